@@ -1,1 +1,7 @@
-//! placeholder
+//! The whole of Forklore's thinking, and none of its doing.
+//!
+//! Bytes and values come in, values and plans go out. There is no file, no clock, no randomness
+//! and no environment in here: whoever calls passes them in, so that the same code runs in a
+//! browser, under a test and on a server, and gives the same answer.
+
+pub mod json;

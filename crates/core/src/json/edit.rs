@@ -1,0 +1,221 @@
+//! Changes a document by splicing: what no edit names keeps its bytes.
+
+use std::ops::Range;
+
+use super::raw::{Kind, Member, Raw};
+use super::write::{self, Indent};
+use super::{Json, JsText};
+
+/// What to do with one member of an object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    Set(Json),
+    /// Takes the member away, every duplicate of it: an older one must not come to light.
+    Remove,
+}
+
+/// Edits of one document, gathered first and applied together.
+#[derive(Debug)]
+pub struct Edits<'a> {
+    document: &'a [u8],
+    /// What one step of indentation is in this document; empty when it is all on one line.
+    unit: Vec<u8>,
+    splices: Vec<(Range<usize>, Vec<u8>)>,
+}
+
+impl<'a> Edits<'a> {
+    /// Edits of the document that `root` was read from.
+    pub fn of(root: Raw<'a>) -> Self {
+        let unit = root.members().next().map_or(Vec::new(), |member| {
+            let lead = lead_of(root, member);
+            let last_line = lead.iter().rposition(|&byte| byte == b'\n');
+            last_line.map_or(Vec::new(), |newline| lead[newline + 1..].to_vec())
+        });
+        Self { document: root.source(), unit, splices: Vec::new() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.splices.is_empty()
+    }
+
+    /// Puts `value` in the place of `old`.
+    pub fn replace(&mut self, old: Raw<'a>, value: &Json) {
+        self.splices.push((old.range(), value.stringify()));
+    }
+
+    /// Changes members of `object`, which is `depth` levels below the document's root.
+    ///
+    /// All changes to one object come in one call, because they share its commas.
+    pub fn change(&mut self, object: Raw<'a>, depth: usize, changes: &[(&str, Change)]) {
+        debug_assert_eq!(object.kind(), Kind::Object);
+        let members: Vec<Member<'a>> = object.members().collect();
+        let change_of = |member: &Member<'a>| {
+            let key = member.key.text().unwrap_or_default();
+            changes.iter().find(|(name, _)| *name == key).map(|(_, change)| change)
+        };
+        let stays = |member: &Member<'a>| change_of(member) != Some(&Change::Remove);
+
+        for (place, member) in members.iter().enumerate() {
+            let Some(Change::Set(value)) = change_of(member) else { continue };
+            let is_last_of_its_name = !members[place + 1..]
+                .iter()
+                .any(|later| later.key.js_text() == member.key.js_text());
+            if is_last_of_its_name {
+                let text = self.written(value, depth + 1);
+                self.splices.push((member.value.range(), text));
+            }
+        }
+        self.take_away(object, &members, &stays);
+
+        let last = members.iter().rfind(|member| stays(member)).copied();
+        let added: Vec<(&str, &Json)> = changes
+            .iter()
+            .filter(|(name, _)| !members.iter().any(|member| member.key.is_text(name)))
+            .filter_map(|(name, change)| match change {
+                Change::Set(value) => Some((*name, value)),
+                Change::Remove => None,
+            })
+            .collect();
+        self.add(object, depth, last, &added);
+    }
+
+    fn take_away(
+        &mut self,
+        object: Raw<'a>,
+        members: &[Member<'a>],
+        stays: &impl Fn(&Member<'a>) -> bool,
+    ) {
+        let first_that_stays = members.iter().position(stays);
+        match first_that_stays {
+            None if members.is_empty() => {}
+            None => {
+                let inside = object.range().start + 1..object.range().end - 1;
+                self.splices.push((inside, Vec::new()));
+            }
+            Some(first) => {
+                if first > 0 {
+                    let head = members[0].key.range().start..members[first].key.range().start;
+                    self.splices.push((head, Vec::new()));
+                }
+                for pair in members[first..].windows(2) {
+                    if !stays(&pair[1]) {
+                        let with_its_comma = pair[0].value.range().end..pair[1].value.range().end;
+                        self.splices.push((with_its_comma, Vec::new()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        object: Raw<'a>,
+        depth: usize,
+        last: Option<Member<'a>>,
+        added: &[(&str, &Json)],
+    ) {
+        if added.is_empty() {
+            return;
+        }
+        let mut text = Vec::new();
+        for (place, (name, value)) in added.iter().enumerate() {
+            if place > 0 || last.is_some() {
+                text.push(b',');
+            }
+            write::new_line(self.indent(depth + 1), &mut text);
+            write::write_text(&JsText::from(*name), &mut text);
+            text.push(b':');
+            if !self.unit.is_empty() {
+                text.push(b' ');
+            }
+            text.extend(self.written(value, depth + 1));
+        }
+        let at = match last {
+            Some(member) => member.value.range().end,
+            None => {
+                write::new_line(self.indent(depth), &mut text);
+                object.range().end - 1
+            }
+        };
+        self.splices.push((at..at, text));
+    }
+
+    fn indent(&self, depth: usize) -> Indent<'_> {
+        if self.unit.is_empty() { Indent::None } else { Indent::By { unit: &self.unit, depth } }
+    }
+
+    fn written(&self, value: &Json, depth: usize) -> Vec<u8> {
+        value.stringify_with(self.indent(depth))
+    }
+
+    /// The document with every edit made.
+    pub fn apply(mut self) -> Vec<u8> {
+        // Stable, and by start: an insertion stays behind a removal that begins where it stands.
+        self.splices.sort_by_key(|(range, _)| range.start);
+        let added: usize = self.splices.iter().map(|(_, text)| text.len()).sum();
+        let mut out = Vec::with_capacity(self.document.len() + added);
+        let mut from = 0;
+        for (range, text) in &self.splices {
+            out.extend_from_slice(&self.document[from..range.start.max(from)]);
+            out.extend_from_slice(text);
+            from = from.max(range.end);
+        }
+        out.extend_from_slice(&self.document[from..]);
+        out
+    }
+}
+
+/// The bytes between the `{` or `,` before a member and its key.
+fn lead_of<'a>(object: Raw<'a>, member: Member<'a>) -> &'a [u8] {
+    let key = member.key.range().start;
+    let before = &object.source()[..key];
+    let from = before.iter().rposition(|byte| !super::is_whitespace(*byte)).map_or(0, |at| at + 1);
+    &before[from..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, changes: &[(&str, Change)], expected: &str) {
+        let root = Raw::document(text.as_bytes()).unwrap();
+        let mut edits = Edits::of(root);
+        edits.change(root, 0, changes);
+        assert_eq!(String::from_utf8(edits.apply()).unwrap(), expected);
+    }
+
+    fn set(value: &str) -> Change {
+        Change::Set(Json::parse(value.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn only_the_named_member_changes() {
+        check(r#"{"a":1.0, "b" : 2,"c":"\u0041"}"#, &[("b", set("3"))], r#"{"a":1.0, "b" : 3,"c":"\u0041"}"#);
+    }
+
+    #[test]
+    fn the_duplicate_that_javascript_sees_is_the_one_set() {
+        check(r#"{"a":1,"a":2}"#, &[("a", set("3"))], r#"{"a":1,"a":3}"#);
+    }
+
+    #[test]
+    fn removal_takes_every_duplicate_and_its_comma() {
+        check(r#"{"a":1,"b":2,"a":3}"#, &[("a", Change::Remove)], r#"{"b":2}"#);
+        check(r#"{"a":1,"b":2,"c":3}"#, &[("b", Change::Remove)], r#"{"a":1,"c":3}"#);
+        check(r#"{"a":1}"#, &[("a", Change::Remove)], "{}");
+        check(r#"{ "a":1 }"#, &[("a", Change::Remove), ("b", set("2"))], r#"{"b":2}"#);
+        check(r#"{"a":1,"b":2}"#, &[("b", Change::Remove), ("c", set("3"))], r#"{"a":1,"c":3}"#);
+    }
+
+    #[test]
+    fn new_members_follow_the_documents_layout() {
+        check("{}", &[("a", set("1")), ("b", set("2"))], r#"{"a":1,"b":2}"#);
+        check(
+            "{\n    \"a\": 1\n}",
+            &[("b", set("{\"c\":2}"))],
+            "{\n    \"a\": 1,\n    \"b\": {\n        \"c\": 2\n    }\n}",
+        );
+        check("{\n\t\"a\": 1\n}", &[("b", set("[2]"))], "{\n\t\"a\": 1,\n\t\"b\": [\n\t\t2\n\t]\n}");
+    }
+}

@@ -5,3 +5,9 @@
 //! browser, under a test and on a server, and gives the same answer.
 
 pub mod json;
+pub mod digest;
+pub mod chat;
+pub mod book;
+pub mod names;
+pub mod timed;
+pub mod recap;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::raw::{Kind, Member, Raw};
 use super::write::{self, Indent};
-use super::{Json, JsText};
+use super::{JsText, Json};
 
 /// What to do with one member of an object.
 #[derive(Clone, Debug, PartialEq)]
@@ -191,7 +191,11 @@ mod tests {
 
     #[test]
     fn only_the_named_member_changes() {
-        check(r#"{"a":1.0, "b" : 2,"c":"\u0041"}"#, &[("b", set("3"))], r#"{"a":1.0, "b" : 3,"c":"\u0041"}"#);
+        check(
+            r#"{"a":1.0, "b" : 2,"c":"\u0041"}"#,
+            &[("b", set("3"))],
+            r#"{"a":1.0, "b" : 3,"c":"\u0041"}"#,
+        );
     }
 
     #[test]
@@ -216,6 +220,10 @@ mod tests {
             &[("b", set("{\"c\":2}"))],
             "{\n    \"a\": 1,\n    \"b\": {\n        \"c\": 2\n    }\n}",
         );
-        check("{\n\t\"a\": 1\n}", &[("b", set("[2]"))], "{\n\t\"a\": 1,\n\t\"b\": [\n\t\t2\n\t]\n}");
+        check(
+            "{\n\t\"a\": 1\n}",
+            &[("b", set("[2]"))],
+            "{\n\t\"a\": 1,\n\t\"b\": [\n\t\t2\n\t]\n}",
+        );
     }
 }

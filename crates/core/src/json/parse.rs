@@ -103,7 +103,8 @@ pub(super) fn unescape(inner: &[u8]) -> JsText {
     let mut text = JsText::default();
     let mut at = 0;
     while at < inner.len() {
-        let plain_end = memchr::memchr(b'\\', &inner[at..]).map_or(inner.len(), |offset| at + offset);
+        let plain_end =
+            memchr::memchr(b'\\', &inner[at..]).map_or(inner.len(), |offset| at + offset);
         if plain_end > at {
             // Invalid UTF-8 becomes U+FFFD here, as it does when Node reads the file.
             text.push_str(&String::from_utf8_lossy(&inner[at..plain_end]));

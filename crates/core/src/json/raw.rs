@@ -189,9 +189,21 @@ mod tests {
 
     #[test]
     fn what_json_parse_refuses_is_refused() {
-        for text in
-            ["", " ", "01", "1.", ".5", "+1", "1e", "tru", "{", "[1,]", "{\"a\":1,}", "{a:1}", "'a'"]
-        {
+        for text in [
+            "",
+            " ",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "1e",
+            "tru",
+            "{",
+            "[1,]",
+            "{\"a\":1,}",
+            "{a:1}",
+            "'a'",
+        ] {
             assert!(Raw::document(text.as_bytes()).is_err(), "{text:?}");
         }
         for text in ["\"\\x\"", "\"\\u12g4\"", "\"a\nb\"", "\u{feff}{}", "1 2", "NaN", "\"\\"] {

@@ -73,7 +73,8 @@ impl Object {
         indexes.sort_unstable();
         let has_indexes = !indexes.is_empty();
         let first = indexes.into_iter().filter_map(|(_, place)| self.0.get_index(place));
-        let others = self.0.iter().filter(move |(key, _)| !has_indexes || array_index(key).is_none());
+        let others =
+            self.0.iter().filter(move |(key, _)| !has_indexes || array_index(key).is_none());
         first.chain(others)
     }
 

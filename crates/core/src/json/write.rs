@@ -119,7 +119,8 @@ pub(super) fn write_text(text: &JsText, out: &mut Vec<u8>) {
             b'\r' => out.extend_from_slice(b"\\r"),
             b'\t' => out.extend_from_slice(b"\\t"),
             0xED => {
-                let unit = 0xD000 | usize::from(bytes[at + 1] & 0x3F) << 6
+                let unit = 0xD000
+                    | usize::from(bytes[at + 1] & 0x3F) << 6
                     | usize::from(bytes[at + 2] & 0x3F);
                 out.extend_from_slice(b"\\u");
                 out.extend([12, 8, 4, 0].map(|shift| HEX[unit >> shift & 0xF]));
@@ -152,7 +153,10 @@ mod tests {
         check(r#"{"b":1,"10":1,"2":1,"a":1,"2":7}"#, r#"{"2":7,"10":1,"b":1,"a":1}"#);
         check("[12345678901234567890,1.0,1e21,-0,1e400]", "[12345678901234567000,1,1e+21,0,null]");
         check(r#""\ud800x\ud83d\ude00\/\u0041\u007f""#, "\"\\ud800x😀/A\u{7f}\"");
-        check(r#"{"4294967295":1,"4294967294":2,"01":3}"#, r#"{"4294967294":2,"4294967295":1,"01":3}"#);
+        check(
+            r#"{"4294967295":1,"4294967294":2,"01":3}"#,
+            r#"{"4294967294":2,"4294967295":1,"01":3}"#,
+        );
     }
 
     #[test]

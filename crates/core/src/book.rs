@@ -1,0 +1,162 @@
+//! A lorebook file: its bytes, and the entries in them.
+
+use std::borrow::Cow;
+
+use crate::digest::Digest;
+use crate::json::{Change, Edits, Json, Kind, Raw, SyntaxError};
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// The key under which a book of ours carries its [mark](crate::mark), below `extensions`.
+pub const NAMESPACE: &str = "forklore";
+
+/// Why SillyTavern, or we, cannot use a file as a book.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BookError {
+    #[error("it is not JSON: {0}")]
+    Syntax(#[from] SyntaxError),
+    #[error("it has no list of entries")]
+    NoEntries,
+}
+
+/// A lorebook, read without losing a byte.
+#[derive(Clone, Debug)]
+pub struct Book<'a> {
+    root: Raw<'a>,
+    entries: Raw<'a>,
+    has_byte_order_mark: bool,
+}
+
+/// One entry, in the file's order.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    key: Raw<'a>,
+    value: Raw<'a>,
+}
+
+impl<'a> Book<'a> {
+    pub fn read(bytes: &'a [u8]) -> Result<Self, BookError> {
+        let (text, has_byte_order_mark) = match bytes.strip_prefix(BOM) {
+            Some(rest) => (rest, true),
+            None => (bytes, false),
+        };
+        let root = Raw::document(text)?;
+        let entries = root.get("entries").filter(|entries| entries.kind() == Kind::Object);
+        Ok(Self { root, entries: entries.ok_or(BookError::NoEntries)?, has_byte_order_mark })
+    }
+
+    pub fn root(&self) -> Raw<'a> {
+        self.root
+    }
+
+    /// SillyTavern answers with an error for a book that begins with a byte-order mark.
+    pub fn has_byte_order_mark(&self) -> bool {
+        self.has_byte_order_mark
+    }
+
+    /// Every entry, duplicates of a key included.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'a>> + use<'a> {
+        self.entries.members().map(|member| Entry { key: member.key, value: member.value })
+    }
+
+    /// What stands in the file for the lore: all but the mark of ours and the byte-order mark.
+    ///
+    /// Taken over the value as SillyTavern would write it, so that its reordering and reformatting
+    /// of the file do not count as a change of the story's lore.
+    pub fn digest(&self) -> Result<Digest, SyntaxError> {
+        Ok(digest_of(&self.root.json()?))
+    }
+
+    /// The book with `mark` set, or taken away, under `extensions.forklore`.
+    pub fn with_mark(&self, mark: Option<&Json>) -> Vec<u8> {
+        let mut edits = Edits::of(self.root);
+        let change = mark.map_or(Change::Remove, |mark| Change::Set(mark.clone()));
+        match self.root.get("extensions").filter(|value| value.kind() == Kind::Object) {
+            Some(extensions) => edits.change(extensions, 1, &[(NAMESPACE, change)]),
+            None => {
+                if let Some(mark) = mark {
+                    let extensions = Json::object([(NAMESPACE, mark.clone())]);
+                    edits.change(self.root, 0, &[("extensions", Change::Set(extensions))]);
+                }
+            }
+        }
+        edits.apply()
+    }
+
+    pub fn mark(&self) -> Option<Raw<'a>> {
+        self.root.at(&["extensions", NAMESPACE])
+    }
+}
+
+/// The digest of a book's value, our mark left out.
+pub fn digest_of(book: &Json) -> Digest {
+    let mut book = book.clone();
+    if let Some(object) = book.as_object_mut()
+        && let Some(extensions) = object.get_mut("extensions").and_then(Json::as_object_mut)
+        && extensions.remove(NAMESPACE).is_some()
+        && extensions.is_empty()
+    {
+        // We may have made `extensions` only to hold the mark.
+        object.remove("extensions");
+    }
+    Digest::of(&book.stringify())
+}
+
+impl<'a> Entry<'a> {
+    pub fn key(&self) -> Cow<'a, str> {
+        self.key.text().unwrap_or_default()
+    }
+
+    pub fn value(&self) -> Raw<'a> {
+        self.value
+    }
+
+    /// The uid as text: SillyTavern mixes numbers and digit strings.
+    pub fn uid(&self) -> Option<String> {
+        let uid = self.value.get("uid")?;
+        uid.text().map(Cow::into_owned).or_else(|| uid.integer().map(|number| number.to_string()))
+    }
+
+    pub fn comment(&self) -> Cow<'a, str> {
+        self.value.get("comment").and_then(|value| value.text()).unwrap_or_default()
+    }
+
+    pub fn content(&self) -> Cow<'a, str> {
+        self.value.get("content").and_then(|value| value.text()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOOK: &str = "{\n    \"entries\": {\n        \"0\": {\n            \"uid\": 0\n        }\n    },\n    \"name\": \"\\u0041\"\n}";
+
+    #[test]
+    fn the_mark_is_the_only_thing_that_changes() {
+        let book = Book::read(BOOK.as_bytes()).unwrap();
+        let marked = book.with_mark(Some(&Json::object([("made", Json::Bool(true))])));
+        let expected = BOOK.replace(
+            "\\u0041\"\n}",
+            "\\u0041\",\n    \"extensions\": {\n        \"forklore\": {\n            \"made\": true\n        }\n    }\n}",
+        );
+        assert_eq!(String::from_utf8(marked.clone()).unwrap(), expected);
+        let marked = Book::read(&marked).unwrap();
+        assert!(marked.mark().is_some());
+        assert_eq!(marked.digest(), book.digest());
+    }
+
+    #[test]
+    fn extensions_of_others_stay() {
+        let book = Book::read(br#"{"extensions":{"x":1,"forklore":{}},"entries":{}}"#).unwrap();
+        assert_eq!(book.with_mark(None), br#"{"extensions":{"x":1},"entries":{}}"#);
+    }
+
+    #[test]
+    fn what_is_no_book_is_said() {
+        assert_eq!(Book::read(b"{}").unwrap_err(), BookError::NoEntries);
+        assert_eq!(Book::read(b"{\"entries\":[]}").unwrap_err(), BookError::NoEntries);
+        assert!(matches!(Book::read(b"{").unwrap_err(), BookError::Syntax(_)));
+        assert!(Book::read(b"\xEF\xBB\xBF{\"entries\":{}}").unwrap().has_byte_order_mark());
+    }
+}

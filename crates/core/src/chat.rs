@@ -1,0 +1,223 @@
+//! A chat file: its lines as they are, and the messages SillyTavern would see in them.
+
+use std::ops::Range;
+
+use crate::json::{Raw, is_whitespace};
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// Where a chat lives, which decides how SillyTavern finds its header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// The first readable line is the header, whatever it holds.
+    Solo,
+    /// The first readable line is the header if it has `chat_metadata`.
+    Group,
+}
+
+/// Something in a chat file that SillyTavern would lose or misread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// SillyTavern cannot read the first line of a file that begins with a byte-order mark.
+    ByteOrderMark,
+    /// This line (counted from 1) is not JSON; SillyTavern drops it at its next save.
+    UnreadableLine(usize),
+    /// The last line ends in the middle of a value: the file was cut off.
+    TornLine(usize),
+    /// The first readable line is a message, which SillyTavern takes for the header.
+    NoHeader,
+    /// There is nothing in the file that SillyTavern could read.
+    Empty,
+}
+
+/// A chat file, read without losing a byte.
+#[derive(Clone, Debug)]
+pub struct Chat<'a> {
+    bytes: &'a [u8],
+    place: Place,
+    header: Option<Range<usize>>,
+    messages: Vec<Range<usize>>,
+    damage: Vec<Damage>,
+}
+
+impl<'a> Chat<'a> {
+    /// Reads a whole file. It cannot fail: what could not be understood is in [`Chat::damage`].
+    pub fn read(bytes: &'a [u8], place: Place) -> Self {
+        let mut chat =
+            Self { bytes, place, header: None, messages: Vec::new(), damage: Vec::new() };
+        if bytes.starts_with(BOM) {
+            chat.damage.push(Damage::ByteOrderMark);
+        }
+        let mut start = 0;
+        let mut number = 0;
+        while start < bytes.len() {
+            number += 1;
+            let newline = memchr::memchr(b'\n', &bytes[start..]).map(|offset| start + offset);
+            let end = newline.unwrap_or(bytes.len());
+            chat.take_line(number, start..end, newline.is_none());
+            start = end + 1;
+        }
+        chat.settle_header();
+        chat
+    }
+
+    fn take_line(&mut self, number: usize, line: Range<usize>, is_last: bool) {
+        let text = &self.bytes[line.clone()];
+        if text.iter().all(|&byte| is_whitespace(byte)) {
+            return;
+        }
+        match Raw::document(text) {
+            Ok(value) if value.is_truthy() => self.messages.push(line),
+            Ok(_) => {}
+            Err(_) if number == 1 && text.starts_with(BOM) => {}
+            Err(crate::json::SyntaxError::Ends) if is_last => {
+                self.damage.push(Damage::TornLine(number));
+            }
+            Err(_) => self.damage.push(Damage::UnreadableLine(number)),
+        }
+    }
+
+    fn settle_header(&mut self) {
+        let Some(first) = self.messages.first().cloned() else {
+            self.damage.push(Damage::Empty);
+            return;
+        };
+        let looks_like_one = is_header(self.value(&first));
+        match self.place {
+            Place::Group if !looks_like_one => {}
+            Place::Group | Place::Solo => {
+                if !looks_like_one {
+                    self.damage.push(Damage::NoHeader);
+                }
+                self.header = Some(self.messages.remove(0));
+            }
+        }
+    }
+
+    fn value(&self, line: &Range<usize>) -> Option<Raw<'a>> {
+        Raw::document(&self.bytes[line.clone()]).ok()
+    }
+
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    /// How many messages SillyTavern would show.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// The line SillyTavern takes for the header, without its newline.
+    pub fn header(&self) -> Option<Raw<'a>> {
+        self.value(self.header.as_ref()?)
+    }
+
+    pub fn metadata(&self) -> Option<Raw<'a>> {
+        self.header()?
+            .get("chat_metadata")
+            .filter(|value| value.kind() == crate::json::Kind::Object)
+    }
+
+    /// The message that SillyTavern gives the number `index`.
+    pub fn message(&self, index: usize) -> Option<Raw<'a>> {
+        self.value(self.messages.get(index)?)
+    }
+
+    /// The bytes of a message's line, without parsing it again.
+    pub fn line(&self, index: usize) -> Option<&'a [u8]> {
+        self.messages.get(index).map(|line| &self.bytes[line.clone()])
+    }
+
+    /// Where the line of a message is in the file, newline left out.
+    pub fn line_range(&self, index: usize) -> Option<Range<usize>> {
+        self.messages.get(index).cloned()
+    }
+
+    pub fn header_range(&self) -> Option<Range<usize>> {
+        self.header.clone()
+    }
+
+    /// Whether a child can be cut from it: SillyTavern and we agree on what its messages are.
+    pub fn is_sound_to_fork(&self) -> bool {
+        !self.damage.iter().any(|damage| {
+            matches!(damage, Damage::ByteOrderMark | Damage::NoHeader | Damage::Empty)
+        })
+    }
+}
+
+/// A header has `chat_metadata`, or the names of old headers and no message text.
+pub fn is_header(value: Option<Raw<'_>>) -> bool {
+    let Some(value) = value else { return false };
+    let has = |key| value.get(key).is_some();
+    has("chat_metadata") || ((has("user_name") || has("character_name")) && !has("mes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = r#"{"chat_metadata":{}}"#;
+
+    #[track_caller]
+    fn check(text: &str, place: Place, messages: &[&str], damage: &[Damage]) {
+        let chat = Chat::read(text.as_bytes(), place);
+        let seen: Vec<&str> = (0..chat.len())
+            .map(|index| std::str::from_utf8(chat.line(index).unwrap()).unwrap())
+            .collect();
+        assert_eq!(seen, messages);
+        assert_eq!(chat.damage(), damage);
+    }
+
+    #[test]
+    fn messages_are_numbered_as_sillytavern_numbers_them() {
+        let text = format!("{HEADER}\n{{\"mes\":\"a\"}}\nbroken\n\nnull\n{{\"mes\":\"b\"}}\n[]");
+        check(
+            &text,
+            Place::Solo,
+            &[r#"{"mes":"a"}"#, r#"{"mes":"b"}"#, "[]"],
+            &[Damage::UnreadableLine(3)],
+        );
+    }
+
+    #[test]
+    fn a_byte_order_mark_costs_the_header_and_then_a_message() {
+        let text = format!("\u{feff}{HEADER}\n{{\"mes\":\"a\"}}\n{{\"mes\":\"b\"}}");
+        check(&text, Place::Solo, &[r#"{"mes":"b"}"#], &[Damage::ByteOrderMark, Damage::NoHeader]);
+    }
+
+    #[test]
+    fn only_a_solo_chat_loses_its_first_message_to_a_missing_header() {
+        check(
+            "{\"mes\":\"a\"}\n{\"mes\":\"b\"}",
+            Place::Solo,
+            &["{\"mes\":\"b\"}"],
+            &[Damage::NoHeader],
+        );
+        check("{\"mes\":\"a\"}\n5", Place::Group, &["{\"mes\":\"a\"}", "5"], &[]);
+    }
+
+    #[test]
+    fn windows_line_ends_and_a_final_newline_are_harmless() {
+        let text = format!("{HEADER}\r\n{{\"mes\":\"a\"}}\r\n");
+        check(&text, Place::Solo, &["{\"mes\":\"a\"}\r"], &[]);
+    }
+
+    #[test]
+    fn a_file_cut_off_is_told_from_a_broken_line() {
+        let text = format!("{HEADER}\n{{\"mes\":\"a\"}}\n{{\"mes\":\"b");
+        check(&text, Place::Solo, &["{\"mes\":\"a\"}"], &[Damage::TornLine(3)]);
+        check("", Place::Solo, &[], &[Damage::Empty]);
+    }
+}

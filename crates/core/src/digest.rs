@@ -1,0 +1,70 @@
+//! How Forklore says "this and nothing else" about some bytes.
+
+use std::fmt::{self, Write};
+
+use sha2::{Digest as _, Sha256};
+
+/// A SHA-256, written `sha256:<64 hex digits>`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update(part);
+        }
+        Self(hasher.finalize().into())
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let hex = text.strip_prefix("sha256:")?;
+        if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (place, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&hex[place * 2..place * 2 + 2], 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// The first `digits` hex digits: enough to tell names or journal states apart.
+    pub fn short(&self, digits: usize) -> String {
+        let mut text = String::new();
+        for byte in &self.0[..digits.div_ceil(2)] {
+            let _ = write!(text, "{byte:02x}");
+        }
+        text.truncate(digits);
+        text
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "sha256:{}", self.short(64))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_reads_back_what_it_wrote() {
+        let digest = Digest::of(b"lore");
+        assert_eq!(Digest::parse(&digest.to_string()), Some(digest));
+        assert_eq!(Digest::parse("sha256:00"), None);
+        assert_eq!(Digest::parse("sha256:\u{e9}"), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! `auto_recap_checkpoint_state`, version 2: what the original design would have written where
+//! Forklore writes a seal. Read, never written.
+
+use crate::json::Json;
+
+pub const KEY: &str = "auto_recap_checkpoint_state";
+
+/// What such a record says that can be checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OlderSeal {
+    pub message: Option<usize>,
+    pub book: Option<String>,
+    pub running_version: Option<i64>,
+    pub running_count: usize,
+    pub combined_messages: usize,
+}
+
+pub fn read(metadata: &Json) -> Option<OlderSeal> {
+    let state = metadata.get(KEY).filter(|state| state.as_object().is_some())?;
+    let count = |key: &str| state.get(key).and_then(Json::as_usize).unwrap_or(0);
+    let running_count = count("running_recap_scene_count");
+    // It wrote null for version 0 too; a count tells the two apart.
+    let running_version = state.get("running_recap_version").and_then(Json::as_i64);
+    Some(OlderSeal {
+        message: state.get("message_id").and_then(Json::as_usize),
+        book: state
+            .get("cloned_lorebook_name")
+            .and_then(Json::as_str)
+            .map(|name| name.into_owned()),
+        running_version: running_version.or((running_count > 0).then_some(0)),
+        running_count,
+        combined_messages: count("combined_recap_message_count"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_zero_survives_being_written_as_null() {
+        let metadata = Json::parse(
+            br#"{"auto_recap_checkpoint_state":{"version":2,"message_id":14,"cloned_lorebook_name":"B","running_recap_version":null,"running_recap_scene_count":1}}"#,
+        )
+        .unwrap();
+        let seal = read(&metadata).unwrap();
+        assert_eq!((seal.running_version, seal.message), (Some(0), Some(14)));
+        assert_eq!(read(&Json::object([("x", Json::Null)])), None);
+    }
+}

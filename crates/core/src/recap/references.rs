@@ -1,0 +1,80 @@
+//! Names of books inside messages, which the extension follows to a file.
+
+use memchr::memmem;
+
+use crate::json::{Edits, Json, Kind, Raw};
+use crate::names::book_key;
+use crate::recap::scene::MEMORY;
+
+/// The line with every name of the book `from` turned into `to`, and how many there were; `None`
+/// where there is nothing to turn.
+pub fn renamed(line: &[u8], from: &str, to: &str) -> Option<(Vec<u8>, usize)> {
+    memmem::find(line, MEMORY.as_bytes())?;
+    let message = Raw::document(line).ok()?;
+    let from = book_key(from);
+    let mut edits = Edits::of(message);
+    let mut count = 0;
+    for name in names(message) {
+        if name.text().is_some_and(|text| book_key(&text) == from) {
+            edits.replace(name, &Json::from(to));
+            count += 1;
+        }
+    }
+    (count > 0).then(|| (edits.apply(), count))
+}
+
+/// The books a message names, for counting references.
+pub fn books_named(line: &[u8]) -> Vec<String> {
+    if memmem::find(line, b"chatLorebookName").is_none() {
+        return Vec::new();
+    }
+    let Ok(message) = Raw::document(line) else { return Vec::new() };
+    metadata(message)
+        .into_iter()
+        .filter_map(|metadata| Some(metadata.get("chatLorebookName")?.text()?.into_owned()))
+        .collect()
+}
+
+fn names(message: Raw<'_>) -> Vec<Raw<'_>> {
+    let mut names = Vec::new();
+    for metadata in metadata(message) {
+        names.extend(metadata.get("chatLorebookName"));
+        for list in ["allEntries", "entries"] {
+            let entries = metadata.get(list).into_iter().flat_map(|list| list.elements());
+            names.extend(entries.filter_map(|entry| entry.get("world")));
+        }
+    }
+    names
+}
+
+/// Everything about a scene's book, in the message and in the copies its swipes keep.
+fn metadata(message: Raw<'_>) -> Vec<Raw<'_>> {
+    let swipes = message.get("swipe_info").into_iter().flat_map(|info| info.elements());
+    let memories =
+        std::iter::once(message).chain(swipes).filter_map(|holder| holder.at(&["extra", MEMORY]));
+    memories
+        .flat_map(|memory| {
+            let versions = memory.get("scene_recap_metadata").into_iter();
+            let versions = versions.flat_map(|all| all.members().map(|member| member.value));
+            versions.chain(memory.get("stage1_lorebook_metadata")).collect::<Vec<_>>()
+        })
+        .filter(|metadata| metadata.kind() == Kind::Object)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_the_old_book_change() {
+        let line = br#"{"mes":"B","extra":{"auto_recap_memory":{"scene_recap_metadata":{"1":{"chatLorebookName":"B","allEntries":[{"world":"B"},{"world":"C"}]}}}},"swipe_info":[{"extra":{"auto_recap_memory":{"scene_recap_metadata":{"0":{"chatLorebookName":"B"}}}}}]}"#;
+        let (changed, count) = renamed(line, "b", "New").unwrap();
+        assert_eq!(count, 3);
+        let expected = String::from_utf8_lossy(line)
+            .replace(r#"Name":"B""#, r#"Name":"New""#)
+            .replace(r#"world":"B""#, r#"world":"New""#);
+        assert_eq!(String::from_utf8_lossy(&changed), expected);
+        assert_eq!(renamed(br#"{"mes":"auto_recap_memory"}"#, "B", "New"), None);
+    }
+}

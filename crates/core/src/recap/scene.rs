@@ -1,0 +1,50 @@
+//! Scene breaks: what a message carries at the end of a scene.
+
+use memchr::memmem;
+
+use crate::json::{Json, Kind, Raw};
+
+pub(super) const MEMORY: &str = "auto_recap_memory";
+
+/// What the extension stored with one message.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory<'a>(Raw<'a>);
+
+impl<'a> Memory<'a> {
+    /// Reads a message's line; most lines have none, and that is found out without parsing.
+    pub fn of_line(line: &'a [u8]) -> Option<Self> {
+        memmem::find(line, MEMORY.as_bytes())?;
+        Self::of(Raw::document(line).ok()?)
+    }
+
+    pub fn of(message: Raw<'a>) -> Option<Self> {
+        message.at(&["extra", MEMORY]).filter(|memory| memory.kind() == Kind::Object).map(Self)
+    }
+
+    pub fn is_scene_break(&self) -> bool {
+        self.0.get("scene_break").is_some_and(|value| value.is_truthy())
+    }
+
+    pub fn has_recap(&self) -> bool {
+        self.0.get("scene_recap_memory").is_some_and(|value| value.is_truthy())
+    }
+
+    pub fn scene_name(&self) -> Option<String> {
+        self.0.get("scene_break_name")?.text().map(|name| name.into_owned())
+    }
+
+    /// The version shown; 0 is a version like any other.
+    pub(super) fn current_version(&self) -> String {
+        let index = self.0.get("scene_recap_current_index").and_then(|value| value.integer());
+        index.unwrap_or(0).to_string()
+    }
+
+    /// What is kept about each version of the scene's recap.
+    pub(super) fn versions(&self) -> impl Iterator<Item = (String, Json)> + use<'a> {
+        self.0.get("scene_recap_metadata").into_iter().flat_map(|metadata| {
+            metadata.members().filter_map(|member| {
+                Some((member.key.text()?.into_owned(), member.value.json().ok()?))
+            })
+        })
+    }
+}

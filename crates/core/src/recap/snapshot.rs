@@ -1,0 +1,258 @@
+//! The copy of the whole book that a scene break carries, and a book made from it again.
+
+use crate::book::Book;
+use crate::chat::Chat;
+use crate::json::{Json, Object};
+use crate::recap::queue;
+use crate::recap::scene::Memory;
+
+/// A complete snapshot: every entry of the book as it was after the scene's lorebook work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    pub message: usize,
+    /// The book it was taken of.
+    pub book: Option<String>,
+    entries: Vec<Json>,
+    timestamp: Option<f64>,
+}
+
+/// Fields that a snapshot keeps for each entry, in the order of SillyTavern's own template.
+const KEPT: [&str; 25] = [
+    "uid",
+    "key",
+    "keysecondary",
+    "comment",
+    "content",
+    "constant",
+    "vectorized",
+    "selective",
+    "selectiveLogic",
+    "addMemo",
+    "order",
+    "position",
+    "disable",
+    "ignoreBudget",
+    "excludeRecursion",
+    "preventRecursion",
+    "probability",
+    "useProbability",
+    "depth",
+    "group",
+    "groupOverride",
+    "groupWeight",
+    "role",
+    "sticky",
+    "tags",
+];
+
+/// Fields that a snapshot holds although the entry has none of that name, or another value.
+const UNRELIABLE: [&str; 2] = ["keysecondary", "tags"];
+
+/// The newest complete snapshot at or before message `m`.
+pub fn newest(chat: &Chat<'_>, m: usize) -> Option<Snapshot> {
+    // A recap made again later snapshots the book of that later day. The next scene's first
+    // snapshot bounds when this scene's can honestly have been taken.
+    let mut bound = (m + 1..chat.len()).find_map(|index| earliest_time(chat, index));
+    (0..=m.min(chat.len().checked_sub(1)?)).rev().find_map(|index| {
+        let found = at(chat, index, bound);
+        bound = earliest_time(chat, index).or(bound);
+        found
+    })
+}
+
+/// The snapshot of the scene break at `message`, if it has a complete one.
+pub fn of_scene(chat: &Chat<'_>, message: usize) -> Option<Snapshot> {
+    let bound = (message + 1..chat.len()).find_map(|index| earliest_time(chat, index));
+    at(chat, message, bound)
+}
+
+fn at(chat: &Chat<'_>, message: usize, before: Option<f64>) -> Option<Snapshot> {
+    let memory = Memory::of_line(chat.line(message)?)?;
+    if !memory.is_scene_break() {
+        return None;
+    }
+    let current = memory.current_version();
+    let mut candidates: Vec<(String, Snapshot)> = memory
+        .versions()
+        .filter_map(|(version, metadata)| Some((version, read(message, &metadata)?)))
+        .filter(|(_, found)| match (found.timestamp, before) {
+            (Some(taken), Some(bound)) => taken < bound,
+            _ => true,
+        })
+        .collect();
+    let chosen = candidates
+        .iter()
+        .position(|(version, _)| *version == current)
+        .or_else(|| candidates.len().checked_sub(1))?;
+    Some(candidates.swap_remove(chosen).1)
+}
+
+fn read(message: usize, metadata: &Json) -> Option<Snapshot> {
+    let entries = metadata.get("allEntries")?.as_array()?;
+    // An empty list is the placeholder from before the snapshot was taken.
+    if entries.is_empty() {
+        return None;
+    }
+    Some(Snapshot {
+        message,
+        book: metadata.get("chatLorebookName").and_then(Json::as_str).map(|name| name.into_owned()),
+        entries: entries.iter().filter(|entry| entry.get("uid").is_some()).cloned().collect(),
+        timestamp: metadata.get("timestamp").and_then(Json::as_f64),
+    })
+}
+
+fn earliest_time(chat: &Chat<'_>, message: usize) -> Option<f64> {
+    let memory = Memory::of_line(chat.line(message)?)?;
+    memory
+        .versions()
+        .filter_map(|(_, metadata)| read(message, &metadata)?.timestamp)
+        .min_by(f64::total_cmp)
+}
+
+/// A book made from a snapshot, and what the snapshot could not say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rebuilt {
+    pub book: Json,
+    /// Entries whose lost fields were taken from today's entry of the same uid and comment.
+    pub filled: usize,
+    /// Entries whose lost fields stay lost; SillyTavern's editor shows defaults for them.
+    pub unfilled: usize,
+}
+
+impl Snapshot {
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Builds the book again. `live` gives the (emptied) queue entry and, where `fill` is asked
+    /// for, the fields that the snapshot lost.
+    pub fn rebuild(&self, live: Option<&Book<'_>>, fill: bool) -> Rebuilt {
+        let today: Vec<(String, Json)> = live
+            .into_iter()
+            .flat_map(Book::entries)
+            .filter_map(|entry| Some((entry.key().into_owned(), entry.value().json().ok()?)))
+            .collect();
+        let mut entries = Object::new();
+        let mut filled = 0;
+        for kept in &self.entries {
+            let twin = today.iter().find(|(_, entry)| fill && is_same_entry(kept, entry));
+            filled += usize::from(twin.is_some());
+            let key = twin.map_or_else(|| uid_text(kept), |(key, _)| key.clone());
+            entries.insert(key, self.restored(kept, twin.map(|(_, entry)| entry)));
+        }
+        let unfilled = self.entries.len() - filled;
+        if let Some((key, entry)) = today.iter().find(|(_, entry)| queue::is_queue(entry)) {
+            entries.insert(key.as_str(), queue::emptied_entry(entry));
+        }
+        Rebuilt { book: Json::object([("entries", entries.into())]), filled, unfilled }
+    }
+
+    fn restored(&self, kept: &Json, twin: Option<&Json>) -> Json {
+        if let Some(Json::Object(twin)) = twin {
+            let mut entry = twin.clone();
+            for field in KEPT.iter().filter(|field| !UNRELIABLE.contains(field)) {
+                if let Some(value) = kept.get(field) {
+                    entry.insert(*field, value.clone());
+                }
+            }
+            return entry.into();
+        }
+        let mut entry = Object::new();
+        for field in KEPT {
+            match kept.get(field) {
+                // An entry without tags is snapshotted with an empty list of them.
+                Some(Json::Array(tags)) if field == "tags" && tags.is_empty() => {}
+                Some(value) => entry.insert(field, value.clone()),
+                None => {}
+            }
+        }
+        entry.into()
+    }
+
+    /// Whether a book's state is the one this snapshot was taken of, as far as it can tell.
+    pub fn matches(&self, entries: &Object) -> bool {
+        let others: Vec<&Json> = entries
+            .iter()
+            .map(|(_, entry)| entry)
+            .filter(|entry| !queue::is_queue(entry))
+            .collect();
+        others.len() == self.entries.len()
+            && self.entries.iter().all(|kept| {
+                others.iter().any(|entry| is_same_entry(kept, entry) && agrees(kept, entry))
+            })
+    }
+}
+
+fn agrees(kept: &Json, entry: &Json) -> bool {
+    KEPT.iter().filter(|field| !UNRELIABLE.contains(field) && **field != "comment").all(|field| {
+        match (kept.get(field), entry.get(field)) {
+            (Some(kept), Some(value)) => kept == value,
+            // The snapshot writes a default where the entry has no such field.
+            _ => true,
+        }
+    })
+}
+
+fn is_same_entry(kept: &Json, entry: &Json) -> bool {
+    let comment = |value: &Json| {
+        let comment = value.get("comment").and_then(Json::as_str).unwrap_or_default().into_owned();
+        // An empty comment is snapshotted as this word.
+        if comment.is_empty() { "(unnamed)".to_owned() } else { comment }
+    };
+    uid_text(kept) == uid_text(entry) && comment(kept) == comment(entry)
+}
+
+fn uid_text(entry: &Json) -> String {
+    match entry.get("uid") {
+        Some(Json::Text(text)) => text.to_string_lossy().into_owned(),
+        Some(number) => String::from_utf8_lossy(&number.stringify()).into_owned(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::Place;
+
+    fn scene(time: u64, content: &str) -> String {
+        format!(
+            r#"{{"mes":"x","extra":{{"auto_recap_memory":{{"scene_break":true,"scene_recap_current_index":1,"scene_recap_metadata":{{"1":{{"timestamp":{time},"chatLorebookName":"B","allEntries":[{{"comment":"(unnamed)","uid":5,"world":"B","key":["k"],"keysecondary":[],"content":"{content}","strategy":"normal","tags":[]}}]}}}}}}}}}}"#
+        )
+    }
+
+    #[test]
+    fn a_recap_made_again_later_is_no_witness() {
+        let text = format!(
+            "{{\"chat_metadata\":{{}}}}\n{}\n{{\"mes\":1}}\n{}",
+            scene(30, "late"),
+            scene(20, "second")
+        );
+        let chat = Chat::read(text.as_bytes(), Place::Solo);
+        assert_eq!(newest(&chat, 1), None);
+        assert_eq!(newest(&chat, 2).map(|found| found.message), Some(2));
+    }
+
+    #[test]
+    fn a_rebuilt_entry_keeps_its_uid_and_loses_what_is_not_an_entrys() {
+        let text = format!("{{\"chat_metadata\":{{}}}}\n{}", scene(1, "c"));
+        let chat = Chat::read(text.as_bytes(), Place::Solo);
+        let live = br#"{"entries":{"q":{"uid":9,"comment":"__operation_queue","content":"{\"queue\":[1]}"},"5":{"uid":5,"comment":"","content":"today","scanDepth":3,"keysecondary":["z"]}}}"#;
+        let live = Book::read(live).unwrap();
+        let snapshot = newest(&chat, 0).unwrap();
+
+        let strict = snapshot.rebuild(Some(&live), false).book;
+        assert_eq!(strict.at(&["entries", "5", "content"]), Some(&Json::from("c")));
+        assert_eq!(strict.at(&["entries", "5", "world"]), None);
+        assert!(strict.at(&["entries", "q"]).is_some());
+
+        let filled = snapshot.rebuild(Some(&live), true);
+        assert_eq!((filled.filled, filled.unfilled), (1, 0));
+        assert_eq!(filled.book.at(&["entries", "5", "scanDepth"]), Some(&Json::Number(3.0)));
+        assert_eq!(filled.book.at(&["entries", "5", "content"]), Some(&Json::from("c")));
+    }
+}

@@ -1,0 +1,194 @@
+//! Timed effects (sticky, cooldown): how SillyTavern ties them to an entry of a book.
+//!
+//! An effect is matched by a hash over the entry and the book's *name*. A clone under another name
+//! would lose every running effect, so a fork writes them anew.
+
+use crate::json::{JsText, Json, Object};
+
+/// SillyTavern's `getStringHash`: cyrb53 with seed 0, over UTF-16 units.
+pub fn string_hash(text: &[u16]) -> u64 {
+    let (mut high, mut low) = (0xdead_beef_u32, 0x41c6_ce57_u32);
+    for &unit in text {
+        high = (high ^ u32::from(unit)).wrapping_mul(2_654_435_761);
+        low = (low ^ u32::from(unit)).wrapping_mul(1_597_334_677);
+    }
+    let mix = |one: u32, other: u32| {
+        (one ^ (one >> 16)).wrapping_mul(2_246_822_507)
+            ^ (other ^ (other >> 13)).wrapping_mul(3_266_489_909)
+    };
+    high = mix(high, low);
+    low = mix(low, high);
+    (u64::from(low & 0x1f_ffff) << 32) | u64::from(high)
+}
+
+/// The hash SillyTavern gives `entry` when it belongs to `book`; `None` where it would give up.
+pub fn entry_hash(entry: &Json, book: &str) -> Option<u64> {
+    let entry = entry.as_object()?;
+    let mut scanned = Object::new();
+    if let Some(uid) = entry.get("uid") {
+        scanned.insert("uid", uid.clone());
+    }
+    scanned.insert("world", book);
+    for (key, value) in entry.iter().filter(|(key, _)| **key != *"uid") {
+        scanned.insert(key.clone(), value.clone());
+    }
+    let content = match scanned.get("content") {
+        Some(content) if content.is_truthy() => content.as_str()?.into_owned(),
+        _ => String::new(),
+    };
+    // Lone surrogates only survive where the text is not cut, so the uncut text is kept as it is.
+    let (decorators, body) = decorators(&content);
+    let body = match scanned.get("content") {
+        Some(whole @ Json::Text(_)) if body == content => whole.clone(),
+        _ => Json::from(body),
+    };
+    scanned.insert("decorators", Json::from(decorators));
+    scanned.insert("content", body);
+    let text = Json::Object(scanned).stringify();
+    let units: Vec<u16> = String::from_utf8_lossy(&text).encode_utf16().collect();
+    Some(string_hash(&units))
+}
+
+/// Splits the leading decorator lines off an entry's content, as SillyTavern does.
+fn decorators(content: &str) -> (Vec<String>, &str) {
+    let mut found = Vec::new();
+    if !content.starts_with("@@") {
+        return (found, content);
+    }
+    let mut may_fall_back = false;
+    let mut at = 0;
+    for line in content.split('\n') {
+        if !line.starts_with("@@") {
+            return (found, &content[at..]);
+        }
+        at += line.len() + 1;
+        let escaped = line.starts_with("@@@");
+        if escaped && !may_fall_back {
+            continue;
+        }
+        let plain = if escaped { &line[1..] } else { line };
+        may_fall_back = !(plain.starts_with("@@activate") || plain.starts_with("@@dont_activate"));
+        if !may_fall_back {
+            found.push(plain.to_owned());
+        }
+    }
+    (found, content)
+}
+
+/// Carries the effects of `from` over to `to`, a clone of it whose entries are `entries`.
+///
+/// An effect whose hash no longer fitted its entry was already without force: it keeps its hash,
+/// and so stays without force.
+pub fn rekeyed(timed: &Json, from: &str, to: &str, entries: &Object) -> Json {
+    let mut timed = timed.clone();
+    let Some(kinds) = timed.as_object_mut() else { return timed };
+    let names: Vec<JsText> = kinds.keys().cloned().collect();
+    for name in names {
+        let Some(effects) = kinds.get_text(&name).and_then(Json::as_object) else { continue };
+        let moved: Object = effects
+            .iter()
+            .map(|(key, effect)| match key.to_string_lossy().strip_prefix(&format!("{from}.")) {
+                Some(uid) => {
+                    let entry = entries.iter().map(|(_, entry)| entry).find(|e| has_uid(e, uid));
+                    let effect = entry.map_or(effect.clone(), |e| rehashed(effect, e, from, to));
+                    (JsText::from(format!("{to}.{uid}")), effect)
+                }
+                None => (key.clone(), effect.clone()),
+            })
+            .collect();
+        kinds.insert(name, moved);
+    }
+    timed
+}
+
+fn has_uid(entry: &Json, uid: &str) -> bool {
+    match entry.get("uid") {
+        Some(Json::Text(text)) => *text == *uid,
+        Some(number) => number.as_i64().is_some_and(|number| number.to_string() == uid),
+        None => false,
+    }
+}
+
+fn rehashed(effect: &Json, entry: &Json, from: &str, to: &str) -> Json {
+    let mut effect = effect.clone();
+    let fits = entry_hash(entry, from).is_some_and(|hash| {
+        effect.get("hash").and_then(Json::as_f64).is_some_and(|stored| stored == hash as f64)
+    });
+    if let (true, Some(hash), Some(object)) = (fits, entry_hash(entry, to), effect.as_object_mut())
+    {
+        object.insert("hash", Json::Number(hash as f64));
+    }
+    effect
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_entry(entry: &str, expected: u64) {
+        let entry = Json::parse(entry.as_bytes()).unwrap();
+        assert_eq!(entry_hash(&entry, "Lore"), Some(expected));
+    }
+
+    /// Numbers that SillyTavern 1.19.0's own functions gave.
+    #[test]
+    fn hashes_are_sillytaverns() {
+        let hash = |text: &str| string_hash(&text.encode_utf16().collect::<Vec<_>>());
+        assert_eq!(hash(""), 3_338_908_027_751_811);
+        assert_eq!(hash("😀"), 4_725_715_722_941_614);
+        check_entry(
+            r#"{"uid":0,"key":["a"],"comment":"A","content":"Text","sticky":3}"#,
+            7_182_276_094_876_026,
+        );
+        check_entry(
+            r#"{"key":["a"],"content":"@@activate\nText","uid":7,"cooldown":2}"#,
+            5_881_047_269_212_788,
+        );
+        check_entry(r#"{"uid":1,"key":[]}"#, 7_417_195_233_194_060);
+        check_entry(r#"{"key":["no uid"],"content":""}"#, 8_154_627_331_250_231);
+        check_entry(
+            r#"{"uid":1,"content":null,"world":"Other","decorators":["x"],"hash":5}"#,
+            4_310_742_281_146_869,
+        );
+        check_entry(
+            r#"{"uid":1,"content":"x","10":"ten","2":"two","probability":100.0,"n":1e21,"m":-0,"f":0.1,"s":"\ud800 é \u0007 \u2028 /"}"#,
+            5_455_274_272_055_734,
+        );
+    }
+
+    #[test]
+    fn decorators_are_read_as_sillytavern_reads_them() {
+        for (content, found, body) in [
+            ("plain", &[] as &[&str], "plain"),
+            ("@@activate", &["@@activate"], "@@activate"),
+            ("@@unknown\n@@@activate\nA", &["@@activate"], "A"),
+            ("@@@activate\nA", &[], "A"),
+            ("@@unknown\n@@@foo\n@@@dont_activate x\n@@@activate\nA", &["@@dont_activate x"], "A"),
+            ("@@activate\r\nA", &["@@activate\r"], "A"),
+            ("@@x\n@@@@activate\nA", &[], "A"),
+        ] {
+            let (seen, rest) = decorators(content);
+            assert_eq!(
+                (seen.iter().map(String::as_str).collect::<Vec<_>>(), rest),
+                (found.to_vec(), body)
+            );
+        }
+    }
+
+    #[test]
+    fn a_running_effect_runs_on_in_the_clone_and_a_dead_one_stays_dead() {
+        let entry = Json::parse(br#"{"uid":7,"content":"x"}"#).unwrap();
+        let hash = entry_hash(&entry, "Old").unwrap() as f64;
+        let timed = format!(
+            r#"{{"sticky":{{"Old.7":{{"hash":{hash},"start":1}},"Else.7":{{"hash":1}}}},"cooldown":{{"Old.7":{{"hash":2}}}}}}"#
+        );
+        let timed = Json::parse(timed.as_bytes()).unwrap();
+        let entries: Object = [("7", entry.clone())].into_iter().collect();
+        let moved = rekeyed(&timed, "Old", "New", &entries);
+        let new_hash = entry_hash(&entry, "New").unwrap() as f64;
+        assert_eq!(moved.at(&["sticky", "New.7", "hash"]).and_then(Json::as_f64), Some(new_hash));
+        assert!(moved.at(&["sticky", "Else.7"]).is_some());
+        assert_eq!(moved.at(&["cooldown", "New.7", "hash"]).and_then(Json::as_f64), Some(2.0));
+    }
+}

@@ -63,8 +63,12 @@ impl<'a> Book<'a> {
     ///
     /// Taken over the value as SillyTavern would write it, so that its reordering and reformatting
     /// of the file do not count as a change of the story's lore.
-    pub fn digest(&self) -> Result<Digest, SyntaxError> {
-        Ok(digest_of(&self.root.json()?))
+    pub fn digest(&self) -> Digest {
+        match self.root.json() {
+            Ok(value) => digest_of(&value),
+            // Too deep to build, which nothing of SillyTavern's is: the entries' bytes will do.
+            Err(_) => Digest::of(self.entries.bytes()),
+        }
     }
 
     /// The book with `mark` set, or taken away, under `extensions.forklore`.

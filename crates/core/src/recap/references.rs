@@ -6,16 +6,16 @@ use crate::json::{Edits, Json, Kind, Raw};
 use crate::names::book_key;
 use crate::recap::scene::MEMORY;
 
-/// The line with every name of the book `from` turned into `to`, and how many there were; `None`
+/// The line with every name of the books `from` turned into `to`, and how many there were; `None`
 /// where there is nothing to turn.
-pub fn renamed(line: &[u8], from: &str, to: &str) -> Option<(Vec<u8>, usize)> {
+pub fn renamed(line: &[u8], from: &[String], to: &str) -> Option<(Vec<u8>, usize)> {
     memmem::find(line, MEMORY.as_bytes())?;
     let message = Raw::document(line).ok()?;
-    let from = book_key(from);
+    let from: Vec<String> = from.iter().map(|name| book_key(name)).collect();
     let mut edits = Edits::of(message);
     let mut count = 0;
     for name in names(message) {
-        if name.text().is_some_and(|text| book_key(&text) == from) {
+        if name.text().is_some_and(|text| from.contains(&book_key(&text))) {
             edits.replace(name, &Json::from(to));
             count += 1;
         }
@@ -69,12 +69,12 @@ mod tests {
     #[test]
     fn only_names_of_the_old_book_change() {
         let line = br#"{"mes":"B","extra":{"auto_recap_memory":{"scene_recap_metadata":{"1":{"chatLorebookName":"B","allEntries":[{"world":"B"},{"world":"C"}]}}}},"swipe_info":[{"extra":{"auto_recap_memory":{"scene_recap_metadata":{"0":{"chatLorebookName":"B"}}}}}]}"#;
-        let (changed, count) = renamed(line, "b", "New").unwrap();
+        let (changed, count) = renamed(line, &["b".into()], "New").unwrap();
         assert_eq!(count, 3);
         let expected = String::from_utf8_lossy(line)
             .replace(r#"Name":"B""#, r#"Name":"New""#)
             .replace(r#"world":"B""#, r#"world":"New""#);
         assert_eq!(String::from_utf8_lossy(&changed), expected);
-        assert_eq!(renamed(br#"{"mes":"auto_recap_memory"}"#, "B", "New"), None);
+        assert_eq!(renamed(br#"{"mes":"auto_recap_memory"}"#, &["B".into()], "New"), None);
     }
 }

@@ -1,0 +1,108 @@
+//! A book of one's own: the content of a moment, with our mark, ready to be written.
+
+use crate::book::{self, Book};
+use crate::digest::Digest;
+use crate::json::{Edits, Indent, Json, Object};
+use crate::mark::Mark;
+use crate::moment::Content;
+use crate::recap::queue::{self, Work};
+
+/// A book to be written.
+#[derive(Clone, Debug)]
+pub struct NewBook {
+    pub name: String,
+    pub bytes: Vec<u8>,
+    pub entries: usize,
+    pub digest: Digest,
+    /// Whether operations that were still to run were taken out of its queue.
+    pub drained: bool,
+    /// The entries as values, for what is keyed by them.
+    pub(crate) values: Object,
+}
+
+/// Makes the book `name` from `content`. Operations still to run are left out where `drain` says
+/// so, and always from a state of the past: nobody is left to run them.
+pub fn new_book(name: &str, content: &Content<'_>, drain: bool, mark: &Mark) -> NewBook {
+    match content {
+        Content::Bytes(book) => from_bytes(name, book, drain, mark),
+        Content::Journal(value) => from_value(name, Json::Object(value.clone()), mark),
+        Content::Rebuilt(rebuilt) => from_value(name, rebuilt.book.clone(), mark),
+    }
+}
+
+/// A book without entries.
+pub fn empty_book(name: &str, mark: &Mark) -> NewBook {
+    from_value(name, Json::object([("entries", Object::new().into())]), mark)
+}
+
+fn from_bytes(name: &str, book: &Book<'_>, drain: bool, mark: &Mark) -> NewBook {
+    let mut edits = Edits::of(book.root());
+    if drain {
+        for entry in book.entries().filter(|entry| entry.comment() == queue::COMMENT) {
+            let content = entry.content();
+            if let Some(old) = entry.value().get("content").filter(|_| has_work(&content)) {
+                edits.replace(old, &Json::from(queue::emptied(&content)));
+            }
+        }
+    }
+    let drained = !edits.is_empty();
+    let bytes = edits.apply();
+    // Splicing a valid document leaves a valid one; were it otherwise, the original is kept.
+    let spliced = Book::read(&bytes);
+    let book = spliced.as_ref().unwrap_or(book);
+    let value = book.root().json().unwrap_or(Json::Null);
+    NewBook {
+        name: name.to_owned(),
+        bytes: book.with_mark(Some(&mark.to_json())),
+        entries: book.entries().count(),
+        digest: book.digest(),
+        drained,
+        values: entries_of(&value),
+    }
+}
+
+fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
+    let mut drained = false;
+    if let Some(entries) = value.as_object_mut().and_then(|book| book.get_mut("entries"))
+        && let Some(entries) = entries.as_object_mut()
+    {
+        let busy = entries.iter().find(|(_, entry)| {
+            let content = entry.get("content").and_then(Json::as_str).unwrap_or_default();
+            queue::is_queue(entry) && has_work(&content)
+        });
+        if let Some((key, emptied)) =
+            busy.map(|(key, entry)| (key.clone(), queue::emptied_entry(entry)))
+        {
+            entries.insert(key, emptied);
+            drained = true;
+        }
+    }
+    let digest = book::digest_of(&value);
+    let values = entries_of(&value);
+    if let Some(book) = value.as_object_mut() {
+        let mut extensions = match book.get("extensions") {
+            Some(Json::Object(extensions)) => extensions.clone(),
+            _ => Object::new(),
+        };
+        extensions.insert(book::NAMESPACE, mark.to_json());
+        book.insert("extensions", extensions);
+    }
+    NewBook {
+        name: name.to_owned(),
+        bytes: value.stringify_with(Indent::BOOK),
+        entries: values.len(),
+        digest,
+        drained,
+        values,
+    }
+}
+
+fn entries_of(book: &Json) -> Object {
+    book.get("entries").and_then(Json::as_object).cloned().unwrap_or_default()
+}
+
+fn has_work(content: &str) -> bool {
+    let mut work = Work::default();
+    work.add_queue(content);
+    work.is_pending()
+}

@@ -1,0 +1,198 @@
+//! Could it be forked here, and how well?
+
+use super::words::{Obstacle, Remark};
+use super::{Now, Parent, metadata_value};
+use crate::chat::Damage;
+use crate::exactness::{Allow, Exactness};
+use crate::json::Json;
+use crate::moment::{BookThen, BoundBook, Content, Moment, moment};
+use crate::names::book_key;
+use crate::recap::queue::{self, Work};
+use crate::recap::running;
+use crate::recap::scene::Memory;
+
+/// What to do about operations that still have to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueuePolicy {
+    #[default]
+    Refuse,
+    /// Leave them out of the child's copy.
+    Drain,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Policy {
+    pub allow: Allow,
+    pub queue: QueuePolicy,
+    pub require_scene: bool,
+    /// Fill what a recap snapshot lost from today's entries.
+    pub fill: bool,
+    /// Make the child without a book where its book cannot be brought along.
+    pub without_book: bool,
+}
+
+/// Everything there is to say before forking.
+#[derive(Clone, Debug)]
+pub struct Readiness<'a> {
+    pub obstacles: Vec<Obstacle>,
+    pub remarks: Vec<Remark>,
+    /// `None` when there is no such message.
+    pub moment: Option<Moment<'a>>,
+    pub work: Work,
+}
+
+/// The message that `--at` means: from 0, negative from the end, the last by default.
+pub fn resolve_message(asked: Option<i64>, length: usize) -> Result<usize, Obstacle> {
+    let last = length.checked_sub(1).ok_or(Obstacle::NoMessages)?;
+    let Some(asked) = asked else { return Ok(last) };
+    let index = if asked < 0 { length as i64 + asked } else { asked };
+    usize::try_from(index)
+        .ok()
+        .filter(|index| *index <= last)
+        .ok_or(Obstacle::NoSuchMessage { asked, last })
+}
+
+pub fn check<'a>(parent: Parent<'a>, message: usize, policy: Policy, now: &Now) -> Readiness<'a> {
+    let chat = parent.chat;
+    let mut readiness = Readiness {
+        obstacles: Vec::new(),
+        remarks: Vec::new(),
+        moment: None,
+        work: work(parent, now),
+    };
+    readiness.look_at_damage(parent);
+    match resolve_message(i64::try_from(message).ok(), chat.len()) {
+        Ok(_) => {}
+        Err(obstacle) => {
+            readiness.obstacles.push(obstacle);
+            return readiness;
+        }
+    }
+    if readiness.work.is_pending() && policy.queue == QueuePolicy::Refuse {
+        readiness.obstacles.push(Obstacle::QueueBusy(readiness.work.clone()));
+    }
+    readiness.look_at_scene(parent, message, policy);
+    let mut moment = moment(chat, parent.bound, message, policy.fill);
+    readiness.look_at_book(parent, &mut moment, policy);
+    readiness.look_at_metadata(&moment, policy);
+    readiness.moment = Some(moment);
+    readiness
+}
+
+/// The work that is still to be done for this chat.
+fn work(parent: Parent<'_>, now: &Now) -> Work {
+    let mut work = Work::default();
+    if let Some(book) = parent.bound.book() {
+        for entry in book.entries().filter(|entry| entry.comment() == queue::COMMENT) {
+            work.add_queue(&entry.content());
+        }
+    }
+    work.add_metadata(&metadata_value(parent.chat), now.milliseconds);
+    work
+}
+
+impl Readiness<'_> {
+    fn look_at_damage(&mut self, parent: Parent<'_>) {
+        let mut lines = Vec::new();
+        for damage in parent.chat.damage() {
+            match damage {
+                Damage::UnreadableLine(line) | Damage::TornLine(line) => lines.push(*line),
+                Damage::ByteOrderMark | Damage::NoHeader | Damage::Empty => {
+                    self.obstacles.push(Obstacle::Damaged(damage.clone()));
+                }
+            }
+        }
+        if !lines.is_empty() {
+            self.remarks.push(Remark::DamagedLines(lines));
+        }
+        if self.work.failed > 0 {
+            self.remarks.push(Remark::FailedOperations(self.work.failed));
+        }
+        if self.work.stale_entries > 0 {
+            self.remarks.push(Remark::StaleEntries(self.work.stale_entries));
+        }
+    }
+
+    /// Scene breaks and recaps matter only in a chat that has any.
+    fn look_at_scene(&mut self, parent: Parent<'_>, message: usize, policy: Policy) {
+        let memory = parent.chat.line(message).and_then(Memory::of_line);
+        let is_scene_break = memory.is_some_and(|memory| memory.is_scene_break());
+        if policy.require_scene && !is_scene_break {
+            self.obstacles.push(Obstacle::NotASceneBreak(message));
+        }
+        let recap = metadata_value(parent.chat).get(running::KEY).cloned();
+        let Some(recap) = recap else { return };
+        if !is_scene_break && !policy.require_scene {
+            self.remarks.push(Remark::NotASceneBreak);
+        } else if !memory.is_some_and(|memory| memory.has_recap()) {
+            self.remarks.push(Remark::NoSceneRecap);
+        }
+        let versions = recap.get("versions").and_then(Json::as_array).unwrap_or_default();
+        let end = |version: &Json| version.get("new_scene_index").and_then(Json::as_usize);
+        match versions.iter().filter_map(end).max() {
+            None => self.remarks.push(Remark::NoRunningRecap),
+            Some(end) if end < message => self.remarks.push(Remark::NotInRunningRecap),
+            Some(_) => {}
+        }
+    }
+
+    fn look_at_book<'a>(&mut self, parent: Parent<'a>, moment: &mut Moment<'a>, policy: Policy) {
+        let obstacle = match &moment.book {
+            BookThen::None(_) => None,
+            BookThen::Unknown => Some(match parent.bound {
+                BoundBook::Unreadable { name, error } => {
+                    Obstacle::BookUnreadable { name: name.clone(), error: error.clone() }
+                }
+                other => Obstacle::BookMissing(other.name().unwrap_or_default().to_owned()),
+            }),
+            BookThen::Known { part, .. } if !policy.allow.admits(part.exactness) => {
+                let (found, allowed) = (part.exactness, policy.allow);
+                Some(Obstacle::NotKnownWellEnough { found, allowed })
+            }
+            BookThen::Known { part, name, content } => {
+                if part.exactness == Exactness::Live {
+                    self.remarks.push(Remark::BookIsLive);
+                }
+                self.remarks.extend(content_remarks(content));
+                let bound = parent.bound.name().map(book_key);
+                if matches!(content, Content::Rebuilt(_)) && bound != Some(book_key(name)) {
+                    self.remarks.push(Remark::SnapshotOfAnotherBook(name.clone()));
+                }
+                None
+            }
+        };
+        match obstacle {
+            Some(_) if policy.without_book => {
+                let name = parent.bound.name().unwrap_or_default().to_owned();
+                self.remarks.push(Remark::WithoutBook(name));
+                moment.book = BookThen::None(crate::exactness::Part::LIVE);
+            }
+            Some(obstacle) => self.obstacles.push(obstacle),
+            None => {}
+        }
+    }
+
+    fn look_at_metadata(&mut self, moment: &Moment<'_>, policy: Policy) {
+        let metadata = &moment.metadata;
+        if !metadata.not_of_then.is_empty() {
+            self.remarks.push(Remark::MetadataIsLive(metadata.not_of_then.clone()));
+        }
+        let is_exact = metadata.part.exactness == Exactness::Exact
+            || (metadata.part.exactness == Exactness::Live && metadata.not_of_then.is_empty());
+        if policy.allow == Allow::Exact && !is_exact {
+            self.obstacles.push(Obstacle::MetadataNotExact(metadata.part.exactness));
+        }
+    }
+}
+
+fn content_remarks(content: &Content<'_>) -> Vec<Remark> {
+    match content {
+        Content::Rebuilt(rebuilt) => {
+            let lost = (rebuilt.unfilled > 0).then_some(Remark::RecapLostFields(rebuilt.unfilled));
+            let filled = (rebuilt.filled > 0).then_some(Remark::FieldsFilled(rebuilt.filled));
+            lost.into_iter().chain(filled).collect()
+        }
+        Content::Bytes(book) if book.has_byte_order_mark() => vec![Remark::ByteOrderMarkDropped],
+        Content::Bytes(_) | Content::Journal(_) => Vec::new(),
+    }
+}

@@ -1,0 +1,221 @@
+//! Binds a chat, or a part of one, to a book of its own.
+
+use std::collections::BTreeMap;
+
+use super::metadata_value;
+use super::words::Remark;
+use crate::chat::Chat;
+use crate::digest::Digest;
+use crate::journal::RECORDED_METADATA;
+use crate::json::{Change, Json, Object};
+use crate::pieces::Pieces;
+use crate::recap::scene::Memory;
+use crate::recap::{combined, older_seal, references, registry, running};
+use crate::rewrite::{self, Rewrite};
+use crate::seal::{self, SealedCombined, SealedRecap};
+use crate::timed;
+
+/// What binds a chat to another book.
+#[derive(Clone, Debug)]
+pub struct Rebinding<'a> {
+    /// The chat's own name.
+    pub name: &'a str,
+    /// Set in a child; a chat that only changes its book keeps what it has.
+    pub main_chat: Option<&'a str>,
+    pub integrity: Option<&'a str>,
+    /// The names under which the chat speaks of its old book.
+    pub from: Vec<String>,
+    /// The new book, or none.
+    pub book: Option<&'a str>,
+    pub entries: Option<&'a Object>,
+    /// The last message that is kept; all of them when `None`.
+    pub last: Option<usize>,
+    /// Recorded metadata to bring back.
+    pub metadata: Option<&'a Object>,
+    pub drain: bool,
+}
+
+/// The changes a rebinding makes to a chat.
+#[derive(Debug)]
+pub struct Rebound {
+    pub changes: Vec<(String, Change)>,
+    pub lines: BTreeMap<usize, Vec<u8>>,
+    pub running_recap: Option<SealedRecap>,
+    pub combined_recap: Option<SealedCombined>,
+    pub remarks: Vec<Remark>,
+}
+
+pub fn rebind(chat: &Chat<'_>, to: &Rebinding<'_>) -> Rebound {
+    let metadata = metadata_value(chat);
+    let mut rebound = Rebound {
+        changes: Vec::new(),
+        lines: BTreeMap::new(),
+        running_recap: None,
+        combined_recap: None,
+        remarks: Vec::new(),
+    };
+    rebound.identity(to);
+    rebound.recorded_metadata(&metadata, to);
+    rebound.timed_effects(&metadata, to);
+    rebound.recaps(chat, &metadata, to);
+    rebound.lore_of_recap(&metadata, to);
+    rebound.name_in_messages(chat, to);
+    rebound
+}
+
+/// The chat's file after a rebinding.
+pub(crate) fn file<'a>(
+    chat: &Chat<'a>,
+    last: Option<usize>,
+    changes: &[(String, Change)],
+    lines: BTreeMap<usize, Vec<u8>>,
+) -> Pieces<'a> {
+    let changes: Vec<(&str, Change)> =
+        changes.iter().map(|(key, change)| (key.as_str(), change.clone())).collect();
+    let header = Some(rewrite::header(chat, &changes));
+    Rewrite { header, messages: lines }.of(chat, last)
+}
+
+impl Rebound {
+    fn set(&mut self, key: &str, value: impl Into<Json>) {
+        self.changes.retain(|(other, _)| other != key);
+        self.changes.push((key.to_owned(), Change::Set(value.into())));
+    }
+
+    fn remove(&mut self, key: &str) {
+        self.changes.retain(|(other, _)| other != key);
+        self.changes.push((key.to_owned(), Change::Remove));
+    }
+
+    /// What the metadata will hold under `key`.
+    fn value<'a>(&'a self, metadata: &'a Json, key: &str) -> Option<&'a Json> {
+        match self.changes.iter().find(|(other, _)| other == key) {
+            Some((_, Change::Set(value))) => Some(value),
+            Some((_, Change::Remove)) => None,
+            None => metadata.get(key),
+        }
+    }
+
+    fn identity(&mut self, to: &Rebinding<'_>) {
+        if let Some(integrity) = to.integrity {
+            self.set("integrity", integrity);
+        }
+        if let Some(main_chat) = to.main_chat {
+            self.set("main_chat", main_chat);
+            // Both speak of the parent's own birth.
+            self.remove(seal::KEY);
+            self.remove(older_seal::KEY);
+        }
+        match to.book {
+            Some(book) => self.set("world_info", book),
+            None => self.remove("world_info"),
+        }
+    }
+
+    fn recorded_metadata(&mut self, metadata: &Json, to: &Rebinding<'_>) {
+        if let Some(then) = to.metadata {
+            for key in RECORDED_METADATA {
+                match then.get(key) {
+                    Some(value) if metadata.get(key) != Some(value) => self.set(key, value.clone()),
+                    Some(_) => {}
+                    None if metadata.get(key).is_some() => self.remove(key),
+                    None => {}
+                }
+            }
+        }
+        let last_in_context = metadata.get("lastInContextMessageId").and_then(Json::as_usize);
+        if let (Some(id), Some(last)) = (last_in_context, to.last)
+            && id > last
+        {
+            self.set("lastInContextMessageId", last);
+        }
+    }
+
+    fn timed_effects(&mut self, metadata: &Json, to: &Rebinding<'_>) {
+        let (Some(book), Some(entries)) = (to.book, to.entries) else { return };
+        let Some(mut effects) = self.value(metadata, "timedWorldInfo").cloned() else { return };
+        let before = effects.clone();
+        for from in &to.from {
+            effects = timed::rekeyed(&effects, from, book, entries);
+        }
+        if effects != before {
+            self.set("timedWorldInfo", effects);
+        }
+    }
+
+    fn recaps(&mut self, chat: &Chat<'_>, metadata: &Json, to: &Rebinding<'_>) {
+        let Some(last) = to.last else { return };
+        if let Some(recap) = metadata.get(running::KEY).filter(|recap| recap.as_object().is_some())
+        {
+            let has_recap = |scene: usize| {
+                chat.line(scene).and_then(Memory::of_line).is_some_and(|memory| memory.has_recap())
+            };
+            let cut = running::cut(recap, last, to.name, has_recap);
+            if cut.dropped > 0 {
+                self.remarks.push(Remark::RunningVersionsDropped(cut.dropped));
+            }
+            self.running_recap = Some(SealedRecap {
+                version: cut.version,
+                count: cut.kept,
+                digest: cut.version.and_then(|v| running::version_digest(&cut.recap, v)),
+            });
+            self.set(running::KEY, cut.recap);
+        }
+        let Some(recap) = metadata.at(&combined::PATH).filter(|recap| recap.is_truthy()) else {
+            return;
+        };
+        let mut holder = metadata.get(combined::PATH[0]).cloned().unwrap_or(Json::Null);
+        let Some(object) = holder.as_object_mut() else { return };
+        if combined::is_of_the_past(recap, last) {
+            self.combined_recap = combined::message_count(recap).map(|messages| SealedCombined {
+                messages,
+                digest: Digest::of(&recap.stringify()),
+            });
+        } else {
+            object.remove(combined::PATH[1]);
+            self.set(combined::PATH[0], holder);
+            self.remarks.push(Remark::CombinedRecapDropped);
+        }
+    }
+
+    /// The recap extension's own notes about the book.
+    fn lore_of_recap(&mut self, metadata: &Json, to: &Rebinding<'_>) {
+        if let Some(mut notes) = metadata.get("auto_lorebooks").cloned()
+            && let Some(object) = notes.as_object_mut()
+        {
+            match to.book {
+                Some(book) => object.insert("lorebookName", book),
+                None => drop(object.remove("lorebookName")),
+            }
+            if let (Some(registry), Some(entries)) =
+                (object.get_mut("registry").and_then(Json::as_object_mut), to.entries)
+                && let Some(index) = registry.get("index")
+            {
+                let index = registry::reindexed(index, entries);
+                registry.insert("index", index);
+            }
+            if Some(&notes) != metadata.get("auto_lorebooks") {
+                self.set("auto_lorebooks", notes);
+            }
+        }
+        if let (true, Some(mut under_way)) = (to.drain, metadata.get("autoLorebooks").cloned())
+            && let Some(object) = under_way.as_object_mut()
+            && object.get("pendingOps").and_then(Json::as_object).is_some_and(|ops| !ops.is_empty())
+        {
+            object.insert("pendingOps", Object::new());
+            self.set("autoLorebooks", under_way);
+        }
+    }
+
+    fn name_in_messages(&mut self, chat: &Chat<'_>, to: &Rebinding<'_>) {
+        let Some(book) = to.book else { return };
+        let end = to.last.map_or(chat.len(), |last| last + 1);
+        for index in 0..end {
+            if let Some((line, _)) =
+                chat.line(index).and_then(|line| references::renamed(line, &to.from, book))
+            {
+                self.lines.insert(index, line);
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Forking: a child timeline at message m, with the book and memory of that moment.
+//!
+//! [`check`] says whether and how well it can be done, [`plan`] works out every byte of the child
+//! and of its book. Nothing is written here.
+
+mod check;
+mod child;
+mod words;
+
+pub use check::{Policy, QueuePolicy, Readiness, check, resolve_message};
+pub use child::{Rebinding, rebind};
+pub use words::{Obstacle, Remark};
+
+use crate::chat::Chat;
+use crate::clone::{NewBook, new_book};
+use crate::exactness::Part;
+use crate::json::Json;
+use crate::mark::Mark;
+use crate::moment::{BookThen, BoundBook, Moment};
+use crate::names::ForkKind;
+use crate::pieces::Pieces;
+use crate::seal::{self, Seal, SealedBook};
+
+/// The chat to be forked, with its book, as they are now.
+#[derive(Clone, Copy, Debug)]
+pub struct Parent<'a> {
+    pub name: &'a str,
+    pub chat: &'a Chat<'a>,
+    pub bound: &'a BoundBook<'a>,
+}
+
+/// The time, brought in by the caller.
+#[derive(Clone, Debug)]
+pub struct Now {
+    pub iso: String,
+    pub milliseconds: f64,
+}
+
+/// What a fork needs beside the parent.
+#[derive(Clone, Debug)]
+pub struct ForkRequest {
+    pub kind: ForkKind,
+    pub message: usize,
+    /// The child's name and its book's: checked and free.
+    pub child: String,
+    pub book: String,
+    /// A fresh slug for the child.
+    pub integrity: String,
+    pub now: Now,
+    pub policy: Policy,
+}
+
+/// A fork, ready to be carried out: first the book, then the child.
+#[derive(Clone, Debug)]
+pub struct ForkPlan<'a> {
+    pub kind: ForkKind,
+    pub parent: String,
+    pub message: usize,
+    pub child: String,
+    pub file: Pieces<'a>,
+    pub book: Option<NewBook>,
+    pub seal: Seal,
+    pub remarks: Vec<Remark>,
+}
+
+/// Why a fork is not made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{parent:?} cannot be forked at message {message}")]
+pub struct Refusal {
+    pub parent: String,
+    pub message: usize,
+    pub obstacles: Vec<Obstacle>,
+    pub remarks: Vec<Remark>,
+}
+
+pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a>, Refusal> {
+    let readiness = check(parent, request.message, request.policy, &request.now);
+    let Readiness { obstacles, mut remarks, moment, .. } = readiness;
+    let Some(moment) = moment.filter(|_| obstacles.is_empty()) else {
+        return Err(Refusal {
+            parent: parent.name.to_owned(),
+            message: request.message,
+            obstacles,
+            remarks,
+        });
+    };
+    let clone = cloned(parent, request, &moment);
+    if let Some((clone, part)) = &clone
+        && clone.drained
+    {
+        remarks.push(if part.source == crate::exactness::Source::Files {
+            Remark::QueueDrained
+        } else {
+            Remark::PastQueueDrained
+        });
+    }
+    let book_name = clone.as_ref().map(|(book, _)| book.name.as_str());
+    let rebinding = Rebinding {
+        name: &request.child,
+        main_chat: Some(parent.name),
+        integrity: Some(&request.integrity),
+        from: names_of(parent, &moment),
+        book: book_name,
+        entries: clone.as_ref().map(|(book, _)| &book.values),
+        last: Some(request.message),
+        metadata: moment.metadata.values.as_ref(),
+        drain: request.policy.queue == QueuePolicy::Drain,
+    };
+    let rebound = rebind(parent.chat, &rebinding);
+    remarks.extend(rebound.remarks);
+
+    let seal = Seal {
+        kind: request.kind,
+        parent: parent.name.to_owned(),
+        parent_integrity: metadata_text(parent.chat, "integrity"),
+        message: request.message,
+        made: request.now.iso.clone(),
+        book: clone.as_ref().map(|(book, part)| SealedBook {
+            name: book.name.clone(),
+            from: then_name(&moment).unwrap_or_default(),
+            entries: book.entries,
+            digest: book.digest,
+            part: *part,
+        }),
+        metadata: moment.metadata.part,
+        running_recap: rebound.running_recap,
+        combined_recap: rebound.combined_recap,
+        warnings: remarks.iter().map(ToString::to_string).collect(),
+    };
+    let mut changes = rebound.changes;
+    changes.push((seal::KEY.to_owned(), crate::json::Change::Set(seal.to_json())));
+    let file = child::file(parent.chat, Some(request.message), &changes, rebound.lines);
+    Ok(ForkPlan {
+        kind: request.kind,
+        parent: parent.name.to_owned(),
+        message: request.message,
+        child: request.child.clone(),
+        file,
+        book: clone.map(|(book, _)| book),
+        seal,
+        remarks,
+    })
+}
+
+fn cloned(
+    parent: Parent<'_>,
+    request: &ForkRequest,
+    moment: &Moment<'_>,
+) -> Option<(NewBook, Part)> {
+    let BookThen::Known { part, name, content } = &moment.book else { return None };
+    let mark = Mark {
+        chat: request.child.clone(),
+        integrity: Some(request.integrity.clone()),
+        from_book: Some(name.clone()),
+        from_chat: Some(parent.name.to_owned()),
+        message: Some(request.message),
+        made: request.now.iso.clone(),
+        part: Some(*part),
+    };
+    let drain = request.policy.queue == QueuePolicy::Drain;
+    Some((new_book(&request.book, content, drain, &mark), *part))
+}
+
+fn then_name(moment: &Moment<'_>) -> Option<String> {
+    match &moment.book {
+        BookThen::Known { name, .. } => Some(name.clone()),
+        BookThen::None(_) | BookThen::Unknown => None,
+    }
+}
+
+/// Every name under which the child's past speaks of the book it is cut loose from.
+fn names_of(parent: Parent<'_>, moment: &Moment<'_>) -> Vec<String> {
+    let mut names: Vec<String> = then_name(moment).into_iter().collect();
+    names.extend(parent.bound.name().map(str::to_owned).filter(|name| Some(name) != names.first()));
+    names
+}
+
+pub(crate) fn metadata_text(chat: &Chat<'_>, key: &str) -> Option<String> {
+    chat.metadata()?.get(key)?.text().map(|text| text.into_owned()).filter(|text| !text.is_empty())
+}
+
+pub(crate) fn metadata_value(chat: &Chat<'_>) -> Json {
+    chat.metadata().and_then(|metadata| metadata.json().ok()).unwrap_or(Json::Null)
+}

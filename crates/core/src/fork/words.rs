@@ -1,0 +1,152 @@
+//! What stands in the way of a fork, and what is worth saying about one.
+
+use std::fmt;
+
+use crate::book::BookError;
+use crate::chat::Damage;
+use crate::exactness::{Allow, Exactness};
+use crate::recap::queue::Work;
+
+/// Why a fork cannot be made, or not under this policy.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Obstacle {
+    #[error("the chat has no messages")]
+    NoMessages,
+    #[error("there is no message {asked}; the last one is {last}")]
+    NoSuchMessage { asked: i64, last: usize },
+    #[error("{}", damage_words(.0))]
+    Damaged(Damage),
+    #[error("{}", work_words(.0))]
+    QueueBusy(Work),
+    #[error("message {0} is not a scene break")]
+    NotASceneBreak(usize),
+    #[error("its lorebook {0:?} does not exist")]
+    BookMissing(String),
+    #[error("its lorebook {name:?} cannot be read: {error}")]
+    BookUnreadable { name: String, error: BookError },
+    #[error("{}", unknown_words(*.found))]
+    NotKnownWellEnough { found: Exactness, allowed: Allow },
+    #[error("the metadata is only known {0}")]
+    MetadataNotExact(Exactness),
+}
+
+fn unknown_words(found: Exactness) -> String {
+    match found {
+        Exactness::Live => {
+            "nothing recorded the lorebook at that message; it is only known as it is today".into()
+        }
+        other => format!("the lorebook is only known {other}"),
+    }
+}
+
+pub(crate) fn damage_words(damage: &Damage) -> String {
+    match damage {
+        Damage::ByteOrderMark => {
+            "the file begins with a byte-order mark, behind which SillyTavern does not find the header".into()
+        }
+        Damage::UnreadableLine(line) => format!("line {line} is not JSON; SillyTavern drops it"),
+        Damage::TornLine(line) => format!("line {line}, the last, is cut off in the middle"),
+        Damage::NoHeader => {
+            "the file has no header, and SillyTavern takes the first message for it".into()
+        }
+        Damage::Empty => "there is nothing in the file that SillyTavern can read".into(),
+    }
+}
+
+fn work_words(work: &Work) -> String {
+    if work.unreadable {
+        return "the queue of ST-Auto-Recap cannot be read".into();
+    }
+    let mut parts: Vec<String> = work
+        .runnable
+        .iter()
+        .map(|(status, count)| format!("{count} {}", status.replace('_', " ")))
+        .collect();
+    if work.pending_entries > 0 {
+        parts.push(format!("{} lorebook entries under way", work.pending_entries));
+    }
+    if parts.is_empty() {
+        return "ST-Auto-Recap is working on an operation".into();
+    }
+    format!("ST-Auto-Recap has work in its queue: {}", parts.join(", "))
+}
+
+/// Something about a fork that its owner should know.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Remark {
+    NoSceneRecap,
+    NoRunningRecap,
+    /// The running recap ends before this message.
+    NotInRunningRecap,
+    NotASceneBreak,
+    /// These keys hold today's values.
+    MetadataIsLive(Vec<String>),
+    RecapLostFields(usize),
+    FieldsFilled(usize),
+    SnapshotOfAnotherBook(String),
+    BookIsLive,
+    WithoutBook(String),
+    ByteOrderMarkDropped,
+    RunningVersionsDropped(usize),
+    CombinedRecapDropped,
+    QueueDrained,
+    PastQueueDrained,
+    FailedOperations(usize),
+    StaleEntries(usize),
+    DamagedLines(Vec<usize>),
+    /// SillyTavern does not scan a chat's book that is also selected elsewhere.
+    AlsoSelected(String),
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSceneRecap => out.write_str("this message has no scene recap"),
+            Self::NoRunningRecap => out.write_str("there is no running recap"),
+            Self::NotInRunningRecap => out.write_str("the running recap ends before this message"),
+            Self::NotASceneBreak => out.write_str("this message is not a scene break"),
+            Self::MetadataIsLive(keys) => {
+                write!(out, "could not be brought back in time and are as they are today: {}", keys.join(", "))
+            }
+            Self::RecapLostFields(entries) => write!(
+                out,
+                "{entries} entries come from a recap snapshot, which does not keep secondary keys, filters, delays and other settings"
+            ),
+            Self::FieldsFilled(entries) => write!(
+                out,
+                "{entries} entries come from a recap snapshot; what it does not keep was taken from today's entries"
+            ),
+            Self::SnapshotOfAnotherBook(name) => {
+                write!(out, "the recap snapshot was taken of another lorebook, {name:?}")
+            }
+            Self::BookIsLive => out.write_str("the lorebook is as it is today, not as it was then"),
+            Self::WithoutBook(name) => {
+                write!(out, "its lorebook {name:?} could not be brought along: it has none now")
+            }
+            Self::ByteOrderMarkDropped => {
+                out.write_str("the lorebook began with a byte-order mark, which SillyTavern cannot read; the copy has none")
+            }
+            Self::RunningVersionsDropped(count) => {
+                write!(out, "{count} later versions of the running recap were left out")
+            }
+            Self::CombinedRecapDropped => {
+                out.write_str("the combined recap covers later messages and was left out")
+            }
+            Self::QueueDrained => out.write_str("waiting operations were left out of its queue"),
+            Self::PastQueueDrained => {
+                out.write_str("operations that were waiting at that time were left out of its queue")
+            }
+            Self::FailedOperations(count) => write!(out, "{count} operations in the queue have failed"),
+            Self::StaleEntries(count) => {
+                write!(out, "{count} lorebook entries have been under way for more than a day")
+            }
+            Self::DamagedLines(lines) => {
+                let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+                write!(out, "lines that SillyTavern cannot read were copied as they are: {}", lines.join(", "))
+            }
+            Self::AlsoSelected(place) => {
+                write!(out, "the lorebook is also selected {place}, so both copies can be active in the child")
+            }
+        }
+    }
+}

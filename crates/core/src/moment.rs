@@ -1,0 +1,257 @@
+//! The moment: the book and the metadata as they were at a message, and how that is known.
+
+use std::ops::ControlFlow;
+
+use crate::book::{Book, BookError};
+use crate::chat::Chat;
+use crate::exactness::{Exactness, Part, Source};
+use crate::journal::{self, Folded, RECORDED_METADATA, State};
+use crate::json::{Json, Object};
+use crate::recap::snapshot::{self, Rebuilt};
+
+/// The book a chat is bound to, as it is on disk.
+#[derive(Clone, Debug)]
+pub enum BoundBook<'a> {
+    /// The chat names none.
+    None,
+    /// The chat names one, and there is no such file.
+    Missing {
+        name: String,
+    },
+    Unreadable {
+        name: String,
+        error: BookError,
+    },
+    There {
+        name: String,
+        book: Book<'a>,
+    },
+}
+
+impl<'a> BoundBook<'a> {
+    /// The name in the chat's metadata.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::Missing { name } | Self::Unreadable { name, .. } | Self::There { name, .. } => {
+                Some(name)
+            }
+        }
+    }
+
+    pub fn book(&self) -> Option<&Book<'a>> {
+        match self {
+            Self::There { book, .. } => Some(book),
+            _ => None,
+        }
+    }
+
+    /// From the name a chat gives and the bytes found under it.
+    pub fn read(name: Option<String>, bytes: Option<&'a [u8]>) -> Self {
+        match (name, bytes) {
+            (None, _) => Self::None,
+            (Some(name), None) => Self::Missing { name },
+            (Some(name), Some(bytes)) => match Book::read(bytes) {
+                Ok(book) => Self::There { name, book },
+                Err(error) => Self::Unreadable { name, error },
+            },
+        }
+    }
+}
+
+/// The book at a moment.
+#[derive(Clone, Debug)]
+pub enum BookThen<'a> {
+    /// No book was bound, or none is and nothing says that one was.
+    None(Part),
+    Known {
+        part: Part,
+        name: String,
+        content: Content<'a>,
+    },
+    /// There was one, and nothing says what was in it.
+    Unknown,
+}
+
+/// The book's content: today's bytes, or a value built from a record.
+#[derive(Clone, Debug)]
+pub enum Content<'a> {
+    Bytes(Book<'a>),
+    Journal(Object),
+    Rebuilt(Rebuilt),
+}
+
+/// SillyTavern's own metadata at a moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetadataThen {
+    pub part: Part,
+    /// Values of [`RECORDED_METADATA`] then; `None` when today's are all there is.
+    pub values: Option<Object>,
+    /// Keys that hold today's value because nothing tells the value of then.
+    pub not_of_then: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Moment<'a> {
+    pub message: usize,
+    pub book: BookThen<'a>,
+    pub metadata: MetadataThen,
+}
+
+/// Works out the moment at message `m` from the chat and its book. `fill` lets a recap snapshot
+/// take fields that it lost from today's entries.
+pub fn moment<'a>(chat: &Chat<'_>, bound: &BoundBook<'a>, m: usize, fill: bool) -> Moment<'a> {
+    let is_last = m + 1 == chat.len();
+    let folded = recorded_state(chat, m);
+    Moment {
+        message: m,
+        book: book_then(chat, bound, m, is_last, folded.as_ref(), fill),
+        metadata: metadata_then(chat, m, is_last, folded.as_ref()),
+    }
+}
+
+fn book_then<'a>(
+    chat: &Chat<'_>,
+    bound: &BoundBook<'a>,
+    m: usize,
+    is_last: bool,
+    folded: Option<&Folded>,
+    fill: bool,
+) -> BookThen<'a> {
+    // While m is the last message, the state at m is whatever it is now.
+    if is_last {
+        match bound {
+            BoundBook::None => return BookThen::None(Part::EXACT_FROM_FILES),
+            BoundBook::There { name, book } => {
+                return BookThen::Known {
+                    part: Part::EXACT_FROM_FILES,
+                    name: name.clone(),
+                    content: Content::Bytes(book.clone()),
+                };
+            }
+            BoundBook::Missing { .. } | BoundBook::Unreadable { .. } => {}
+        }
+    }
+    if let Some(folded) = folded {
+        let part = part_of(folded.message, m, Source::Journal);
+        return match &folded.state.book {
+            None => BookThen::None(part),
+            Some(book) => BookThen::Known {
+                part,
+                name: book.name.clone(),
+                content: Content::Journal(book.content.clone()),
+            },
+        };
+    }
+    if let Some(found) = snapshot::newest(chat, m) {
+        let name = found.book.clone().or_else(|| bound.name().map(str::to_owned));
+        let exactness = Exactness::Snapshot(found.message);
+        return BookThen::Known {
+            part: Part { exactness, source: Source::RecapSnapshot },
+            name: name.unwrap_or_default(),
+            content: Content::Rebuilt(found.rebuild(bound.book(), fill)),
+        };
+    }
+    match bound {
+        BoundBook::None => BookThen::None(Part::LIVE),
+        BoundBook::There { name, book } => BookThen::Known {
+            part: Part::LIVE,
+            name: name.clone(),
+            content: Content::Bytes(book.clone()),
+        },
+        BoundBook::Missing { .. } | BoundBook::Unreadable { .. } => BookThen::Unknown,
+    }
+}
+
+fn metadata_then(
+    chat: &Chat<'_>,
+    m: usize,
+    is_last: bool,
+    folded: Option<&Folded>,
+) -> MetadataThen {
+    if is_last {
+        return MetadataThen {
+            part: Part::EXACT_FROM_FILES,
+            values: None,
+            not_of_then: Vec::new(),
+        };
+    }
+    match folded {
+        Some(folded) => MetadataThen {
+            part: part_of(folded.message, m, Source::Journal),
+            values: Some(folded.state.metadata.clone()),
+            not_of_then: Vec::new(),
+        },
+        None => {
+            MetadataThen { part: Part::LIVE, values: None, not_of_then: keys_that_matter(chat) }
+        }
+    }
+}
+
+fn part_of(proved: usize, asked: usize, source: Source) -> Part {
+    let exactness = if proved == asked { Exactness::Exact } else { Exactness::Snapshot(proved) };
+    Part { exactness, source }
+}
+
+/// The journal's state for message `m`.
+///
+/// ST-Auto-Recap finishes its work on a scene's lore a little after the scene's last message, so
+/// for a scene break the state of then is the one that its own snapshot shows.
+fn recorded_state(chat: &Chat<'_>, m: usize) -> Option<Folded> {
+    let folded = journal::fold(chat, m)?;
+    if folded.message != m {
+        return Some(folded);
+    }
+    let Some(snapshot) = snapshot::of_scene(chat, m) else { return Some(folded) };
+    let shows = |state: &State| {
+        state.book.as_ref().and_then(|book| book.entries()).is_some_and(|e| snapshot.matches(e))
+    };
+    if shows(&folded.state) {
+        return Some(folded);
+    }
+    let next_scene = (m + 1..chat.len()).find(|&index| snapshot::of_scene(chat, index).is_some());
+    let mut settled = None;
+    journal::walk(chat, next_scene.unwrap_or(chat.len()), |message, state, id| {
+        if message > m && shows(state) && state.id() == id {
+            settled = Some(state.clone());
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    let state = match settled {
+        // The metadata is that of the message; only the lore was still being worked on.
+        Some(settled) => State { book: settled.book, metadata: folded.state.metadata },
+        None => folded.state,
+    };
+    Some(Folded { message: m, state })
+}
+
+/// Recorded keys that the chat has and that say more than SillyTavern's defaults do.
+fn keys_that_matter(chat: &Chat<'_>) -> Vec<String> {
+    let Some(metadata) = chat.metadata() else { return Vec::new() };
+    RECORDED_METADATA
+        .iter()
+        .filter(|key| {
+            let value = metadata.get(key).and_then(|value| value.json().ok());
+            value.is_some_and(|value| !is_default(key, &value))
+        })
+        .map(|key| (*key).to_owned())
+        .collect()
+}
+
+fn is_default(key: &str, value: &Json) -> bool {
+    match key {
+        "note_prompt" => *value == Json::from(""),
+        "note_interval" | "note_position" => *value == Json::Number(1.0),
+        "note_depth" => *value == Json::Number(4.0),
+        "note_role" => *value == Json::Number(0.0),
+        "timedWorldInfo" => {
+            value.members().all(|(_, kind)| kind.as_object().is_none_or(Object::is_empty))
+        }
+        _ => match value {
+            Json::Object(object) => object.is_empty(),
+            Json::Array(list) => list.is_empty(),
+            _ => false,
+        },
+    }
+}

@@ -20,3 +20,8 @@ pub mod mark;
 pub mod seal;
 pub mod clone;
 pub mod fork;
+pub mod family;
+pub mod references;
+pub mod verify;
+pub mod repair;
+pub mod cleanup;

@@ -17,7 +17,7 @@ use crate::timed;
 
 /// What binds a chat to another book.
 #[derive(Clone, Debug)]
-pub struct Rebinding<'a> {
+pub(crate) struct Rebinding<'a> {
     /// The chat's own name.
     pub name: &'a str,
     /// Set in a child; a chat that only changes its book keeps what it has.
@@ -37,7 +37,7 @@ pub struct Rebinding<'a> {
 
 /// The changes a rebinding makes to a chat.
 #[derive(Debug)]
-pub struct Rebound {
+pub(crate) struct Rebound {
     pub changes: Vec<(String, Change)>,
     pub lines: BTreeMap<usize, Vec<u8>>,
     pub running_recap: Option<SealedRecap>,
@@ -45,7 +45,7 @@ pub struct Rebound {
     pub remarks: Vec<Remark>,
 }
 
-pub fn rebind(chat: &Chat<'_>, to: &Rebinding<'_>) -> Rebound {
+pub(crate) fn rebind(chat: &Chat<'_>, to: &Rebinding<'_>) -> Rebound {
     let metadata = metadata_value(chat);
     let mut rebound = Rebound {
         changes: Vec::new(),

@@ -8,7 +8,8 @@ mod child;
 mod words;
 
 pub use check::{Policy, QueuePolicy, Readiness, check, resolve_message};
-pub use child::{Rebinding, rebind};
+pub(crate) use child::{Rebinding, file, rebind};
+pub(crate) use words::damage_words;
 pub use words::{Obstacle, Remark};
 
 use crate::chat::Chat;
@@ -129,7 +130,7 @@ pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a
     };
     let mut changes = rebound.changes;
     changes.push((seal::KEY.to_owned(), crate::json::Change::Set(seal.to_json())));
-    let file = child::file(parent.chat, Some(request.message), &changes, rebound.lines);
+    let file = file(parent.chat, Some(request.message), &changes, rebound.lines);
     Ok(ForkPlan {
         kind: request.kind,
         parent: parent.name.to_owned(),

@@ -1,0 +1,65 @@
+//! Everywhere a book can be referred to, as values.
+
+use crate::family::Home;
+use crate::names::book_key;
+
+/// A place that names a book.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    Chat {
+        home: Home,
+        name: String,
+    },
+    /// A copy that SillyTavern keeps of a chat, and that its owner can bring back.
+    Backup(String),
+    /// Selected for all chats.
+    Global,
+    /// Extra books of a character.
+    CharacterLore(String),
+    Persona(String),
+    Card(String),
+    /// What the recap extension keeps in a chat about its book.
+    Recap {
+        home: Home,
+        name: String,
+    },
+    /// An operation waiting in another book's queue.
+    Queue {
+        book: String,
+    },
+}
+
+impl Place {
+    /// A weak reference is one that only a person can make strong again.
+    pub fn is_weak(&self) -> bool {
+        matches!(self, Self::Backup(_))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The book's key: see [`book_key`].
+    pub book: String,
+    pub place: Place,
+}
+
+impl Reference {
+    pub fn new(name: &str, place: Place) -> Self {
+        Self { book: book_key(name), place }
+    }
+}
+
+/// All references of one user, and what could not be read.
+#[derive(Clone, Debug, Default)]
+pub struct References {
+    pub found: Vec<Reference>,
+    /// Files that may refer to any book, because they could not be read.
+    pub unread: Vec<String>,
+}
+
+impl References {
+    pub fn to(&self, name: &str) -> impl Iterator<Item = &Place> {
+        let key = book_key(name);
+        self.found.iter().filter(move |found| found.book == key).map(|found| &found.place)
+    }
+}

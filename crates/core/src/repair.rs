@@ -1,0 +1,305 @@
+//! Giving a chat its book back, or a book of its own.
+
+use crate::chat::Chat;
+use crate::clone::{NewBook, empty_book, new_book};
+use crate::exactness::{Exactness, Part, Source};
+use crate::fork::{Now, Rebinding, Remark, metadata_text, rebind};
+use crate::journal;
+use crate::json::Change;
+use crate::mark::Mark;
+use crate::moment::{BookThen, BoundBook, Content, moment};
+use crate::names::{self, File};
+use crate::pieces::Pieces;
+use crate::recap::snapshot;
+use crate::rewrite::{self, Rewrite};
+use crate::seal::{self, Seal, SealedBook};
+
+/// A chat with its book, as they are now.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    pub name: &'a str,
+    pub chat: &'a Chat<'a>,
+    pub bound: &'a BoundBook<'a>,
+}
+
+/// Where a book comes from that a chat has lost.
+#[derive(Clone, Debug)]
+pub enum RepairSource<'a> {
+    Journal,
+    Recap,
+    /// A copy of this book, as it is today.
+    Copy {
+        name: String,
+        book: crate::book::Book<'a>,
+    },
+    Empty,
+    /// No book: the chat names none any more.
+    Detach,
+}
+
+/// What is written. The book first, then the chat, where it has to change at all.
+#[derive(Clone, Debug)]
+pub struct BookPlan<'a> {
+    pub book: Option<NewBook>,
+    /// Whether a file of that name is there and goes to the trash.
+    pub replaces: bool,
+    pub chat: Option<Pieces<'a>>,
+    pub part: Option<Part>,
+    pub remarks: Vec<Remark>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CannotRepair {
+    #[error("{0:?} has no journal to take the lorebook from")]
+    NoJournal(String),
+    #[error("{0:?} had no lorebook when its journal was last written")]
+    NoBookInJournal(String),
+    #[error("no scene break of {0:?} carries a complete copy of the lorebook")]
+    NoSnapshot(String),
+    #[error("{0:?} is bound to no lorebook")]
+    NotBound(String),
+    #[error("SillyTavern cannot read the header of {0:?}")]
+    NoHeader(String),
+    #[error("nothing recorded the lorebook of {chat:?} at message {message}")]
+    NotRecorded { chat: String, message: usize },
+    #[error("message {0} is the last one, and the lorebook is as it is")]
+    NothingToRestore(usize),
+}
+
+/// Plans a repair. `free_name` is used where the chat names no book, or one no file can have.
+pub fn repair<'a>(
+    subject: Subject<'a>,
+    source: &RepairSource<'_>,
+    free_name: &str,
+    now: &Now,
+) -> Result<BookPlan<'a>, CannotRepair> {
+    if !subject.chat.is_sound_to_fork() {
+        return Err(CannotRepair::NoHeader(subject.name.to_owned()));
+    }
+    if let RepairSource::Detach = source {
+        if subject.bound.name().is_none() {
+            return Err(CannotRepair::NotBound(subject.name.to_owned()));
+        }
+        let header = Some(rewrite::header(subject.chat, &[("world_info", Change::Remove)]));
+        let chat = Rewrite { header, ..Rewrite::default() }.of(subject.chat, None);
+        return Ok(BookPlan {
+            book: None,
+            replaces: false,
+            chat: Some(chat),
+            part: None,
+            remarks: Vec::new(),
+        });
+    }
+    let (content, from, part) = repair_content(subject, source)?;
+    let bound = subject.bound.name().and_then(|name| {
+        names::stem(name, File::Book).filter(|stem| stem.len() <= names::LONGEST_BOOK)
+    });
+    let name = bound.clone().unwrap_or_else(|| free_name.to_owned());
+    let mark = mark_for(subject, from.clone(), part, now);
+    let book = match &content {
+        Some(content) => new_book(&name, content, true, &mark),
+        None => empty_book(&name, &mark),
+    };
+    let mut remarks = Vec::new();
+    if let Some(Content::Rebuilt(rebuilt)) = &content
+        && rebuilt.unfilled > 0
+    {
+        remarks.push(Remark::RecapLostFields(rebuilt.unfilled));
+    }
+    if book.drained {
+        remarks.push(Remark::QueueDrained);
+    }
+    // Under its old name the book is found again without touching the chat.
+    let chat =
+        bound.is_none().then(|| rebound(subject, &book, from.into_iter().collect(), Vec::new()));
+    let replaces = matches!(subject.bound, BoundBook::There { .. } | BoundBook::Unreadable { .. })
+        && bound.is_some();
+    Ok(BookPlan { book: Some(book), replaces, chat, part: Some(part), remarks })
+}
+
+type Found<'a> = (Option<Content<'a>>, Option<String>, Part);
+
+fn repair_content<'a>(
+    subject: Subject<'a>,
+    source: &RepairSource<'a>,
+) -> Result<Found<'a>, CannotRepair> {
+    let last = subject.chat.len().saturating_sub(1);
+    let as_of = |message: usize, source: Source| Part {
+        exactness: if message == last && source == Source::Journal {
+            Exactness::Exact
+        } else {
+            Exactness::Snapshot(message)
+        },
+        source,
+    };
+    match source {
+        RepairSource::Journal => {
+            let folded = journal::fold(subject.chat, last)
+                .ok_or_else(|| CannotRepair::NoJournal(subject.name.to_owned()))?;
+            let book = folded
+                .state
+                .book
+                .ok_or_else(|| CannotRepair::NoBookInJournal(subject.name.to_owned()))?;
+            let part = as_of(folded.message, Source::Journal);
+            Ok((Some(Content::Journal(book.content)), Some(book.name), part))
+        }
+        RepairSource::Recap => {
+            let found = snapshot::newest(subject.chat, last)
+                .ok_or_else(|| CannotRepair::NoSnapshot(subject.name.to_owned()))?;
+            let part = as_of(found.message, Source::RecapSnapshot);
+            let rebuilt = found.rebuild(subject.bound.book(), false);
+            Ok((Some(Content::Rebuilt(rebuilt)), found.book, part))
+        }
+        RepairSource::Copy { name, book } => {
+            let part = Part { exactness: Exactness::Live, source: Source::Chosen };
+            Ok((Some(Content::Bytes(book.clone())), Some(name.clone()), part))
+        }
+        RepairSource::Empty | RepairSource::Detach => {
+            Ok((None, None, Part { exactness: Exactness::Live, source: Source::Chosen }))
+        }
+    }
+}
+
+/// Gives a chat that shares its book one of its own, called `book`.
+///
+/// The shared file holds what every timeline wrote into it, so it is not this chat's past: where
+/// the chat's own journal speaks for its last message, that is taken instead.
+pub fn split<'a>(
+    subject: Subject<'a>,
+    book: &str,
+    fork_point: Option<usize>,
+    now: &Now,
+) -> Result<BookPlan<'a>, CannotRepair> {
+    if !subject.chat.is_sound_to_fork() {
+        return Err(CannotRepair::NoHeader(subject.name.to_owned()));
+    }
+    let Some(shared) = subject.bound.name() else {
+        return Err(CannotRepair::NotBound(subject.name.to_owned()));
+    };
+    let last = subject.chat.len().saturating_sub(1);
+    let recorded = journal::fold(subject.chat, last)
+        .filter(|folded| folded.message == last)
+        .and_then(|folded| folded.state.book);
+    let (content, part) = match (recorded, subject.bound.book()) {
+        (Some(recorded), _) => (
+            Content::Journal(recorded.content),
+            Part { exactness: Exactness::Exact, source: Source::Journal },
+        ),
+        (None, Some(live)) => (Content::Bytes(live.clone()), Part::LIVE),
+        (None, None) => return Err(CannotRepair::NotBound(subject.name.to_owned())),
+    };
+    let mark = mark_for(subject, Some(shared.to_owned()), part, now);
+    let book = new_book(book, &content, false, &mark);
+    let mut chat_changes = Vec::new();
+    // A timeline of old gets its seal now, where it is known what it was cut from.
+    if let (Some(parent), Some(message)) = (metadata_text(subject.chat, "main_chat"), fork_point) {
+        let kind =
+            names::descent(subject.name).map_or(names::ForkKind::Branch, |descent| descent.kind);
+        let seal = Seal {
+            kind,
+            parent,
+            parent_integrity: None,
+            message,
+            made: now.iso.clone(),
+            book: Some(SealedBook {
+                name: book.name.clone(),
+                from: shared.to_owned(),
+                entries: book.entries,
+                digest: book.digest,
+                part,
+            }),
+            metadata: Part::LIVE,
+            running_recap: None,
+            combined_recap: None,
+            warnings: Vec::new(),
+        };
+        chat_changes.push((seal::KEY.to_owned(), Change::Set(seal.to_json())));
+    }
+    let chat = rebound(subject, &book, vec![shared.to_owned()], chat_changes);
+    let remarks =
+        if part.exactness == Exactness::Live { vec![Remark::BookIsLive] } else { Vec::new() };
+    Ok(BookPlan { book: Some(book), replaces: false, chat: Some(chat), part: Some(part), remarks })
+}
+
+/// Puts the chat's own book back to message `m`, under its own name.
+pub fn restore<'a>(
+    subject: Subject<'a>,
+    m: usize,
+    fill: bool,
+    now: &Now,
+) -> Result<BookPlan<'a>, CannotRepair> {
+    let Some(name) = subject.bound.name() else {
+        return Err(CannotRepair::NotBound(subject.name.to_owned()));
+    };
+    let name = names::stem(name, File::Book)
+        .ok_or_else(|| CannotRepair::NotBound(subject.name.to_owned()))?;
+    let is_there = matches!(subject.bound, BoundBook::There { .. });
+    if m + 1 == subject.chat.len() && is_there {
+        return Err(CannotRepair::NothingToRestore(m));
+    }
+    let not_recorded = || CannotRepair::NotRecorded { chat: subject.name.to_owned(), message: m };
+    let moment = moment(subject.chat, subject.bound, m, fill);
+    let BookThen::Known { part, content, .. } = &moment.book else { return Err(not_recorded()) };
+    if part.exactness == Exactness::Live {
+        return Err(not_recorded());
+    }
+    // The book stays whose it was: a mark it carries stays, and one it lacks is not given to it.
+    let mark = subject.bound.book().and_then(|book| book.mark()).and_then(Mark::read);
+    let placeholder = mark_for(subject, Some(name.clone()), *part, now);
+    let mut book = new_book(&name, content, true, mark.as_ref().unwrap_or(&placeholder));
+    if mark.is_none()
+        && let Ok(marked) = crate::book::Book::read(&book.bytes.clone())
+    {
+        book.bytes = marked.with_mark(None);
+    }
+    let mut remarks = Vec::new();
+    if let Content::Rebuilt(rebuilt) = content {
+        if rebuilt.unfilled > 0 {
+            remarks.push(Remark::RecapLostFields(rebuilt.unfilled));
+        }
+        if rebuilt.filled > 0 {
+            remarks.push(Remark::FieldsFilled(rebuilt.filled));
+        }
+    }
+    if book.drained {
+        remarks.push(Remark::PastQueueDrained);
+    }
+    let replaces = !matches!(subject.bound, BoundBook::Missing { .. });
+    Ok(BookPlan { book: Some(book), replaces, chat: None, part: Some(*part), remarks })
+}
+
+fn mark_for(subject: Subject<'_>, from: Option<String>, part: Part, now: &Now) -> Mark {
+    Mark {
+        chat: subject.name.to_owned(),
+        integrity: metadata_text(subject.chat, "integrity"),
+        from_book: from,
+        from_chat: Some(subject.name.to_owned()),
+        message: subject.chat.len().checked_sub(1),
+        made: now.iso.clone(),
+        part: Some(part),
+    }
+}
+
+/// The chat, bound to `book`, with `more` changes to its metadata.
+fn rebound<'a>(
+    subject: Subject<'a>,
+    book: &NewBook,
+    from: Vec<String>,
+    more: Vec<(String, Change)>,
+) -> Pieces<'a> {
+    let rebinding = Rebinding {
+        name: subject.name,
+        main_chat: None,
+        integrity: None,
+        from,
+        book: Some(&book.name),
+        entries: Some(&book.values),
+        last: None,
+        metadata: None,
+        drain: false,
+    };
+    let rebound = rebind(subject.chat, &rebinding);
+    let mut changes = rebound.changes;
+    changes.extend(more);
+    crate::fork::file(subject.chat, None, &changes, rebound.lines)
+}

@@ -1,0 +1,322 @@
+//! Is a timeline what it should be?
+
+use std::fmt;
+
+use crate::book::{Book, BookError};
+use crate::chat::{Chat, Damage};
+use crate::digest::Digest;
+use crate::family::{Descent, Node, Timeline};
+use crate::fork::{damage_words, metadata_value};
+use crate::moment::BoundBook;
+use crate::names::book_key;
+use crate::recap::queue::{self, PastTheEnd};
+use crate::recap::registry::{self, Flaw};
+use crate::recap::{combined, older_seal, running};
+use crate::seal::Seal;
+
+/// Something found when looking at a timeline.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finding {
+    Damage(Damage),
+    BookMissing(String),
+    BookUnreadable {
+        name: String,
+        error: BookError,
+    },
+    /// SillyTavern cannot read it, though we can.
+    BookWithByteOrderMark(String),
+    /// Other timelines of the family are bound to the same book.
+    BookShared {
+        name: String,
+        with: Vec<String>,
+    },
+    /// It is bound to another book than the one it was sealed with.
+    AnotherBook {
+        sealed: String,
+        bound: Option<String>,
+    },
+    /// It has fewer messages than when it was cut.
+    CutShort {
+        sealed: usize,
+        messages: usize,
+    },
+    /// Nothing was said since the fork, and yet the book is another.
+    BookEdited {
+        sealed: usize,
+        entries: usize,
+    },
+    RunningVersionMissing(i64),
+    /// A version that the seal knows has changed or gone.
+    RunningVersionChanged(i64),
+    CombinedRecapChanged {
+        sealed: usize,
+        found: Option<usize>,
+    },
+    Registry(Flaw),
+    QueuePastTheEnd(PastTheEnd),
+    ParentMissing(String),
+    Cycle(String),
+    /// Made before Forklore, or by hand: nothing to check it against.
+    NoSeal,
+    /// A group chat that no group lists; SillyTavern does not show it.
+    Unlisted,
+}
+
+impl Finding {
+    /// Whether something is wrong, rather than worth knowing.
+    pub fn is_problem(&self) -> bool {
+        !matches!(
+            self,
+            Self::AnotherBook { .. }
+                | Self::BookEdited { .. }
+                | Self::RunningVersionChanged(_)
+                | Self::CombinedRecapChanged { .. }
+                | Self::ParentMissing(_)
+                | Self::NoSeal
+        )
+    }
+}
+
+/// What verifying needs to know of the timeline's surroundings.
+#[derive(Clone, Debug)]
+pub struct Surroundings<'a> {
+    pub timeline: &'a Timeline,
+    pub node: &'a Node,
+    /// Other timelines of the family bound to the same book.
+    pub sharing: Vec<String>,
+    pub is_listed: bool,
+}
+
+/// What verifying needs to know of a book, worked out once for all timelines bound to it.
+#[derive(Clone, Debug, Default)]
+pub struct BookFacts {
+    pub entries: usize,
+    flaws: Vec<Flaw>,
+    queues: Vec<String>,
+    has_byte_order_mark: bool,
+}
+
+impl BookFacts {
+    pub fn of(book: &Book<'_>) -> Self {
+        let mut listing = Vec::new();
+        let mut queues = Vec::new();
+        let mut entries = 0;
+        for entry in book.entries() {
+            entries += 1;
+            let comment = entry.comment().into_owned();
+            let content = match registry::kind_of(&comment) {
+                Some(_) => entry.content().into_owned(),
+                None => String::new(),
+            };
+            if comment == queue::COMMENT {
+                queues.push(entry.content().into_owned());
+            }
+            listing.push((entry.uid().unwrap_or_default(), comment, content));
+        }
+        let has_byte_order_mark = book.has_byte_order_mark();
+        Self { entries, flaws: registry::flaws(&listing), queues, has_byte_order_mark }
+    }
+}
+
+/// Everything found about one timeline.
+pub fn verify(
+    chat: &Chat<'_>,
+    bound: &BoundBook<'_>,
+    facts: Option<&BookFacts>,
+    surroundings: &Surroundings<'_>,
+) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = chat.damage().iter().cloned().map(Finding::Damage).collect();
+    match &surroundings.node.descent {
+        Descent::Missing(name) => findings.push(Finding::ParentMissing(name.clone())),
+        Descent::Cycle(name) => findings.push(Finding::Cycle(name.clone())),
+        Descent::Main | Descent::Said(_) | Descent::Inferred(_) => {}
+    }
+    if !surroundings.is_listed {
+        findings.push(Finding::Unlisted);
+    }
+    look_at_book(chat, bound, facts, surroundings, &mut findings);
+    look_at_memory(chat, bound, facts, surroundings, &mut findings);
+    findings
+}
+
+fn look_at_book(
+    chat: &Chat<'_>,
+    bound: &BoundBook<'_>,
+    facts: Option<&BookFacts>,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Vec<Finding>,
+) {
+    match bound {
+        BoundBook::None => {}
+        BoundBook::Missing { name } => findings.push(Finding::BookMissing(name.clone())),
+        BoundBook::Unreadable { name, error } => {
+            findings.push(Finding::BookUnreadable { name: name.clone(), error: error.clone() });
+        }
+        BoundBook::There { name, .. } => {
+            if facts.is_some_and(|facts| facts.has_byte_order_mark) {
+                findings.push(Finding::BookWithByteOrderMark(name.clone()));
+            }
+        }
+    }
+    if let (Some(name), false) = (bound.name(), surroundings.sharing.is_empty()) {
+        let with = surroundings.sharing.clone();
+        findings.push(Finding::BookShared { name: name.to_owned(), with });
+    }
+    if let Some(facts) = facts {
+        findings.extend(facts.flaws.iter().cloned().map(Finding::Registry));
+        let past = facts.queues.iter().flat_map(|queue| queue::past_the_end(queue, chat.len()));
+        findings.extend(past.map(Finding::QueuePastTheEnd));
+    }
+}
+
+fn look_at_memory(
+    chat: &Chat<'_>,
+    bound: &BoundBook<'_>,
+    facts: Option<&BookFacts>,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Vec<Finding>,
+) {
+    let metadata = metadata_value(chat);
+    let recap = metadata.get(running::KEY);
+    if let Some(state) = recap.map(running::state)
+        && !state.exists
+    {
+        findings.push(Finding::RunningVersionMissing(state.version.unwrap_or(0)));
+    }
+    let bound_key = bound.name().map(book_key);
+    if let Some(seal) = &surroundings.timeline.seal {
+        look_at_seal(chat, bound, facts, seal, findings);
+        let sealed = seal.running_recap.as_ref().and_then(|r| Some((r.version?, r.digest?)));
+        if let Some((version, digest)) = sealed
+            && recap.and_then(|recap| running::version_digest(recap, version)) != Some(digest)
+        {
+            findings.push(Finding::RunningVersionChanged(version));
+        }
+        if let Some(sealed) = &seal.combined_recap {
+            let found = metadata.at(&combined::PATH);
+            if found.map(|recap| Digest::of(&recap.stringify())) != Some(sealed.digest) {
+                let found = found.and_then(combined::message_count);
+                findings.push(Finding::CombinedRecapChanged { sealed: sealed.messages, found });
+            }
+        }
+    } else if let Some(older) = older_seal::read(&metadata) {
+        if let Some(sealed) = older.book
+            && Some(book_key(&sealed)) != bound_key
+        {
+            let bound = bound.name().map(str::to_owned);
+            findings.push(Finding::AnotherBook { sealed, bound });
+        }
+        if let Some(version) = older.running_version
+            && recap.is_none_or(|recap| running::version_digest(recap, version).is_none())
+        {
+            findings.push(Finding::RunningVersionMissing(version));
+        }
+        let found = metadata.at(&combined::PATH).and_then(combined::message_count);
+        if older.combined_messages > 0 && found != Some(older.combined_messages) {
+            findings.push(Finding::CombinedRecapChanged { sealed: older.combined_messages, found });
+        }
+    } else if surroundings.node.descent != Descent::Main {
+        findings.push(Finding::NoSeal);
+    }
+}
+
+fn look_at_seal(
+    chat: &Chat<'_>,
+    bound: &BoundBook<'_>,
+    facts: Option<&BookFacts>,
+    seal: &Seal,
+    findings: &mut Vec<Finding>,
+) {
+    if chat.len() <= seal.message {
+        findings.push(Finding::CutShort { sealed: seal.message, messages: chat.len() });
+    }
+    let Some(sealed) = &seal.book else { return };
+    if bound.name().map(book_key) != Some(book_key(&sealed.name)) {
+        let bound = bound.name().map(str::to_owned);
+        findings.push(Finding::AnotherBook { sealed: sealed.name.clone(), bound });
+        return;
+    }
+    // Once the story has gone on, its lore is expected to have, too.
+    if chat.len() == seal.message + 1
+        && let (Some(book), Some(facts)) = (bound.book(), facts)
+        && book.digest() != sealed.digest
+    {
+        findings.push(Finding::BookEdited { sealed: sealed.entries, entries: facts.entries });
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damage(damage) => out.write_str(&damage_words(damage)),
+            Self::BookMissing(name) => write!(out, "its lorebook {name:?} does not exist"),
+            Self::BookUnreadable { name, error } => {
+                write!(out, "its lorebook {name:?} cannot be read: {error}")
+            }
+            Self::BookWithByteOrderMark(name) => write!(
+                out,
+                "its lorebook {name:?} begins with a byte-order mark; SillyTavern cannot read it"
+            ),
+            Self::BookShared { name, with } => {
+                let with: Vec<String> = with.iter().map(|name| format!("{name:?}")).collect();
+                write!(out, "shares its lorebook {name:?} with {}", with.join(", "))
+            }
+            Self::AnotherBook { sealed, bound: Some(bound) } => {
+                write!(out, "was made with the lorebook {sealed:?} and is bound to {bound:?} now")
+            }
+            Self::AnotherBook { sealed, bound: None } => {
+                write!(out, "was made with the lorebook {sealed:?} and is bound to none now")
+            }
+            Self::CutShort { sealed, messages } => write!(
+                out,
+                "was made with messages 0 to {sealed} and has only {messages} of them now"
+            ),
+            Self::BookEdited { sealed, entries } => write!(
+                out,
+                "its lorebook was edited since the fork, before any new message ({sealed} entries then, {entries} now)"
+            ),
+            Self::RunningVersionMissing(version) => {
+                write!(out, "its running recap has no version {version}, though that one is in use")
+            }
+            Self::RunningVersionChanged(version) => {
+                write!(
+                    out,
+                    "version {version} of its running recap is not the one it was made with"
+                )
+            }
+            Self::CombinedRecapChanged { sealed, found } => match found {
+                Some(found) => {
+                    write!(out, "its combined recap covers {found} messages, not {sealed}")
+                }
+                None => write!(out, "its combined recap of {sealed} messages is gone"),
+            },
+            Self::Registry(Flaw::NoSuchEntry { item }) => write!(
+                out,
+                "the {} registry lists {} as entry {}, which does not exist",
+                item.kind,
+                item.name.as_deref().unwrap_or("an entry"),
+                item.uid
+            ),
+            Self::Registry(Flaw::AnotherName { item, comment }) => write!(
+                out,
+                "the {} registry lists {} as entry {}, which is {comment:?}",
+                item.kind,
+                item.name.as_deref().unwrap_or("an entry"),
+                item.uid
+            ),
+            Self::QueuePastTheEnd(found) => write!(
+                out,
+                "a waiting operation ({}) points at message {}, which the chat does not have",
+                found.operation, found.message
+            ),
+            Self::ParentMissing(name) => write!(out, "its parent {name:?} is not there"),
+            Self::Cycle(name) => write!(out, "its parent {name:?} descends from itself"),
+            Self::NoSeal => {
+                out.write_str("an older timeline: nothing was recorded when it was made")
+            }
+            Self::Unlisted => {
+                out.write_str("no group lists this chat, so SillyTavern does not show it")
+            }
+        }
+    }
+}

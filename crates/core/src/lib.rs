@@ -25,3 +25,4 @@ pub mod references;
 pub mod verify;
 pub mod repair;
 pub mod cleanup;
+pub mod group;

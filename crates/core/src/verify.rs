@@ -7,7 +7,7 @@ use crate::chat::{Chat, Damage};
 use crate::digest::Digest;
 use crate::family::{Descent, Node, Timeline};
 use crate::fork::{damage_words, metadata_value};
-use crate::moment::BoundBook;
+use crate::json::Json;
 use crate::names::book_key;
 use crate::recap::queue::{self, PastTheEnd};
 use crate::recap::registry::{self, Flaw};
@@ -87,10 +87,30 @@ pub struct Surroundings<'a> {
     pub is_listed: bool,
 }
 
+/// What verifying needs to know of a chat, so that its bytes need not be kept.
+#[derive(Clone, Debug)]
+pub struct ChatFacts {
+    pub messages: usize,
+    damage: Vec<Damage>,
+    metadata: Json,
+}
+
+impl ChatFacts {
+    pub fn of(chat: &Chat<'_>) -> Self {
+        Self {
+            messages: chat.len(),
+            damage: chat.damage().to_vec(),
+            metadata: metadata_value(chat),
+        }
+    }
+}
+
 /// What verifying needs to know of a book, worked out once for all timelines bound to it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct BookFacts {
     pub entries: usize,
+    /// Of books of ours only: no seal speaks of another.
+    digest: Option<Digest>,
     flaws: Vec<Flaw>,
     queues: Vec<String>,
     has_byte_order_mark: bool,
@@ -113,19 +133,58 @@ impl BookFacts {
             }
             listing.push((entry.uid().unwrap_or_default(), comment, content));
         }
-        let has_byte_order_mark = book.has_byte_order_mark();
-        Self { entries, flaws: registry::flaws(&listing), queues, has_byte_order_mark }
+        Self {
+            entries,
+            digest: book.mark().map(|_| book.digest()),
+            flaws: registry::flaws(&listing),
+            queues,
+            has_byte_order_mark: book.has_byte_order_mark(),
+        }
+    }
+}
+
+/// The book a timeline is bound to, as far as verifying goes.
+#[derive(Clone, Debug)]
+pub enum BoundFacts<'a> {
+    None,
+    Missing(&'a str),
+    Unreadable { name: &'a str, error: &'a BookError },
+    There { name: &'a str, facts: &'a BookFacts },
+}
+
+impl BoundFacts<'_> {
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::Missing(name) | Self::Unreadable { name, .. } | Self::There { name, .. } => {
+                Some(name)
+            }
+        }
+    }
+
+    fn facts(&self) -> Option<&BookFacts> {
+        match self {
+            Self::There { facts, .. } => Some(facts),
+            _ => None,
+        }
+    }
+
+    fn another_than(&self, sealed: &str) -> Option<Finding> {
+        let same = self.name().map(book_key) == Some(book_key(sealed));
+        (!same).then(|| Finding::AnotherBook {
+            sealed: sealed.to_owned(),
+            bound: self.name().map(str::to_owned),
+        })
     }
 }
 
 /// Everything found about one timeline.
 pub fn verify(
-    chat: &Chat<'_>,
-    bound: &BoundBook<'_>,
-    facts: Option<&BookFacts>,
+    chat: &ChatFacts,
+    bound: &BoundFacts<'_>,
     surroundings: &Surroundings<'_>,
 ) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = chat.damage().iter().cloned().map(Finding::Damage).collect();
+    let mut findings: Vec<Finding> = chat.damage.iter().cloned().map(Finding::Damage).collect();
     match &surroundings.node.descent {
         Descent::Missing(name) => findings.push(Finding::ParentMissing(name.clone())),
         Descent::Cycle(name) => findings.push(Finding::Cycle(name.clone())),
@@ -134,84 +193,78 @@ pub fn verify(
     if !surroundings.is_listed {
         findings.push(Finding::Unlisted);
     }
-    look_at_book(chat, bound, facts, surroundings, &mut findings);
-    look_at_memory(chat, bound, facts, surroundings, &mut findings);
+    look_at_book(chat, bound, surroundings, &mut findings);
+    look_at_memory(chat, bound, surroundings, &mut findings);
     findings
 }
 
 fn look_at_book(
-    chat: &Chat<'_>,
-    bound: &BoundBook<'_>,
-    facts: Option<&BookFacts>,
+    chat: &ChatFacts,
+    bound: &BoundFacts<'_>,
     surroundings: &Surroundings<'_>,
     findings: &mut Vec<Finding>,
 ) {
     match bound {
-        BoundBook::None => {}
-        BoundBook::Missing { name } => findings.push(Finding::BookMissing(name.clone())),
-        BoundBook::Unreadable { name, error } => {
-            findings.push(Finding::BookUnreadable { name: name.clone(), error: error.clone() });
+        BoundFacts::None => {}
+        BoundFacts::Missing(name) => findings.push(Finding::BookMissing((*name).to_owned())),
+        BoundFacts::Unreadable { name, error } => {
+            let (name, error) = ((*name).to_owned(), (*error).clone());
+            findings.push(Finding::BookUnreadable { name, error });
         }
-        BoundBook::There { name, .. } => {
-            if facts.is_some_and(|facts| facts.has_byte_order_mark) {
-                findings.push(Finding::BookWithByteOrderMark(name.clone()));
+        BoundFacts::There { name, facts } => {
+            if facts.has_byte_order_mark {
+                findings.push(Finding::BookWithByteOrderMark((*name).to_owned()));
             }
+            findings.extend(facts.flaws.iter().cloned().map(Finding::Registry));
+            let past =
+                facts.queues.iter().flat_map(|queue| queue::past_the_end(queue, chat.messages));
+            findings.extend(past.map(Finding::QueuePastTheEnd));
         }
     }
     if let (Some(name), false) = (bound.name(), surroundings.sharing.is_empty()) {
         let with = surroundings.sharing.clone();
         findings.push(Finding::BookShared { name: name.to_owned(), with });
     }
-    if let Some(facts) = facts {
-        findings.extend(facts.flaws.iter().cloned().map(Finding::Registry));
-        let past = facts.queues.iter().flat_map(|queue| queue::past_the_end(queue, chat.len()));
-        findings.extend(past.map(Finding::QueuePastTheEnd));
-    }
 }
 
 fn look_at_memory(
-    chat: &Chat<'_>,
-    bound: &BoundBook<'_>,
-    facts: Option<&BookFacts>,
+    chat: &ChatFacts,
+    bound: &BoundFacts<'_>,
     surroundings: &Surroundings<'_>,
     findings: &mut Vec<Finding>,
 ) {
-    let metadata = metadata_value(chat);
+    let metadata = &chat.metadata;
     let recap = metadata.get(running::KEY);
     if let Some(state) = recap.map(running::state)
         && !state.exists
     {
         findings.push(Finding::RunningVersionMissing(state.version.unwrap_or(0)));
     }
-    let bound_key = bound.name().map(book_key);
+    let version_digest =
+        |version: i64| recap.and_then(|recap| running::version_digest(recap, version));
+    let combined = metadata.at(&combined::PATH);
     if let Some(seal) = &surroundings.timeline.seal {
-        look_at_seal(chat, bound, facts, seal, findings);
+        look_at_seal(chat, bound, seal, findings);
         let sealed = seal.running_recap.as_ref().and_then(|r| Some((r.version?, r.digest?)));
         if let Some((version, digest)) = sealed
-            && recap.and_then(|recap| running::version_digest(recap, version)) != Some(digest)
+            && version_digest(version) != Some(digest)
         {
             findings.push(Finding::RunningVersionChanged(version));
         }
-        if let Some(sealed) = &seal.combined_recap {
-            let found = metadata.at(&combined::PATH);
-            if found.map(|recap| Digest::of(&recap.stringify())) != Some(sealed.digest) {
-                let found = found.and_then(combined::message_count);
-                findings.push(Finding::CombinedRecapChanged { sealed: sealed.messages, found });
-            }
-        }
-    } else if let Some(older) = older_seal::read(&metadata) {
-        if let Some(sealed) = older.book
-            && Some(book_key(&sealed)) != bound_key
+        if let Some(sealed) = &seal.combined_recap
+            && combined.map(|recap| Digest::of(&recap.stringify())) != Some(sealed.digest)
         {
-            let bound = bound.name().map(str::to_owned);
-            findings.push(Finding::AnotherBook { sealed, bound });
+            let found = combined.and_then(combined::message_count);
+            findings.push(Finding::CombinedRecapChanged { sealed: sealed.messages, found });
         }
+    } else if let Some(older) = older_seal::read(metadata) {
+        findings.extend(older.book.and_then(|sealed| bound.another_than(&sealed)));
         if let Some(version) = older.running_version
-            && recap.is_none_or(|recap| running::version_digest(recap, version).is_none())
+            && version_digest(version).is_none()
         {
             findings.push(Finding::RunningVersionMissing(version));
         }
-        let found = metadata.at(&combined::PATH).and_then(combined::message_count);
+        let found = combined.and_then(combined::message_count);
         if older.combined_messages > 0 && found != Some(older.combined_messages) {
             findings.push(Finding::CombinedRecapChanged { sealed: older.combined_messages, found });
         }
@@ -221,25 +274,23 @@ fn look_at_memory(
 }
 
 fn look_at_seal(
-    chat: &Chat<'_>,
-    bound: &BoundBook<'_>,
-    facts: Option<&BookFacts>,
+    chat: &ChatFacts,
+    bound: &BoundFacts<'_>,
     seal: &Seal,
     findings: &mut Vec<Finding>,
 ) {
-    if chat.len() <= seal.message {
-        findings.push(Finding::CutShort { sealed: seal.message, messages: chat.len() });
+    if chat.messages <= seal.message {
+        findings.push(Finding::CutShort { sealed: seal.message, messages: chat.messages });
     }
     let Some(sealed) = &seal.book else { return };
-    if bound.name().map(book_key) != Some(book_key(&sealed.name)) {
-        let bound = bound.name().map(str::to_owned);
-        findings.push(Finding::AnotherBook { sealed: sealed.name.clone(), bound });
+    if let Some(another) = bound.another_than(&sealed.name) {
+        findings.push(another);
         return;
     }
     // Once the story has gone on, its lore is expected to have, too.
-    if chat.len() == seal.message + 1
-        && let (Some(book), Some(facts)) = (bound.book(), facts)
-        && book.digest() != sealed.digest
+    if chat.messages == seal.message + 1
+        && let Some(facts) = bound.facts()
+        && facts.digest != Some(sealed.digest)
     {
         findings.push(Finding::BookEdited { sealed: sealed.entries, entries: facts.entries });
     }

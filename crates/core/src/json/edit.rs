@@ -43,6 +43,26 @@ impl<'a> Edits<'a> {
         self.splices.push((old.range(), value.stringify()));
     }
 
+    /// Adds an element at the end of `array`, which is `depth` levels below the document's root.
+    pub fn append(&mut self, array: Raw<'a>, depth: usize, value: &Json) {
+        debug_assert_eq!(array.kind(), Kind::Array);
+        let mut text = Vec::new();
+        let last = array.elements().last();
+        if last.is_some() {
+            text.push(b',');
+        }
+        write::new_line(self.indent(depth + 1), &mut text);
+        text.extend(self.written(value, depth + 1));
+        let at = match last {
+            Some(element) => element.range().end,
+            None => {
+                write::new_line(self.indent(depth), &mut text);
+                array.range().end - 1
+            }
+        };
+        self.splices.push((at..at, text));
+    }
+
     /// Changes members of `object`, which is `depth` levels below the document's root.
     ///
     /// All changes to one object come in one call, because they share its commas.
@@ -210,6 +230,21 @@ mod tests {
         check(r#"{"a":1}"#, &[("a", Change::Remove)], "{}");
         check(r#"{ "a":1 }"#, &[("a", Change::Remove), ("b", set("2"))], r#"{"b":2}"#);
         check(r#"{"a":1,"b":2}"#, &[("b", Change::Remove), ("c", set("3"))], r#"{"a":1,"c":3}"#);
+    }
+
+    #[test]
+    fn an_element_is_added_in_the_documents_layout() {
+        for (text, expected) in [
+            ("{\"a\":[]}", "{\"a\":[\"x\"]}"),
+            ("{\"a\":[1]}", "{\"a\":[1,\"x\"]}"),
+            ("{\n  \"a\": [\n    1\n  ]\n}", "{\n  \"a\": [\n    1,\n    \"x\"\n  ]\n}"),
+            ("{\n  \"a\": []\n}", "{\n  \"a\": [\n    \"x\"\n  ]\n}"),
+        ] {
+            let root = Raw::document(text.as_bytes()).unwrap();
+            let mut edits = Edits::of(root);
+            edits.append(root.get("a").unwrap(), 1, &Json::from("x"));
+            assert_eq!(String::from_utf8(edits.apply()).unwrap(), expected);
+        }
     }
 
     #[test]

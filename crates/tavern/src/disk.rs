@@ -1,0 +1,109 @@
+//! Every touch of the file system that this crate makes.
+//!
+//! One trait, so that a test can record the calls, break any one of them, or
+//! let somebody else write in between. Nothing else here uses `std::fs`.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+pub use real::RealDisk;
+
+mod real;
+mod system;
+
+/// The file system, as far as a SillyTavern data folder needs one.
+pub trait Disk: Send + Sync {
+    /// Returns the whole file. Refuses what is not a regular file.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.read_into(path, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Replaces the content of `buffer` by the whole file, keeping its memory.
+    fn read_into(&self, path: &Path, buffer: &mut Vec<u8>) -> io::Result<()>;
+
+    /// Reads no further than it must to have the first `until`: a chat of
+    /// 100 MB has a header of a few hundred bytes.
+    fn read_start(&self, path: &Path, until: u8) -> io::Result<Start>;
+
+    /// Says what is at `path`, links not followed; `None` when nothing is.
+    fn look(&self, path: &Path) -> io::Result<Option<Look>>;
+
+    /// Returns the names in a folder, sorted; none when the folder is absent.
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
+
+    /// Returns the path with every link in it followed.
+    fn real_path(&self, path: &Path) -> io::Result<PathBuf>;
+
+    /// Makes a folder and its missing parents, for the owner's eyes only, and
+    /// makes sure that they outlive a power cut.
+    fn make_dirs(&self, folder: &Path) -> io::Result<()>;
+
+    /// Creates a file that must not exist yet, writes all of `parts` and makes
+    /// sure that they outlive a power cut.
+    ///
+    /// The file gets the permissions and, where we may, the owner of `like`:
+    /// SillyTavern can run as somebody else and must be able to read it.
+    /// Without `like` only the owner can.
+    fn write_new(&self, path: &Path, like: Option<&Path>, parts: &[&[u8]]) -> io::Result<()>;
+
+    /// Makes sure that the names in a folder outlive a power cut.
+    fn sync_dir(&self, folder: &Path) -> io::Result<()>;
+
+    /// Renames, and refuses with `AlreadyExists` to replace anything.
+    fn publish(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Swaps two files in one step; `Unsupported` where the system cannot.
+    fn exchange(&self, a: &Path, b: &Path) -> io::Result<()>;
+
+    /// Renames, replacing what is there.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Opens, or creates for the owner's eyes only, a file to put a lock on.
+    fn open_lock(&self, path: &Path) -> io::Result<File>;
+}
+
+/// What is at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    pub kind: Kind,
+    pub len: u64,
+    pub modified: SystemTime,
+    /// Tells two files of the same folder apart even when their bytes are
+    /// equal. Zero where the system has no such number.
+    pub inode: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    File,
+    Dir,
+    Link,
+    Other,
+}
+
+/// The beginning of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Up to and including the byte looked for; the whole file without one.
+    pub bytes: Vec<u8>,
+    /// Of the whole file, when it was opened.
+    pub len: u64,
+    pub modified: SystemTime,
+}
+
+/// The folder that a name is in, also for a bare name.
+pub(crate) fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => path,
+    }
+}

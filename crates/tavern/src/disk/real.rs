@@ -1,0 +1,375 @@
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Disk, Kind, Look, Start, parent_of, system};
+
+/// The file system of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn read_into(&self, path: &Path, buffer: &mut Vec<u8>) -> io::Result<()> {
+        let (mut file, meta) = open_regular(path)?;
+        buffer.clear();
+        buffer.reserve(usize::try_from(meta.len()).unwrap_or(0));
+        file.read_to_end(buffer).map(drop)
+    }
+
+    fn read_start(&self, path: &Path, until: u8) -> io::Result<Start> {
+        let (mut file, meta) = open_regular(path)?;
+        let bytes = read_until(&mut file, until)?;
+        Ok(Start { bytes, len: meta.len(), modified: meta.modified()? })
+    }
+
+    fn look(&self, path: &Path) -> io::Result<Option<Look>> {
+        let meta = match fs::symlink_metadata(path) {
+            Ok(meta) => meta,
+            // A file where a folder was expected: the path leads nowhere.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let kind = if meta.is_file() {
+            Kind::File
+        } else if meta.is_dir() {
+            Kind::Dir
+        } else if meta.is_symlink() {
+            Kind::Link
+        } else {
+            Kind::Other
+        };
+        let modified = meta.modified()?;
+        Ok(Some(Look { kind, len: meta.len(), modified, inode: system::inode(&meta) }))
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut names =
+            entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+        names.sort();
+        Ok(names)
+    }
+
+    fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::canonicalize(path)
+    }
+
+    fn make_dirs(&self, folder: &Path) -> io::Result<()> {
+        match system::make_dir(folder) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let parent = parent_of(folder);
+                if parent == folder {
+                    return Err(error);
+                }
+                self.make_dirs(parent)?;
+                return self.make_dirs(folder);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
+        self.sync_dir(parent_of(folder))
+    }
+
+    fn write_new(&self, path: &Path, like: Option<&Path>, parts: &[&[u8]]) -> io::Result<()> {
+        let mut file = system::create_new(path)?;
+        if let Some(like) = like {
+            system::make_like(&file, &fs::metadata(like)?)?;
+        }
+        let mut expected = 0;
+        for part in parts {
+            // Goes on after a short write, which is how SillyTavern's own
+            // writer truncates files.
+            file.write_all(part)?;
+            expected += part.len() as u64;
+        }
+        file.sync_all()?;
+        let written = file.metadata()?.len();
+        if written != expected {
+            return Err(io::Error::new(
+                io::ErrorKind::WriteZero,
+                format!("{written} of {expected} bytes were written"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn sync_dir(&self, folder: &Path) -> io::Result<()> {
+        system::sync_dir(folder)
+    }
+
+    fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match system::rename_no_replace(from, to) {
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => link_if_free(from, to),
+            other => other,
+        }
+    }
+
+    fn exchange(&self, a: &Path, b: &Path) -> io::Result<()> {
+        system::exchange(a, b)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn open_lock(&self, path: &Path) -> io::Result<File> {
+        system::open_lock(path)
+    }
+}
+
+fn link_if_free(from: &Path, to: &Path) -> io::Result<()> {
+    use io::ErrorKind::{AlreadyExists, NotFound};
+    match fs::hard_link(from, to) {
+        Ok(()) => {
+            // It is in place; a second name left over does no harm.
+            let _ = fs::remove_file(from);
+            Ok(())
+        }
+        Err(error) if matches!(error.kind(), AlreadyExists | NotFound) => Err(error),
+        // No hard links here (FAT, Android).
+        Err(_) => rename_if_free(from, to),
+    }
+}
+
+/// Has a window between looking and renaming; there is nothing better left.
+fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
+    if RealDisk.look(to)?.is_some() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(from, to)
+}
+
+fn open_regular(path: &Path) -> io::Result<(File, fs::Metadata)> {
+    let file = system::open_for_reading(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    Ok((file, meta))
+}
+
+fn read_until(file: &mut impl Read, until: u8) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut chunk = 64 * 1024;
+    loop {
+        let seen = bytes.len();
+        let read = file.by_ref().take(chunk).read_to_end(&mut bytes)?;
+        if let Some(at) = bytes[seen..].iter().position(|&byte| byte == until) {
+            bytes.truncate(seen + at + 1);
+            return Ok(bytes);
+        }
+        if read == 0 {
+            return Ok(bytes);
+        }
+        chunk *= 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    #[track_caller]
+    fn check_start(content: &[u8], expected: &[u8]) {
+        let folder = folder();
+        let path = folder.path().join("chat.jsonl");
+        fs::write(&path, content).unwrap();
+        let start = RealDisk.read_start(&path, b'\n').unwrap();
+        assert_eq!(start.bytes.len(), expected.len());
+        assert!(start.bytes == expected);
+        assert_eq!(start.len, content.len() as u64);
+    }
+
+    #[test]
+    fn the_start_ends_with_the_first_newline_wherever_it_is() {
+        check_start(b"", b"");
+        check_start(b"header\nmessage\n", b"header\n");
+        check_start(b"no newline", b"no newline");
+        for at in [65_535, 65_536, 65_537, 196_607, 196_608, 196_609, 1_000_000] {
+            let mut content = vec![b'x'; at];
+            content.extend_from_slice(b"\nrest");
+            check_start(&content, &content[..=at]);
+        }
+    }
+
+    #[test]
+    fn the_start_of_a_large_chat_is_not_the_whole_of_it() {
+        struct Counting(u64);
+        impl Read for Counting {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                buffer.fill(b'\n');
+                self.0 += buffer.len() as u64;
+                Ok(buffer.len())
+            }
+        }
+        let mut file = Counting(0);
+        assert_eq!(read_until(&mut file, b'\n').unwrap(), b"\n");
+        assert!(file.0 <= 64 * 1024, "{} bytes were read", file.0);
+    }
+
+    #[test]
+    fn reading_again_forgets_what_the_buffer_held() {
+        let folder = folder();
+        let path = folder.path().join("a");
+        fs::write(&path, b"short").unwrap();
+        let mut buffer = b"something much longer".to_vec();
+        RealDisk.read_into(&path, &mut buffer).unwrap();
+        assert_eq!(buffer, b"short");
+    }
+
+    #[test]
+    fn an_absent_path_is_not_an_error_to_look_at_or_list() {
+        let folder = folder();
+        let absent = folder.path().join("absent");
+        assert_eq!(RealDisk.look(&absent).unwrap(), None);
+        assert_eq!(RealDisk.list(&absent).unwrap(), Vec::<OsString>::new());
+        fs::write(&absent, b"").unwrap();
+        assert_eq!(RealDisk.look(&absent.join("below a file")).unwrap(), None);
+        assert!(RealDisk.list(&absent).is_err());
+    }
+
+    #[test]
+    fn parts_are_written_one_after_another_and_never_over_a_file() {
+        let folder = folder();
+        let path = folder.path().join("a");
+        RealDisk.write_new(&path, None, &[b"one ", b"", b"two"]).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one two");
+        let again = RealDisk.write_new(&path, None, &[b"three"]).unwrap_err();
+        assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"one two");
+    }
+
+    #[track_caller]
+    fn check_publish(publish: fn(&Path, &Path) -> io::Result<()>) {
+        let folder = folder();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::write(&from, b"new").unwrap();
+        publish(&from, &to).unwrap();
+        assert_eq!(fs::read(&to).unwrap(), b"new");
+        assert!(!from.exists());
+
+        fs::write(&from, b"newer").unwrap();
+        let error = publish(&from, &to).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&to).unwrap(), b"new");
+        assert_eq!(fs::read(&from).unwrap(), b"newer");
+    }
+
+    #[test]
+    fn publishing_moves_but_never_replaces() {
+        check_publish(|from, to| RealDisk.publish(from, to));
+        check_publish(link_if_free);
+        check_publish(rename_if_free);
+    }
+
+    #[test]
+    fn missing_parents_are_made() {
+        let folder = folder();
+        let deep = folder.path().join("a/b/c");
+        RealDisk.make_dirs(&deep).unwrap();
+        assert_eq!(RealDisk.look(&deep).unwrap().unwrap().kind, Kind::Dir);
+        RealDisk.make_dirs(&deep).unwrap();
+        fs::write(folder.path().join("file"), b"").unwrap();
+        assert!(RealDisk.make_dirs(&folder.path().join("file")).is_err());
+        assert!(RealDisk.make_dirs(&folder.path().join("file/below")).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn exchanging_swaps_both_files() {
+        let folder = folder();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&a, b"A").unwrap();
+        fs::write(&b, b"B").unwrap();
+        RealDisk.exchange(&a, &b).unwrap();
+        assert_eq!(fs::read(&a).unwrap(), b"B");
+        assert_eq!(fs::read(&b).unwrap(), b"A");
+    }
+
+    #[cfg(unix)]
+    mod unix {
+        use super::*;
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        fn mode(path: &Path) -> u32 {
+            fs::metadata(path).unwrap().permissions().mode() & 0o7777
+        }
+
+        #[test]
+        fn what_we_make_for_ourselves_is_private() {
+            let folder = folder();
+            RealDisk.make_dirs(&folder.path().join("a/b")).unwrap();
+            let file = folder.path().join("a/b/c");
+            RealDisk.write_new(&file, None, &[b"x"]).unwrap();
+            assert_eq!(mode(&folder.path().join("a")), 0o700);
+            assert_eq!(mode(&folder.path().join("a/b")), 0o700);
+            assert_eq!(mode(&file), 0o600);
+        }
+
+        #[test]
+        fn what_we_make_for_sillytavern_is_as_readable_as_its_model() {
+            let folder = folder();
+            let (model, file) = (folder.path().join("model"), folder.path().join("file"));
+            fs::write(&model, b"").unwrap();
+            for bits in [0o644, 0o666, 0o640, 0o4755] {
+                fs::set_permissions(&model, fs::Permissions::from_mode(bits)).unwrap();
+                RealDisk.write_new(&file, Some(&model), &[b"x"]).unwrap();
+                assert_eq!(mode(&file), bits & 0o777);
+                RealDisk.remove(&file).unwrap();
+            }
+        }
+
+        #[test]
+        fn a_link_in_the_way_is_not_written_through() {
+            let folder = folder();
+            let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+            symlink(&target, &link).unwrap();
+            assert!(RealDisk.write_new(&link, None, &[b"x"]).is_err());
+            assert!(RealDisk.open_lock(&link).is_err());
+            assert!(!target.exists());
+            assert_eq!(RealDisk.look(&link).unwrap().unwrap().kind, Kind::Link);
+        }
+
+        #[test]
+        fn a_pipe_or_a_folder_is_refused_at_once() {
+            let folder = folder();
+            let pipe = folder.path().join("pipe.jsonl");
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                &pipe,
+                rustix::fs::FileType::Fifo,
+                rustix::fs::Mode::RUSR,
+                0,
+            )
+            .unwrap();
+            for path in [pipe.as_path(), folder.path()] {
+                let error = RealDisk.read_start(path, b'\n').unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+                assert!(RealDisk.read(path).is_err());
+            }
+        }
+    }
+}

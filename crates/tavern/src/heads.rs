@@ -1,0 +1,93 @@
+//! Headers of chats, read without reading the chats.
+
+use std::io;
+
+use forklore_core::chat::{Chat, Damage};
+use forklore_core::family::{self, Node, Timeline};
+use forklore_core::json::Json;
+use forklore_core::recap::older_seal;
+use forklore_core::seal::Seal;
+
+use crate::disk::Disk;
+use crate::library::{ChatFile, Library, Unread};
+
+/// Every timeline of a user, with its place in its family.
+#[derive(Debug, Default)]
+pub struct Heads {
+    /// In the order of [`Library::chats`].
+    pub timelines: Vec<Timeline>,
+    pub nodes: Vec<Node>,
+    /// Chats whose header could not be read: they may name any book.
+    pub unread: Vec<Unread>,
+}
+
+impl Heads {
+    pub fn read(disk: &dyn Disk, library: &Library) -> Self {
+        let mut heads = Self::default();
+        for chat in &library.chats {
+            let (timeline, why) = match head(disk, chat) {
+                Ok((timeline, damage)) => (timeline, damage),
+                Err(error) => (blank(chat), Some(error.to_string())),
+            };
+            if let Some(why) = why {
+                heads.unread.push(Unread { path: chat.path.clone(), why });
+            }
+            heads.timelines.push(timeline);
+        }
+        heads.nodes = family::families(&heads.timelines);
+        heads
+    }
+}
+
+/// The header of one chat, and why it may hide something.
+fn head(disk: &dyn Disk, file: &ChatFile) -> io::Result<(Timeline, Option<String>)> {
+    let start = disk.read_start(&file.path, b'\n')?;
+    let first = Chat::read(&start.bytes, file.place());
+    if first.damage().is_empty() && first.header().is_some() {
+        return Ok((timeline(file, &first), None));
+    }
+    // The first line is not a header as it should be; what SillyTavern makes of the file can only
+    // be told from all of it.
+    let bytes = disk.read(&file.path)?;
+    let chat = Chat::read(&bytes, file.place());
+    Ok((timeline(file, &chat), hidden_header(&chat)))
+}
+
+/// Why the chat's real header may be one that SillyTavern, and we, do not see.
+pub fn hidden_header(chat: &Chat<'_>) -> Option<String> {
+    let has = |wanted: &Damage| chat.damage().contains(wanted);
+    if has(&Damage::ByteOrderMark) {
+        return Some("it begins with a byte-order mark".into());
+    }
+    if has(&Damage::UnreadableLine(1)) || has(&Damage::TornLine(1)) {
+        return Some("its first line is not JSON".into());
+    }
+    None
+}
+
+pub fn timeline(file: &ChatFile, chat: &Chat<'_>) -> Timeline {
+    let metadata = chat.metadata().and_then(|metadata| metadata.json().ok()).unwrap_or(Json::Null);
+    let text = |key: &str| {
+        metadata.get(key).and_then(Json::as_str).filter(|t| !t.is_empty()).map(|t| t.into_owned())
+    };
+    Timeline {
+        main_chat: text("main_chat"),
+        book: text("world_info"),
+        integrity: text("integrity"),
+        seal: Seal::read(&metadata),
+        older_message: older_seal::read(&metadata).and_then(|seal| seal.message),
+        ..blank(file)
+    }
+}
+
+fn blank(file: &ChatFile) -> Timeline {
+    Timeline {
+        home: file.home.clone(),
+        name: file.name.clone(),
+        main_chat: None,
+        book: None,
+        integrity: None,
+        seal: None,
+        older_message: None,
+    }
+}

@@ -1,0 +1,174 @@
+//! Takes operations back, byte for byte, and never at the cost of later work.
+
+use std::io;
+
+use forklore_core::digest::Digest;
+
+use crate::operation::{Operation, tag};
+use crate::workshop::{CarryOutError, Workshop};
+use crate::write::create_new;
+
+/// Where a step's file stands now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// As the step left it.
+    Done,
+    /// As it was before the step: not done yet, or taken back already.
+    NotDone,
+    /// Something else: somebody went on from there.
+    Other,
+}
+
+/// What taking an operation back would do.
+#[derive(Clone, Debug)]
+pub struct UndoPlan {
+    pub operation: Operation,
+    pub standings: Vec<Standing>,
+}
+
+impl UndoPlan {
+    /// The first file on which somebody has worked since.
+    pub fn later_work(&self) -> Option<&str> {
+        let at = self.standings.iter().position(|standing| *standing == Standing::Other)?;
+        Some(&self.operation.steps[at].path)
+    }
+
+    /// Whether some of its steps were done and others not: it was interrupted.
+    pub fn is_half_done(&self) -> bool {
+        self.standings.contains(&Standing::Done) && self.standings.contains(&Standing::NotDone)
+    }
+}
+
+impl Workshop<'_> {
+    /// All operations on record, oldest first, without those that were taken back.
+    pub fn operations(&self) -> Result<Vec<Operation>, CarryOutError> {
+        let folder = self.places.operations();
+        let names = self.io("list", &folder, self.disk.list(&folder))?;
+        let names: Vec<String> = names.iter().map(|n| n.to_string_lossy().into_owned()).collect();
+        let mut operations = Vec::new();
+        for name in &names {
+            let Some(stem) = name.strip_suffix(".json") else { continue };
+            if names.contains(&format!("{stem}.undone")) {
+                continue;
+            }
+            let path = folder.join(name);
+            let bytes = self.io("read", &path, self.disk.read(&path))?;
+            operations.extend(Operation::read(&bytes));
+        }
+        operations.sort_by_key(|operation| operation.id);
+        Ok(operations)
+    }
+
+    /// How the last operation would be taken back; `None` when there is none.
+    pub fn plan_undo(&self) -> Result<Option<UndoPlan>, CarryOutError> {
+        let Some(operation) = self.operations()?.pop() else { return Ok(None) };
+        Ok(Some(self.standing(operation)?))
+    }
+
+    pub fn standing(&self, operation: Operation) -> Result<UndoPlan, CarryOutError> {
+        let standings = operation
+            .steps
+            .iter()
+            .map(|step| {
+                let path = self.absolute(step)?;
+                let now = match self.disk.read(&path) {
+                    Ok(bytes) => Some(Digest::of(&bytes)),
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                    Err(source) => {
+                        return Err(CarryOutError::Io { doing: "read", path, source });
+                    }
+                };
+                Ok(if now == step.after {
+                    Standing::Done
+                } else if now == step.before {
+                    Standing::NotDone
+                } else {
+                    Standing::Other
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(UndoPlan { operation, standings })
+    }
+
+    /// Takes an operation back. Interrupted half-way, it can simply be called again.
+    pub fn undo(&self, plan: &UndoPlan) -> Result<(), CarryOutError> {
+        if let Some(path) = plan.later_work() {
+            let (id, path) = (plan.operation.id, path.to_owned());
+            return Err(CarryOutError::LaterWork { id, path });
+        }
+        self.take_back(&plan.operation)
+    }
+
+    /// Undoes every step that was done, the last one first: what refers to a file goes before it.
+    pub(crate) fn take_back(&self, operation: &Operation) -> Result<(), CarryOutError> {
+        let UndoPlan { standings, .. } = self.standing(operation.clone())?;
+        for (step, standing) in standings.into_iter().enumerate().rev() {
+            if standing == Standing::Done {
+                self.take_back_step(operation, step)?;
+            }
+        }
+        let marker = self.places.undone(operation.id);
+        match create_new(self.disk, &marker, &tag(operation.id, 0), None, &[]) {
+            Err(error) if matches!(error.source, crate::write::WriteCause::Exists) => Ok(()),
+            made => Ok(made?),
+        }
+    }
+
+    fn take_back_step(&self, operation: &Operation, number: usize) -> Result<(), CarryOutError> {
+        let (id, step) = (operation.id, &operation.steps[number]);
+        let path = self.absolute(step)?;
+        let tag = format!("{}-undo", tag(id, number));
+        let kept = || match self.disk.read(&self.places.kept(id, number)) {
+            Ok(bytes) if Some(Digest::of(&bytes)) == step.before => Ok(bytes),
+            Ok(_) => Err(CarryOutError::TrashEmptied { id }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(CarryOutError::TrashEmptied { id })
+            }
+            Err(source) => {
+                Err(CarryOutError::Io { doing: "read", path: self.places.kept(id, number), source })
+            }
+        };
+        match (step.before, step.after) {
+            (None, Some(_)) => {
+                let made = self.io("read", &path, self.disk.read(&path))?;
+                self.move_aside(&path, &self.places.unmade(id, number), id, &made)
+            }
+            (Some(_), None) => {
+                let bytes = kept()?;
+                Ok(create_new(self.disk, &path, &tag, self.neighbour(&path).as_deref(), &[&bytes])?)
+            }
+            (Some(_), Some(after)) => {
+                let bytes = kept()?;
+                let now = self.io("read", &path, self.disk.read(&path))?;
+                if Digest::of(&now) != after {
+                    return Err(CarryOutError::ChangedMeanwhile { path });
+                }
+                self.replace(&path, id, &tag, &[&bytes], &now)
+            }
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// A file beside `path`, to take permissions from.
+    pub(crate) fn neighbour(&self, path: &std::path::Path) -> Option<std::path::PathBuf> {
+        let folder = crate::disk::parent_of(path);
+        let extension = path.extension()?;
+        let names = self.disk.list(folder).ok()?;
+        names.into_iter().map(|name| folder.join(name)).find(|other| {
+            other.extension() == Some(extension)
+                && matches!(self.disk.look(other), Ok(Some(look)) if look.kind == crate::disk::Kind::File)
+        })
+    }
+
+    /// After a failure, what the operation had made moments ago is of no use to anyone.
+    pub(crate) fn discard_unmade(&self, operation: &Operation) -> Result<(), CarryOutError> {
+        for number in 0..operation.steps.len() {
+            let path = self.places.unmade(operation.id, number);
+            match self.disk.remove(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => self.io("remove", &path, removed)?,
+            }
+        }
+        Ok(())
+    }
+}

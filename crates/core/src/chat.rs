@@ -61,6 +61,14 @@ impl<'a> Chat<'a> {
         chat
     }
 
+    /// Reads only as far as the header, for a file whose messages do not matter yet.
+    pub fn read_header(bytes: &'a [u8], place: Place) -> Self {
+        let first_line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |newline| newline + 1);
+        let chat = Self::read(&bytes[..first_line], place);
+        let is_plain = chat.damage.is_empty() && chat.header.is_some();
+        if is_plain { chat } else { Self::read(bytes, place) }
+    }
+
     fn take_line(&mut self, number: usize, line: Range<usize>, is_last: bool) {
         let text = &self.bytes[line.clone()];
         if text.iter().all(|&byte| is_whitespace(byte)) {

@@ -38,3 +38,10 @@ pub mod operation;
 pub mod workshop;
 pub mod undo;
 pub mod trash;
+
+pub mod tavern;
+pub mod references;
+pub mod forking;
+pub mod mending;
+pub mod cleaning;
+pub mod verifying;

@@ -25,6 +25,8 @@ pub enum MayBeOpen {
     CurrentOf(String),
     CurrentOfGroup(String),
     WrittenRecently(Duration),
+    /// A book that is selected for all chats, a character or a persona is in every page.
+    SelectedElsewhere,
     /// The card or group that would tell cannot be read.
     CannotTell(String),
 }
@@ -37,6 +39,9 @@ impl fmt::Display for MayBeOpen {
                 write!(out, "it is the chat that the group {group} opens with")
             }
             Self::WrittenRecently(ago) => write!(out, "it was written {} s ago", ago.as_secs()),
+            Self::SelectedElsewhere => {
+                out.write_str("it is also selected for all chats, a character or a persona")
+            }
             Self::CannotTell(file) => write!(out, "{file} cannot be read, which would tell"),
         }
     }

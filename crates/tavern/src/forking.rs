@@ -1,0 +1,281 @@
+//! Forks on disk: the book first, then the child, then what points at it.
+
+use forklore_core::chat::Chat;
+use forklore_core::family::Home;
+use forklore_core::fork::{
+    self, ForkPlan, ForkRequest, Obstacle, Parent, Policy, Refusal, Remark, resolve_message,
+};
+use forklore_core::group;
+use forklore_core::names::{self, File, ForkKind, NameError};
+use forklore_core::references::Place;
+use forklore_core::rewrite::{Rewrite, linked};
+use forklore_core::seal::Seal;
+
+use crate::chance::now_of;
+use crate::heads::Heads;
+use crate::library::{ChatFile, Library};
+use crate::open::{MayBeOpen, may_be_open};
+use crate::references::settings_places;
+use crate::tavern::{Loaded, ReadError, Tavern};
+use crate::workshop::{CarryOutError, Task};
+
+/// What someone wants.
+#[derive(Clone, Debug)]
+pub struct ForkOptions {
+    pub kind: ForkKind,
+    /// From 0, negative from the end; the last message when `None`.
+    pub at: Option<i64>,
+    pub name: Option<String>,
+    pub policy: Policy,
+    /// Its owner says that no page has the parent open.
+    pub parent_is_closed: bool,
+    /// Only say what would be done.
+    pub dry_run: bool,
+}
+
+/// A fork that was made, or would be.
+#[derive(Clone, Debug)]
+pub struct Forked {
+    pub kind: ForkKind,
+    pub parent: String,
+    pub message: usize,
+    /// As the command understands it.
+    pub label: String,
+    pub child: String,
+    pub bytes: usize,
+    pub seal: Seal,
+    pub remarks: Vec<Remark>,
+    pub link: Link,
+    /// The group that lists the child now.
+    pub group: Option<String>,
+    pub operation: Option<u64>,
+}
+
+/// The link from the parent's message to a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// Branches have none.
+    NotWanted,
+    Written,
+    /// The message already links to this one.
+    Taken(String),
+    /// The parent may be open in a page, which would overwrite the link, or lose by it.
+    ParentMayBeOpen(MayBeOpen),
+    /// The parent was being written.
+    ParentIsBusy,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ForkError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("could not name the new chat {name:?}")]
+    Name { name: String, source: NameError },
+    #[error("could not resolve the message of {chat:?}")]
+    Message { chat: String, source: Obstacle },
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("{0:?} lies outside every character and group, where SillyTavern cannot fork it")]
+    Loose(String),
+    #[error(transparent)]
+    CarryOut(#[from] CarryOutError),
+}
+
+/// How often a fork is begun again when the parent moves.
+const MOST_TRIES: usize = 20;
+
+impl Tavern<'_> {
+    pub fn fork(&self, chat: &ChatFile, options: &ForkOptions) -> Result<Forked, ForkError> {
+        if chat.home == Home::Loose {
+            return Err(ForkError::Loose(chat.name.clone()));
+        }
+        let mut may_link = true;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.try_fork(chat, options, may_link) {
+                Err(ForkError::CarryOut(error)) if error.is_a_race() && tries < MOST_TRIES => {
+                    // A link is a convenience; the child is not to wait for it.
+                    may_link = tries < 3;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn try_fork(
+        &self,
+        chat: &ChatFile,
+        options: &ForkOptions,
+        may_link: bool,
+    ) -> Result<Forked, ForkError> {
+        // Held from before the names are chosen, so that no other command can take them.
+        let workshop = if options.dry_run { None } else { Some(self.workshop()?) };
+        let library = self.library();
+        let loaded = self.load(&library, chat)?;
+        let parsed = loaded.chat();
+        let bound = loaded.bound();
+        let parent = Parent { name: &chat.name, chat: &parsed, bound: &bound };
+        let message = resolve_message(options.at, parsed.len())
+            .map_err(|source| ForkError::Message { chat: chat.label(), source })?;
+        let request = self.request(&library, &loaded, options, message)?;
+        let mut plan = fork::plan(parent, &request)?;
+        plan.remarks.extend(self.also_selected(&loaded));
+
+        let link = self.link(&library, &loaded, &parsed, &plan, options, may_link);
+        let linked_file = match link {
+            Link::Written => linked(&parsed, message, &plan.child).map(|line| {
+                Rewrite { header: None, messages: [(message, line)].into() }.of(&parsed, None)
+            }),
+            _ => None,
+        };
+        let group = self.listing(&library, chat, &plan.child);
+        let child_path = chat.path.with_file_name(format!("{}.jsonl", plan.child));
+
+        let mut tasks = Vec::new();
+        if let Some(book) = &plan.book {
+            let path = self.folders.worlds.join(format!("{}.json", book.name));
+            let like = loaded.book.as_ref().map(|book| book.path.clone());
+            tasks.push(Task::Create { path, like, parts: vec![&book.bytes] });
+        }
+        let still = || loaded.still_has(self.disk, message);
+        tasks.push(Task::Confirm(&still));
+        let like = Some(chat.path.clone());
+        tasks.push(Task::Create { path: child_path, like, parts: plan.file.slices() });
+        if let Some(listing) = &group {
+            let path = listing.path.clone();
+            tasks.push(Task::Replace {
+                path,
+                expected: &listing.before,
+                parts: vec![&listing.after],
+            });
+        }
+        if let Some(file) = &linked_file {
+            let path = chat.path.clone();
+            tasks.push(Task::Replace { path, expected: &loaded.bytes, parts: file.slices() });
+        }
+        let summary = format!(
+            "made the {} {:?} of {} at message {message}",
+            plan.kind.word(),
+            plan.child,
+            chat.label()
+        );
+        let operation = match &workshop {
+            Some(workshop) => Some(workshop.carry_out(plan.kind.word(), &summary, &tasks)?.id),
+            None => None,
+        };
+        Ok(Forked {
+            kind: plan.kind,
+            parent: chat.label(),
+            message,
+            label: ChatFile { name: plan.child.clone(), ..chat.clone() }.label(),
+            bytes: plan.file.len(),
+            child: plan.child,
+            seal: plan.seal,
+            remarks: plan.remarks,
+            link,
+            group: group.map(|listing| listing.name),
+            operation,
+        })
+    }
+
+    fn request(
+        &self,
+        library: &Library,
+        loaded: &Loaded,
+        options: &ForkOptions,
+        message: usize,
+    ) -> Result<ForkRequest, ForkError> {
+        let home = &loaded.file.home;
+        let taken = library.chat_names(home);
+        let child = match &options.name {
+            Some(name) => {
+                names::check(name, File::Chat, &taken)
+                    .map_err(|source| ForkError::Name { name: name.clone(), source })?;
+                name.clone()
+            }
+            None => names::for_child(&loaded.file.name, options.kind, &taken),
+        };
+        let mut books = library.book_names();
+        books.extend(self.books_named_nearby(library, home));
+        Ok(ForkRequest {
+            kind: options.kind,
+            message,
+            book: names::for_book(&child, &books),
+            child,
+            integrity: self.chance.slug(),
+            now: now_of(self.chance.now()),
+            policy: options.policy,
+        })
+    }
+
+    /// Books that chats of the same home name, there or not. A chat whose book was lost must not
+    /// find ours under that name.
+    pub(crate) fn books_named_nearby(&self, library: &Library, home: &Home) -> Vec<String> {
+        let nearby = Library {
+            chats: library.chats.iter().filter(|chat| chat.home == *home).cloned().collect(),
+            ..Library::default()
+        };
+        let heads = Heads::read(self.disk, &nearby);
+        heads.timelines.into_iter().filter_map(|timeline| timeline.book).collect()
+    }
+
+    /// A book that is also selected elsewhere stays active beside the clone.
+    fn also_selected(&self, loaded: &Loaded) -> Vec<Remark> {
+        let Some(name) = &loaded.timeline.book else { return Vec::new() };
+        let Ok(places) = settings_places(self.disk, &self.folders) else { return Vec::new() };
+        let key = names::book_key(name);
+        places
+            .into_iter()
+            .filter(|reference| reference.book == key)
+            .map(|reference| match reference.place {
+                Place::Persona(persona) => format!("for the persona {persona}"),
+                Place::CharacterLore(character) => format!("for the character {character}"),
+                _ => "for all chats".to_owned(),
+            })
+            .map(Remark::AlsoSelected)
+            .collect()
+    }
+
+    fn link(
+        &self,
+        library: &Library,
+        loaded: &Loaded,
+        chat: &Chat<'_>,
+        plan: &ForkPlan<'_>,
+        options: &ForkOptions,
+        may_link: bool,
+    ) -> Link {
+        if plan.kind == ForkKind::Branch {
+            return Link::NotWanted;
+        }
+        let there =
+            chat.message(plan.message).and_then(|message| message.at(&["extra", "bookmark_link"]));
+        if let Some(name) = there.and_then(|link| link.text()).filter(|name| !name.is_empty()) {
+            return Link::Taken(name.into_owned());
+        }
+        if !options.parent_is_closed
+            && let Some(why) =
+                may_be_open(self.disk, &self.folders, library, &loaded.file, self.chance.now())
+        {
+            return Link::ParentMayBeOpen(why);
+        }
+        if may_link { Link::Written } else { Link::ParentIsBusy }
+    }
+
+    /// The parent's group, with the child on its list.
+    fn listing(&self, library: &Library, chat: &ChatFile, child: &str) -> Option<Listing> {
+        let Home::Group(Some(id)) = &chat.home else { return None };
+        let file = library.group(id)?;
+        let before = self.disk.read(&file.path).ok()?;
+        let after = group::listed(&before, child).ok()??;
+        Some(Listing { path: file.path.clone(), name: file.group.name.clone(), before, after })
+    }
+}
+
+struct Listing {
+    path: std::path::PathBuf,
+    name: String,
+    before: Vec<u8>,
+    after: Vec<u8>,
+}

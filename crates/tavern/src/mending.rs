@@ -1,0 +1,364 @@
+//! Repair, split, restore and strip: what changes files that exist.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use forklore_core::book::Book;
+use forklore_core::chat::Chat;
+use forklore_core::exactness::Part;
+use forklore_core::family::{self, Home};
+use forklore_core::fork::{Obstacle, Remark, resolve_message};
+use forklore_core::names::{self, book_key};
+use forklore_core::repair::{self, BookPlan, CannotRepair, RepairSource, Subject};
+use forklore_core::rewrite::stripped;
+
+use crate::chance::now_of;
+use crate::heads::Heads;
+use crate::library::{ChatFile, Library};
+use crate::open::{MayBeOpen, may_be_open, written_recently};
+use crate::references::settings_places;
+use crate::tavern::{Loaded, ReadError, Tavern};
+use crate::workshop::{CarryOutError, Task};
+
+/// Where someone wants a lost book to come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MendSource {
+    Journal,
+    Recap,
+    Copy(String),
+    Empty,
+    Detach,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MendOptions {
+    /// Its owner says that no page has the chat or the book open.
+    pub is_closed: bool,
+    pub dry_run: bool,
+}
+
+/// What was done to a chat and its book, or would be.
+#[derive(Debug)]
+pub struct Mended {
+    pub chat: String,
+    pub book: Option<MendedBook>,
+    pub chat_changed: bool,
+    pub part: Option<Part>,
+    pub remarks: Vec<Remark>,
+    pub operation: Option<u64>,
+}
+
+#[derive(Debug)]
+pub struct MendedBook {
+    pub name: String,
+    pub entries: usize,
+    pub replaced: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum MendError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Cannot(#[from] CannotRepair),
+    #[error("could not resolve the message of {chat:?}")]
+    Message { chat: String, source: Obstacle },
+    #[error("{what} may be open in SillyTavern: {why}")]
+    MayBeOpen { what: String, why: MayBeOpen },
+    #[error("there is no lorebook {0:?}")]
+    NoSuchBook(String),
+    #[error("the lorebook {name:?} cannot be read")]
+    BookUnreadable { name: String, source: forklore_core::book::BookError },
+    #[error("{0:?} shares its lorebook with no other timeline of its family")]
+    NotShared(String),
+    #[error("{0:?} has no journal")]
+    NoJournal(String),
+    #[error(transparent)]
+    CarryOut(#[from] CarryOutError),
+}
+
+const MOST_TRIES: usize = 20;
+
+impl Tavern<'_> {
+    pub fn repair(
+        &self,
+        chat: &ChatFile,
+        source: &MendSource,
+        options: MendOptions,
+    ) -> Result<Mended, MendError> {
+        self.mend("repair", chat, options, |library, loaded, subject, now| {
+            let copied;
+            let source = match source {
+                MendSource::Journal => RepairSource::Journal,
+                MendSource::Recap => RepairSource::Recap,
+                MendSource::Empty => RepairSource::Empty,
+                MendSource::Detach => RepairSource::Detach,
+                MendSource::Copy(name) => {
+                    let file =
+                        library.book(name).ok_or_else(|| MendError::NoSuchBook(name.clone()))?;
+                    copied = self.read(&file.path)?;
+                    let book = Book::read(&copied).map_err(|source| MendError::BookUnreadable {
+                        name: name.clone(),
+                        source,
+                    })?;
+                    RepairSource::Copy { name: file.stem.clone(), book }
+                }
+            };
+            let free = self.free_book_name(library, &loaded.file);
+            Ok(repair::repair(subject, &source, &free, now)?)
+        })
+    }
+
+    /// The parent's book, for a repair that copies it.
+    pub fn parents_book(&self, library: &Library, chat: &ChatFile) -> Option<String> {
+        let heads = Heads::read(self.disk, library);
+        let at = library.chats.iter().position(|other| other == chat)?;
+        let parent = heads.nodes[at].parent()?;
+        heads.timelines[parent].book.clone()
+    }
+
+    /// Gives a timeline a book of its own. `must_share` refuses for one that has it already.
+    pub fn split(
+        &self,
+        chat: &ChatFile,
+        must_share: bool,
+        options: MendOptions,
+    ) -> Result<Mended, MendError> {
+        self.mend("split", chat, options, |library, loaded, subject, now| {
+            if must_share && self.sharing(library, chat).is_empty() {
+                return Err(MendError::NotShared(chat.label()));
+            }
+            let name = self.free_book_name(library, chat);
+            let fork_point = self.fork_point(library, loaded, subject.chat);
+            Ok(repair::split(subject, &name, fork_point, now)?)
+        })
+    }
+
+    /// Timelines that share a book within their family and are not the one that keeps it.
+    pub fn to_be_split(&self, library: &Library) -> Vec<ChatFile> {
+        let heads = Heads::read(self.disk, library);
+        let shared = family::shared_books(&heads.timelines, &heads.nodes);
+        let mut found: Vec<usize> = shared
+            .values()
+            .flat_map(|users| {
+                let keeper = family::keeper(&heads.nodes, users);
+                users.iter().copied().filter(move |user| Some(*user) != keeper)
+            })
+            .collect();
+        found.sort_unstable();
+        found.into_iter().map(|at| library.chats[at].clone()).collect()
+    }
+
+    fn sharing(&self, library: &Library, chat: &ChatFile) -> Vec<String> {
+        let heads = Heads::read(self.disk, library);
+        let shared = family::shared_books(&heads.timelines, &heads.nodes);
+        let Some(at) = library.chats.iter().position(|other| other == chat) else {
+            return Vec::new();
+        };
+        shared
+            .values()
+            .filter(|users| users.contains(&at))
+            .flatten()
+            .filter(|user| **user != at)
+            .map(|user| library.chats[*user].label())
+            .collect()
+    }
+
+    fn fork_point(&self, library: &Library, loaded: &Loaded, child: &Chat<'_>) -> Option<usize> {
+        if let Some(seal) = &loaded.timeline.seal {
+            return Some(seal.message);
+        }
+        let heads = Heads::read(self.disk, library);
+        let at = library.chats.iter().position(|other| *other == loaded.file)?;
+        let parent = &library.chats[heads.nodes[at].parent()?];
+        let bytes = self.disk.read(&parent.path).ok()?;
+        family::common_prefix(child, &Chat::read(&bytes, parent.place()))
+    }
+
+    pub fn restore(
+        &self,
+        chat: &ChatFile,
+        at: Option<i64>,
+        fill: bool,
+        options: MendOptions,
+    ) -> Result<Mended, MendError> {
+        self.mend("restore", chat, options, |_, _, subject, now| {
+            let message = resolve_message(at, subject.chat.len())
+                .map_err(|source| MendError::Message { chat: chat.label(), source })?;
+            Ok(repair::restore(subject, message, fill, now)?)
+        })
+    }
+
+    /// Removes the journal from a chat; the answer says how many records that were.
+    pub fn strip(
+        &self,
+        chat: &ChatFile,
+        options: MendOptions,
+    ) -> Result<(usize, Option<u64>), MendError> {
+        self.again_while_racing(|| {
+            let workshop = if options.dry_run { None } else { Some(self.workshop()?) };
+            let library = self.library();
+            let loaded = self.load(&library, chat)?;
+            let parsed = loaded.chat();
+            let (rewrite, count) = stripped(&parsed);
+            if count == 0 {
+                return Err(MendError::NoJournal(chat.label()));
+            }
+            let Some(workshop) = workshop else { return Ok((count, None)) };
+            self.check_chat_closed(&library, chat, options)?;
+            let file = rewrite.of(&parsed, None);
+            let path = chat.path.clone();
+            let task = Task::Replace { path, expected: &loaded.bytes, parts: file.slices() };
+            let summary = format!("removed {count} journal records from {}", chat.label());
+            Ok((count, Some(workshop.carry_out("strip", &summary, &[task])?.id)))
+        })
+    }
+
+    fn mend(
+        &self,
+        command: &str,
+        chat: &ChatFile,
+        options: MendOptions,
+        plan: impl for<'a> Fn(
+            &Library,
+            &Loaded,
+            Subject<'a>,
+            &forklore_core::fork::Now,
+        ) -> Result<BookPlan<'a>, MendError>,
+    ) -> Result<Mended, MendError> {
+        self.again_while_racing(|| {
+            let workshop = if options.dry_run { None } else { Some(self.workshop()?) };
+            let library = self.library();
+            let loaded = self.load(&library, chat)?;
+            let (parsed, bound) = (loaded.chat(), loaded.bound());
+            let subject = Subject { name: &chat.name, chat: &parsed, bound: &bound };
+            let plan = plan(&library, &loaded, subject, &now_of(self.chance.now()))?;
+
+            let mut tasks = Vec::new();
+            if let Some(book) = &plan.book {
+                match loaded.book.as_ref().filter(|_| plan.replaces) {
+                    Some(old) => {
+                        self.check_book_closed(&library, &loaded, old.path.clone(), options)?;
+                        let (path, expected) = (old.path.clone(), old.bytes.as_slice());
+                        tasks.push(Task::Replace { path, expected, parts: vec![&book.bytes] });
+                    }
+                    None => {
+                        let path = self.folders.worlds.join(format!("{}.json", book.name));
+                        let like = library.books.first().map(|book| book.path.clone());
+                        tasks.push(Task::Create { path, like, parts: vec![&book.bytes] });
+                    }
+                }
+            }
+            if let Some(file) = &plan.chat {
+                self.check_chat_closed(&library, chat, options)?;
+                let path = chat.path.clone();
+                tasks.push(Task::Replace { path, expected: &loaded.bytes, parts: file.slices() });
+            }
+            let operation = match &workshop {
+                Some(workshop) => {
+                    let summary = summary_of(command, chat, &plan);
+                    Some(workshop.carry_out(command, &summary, &tasks)?.id)
+                }
+                None => None,
+            };
+            Ok(Mended {
+                chat: chat.label(),
+                book: plan.book.as_ref().map(|book| MendedBook {
+                    name: book.name.clone(),
+                    entries: book.entries,
+                    replaced: plan.replaces,
+                }),
+                chat_changed: plan.chat.is_some(),
+                part: plan.part,
+                remarks: plan.remarks,
+                operation,
+            })
+        })
+    }
+
+    fn again_while_racing<T>(
+        &self,
+        work: impl Fn() -> Result<T, MendError>,
+    ) -> Result<T, MendError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match work() {
+                Err(MendError::CarryOut(error)) if error.is_a_race() && tries < MOST_TRIES => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn check_chat_closed(
+        &self,
+        library: &Library,
+        chat: &ChatFile,
+        options: MendOptions,
+    ) -> Result<(), MendError> {
+        if options.is_closed || options.dry_run {
+            return Ok(());
+        }
+        match may_be_open(self.disk, &self.folders, library, chat, self.chance.now()) {
+            Some(why) => Err(MendError::MayBeOpen { what: format!("{:?}", chat.label()), why }),
+            None => Ok(()),
+        }
+    }
+
+    /// A page that has any chat of the book open, or the book selected for all chats, keeps it in
+    /// memory and would write that over ours.
+    fn check_book_closed(
+        &self,
+        library: &Library,
+        loaded: &Loaded,
+        path: PathBuf,
+        options: MendOptions,
+    ) -> Result<(), MendError> {
+        if options.is_closed || options.dry_run {
+            return Ok(());
+        }
+        let Some(name) = &loaded.timeline.book else { return Ok(()) };
+        let what = format!("the lorebook {name:?}");
+        let now: SystemTime = self.chance.now();
+        if let Ok(Some(look)) = self.disk.look(&path)
+            && let Some(ago) = written_recently(look.modified, now)
+        {
+            return Err(MendError::MayBeOpen { what, why: MayBeOpen::WrittenRecently(ago) });
+        }
+        let key = book_key(name);
+        let settings = settings_places(self.disk, &self.folders);
+        if settings.map_or(true, |places| places.iter().any(|place| place.book == key)) {
+            let why = MayBeOpen::SelectedElsewhere;
+            return Err(MendError::MayBeOpen { what, why });
+        }
+        let heads = Heads::read(self.disk, library);
+        for (chat, timeline) in library.chats.iter().zip(&heads.timelines) {
+            if timeline.book.as_deref().map(book_key).as_ref() == Some(&key)
+                && let Some(why) = may_be_open(self.disk, &self.folders, library, chat, now)
+            {
+                return Err(MendError::MayBeOpen { what: format!("{:?}", chat.label()), why });
+            }
+        }
+        Ok(())
+    }
+
+    fn free_book_name(&self, library: &Library, chat: &ChatFile) -> String {
+        let mut taken = library.book_names();
+        if chat.home != Home::Loose {
+            taken.extend(self.books_named_nearby(library, &chat.home));
+        }
+        names::for_book(&chat.name, &taken)
+    }
+}
+
+fn summary_of(command: &str, chat: &ChatFile, plan: &BookPlan<'_>) -> String {
+    let chat = chat.label();
+    match (command, &plan.book) {
+        (_, None) => format!("detached {chat} from its lorebook"),
+        ("split", Some(book)) => format!("gave {chat} the lorebook {:?} of its own", book.name),
+        ("restore", Some(book)) => {
+            format!("put {:?}, the lorebook of {chat}, back in time", book.name)
+        }
+        (_, Some(book)) => format!("repaired {:?}, the lorebook of {chat}", book.name),
+    }
+}

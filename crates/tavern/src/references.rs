@@ -1,0 +1,191 @@
+//! Reads every place that can refer to a book.
+
+use std::io;
+
+use forklore_core::book::Book;
+use forklore_core::chat::Chat;
+use forklore_core::recap::{queue, references as recap};
+use forklore_core::references::{Place, Reference, References};
+
+use crate::cards::{CardError, read_card};
+use crate::disk::Disk;
+use crate::folders::UserFolders;
+use crate::heads;
+use crate::library::{ChatFile, Library};
+use crate::settings::read_settings;
+
+/// All references of a user. `tick` hears of every file read.
+pub fn gather(
+    disk: &dyn Disk,
+    folders: &UserFolders,
+    library: &Library,
+    tick: &dyn Fn(),
+) -> References {
+    let mut references = References::default();
+    references.unread.extend(library.unread.iter().map(|unread| unread.path.display().to_string()));
+    for chat in &library.chats {
+        tick();
+        let place = Place::Chat { home: chat.home.clone(), name: chat.name.clone() };
+        let recap = Place::Recap { home: chat.home.clone(), name: chat.name.clone() };
+        read_chat(disk, chat, &place, Some(&recap), &mut references);
+    }
+    for file in &library.groups {
+        let worlds = file.group.worlds.iter();
+        let place = |id: &str| Place::Chat {
+            home: forklore_core::family::Home::Group(Some(id.to_owned())),
+            name: file.group.name.clone(),
+        };
+        references.found.extend(worlds.map(|name| Reference::new(name, place(&file.group.id))));
+        if !file.group.odd.is_empty() {
+            references.unread.push(file.path.display().to_string());
+        }
+    }
+    read_backups(disk, folders, &mut references);
+    match settings_places(disk, folders) {
+        Ok(found) => references.found.extend(found),
+        Err(why) => references.unread.push(why),
+    }
+    read_cards(disk, folders, &mut references);
+    read_queues(disk, library, &mut references);
+    references
+}
+
+fn read_chat(
+    disk: &dyn Disk,
+    file: &ChatFile,
+    place: &Place,
+    recap_place: Option<&Place>,
+    references: &mut References,
+) {
+    let Ok(bytes) = disk.read(&file.path) else {
+        references.unread.push(file.path.display().to_string());
+        return;
+    };
+    let chat = Chat::read(&bytes, file.place());
+    if heads::hidden_header(&chat).is_some() {
+        references.unread.push(file.path.display().to_string());
+    }
+    let timeline = heads::timeline(file, &chat);
+    references.found.extend(timeline.book.map(|name| Reference::new(&name, place.clone())));
+    let Some(recap_place) = recap_place else { return };
+    let note = chat.metadata().and_then(|m| m.at(&["auto_lorebooks", "lorebookName"]));
+    let note = note.and_then(|name| name.text()).map(|name| name.into_owned());
+    let in_messages =
+        (0..chat.len()).filter_map(|index| chat.line(index)).flat_map(recap::books_named);
+    let names: std::collections::BTreeSet<String> = note.into_iter().chain(in_messages).collect();
+    references.found.extend(names.iter().map(|name| Reference::new(name, recap_place.clone())));
+}
+
+fn read_backups(disk: &dyn Disk, folders: &UserFolders, references: &mut References) {
+    let backups = folders.chat_backups(disk);
+    references
+        .unread
+        .extend(backups.skipped.iter().map(|skipped| skipped.path.display().to_string()));
+    for backup in backups.files {
+        let place = Place::Backup(backup.stem.clone());
+        let Ok(start) = disk.read_start(&backup.path, b'\n') else {
+            references.unread.push(backup.path.display().to_string());
+            continue;
+        };
+        let file = ChatFile {
+            home: forklore_core::family::Home::Loose,
+            name: backup.stem,
+            path: backup.path,
+            len: backup.len,
+            modified: backup.modified,
+        };
+        let chat = Chat::read(&start.bytes, file.place());
+        let timeline = heads::timeline(&file, &chat);
+        references.found.extend(timeline.book.map(|name| Reference::new(&name, place)));
+    }
+}
+
+/// References in the settings; an error is the name of what could not be read.
+pub fn settings_places(disk: &dyn Disk, folders: &UserFolders) -> Result<Vec<Reference>, String> {
+    let unread = || folders.settings.display().to_string();
+    let bytes = match disk.read(&folders.settings) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(_) => return Err(unread()),
+    };
+    let settings = read_settings(&bytes).map_err(|_| unread())?;
+    if !settings.odd.is_empty() {
+        return Err(unread());
+    }
+    let mut found: Vec<Reference> =
+        settings.global.iter().map(|name| Reference::new(name, Place::Global)).collect();
+    for extra in &settings.characters {
+        let place = || Place::CharacterLore(extra.character.clone());
+        found.extend(extra.books.iter().map(|name| Reference::new(name, place())));
+    }
+    let persona = |name: &String| Reference::new(name, Place::Persona(name.clone()));
+    found.extend(settings.personas.iter().map(persona));
+    Ok(found)
+}
+
+fn read_cards(disk: &dyn Disk, folders: &UserFolders, references: &mut References) {
+    let cards = folders.cards(disk);
+    references
+        .unread
+        .extend(cards.skipped.iter().map(|skipped| skipped.path.display().to_string()));
+    for file in cards.files {
+        match disk.read(&file.path).map(|png| read_card(&png)) {
+            Ok(Ok(card)) => {
+                if !card.damaged.is_empty() {
+                    references.unread.push(file.path.display().to_string());
+                }
+                let place = || Place::Card(file.stem.clone());
+                references
+                    .found
+                    .extend(card.worlds.iter().map(|name| Reference::new(name, place())));
+            }
+            // A picture without a character in it refers to nothing.
+            Ok(Err(CardError::NoCharacter | CardError::NotPng)) => {}
+            Ok(Err(CardError::Damaged(_))) | Err(_) => {
+                references.unread.push(file.path.display().to_string());
+            }
+        }
+    }
+}
+
+/// Operations waiting in a book may name another.
+fn read_queues(disk: &dyn Disk, library: &Library, references: &mut References) {
+    for file in &library.books {
+        let Ok(bytes) = disk.read(&file.path) else {
+            references.unread.push(file.path.display().to_string());
+            continue;
+        };
+        if memchr::memmem::find(&bytes, queue::COMMENT.as_bytes()).is_none() {
+            continue;
+        }
+        let Ok(book) = Book::read(&bytes) else { continue };
+        for entry in book.entries().filter(|entry| entry.comment() == queue::COMMENT) {
+            // A book's own queue naming the book itself keeps nothing alive.
+            let others = queue::books_named(&entry.content()).into_iter().filter(|name| {
+                forklore_core::names::book_key(name) != forklore_core::names::book_key(&file.stem)
+            });
+            let place = || Place::Queue { book: file.stem.clone() };
+            references.found.extend(others.map(|name| Reference::new(&name, place())));
+        }
+    }
+}
+
+/// Books that carry our mark.
+pub fn our_books(disk: &dyn Disk, library: &Library) -> Vec<forklore_core::cleanup::OurBook> {
+    library
+        .books
+        .iter()
+        .filter_map(|file| {
+            let bytes = disk.read(&file.path).ok()?;
+            // Most books are not ours, and that is found out without parsing them.
+            memchr::memmem::find(&bytes, forklore_core::book::NAMESPACE.as_bytes())?;
+            let book = Book::read(&bytes).ok()?;
+            let mark = forklore_core::mark::Mark::read(book.mark()?)?;
+            Some(forklore_core::cleanup::OurBook {
+                name: file.stem.clone(),
+                bytes: file.len,
+                made_for: mark.chat,
+            })
+        })
+        .collect()
+}

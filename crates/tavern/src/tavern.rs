@@ -1,0 +1,124 @@
+//! One user's SillyTavern, with everything needed to work on it.
+
+use std::io;
+use std::path::PathBuf;
+
+use forklore_core::chat::Chat;
+use forklore_core::family::Timeline;
+use forklore_core::moment::BoundBook;
+
+use crate::chance::Chance;
+use crate::disk::{Disk, Look};
+use crate::folders::UserFolders;
+use crate::heads;
+use crate::library::{ChatFile, Library};
+use crate::workshop::{CarryOutError, Workshop};
+
+pub struct Tavern<'d> {
+    pub disk: &'d dyn Disk,
+    pub chance: &'d dyn Chance,
+    pub folders: UserFolders,
+}
+
+/// A chat and its book, read so that they belong together.
+#[derive(Debug)]
+pub struct Loaded {
+    pub file: ChatFile,
+    pub bytes: Vec<u8>,
+    pub timeline: Timeline,
+    pub book: Option<LoadedBook>,
+    look: Option<Look>,
+}
+
+#[derive(Debug)]
+pub struct LoadedBook {
+    pub path: PathBuf,
+    pub bytes: Vec<u8>,
+}
+
+/// A file could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("could not read `{}`", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("`{}` is being written faster than it can be read", path.display())]
+    NeverStill { path: PathBuf },
+}
+
+/// A chat and its book are read again when either changed meanwhile; not for ever.
+const MOST_READS: usize = 50;
+
+impl<'d> Tavern<'d> {
+    pub fn library(&self) -> Library {
+        Library::list(self.disk, &self.folders)
+    }
+
+    pub fn workshop(&self) -> Result<Workshop<'_>, CarryOutError> {
+        Workshop::open(self.disk, &self.folders, self.chance)
+    }
+
+    /// Reads a chat and its book as they were together at one instant.
+    pub fn load(&self, library: &Library, file: &ChatFile) -> Result<Loaded, ReadError> {
+        for _ in 0..MOST_READS {
+            let look = self.look(&file.path)?;
+            let bytes = self.read(&file.path)?;
+            let timeline = heads::timeline(file, &Chat::read_header(&bytes, file.place()));
+            let listed = timeline.book.as_deref().and_then(|name| library.book(name));
+            let (book, book_look) = match listed {
+                Some(listed) => {
+                    let look = self.look(&listed.path)?;
+                    match self.disk.read(&listed.path) {
+                        Ok(bytes) => (Some(LoadedBook { path: listed.path.clone(), bytes }), look),
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => (None, None),
+                        Err(source) => {
+                            return Err(ReadError::Io { path: listed.path.clone(), source });
+                        }
+                    }
+                }
+                None => (None, None),
+            };
+            let book_now = match &book {
+                Some(book) => self.look(&book.path)?,
+                None => None,
+            };
+            if self.look(&file.path)? == look && book_now == book_look {
+                return Ok(Loaded { file: file.clone(), bytes, timeline, book, look });
+            }
+        }
+        Err(ReadError::NeverStill { path: file.path.clone() })
+    }
+
+    fn look(&self, path: &std::path::Path) -> Result<Option<Look>, ReadError> {
+        self.disk.look(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })
+    }
+
+    pub(crate) fn read(&self, path: &std::path::Path) -> Result<Vec<u8>, ReadError> {
+        self.disk.read(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })
+    }
+}
+
+impl Loaded {
+    pub fn chat(&self) -> Chat<'_> {
+        Chat::read(&self.bytes, self.file.place())
+    }
+
+    pub fn bound(&self) -> BoundBook<'_> {
+        let bytes = self.book.as_ref().map(|book| book.bytes.as_slice());
+        BoundBook::read(self.timeline.book.clone(), bytes)
+    }
+
+    /// Whether a child cut at `message` from what was read is still a child of what is there now:
+    /// the chat has the same messages up to there, and the same book.
+    pub(crate) fn still_has(&self, disk: &dyn Disk, message: usize) -> io::Result<bool> {
+        if disk.look(&self.file.path)? == self.look
+            && self.look.as_ref().is_some_and(|l| l.inode != 0)
+        {
+            return Ok(true);
+        }
+        let bytes = disk.read(&self.file.path)?;
+        let now = Chat::read(&bytes, self.file.place());
+        let then = self.chat();
+        let same_book = heads::timeline(&self.file, &now).book == self.timeline.book;
+        Ok(same_book && (0..=message).all(|index| now.line(index) == then.line(index)))
+    }
+}

@@ -1,0 +1,203 @@
+//! Checks timelines, many at a time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use forklore_core::book::{Book, BookError};
+use forklore_core::chat::Chat;
+use forklore_core::family::{self, Home, Node, Timeline};
+use forklore_core::names::book_key;
+use forklore_core::verify::{BookFacts, BoundFacts, ChatFacts, Finding, Surroundings, verify};
+
+use crate::disk::Disk;
+use crate::heads;
+use crate::library::{ChatFile, Library, Unread};
+use crate::tavern::Tavern;
+
+/// What was found about one timeline.
+#[derive(Debug)]
+pub struct Checked {
+    pub chat: ChatFile,
+    pub timeline: Timeline,
+    pub node: Node,
+    pub messages: usize,
+    /// Entries of its book, where it has one that can be read.
+    pub entries: Option<usize>,
+    pub findings: Vec<Finding>,
+}
+
+/// What was found about all timelines that were looked at.
+#[derive(Debug, Default)]
+pub struct Verified {
+    pub checked: Vec<Checked>,
+    pub unread: Vec<Unread>,
+    pub bytes: u64,
+}
+
+impl Verified {
+    pub fn problems(&self) -> usize {
+        let findings = self.checked.iter().flat_map(|checked| &checked.findings);
+        findings.filter(|finding| finding.is_problem()).count() + self.unread.len()
+    }
+}
+
+struct Read {
+    timeline: Timeline,
+    facts: ChatFacts,
+}
+
+impl Tavern<'_> {
+    /// Verifies the chats that `wanted` picks. Their families are looked at whole, because
+    /// sharing a book takes two. `tick` hears of every file read.
+    pub fn verify(
+        &self,
+        library: &Library,
+        wanted: impl Fn(&ChatFile) -> bool,
+        tick: &(dyn Fn() + Sync),
+    ) -> Verified {
+        let homes: Vec<&Home> =
+            library.chats.iter().filter(|chat| wanted(chat)).map(|chat| &chat.home).collect();
+        let chats: Vec<&ChatFile> =
+            library.chats.iter().filter(|chat| homes.contains(&&chat.home)).collect();
+        let mut verified = Verified { unread: library.unread.clone(), ..Verified::default() };
+
+        let read = in_parallel(&chats, tick, |chat, buffer| read_chat(self.disk, chat, buffer));
+        let mut kept: Vec<(&ChatFile, Timeline, ChatFacts)> = Vec::new();
+        for (chat, read) in chats.into_iter().zip(read) {
+            verified.bytes += chat.len;
+            match read {
+                Ok(read) => kept.push((chat, read.timeline, read.facts)),
+                Err(error) => {
+                    verified
+                        .unread
+                        .push(Unread { path: chat.path.clone(), why: error.to_string() });
+                }
+            }
+        }
+        let timelines: Vec<Timeline> =
+            kept.iter().map(|(_, timeline, _)| timeline.clone()).collect();
+        let nodes = family::families(&timelines);
+        let shared = family::shared_books(&timelines, &nodes);
+        let books = self.book_facts(library, &timelines, &mut verified, tick);
+
+        for (at, (chat, timeline, facts)) in kept.into_iter().enumerate() {
+            if !wanted(chat) {
+                continue;
+            }
+            let bound = bound_facts(&timeline, &books);
+            let sharing = sharing_with(at, &timelines, &nodes, &shared);
+            let is_listed = chat.home != Home::Group(None);
+            let surroundings =
+                Surroundings { timeline: &timeline, node: &nodes[at], sharing, is_listed };
+            let findings = verify(&facts, &bound, &surroundings);
+            let entries = match bound {
+                BoundFacts::There { facts, .. } => Some(facts.entries),
+                _ => None,
+            };
+            verified.checked.push(Checked {
+                chat: chat.clone(),
+                node: nodes[at].clone(),
+                messages: facts.messages,
+                entries,
+                findings,
+                timeline,
+            });
+        }
+        verified
+    }
+
+    fn book_facts(
+        &self,
+        library: &Library,
+        timelines: &[Timeline],
+        verified: &mut Verified,
+        tick: &(dyn Fn() + Sync),
+    ) -> HashMap<String, Result<BookFacts, BookError>> {
+        let wanted: BTreeMap<String, &crate::folders::Listed> = timelines
+            .iter()
+            .filter_map(|timeline| library.book(timeline.book.as_deref()?))
+            .map(|file| (book_key(&file.stem), file))
+            .collect();
+        let files: Vec<_> = wanted.values().copied().collect();
+        let read = in_parallel(&files, tick, |file, buffer| {
+            self.disk.read_into(&file.path, buffer)?;
+            Ok::<_, io::Error>(Book::read(buffer).map(|book| BookFacts::of(&book)))
+        });
+        let mut facts = HashMap::new();
+        for ((key, file), read) in wanted.into_iter().zip(read) {
+            verified.bytes += file.len;
+            match read {
+                Ok(read) => drop(facts.insert(key, read)),
+                Err(error) => {
+                    verified
+                        .unread
+                        .push(Unread { path: file.path.clone(), why: error.to_string() });
+                }
+            }
+        }
+        facts
+    }
+}
+
+fn read_chat(disk: &dyn Disk, file: &ChatFile, buffer: &mut Vec<u8>) -> io::Result<Read> {
+    disk.read_into(&file.path, buffer)?;
+    let chat = Chat::read(buffer, file.place());
+    Ok(Read { timeline: heads::timeline(file, &chat), facts: ChatFacts::of(&chat) })
+}
+
+fn bound_facts<'a>(
+    timeline: &'a Timeline,
+    books: &'a HashMap<String, Result<BookFacts, BookError>>,
+) -> BoundFacts<'a> {
+    let Some(name) = timeline.book.as_deref() else { return BoundFacts::None };
+    match books.get(&book_key(name)) {
+        None => BoundFacts::Missing(name),
+        Some(Err(error)) => BoundFacts::Unreadable { name, error },
+        Some(Ok(facts)) => BoundFacts::There { name, facts },
+    }
+}
+
+fn sharing_with(
+    at: usize,
+    timelines: &[Timeline],
+    nodes: &[Node],
+    shared: &BTreeMap<(usize, String), Vec<usize>>,
+) -> Vec<String> {
+    let Some(book) = &timelines[at].book else { return Vec::new() };
+    let users = shared.get(&(nodes[at].family, book_key(book)));
+    let others = users.into_iter().flatten().filter(|&&other| other != at);
+    others.map(|&other| timelines[other].name.clone()).collect()
+}
+
+/// Does `work` for every item on all cores, each thread with one buffer that it reuses.
+fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    tick: &(dyn Fn() + Sync),
+    work: impl Fn(&T, &mut Vec<u8>) -> R + Sync,
+) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut buffer = Vec::new();
+                let mut own = Vec::new();
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(at) else { break };
+                    own.push((at, work(item, &mut buffer)));
+                    tick();
+                }
+                if let Ok(mut results) = results.lock() {
+                    results.append(&mut own);
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_default();
+    results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
+}

@@ -1,1 +1,73 @@
-//! placeholder
+//! The `forklore` command: arguments, words, colours and exit codes.
+//!
+//! The only crate that prints. What it says comes from values of `forklore_core` and
+//! `forklore_tavern`; what to do about an error is said here and nowhere else.
+
+mod args;
+mod commands;
+mod error;
+mod json;
+mod text;
+mod ui;
+
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, FromArgMatches as _};
+use forklore_tavern::chance::{Chance, RealChance};
+use forklore_tavern::disk::{Disk, RealDisk};
+use forklore_tavern::surroundings::{Os, Surroundings};
+
+pub use args::Cli;
+pub use ui::{Terminal, Ui};
+
+/// What the command takes from outside. Tests bring their own.
+pub struct Outside<'a> {
+    pub disk: &'a dyn Disk,
+    pub chance: &'a dyn Chance,
+    pub surroundings: Surroundings,
+}
+
+/// Runs with the process's own arguments, files and terminal.
+pub fn main() -> ExitCode {
+    let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let terminal = Terminal {
+        out: stdout.is_terminal(),
+        err: stderr.is_terminal(),
+        input: std::io::stdin().is_terminal(),
+        color: stdout.is_terminal() && !no_color,
+    };
+    let mut ui = Ui::new(Box::new(stdout), Box::new(stderr), terminal);
+    let outside = Outside { disk: &RealDisk, chance: &RealChance, surroundings: surroundings() };
+    ExitCode::from(run(&mut ui, outside, std::env::args_os()))
+}
+
+fn surroundings() -> Surroundings {
+    let working_folder = std::env::current_dir().unwrap_or_default();
+    Surroundings::new(None, working_folder, Os::CURRENT, |name| std::env::var_os(name))
+}
+
+/// Runs one command and answers with its exit code: 0, 1 (found or refused) or 2 (usage).
+pub fn run(
+    ui: &mut Ui<'_>,
+    outside: Outside<'_>,
+    args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+) -> u8 {
+    let cli = match Cli::command().try_get_matches_from(args) {
+        Ok(matches) => Cli::from_arg_matches(&matches),
+        Err(error) => Err(error),
+    };
+    match cli {
+        Ok(cli) => {
+            ui.settle(cli.color, cli.json);
+            match commands::run(ui, outside, &cli) {
+                Ok(code) => code,
+                Err(error) => error.report(ui),
+            }
+        }
+        // `--help` arrives here too; it is what was asked for, and belongs on stdout.
+        Err(error) => ui.usage(&error),
+    }
+}

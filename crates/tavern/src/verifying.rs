@@ -22,6 +22,8 @@ pub struct Checked {
     pub chat: ChatFile,
     pub timeline: Timeline,
     pub node: Node,
+    /// The name of its parent, where that is there.
+    pub parent: Option<String>,
     pub messages: usize,
     /// Entries of its book, where it has one that can be read.
     pub entries: Option<usize>,
@@ -98,6 +100,7 @@ impl Tavern<'_> {
             };
             verified.checked.push(Checked {
                 chat: chat.clone(),
+                parent: nodes[at].parent().map(|parent| timelines[parent].name.clone()),
                 node: nodes[at].clone(),
                 messages: facts.messages,
                 entries,

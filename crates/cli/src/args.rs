@@ -1,0 +1,395 @@
+//! The arguments. Their doc comments are the help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Fork the story, and its lore comes along
+///
+/// Forklore gives every checkpoint and branch of a SillyTavern chat its own lorebook and memory, as
+/// they were at the message where it begins, and keeps them apart from then on.
+///
+/// It works on SillyTavern's data folder, whether SillyTavern runs or not.
+#[derive(Debug, Parser)]
+#[command(name = "forklore", version, max_term_width = 100, after_help = AFTER_HELP)]
+pub struct Cli {
+    /// SillyTavern's data folder (default: looked for where SillyTavern keeps it)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+
+    /// User whose stories are meant (default: the only one)
+    #[arg(long, global = true, value_name = "HANDLE")]
+    pub user: Option<String>,
+
+    /// Print one JSON object instead of words
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const AFTER_HELP: &str = "\
+CHAT is `Character/chat name`, `group:chat id`, a path to the file, or a name alone where it is unique.
+Messages are counted from 0, as SillyTavern counts them; -1 is the last one.
+
+Try `forklore status` first. Whatever a command changed, `forklore undo` takes back.";
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show what is here and what is wrong, in one screen
+    Status,
+    Tree(TreeArgs),
+    Check(CheckArgs),
+    Checkpoint(CheckpointArgs),
+    Branch(BranchArgs),
+    Show(ShowArgs),
+    Verify(VerifyArgs),
+    Repair(RepairArgs),
+    Split(SplitArgs),
+    Restore(RestoreArgs),
+    Clean(CleanArgs),
+    Trash(TrashArgs),
+    Undo(UndoArgs),
+    Strip(StripArgs),
+    /// Print a completion script for a shell
+    Completions {
+        shell: clap_complete::Shell,
+    },
+    /// Print a manual page
+    Man {
+        /// Command the page is about (default: forklore itself)
+        command: Option<String>,
+    },
+}
+
+/// Show families as trees: kind, message, lorebook, how well it is known, problems
+#[derive(Args, Debug)]
+pub struct TreeArgs {
+    /// Character or group to show (default: all)
+    pub character: Option<String>,
+}
+
+/// What is good enough for a fork, and what to do about work in progress
+#[derive(Args, Clone, Debug)]
+pub struct PolicyArgs {
+    /// The least that is good enough
+    ///
+    /// `exact` takes only the state at that very message, of the lorebook and of the chat's variables
+    /// and notes. `snapshot` also takes the newest state proved for an earlier message. `live` also
+    /// takes the lorebook as it is today.
+    #[arg(long, value_name = "LEVEL", default_value = "snapshot")]
+    pub allow: AllowArg,
+
+    /// What to do while ST-Auto-Recap has work in its queue
+    ///
+    /// `refuse` makes no fork. `drain` leaves the waiting operations out of the child's copy. `wait`
+    /// waits until they are done, for up to ten minutes.
+    #[arg(long, value_name = "WHAT", default_value = "refuse")]
+    pub queue: QueueArg,
+
+    /// Fork only at a scene break
+    #[arg(long)]
+    pub require_scene: bool,
+
+    /// Take fields that a recap snapshot does not keep from today's entries
+    #[arg(long)]
+    pub fill: bool,
+
+    /// Make the child without a lorebook if its lorebook cannot be brought along
+    #[arg(long)]
+    pub without_book: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AllowArg {
+    Exact,
+    Snapshot,
+    Live,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum QueueArg {
+    Refuse,
+    Drain,
+    Wait,
+}
+
+/// Say whether a chat could be forked at a message, and how well
+///
+/// Lists every reason against it and everything worth knowing. Changes nothing.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    pub chat: String,
+
+    /// Message to fork at (default: the last one)
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub at: Option<i64>,
+
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+}
+
+/// Fork a chat into a checkpoint
+///
+/// The checkpoint has the messages up to the chosen one, and a lorebook and memory of its own as they
+/// were then. The chat itself does not change, but for the link to the checkpoint, which is written only
+/// where no open page can lose by it.
+#[derive(Args, Debug)]
+pub struct CheckpointArgs {
+    pub chat: String,
+
+    /// Message to fork at (default: the last one)
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub at: Option<i64>,
+
+    /// Name of the checkpoint (default: as SillyTavern would name it)
+    #[arg(long)]
+    pub name: Option<String>,
+
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+
+    /// Say that no page has the chat open, so that the link can be written
+    #[arg(long)]
+    pub closed: bool,
+
+    /// Only show what would be made
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Fork a chat into a branch
+///
+/// The branch has the messages up to the chosen one, and a lorebook and memory of its own as they were
+/// then. The chat itself does not change.
+#[derive(Args, Debug)]
+pub struct BranchArgs {
+    pub chat: String,
+
+    /// Message to fork at (default: the last one)
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub at: Option<i64>,
+
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+
+    /// Only show what would be made
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Print the lorebook as it was at a message
+///
+/// The lorebook goes to standard output, how well it is known to standard error.
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    pub chat: String,
+
+    /// Message to look at
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub at: i64,
+
+    /// Take fields that a recap snapshot does not keep from today's entries
+    #[arg(long)]
+    pub fill: bool,
+}
+
+/// Check seals, lorebooks, registries and sharing
+///
+/// Exits with 1 if anything is wrong.
+#[derive(Args, Debug)]
+pub struct VerifyArgs {
+    /// Chats to check (can be repeated)
+    #[arg(value_name = "CHAT", required_unless_present = "all")]
+    pub chats: Vec<String>,
+
+    /// Check every chat
+    #[arg(long, conflicts_with = "chats")]
+    pub all: bool,
+}
+
+/// Give a chat its lorebook back
+///
+/// A lorebook that cannot be read goes to the trash first.
+#[derive(Args, Debug)]
+pub struct RepairArgs {
+    pub chat: String,
+
+    /// Where the lorebook comes from
+    ///
+    /// `journal`: what the chat's own messages recorded. `recap`: the newest copy that ST-Auto-Recap
+    /// keeps in a scene break. `book=NAME`: a copy of that lorebook; `book` alone copies the parent's.
+    /// `empty`: a lorebook without entries. `detach`: none.
+    #[arg(long, value_name = "SOURCE", value_parser = parse_source)]
+    pub from: SourceArg,
+
+    #[command(flatten)]
+    pub mend: MendArgs,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceArg {
+    Journal,
+    Recap,
+    Book(Option<String>),
+    Empty,
+    Detach,
+}
+
+fn parse_source(text: &str) -> Result<SourceArg, String> {
+    match text {
+        "journal" => Ok(SourceArg::Journal),
+        "recap" => Ok(SourceArg::Recap),
+        "book" => Ok(SourceArg::Book(None)),
+        "empty" => Ok(SourceArg::Empty),
+        "detach" => Ok(SourceArg::Detach),
+        other => match other.strip_prefix("book=") {
+            Some(name) if !name.is_empty() => Ok(SourceArg::Book(Some(name.to_owned()))),
+            _ => Err("it is one of journal, recap, book, book=NAME, empty, detach".to_owned()),
+        },
+    }
+}
+
+/// What goes with a change to files that exist
+#[derive(Args, Clone, Copy, Debug)]
+pub struct MendArgs {
+    /// Say that no page has the chat or its lorebook open
+    #[arg(long)]
+    pub closed: bool,
+
+    /// Only show what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Give a timeline that shares its lorebook one of its own
+///
+/// The new lorebook is what the chat's journal recorded, or else a copy of the shared one as it is today.
+#[derive(Args, Debug)]
+pub struct SplitArgs {
+    #[arg(required_unless_present = "all")]
+    pub chat: Option<String>,
+
+    /// Split every timeline that shares, leaving each lorebook to the oldest of its users
+    #[arg(long, conflicts_with = "chat")]
+    pub all: bool,
+
+    #[command(flatten)]
+    pub mend: MendArgs,
+}
+
+/// Put a chat's own lorebook back to an earlier message
+///
+/// Today's lorebook goes to the trash. The chat's messages stay as they are.
+#[derive(Args, Debug)]
+pub struct RestoreArgs {
+    pub chat: String,
+
+    /// Message to go back to
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub at: i64,
+
+    /// Take fields that a recap snapshot does not keep from today's entries
+    #[arg(long)]
+    pub fill: bool,
+
+    #[command(flatten)]
+    pub mend: MendArgs,
+}
+
+/// Move lorebooks of ours that nothing refers to into the trash
+///
+/// Chats, groups, backups, settings, personas, cards and recap data are all read first; what cannot be read
+/// counts as a reference. Lorebooks that Forklore did not make are never touched.
+#[derive(Args, Debug)]
+pub struct CleanArgs {
+    /// Only show what would go
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Also move lorebooks that only SillyTavern's backups of chats refer to
+    #[arg(long)]
+    pub despite_backups: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// See what is in the trash, put something back, or empty it
+#[derive(Args, Debug)]
+pub struct TrashArgs {
+    #[command(subcommand)]
+    pub command: Option<TrashCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TrashCommand {
+    /// List what is in the trash, newest first
+    List,
+    /// Put something back where it was
+    Restore {
+        /// Number in the list
+        id: String,
+    },
+    /// Remove everything in the trash for good
+    Empty {
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// Take back the last operation, whatever it was
+///
+/// Puts every file back byte for byte. Refuses if anyone has worked on the files since.
+#[derive(Args, Debug)]
+pub struct UndoArgs {
+    /// Only show what would be taken back
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Remove the journal from a chat
+///
+/// The journal records, inside the messages, how the lorebook and the chat's variables changed. Remove it
+/// before you share a chat file whose lore is not for everyone.
+#[derive(Args, Debug)]
+pub struct StripArgs {
+    pub chat: String,
+
+    #[command(flatten)]
+    pub mend: MendArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_understood() {
+        assert_eq!(parse_source("book=a=b"), Ok(SourceArg::Book(Some("a=b".into()))));
+        assert_eq!(parse_source("book"), Ok(SourceArg::Book(None)));
+        assert!(parse_source("book=").is_err());
+        assert!(parse_source("git").is_err());
+    }
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        use clap::CommandFactory as _;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,109 @@
+//! `forklore check`
+
+use forklore_core::exactness::{Exactness, Source};
+use forklore_core::fork::{Parent, Readiness, check, resolve_message};
+use forklore_core::moment::BookThen;
+use forklore_tavern::chance::now_of;
+use forklore_tavern::tavern::Tavern;
+
+use super::{Outcome, fork};
+use crate::args::CheckArgs;
+use crate::error::{CommandError, hint_for};
+use crate::json::{self, Json};
+use crate::text::{Line, Style};
+use crate::ui::Ui;
+
+pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CheckArgs) -> Outcome {
+    let library = tavern.library();
+    let chat = library.find(tavern.disk, &args.chat)?;
+    let loaded = tavern.load(&library, chat)?;
+    let (parsed, bound) = (loaded.chat(), loaded.bound());
+    let message = resolve_message(args.at, parsed.len())
+        .map_err(|obstacle| CommandError::new(format!("{}: {obstacle}", chat.label())))?;
+    let parent = Parent { name: &chat.name, chat: &parsed, bound: &bound };
+    let now = now_of(tavern.chance.now());
+    let readiness = check(parent, message, fork::policy(&args.policy), &now);
+
+    let label = chat.label();
+    if readiness.obstacles.is_empty() {
+        ui.say(
+            Line::new()
+                .add(Style::Good, "Ready: ")
+                .bold(&label)
+                .plain(format!(" can be forked at message {message}")),
+        );
+    } else {
+        ui.say(
+            Line::new()
+                .add(Style::Bad, "Not ready: ")
+                .bold(&label)
+                .plain(format!(" cannot be forked at message {message}")),
+        );
+    }
+    say_moment(ui, &readiness);
+    for obstacle in &readiness.obstacles {
+        ui.say(Line::new().add(Style::Bad, "  ! ").plain(obstacle.to_string()));
+    }
+    for remark in &readiness.remarks {
+        ui.say(Line::new().add(Style::Note, "  - ").plain(remark.to_string()));
+    }
+    let mut hints: Vec<String> = readiness.obstacles.iter().filter_map(hint_for).collect();
+    hints.dedup();
+    for hint in &hints {
+        ui.say(Line::new().dim(hint));
+    }
+    ui.answer(&answer(&label, message, &readiness, hints));
+    Ok(u8::from(!readiness.obstacles.is_empty()))
+}
+
+fn say_moment(ui: &mut Ui<'_>, readiness: &Readiness<'_>) {
+    let Some(moment) = &readiness.moment else { return };
+    let book = match &moment.book {
+        BookThen::None(_) => "none".to_owned(),
+        BookThen::Unknown => "not known".to_owned(),
+        BookThen::Known { part, name, .. } => {
+            format!("{name:?}, {}", known(part.exactness, part.source))
+        }
+    };
+    ui.say(Line::new().dim("  lorebook  ").plain(book));
+    let part = moment.metadata.part;
+    ui.say(Line::new().dim("  metadata  ").plain(known(part.exactness, part.source)));
+}
+
+/// How something is known, in a few words.
+pub(crate) fn known(exactness: Exactness, source: Source) -> String {
+    let from = match source {
+        Source::Files if exactness == Exactness::Exact => "this is its last message",
+        Source::Files => "nothing recorded it then",
+        Source::Journal => "from the journal",
+        Source::RecapSnapshot => "from a recap snapshot",
+        Source::Chosen => "as chosen",
+    };
+    format!("{exactness} ({from})")
+}
+
+fn answer(label: &str, message: usize, readiness: &Readiness<'_>, hints: Vec<String>) -> Json {
+    let moment = readiness.moment.as_ref();
+    let (book, name) = match moment.map(|moment| &moment.book) {
+        Some(BookThen::Known { part, name, .. }) => (json::part(*part), Json::from(name.as_str())),
+        Some(BookThen::None(part)) => (json::part(*part), Json::Null),
+        Some(BookThen::Unknown) | None => (Json::Null, Json::Null),
+    };
+    json::answer(
+        "check",
+        [
+            ("chat", Json::from(label)),
+            ("message", Json::from(message)),
+            ("ready", Json::from(readiness.obstacles.is_empty())),
+            ("book", name),
+            ("book_known", book),
+            (
+                "metadata_known",
+                moment.map_or(Json::Null, |moment| json::part(moment.metadata.part)),
+            ),
+            ("obstacles", json::texts(&readiness.obstacles)),
+            ("remarks", json::texts(&readiness.remarks)),
+            ("hints", json::texts(hints)),
+        ],
+    )
+}

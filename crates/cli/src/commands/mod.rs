@@ -1,0 +1,67 @@
+//! The commands, each in the file of its name.
+
+mod check;
+mod clean;
+mod fork;
+mod mend;
+mod pages;
+mod show;
+mod status;
+mod strip;
+mod trash;
+mod tree;
+mod undo;
+mod verify;
+
+use forklore_tavern::folders::UserFolders;
+use forklore_tavern::root::find_root;
+use forklore_tavern::tavern::Tavern;
+use forklore_tavern::users::Users;
+
+use crate::Outside;
+use crate::args::{Cli, Command};
+use crate::error::CommandError;
+use crate::ui::Ui;
+
+/// An exit code: 0, or 1 for "found something" and "refused".
+pub(crate) type Outcome = Result<u8, CommandError>;
+
+pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
+    match &cli.command {
+        Command::Completions { shell } => return pages::completions(ui, *shell),
+        Command::Man { command } => return pages::man(ui, command.as_deref()),
+        _ => {}
+    }
+    let tavern = open(outside, cli)?;
+    match &cli.command {
+        Command::Status => status::run(ui, &tavern),
+        Command::Tree(args) => tree::run(ui, &tavern, args),
+        Command::Check(args) => check::run(ui, &tavern, args),
+        Command::Checkpoint(args) => fork::checkpoint(ui, &tavern, args),
+        Command::Branch(args) => fork::branch(ui, &tavern, args),
+        Command::Show(args) => show::run(ui, &tavern, args),
+        Command::Verify(args) => verify::run(ui, &tavern, args),
+        Command::Repair(args) => mend::repair(ui, &tavern, args),
+        Command::Split(args) => mend::split(ui, &tavern, args),
+        Command::Restore(args) => mend::restore(ui, &tavern, args),
+        Command::Clean(args) => clean::run(ui, &tavern, args),
+        Command::Trash(args) => trash::run(ui, &tavern, args),
+        Command::Undo(args) => undo::run(ui, &tavern, args),
+        Command::Strip(args) => strip::run(ui, &tavern, args),
+        Command::Completions { .. } | Command::Man { .. } => Ok(0),
+    }
+}
+
+/// Finds the data folder and the user meant.
+fn open<'a>(outside: Outside<'a>, cli: &Cli) -> Result<Tavern<'a>, CommandError> {
+    let Outside { disk, chance, mut surroundings } = outside;
+    if cli.data.is_some() {
+        surroundings.flag.clone_from(&cli.data);
+    }
+    let found = find_root(disk, &surroundings)?;
+    let users = Users::find(disk, &found.root)?;
+    let wanted = cli.user.as_deref().or(found.handle.as_deref());
+    let user = users.choose(wanted)?;
+    let folders = UserFolders::new(&found.root, &user.handle)?;
+    Ok(Tavern { disk, chance, folders })
+}

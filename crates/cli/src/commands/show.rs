@@ -1,0 +1,69 @@
+//! `forklore show`
+
+use forklore_core::fork::resolve_message;
+use forklore_core::json::Indent;
+use forklore_core::moment::{BookThen, Content, moment};
+use forklore_tavern::tavern::Tavern;
+
+use super::Outcome;
+use super::check::known;
+use crate::args::ShowArgs;
+use crate::error::CommandError;
+use crate::json::{self, Json};
+use crate::text::Line;
+use crate::ui::Ui;
+
+pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &ShowArgs) -> Outcome {
+    let library = tavern.library();
+    let chat = library.find(tavern.disk, &args.chat)?;
+    let loaded = tavern.load(&library, chat)?;
+    let (parsed, bound) = (loaded.chat(), loaded.bound());
+    let message = resolve_message(Some(args.at), parsed.len())
+        .map_err(|obstacle| CommandError::new(format!("{}: {obstacle}", chat.label())))?;
+    let moment = moment(&parsed, &bound, message, args.fill);
+    let (part, name, content) = match &moment.book {
+        BookThen::Known { part, name, content } => (*part, name, content),
+        BookThen::None(_) => {
+            return Err(CommandError::new(format!(
+                "{} has no lorebook at message {message}",
+                chat.label()
+            )));
+        }
+        BookThen::Unknown => {
+            return Err(CommandError::new(format!(
+                "nothing tells what the lorebook of {} was at message {message}",
+                chat.label()
+            ))
+            .hinted("`forklore verify` says what is wrong with it now."));
+        }
+    };
+    let value = match content {
+        Content::Bytes(book) => book.root().json().unwrap_or(Json::Null),
+        Content::Journal(book) => book.clone().into(),
+        Content::Rebuilt(rebuilt) => rebuilt.book.clone(),
+    };
+    if ui.is_json() {
+        ui.answer(&json::answer(
+            "show",
+            [
+                ("chat", Json::from(chat.label())),
+                ("message", Json::from(message)),
+                ("book", Json::from(name.as_str())),
+                ("known", json::part(part)),
+                ("content", value),
+            ],
+        ));
+        return Ok(0);
+    }
+    let text = match content {
+        // Today's book is shown as it is, to the byte.
+        Content::Bytes(book) => book.root().bytes().to_vec(),
+        Content::Journal(_) | Content::Rebuilt(_) => value.stringify_with(Indent::BOOK),
+    };
+    ui.data(&text);
+    ui.note(
+        Line::new()
+            .dim(format!("{name:?} at message {message}: {}", known(part.exactness, part.source))),
+    );
+    Ok(0)
+}

@@ -1,0 +1,181 @@
+//! `forklore status`
+
+use std::collections::BTreeSet;
+
+use forklore_core::cleanup::cleanup;
+use forklore_core::family::{Home, Kind};
+use forklore_tavern::references::{gather, our_books};
+use forklore_tavern::tavern::Tavern;
+use forklore_tavern::verifying::Verified;
+
+use super::Outcome;
+use crate::error::place_of;
+use crate::json::{self, Json};
+use crate::text::{Line, Style, count};
+use crate::ui::Ui;
+
+/// More than this does not fit on one screen.
+const MOST_LINES: usize = 12;
+
+pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
+    let library = tavern.library();
+    let (verified, references) = {
+        let progress = ui.progress(library.chats.len() * 2, "Reading");
+        let verified = tavern.verify(&library, |_| true, &|| progress.tick());
+        let references = gather(tavern.disk, &tavern.folders, &library, &|| progress.tick());
+        (verified, references)
+    };
+    let ours = our_books(tavern.disk, &library);
+    let made_by_us = ours.len();
+    let plan = cleanup(ours, &references, false);
+    let unused = library.books.iter().filter(|book| references.to(&book.stem).next().is_none());
+    let unused = unused.count();
+    let interrupted = interrupted(tavern);
+
+    let of = |kind: Kind| verified.checked.iter().filter(|c| c.node.kind == kind).count();
+    let families: BTreeSet<usize> = verified.checked.iter().map(|c| c.node.family).collect();
+    let characters: BTreeSet<&Home> = library
+        .chats
+        .iter()
+        .map(|chat| &chat.home)
+        .filter(|home| matches!(home, Home::Character(_)))
+        .collect();
+
+    ui.say(
+        Line::new()
+            .bold("Stories of ")
+            .bold(&tavern.folders.handle)
+            .dim(format!("  in {}", place_of(&tavern.folders))),
+    );
+    ui.say(format!(
+        "  {}, {}, {} in {}",
+        count(characters.len(), "character", "characters"),
+        count(library.groups.len(), "group", "groups"),
+        count(library.chats.len(), "chat", "chats"),
+        count(families.len(), "family", "families"),
+    ));
+    ui.say(format!(
+        "  {} main, {}, {}, {} of unknown kind",
+        of(Kind::Main),
+        count(of(Kind::Checkpoint), "checkpoint", "checkpoints"),
+        count(of(Kind::Branch), "branch", "branches"),
+        count(of(Kind::Fork), "fork", "forks"),
+    ));
+    ui.say(format!(
+        "  {}, {made_by_us} made by Forklore, {unused} that nothing refers to",
+        count(library.books.len(), "lorebook", "lorebooks"),
+    ));
+    ui.say("");
+    say_problems(ui, &verified, interrupted.as_deref(), plan.remove.len());
+    ui.answer(&answer(
+        &verified,
+        &library,
+        made_by_us,
+        unused,
+        plan.remove.len(),
+        interrupted.as_deref(),
+    ));
+    Ok(u8::from(verified.problems() > 0 || interrupted.is_some()))
+}
+
+fn say_problems(ui: &mut Ui<'_>, verified: &Verified, interrupted: Option<&str>, to_clean: usize) {
+    let mut lines: Vec<Line> = Vec::new();
+    if let Some(summary) = interrupted {
+        lines.push(
+            Line::new()
+                .add(Style::Bad, "  ! ")
+                .plain("the last operation was interrupted: ")
+                .plain(summary),
+        );
+    }
+    for unread in &verified.unread {
+        lines.push(
+            Line::new()
+                .add(Style::Bad, "  ! ")
+                .bold(unread.path.display().to_string())
+                .plain(": ")
+                .plain(&unread.why),
+        );
+    }
+    for checked in &verified.checked {
+        for finding in checked.findings.iter().filter(|finding| finding.is_problem()) {
+            lines.push(
+                Line::new()
+                    .add(Style::Bad, "  ! ")
+                    .bold(checked.chat.label())
+                    .plain(": ")
+                    .plain(finding.to_string()),
+            );
+        }
+    }
+    if lines.is_empty() {
+        ui.say(Line::new().add(Style::Good, "Nothing is wrong."));
+    } else {
+        ui.say(Line::new().add(Style::Bad, count(lines.len(), "problem", "problems")));
+        let rest = lines.len().saturating_sub(MOST_LINES);
+        for line in lines.into_iter().take(MOST_LINES) {
+            ui.say(line);
+        }
+        if rest > 0 {
+            ui.say(Line::new().dim(format!("  and {rest} more: forklore verify --all")));
+        }
+    }
+    for hint in hints(verified, interrupted.is_some(), to_clean) {
+        ui.say(Line::new().dim(hint));
+    }
+}
+
+fn hints(verified: &Verified, is_interrupted: bool, to_clean: usize) -> Vec<String> {
+    use forklore_core::verify::Finding;
+    let any = |wanted: fn(&Finding) -> bool| {
+        verified.checked.iter().flat_map(|checked| &checked.findings).any(wanted)
+    };
+    let mut hints = Vec::new();
+    if is_interrupted {
+        hints.push("`forklore undo` takes it back.".to_owned());
+    }
+    if any(|finding| matches!(finding, Finding::BookShared { .. })) {
+        hints.push("`forklore split --all` gives every timeline its own lorebook.".to_owned());
+    }
+    if any(|f| matches!(f, Finding::BookMissing(_) | Finding::BookUnreadable { .. })) {
+        hints.push("`forklore repair CHAT --from ...` gives a chat its lorebook back.".to_owned());
+    }
+    if to_clean > 0 {
+        let books = count(to_clean, "lorebook", "lorebooks");
+        hints.push(format!("`forklore clean` would move {books} of ours to the trash."));
+    }
+    hints
+}
+
+/// The last operation, if it stopped half-way.
+fn interrupted(tavern: &Tavern<'_>) -> Option<String> {
+    // Looking is not worth making folders for: without them nothing was ever done.
+    tavern.disk.look(&tavern.folders.ours).ok().flatten()?;
+    let plan = tavern.workshop().ok()?.plan_undo().ok()??;
+    plan.is_half_done().then_some(plan.operation.summary)
+}
+
+fn answer(
+    verified: &Verified,
+    library: &forklore_tavern::library::Library,
+    made_by_us: usize,
+    unused: usize,
+    to_clean: usize,
+    interrupted: Option<&str>,
+) -> Json {
+    json::answer(
+        "status",
+        [
+            ("chats", Json::from(library.chats.len())),
+            ("groups", Json::from(library.groups.len())),
+            ("lorebooks", Json::from(library.books.len())),
+            ("made_by_forklore", Json::from(made_by_us)),
+            ("unreferenced", Json::from(unused)),
+            ("to_clean", Json::from(to_clean)),
+            ("interrupted", Json::from(interrupted.map(str::to_owned))),
+            ("problems", Json::from(verified.problems())),
+            ("timelines", super::verify::timelines(verified)),
+            ("unread", super::verify::unread(verified)),
+        ],
+    )
+}

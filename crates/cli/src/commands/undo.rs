@@ -1,0 +1,44 @@
+//! `forklore undo`
+
+use forklore_tavern::tavern::Tavern;
+use forklore_tavern::undo::Standing;
+
+use super::Outcome;
+use crate::args::UndoArgs;
+use crate::error::CommandError;
+use crate::json::{self, Json};
+use crate::text::{Line, Style};
+use crate::ui::Ui;
+
+pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &UndoArgs) -> Outcome {
+    let workshop = tavern.workshop()?;
+    let Some(plan) = workshop.plan_undo()? else {
+        return Err(CommandError::new("there is nothing to undo"));
+    };
+    if !args.dry_run {
+        workshop.undo(&plan)?;
+    }
+    let verb = if args.dry_run { "Would undo: " } else { "Undone: " };
+    ui.say(Line::new().add(Style::Good, verb).plain(&plan.operation.summary));
+    for (step, standing) in plan.operation.steps.iter().zip(&plan.standings) {
+        let what = match (standing, step.before, step.after) {
+            (Standing::NotDone, _, _) => "had not been touched",
+            (Standing::Other, _, _) => "was worked on since, which forbids undoing",
+            (Standing::Done, None, _) => "goes to the trash",
+            (Standing::Done, Some(_), None) => "comes back from the trash",
+            (Standing::Done, Some(_), Some(_)) => "is as it was before",
+        };
+        ui.say(Line::new().plain(format!("  {} ", step.path)).dim(what));
+    }
+    let files = plan.operation.steps.iter().map(|step| Json::from(step.path.as_str())).collect();
+    ui.answer(&json::answer(
+        "undo",
+        [
+            ("operation", Json::from(plan.operation.id as usize)),
+            ("summary", Json::from(plan.operation.summary.as_str())),
+            ("files", Json::Array(files)),
+            ("done", Json::from(!args.dry_run)),
+        ],
+    ));
+    Ok(u8::from(args.dry_run && plan.later_work().is_some()))
+}

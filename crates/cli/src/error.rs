@@ -1,0 +1,251 @@
+//! Errors as a person meets them: what could not be done, why, and what helps.
+
+use std::error::Error;
+
+use forklore_core::exactness::{Allow, Exactness};
+use forklore_core::fork::{Obstacle, Refusal};
+use forklore_core::names::NameError;
+use forklore_core::repair::CannotRepair;
+use forklore_tavern::folders::UserFolders;
+use forklore_tavern::forking::ForkError;
+use forklore_tavern::inside::OutsideError;
+use forklore_tavern::library::FindError;
+use forklore_tavern::lock::{LockCause, LockError};
+use forklore_tavern::mending::MendError;
+use forklore_tavern::root::RootError;
+use forklore_tavern::tavern::ReadError;
+use forklore_tavern::trash::TrashError;
+use forklore_tavern::users::{ChooseError, UsersError};
+use forklore_tavern::workshop::CarryOutError;
+
+use crate::json::{self, Json};
+use crate::text::{Line, Style};
+use crate::ui::Ui;
+
+/// A command that was not done.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    message: String,
+    causes: Vec<String>,
+    hints: Vec<String>,
+}
+
+impl CommandError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), causes: Vec::new(), hints: Vec::new() }
+    }
+
+    fn of(error: &dyn Error) -> Self {
+        let mut causes = Vec::new();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            causes.push(cause.to_string());
+            source = cause.source();
+        }
+        Self { message: error.to_string(), causes, hints: Vec::new() }
+    }
+
+    pub(crate) fn hinted(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    fn because(mut self, causes: impl IntoIterator<Item = String>) -> Self {
+        self.causes.extend(causes);
+        self
+    }
+
+    /// Says it, and gives the exit code.
+    pub(crate) fn report(&self, ui: &mut Ui<'_>) -> u8 {
+        if ui.is_json() {
+            let error = Json::object([
+                ("message", Json::from(self.message.as_str())),
+                ("causes", json::texts(&self.causes)),
+                ("hints", json::texts(&self.hints)),
+            ]);
+            ui.answer(&json::answer("error", [("error", error)]));
+            return 1;
+        }
+        ui.note(Line::new().add(Style::Bad, "Error: ").plain(&self.message));
+        for cause in &self.causes {
+            ui.note(Line::new().dim("  because ").plain(cause));
+        }
+        for hint in &self.hints {
+            ui.note(Line::new().add(Style::Good, "Hint: ").plain(hint));
+        }
+        1
+    }
+}
+
+impl From<RootError> for CommandError {
+    fn from(error: RootError) -> Self {
+        Self::of(&error)
+            .hinted("Name it with --data DIR, or set FORKLORE_DATA. It is the folder that holds `default-user`.")
+    }
+}
+
+impl From<UsersError> for CommandError {
+    fn from(error: UsersError) -> Self {
+        Self::of(&error)
+    }
+}
+
+impl From<ChooseError> for CommandError {
+    fn from(error: ChooseError) -> Self {
+        let hint = match &error {
+            ChooseError::Nobody => {
+                "Is this SillyTavern's data folder? Name another with --data DIR."
+            }
+            ChooseError::Unknown { .. } | ChooseError::Several { .. } => {
+                "Choose one with --user HANDLE."
+            }
+        };
+        Self::of(&error).hinted(hint)
+    }
+}
+
+impl From<OutsideError> for CommandError {
+    fn from(error: OutsideError) -> Self {
+        Self::of(&error).hinted("Forklore never follows links out of SillyTavern's data folder.")
+    }
+}
+
+impl From<FindError> for CommandError {
+    fn from(error: FindError) -> Self {
+        let (found, none) = match &error {
+            FindError::Unknown { like, .. } => (like, "`forklore tree` lists every chat."),
+            FindError::Ambiguous { found, .. } => (found, ""),
+        };
+        let hint = if found.is_empty() {
+            none.to_owned()
+        } else {
+            format!("Did you mean: {}?", found.join(", or "))
+        };
+        Self::of(&error).hinted(hint)
+    }
+}
+
+impl From<ReadError> for CommandError {
+    fn from(error: ReadError) -> Self {
+        Self::of(&error)
+    }
+}
+
+impl From<Refusal> for CommandError {
+    fn from(refusal: Refusal) -> Self {
+        let mut error = Self::new(refusal.to_string())
+            .because(refusal.obstacles.iter().map(ToString::to_string));
+        for obstacle in &refusal.obstacles {
+            error.hints.extend(hint_for(obstacle));
+        }
+        error.hints.dedup();
+        error
+    }
+}
+
+/// What helps against an obstacle.
+pub(crate) fn hint_for(obstacle: &Obstacle) -> Option<String> {
+    let hint = match obstacle {
+        Obstacle::QueueBusy(_) => {
+            "Wait until ST-Auto-Recap is done, or use --queue wait, or --queue drain to leave the waiting work out of the child."
+        }
+        Obstacle::NotKnownWellEnough { found: Exactness::Live, .. } => {
+            "--allow live takes the lorebook as it is today."
+        }
+        Obstacle::NotKnownWellEnough { allowed: Allow::Exact, .. }
+        | Obstacle::MetadataNotExact(_) => {
+            "--allow snapshot takes what is known, and says how well."
+        }
+        Obstacle::NotKnownWellEnough { .. } => return None,
+        Obstacle::BookMissing(_) | Obstacle::BookUnreadable { .. } => {
+            "`forklore repair` gives the chat its lorebook back; --without-book makes the child without one."
+        }
+        Obstacle::NotASceneBreak(_) => "Leave out --require-scene, or choose a scene break.",
+        Obstacle::Damaged(_) => {
+            "Save the file without the byte-order mark, or with its header, and try again. Forklore does not rewrite damaged chats."
+        }
+        Obstacle::NoMessages | Obstacle::NoSuchMessage { .. } => return None,
+    };
+    Some(hint.to_owned())
+}
+
+impl From<ForkError> for CommandError {
+    fn from(error: ForkError) -> Self {
+        match error {
+            ForkError::Read(error) => error.into(),
+            ForkError::Refused(refusal) => refusal.into(),
+            ForkError::CarryOut(error) => error.into(),
+            ForkError::Name { source: NameError::WouldChange(ref stem), .. } => {
+                let hint = format!("Use {stem:?} instead.");
+                Self::of(&error).hinted(hint)
+            }
+            error => Self::of(&error),
+        }
+    }
+}
+
+impl From<MendError> for CommandError {
+    fn from(error: MendError) -> Self {
+        let hint = match &error {
+            MendError::MayBeOpen { .. } => {
+                "Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed."
+            }
+            MendError::Cannot(CannotRepair::NoJournal(_) | CannotRepair::NoBookInJournal(_)) => {
+                "Other sources: --from recap, --from book, --from empty, --from detach."
+            }
+            MendError::Cannot(CannotRepair::NoSnapshot(_)) => {
+                "Other sources: --from journal, --from book, --from empty, --from detach."
+            }
+            MendError::Cannot(CannotRepair::NotRecorded { .. }) => {
+                "Only what was recorded at the time can be brought back."
+            }
+            MendError::CarryOut(_) => match error {
+                MendError::CarryOut(error) => return error.into(),
+                other => return Self::of(&other),
+            },
+            _ => "",
+        };
+        let hint = hint.to_owned();
+        let error = Self::of(&error);
+        if hint.is_empty() { error } else { error.hinted(hint) }
+    }
+}
+
+impl From<CarryOutError> for CommandError {
+    fn from(error: CarryOutError) -> Self {
+        let hint = match &error {
+            CarryOutError::Lock(LockError { source: LockCause::Busy { .. }, .. }) => {
+                "Another forklore is at work. Try again when it is done; there is never anything to unlock."
+            }
+            CarryOutError::ChangedMeanwhile { .. } | CarryOutError::NotSoAnyMore => {
+                "SillyTavern is writing these files. Try again in a moment."
+            }
+            CarryOutError::NotTakenBack { .. } => "`forklore undo` takes back what had been done.",
+            CarryOutError::LaterWork { .. } => {
+                "Undoing would destroy that work, so nothing was changed. `forklore trash` holds what was displaced."
+            }
+            _ => "",
+        };
+        let hint = hint.to_owned();
+        let error = Self::of(&error);
+        if hint.is_empty() { error } else { error.hinted(hint) }
+    }
+}
+
+impl From<TrashError> for CommandError {
+    fn from(error: TrashError) -> Self {
+        match error {
+            TrashError::CarryOut(error) => error.into(),
+            TrashError::Unknown(_) => {
+                Self::of(&error).hinted("`forklore trash` lists what there is, with its numbers.")
+            }
+            TrashError::InTheWay(_) => Self::of(&error)
+                .hinted("Rename or remove that file first; the one in the trash is kept."),
+        }
+    }
+}
+
+/// For messages that name the data folder.
+pub(crate) fn place_of(folders: &UserFolders) -> String {
+    folders.inside.root().display().to_string()
+}

@@ -1,0 +1,130 @@
+//! Text for a terminal: styled by us, never by what is shown.
+
+use std::fmt::Write as _;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Bold,
+    Dim,
+    Good,
+    Bad,
+    Note,
+}
+
+impl Style {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Bold => "\x1b[1m",
+            Self::Dim => "\x1b[2m",
+            Self::Good => "\x1b[32m",
+            Self::Bad => "\x1b[31m",
+            Self::Note => "\x1b[33m",
+        }
+    }
+}
+
+/// A line, in parts that each have a style.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line(Vec<(Style, String)>);
+
+impl Line {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn add(mut self, style: Style, text: impl AsRef<str>) -> Self {
+        self.0.push((style, text.as_ref().to_owned()));
+        self
+    }
+
+    pub(crate) fn plain(self, text: impl AsRef<str>) -> Self {
+        self.add(Style::Plain, text)
+    }
+
+    pub(crate) fn bold(self, text: impl AsRef<str>) -> Self {
+        self.add(Style::Bold, text)
+    }
+
+    pub(crate) fn dim(self, text: impl AsRef<str>) -> Self {
+        self.add(Style::Dim, text)
+    }
+
+    pub(crate) fn render(&self, color: bool) -> String {
+        let mut out = String::new();
+        for (style, text) in &self.0 {
+            let text = harmless(text);
+            if color && *style != Style::Plain && !text.is_empty() {
+                let _ = write!(out, "{}{text}\x1b[0m", style.code());
+            } else {
+                out.push_str(&text);
+            }
+        }
+        out
+    }
+}
+
+impl<T: AsRef<str>> From<T> for Line {
+    fn from(text: T) -> Self {
+        Self::new().plain(text)
+    }
+}
+
+/// Names and texts come from strangers. What could move the cursor, colour the screen or turn the
+/// reading direction is shown as its number instead.
+pub(crate) fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let breaks = matches!(character, '\u{2028}' | '\u{2029}');
+        if character.is_control() || turns || breaks {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+/// `1 entry`, `2 entries`.
+pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// How many columns a text takes, roughly: wide scripts count double.
+pub(crate) fn width(text: &str) -> usize {
+    harmless(text)
+        .chars()
+        .map(|c| match u32::from(c) {
+            0x300..=0x36f => 0,
+            0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,
+            0xfe30..=0xfe6f | 0xff00..=0xff60 | 0x1f300..=0x1faff | 0x20000..=0x3fffd => 2,
+            _ => 1,
+        })
+        .sum()
+}
+
+/// The text, padded with spaces to a number of columns.
+pub(crate) fn padded(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(width(text));
+    format!("{text}{}", " ".repeat(missing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_shown_can_steer_the_terminal() {
+        let line = Line::new().bold("a\x1b[31mb\u{9b}2J\u{202e}c\nd\u{7f}");
+        assert_eq!(line.render(false), "a\\u{1b}[31mb\\u{9b}2J\\u{202e}c\\u{a}d\\u{7f}");
+        assert_eq!(line.render(true).matches('\x1b').count(), 2);
+    }
+
+    #[test]
+    fn wide_scripts_are_padded_to_the_same_column() {
+        assert_eq!(padded("雨", 4), "雨  ");
+        assert_eq!(padded("ab", 4), "ab  ");
+    }
+}

@@ -1,0 +1,159 @@
+//! Where words go: data to stdout, the rest to stderr.
+
+use std::io::{self, BufRead as _, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::args::Color;
+use crate::json::Json;
+use crate::text::{Line, harmless};
+
+/// What is at the other ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terminal {
+    pub out: bool,
+    pub err: bool,
+    pub input: bool,
+    pub color: bool,
+}
+
+pub struct Ui<'a> {
+    out: Box<dyn Write + 'a>,
+    err: Box<dyn Write + 'a>,
+    terminal: Terminal,
+    json: bool,
+}
+
+impl<'a> Ui<'a> {
+    pub fn new(out: Box<dyn Write + 'a>, err: Box<dyn Write + 'a>, terminal: Terminal) -> Self {
+        Self { out, err, terminal, json: false }
+    }
+
+    pub(crate) fn settle(&mut self, color: Color, json: bool) {
+        self.json = json;
+        match color {
+            Color::Auto => {}
+            Color::Always => self.terminal.color = true,
+            Color::Never => self.terminal.color = false,
+        }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    pub(crate) fn can_ask(&self) -> bool {
+        self.terminal.input && self.terminal.err && !self.json
+    }
+
+    /// A line of the answer. With `--json` the answer is an object, and lines are not it.
+    pub(crate) fn say(&mut self, line: impl Into<Line>) {
+        if !self.json {
+            let text = line.into().render(self.terminal.color);
+            // A closed pipe is the reader's way of saying that it has seen enough.
+            let _ = writeln!(self.out, "{text}");
+        }
+    }
+
+    /// A line beside the answer.
+    pub(crate) fn note(&mut self, line: impl Into<Line>) {
+        let text = line.into().render(self.terminal.color && self.terminal.err);
+        let _ = writeln!(self.err, "{text}");
+    }
+
+    pub(crate) fn answer(&mut self, json: &Json) {
+        if self.json {
+            let mut bytes =
+                json.stringify_with(forklore_core::json::Indent::By { unit: b"  ", depth: 0 });
+            bytes.push(b'\n');
+            let _ = self.out.write_all(&bytes);
+        }
+    }
+
+    /// Data, byte for byte where a program reads it.
+    pub(crate) fn data(&mut self, bytes: &[u8]) {
+        if self.terminal.out {
+            let text = String::from_utf8_lossy(bytes);
+            for line in text.lines() {
+                let _ = writeln!(self.out, "{}", harmless(line));
+            }
+        } else {
+            let _ = self.out.write_all(bytes);
+        }
+        let _ = self.out.flush();
+    }
+
+    /// Asks a question whose default answer is no.
+    pub(crate) fn asks(&mut self, question: &str) -> bool {
+        let _ = write!(self.err, "{} [y/N] ", harmless(question));
+        let _ = self.err.flush();
+        let mut answer = String::new();
+        let read = io::stdin().lock().read_line(&mut answer);
+        read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes" | "Yes")
+    }
+
+    pub(crate) fn usage(&mut self, error: &clap::Error) -> u8 {
+        let rendered = error.render();
+        let text = if self.terminal.color {
+            rendered.ansi().to_string()
+        } else {
+            // What was typed is echoed in the message.
+            rendered.to_string().lines().map(|line| harmless(line) + "\n").collect()
+        };
+        if error.use_stderr() {
+            let _ = write!(self.err, "{text}");
+            2
+        } else {
+            let _ = write!(self.out, "{text}");
+            0
+        }
+    }
+
+    pub(crate) fn progress(&self, total: usize, what: &'static str) -> Progress {
+        let shows = self.terminal.err && !self.json;
+        Progress::new(total, what, shows)
+    }
+}
+
+/// A bar on stderr that only shows up when the work takes a while, and only on a terminal.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    began: Instant,
+    done: AtomicUsize,
+}
+
+const PATIENCE: Duration = Duration::from_millis(250);
+
+impl Progress {
+    fn new(total: usize, what: &'static str, shows: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {pos} of {len}") {
+            bar.set_style(style);
+        }
+        bar.set_message(what);
+        // Hidden bars are asked nothing; a bar of length 0 stays hidden for good.
+        if !shows {
+            bar.set_length(0);
+        }
+        Self { bar, began: Instant::now(), done: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn tick(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        let shows = self.bar.length() != Some(0);
+        if shows && self.bar.is_hidden() && self.began.elapsed() > PATIENCE {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(15));
+        }
+        if shows {
+            self.bar.set_position(done as u64);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

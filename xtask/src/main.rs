@@ -1,1 +1,30 @@
-fn main() {}
+//! What cargo cannot do. `cargo xtask --help` lists it.
+
+#![expect(clippy::print_stdout, reason = "a tool for the terminal")]
+
+mod bench;
+mod pages;
+
+use clap::Parser;
+
+#[derive(Parser)]
+enum Task {
+    /// Measure the ratios that the documentation promises, all in one run
+    Bench(bench::BenchArgs),
+    /// Carry out one operation and print this process's peak memory; `bench` calls it
+    #[command(hide = true)]
+    Memory(bench::memory::MemoryArgs),
+    /// Write the man pages and completion scripts into a folder
+    Pages {
+        #[arg(default_value = "target/pages")]
+        folder: std::path::PathBuf,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Task::parse() {
+        Task::Bench(args) => bench::run(&args),
+        Task::Memory(args) => bench::memory::run(&args),
+        Task::Pages { folder } => pages::write(&folder),
+    }
+}

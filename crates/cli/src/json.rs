@@ -5,7 +5,10 @@ pub(crate) use forklore_core::json::Json;
 use forklore_core::json::Object;
 
 /// An answer: what it answers, and then its members.
-pub(crate) fn answer(command: &str, members: impl IntoIterator<Item = (&'static str, Json)>) -> Json {
+pub(crate) fn answer(
+    command: &str,
+    members: impl IntoIterator<Item = (&'static str, Json)>,
+) -> Json {
     let mut object = Object::new();
     object.insert("format", 1_i64);
     object.insert("command", command);

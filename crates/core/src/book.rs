@@ -115,10 +115,8 @@ impl<'a> Entry<'a> {
         self.value
     }
 
-    /// The uid as text: SillyTavern mixes numbers and digit strings.
     pub fn uid(&self) -> Option<String> {
-        let uid = self.value.get("uid")?;
-        uid.text().map(Cow::into_owned).or_else(|| uid.integer().map(|number| number.to_string()))
+        uid_text(self.value.get("uid")?)
     }
 
     pub fn comment(&self) -> Cow<'a, str> {
@@ -128,6 +126,11 @@ impl<'a> Entry<'a> {
     pub fn content(&self) -> Cow<'a, str> {
         self.value.get("content").and_then(|value| value.text()).unwrap_or_default()
     }
+}
+
+/// A uid as text: SillyTavern mixes numbers and digit strings.
+pub(crate) fn uid_text(uid: Raw<'_>) -> Option<String> {
+    uid.text().map(Cow::into_owned).or_else(|| uid.integer().map(|number| number.to_string()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::json::{Raw, is_whitespace};
+use crate::json::{Raw, SyntaxError, is_whitespace, line_end};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -52,10 +52,7 @@ impl<'a> Chat<'a> {
         let mut number = 0;
         while start < bytes.len() {
             number += 1;
-            let newline = memchr::memchr(b'\n', &bytes[start..]).map(|offset| start + offset);
-            let end = newline.unwrap_or(bytes.len());
-            chat.take_line(number, start..end, newline.is_none());
-            start = end + 1;
+            start = chat.take_line(number, start) + 1;
         }
         chat.settle_header();
         chat
@@ -69,20 +66,31 @@ impl<'a> Chat<'a> {
         if is_plain { chat } else { Self::read(bytes, place) }
     }
 
-    fn take_line(&mut self, number: usize, line: Range<usize>, is_last: bool) {
-        let text = &self.bytes[line.clone()];
-        if text.iter().all(|&byte| is_whitespace(byte)) {
-            return;
-        }
-        match Raw::document(text) {
-            Ok(value) if value.is_truthy() => self.messages.push(line),
-            Ok(_) => {}
-            Err(_) if number == 1 && text.starts_with(BOM) => {}
-            Err(crate::json::SyntaxError::Ends) if is_last => {
-                self.damage.push(Damage::TornLine(number));
+    /// Takes in the line that begins at `start`, and returns where it ends.
+    fn take_line(&mut self, number: usize, start: usize) -> usize {
+        let error = match line_end(self.bytes, start) {
+            Ok(end) => {
+                let value = Raw::checked_line(&self.bytes[start..end]);
+                if value.is_some_and(|value| value.is_truthy()) {
+                    self.messages.push(start..end);
+                }
+                return end;
             }
-            Err(_) => self.damage.push(Damage::UnreadableLine(number)),
+            Err(error) => error,
+        };
+        let newline = memchr::memchr(b'\n', &self.bytes[start..]).map(|offset| start + offset);
+        let end = newline.unwrap_or(self.bytes.len());
+        let text = &self.bytes[start..end];
+        let is_blank = text.iter().all(|&byte| is_whitespace(byte));
+        let is_marked = number == 1 && text.starts_with(BOM);
+        if is_blank || is_marked {
+            // Nothing, or a header behind a byte-order mark, which has been reported already.
+        } else if newline.is_none() && error == SyntaxError::Ends {
+            self.damage.push(Damage::TornLine(number));
+        } else {
+            self.damage.push(Damage::UnreadableLine(number));
         }
+        end
     }
 
     fn settle_header(&mut self) {

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::book::{Book, BookError};
+use crate::book::{Book, BookError, Entry, uid_text};
 use crate::chat::{Chat, Damage};
 use crate::digest::Digest;
 use crate::family::{Descent, Node, Timeline};
 use crate::fork::{damage_words, metadata_value};
-use crate::json::Json;
+use crate::json::{Json, Raw};
 use crate::names::book_key;
 use crate::recap::queue::{self, PastTheEnd};
 use crate::recap::registry::{self, Flaw};
@@ -123,15 +123,14 @@ impl BookFacts {
         let mut entries = 0;
         for entry in book.entries() {
             entries += 1;
-            let comment = entry.comment().into_owned();
-            let content = match registry::kind_of(&comment) {
-                Some(_) => entry.content().into_owned(),
-                None => String::new(),
-            };
+            let EntryFacts { uid, comment, content } = EntryFacts::of(&entry);
+            let text =
+                || content.and_then(|content| content.text()).unwrap_or_default().into_owned();
             if comment == queue::COMMENT {
-                queues.push(entry.content().into_owned());
+                queues.push(text());
             }
-            listing.push((entry.uid().unwrap_or_default(), comment, content));
+            let content = registry::kind_of(&comment).map(|_| text()).unwrap_or_default();
+            listing.push((uid, comment, content));
         }
         Self {
             entries,
@@ -140,6 +139,30 @@ impl BookFacts {
             queues,
             has_byte_order_mark: book.has_byte_order_mark(),
         }
+    }
+}
+
+/// An entry's fields in one pass: books are long, and verifying reads them all.
+struct EntryFacts<'a> {
+    uid: String,
+    comment: String,
+    content: Option<Raw<'a>>,
+}
+
+impl<'a> EntryFacts<'a> {
+    fn of(entry: &Entry<'a>) -> Self {
+        let mut facts = Self { uid: String::new(), comment: String::new(), content: None };
+        for member in entry.value().members() {
+            match member.key.text().as_deref() {
+                Some("uid") => facts.uid = uid_text(member.value).unwrap_or_default(),
+                Some("comment") => {
+                    facts.comment = member.value.text().unwrap_or_default().into_owned();
+                }
+                Some("content") => facts.content = Some(member.value),
+                _ => {}
+            }
+        }
+        facts
     }
 }
 

@@ -2,7 +2,7 @@
 
 use forklore_core::cleanup::{CleanupPlan, cleanup};
 
-use crate::references::{gather, our_books};
+use crate::references::{gather, our_books_and_unread};
 use crate::tavern::Tavern;
 use crate::workshop::{CarryOutError, Task};
 
@@ -16,8 +16,10 @@ pub struct Cleaned {
 impl Tavern<'_> {
     pub fn plan_cleanup(&self, despite_backups: bool, tick: &dyn Fn()) -> CleanupPlan {
         let library = self.library();
-        let references = gather(self.disk, &self.folders, &library, tick);
-        cleanup(our_books(self.disk, &library), &references, despite_backups)
+        let mut references = gather(self.disk, &self.folders, &library, tick);
+        let (ours, unread) = our_books_and_unread(self.disk, &library);
+        references.unread.extend(unread);
+        cleanup(ours, &references, despite_backups)
     }
 
     /// Moves to the trash what a fresh plan says, under the lock.

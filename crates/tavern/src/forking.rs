@@ -111,25 +111,25 @@ impl Tavern<'_> {
     ) -> Result<Forked, ForkError> {
         // Held from before the names are chosen, so that no other command can take them.
         let workshop = if options.dry_run { None } else { Some(self.workshop()?) };
-        let library = self.library();
-        let loaded = self.load(&library, chat)?;
+        let (library, chat) = &self.library_around(chat)?;
+        let loaded = self.load(library, chat)?;
         let parsed = loaded.chat();
         let bound = loaded.bound();
         let parent = Parent { name: &chat.name, chat: &parsed, bound: &bound };
         let message = resolve_message(options.at, parsed.len())
             .map_err(|source| ForkError::Message { chat: chat.label(), source })?;
-        let request = self.request(&library, &loaded, options, message)?;
+        let request = self.request(library, &loaded, options, message)?;
         let mut plan = fork::plan(parent, &request)?;
         plan.remarks.extend(self.also_selected(&loaded));
 
-        let link = self.link(&library, &loaded, &parsed, &plan, options, may_link);
+        let link = self.link(library, &loaded, &parsed, &plan, options, may_link);
         let linked_file = match link {
             Link::Written => linked(&parsed, message, &plan.child).map(|line| {
                 Rewrite { header: None, messages: [(message, line)].into() }.of(&parsed, None)
             }),
             _ => None,
         };
-        let group = self.listing(&library, chat, &plan.child);
+        let group = self.listing(library, chat, &plan.child)?;
         let child_path = chat.path.with_file_name(format!("{}.jsonl", plan.child));
 
         let mut tasks = Vec::new();
@@ -264,12 +264,22 @@ impl Tavern<'_> {
     }
 
     /// The parent's group, with the child on its list.
-    fn listing(&self, library: &Library, chat: &ChatFile, child: &str) -> Option<Listing> {
-        let Home::Group(Some(id)) = &chat.home else { return None };
-        let file = library.group(id)?;
-        let before = self.disk.read(&file.path).ok()?;
-        let after = group::listed(&before, child).ok()??;
-        Some(Listing { path: file.path.clone(), name: file.group.name.clone(), before, after })
+    fn listing(
+        &self,
+        library: &Library,
+        chat: &ChatFile,
+        child: &str,
+    ) -> Result<Option<Listing>, ReadError> {
+        let Home::Group(Some(id)) = &chat.home else { return Ok(None) };
+        let Some(file) = library.group(id) else { return Ok(None) };
+        let before = self.read(&file.path)?;
+        let listed = group::listed(&before, child).ok().flatten();
+        Ok(listed.map(|after| Listing {
+            path: file.path.clone(),
+            name: file.group.name.clone(),
+            before,
+            after,
+        }))
     }
 }
 

@@ -10,8 +10,9 @@ use forklore_core::family::Home;
 use forklore_core::names::{self, File, book_key, folded};
 
 use crate::disk::Disk;
-use crate::folders::{Listed, Skipped, UserFolders};
+use crate::folders::{Listed, Skipped, SkippedWhy, UserFolders};
 use crate::groups::{Group, read_group};
+use crate::inside::OutsideError;
 
 /// A chat's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct Library {
     pub books: Vec<Listed>,
     pub groups: Vec<GroupFile>,
     pub unread: Vec<Unread>,
+    /// Those of `unread` that the disk failed to show. Another time they may be there.
+    pub(crate) failed: Vec<PathBuf>,
 }
 
 impl ChatFile {
@@ -96,7 +99,10 @@ impl Library {
             match disk.read(&file.path).map(|bytes| read_group(&bytes)) {
                 Ok(Ok(group)) => self.groups.push(GroupFile { path: file.path, group }),
                 Ok(Err(error)) => self.cannot_read(&file.path, &error),
-                Err(error) => self.cannot_read(&file.path, &error),
+                Err(error) => {
+                    self.cannot_read(&file.path, &error);
+                    self.failed.push(file.path);
+                }
             }
         }
     }
@@ -123,6 +129,11 @@ impl Library {
     fn take_skipped(&mut self, skipped: Vec<Skipped>) {
         for skipped in skipped {
             self.cannot_read(&skipped.path, &skipped.why);
+            if let SkippedWhy::Unreadable(_)
+            | SkippedWhy::Outside(OutsideError::Unreadable { .. }) = skipped.why
+            {
+                self.failed.push(skipped.path);
+            }
         }
     }
 
@@ -138,6 +149,21 @@ impl Library {
             .iter()
             .find(|book| book.stem == stem)
             .or_else(|| self.books.iter().find(|book| book_key(&book.stem) == book_key(&stem)))
+    }
+
+    /// Where `chat` is among the chats, also when it was written since it was listed.
+    pub(crate) fn position(&self, chat: &ChatFile) -> Option<usize> {
+        self.chats.iter().position(|other| other.path == chat.path)
+    }
+
+    /// What the disk failed to show at or below any of `folders`, or above it.
+    pub(crate) fn failed_in(&self, folders: &[&Path]) -> Option<&Unread> {
+        self.unread.iter().find(|unread| {
+            let touches = |folder: &&Path| {
+                unread.path.starts_with(folder) || folder.starts_with(&unread.path)
+            };
+            self.failed.contains(&unread.path) && folders.iter().any(touches)
+        })
     }
 
     pub fn book_names(&self) -> Vec<String> {

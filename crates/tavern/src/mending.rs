@@ -13,8 +13,9 @@ use forklore_core::repair::{self, BookPlan, CannotRepair, RepairSource, Subject}
 use forklore_core::rewrite::stripped;
 
 use crate::chance::now_of;
+use crate::disk::parent_of;
 use crate::heads::Heads;
-use crate::library::{ChatFile, Library};
+use crate::library::{ChatFile, Library, Unread};
 use crate::open::{MayBeOpen, may_be_open, written_recently};
 use crate::references::settings_places;
 use crate::tavern::{Loaded, ReadError, Tavern};
@@ -112,7 +113,7 @@ impl Tavern<'_> {
     /// The parent's book, for a repair that copies it.
     pub fn parents_book(&self, library: &Library, chat: &ChatFile) -> Option<String> {
         let heads = Heads::read(self.disk, library);
-        let at = library.chats.iter().position(|other| other == chat)?;
+        let at = library.position(chat)?;
         let parent = heads.nodes[at].parent()?;
         heads.timelines[parent].book.clone()
     }
@@ -125,11 +126,11 @@ impl Tavern<'_> {
         options: MendOptions,
     ) -> Result<Mended, MendError> {
         self.mend("split", chat, options, |library, loaded, subject, now| {
-            if must_share && self.sharing(library, chat).is_empty() {
+            if must_share && !self.is_sharing(library, chat)? {
                 return Err(MendError::NotShared(chat.label()));
             }
             let name = self.free_book_name(library, chat);
-            let fork_point = self.fork_point(library, loaded, subject.chat);
+            let fork_point = self.fork_point(library, loaded, subject.chat)?;
             Ok(repair::split(subject, &name, fork_point, now)?)
         })
     }
@@ -149,30 +150,35 @@ impl Tavern<'_> {
         found.into_iter().map(|at| library.chats[at].clone()).collect()
     }
 
-    fn sharing(&self, library: &Library, chat: &ChatFile) -> Vec<String> {
+    fn is_sharing(&self, library: &Library, chat: &ChatFile) -> Result<bool, ReadError> {
         let heads = Heads::read(self.disk, library);
         let shared = family::shared_books(&heads.timelines, &heads.nodes);
-        let Some(at) = library.chats.iter().position(|other| other == chat) else {
-            return Vec::new();
-        };
-        shared
-            .values()
-            .filter(|users| users.contains(&at))
-            .flatten()
-            .filter(|user| **user != at)
-            .map(|user| library.chats[*user].label())
-            .collect()
+        let at = library.position(chat);
+        if shared.values().any(|users| at.is_some_and(|at| users.contains(&at))) {
+            return Ok(true);
+        }
+        // A relative whose header cannot be read may be the one that shares.
+        let is_nearby = |unread: &&Unread| parent_of(&unread.path) == parent_of(&chat.path);
+        match heads.unread.iter().find(is_nearby) {
+            Some(unread) => Err(ReadError::from(unread)),
+            None => Ok(false),
+        }
     }
 
-    fn fork_point(&self, library: &Library, loaded: &Loaded, child: &Chat<'_>) -> Option<usize> {
+    fn fork_point(
+        &self,
+        library: &Library,
+        loaded: &Loaded,
+        child: &Chat<'_>,
+    ) -> Result<Option<usize>, ReadError> {
         if let Some(seal) = &loaded.timeline.seal {
-            return Some(seal.message);
+            return Ok(Some(seal.message));
         }
         let heads = Heads::read(self.disk, library);
-        let at = library.chats.iter().position(|other| *other == loaded.file)?;
-        let parent = &library.chats[heads.nodes[at].parent()?];
-        let bytes = self.disk.read(&parent.path).ok()?;
-        family::common_prefix(child, &Chat::read(&bytes, parent.place()))
+        let parent = library.position(&loaded.file).and_then(|at| heads.nodes[at].parent());
+        let Some(parent) = parent.map(|at| &library.chats[at]) else { return Ok(None) };
+        let bytes = self.read(&parent.path)?;
+        Ok(family::common_prefix(child, &Chat::read(&bytes, parent.place())))
     }
 
     pub fn restore(
@@ -197,15 +203,15 @@ impl Tavern<'_> {
     ) -> Result<(usize, Option<u64>), MendError> {
         self.again_while_racing(|| {
             let workshop = if options.dry_run { None } else { Some(self.workshop()?) };
-            let library = self.library();
-            let loaded = self.load(&library, chat)?;
+            let (library, chat) = &self.library_around(chat)?;
+            let loaded = self.load(library, chat)?;
             let parsed = loaded.chat();
             let (rewrite, count) = stripped(&parsed);
             if count == 0 {
                 return Err(MendError::NoJournal(chat.label()));
             }
             let Some(workshop) = workshop else { return Ok((count, None)) };
-            self.check_chat_closed(&library, chat, options)?;
+            self.check_chat_closed(library, chat, options)?;
             let file = rewrite.of(&parsed, None);
             let path = chat.path.clone();
             let task = Task::Replace { path, expected: &loaded.bytes, parts: file.slices() };
@@ -228,17 +234,17 @@ impl Tavern<'_> {
     ) -> Result<Mended, MendError> {
         self.again_while_racing(|| {
             let workshop = if options.dry_run { None } else { Some(self.workshop()?) };
-            let library = self.library();
-            let loaded = self.load(&library, chat)?;
+            let (library, chat) = &self.library_around(chat)?;
+            let loaded = self.load(library, chat)?;
             let (parsed, bound) = (loaded.chat(), loaded.bound());
             let subject = Subject { name: &chat.name, chat: &parsed, bound: &bound };
-            let plan = plan(&library, &loaded, subject, &now_of(self.chance.now()))?;
+            let plan = plan(library, &loaded, subject, &now_of(self.chance.now()))?;
 
             let mut tasks = Vec::new();
             if let Some(book) = &plan.book {
                 match loaded.book.as_ref().filter(|_| plan.replaces) {
                     Some(old) => {
-                        self.check_book_closed(&library, &loaded, old.path.clone(), options)?;
+                        self.check_book_closed(library, &loaded, old.path.clone(), options)?;
                         let (path, expected) = (old.path.clone(), old.bytes.as_slice());
                         tasks.push(Task::Replace { path, expected, parts: vec![&book.bytes] });
                     }
@@ -250,7 +256,7 @@ impl Tavern<'_> {
                 }
             }
             if let Some(file) = &plan.chat {
-                self.check_chat_closed(&library, chat, options)?;
+                self.check_chat_closed(library, chat, options)?;
                 let path = chat.path.clone();
                 tasks.push(Task::Replace { path, expected: &loaded.bytes, parts: file.slices() });
             }

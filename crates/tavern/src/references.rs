@@ -4,6 +4,7 @@ use std::io;
 
 use forklore_core::book::Book;
 use forklore_core::chat::Chat;
+use forklore_core::cleanup::OurBook;
 use forklore_core::recap::{queue, references as recap};
 use forklore_core::references::{Place, Reference, References};
 
@@ -171,21 +172,30 @@ fn read_queues(disk: &dyn Disk, library: &Library, references: &mut References) 
 }
 
 /// Books that carry our mark.
-pub fn our_books(disk: &dyn Disk, library: &Library) -> Vec<forklore_core::cleanup::OurBook> {
-    library
+pub fn our_books(disk: &dyn Disk, library: &Library) -> Vec<OurBook> {
+    our_books_and_unread(disk, library).0
+}
+
+/// Books that carry our mark, and books that cannot be read and may carry it.
+pub(crate) fn our_books_and_unread(
+    disk: &dyn Disk,
+    library: &Library,
+) -> (Vec<OurBook>, Vec<String>) {
+    let mut unread = Vec::new();
+    let ours = library
         .books
         .iter()
         .filter_map(|file| {
-            let bytes = disk.read(&file.path).ok()?;
+            let Ok(bytes) = disk.read(&file.path) else {
+                unread.push(file.path.display().to_string());
+                return None;
+            };
             // Most books are not ours, and that is found out without parsing them.
             memchr::memmem::find(&bytes, forklore_core::book::NAMESPACE.as_bytes())?;
             let book = Book::read(&bytes).ok()?;
             let mark = forklore_core::mark::Mark::read(book.mark()?)?;
-            Some(forklore_core::cleanup::OurBook {
-                name: file.stem.clone(),
-                bytes: file.len,
-                made_for: mark.chat,
-            })
+            Some(OurBook { name: file.stem.clone(), bytes: file.len, made_for: mark.chat })
         })
-        .collect()
+        .collect();
+    (ours, unread)
 }

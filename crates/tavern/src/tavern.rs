@@ -8,10 +8,10 @@ use forklore_core::family::Timeline;
 use forklore_core::moment::BoundBook;
 
 use crate::chance::Chance;
-use crate::disk::{Disk, Look};
+use crate::disk::{Disk, Look, parent_of};
 use crate::folders::UserFolders;
 use crate::heads;
-use crate::library::{ChatFile, Library};
+use crate::library::{ChatFile, Library, Unread};
 use crate::workshop::{CarryOutError, Workshop};
 
 pub struct Tavern<'d> {
@@ -45,12 +45,33 @@ pub enum ReadError {
     NeverStill { path: PathBuf },
 }
 
+impl From<&Unread> for ReadError {
+    fn from(unread: &Unread) -> Self {
+        Self::Io { path: unread.path.clone(), source: io::Error::other(unread.why.clone()) }
+    }
+}
+
 /// A chat and its book are read again when either changed meanwhile; not for ever.
 const MOST_READS: usize = 50;
 
 impl<'d> Tavern<'d> {
     pub fn library(&self) -> Library {
         Library::list(self.disk, &self.folders)
+    }
+
+    /// What changing `chat` must know of: its neighbours, the books, and who lists it; and the chat
+    /// as it is listed now. A book that the disk did not show would be taken for missing, and its
+    /// name for free.
+    pub(crate) fn library_around(&self, chat: &ChatFile) -> Result<(Library, ChatFile), ReadError> {
+        let library = self.library();
+        let folders = [&self.folders.worlds, &self.folders.groups, parent_of(&chat.path)];
+        match library.failed_in(&folders) {
+            Some(unread) => Err(ReadError::from(unread)),
+            None => {
+                let chat = library.position(chat).map_or(chat, |at| &library.chats[at]).clone();
+                Ok((library, chat))
+            }
+        }
     }
 
     pub fn workshop(&self) -> Result<Workshop<'_>, CarryOutError> {

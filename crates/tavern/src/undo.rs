@@ -4,9 +4,10 @@ use std::io;
 
 use forklore_core::digest::Digest;
 
+use crate::disk::parent_of;
 use crate::operation::{Operation, tag};
 use crate::workshop::{CarryOutError, Workshop};
-use crate::write::create_new;
+use crate::write::{create_new, temp_beside};
 
 /// Where a step's file stands now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +119,11 @@ impl Workshop<'_> {
         let (id, step) = (operation.id, &operation.steps[number]);
         let path = self.absolute(step)?;
         let tag = format!("{}-undo", tag(id, number));
+        let temp = temp_beside(&path, &tag);
+        if self.io("look at", &temp, self.disk.look(&temp))?.is_some() {
+            // Undoing was interrupted before.
+            self.set_leftover_aside(id, &temp)?;
+        }
         let kept = || match self.disk.read(&self.places.kept(id, number)) {
             Ok(bytes) if Some(Digest::of(&bytes)) == step.before => Ok(bytes),
             Ok(_) => Err(CarryOutError::TrashEmptied { id }),
@@ -131,6 +137,9 @@ impl Workshop<'_> {
         match (step.before, step.after) {
             (None, Some(_)) => {
                 let made = self.io("read", &path, self.disk.read(&path))?;
+                if Some(Digest::of(&made)) != step.after {
+                    return Err(CarryOutError::ChangedMeanwhile { path });
+                }
                 self.move_aside(&path, &self.places.unmade(id, number), id, &made)
             }
             (Some(_), None) => {
@@ -151,7 +160,7 @@ impl Workshop<'_> {
 
     /// A file beside `path`, to take permissions from.
     pub(crate) fn neighbour(&self, path: &std::path::Path) -> Option<std::path::PathBuf> {
-        let folder = crate::disk::parent_of(path);
+        let folder = parent_of(path);
         let extension = path.extension()?;
         let names = self.disk.list(folder).ok()?;
         names.into_iter().map(|name| folder.join(name)).find(|other| {

@@ -1,6 +1,6 @@
 //! Checks timelines, many at a time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,10 +59,10 @@ impl Tavern<'_> {
         wanted: impl Fn(&ChatFile) -> bool,
         tick: &(dyn Fn() + Sync),
     ) -> Verified {
-        let homes: Vec<&Home> =
+        let homes: HashSet<&Home> =
             library.chats.iter().filter(|chat| wanted(chat)).map(|chat| &chat.home).collect();
         let chats: Vec<&ChatFile> =
-            library.chats.iter().filter(|chat| homes.contains(&&chat.home)).collect();
+            library.chats.iter().filter(|chat| homes.contains(&chat.home)).collect();
         let mut verified = Verified { unread: library.unread.clone(), ..Verified::default() };
 
         let read = in_parallel(&chats, tick, |chat, buffer| read_chat(self.disk, chat, buffer));
@@ -118,11 +118,11 @@ impl Tavern<'_> {
         verified: &mut Verified,
         tick: &(dyn Fn() + Sync),
     ) -> HashMap<String, Result<BookFacts, BookError>> {
-        let wanted: BTreeMap<String, &crate::folders::Listed> = timelines
-            .iter()
-            .filter_map(|timeline| library.book(timeline.book.as_deref()?))
-            .map(|file| (book_key(&file.stem), file))
-            .collect();
+        let by_key: HashMap<String, &crate::folders::Listed> =
+            library.books.iter().map(|file| (book_key(&file.stem), file)).collect();
+        let named = timelines.iter().filter_map(|timeline| timeline.book.as_deref()).map(book_key);
+        let wanted: BTreeMap<String, &crate::folders::Listed> =
+            named.filter_map(|key| Some((key.clone(), *by_key.get(&key)?))).collect();
         let files: Vec<_> = wanted.values().copied().collect();
         let read = in_parallel(&files, tick, |file, buffer| {
             self.disk.read_into(&file.path, buffer)?;

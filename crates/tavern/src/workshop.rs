@@ -121,7 +121,13 @@ impl<'t> Workshop<'t> {
         }
         self.keep_copies(id, tasks)?;
         let record = self.places.record(id);
-        create_new(self.disk, &record, &tag(id, 0), None, &[&operation.to_bytes()])?;
+        if let Err(error) =
+            create_new(self.disk, &record, &tag(id, 0), None, &[&operation.to_bytes()])
+        {
+            let is_in_place = matches!(error.source, WriteCause::Unconfirmed(_));
+            let failed = error.into();
+            return Err(if is_in_place { self.rolled_back(&operation, failed) } else { failed });
+        }
 
         let mut step = 0;
         for task in tasks {
@@ -243,9 +249,17 @@ impl<'t> Workshop<'t> {
         }
         let trash = self.places.trash(id);
         self.io("make", &trash, self.disk.make_dirs(&trash))?;
-        for (number, bytes) in displaced.iter().enumerate() {
-            let path = trash.join(format!("displaced-{number}"));
-            create_new(self.disk, &path, &format!("{id:08}-displaced"), None, &[bytes])?;
+        let mut number = 0;
+        for bytes in displaced {
+            // Taking back a step may displace others than doing it did.
+            loop {
+                let path = trash.join(format!("displaced-{number}"));
+                number += 1;
+                match create_new(self.disk, &path, &format!("{id:08}-displaced"), None, &[bytes]) {
+                    Err(error) if matches!(error.source, WriteCause::Exists) => {}
+                    kept => break kept?,
+                }
+            }
         }
         Ok(())
     }
@@ -270,7 +284,15 @@ impl<'t> Workshop<'t> {
     ) -> Result<(), CarryOutError> {
         let trash = self.places.trash(id);
         self.io("make", &trash, self.disk.make_dirs(&trash))?;
-        match self.disk.publish(path, to) {
+        let mut published = self.disk.publish(path, to);
+        if published.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
+            && self.io("read", to, self.disk.read(to))? == expected
+        {
+            // The power went between the two confirmations below: it is under both names.
+            self.io("remove", to, self.disk.remove(to))?;
+            published = self.disk.publish(path, to);
+        }
+        match published {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 create_new(self.disk, to, &format!("{id:08}-aside"), None, &[expected])?;
@@ -315,13 +337,22 @@ impl<'t> Workshop<'t> {
         for name in self.io("list", folder, self.disk.list(folder))? {
             let name = name.to_string_lossy().into_owned();
             if write::is_our_temp(&name) {
-                let trash = self.places.trash(id);
-                self.io("make", &trash, self.disk.make_dirs(&trash))?;
-                let (from, to) = (folder.join(&name), trash.join(format!("leftover{name}")));
-                match self.disk.publish(&from, &to) {
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                    moved => self.io("move to the trash", &from, moved)?,
-                }
+                self.set_leftover_aside(id, &folder.join(&name))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_leftover_aside(&self, id: u64, temp: &Path) -> Result<(), CarryOutError> {
+        let trash = self.places.trash(id);
+        self.io("make", &trash, self.disk.make_dirs(&trash))?;
+        let name = temp.file_name().unwrap_or_default().to_string_lossy();
+        // What is interrupted again and again leaves the same name again and again.
+        for number in 0_u64.. {
+            let to = trash.join(format!("leftover-{number}{name}"));
+            match self.disk.publish(temp, &to) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                moved => return self.io("move to the trash", temp, moved),
             }
         }
         Ok(())

@@ -221,7 +221,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// In the same folder, because renaming works within one file system only.
 /// Without the target's name, which may be as long as a name can be.
-fn temp_beside(path: &Path, tag: &str) -> PathBuf {
+pub(crate) fn temp_beside(path: &Path, tag: &str) -> PathBuf {
     path.with_file_name(format!("{TEMP_START}{}{TEMP_END}", tag.replace(['/', '\\', '\0'], "-")))
 }
 

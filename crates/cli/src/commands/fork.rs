@@ -140,7 +140,7 @@ fn say(ui: &mut Ui<'_>, forked: &Forked) {
         Link::ParentMayBeOpen(why) => ui.say(
             Line::new()
                 .dim("  link      ")
-                .plain(format!("none, because the chat may be open in SillyTavern: {why}")),
+                .plain(format!("none, because the chat may be open in SillyTavern ({why}); --closed says that it is not")),
         ),
         Link::ParentIsBusy => {
             ui.say(

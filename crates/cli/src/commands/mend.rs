@@ -1,5 +1,6 @@
 //! `forklore repair`, `split` and `restore`
 
+use forklore_core::exactness::{Exactness, Part, Source};
 use forklore_tavern::mending::{MendOptions, MendSource, Mended};
 use forklore_tavern::tavern::Tavern;
 
@@ -88,8 +89,17 @@ fn say(ui: &mut Ui<'_>, done: &str, would: &str, mended: &Mended) {
             let entries = count(book.entries, "entry", "entries");
             let mut line =
                 Line::new().dim("  lorebook  ").plain(format!("{:?}, {entries}", book.name));
-            if let Some(part) = mended.part {
-                line = line.plain(format!(", {}", known(part.exactness, part.source)));
+            match mended.part {
+                // Nothing was to be known of the past: a copy was asked for, or all there is.
+                Some(Part { exactness: Exactness::Live, source }) => {
+                    let word =
+                        if source == Source::Files { ", a copy of the shared one" } else { "" };
+                    line = line.plain(word);
+                }
+                Some(part) => {
+                    line = line.plain(format!(", {}", known(part.exactness, part.source)))
+                }
+                None => {}
             }
             ui.say(line);
             if book.replaced {

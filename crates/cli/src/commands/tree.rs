@@ -136,13 +136,22 @@ fn say_home(ui: &mut Ui<'_>, timelines: &[&Checked]) {
     for root in roots {
         collect(timelines, &children, root, "  ", "  ", &mut rows);
     }
-    let widest = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(60);
-    for (name, checked) in rows {
-        ui.say(row(&padded(&name, widest), checked));
-        for finding in checked.findings.iter().filter(|finding| finding.is_problem()) {
-            ui.say(Line::new().plain("      ").add(Style::Bad, "! ").plain(finding.to_string()));
+    let widest = rows.iter().map(|row| width(&row.name)).max().unwrap_or(0).min(60);
+    for shown in rows {
+        ui.say(row(&padded(&shown.name, widest), shown.checked));
+        for finding in shown.checked.findings.iter().filter(|finding| finding.is_problem()) {
+            ui.say(
+                Line::new().plain(&shown.below).add(Style::Bad, "! ").plain(finding.to_string()),
+            );
         }
     }
+}
+
+/// A timeline's line, and what the lines below it begin with.
+struct Row<'a> {
+    name: String,
+    below: String,
+    checked: &'a Checked,
 }
 
 fn collect<'a>(
@@ -151,11 +160,15 @@ fn collect<'a>(
     at: usize,
     lead: &str,
     below: &str,
-    rows: &mut Vec<(String, &'a Checked)>,
+    rows: &mut Vec<Row<'a>>,
 ) {
-    rows.push((format!("{lead}{}", timelines[at].chat.name), timelines[at]));
     let mut own = children.get(&at).cloned().unwrap_or_default();
     own.sort_by_key(|&child| (timelines[child].node.fork_point, &timelines[child].chat.name));
+    rows.push(Row {
+        name: format!("{lead}{}", timelines[at].chat.name),
+        below: format!("{below}{}", if own.is_empty() { "   " } else { "│  " }),
+        checked: timelines[at],
+    });
     for (number, &child) in own.iter().enumerate() {
         let is_last = number + 1 == own.len();
         let (branch, under) = if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") };

@@ -21,4 +21,4 @@ pub use text::JsText;
 pub use value::{Json, Object};
 pub use write::Indent;
 
-pub(crate) use scan::is_whitespace;
+pub(crate) use scan::{is_whitespace, line_end};

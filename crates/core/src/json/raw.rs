@@ -46,6 +46,14 @@ impl<'a> Raw<'a> {
         Ok(Self { document: text, start, end })
     }
 
+    /// A line that [`line_end`](super::line_end) has found to be one value.
+    pub(crate) fn checked_line(line: &'a [u8]) -> Option<Self> {
+        let start = skip_whitespace(line, 0);
+        let end =
+            line.len() - line.iter().rev().take_while(|&&byte| scan::is_whitespace(byte)).count();
+        (start < end).then_some(Self { document: line, start, end })
+    }
+
     pub fn bytes(&self) -> &'a [u8] {
         &self.document[self.start..self.end]
     }

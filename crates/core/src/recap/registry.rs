@@ -103,10 +103,20 @@ impl Item {
             Some(name) => comment == name || comment == format!("{}-{name}", self.kind),
         }
     }
+
+    /// Whether the index says the same of it. Of a later synopsis or alias the child's past knows
+    /// nothing.
+    fn is_known_as(&self, known: &Json) -> bool {
+        let text = |key: &str| known.get(key).and_then(Json::as_str).filter(|t| !t.is_empty());
+        let aliases = known.get("aliases").and_then(Json::as_array).unwrap_or_default();
+        text("name").as_deref() == self.name.as_deref()
+            && text("synopsis").as_deref() == self.synopsis.as_deref()
+            && aliases.iter().map(|alias| alias.as_str().unwrap_or_default().into_owned()).eq(self.aliases.iter().cloned())
+    }
 }
 
 /// The index that the chat's metadata keeps of all registries, made anew from the registries of
-/// the child's book. What the old index knew of an item that is still listed stays as it is.
+/// the child's book. What the old index knew of an item that is listed just so stays as it is.
 pub fn reindexed(index: &Json, book: &Object) -> Json {
     let mut listed = Vec::new();
     let mut has_registry = false;
@@ -122,9 +132,7 @@ pub fn reindexed(index: &Json, book: &Object) -> Json {
         return index.clone();
     }
     let members = listed.into_iter().map(|item| {
-        let known = index.get(&item.uid).filter(|known| {
-            known.get("name").and_then(Json::as_str).as_deref() == item.name.as_deref()
-        });
+        let known = index.get(&item.uid).filter(|known| item.is_known_as(known));
         (item.uid.clone(), known.cloned().unwrap_or_else(|| indexed(item)))
     });
     Json::Object(members.collect())
@@ -192,5 +200,15 @@ mod tests {
         assert_eq!(index.at(&["7", "own"]), Some(&Json::Number(1.0)));
         assert_eq!(index.at(&["8", "comment"]), Some(&Json::from("character-Bo")));
         assert_eq!(index.get("9"), None);
+    }
+
+    #[test]
+    fn the_index_knows_no_later_synopsis() {
+        let index =
+            Json::parse(br#"{"7":{"uid":7,"name":"Mara","aliases":["M"],"synopsis":"dead"}}"#)
+                .unwrap();
+        let book = Json::parse(br#"{"0":{"comment":"_registry_character","content":"- UID=7 | name: Mara | aliases: M | synopsis: captain"}}"#).unwrap();
+        let index = reindexed(&index, book.as_object().unwrap());
+        assert_eq!(index.at(&["7", "synopsis"]), Some(&Json::from("captain")));
     }
 }

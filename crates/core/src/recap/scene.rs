@@ -33,12 +33,6 @@ impl<'a> Memory<'a> {
         self.0.get("scene_break_name")?.text().map(|name| name.into_owned())
     }
 
-    /// The version shown; 0 is a version like any other.
-    pub(super) fn current_version(&self) -> String {
-        let index = self.0.get("scene_recap_current_index").and_then(|value| value.integer());
-        index.unwrap_or(0).to_string()
-    }
-
     /// What is kept about each version of the scene's recap.
     pub(super) fn versions(&self) -> impl Iterator<Item = (String, Json)> + use<'a> {
         self.0.get("scene_recap_metadata").into_iter().flat_map(|metadata| {

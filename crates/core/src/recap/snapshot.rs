@@ -50,41 +50,37 @@ const UNRELIABLE: [&str; 2] = ["keysecondary", "tags"];
 
 /// The newest complete snapshot at or before message `m`.
 pub fn newest(chat: &Chat<'_>, m: usize) -> Option<Snapshot> {
-    // A recap made again later snapshots the book of that later day. The next scene's first
-    // snapshot bounds when this scene's can honestly have been taken.
-    let mut bound = (m + 1..chat.len()).find_map(|index| earliest_time(chat, index));
+    let mut bound = earliest_after(chat, m);
     (0..=m.min(chat.len().checked_sub(1)?)).rev().find_map(|index| {
         let found = at(chat, index, bound);
-        bound = earliest_time(chat, index).or(bound);
+        bound = earlier(bound, earliest_time(chat, index));
         found
     })
 }
 
 /// The snapshot of the scene break at `message`, if it has a complete one.
 pub fn of_scene(chat: &Chat<'_>, message: usize) -> Option<Snapshot> {
-    let bound = (message + 1..chat.len()).find_map(|index| earliest_time(chat, index));
-    at(chat, message, bound)
+    at(chat, message, earliest_after(chat, message))
 }
 
+/// The first snapshot of the scene at `message`, if it was taken `before` that time.
+///
+/// A recap made again later snapshots the book of that later day, so only the first version is a
+/// witness of the scene; and not even that one, if a later scene had its own already.
 fn at(chat: &Chat<'_>, message: usize, before: Option<f64>) -> Option<Snapshot> {
     let memory = Memory::of_line(chat.line(message)?)?;
     if !memory.is_scene_break() {
         return None;
     }
-    let current = memory.current_version();
-    let mut candidates: Vec<(String, Snapshot)> = memory
+    let time_of = |snapshot: &Snapshot| snapshot.timestamp.unwrap_or(f64::INFINITY);
+    memory
         .versions()
-        .filter_map(|(version, metadata)| Some((version, read(message, &metadata)?)))
-        .filter(|(_, found)| match (found.timestamp, before) {
+        .filter_map(|(_, metadata)| read(message, &metadata))
+        .min_by(|one, other| time_of(one).total_cmp(&time_of(other)))
+        .filter(|first| match (first.timestamp, before) {
             (Some(taken), Some(bound)) => taken < bound,
             _ => true,
         })
-        .collect();
-    let chosen = candidates
-        .iter()
-        .position(|(version, _)| *version == current)
-        .or_else(|| candidates.len().checked_sub(1))?;
-    Some(candidates.swap_remove(chosen).1)
 }
 
 fn read(message: usize, metadata: &Json) -> Option<Snapshot> {
@@ -107,6 +103,17 @@ fn earliest_time(chat: &Chat<'_>, message: usize) -> Option<f64> {
         .versions()
         .filter_map(|(_, metadata)| read(message, &metadata)?.timestamp)
         .min_by(f64::total_cmp)
+}
+
+/// The earliest time at which any scene after `message` had a snapshot.
+fn earliest_after(chat: &Chat<'_>, message: usize) -> Option<f64> {
+    (message + 1..chat.len())
+        .filter_map(|index| earliest_time(chat, index))
+        .min_by(f64::total_cmp)
+}
+
+fn earlier(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).min_by(f64::total_cmp)
 }
 
 /// A book made from a snapshot, and what the snapshot could not say.
@@ -235,6 +242,21 @@ mod tests {
         let chat = Chat::read(text.as_bytes(), Place::Solo);
         assert_eq!(newest(&chat, 1), None);
         assert_eq!(newest(&chat, 2).map(|found| found.message), Some(2));
+    }
+
+    #[test]
+    fn of_a_recap_made_twice_the_first_is_the_witness() {
+        let entry = |content: &str| format!(r#"[{{"uid":5,"content":"{content}"}}]"#);
+        let text = format!(
+            r#"{{"chat_metadata":{{}}}}
+{{"extra":{{"auto_recap_memory":{{"scene_break":true,"scene_recap_current_index":2,"scene_recap_metadata":{{"1":{{"timestamp":10,"allEntries":{}}},"2":{{"timestamp":30,"allEntries":{}}}}}}}}}}}
+{{"mes":1}}"#,
+            entry("then"),
+            entry("late")
+        );
+        let chat = Chat::read(text.as_bytes(), Place::Solo);
+        let rebuilt = newest(&chat, 1).unwrap().rebuild(None, false).book;
+        assert_eq!(rebuilt.at(&["entries", "5", "content"]), Some(&Json::from("then")));
     }
 
     #[test]

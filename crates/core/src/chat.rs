@@ -165,6 +165,16 @@ impl<'a> Chat<'a> {
         self.header.clone()
     }
 
+    /// Names of the checkpoints that its messages link to, there or not.
+    pub fn links(&self) -> Vec<String> {
+        let linking = (0..self.len()).filter_map(|index| {
+            memchr::memmem::find(self.line(index)?, b"bookmark_link")?;
+            let link = self.message(index)?.at(&["extra", "bookmark_link"])?;
+            link.text().map(|name| name.into_owned())
+        });
+        linking.filter(|name| !name.is_empty()).collect()
+    }
+
     /// Whether a child can be cut from it: SillyTavern and we agree on what its messages are.
     pub fn is_sound_to_fork(&self) -> bool {
         !self.damage.iter().any(|damage| {
@@ -228,6 +238,14 @@ mod tests {
     fn windows_line_ends_and_a_final_newline_are_harmless() {
         let text = format!("{HEADER}\r\n{{\"mes\":\"a\"}}\r\n");
         check(&text, Place::Solo, &["{\"mes\":\"a\"}\r"], &[]);
+    }
+
+    #[test]
+    fn links_are_found_where_sillytavern_keeps_them() {
+        let text = format!(
+            "{HEADER}\n{{\"mes\":\"bookmark_link\"}}\n{{\"extra\":{{\"bookmark_link\":\"C: 1\"}}}}"
+        );
+        assert_eq!(Chat::read(text.as_bytes(), Place::Solo).links(), ["C: 1"]);
     }
 
     #[test]

@@ -211,8 +211,17 @@ fn recorded_state(chat: &Chat<'_>, m: usize) -> Option<Folded> {
     }
     let next_scene = (m + 1..chat.len()).find(|&index| snapshot::of_scene(chat, index).is_some());
     let mut settled = None;
+    let mut expected = m + 1;
     journal::walk(chat, next_scene.unwrap_or(chat.len()), |message, state, id| {
-        if message > m && shows(state) && state.id() == id {
+        if message <= m {
+            return ControlFlow::Continue(());
+        }
+        // Over a gap, what the snapshot does not keep may have changed unseen.
+        if message != expected {
+            return ControlFlow::Break(());
+        }
+        expected += 1;
+        if shows(state) && state.id() == id {
             settled = Some(state.clone());
             return ControlFlow::Break(());
         }
@@ -253,5 +262,58 @@ fn is_default(key: &str, value: &Json) -> bool {
             Json::Array(list) => list.is_empty(),
             _ => false,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::Place;
+    use crate::journal::{FIELD, Limits, record};
+
+    /// A scene break whose snapshot shows the entry as `new`, then one message for each state:
+    /// content and scan depth, or none where nothing was recorded.
+    fn depth_at_the_scene_break(states: &[Option<(&str, i64)>]) -> Option<i64> {
+        let entry = |content: &str, depth: i64| {
+            format!(r#"{{"uid":7,"comment":"c","content":"{content}","scanDepth":{depth}}}"#)
+        };
+        let mut before: Option<(String, State)> = None;
+        let mut text = br#"{"chat_metadata":{"world_info":"B"}}"#.to_vec();
+        for (index, state) in states.iter().enumerate() {
+            let mut message = Object::new();
+            if index == 0 {
+                let memory = r#"{"auto_recap_memory":{"scene_break":true,"scene_recap_metadata":{"1":{"timestamp":1,"chatLorebookName":"B","allEntries":[{"uid":7,"comment":"c","content":"new"}]}}}}"#;
+                message.insert("extra", Json::parse(memory.as_bytes()).unwrap());
+            }
+            if let Some((content, depth)) = state {
+                let book = format!(r#"{{"entries":{{"7":{}}}}}"#, entry(content, *depth));
+                let book = Json::parse(book.as_bytes()).unwrap();
+                let now = State::of(&Json::Null, Some(("B", &book)));
+                let previous = before.as_ref().map(|(id, state)| (id.as_str(), state));
+                let made = record(previous, &now, Limits::default());
+                message.insert(FIELD, made.to_json());
+                before = Some((made.id, now));
+            }
+            text.push(b'\n');
+            text.extend(Json::Object(message).stringify());
+        }
+        let chat = Chat::read(&text, Place::Solo);
+        let moment = moment(&chat, &BoundBook::Missing { name: "B".into() }, 0, false);
+        let BookThen::Known { content: Content::Journal(book), .. } = moment.book else {
+            return None;
+        };
+        Json::Object(book).at(&["entries", "7", "scanDepth"])?.as_i64()
+    }
+
+    #[test]
+    fn at_a_scene_break_the_book_is_the_one_its_snapshot_shows() {
+        let settled = [Some(("old", 1)), Some(("old", 2)), Some(("new", 3)), Some(("new", 4))];
+        assert_eq!(depth_at_the_scene_break(&settled), Some(3));
+    }
+
+    #[test]
+    fn over_a_gap_in_the_journal_a_snapshot_proves_nothing() {
+        let with_a_gap = [Some(("old", 1)), None, Some(("new", 9)), Some(("newer", 9))];
+        assert_eq!(depth_at_the_scene_break(&with_a_gap), Some(1));
     }
 }

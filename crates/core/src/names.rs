@@ -176,7 +176,8 @@ pub fn for_child(parent: &str, kind: ForkKind, taken: &[String]) -> String {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         base = rest[digits..].strip_prefix(" - ").filter(|_| digits > 0).unwrap_or(base);
     }
-    let base = if base.is_empty() { "Chat" } else { base };
+    // What the old prefix hid may be the name of a device, with which no file name can begin.
+    let base = if base.is_empty() || is_device(base) { "Chat" } else { base };
     first_free(File::Chat, taken, |number| {
         let suffix = format!(" - {} #{number}", kind.label());
         shortened(base, LONGEST_GIVEN - suffix.len()) + &suffix
@@ -265,6 +266,11 @@ mod tests {
             "X - Checkpoint #1 - Branch #1"
         );
         assert_eq!(for_child("Branch #12 - 2024", ForkKind::Branch, &[]), "2024 - Branch #1");
+    }
+
+    #[test]
+    fn a_device_behind_an_old_prefix_is_no_name() {
+        assert_eq!(for_child("Branch #1 - con.x", ForkKind::Branch, &[]), "Chat - Branch #1");
     }
 
     #[test]

@@ -22,32 +22,32 @@ impl Rewrite {
 
     /// The file up to and including message `last`, or all of it. Lines that SillyTavern cannot
     /// read keep their places between the messages.
-    pub fn of<'a>(&self, chat: &Chat<'a>, last: Option<usize>) -> Pieces<'a> {
+    pub fn of<'a>(self, chat: &Chat<'a>, last: Option<usize>) -> Pieces<'a> {
         let bytes = chat.bytes();
         let mut pieces = Pieces::default();
         let mut at = 0;
-        match (chat.header_range(), &self.header) {
+        match (chat.header_range(), self.header) {
             (Some(old), Some(new)) => {
                 if last.is_none() {
                     pieces.keep(&bytes[..old.start]);
                 }
-                pieces.add(new.clone());
+                pieces.add(new);
                 at = old.end;
             }
             (None, Some(new)) => {
                 // A group chat of old, without a header.
-                pieces.add(new.clone());
+                pieces.add(new);
                 pieces.add(b"\n".to_vec());
             }
             (_, None) => {}
         }
-        for (&index, line) in &self.messages {
+        for (index, line) in self.messages {
             let Some(range) = chat.line_range(index) else { continue };
             if last.is_some_and(|last| index > last) {
                 break;
             }
             pieces.keep(&bytes[at..range.start]);
-            pieces.add(line.clone());
+            pieces.add(line);
             at = range.end;
         }
         let end =

@@ -3,6 +3,8 @@
 //! An effect is matched by a hash over the entry and the book's *name*. A clone under another name
 //! would lose every running effect, so a fork writes them anew.
 
+use std::ops::Range;
+
 use crate::json::{JsText, Json, Object};
 
 /// SillyTavern's `getStringHash`: cyrb53 with seed 0, over UTF-16 units.
@@ -33,46 +35,46 @@ pub fn entry_hash(entry: &Json, book: &str) -> Option<u64> {
         scanned.insert(key.clone(), value.clone());
     }
     let content = match scanned.get("content") {
-        Some(content) if content.is_truthy() => content.as_str()?.into_owned(),
-        _ => String::new(),
+        Some(Json::Text(content)) => content.clone(),
+        Some(content) if content.is_truthy() => return None,
+        _ => JsText::default(),
     };
-    // Lone surrogates only survive where the text is not cut, so the uncut text is kept as it is.
-    let (decorators, body) = decorators(&content);
-    let body = match scanned.get("content") {
-        Some(whole @ Json::Text(_)) if body == content => whole.clone(),
-        _ => Json::from(body),
-    };
-    scanned.insert("decorators", Json::from(decorators));
-    scanned.insert("content", body);
+    let (decorators, body) = decorators(content.as_bytes());
+    let decorators = decorators.into_iter().map(|line| Json::Text(content.part(line))).collect();
+    scanned.insert("decorators", Json::Array(decorators));
+    scanned.insert("content", Json::Text(content.part(body)));
     let text = Json::Object(scanned).stringify();
     let units: Vec<u16> = String::from_utf8_lossy(&text).encode_utf16().collect();
     Some(string_hash(&units))
 }
 
-/// Splits the leading decorator lines off an entry's content, as SillyTavern does.
-fn decorators(content: &str) -> (Vec<String>, &str) {
+/// Splits the leading decorator lines off an entry's content, as SillyTavern does. The answer says
+/// where they and the rest are.
+fn decorators(content: &[u8]) -> (Vec<Range<usize>>, Range<usize>) {
     let mut found = Vec::new();
-    if !content.starts_with("@@") {
-        return (found, content);
+    let whole = 0..content.len();
+    if !content.starts_with(b"@@") {
+        return (found, whole);
     }
     let mut may_fall_back = false;
     let mut at = 0;
-    for line in content.split('\n') {
-        if !line.starts_with("@@") {
-            return (found, &content[at..]);
+    for line in content.split(|byte| *byte == b'\n') {
+        if !line.starts_with(b"@@") {
+            return (found, at..content.len());
         }
-        at += line.len() + 1;
-        let escaped = line.starts_with("@@@");
-        if escaped && !may_fall_back {
-            continue;
+        let end = at + line.len();
+        let escaped = line.starts_with(b"@@@");
+        if !escaped || may_fall_back {
+            let plain = &line[usize::from(escaped)..];
+            may_fall_back =
+                !(plain.starts_with(b"@@activate") || plain.starts_with(b"@@dont_activate"));
+            if !may_fall_back {
+                found.push(at + usize::from(escaped)..end);
+            }
         }
-        let plain = if escaped { &line[1..] } else { line };
-        may_fall_back = !(plain.starts_with("@@activate") || plain.starts_with("@@dont_activate"));
-        if !may_fall_back {
-            found.push(plain.to_owned());
-        }
+        at = end + 1;
     }
-    (found, content)
+    (found, whole)
 }
 
 /// Carries the effects of `from` over to `to`, a clone of it whose entries are `entries`.
@@ -158,6 +160,11 @@ mod tests {
     }
 
     #[test]
+    fn half_characters_survive_beside_decorators() {
+        check_entry(r#"{"uid":1,"content":"@@activate \ud800\n\udc00 A"}"#, 4_350_253_124_516_959);
+    }
+
+    #[test]
     fn decorators_are_read_as_sillytavern_reads_them() {
         for (content, found, body) in [
             ("plain", &[] as &[&str], "plain"),
@@ -168,11 +175,9 @@ mod tests {
             ("@@activate\r\nA", &["@@activate\r"], "A"),
             ("@@x\n@@@@activate\nA", &[], "A"),
         ] {
-            let (seen, rest) = decorators(content);
-            assert_eq!(
-                (seen.iter().map(String::as_str).collect::<Vec<_>>(), rest),
-                (found.to_vec(), body)
-            );
+            let (seen, rest) = decorators(content.as_bytes());
+            let seen: Vec<&str> = seen.into_iter().map(|line| &content[line]).collect();
+            assert_eq!((seen, &content[rest]), (found.to_vec(), body));
         }
     }
 

@@ -30,6 +30,11 @@ pub enum Finding {
         name: String,
         with: Vec<String>,
     },
+    /// Chats of other families are bound to the same book, perhaps on purpose.
+    BookUsedElsewhere {
+        name: String,
+        by: Vec<String>,
+    },
     /// It is bound to another book than the one it was sealed with.
     AnotherBook {
         sealed: String,
@@ -68,6 +73,7 @@ impl Finding {
         !matches!(
             self,
             Self::AnotherBook { .. }
+                | Self::BookUsedElsewhere { .. }
                 | Self::BookEdited { .. }
                 | Self::RunningVersionChanged(_)
                 | Self::CombinedRecapChanged { .. }
@@ -84,6 +90,8 @@ pub struct Surroundings<'a> {
     pub node: &'a Node,
     /// Other timelines of the family bound to the same book.
     pub sharing: Vec<String>,
+    /// Chats of other families bound to the same book.
+    pub elsewhere: Vec<String>,
     pub is_listed: bool,
 }
 
@@ -248,6 +256,10 @@ fn look_at_book(
         let with = surroundings.sharing.clone();
         findings.push(Finding::BookShared { name: name.to_owned(), with });
     }
+    if let (Some(name), false) = (bound.name(), surroundings.elsewhere.is_empty()) {
+        let by = surroundings.elsewhere.clone();
+        findings.push(Finding::BookUsedElsewhere { name: name.to_owned(), by });
+    }
 }
 
 fn look_at_memory(
@@ -332,8 +344,10 @@ impl fmt::Display for Finding {
                 "its lorebook {name:?} begins with a byte-order mark; SillyTavern cannot read it"
             ),
             Self::BookShared { name, with } => {
-                let with: Vec<String> = with.iter().map(|name| format!("{name:?}")).collect();
-                write!(out, "shares its lorebook {name:?} with {}", with.join(", "))
+                write!(out, "shares its lorebook {name:?} with {}", quoted(with))
+            }
+            Self::BookUsedElsewhere { name, by } => {
+                write!(out, "its lorebook {name:?} is also used by {}", quoted(by))
             }
             Self::AnotherBook { sealed, bound: Some(bound) } => {
                 write!(out, "was made with the lorebook {sealed:?} and is bound to {bound:?} now")
@@ -393,4 +407,8 @@ impl fmt::Display for Finding {
             }
         }
     }
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }

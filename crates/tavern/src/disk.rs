@@ -9,6 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use forklore_core::digest::{Digest, Hasher};
+
 pub use real::RealDisk;
 
 mod real;
@@ -25,6 +27,38 @@ pub trait Disk: Send + Sync {
 
     /// Replaces the content of `buffer` by the whole file, keeping its memory.
     fn read_into(&self, path: &Path, buffer: &mut Vec<u8>) -> io::Result<()>;
+
+    /// Shows the whole file, piece by piece, without holding it. Refuses what is not a regular
+    /// file.
+    fn visit(&self, path: &Path, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        see(&self.read(path)?);
+        Ok(())
+    }
+
+    /// Tells whether the file holds all of `parts`, one after the other, and nothing else.
+    fn matches(&self, path: &Path, parts: &[&[u8]]) -> io::Result<bool> {
+        let mut expected = parts.iter().copied().filter(|part| !part.is_empty());
+        let mut part: &[u8] = &[];
+        let mut is_same = true;
+        self.visit(path, &mut |mut piece| {
+            while is_same && !piece.is_empty() {
+                if part.is_empty() {
+                    part = expected.next().unwrap_or_default();
+                }
+                let length = part.len().min(piece.len());
+                is_same = length > 0 && part[..length] == piece[..length];
+                (part, piece) = (&part[length..], &piece[length..]);
+            }
+        })?;
+        Ok(is_same && part.is_empty() && expected.next().is_none())
+    }
+
+    /// The digest of the whole file.
+    fn digest(&self, path: &Path) -> io::Result<Digest> {
+        let mut hasher = Hasher::default();
+        self.visit(path, &mut |piece| hasher.update(piece))?;
+        Ok(hasher.finish())
+    }
 
     /// Reads no further than it must to have the first `until`: a chat of
     /// 100 MB has a header of a few hundred bytes.

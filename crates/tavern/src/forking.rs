@@ -71,7 +71,7 @@ pub enum ForkError {
     Read(#[from] ReadError),
     #[error("could not name the new chat {name:?}")]
     Name { name: String, source: NameError },
-    #[error("could not resolve the message of {chat:?}")]
+    #[error("could not fork {chat:?} there")]
     Message { chat: String, source: Obstacle },
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -118,7 +118,7 @@ impl Tavern<'_> {
         let parent = Parent { name: &chat.name, chat: &parsed, bound: &bound };
         let message = resolve_message(options.at, parsed.len())
             .map_err(|source| ForkError::Message { chat: chat.label(), source })?;
-        let request = self.request(library, &loaded, options, message)?;
+        let request = self.request(library, &loaded.file, &parsed, options, message)?;
         let mut plan = fork::plan(parent, &request)?;
         plan.remarks.extend(self.also_selected(&loaded));
 
@@ -182,19 +182,22 @@ impl Tavern<'_> {
     fn request(
         &self,
         library: &Library,
-        loaded: &Loaded,
+        file: &ChatFile,
+        chat: &Chat<'_>,
         options: &ForkOptions,
         message: usize,
     ) -> Result<ForkRequest, ForkError> {
-        let home = &loaded.file.home;
-        let taken = library.chat_names(home);
+        let home = &file.home;
+        let mut taken = library.chat_names(home);
+        // A link to a checkpoint that is gone must not lead to ours.
+        taken.extend(chat.links());
         let child = match &options.name {
             Some(name) => {
                 names::check(name, File::Chat, &taken)
                     .map_err(|source| ForkError::Name { name: name.clone(), source })?;
                 name.clone()
             }
-            None => names::for_child(&loaded.file.name, options.kind, &taken),
+            None => names::for_child(&file.name, options.kind, &taken),
         };
         let mut books = library.book_names();
         books.extend(self.books_named_nearby(library, home));

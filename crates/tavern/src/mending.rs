@@ -62,7 +62,7 @@ pub enum MendError {
     Read(#[from] ReadError),
     #[error(transparent)]
     Cannot(#[from] CannotRepair),
-    #[error("could not resolve the message of {chat:?}")]
+    #[error("could not go back there in {chat:?}")]
     Message { chat: String, source: Obstacle },
     #[error("{what} may be open in SillyTavern: {why}")]
     MayBeOpen { what: String, why: MayBeOpen },

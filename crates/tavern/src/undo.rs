@@ -72,8 +72,8 @@ impl Workshop<'_> {
             .iter()
             .map(|step| {
                 let path = self.absolute(step)?;
-                let now = match self.disk.read(&path) {
-                    Ok(bytes) => Some(Digest::of(&bytes)),
+                let now = match self.disk.digest(&path) {
+                    Ok(digest) => Some(digest),
                     Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                     Err(source) => {
                         return Err(CarryOutError::Io { doing: "read", path, source });

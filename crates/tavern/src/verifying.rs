@@ -82,6 +82,13 @@ impl Tavern<'_> {
             kept.iter().map(|(_, timeline, _)| timeline.clone()).collect();
         let nodes = family::families(&timelines);
         let shared = family::shared_books(&timelines, &nodes);
+        let labels: Vec<String> = kept.iter().map(|(chat, _, _)| chat.label()).collect();
+        let mut users: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, timeline) in timelines.iter().enumerate() {
+            if let Some(book) = &timeline.book {
+                users.entry(book_key(book)).or_default().push(at);
+            }
+        }
         let books = self.book_facts(library, &timelines, &mut verified, tick);
 
         for (at, (chat, timeline, facts)) in kept.into_iter().enumerate() {
@@ -90,9 +97,19 @@ impl Tavern<'_> {
             }
             let bound = bound_facts(&timeline, &books);
             let sharing = sharing_with(at, &timelines, &nodes, &shared);
+            let elsewhere = timeline
+                .book
+                .as_deref()
+                .and_then(|book| users.get(&book_key(book)))
+                .into_iter()
+                .flatten()
+                .filter(|&&user| nodes[user].family != nodes[at].family)
+                .map(|&user| labels[user].clone())
+                .collect();
             let is_listed = chat.home != Home::Group(None);
+            let node = &nodes[at];
             let surroundings =
-                Surroundings { timeline: &timeline, node: &nodes[at], sharing, is_listed };
+                Surroundings { timeline: &timeline, node, sharing, elsewhere, is_listed };
             let findings = verify(&facts, &bound, &surroundings);
             let entries = match bound {
                 BoundFacts::There { facts, .. } => Some(facts.entries),

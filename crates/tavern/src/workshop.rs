@@ -286,7 +286,7 @@ impl<'t> Workshop<'t> {
         self.io("make", &trash, self.disk.make_dirs(&trash))?;
         let mut published = self.disk.publish(path, to);
         if published.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
-            && self.io("read", to, self.disk.read(to))? == expected
+            && self.io("read", to, self.disk.matches(to, &[expected]))?
         {
             // The power went between the two confirmations below: it is under both names.
             self.io("remove", to, self.disk.remove(to))?;
@@ -296,8 +296,7 @@ impl<'t> Workshop<'t> {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 create_new(self.disk, to, &format!("{id:08}-aside"), None, &[expected])?;
-                let there = self.io("read", path, self.disk.read(path))?;
-                if there != expected {
+                if !self.io("read", path, self.disk.matches(path, &[expected]))? {
                     return Err(CarryOutError::ChangedMeanwhile { path: path.to_owned() });
                 }
                 self.io("remove", path, self.disk.remove(path))?;
@@ -314,15 +313,15 @@ impl<'t> Workshop<'t> {
                 });
             }
         }
-        let moved = self.io("read", to, self.disk.read(to));
-        if !matches!(&moved, Ok(bytes) if bytes == expected) {
+        let is_expected = self.io("read", to, self.disk.matches(to, &[expected]));
+        if !matches!(is_expected, Ok(true)) {
             // Somebody saved it anew. It goes back, unless they have saved it yet again; then the
             // older version stays in the trash.
             let back = self.disk.publish(to, path);
             if back.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::AlreadyExists) {
                 self.io("put back", path, back)?;
             }
-            moved?;
+            is_expected?;
             return Err(CarryOutError::ChangedMeanwhile { path: path.to_owned() });
         }
         // The new name first: between the two a power cut may leave the file under both names,

@@ -174,7 +174,8 @@ pub fn replace_checked(
         expected: &[u8],
     ) -> Result<(), ReplaceCause> {
         check_target(disk, path, expected)?;
-        let ours = write_beside(disk, temp, Some(path), parts)?;
+        let look = write_beside(disk, temp, Some(path), parts)?;
+        let ours = Ours { look, parts };
         match disk.exchange(temp, path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
@@ -190,13 +191,15 @@ pub fn replace_checked(
             }
         }
 
-        let displaced = Version::read(disk, temp);
-        if displaced.as_ref().is_ok_and(|version| version.bytes == expected) {
-            let confirmed = disk.sync_dir(parent_of(path));
-            discard(disk, temp);
-            return confirmed.map_err(|error| WriteCause::Unconfirmed(error).into());
+        match Version::unless(disk, temp, |_| disk.matches(temp, &[expected])) {
+            Ok(None) => {
+                let confirmed = disk.sync_dir(parent_of(path));
+                discard(disk, temp);
+                confirmed.map_err(|error| WriteCause::Unconfirmed(error).into())
+            }
+            Ok(Some(displaced)) => Err(put_back(disk, path, temp, ours, displaced, expected)),
+            Err(error) => Err(take_back(disk, path, temp, &ours, error)),
         }
-        Err(put_back(disk, path, temp, ours, displaced, expected))
     }
 }
 
@@ -233,9 +236,9 @@ fn check_target(disk: &dyn Disk, path: &Path, expected: &[u8]) -> Result<(), Rep
         Some(Look { kind: Kind::File, .. }) => {}
         Some(_) => return Err(ReplaceCause::NotAFile),
     }
-    match disk.read(path) {
-        Ok(bytes) if bytes == expected => Ok(()),
-        Ok(_) => Err(changed()),
+    match disk.matches(path, &[expected]) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(changed()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(changed()),
         Err(error) => Err(at_read(error)),
     }
@@ -247,7 +250,7 @@ fn write_beside(
     temp: &Path,
     like: Option<&Path>,
     parts: &[&[u8]],
-) -> Result<Version, WriteCause> {
+) -> Result<Look, WriteCause> {
     if let Err(source) = disk.write_new(temp, like, parts) {
         // One that is there already was left by a crash, and is perhaps the
         // only copy of something.
@@ -256,20 +259,14 @@ fn write_beside(
         }
         return Err(io_at(Step::WriteBeside, source));
     }
-    let cause = match Version::read(disk, temp) {
-        Ok(version) if is_concatenation(&version.bytes, parts) => return Ok(version),
-        Ok(_) => WriteCause::Miswritten,
+    let read_back = look_at(disk, temp).and_then(|look| Ok((look, disk.matches(temp, parts)?)));
+    let cause = match read_back {
+        Ok((look, true)) => return Ok(look),
+        Ok((_, false)) => WriteCause::Miswritten,
         Err(source) => io_at(Step::ReadBack, source),
     };
     discard(disk, temp);
     Err(cause)
-}
-
-fn is_concatenation(whole: &[u8], parts: &[&[u8]]) -> bool {
-    parts
-        .iter()
-        .try_fold(whole, |rest, part| rest.strip_prefix(*part))
-        .is_some_and(<[u8]>::is_empty)
 }
 
 /// The second half of the argument at [`replace_checked`].
@@ -277,15 +274,16 @@ fn put_back(
     disk: &dyn Disk,
     path: &Path,
     temp: &Path,
-    ours: Version,
-    displaced: io::Result<Version>,
+    ours: Ours<'_>,
+    displaced: Version,
     expected: &[u8],
 ) -> ReplaceCause {
+    // The last of them is what we put at `path`; as long as there is none, ours is.
     let mut seen: Vec<Version> = Vec::new();
-    let mut put = ours;
-    let mut got = match displaced {
-        Ok(version) => version,
-        Err(error) => return take_back(disk, path, temp, &put, error),
+    let mut got = displaced;
+    let holds_put = |seen: &[Version], at: &Path| match seen.last() {
+        None => disk.matches(at, ours.parts),
+        Some(put) => disk.matches(at, &[&put.bytes]),
     };
     let hand_back = |seen: Vec<Version>| {
         seen.into_iter().map(|version| version.bytes).filter(|bytes| bytes != expected).collect()
@@ -294,8 +292,8 @@ fn put_back(
         if round >= QUICK_ROUNDS {
             std::thread::sleep(PAUSE);
         }
-        let superseded = match disk.read(path) {
-            Ok(bytes) => bytes != put.bytes,
+        let superseded = match holds_put(&seen, path) {
+            Ok(holds_put) => !holds_put,
             // Its owner removed the file: that is the newest state.
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
@@ -304,26 +302,29 @@ fn put_back(
             discard(disk, temp);
             return ReplaceCause::ChangedMeanwhile { displaced: hand_back(seen) };
         }
-        let came_out = disk.exchange(temp, path).and_then(|()| Version::read(disk, temp));
+        let came_out = disk.exchange(temp, path).and_then(|()| {
+            Version::unless(disk, temp, |look| {
+                // Ours are told by their bytes, which nobody else could have
+                // written yet: so the first round, mostly the only one, needs no
+                // file numbers, which a few file systems make up anew each time.
+                let is_put = seen.last().is_none_or(|put| put.look == *look);
+                Ok(is_put && holds_put(&seen, temp)?)
+            })
+        });
         match came_out {
-            // Ours are told by their bytes, which nobody else could have
-            // written yet: so the first round, mostly the only one, needs no
-            // file numbers, which a few file systems make up anew each time.
-            Ok(version) if version == put || seen.is_empty() && version.bytes == put.bytes => {
+            Ok(None) => {
                 // First what is in place, then the removal. If this fails, a power
                 // cut may bring back ours and leave G in the temporary file.
                 let _ = disk.sync_dir(parent_of(path));
                 discard(disk, temp);
                 return ReplaceCause::ChangedMeanwhile { displaced: hand_back(seen) };
             }
-            Ok(version) => {
-                seen.push(got.clone());
-                put = std::mem::replace(&mut got, version);
-            }
+            Ok(Some(version)) => seen.push(std::mem::replace(&mut got, version)),
             Err(error) => {
                 let gone = error.kind() == io::ErrorKind::NotFound
                     && matches!(disk.look(path), Ok(None))
-                    && Version::read(disk, temp).is_ok_and(|version| version == got);
+                    && look_at(disk, temp).is_ok_and(|look| look == got.look)
+                    && disk.matches(temp, &[&got.bytes]).unwrap_or(false);
                 seen.push(got);
                 if gone {
                     // Its owner removed the file: that is the newest state.
@@ -344,15 +345,21 @@ fn take_back(
     disk: &dyn Disk,
     path: &Path,
     temp: &Path,
-    ours: &Version,
+    ours: &Ours<'_>,
     unreadable: io::Error,
 ) -> ReplaceCause {
-    match disk.exchange(temp, path).and_then(|()| Version::read(disk, temp)) {
-        Ok(version) if version == *ours => {
+    let came_out =
+        disk.exchange(temp, path).and_then(|()| {
+            Version::unless(disk, temp, |look| {
+                Ok(*look == ours.look && disk.matches(temp, ours.parts)?)
+            })
+        });
+    match came_out {
+        Ok(None) => {
             discard(disk, temp);
             io_at(Step::Read, unreadable).into()
         }
-        Ok(version) => stranded(temp, vec![version.bytes], unreadable),
+        Ok(Some(version)) => stranded(temp, vec![version.bytes], unreadable),
         Err(_) => stranded(temp, Vec::new(), unreadable),
     }
 }
@@ -398,18 +405,36 @@ impl std::fmt::Display for Step {
     }
 }
 
-/// One file, not merely its bytes.
-#[derive(Clone, PartialEq, Eq)]
+/// The file of ours. The caller has its bytes already, and a chat can have 100 MB of them.
+struct Ours<'a> {
+    look: Look,
+    parts: &'a [&'a [u8]],
+}
+
+/// A file of somebody else's, not merely its bytes.
 struct Version {
     look: Look,
     bytes: Vec<u8>,
 }
 
 impl Version {
-    fn read(disk: &dyn Disk, path: &Path) -> io::Result<Self> {
-        let look = disk.look(path)?.ok_or(io::ErrorKind::NotFound)?;
-        Ok(Self { look, bytes: disk.read(path)? })
+    /// The file in our hands, unless it is one that we know. Only what we do not know is read
+    /// whole: it may be the only copy.
+    fn unless(
+        disk: &dyn Disk,
+        temp: &Path,
+        is_known: impl FnOnce(&Look) -> io::Result<bool>,
+    ) -> io::Result<Option<Self>> {
+        let look = look_at(disk, temp)?;
+        if is_known(&look)? {
+            return Ok(None);
+        }
+        Ok(Some(Self { look, bytes: disk.read(temp)? }))
     }
+}
+
+fn look_at(disk: &dyn Disk, path: &Path) -> io::Result<Look> {
+    Ok(disk.look(path)?.ok_or(io::ErrorKind::NotFound)?)
 }
 
 #[cfg(test)]

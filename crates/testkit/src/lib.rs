@@ -1,3 +1,12 @@
 //! What Forklore's tests stand on. A dev-dependency, never a normal one.
 
+pub mod cases;
+pub mod json_text;
+pub mod hostile_names;
+pub mod damage;
+pub mod fixed_chance;
+pub mod tree;
+pub mod scene;
+pub mod faulty;
+pub mod story;
 pub mod sillytavern;

@@ -89,17 +89,23 @@ impl Folder {
 fn message(number: usize, size: usize) -> Json {
     let prose = |bytes: usize| -> String {
         let words = ["the ", "harbour ", "was ", "quiet, ", "and “Mara” ", "waited — ", "rain… "];
-        (0..).map(|word| words[(word * 7 + number) % words.len()]).scan(0, |length, word| {
-            *length += word.len();
-            (*length < bytes).then_some(word)
-        }).collect()
+        (0..)
+            .map(|word| words[(word * 7 + number) % words.len()])
+            .scan(0, |length, word| {
+                *length += word.len();
+                (*length < bytes).then_some(word)
+            })
+            .collect()
     };
     let quarter = size / 4;
     let swipe = || Json::from(prose(quarter));
     Json::object([
-        ("name", Json::from(if number % 2 == 0 { "Ada" } else { "You" })),
+        ("name", Json::from(if number.is_multiple_of(2) { "Ada" } else { "You" })),
         ("is_user", Json::from(number % 2 == 1)),
-        ("send_date", Json::from(format!("2026-01-01T00:{:02}:{:02}.000Z", number / 60 % 60, number % 60))),
+        (
+            "send_date",
+            Json::from(format!("2026-01-01T00:{:02}:{:02}.000Z", number / 60 % 60, number % 60)),
+        ),
         ("mes", swipe()),
         ("extra", Json::object([("api", Json::from("none")), ("reasoning", swipe())])),
         ("swipe_id", Json::from(0_usize)),

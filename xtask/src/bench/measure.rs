@@ -25,7 +25,13 @@ enum Bound {
 
 impl Measured {
     /// Ours may take at most `bound` times as long as the other.
-    pub(crate) fn slower(what: String, ours: Duration, than: &str, other: Duration, bound: f64) -> Self {
+    pub(crate) fn slower(
+        what: String,
+        ours: Duration,
+        than: &str,
+        other: Duration,
+        bound: f64,
+    ) -> Self {
         Self {
             what,
             ours: milliseconds(ours),
@@ -36,7 +42,13 @@ impl Measured {
     }
 
     /// Ours must be at least `bound` times as fast as the other.
-    pub(crate) fn faster(what: String, ours: Duration, than: &str, other: Duration, bound: f64) -> Self {
+    pub(crate) fn faster(
+        what: String,
+        ours: Duration,
+        than: &str,
+        other: Duration,
+        bound: f64,
+    ) -> Self {
         Self {
             what,
             ours: milliseconds(ours),

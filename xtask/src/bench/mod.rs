@@ -43,8 +43,11 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     for figure in &figures {
         println!("{figure}");
     }
-    let missed: Vec<&str> =
-        figures.iter().filter(|figure| !figure.holds()).map(|figure| figure.what.as_str()).collect();
+    let missed: Vec<&str> = figures
+        .iter()
+        .filter(|figure| !figure.holds())
+        .map(|figure| figure.what.as_str())
+        .collect();
     ensure!(!args.check || missed.is_empty(), "missed: {}", missed.join(", "));
     Ok(())
 }
@@ -52,7 +55,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
 /// The release binary, built now so that it is the one of these sources.
 pub(crate) fn forklore_binary() -> anyhow::Result<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo).args(["build", "--quiet", "--release", "--package", "forklore"]).status()?;
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--release", "--package", "forklore"])
+        .status()?;
     ensure!(built.success(), "forklore does not build");
     let this = env::current_exe()?;
     Ok(this.with_file_name(format!("forklore{}", env::consts::EXE_SUFFIX)))
@@ -75,7 +80,11 @@ fn fork(forklore: &Path, rounds: usize) -> anyhow::Result<Measured> {
         ours.push(timed(|| run_quietly(forklore, folder.root(), &["branch", "Ada/Long story"]))?);
     }
     Ok(Measured::slower(
-        format!("fork of {} messages, {}, 1,000 entries", 5_000, megabytes(fs::metadata(&chat)?.len())),
+        format!(
+            "fork of {} messages, {}, 1,000 entries",
+            5_000,
+            megabytes(fs::metadata(&chat)?.len())
+        ),
         median_of(ours),
         "a durable copy of the two files",
         median_of(copies),
@@ -91,7 +100,13 @@ fn verify(forklore: &Path, rounds: usize) -> anyhow::Result<Measured> {
         folder.book(&lore, 60)?;
         for part in 0..10 {
             let book = (part == 0).then_some(lore.as_str());
-            folder.chat(&format!("Character {}", number % 50), &format!("Story {number}-{part}"), 40, 2_500, book)?;
+            folder.chat(
+                &format!("Character {}", number % 50),
+                &format!("Story {number}-{part}"),
+                40,
+                2_500,
+                book,
+            )?;
         }
     }
     let files = folder.files()?;

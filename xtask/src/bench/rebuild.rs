@@ -25,8 +25,10 @@ pub(crate) fn figure(forklore: &Path) -> anyhow::Result<Measured> {
         for uid in 0..ENTRIES {
             let text = api.get_book("Rebuilt").ok().body;
             let mut book = Json::parse(text.as_bytes())?;
-            if let Some(entries) =
-                book.as_object_mut().and_then(|book| book.get_mut("entries")).and_then(Json::as_object_mut)
+            if let Some(entries) = book
+                .as_object_mut()
+                .and_then(|book| book.get_mut("entries"))
+                .and_then(Json::as_object_mut)
             {
                 entries.insert(uid.to_string(), entry(uid));
             }

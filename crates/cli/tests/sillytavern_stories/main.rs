@@ -1,8 +1,8 @@
 //! The command at work beside a running SillyTavern, which writes the parents, opens the children,
 //! saves both, and never learns that anybody else was there.
 //!
-//! The scenes of `creation` and `books` carry the names of the scenarios that the original
-//! requirements ask for.
+//! The scenes of `creation`, `books` and `restoration` carry the names of the scenarios that the
+//! original requirements ask for.
 
 #![expect(clippy::unwrap_used, reason = "the scenes are tests too")]
 
@@ -11,6 +11,7 @@ mod command;
 mod creation;
 mod forks;
 mod lore;
+mod restoration;
 mod stage;
 mod tale;
 mod timed;
@@ -43,10 +44,10 @@ fn sillytavern_finds_every_timeline_as_it_was() {
         ("S1 T3 running recap isolation", creation::s1_t3_running_recap_isolation),
         ("S1 T4 combined recap", creation::s1_t4_combined_recap),
         ("S1 T5 complete state", creation::s1_t5_complete_state),
-        ("S3 A creation", creation::s3_a_creation),
-        ("S3 B restoration", creation::s3_b_restoration),
-        ("S3 B restoration of older seals", creation::s3_b_restoration_of_older_seals),
-        ("S3 C divergence", creation::s3_c_divergence),
+        ("S3 A creation", restoration::s3_a_creation),
+        ("S3 B restoration", restoration::s3_b_restoration),
+        ("S3 B restoration of older seals", restoration::s3_b_restoration_of_older_seals),
+        ("S3 C divergence", restoration::s3_c_divergence),
     ]);
 }
 
@@ -58,6 +59,7 @@ fn sillytavern_keeps_every_book_to_its_chat() {
         ("S2 T3 missing book", books::s2_t3_missing_book),
         ("S2 T4 cleanup", books::s2_t4_cleanup),
         ("S2 T5 reference count", books::s2_t5_reference_count),
+        ("S2 T5 references of recaps", books::s2_t5_references_of_recaps),
     ]);
 }
 

@@ -36,7 +36,8 @@ pub(crate) fn timed_effects_run_on(server: &Server) {
     let mut timed = begun;
     timed["cooldown"][format!("{}.7", tale.book)] =
         json!({ "hash": 1, "start": 4, "end": 40, "protected": false });
-    timed["sticky"]["Elsewhere.7"] = json!({ "hash": 2, "start": 4, "end": 40, "protected": false });
+    timed["sticky"]["Elsewhere.7"] =
+        json!({ "hash": 2, "start": 4, "end": 40, "protected": false });
     tale.metadata["timedWorldInfo"] = timed.clone();
     tale.save();
     let before = sillytavern(server, "look", &tale.book, &lore, &timed, 6);
@@ -63,10 +64,7 @@ pub(crate) fn timed_effects_run_on(server: &Server) {
             }
             assert_eq!(childs[kind][&name], expected, "{kind} {name}");
         }
-        assert_eq!(
-            childs[kind].as_object().unwrap().len(),
-            timed[kind].as_object().unwrap().len()
-        );
+        assert_eq!(childs[kind].as_object().unwrap().len(), timed[kind].as_object().unwrap().len());
     }
     stage.is_well(&[&tale.chat, &fork.chat]);
 }
@@ -80,8 +78,8 @@ fn sillytavern(
     timed: &Value,
     length: usize,
 ) -> Value {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/sillytavern_stories/timed_effects.mjs");
+    let script =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sillytavern_stories/timed_effects.mjs");
     let mut node = Command::new("node")
         .arg(script)
         .arg(server.install())

@@ -129,6 +129,8 @@ pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a
         warnings: remarks.iter().map(ToString::to_string).collect(),
     };
     let mut changes = rebound.changes;
+    // A parent that is itself a fork has a seal, which is among the changes to be taken away.
+    changes.retain(|(key, _)| key != seal::KEY);
     changes.push((seal::KEY.to_owned(), crate::json::Change::Set(seal.to_json())));
     let file = file(parent.chat, Some(request.message), &changes, rebound.lines);
     Ok(ForkPlan {
@@ -182,4 +184,40 @@ pub(crate) fn metadata_text(chat: &Chat<'_>, key: &str) -> Option<String> {
 
 pub(crate) fn metadata_value(chat: &Chat<'_>) -> Json {
     chat.metadata().and_then(|metadata| metadata.json().ok()).unwrap_or(Json::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::Place;
+
+    fn request(child: &str) -> ForkRequest {
+        ForkRequest {
+            kind: ForkKind::Branch,
+            message: 0,
+            child: child.to_owned(),
+            book: format!("{child} - Lore"),
+            integrity: format!("slug of {child}"),
+            now: Now { iso: "2026-11-15T00:00:00.000Z".to_owned(), milliseconds: 0.0 },
+            policy: Policy::default(),
+        }
+    }
+
+    fn forked(parent: &str, file: &[u8], child: &str) -> (Seal, Vec<u8>) {
+        let chat = Chat::read(file, Place::Solo);
+        let parent = Parent { name: parent, chat: &chat, bound: &BoundBook::None };
+        let plan = plan(parent, &request(child)).unwrap();
+        (plan.seal, plan.file.slices().concat())
+    }
+
+    #[test]
+    fn a_fork_of_a_fork_has_a_seal_of_its_own() {
+        let main = b"{\"chat_metadata\":{}}\n{\"mes\":\"x\"}";
+        let (first, child) = forked("Main", main, "Child");
+        let (second, grandchild) = forked("Child", &child, "Grandchild");
+        let sealed = |file: &[u8]| Seal::read(&metadata_value(&Chat::read(file, Place::Solo)));
+        assert_eq!(sealed(&child), Some(first));
+        assert_eq!(sealed(&grandchild), Some(second.clone()));
+        assert_eq!(second.parent, "Child");
+    }
 }

@@ -63,7 +63,10 @@ fn work_words(work: &Work) -> String {
         .map(|(status, count)| format!("{count} {}", status.replace('_', " ")))
         .collect();
     if work.pending_entries > 0 {
-        parts.push(format!("{} lorebook entries under way", work.pending_entries));
+        parts.push(match work.pending_entries {
+            1 => "1 lorebook entry under way".to_owned(),
+            many => format!("{many} lorebook entries under way"),
+        });
     }
     if parts.is_empty() {
         return "ST-Auto-Recap is working on an operation".into();
@@ -105,9 +108,11 @@ impl fmt::Display for Remark {
             Self::NoRunningRecap => out.write_str("there is no running recap"),
             Self::NotInRunningRecap => out.write_str("the running recap ends before this message"),
             Self::NotASceneBreak => out.write_str("this message is not a scene break"),
-            Self::MetadataIsLive(keys) => {
-                write!(out, "could not be brought back in time and are as they are today: {}", keys.join(", "))
-            }
+            Self::MetadataIsLive(keys) => write!(
+                out,
+                "could not be brought back in time, so as it is today: {}",
+                in_sillytaverns_words(keys).join(", ")
+            ),
             Self::RecapLostFields(entries) => write!(
                 out,
                 "{entries} entries come from a recap snapshot, which does not keep secondary keys, filters, delays and other settings"
@@ -136,7 +141,13 @@ impl fmt::Display for Remark {
             Self::PastQueueDrained => {
                 out.write_str("operations that were waiting at that time were left out of its queue")
             }
-            Self::FailedOperations(count) => write!(out, "{count} operations in the queue have failed"),
+            Self::FailedOperations(1) => out.write_str("an operation in the queue has failed"),
+            Self::FailedOperations(count) => {
+                write!(out, "{count} operations in the queue have failed")
+            }
+            Self::StaleEntries(1) => {
+                out.write_str("a lorebook entry has been under way for more than a day")
+            }
             Self::StaleEntries(count) => {
                 write!(out, "{count} lorebook entries have been under way for more than a day")
             }
@@ -149,4 +160,30 @@ impl fmt::Display for Remark {
             }
         }
     }
+}
+
+/// Keys of the metadata as SillyTavern's pages call them.
+fn in_sillytaverns_words(keys: &[String]) -> Vec<&str> {
+    let mut words: Vec<&str> = Vec::new();
+    for key in keys {
+        let word = match key.as_str() {
+            "variables" => "chat variables",
+            "timedWorldInfo" => "running lorebook effects",
+            "scenario" | "mes_example" | "system_prompt" => "the chat's own scenario and prompts",
+            "persona" => "the persona locked to the chat",
+            "pick_reroll_seed" => "the seed of the pick macro",
+            "custom_background" | "chat_backgrounds" => "backgrounds",
+            "script_injects" => "injected prompts",
+            "attachments" => "attachments",
+            "quickReply" => "quick replies",
+            "narrator_name" => "the narrator's name",
+            note if note.starts_with("note_") => "the author's note",
+            cfg if cfg.starts_with("cfg_") => "CFG settings",
+            other => other,
+        };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words
 }

@@ -65,9 +65,16 @@ impl<'a> Edits<'a> {
 
     /// Changes members of `object`, which is `depth` levels below the document's root.
     ///
-    /// All changes to one object come in one call, because they share its commas.
+    /// All changes to one object come in one call, because they share its commas; each member is
+    /// named once.
     pub fn change(&mut self, object: Raw<'a>, depth: usize, changes: &[(&str, Change)]) {
         debug_assert_eq!(object.kind(), Kind::Object);
+        debug_assert!(
+            changes.iter().enumerate().all(|(at, (name, _))| {
+                changes[at + 1..].iter().all(|(other, _)| other != name)
+            }),
+            "two changes to one member"
+        );
         let members: Vec<Member<'a>> = object.members().collect();
         let change_of = |member: &Member<'a>| {
             let key = member.key.text().unwrap_or_default();

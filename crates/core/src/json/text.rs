@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 /// Kept as WTF-8: UTF-8, in which a lone surrogate is the three bytes its number would give.
 /// A surrogate pair is always one four-byte character, so equal strings have equal bytes.
@@ -11,6 +12,11 @@ pub struct JsText(Vec<u8>);
 impl JsText {
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// A part of it, cut beside ASCII characters, where nothing can be cut in two.
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        Self(self.0[range].to_vec())
     }
 
     /// The text for reading, with U+FFFD where a surrogate stands alone.

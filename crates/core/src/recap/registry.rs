@@ -111,7 +111,10 @@ impl Item {
         let aliases = known.get("aliases").and_then(Json::as_array).unwrap_or_default();
         text("name").as_deref() == self.name.as_deref()
             && text("synopsis").as_deref() == self.synopsis.as_deref()
-            && aliases.iter().map(|alias| alias.as_str().unwrap_or_default().into_owned()).eq(self.aliases.iter().cloned())
+            && aliases
+                .iter()
+                .map(|alias| alias.as_str().unwrap_or_default().into_owned())
+                .eq(self.aliases.iter().cloned())
     }
 }
 

@@ -107,9 +107,7 @@ fn earliest_time(chat: &Chat<'_>, message: usize) -> Option<f64> {
 
 /// The earliest time at which any scene after `message` had a snapshot.
 fn earliest_after(chat: &Chat<'_>, message: usize) -> Option<f64> {
-    (message + 1..chat.len())
-        .filter_map(|index| earliest_time(chat, index))
-        .min_by(f64::total_cmp)
+    (message + 1..chat.len()).filter_map(|index| earliest_time(chat, index)).min_by(f64::total_cmp)
 }
 
 fn earlier(one: Option<f64>, other: Option<f64>) -> Option<f64> {

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Disk, Kind, Look, Start, parent_of, system};
 
+/// How much of a file is held at once where all of it is not wanted.
+const PIECE: usize = 256 * 1024;
+
 /// The file system of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealDisk;
@@ -15,6 +18,19 @@ impl Disk for RealDisk {
         buffer.clear();
         buffer.reserve(usize::try_from(meta.len()).unwrap_or(0));
         file.read_to_end(buffer).map(drop)
+    }
+
+    fn visit(&self, path: &Path, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        let (mut file, _) = open_regular(path)?;
+        let mut piece = vec![0; PIECE];
+        loop {
+            match file.read(&mut piece) {
+                Ok(0) => return Ok(()),
+                Ok(length) => see(&piece[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn read_start(&self, path: &Path, until: u8) -> io::Result<Start> {
@@ -187,6 +203,7 @@ fn read_until(file: &mut impl Read, until: u8) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forklore_core::digest::Digest;
 
     fn folder() -> tempfile::TempDir {
         tempfile::tempdir().unwrap()
@@ -228,6 +245,43 @@ mod tests {
         let mut file = Counting(0);
         assert_eq!(read_until(&mut file, b'\n').unwrap(), b"\n");
         assert!(file.0 <= 64 * 1024, "{} bytes were read", file.0);
+    }
+
+    #[track_caller]
+    fn check_matches(content: &[u8], parts: &[&[u8]], expected: bool) {
+        let folder = folder();
+        let path = folder.path().join("a");
+        fs::write(&path, content).unwrap();
+        assert_eq!(RealDisk.matches(&path, parts).unwrap(), expected, "{}", content.len());
+    }
+
+    #[test]
+    fn a_file_matches_its_parts_however_they_are_cut() {
+        check_matches(b"", &[], true);
+        check_matches(b"", &[b"", b""], true);
+        check_matches(b"abc", &[b"a", b"", b"bc"], true);
+        check_matches(b"abc", &[b"abc", b""], true);
+        for other in [&b""[..], b"ab", b"abcd", b"abd", b"xbc"] {
+            check_matches(b"abc", &[other], false);
+            check_matches(other, &[b"a", b"bc"], false);
+        }
+    }
+
+    #[test]
+    fn a_file_of_many_pieces_is_told_from_one_that_differs_at_any_place() {
+        let content: Vec<u8> = (0..2 * PIECE + 3).map(|n| (n % 251) as u8).collect();
+        for cut in [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, content.len()] {
+            let (start, end) = content.split_at(cut);
+            check_matches(&content, &[start, end], true);
+            check_matches(&content, &[start], cut == content.len());
+            let mut other = content.clone();
+            other[cut.min(content.len() - 1)] ^= 1;
+            check_matches(&other, &[start, end], false);
+        }
+        let folder = folder();
+        let path = folder.path().join("a");
+        fs::write(&path, &content).unwrap();
+        assert_eq!(RealDisk.digest(&path).unwrap(), Digest::of(&content));
     }
 
     #[test]

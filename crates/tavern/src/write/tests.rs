@@ -95,6 +95,10 @@ impl Disk for Scripted<'_> {
         self.call("read")?;
         RealDisk.read_into(path, buffer)
     }
+    fn visit(&self, path: &Path, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        self.call("read")?;
+        RealDisk.visit(path, see)
+    }
     fn read_start(&self, path: &Path, until: u8) -> io::Result<Start> {
         self.call("read_start")?;
         RealDisk.read_start(path, until)

@@ -31,6 +31,8 @@ if (require('node:worker_threads').isMainThread) {
 pub struct Server {
     api: Api,
     process: Process,
+    data_root: PathBuf,
+    install: PathBuf,
 }
 
 /// A part of a test, with the name that a failure is reported under.
@@ -59,7 +61,10 @@ impl Server {
         // SillyTavern binds its port seconds after we chose it, so somebody else may have it by then.
         for _ in 0..3 {
             match Process::spawn(&install, &data_root, options).wait_until_ready() {
-                Ok((process, session)) => return Self { api: Api::new(session), process },
+                Ok((process, session)) => {
+                    let (api, install) = (Api::new(session), install.folder);
+                    return Self { api, process, data_root, install };
+                }
                 Err(failed) if failed.log.contains("is already in use") => (),
                 Err(failed) => panic!("{}; its log ends with:\n{}", failed.what, tail(&failed.log)),
             }
@@ -69,6 +74,16 @@ impl Server {
 
     pub fn api(&self) -> &Api {
         &self.api
+    }
+
+    /// The folder that it keeps its users in.
+    pub fn data_root(&self) -> &Path {
+        &self.data_root
+    }
+
+    /// The folder that `server.js` is in, for tests that ask SillyTavern's own code.
+    pub fn install(&self) -> &Path {
+        &self.install
     }
 
     /// For a browser.

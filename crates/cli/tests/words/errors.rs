@@ -1,0 +1,96 @@
+//! Names that mean nothing or too much, and wrong usage.
+
+use insta::assert_snapshot;
+
+use crate::stage::Stage;
+
+#[test]
+fn an_unknown_chat_brings_what_was_meant() {
+    let stage = Stage::new();
+    assert_snapshot!(stage.run(["check", "tale"]), @r#"
+    -- stderr --
+    Error: there is no chat "tale"
+    Hint: Did you mean: Alice/Garbled tale, or Alice/Old tale, or Alice/Old tale - Branch #1?
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["check", "zzz"]), @r#"
+    -- stderr --
+    Error: there is no chat "zzz"
+    Hint: `forklore tree` lists every chat.
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["tree", "Bob"]), @r#"
+    -- stderr --
+    Error: there is no character or group "Bob" with chats
+    Hint: There are: Alice, Group Company
+    -- exit 1 --
+    "#);
+}
+
+#[test]
+fn a_name_that_is_not_unique_is_not_guessed() {
+    let stage = Stage::new();
+    stage
+        .scene
+        .write("default-user/chats/Bob/Story.jsonl", b"{\"chat_metadata\":{}}\n{\"mes\":\"a\"}");
+    assert_snapshot!(stage.run(["check", "Story"]), @r#"
+    -- stderr --
+    Error: "Story" could be any of several chats
+    Hint: Did you mean: Alice/Story, or Bob/Story?
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["check", "Bob/Story"]), @"
+    Ready: Bob/Story can be forked at message 0
+      lorebook  none
+      metadata  exact (this is its last message)
+    ");
+}
+
+#[test]
+fn a_message_that_is_not_there_is_named() {
+    let stage = Stage::new();
+    assert_snapshot!(stage.run(["branch", "Story", "--at", "99"]), @r#"
+    -- stderr --
+    Error: could not fork "Alice/Story" there
+      because there is no message 99; the last one is 5
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["branch", "Story", "--at", "-99"]), @r#"
+    -- stderr --
+    Error: could not fork "Alice/Story" there
+      because there is no message -99; the last one is 5
+    -- exit 1 --
+    "#);
+}
+
+#[test]
+fn wrong_usage_exits_with_2() {
+    let stage = Stage::new();
+    assert_snapshot!(stage.run(["verify"]), @"
+    -- stderr --
+    error: the following required arguments were not provided:
+      <CHAT>...
+
+    Usage: forklore verify <CHAT>...
+
+    For more information, try '--help'.
+    -- exit 2 --
+    ");
+    assert_snapshot!(stage.run(["repair", "Story", "--from", "git"]), @"
+    -- stderr --
+    error: invalid value 'git' for '--from <SOURCE>': it is one of journal, recap, book, book=NAME, empty, detach
+
+    For more information, try '--help'.
+    -- exit 2 --
+    ");
+}
+
+#[test]
+fn an_unknown_user_is_told_who_there_is() {
+    assert_snapshot!(Stage::new().run(["--user", "eve", "status"]), @r#"
+    -- stderr --
+    Error: there is no user "eve"; there are: default-user
+    Hint: Choose one with --user HANDLE.
+    -- exit 1 --
+    "#);
+}

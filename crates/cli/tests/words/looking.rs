@@ -1,0 +1,146 @@
+//! `status`, `tree`, `check`, `show`, `verify`
+
+use insta::assert_snapshot;
+
+use crate::stage::Stage;
+
+#[test]
+fn status_fits_on_one_screen() {
+    assert_snapshot!(Stage::new().run(["status"]), @r#"
+    Stories of default-user  in $DATA
+      1 character, 1 group, 8 chats in 7 families
+      7 main, 0 checkpoints, 1 branch, 0 forks of unknown kind
+      7 lorebooks, 2 made by Forklore, 2 that nothing refers to
+
+    4 problems
+      ! Alice/Bereft: its lorebook "Lost" does not exist
+      ! Alice/Garbled tale: its lorebook "Garbled" cannot be read: it is not JSON: the text ends in the middle of a value
+      ! Alice/Old tale - Branch #1: shares its lorebook "Shared" with "Old tale"
+      ! Alice/Old tale: shares its lorebook "Shared" with "Old tale - Branch #1"
+    `forklore split --all` gives every timeline its own lorebook.
+    `forklore repair CHAT --from ...` gives a chat its lorebook back.
+    `forklore clean` would move 2 lorebooks of ours to the trash.
+    -- exit 1 --
+    "#);
+}
+
+#[test]
+fn the_tree_shows_who_descends_from_whom() {
+    assert_snapshot!(Stage::new().run(["tree"]), @r#"
+    Alice
+      Bereft                   main, 3 messages, "Lost"
+         ! its lorebook "Lost" does not exist
+      Elsewhere                main, 1 message, no lorebook
+      Garbled tale             main, 2 messages, "Garbled"
+         ! its lorebook "Garbled" cannot be read: it is not JSON: the text ends in the middle of a value
+      Old tale                 main, 4 messages, "Shared" 2 entries
+      │  ! shares its lorebook "Shared" with "Old tale - Branch #1"
+      └─ Old tale - Branch #1  branch at 2, 3 messages, "Shared" 2 entries
+            ! shares its lorebook "Shared" with "Old tale"
+      Story                    main, 6 messages, "Lore" 6 entries
+
+    Group Company
+      Meeting  main, 1 message, no lorebook
+      Quest    main, 4 messages, "Quest lore" 4 entries
+    "#);
+    assert_snapshot!(Stage::new().run(["tree", "company"]), @r#"
+    Group Company
+      Meeting  main, 1 message, no lorebook
+      Quest    main, 4 messages, "Quest lore" 4 entries
+    "#);
+}
+
+#[test]
+fn check_gives_every_reason_and_remark() {
+    let stage = Stage::new();
+    assert_snapshot!(stage.run(["check", "Alice/Story", "--at", "2"]), @r#"
+    Ready: Alice/Story can be forked at message 2
+      lorebook  "Lore", exact (from the journal)
+      metadata  exact (from the journal)
+    "#);
+    assert_snapshot!(stage.run(["check", "Old tale", "--at", "1"]), @r#"
+    Not ready: Alice/Old tale cannot be forked at message 1
+      lorebook  "Shared", as it is today (nothing recorded it then)
+      metadata  as it is today (nothing recorded it then)
+      ! nothing recorded the lorebook at that message; it is only known as it is today
+      - could not be brought back in time, so as it is today: the author's note
+    --allow live takes the lorebook as it is today.
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["check", "Bereft", "--at", "-1", "--allow", "exact"]), @r#"
+    Ready: Alice/Bereft can be forked at message 2
+      lorebook  "Lost", exact (from the journal)
+      metadata  exact (this is its last message)
+    "#);
+    assert_snapshot!(stage.run(["check", "Garbled tale"]), @r#"
+    Not ready: Alice/Garbled tale cannot be forked at message 1
+      lorebook  not known
+      metadata  exact (this is its last message)
+      ! its lorebook "Garbled" cannot be read: it is not JSON: the text ends in the middle of a value
+    `forklore repair` gives the chat its lorebook back; --without-book makes the child without one.
+    -- exit 1 --
+    "#);
+}
+
+#[test]
+fn show_prints_the_lorebook_of_then_and_how_it_is_known() {
+    assert_snapshot!(Stage::new().run(["show", "Alice/Story", "--at", "0"]), @r#"
+    {
+        "entries": {
+            "0": {
+                "uid": 0,
+                "key": [
+                    "entry 0"
+                ],
+                "comment": "entry 0",
+                "content": "lore 0"
+            }
+        }
+    }-- stderr --
+    "Lore" at message 0: exact (from the journal)
+    "#);
+}
+
+#[test]
+fn verify_says_what_is_wrong_and_exits_with_1() {
+    let stage = Stage::new();
+    assert_snapshot!(stage.run(["verify", "--all"]), @r#"
+    Alice/Bereft
+      ! its lorebook "Lost" does not exist
+    Alice/Garbled tale
+      ! its lorebook "Garbled" cannot be read: it is not JSON: the text ends in the middle of a value
+    Alice/Old tale - Branch #1
+      ! shares its lorebook "Shared" with "Old tale"
+      - an older timeline: nothing was recorded when it was made
+    Alice/Old tale
+      ! shares its lorebook "Shared" with "Old tale - Branch #1"
+    8 timelines verified: 4 problems, 1 note
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["verify", "Alice/Story", "Quest"]), @"
+    ok Alice/Story
+    ok group:Quest
+    2 timelines verified: 0 problems, 0 notes
+    ");
+}
+
+#[test]
+fn damage_is_reported_with_its_line() {
+    let stage = Stage::new();
+    let torn = b"{\"chat_metadata\":{}}\n{\"mes\":\"a\"}\nnot json\n{\"mes\":\"b\"}\n{\"mes\":\"c";
+    stage.scene.write("default-user/chats/Alice/Torn.jsonl", torn);
+    stage.scene.write(
+        "default-user/chats/Alice/Marked.jsonl",
+        b"\xef\xbb\xbf{\"chat_metadata\":{}}\n{\"mes\":\"a\"}",
+    );
+    assert_snapshot!(stage.run(["verify", "Torn", "Marked"]), @"
+    Alice/Marked
+      ! the file begins with a byte-order mark, behind which SillyTavern does not find the header
+      ! the file has no header, and SillyTavern takes the first message for it
+    Alice/Torn
+      ! line 3 is not JSON; SillyTavern drops it
+      ! line 5, the last, is cut off in the middle
+    2 timelines verified: 4 problems, 0 notes
+    -- exit 1 --
+    ");
+}

@@ -1,0 +1,89 @@
+//! `--json`: one object, whatever happens.
+
+use forklore_core::json::Json;
+use insta::assert_snapshot;
+
+use crate::stage::Stage;
+
+#[test]
+fn every_command_answers_with_one_object() {
+    let stage = Stage::new();
+    for args in [
+        vec!["status"],
+        vec!["tree"],
+        vec!["check", "Story"],
+        vec!["show", "Story", "--at", "1"],
+        vec!["verify", "--all"],
+        vec!["branch", "Story", "--at", "1"],
+        vec!["checkpoint", "Story"],
+        vec!["repair", "Bereft", "--from", "journal"],
+        vec!["split", "--all"],
+        vec!["restore", "Story", "--at", "1"],
+        vec!["strip", "Story"],
+        vec!["clean", "--yes"],
+        vec!["trash"],
+        vec!["undo"],
+        vec!["check", "nobody"],
+    ] {
+        let shown = stage.run(["--json"].into_iter().chain(args.iter().copied()));
+        let object = shown.split("-- ").next().unwrap_or_default();
+        let json = Json::parse(object.as_bytes());
+        let json = json.unwrap_or_else(|error| panic!("{args:?}: {error}\n{shown}"));
+        assert!(json.get("format").is_some() && json.get("command").is_some(), "{shown}");
+        assert!(!shown.contains("stderr"), "{shown}");
+    }
+}
+
+#[test]
+fn a_fork_tells_a_program_all_about_it() {
+    assert_snapshot!(Stage::new().run(["--json", "checkpoint", "Story", "--at", "2"]), @r#"
+    {
+      "format": 1,
+      "command": "checkpoint",
+      "parent": "Alice/Story",
+      "message": 2,
+      "child": "Alice/Story - Checkpoint #1",
+      "bytes": 1511,
+      "book": {
+        "name": "Story - Checkpoint #1 - Lore",
+        "from": "Lore",
+        "entries": 3,
+        "digest": "sha256:af6db60dc1786faa939504614b4727517a8f4bc0cfa99684dafc0359e97a8701",
+        "known": {
+          "exactness": "exact",
+          "as_of": null,
+          "source": "journal"
+        }
+      },
+      "metadata_known": {
+        "exactness": "exact",
+        "as_of": null,
+        "source": "journal"
+      },
+      "link": "written",
+      "group": null,
+      "remarks": [],
+      "operation": 1
+    }
+    "#);
+}
+
+#[test]
+fn a_refusal_is_an_object_too() {
+    assert_snapshot!(Stage::new().run(["--json", "branch", "Old tale", "--at", "1"]), @r#"
+    {
+      "format": 1,
+      "command": "error",
+      "error": {
+        "message": "\"Old tale\" cannot be forked at message 1",
+        "causes": [
+          "nothing recorded the lorebook at that message; it is only known as it is today"
+        ],
+        "hints": [
+          "--allow live takes the lorebook as it is today."
+        ]
+      }
+    }
+    -- exit 1 --
+    "#);
+}

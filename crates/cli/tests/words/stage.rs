@@ -1,0 +1,54 @@
+//! Runs commands in this process, on a folder of their own, with a clock that stands still.
+
+use forklore::{Outside, Terminal, Ui, run};
+use forklore_tavern::disk::RealDisk;
+use forklore_tavern::surroundings::{Os, Surroundings};
+use forklore_testkit::scene::{Scene, Stopped};
+
+pub(crate) struct Stage {
+    pub(crate) scene: Scene,
+    terminal: Terminal,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self { scene: Scene::new(), terminal: Terminal::default() }
+    }
+
+    /// As it looks on a terminal with colours.
+    pub(crate) fn in_colour() -> Self {
+        let terminal = Terminal { out: true, err: true, input: false, color: true };
+        Self { terminal, ..Self::new() }
+    }
+
+    /// The output, the errors and the exit code of one command.
+    #[must_use = "look at the words, or assert something about them"]
+    pub(crate) fn run<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> String {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let outside = Outside {
+            disk: &RealDisk,
+            chance: &Stopped,
+            surroundings: Surroundings::new(
+                Some(self.scene.root().to_owned()),
+                self.scene.root().to_owned(),
+                Os::Linux,
+                |_| None,
+            ),
+        };
+        let code = {
+            let mut ui = Ui::new(Box::new(&mut out), Box::new(&mut err), self.terminal);
+            run(&mut ui, outside, ["forklore"].into_iter().chain(args))
+        };
+        let root = self.scene.root().display().to_string();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace(&root, "$DATA");
+        let (out, err) = (text(out), text(err));
+        let mut shown = out;
+        if !err.is_empty() {
+            shown += &format!("-- stderr --\n{err}");
+        }
+        if code != 0 {
+            shown += &format!("-- exit {code} --\n");
+        }
+        shown
+    }
+}

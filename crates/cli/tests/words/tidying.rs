@@ -1,0 +1,92 @@
+//! `clean`, `trash`, `undo`
+
+use insta::assert_snapshot;
+
+use crate::stage::Stage;
+
+#[test]
+fn clean_shows_its_plan_and_asks() {
+    let stage = Stage::new();
+    assert_snapshot!(stage.run(["clean", "--dry-run"]), @r#"
+    Nothing refers to:
+      "Gone - Lore"  made for "Gone", 874 bytes
+      "Gone too - Lore"  made for "Gone too", 526 bytes
+    "#);
+    assert_snapshot!(stage.run(["clean"]), @r#"
+    Nothing refers to:
+      "Gone - Lore"  made for "Gone", 874 bytes
+      "Gone too - Lore"  made for "Gone too", 526 bytes
+    -- stderr --
+    Error: nothing was moved, because nobody can be asked
+    Hint: Say --yes to move them, or --dry-run to only look.
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["clean", "--yes"]), @r#"
+    Nothing refers to:
+      "Gone - Lore"  made for "Gone", 874 bytes
+      "Gone too - Lore"  made for "Gone too", 526 bytes
+    Moved 2 lorebooks to the trash. `forklore undo` brings them back.
+    "#);
+    assert_snapshot!(stage.run(["trash"]), @r#"
+    1.0  default-user/worlds/Gone - Lore.json  874 bytes, 2096-10-02T07:06:40.000Z, moved "Gone - Lore", "Gone too - Lore" to the trash
+    1.1  default-user/worlds/Gone too - Lore.json  526 bytes, 2096-10-02T07:06:40.000Z, moved "Gone - Lore", "Gone too - Lore" to the trash
+    "#);
+    assert_snapshot!(stage.run(["undo"]), @r#"
+    Undone: moved "Gone - Lore", "Gone too - Lore" to the trash
+      default-user/worlds/Gone - Lore.json comes back from the trash
+      default-user/worlds/Gone too - Lore.json comes back from the trash
+    "#);
+}
+
+#[test]
+fn something_in_the_trash_can_be_put_back_alone() {
+    let stage = Stage::new();
+    let _ = stage.run(["clean", "--yes"]);
+    assert_snapshot!(stage.run(["trash", "restore", "1.1"]), @"Put back default-user/worlds/Gone too - Lore.json");
+    assert_snapshot!(stage.run(["trash", "restore", "7"]), @r#"
+    -- stderr --
+    Error: there is nothing "7" in the trash
+    Hint: `forklore trash` lists what there is, with its numbers.
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["trash", "empty"]), @"
+    The trash holds 2 files (1400 bytes).
+    -- stderr --
+    Error: the trash was not emptied, because nobody can be asked
+    Hint: Say --yes to empty it. This cannot be undone.
+    -- exit 1 --
+    ");
+    assert_snapshot!(stage.run(["trash", "empty", "--yes"]), @"
+    The trash holds 2 files (1400 bytes).
+    Removed 2 files.
+    ");
+    assert_snapshot!(stage.run(["trash", "list"]), @"The trash is empty.");
+}
+
+#[test]
+fn undo_refuses_to_destroy_later_work() {
+    let stage = Stage::new();
+    assert_snapshot!(stage.run(["undo"]), @"
+    -- stderr --
+    Error: there is nothing to undo
+    -- exit 1 --
+    ");
+    let _ = stage.run(["branch", "Story", "--at", "2"]);
+    let child = "default-user/chats/Alice/Story - Branch #1.jsonl";
+    let mut bytes = stage.scene.all()[child].clone();
+    bytes.extend(b"\n{\"mes\":\"later\"}");
+    stage.scene.write(child, &bytes);
+    assert_snapshot!(stage.run(["undo", "--dry-run"]), @r#"
+    Would undo: made the branch "Story - Branch #1" of Alice/Story at message 2
+      default-user/worlds/Story - Branch #1 - Lore.json goes to the trash
+      default-user/chats/Alice/Story - Branch #1.jsonl was worked on since, which forbids undoing
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["undo"]), @"
+    -- stderr --
+    Error: operation 1 was followed by other work on `default-user/chats/Alice/Story - Branch #1.jsonl`
+    Hint: Undoing would destroy that work, so nothing was changed. `forklore trash` holds what was displaced.
+    -- exit 1 --
+    ");
+    assert_eq!(stage.scene.all()[child], bytes);
+}

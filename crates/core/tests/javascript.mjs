@@ -1,0 +1,49 @@
+// What Node makes of the same bytes. Texts come in as a 32-bit length and the bytes; each is answered
+// in the same form: for a text (mode "values") whether `JSON.parse` takes it and what
+// `JSON.stringify` gives back, for a chat (mode "lines") the numbers of the lines SillyTavern keeps.
+import { readFileSync, writeSync } from 'node:fs';
+
+const input = readFileSync(0);
+
+function framed(text) {
+    const bytes = Buffer.from(text, 'utf8');
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(bytes.length);
+    return [length, bytes];
+}
+
+function tryParse(text) {
+    try {
+        return JSON.parse(text);
+    } catch {
+        return undefined;
+    }
+}
+
+function values(text) {
+    let value;
+    try {
+        value = JSON.parse(text);
+    } catch {
+        return framed('no');
+    }
+    return [...framed('yes'), ...framed(JSON.stringify(value)), ...framed(JSON.stringify(value, null, 4))];
+}
+
+// SillyTavern keeps `text.split('\n').map(tryParse).filter(x => x)`; the numbers say which those are.
+function lines(text) {
+    const kept = text.split('\n').map((line, number) => [tryParse(line), number]).filter(([value]) => value);
+    return framed(kept.map(([, number]) => number).join(' '));
+}
+
+const answer = process.argv[2] === 'lines' ? lines : values;
+const out = [];
+for (let at = 0; at < input.length;) {
+    const length = input.readUInt32LE(at);
+    out.push(...answer(input.toString('utf8', at + 4, at + 4 + length)));
+    at += 4 + length;
+}
+const bytes = Buffer.concat(out);
+for (let at = 0; at < bytes.length;) {
+    at += writeSync(1, bytes, at);
+}

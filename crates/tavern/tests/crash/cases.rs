@@ -1,0 +1,146 @@
+//! The commands that change something, each with the folder that it starts from.
+
+use std::error::Error;
+
+use forklore_core::fork::Policy;
+use forklore_core::names::ForkKind;
+use forklore_tavern::disk::RealDisk;
+use forklore_tavern::forking::{ForkOptions, Link};
+use forklore_tavern::library::ChatFile;
+use forklore_tavern::mending::{MendOptions, MendSource};
+use forklore_tavern::tavern::Tavern;
+use forklore_testkit::scene::{self, Scene, Stopped, Tree};
+
+type Done = Result<(), Box<dyn Error>>;
+type Run = fn(&Tavern<'_>) -> Done;
+
+/// A command and the folder that it works on.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) start: Tree,
+    run: Run,
+    pub(crate) is_undo: bool,
+}
+
+impl Case {
+    pub(crate) fn run(&self, tavern: &Tavern<'_>) -> Done {
+        (self.run)(tavern)
+    }
+}
+
+const COMMANDS: [(&str, Run); 13] = [
+    ("checkpoint", |tavern| fork(tavern, scene::STORY, ForkKind::Checkpoint, Some(3))),
+    ("branch", |tavern| fork(tavern, scene::STORY, ForkKind::Branch, Some(2))),
+    ("branch at the end", |tavern| fork(tavern, scene::STORY, ForkKind::Branch, None)),
+    ("group branch", |tavern| fork(tavern, scene::QUEST, ForkKind::Branch, Some(1))),
+    ("group checkpoint", |tavern| fork(tavern, scene::QUEST, ForkKind::Checkpoint, Some(2))),
+    ("split", |tavern| {
+        let chat = found(tavern, scene::OLD_BRANCH)?;
+        tavern.split(&chat, true, CLOSED)?;
+        Ok(())
+    }),
+    ("restore", |tavern| {
+        let chat = found(tavern, scene::STORY)?;
+        tavern.restore(&chat, Some(2), false, CLOSED)?;
+        Ok(())
+    }),
+    ("repair from the journal", |tavern| repair(tavern, scene::BEREFT, &MendSource::Journal)),
+    ("repair from a copy", |tavern| {
+        repair(tavern, scene::GARBLED, &MendSource::Copy("Lore".into()))
+    }),
+    ("detach", |tavern| repair(tavern, scene::BEREFT, &MendSource::Detach)),
+    ("strip", |tavern| {
+        let chat = found(tavern, scene::STORY)?;
+        tavern.strip(&chat, CLOSED)?;
+        Ok(())
+    }),
+    ("clean", |tavern| {
+        let cleaned = tavern.clean(false, &|| {})?;
+        match cleaned.plan.unread.first() {
+            // Nothing may go while something cannot be read, and that is not a failure.
+            Some(path) => Err(format!("nothing was removed: could not read `{path}`").into()),
+            None => Ok(()),
+        }
+    }),
+    ("trash restore", |tavern| {
+        let workshop = tavern.workshop()?;
+        workshop.restore_from_trash("1.0")?;
+        Ok(())
+    }),
+];
+
+/// Every command, and undoing every command.
+pub(crate) fn all() -> Vec<Case> {
+    COMMANDS.into_iter().flat_map(|(name, run)| with_undo(name, run)).collect()
+}
+
+pub(crate) fn named(names: &[&str]) -> Vec<Case> {
+    let wanted = COMMANDS.into_iter().filter(|(name, _)| names.contains(name));
+    let cases: Vec<Case> = wanted.flat_map(|(name, run)| with_undo(name, run)).collect();
+    assert_eq!(cases.len(), 2 * names.len());
+    cases
+}
+
+fn with_undo(name: &str, run: Run) -> [Case; 2] {
+    let start = match name {
+        "trash restore" => after(&Scene::new().all(), |tavern| {
+            tavern.clean(false, &|| {})?;
+            Ok(())
+        }),
+        _ => Scene::new().all(),
+    };
+    let done = after(&start, run);
+    [
+        Case { name: name.into(), start, run, is_undo: false },
+        Case { name: format!("undo {name}"), start: done, run: undo, is_undo: true },
+    ]
+}
+
+fn after(start: &Tree, run: Run) -> Tree {
+    let scene = Scene::of(start);
+    run(&scene.tavern(&RealDisk, &Stopped)).unwrap();
+    scene.all()
+}
+
+const CLOSED: MendOptions = MendOptions { is_closed: true, dry_run: false };
+
+fn found(tavern: &Tavern<'_>, label: &str) -> Result<ChatFile, Box<dyn Error>> {
+    let library = tavern.library();
+    match library.find(tavern.disk, label) {
+        Ok(chat) => Ok(chat.clone()),
+        Err(error) => match library.unread.first() {
+            Some(unread) => {
+                Err(format!("{error}, could not read `{}`", unread.path.display()).into())
+            }
+            None => Err(error.into()),
+        },
+    }
+}
+
+fn fork(tavern: &Tavern<'_>, label: &str, kind: ForkKind, at: Option<i64>) -> Done {
+    let options = ForkOptions {
+        kind,
+        at,
+        name: None,
+        policy: Policy::default(),
+        parent_is_closed: true,
+        dry_run: false,
+    };
+    let forked = tavern.fork(&found(tavern, label)?, &options)?;
+    let wanted = if kind == ForkKind::Checkpoint { Link::Written } else { Link::NotWanted };
+    if forked.link == wanted { Ok(()) } else { Err(format!("{:?}", forked.link).into()) }
+}
+
+fn repair(tavern: &Tavern<'_>, label: &str, source: &MendSource) -> Done {
+    tavern.repair(&found(tavern, label)?, source, CLOSED)?;
+    Ok(())
+}
+
+/// Takes the last operation back, if there is one.
+pub(crate) fn undo(tavern: &Tavern<'_>) -> Done {
+    let workshop = tavern.workshop()?;
+    if let Some(plan) = workshop.plan_undo()? {
+        workshop.undo(&plan)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! What the long runs found, each by its name.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use forklore_core::fork::Policy;
+use forklore_core::names::ForkKind;
+use forklore_tavern::chance::Chance;
+use forklore_tavern::disk::RealDisk;
+use forklore_tavern::forking::{ForkOptions, Link};
+use forklore_tavern::library::ChatFile;
+use forklore_tavern::mending::MendOptions;
+use forklore_tavern::tavern::Tavern;
+use forklore_testkit::faulty::{Errno, Fault, Written};
+use forklore_testkit::scene::{self, Scene, Stopped, USER};
+
+use crate::cases;
+use crate::states::{Known, Power};
+
+fn known(name: &str) -> Known {
+    let is_undo = name.starts_with("undo ");
+    let cases = cases::named(&[name.trim_start_matches("undo ")]);
+    Known::of(cases.into_iter().find(|case| case.is_undo == is_undo).unwrap())
+}
+
+/// Tries a fault at every call of this name whose path ends like this.
+#[track_caller]
+fn check(name: &str, call: &str, path: &str, power: Power, fault: impl Fn(usize) -> Fault) {
+    let known = known(name);
+    let is_meant = |at: &usize| {
+        let made = &known.calls[*at];
+        made.name == call && made.path.ends_with(Path::new(path))
+    };
+    let calls: Vec<usize> = (0..known.calls.len()).filter(is_meant).collect();
+    assert!(!calls.is_empty(), "{name} does not {call} {path}");
+    for at in calls {
+        assert_eq!(known.run_with(fault(at), power).check(), [""; 0]);
+    }
+}
+
+fn io_error(at: usize) -> Fault {
+    Fault::Error { at, errno: Errno::Io }
+}
+
+#[test]
+fn undoing_that_was_killed_while_writing_can_be_done_again() {
+    let temp = format!("{USER}/chats/Alice/.forklore-00000001-0-undo.tmp");
+    for written in [Written::Nothing, Written::Half, Written::All] {
+        let kill = |at| Fault::Kill { at, written };
+        check("undo strip", "write_new", &temp, Power::Stays, kill);
+    }
+}
+
+/// A power cut leaves what was being moved to the trash under both its names.
+#[test]
+fn undoing_goes_on_where_the_power_went_between_two_folders() {
+    let kill = |at| Fault::Kill { at, written: Written::NoFile };
+    check("undo branch", "sync_dir", "chats/Alice", Power::IsCut, kill);
+    check("undo branch", "sync_dir", "worlds", Power::IsCut, kill);
+}
+
+#[test]
+fn a_fork_is_not_made_while_its_group_cannot_be_read() {
+    for call in ["look", "read"] {
+        check("group branch", call, "groups/1700.json", Power::Stays, io_error);
+    }
+    check("group branch", "list", "groups", Power::Stays, io_error);
+}
+
+#[test]
+fn a_book_that_the_disk_did_not_show_is_not_missing() {
+    check("branch at the end", "look", "worlds/Lore.json", Power::Stays, io_error);
+    check("branch at the end", "list", "worlds", Power::Stays, io_error);
+    check("repair from a copy", "look", "worlds/Lore.json", Power::Stays, io_error);
+}
+
+#[test]
+fn a_relative_that_cannot_be_read_may_be_the_one_that_shares() {
+    check("split", "read_start", "Alice/Old tale.jsonl", Power::Stays, io_error);
+    check("split", "read", "Alice/Old tale.jsonl", Power::Stays, io_error);
+}
+
+#[test]
+fn a_book_of_ours_that_cannot_be_read_stops_a_cleanup() {
+    check("clean", "read", "worlds/Gone - Lore.json", Power::Stays, io_error);
+}
+
+#[test]
+fn an_operation_whose_record_was_not_confirmed_is_not_left_to_be_undone() {
+    check("restore", "sync_dir", "operations", Power::Stays, io_error);
+}
+
+/// A clock that tells the time.
+struct Running;
+
+impl Chance for Running {
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn slug(&self) -> String {
+        Stopped.slug()
+    }
+
+    fn sleep(&self, _: Duration) {}
+}
+
+/// A chat as it was listed long ago, before it was written again.
+fn listed_long_ago(tavern: &Tavern<'_>, label: &str) -> ChatFile {
+    let chat = tavern.library().find(&RealDisk, label).unwrap().clone();
+    ChatFile { modified: SystemTime::UNIX_EPOCH, len: 1, ..chat }
+}
+
+#[test]
+fn a_chat_that_was_written_since_it_was_listed_is_still_the_same_chat() {
+    let scene = Scene::new();
+    let tavern = scene.tavern(&RealDisk, &Stopped);
+    let closed = MendOptions { is_closed: true, dry_run: false };
+    let chat = listed_long_ago(&tavern, scene::OLD_BRANCH);
+    tavern.split(&chat, true, closed).unwrap();
+    let library = tavern.library();
+    let chat = library.find(&RealDisk, scene::OLD_BRANCH).unwrap();
+    let seal = tavern.load(&library, chat).unwrap().timeline.seal;
+    assert!(seal.is_some(), "its mother was found, and so where it left her");
+}
+
+#[test]
+fn a_chat_that_was_written_since_it_was_listed_may_be_open() {
+    let scene = Scene::new();
+    let tavern = scene.tavern(&RealDisk, &Running);
+    let chat = listed_long_ago(&tavern, scene::STORY);
+    let options = ForkOptions {
+        kind: ForkKind::Checkpoint,
+        at: None,
+        name: None,
+        policy: Policy::default(),
+        parent_is_closed: false,
+        dry_run: false,
+    };
+    let forked = tavern.fork(&chat, &options).unwrap();
+    assert!(matches!(forked.link, Link::ParentMayBeOpen(_)), "{:?}", forked.link);
+    tavern.strip(&chat, MendOptions::default()).unwrap_err();
+}

@@ -1,0 +1,4 @@
+//! Names and files that mean harm, or came to it.
+
+mod damaged;
+mod names;

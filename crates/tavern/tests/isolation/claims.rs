@@ -1,0 +1,214 @@
+//! Holds what a seal claims against what the testkit knows.
+
+use forklore_core::exactness::{Exactness, Source};
+use forklore_core::fork::QueuePolicy;
+use forklore_core::journal::{RECORDED_METADATA, State};
+use forklore_core::json::{Json, Object};
+use forklore_core::recap::queue::{self, Work};
+use forklore_tavern::forking::{ForkOptions, Forked};
+use forklore_testkit::story::{KEPT_BY_RECAP, Message, Story};
+
+use crate::child::Facts;
+
+pub(crate) fn check(
+    story: &Story,
+    facts: &Facts,
+    forked: &Forked,
+    options: &ForkOptions,
+    parent_book: Option<&Vec<u8>>,
+) {
+    check_metadata(story, facts, forked);
+    let Some(sealed) = &forked.seal.book else {
+        return check_no_book(story, facts, forked, options);
+    };
+    let (bytes, value) = facts.book.as_ref().expect("it was read");
+    let m = forked.message;
+    assert!(options.policy.allow.admits(sealed.part.exactness), "less than was asked for");
+    match (sealed.part.exactness, sealed.part.source) {
+        (Exactness::Exact, Source::Files) => {
+            assert!(is_last(facts, m), "files tell of the last message only");
+            check_copy(parent_book, bytes, value, options);
+        }
+        (Exactness::Live, Source::Files) => check_copy(parent_book, bytes, value, options),
+        (Exactness::Exact, Source::Journal) => {
+            let is_true =
+                is_one_of(value, &story.books_at(m)) || has_settled_to(value, &story.messages[m]);
+            assert!(is_true, "false: exact at {m}, and {}", whose(story, value));
+        }
+        (Exactness::Snapshot(k), Source::Journal) => {
+            assert!(k < m);
+            let truths: Vec<Option<&Object>> = story.messages[k]
+                .truths
+                .iter()
+                .map(|s| s.book.as_ref().map(|b| &b.content))
+                .collect();
+            assert!(
+                is_one_of(value, &truths),
+                "false: snapshot of {k}, asked for {m}, and {}",
+                whose(story, value)
+            );
+        }
+        (Exactness::Snapshot(k), Source::RecapSnapshot) => {
+            assert!(k <= m);
+            let scene = story.messages[k].scene.as_ref().expect("a snapshot is of a scene");
+            let then = scene.settled.as_ref().expect("it was taken when the scene had settled");
+            check_as_recap_keeps_it(value, then, k);
+        }
+        other => panic!("nothing can know a book like this: {other:?}"),
+    }
+    if story.journal_is_whole && !story.book_is_lost {
+        assert_eq!(sealed.part.exactness, Exactness::Exact, "the journal knew more");
+    }
+}
+
+/// Whether `m` was the last message of whatever was forked.
+fn is_last(facts: &Facts, m: usize) -> bool {
+    let parent = forklore_core::chat::Chat::read(&facts.parent_bytes, facts.parent.place());
+    m + 1 == parent.len()
+}
+
+fn check_no_book(story: &Story, facts: &Facts, forked: &Forked, options: &ForkOptions) {
+    let had_none = |m: usize| story.messages[m].truths.iter().any(|state| state.book.is_none());
+    let is_right = options.policy.without_book
+        || facts.parent_book().is_none()
+        || (0..=forked.message).any(had_none);
+    assert!(is_right, "the book was left behind");
+    if story.journal_is_whole && !options.policy.without_book && facts.parent.name == story.chat {
+        assert!(had_none(forked.message) || story.is_last(forked.message));
+    }
+}
+
+/// A copy of today's book: all its bytes, and our mark, and perhaps an emptied queue.
+fn check_copy(parent: Option<&Vec<u8>>, bytes: &[u8], value: &Object, options: &ForkOptions) {
+    let parent = parent.expect("the parent's book is there");
+    if options.policy.queue == QueuePolicy::Refuse {
+        // A grandchild's book has its parent's mark in the place of its own.
+        match only_insertion(parent, bytes) {
+            Some(inserted) => assert!(inserted.windows(8).any(|w| w == b"forklore")),
+            None => assert!(parent.windows(8).any(|w| w == b"forklore"), "bytes were changed"),
+        }
+    }
+    let mut theirs =
+        Json::parse(parent).expect("a book is JSON").as_object().expect("it is").clone();
+    if let Some(extensions) = theirs.get_mut("extensions").and_then(Json::as_object_mut) {
+        extensions.remove("forklore");
+        if extensions.is_empty() {
+            theirs.remove("extensions");
+        }
+    }
+    let drained = drained(&theirs);
+    assert!(*value == theirs || *value == drained, "a copy that is none");
+}
+
+/// What `longer` has more than `shorter`, where that is in one place and nothing else differs.
+pub(crate) fn only_insertion<'a>(shorter: &[u8], longer: &'a [u8]) -> Option<&'a [u8]> {
+    let added = longer.len().checked_sub(shorter.len())?;
+    let same = shorter.iter().zip(longer).take_while(|(one, other)| one == other).count();
+    let rest = &shorter[same..];
+    (longer.ends_with(rest) && added > 0).then(|| &longer[same..same + added])
+}
+
+fn is_one_of(value: &Object, truths: &[Option<&Object>]) -> bool {
+    truths.iter().flatten().any(|truth| *value == **truth || *value == drained(truth))
+}
+
+/// At a scene break the book may also be the one that the recap extension's snapshot shows, or one
+/// on the way to it. The queue is in no snapshot, and is the extension's own business.
+fn has_settled_to(value: &Object, message: &Message) -> bool {
+    let scene = message.scene.as_ref().filter(|scene| scene.settled.is_some());
+    let states = scene.into_iter().flat_map(|scene| &scene.on_the_way);
+    let mut books = states.filter_map(|state| Some(&state.book.as_ref()?.content));
+    books.any(|book| without_queue(book) == without_queue(value))
+}
+
+fn without_queue(book: &Object) -> Object {
+    let mut book = book.clone();
+    let Some(entries) = book.get_mut("entries").and_then(Json::as_object_mut) else { return book };
+    let found = entries.iter().find(|(_, entry)| queue::is_queue(entry));
+    if let Some(key) = found.map(|(key, _)| key.clone()) {
+        entries.remove_text(&key);
+    }
+    book
+}
+
+/// Which messages' book it is, for whoever has to find out why a claim is false.
+fn whose(story: &Story, value: &Object) -> String {
+    let messages: Vec<usize> = (0..story.messages.len())
+        .filter(|&message| is_one_of(value, &story.books_at(message)))
+        .collect();
+    format!("the book is that of messages {messages:?}")
+}
+
+/// The book with operations that still had to run taken out, which nobody is left to run.
+fn drained(book: &Object) -> Object {
+    let mut book = book.clone();
+    let Some(entries) = book.get_mut("entries").and_then(Json::as_object_mut) else { return book };
+    let found = entries.iter().find(|(_, entry)| queue::is_queue(entry));
+    if let Some((key, entry)) = found.map(|(key, entry)| (key.clone(), entry.clone())) {
+        let mut work = Work::default();
+        work.add_queue(&entry.get("content").and_then(Json::as_str).unwrap_or_default());
+        if work.is_pending() {
+            entries.insert(key, queue::emptied_entry(&entry));
+        }
+    }
+    book
+}
+
+fn check_as_recap_keeps_it(value: &Object, then: &State, k: usize) {
+    let entries = |book: &Object| -> Vec<Json> {
+        let entries = book.get("entries").and_then(Json::as_object).expect("it has entries");
+        entries.iter().map(|(_, e)| e.clone()).filter(|e| !queue::is_queue(e)).collect()
+    };
+    let truth = entries(&then.book.as_ref().expect("a scene settles with a book").content);
+    let ours = entries(value);
+    assert_eq!(ours.len(), truth.len(), "false: snapshot of {k} by its number of entries");
+    for entry in &truth {
+        let twin = ours.iter().find(|ours| ours.get("uid") == entry.get("uid"));
+        let twin =
+            twin.unwrap_or_else(|| panic!("false: snapshot of {k} lacks {:?}", entry.get("uid")));
+        for field in KEPT_BY_RECAP {
+            if let Some(value) = entry.get(field) {
+                assert_eq!(twin.get(field), Some(value), "false: snapshot of {k}, field {field}");
+            }
+        }
+    }
+}
+
+fn check_metadata(story: &Story, facts: &Facts, forked: &Forked) {
+    let m = forked.message;
+    let ours = recorded(&facts.metadata);
+    let today = recorded(&facts.parent_metadata);
+    let of = |k: usize| -> Vec<Object> {
+        story.messages[k]
+            .truths
+            .iter()
+            .map(|state| recorded(&Json::Object(state.metadata.clone())))
+            .collect()
+    };
+    let part = forked.seal.metadata;
+    let is_true = match (part.exactness, part.source) {
+        (Exactness::Exact, Source::Files) => is_last(facts, m) && ours == today,
+        (Exactness::Live, Source::Files) => ours == today,
+        (Exactness::Exact, Source::Journal) => of(m).contains(&ours),
+        (Exactness::Snapshot(k), Source::Journal) => k < m && of(k).contains(&ours),
+        _ => false,
+    };
+    assert!(is_true, "false: metadata {part:?} at {m}");
+    if story.journal_is_whole {
+        assert_eq!(part.exactness, Exactness::Exact, "the journal knew more");
+    }
+}
+
+/// The recorded keys in one order, timed effects by their number only: they are tied to the book.
+fn recorded(metadata: &Json) -> Object {
+    let count = |timed: &Json| {
+        Json::Array(timed.members().map(|(_, kind)| Json::from(kind.members().count())).collect())
+    };
+    RECORDED_METADATA
+        .iter()
+        .filter_map(|key| {
+            let value = metadata.get(key)?;
+            Some((*key, if *key == "timedWorldInfo" { count(value) } else { value.clone() }))
+        })
+        .collect()
+}

@@ -1,0 +1,224 @@
+//! A page of SillyTavern's that is being written in: it keeps a chat and its book in memory, and
+//! at every save puts the whole of one in place of whatever is there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use forklore_core::journal::{self, Limits, State};
+use forklore_core::json::Json;
+use forklore_tavern::disk::{Disk, RealDisk};
+use forklore_testkit::scene::{self, Scene, USER};
+
+/// What the page has saved, with what each save took the place of.
+#[derive(Default)]
+pub(crate) struct Saved {
+    /// Every message's line, the newest last.
+    pub(crate) lines: Vec<Vec<u8>>,
+    /// How many entries the book had when a message came.
+    pub(crate) entries_at: Vec<usize>,
+    /// Messages and entries that were on disk together.
+    pub(crate) together: BTreeSet<(usize, usize)>,
+    pub(crate) versions: Vec<Version>,
+    /// What was in the place of each version when it came.
+    pub(crate) displaced: Vec<Vec<u8>>,
+}
+
+pub(crate) struct Version {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The page and whoever works beside it, talking.
+pub(crate) struct Talk {
+    state: Mutex<TalkState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct TalkState {
+    saves: usize,
+    messages: usize,
+    /// Somebody waits for the page to have saved this often.
+    wanted: usize,
+    is_over: bool,
+}
+
+impl Talk {
+    pub(crate) fn with(page: &Page) -> Self {
+        let state = TalkState { messages: page.saved.lines.len(), ..TalkState::default() };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// How many messages the page has saved.
+    pub(crate) fn messages(&self) -> usize {
+        self.state.lock().unwrap().messages
+    }
+
+    /// Waits until the page has saved both its files once more.
+    pub(crate) fn wait_for_both(&self) {
+        let mut state = self.state.lock().unwrap();
+        // One save of either kind may have begun already.
+        state.wanted = state.saves + 3;
+        self.changed.notify_all();
+        while state.saves < state.wanted && !state.is_over {
+            state = self.changed.wait(state).unwrap();
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        self.state.lock().unwrap().is_over = true;
+        self.changed.notify_all();
+    }
+
+    /// Pauses, unless somebody waits; says whether to go on.
+    fn pause(&self, pause: Duration) -> bool {
+        let state = self.state.lock().unwrap();
+        let is_quiet = |state: &mut TalkState| state.saves >= state.wanted && !state.is_over;
+        let (state, _) = self.changed.wait_timeout_while(state, pause, is_quiet).unwrap();
+        !state.is_over
+    }
+
+    fn tell(&self, messages: usize) {
+        let mut state = self.state.lock().unwrap();
+        state.saves += 1;
+        state.messages = messages;
+        self.changed.notify_all();
+    }
+}
+
+pub(crate) const CHAT: &str = "Story";
+pub(crate) const BOOK: &str = "Lore";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum File {
+    Chat,
+    Book,
+}
+
+/// How often the page saves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// More than any person, or model, has to say.
+    FiftyASecond,
+    /// A command is met by a save or two while it runs.
+    FiveHundredASecond,
+}
+
+/// A page with its chat and book on disk, each with something in it.
+pub(crate) struct Page {
+    chat: PathBuf,
+    book: PathBuf,
+    header: Vec<u8>,
+    metadata: Json,
+    entries: usize,
+    before: Option<(String, State)>,
+    saved: Saved,
+}
+
+impl Page {
+    pub(crate) fn new(scene: &Scene) -> Self {
+        let user = scene.root().join(USER);
+        let metadata = Json::object([
+            ("world_info", Json::from(BOOK)),
+            ("integrity", Json::from("0000aaaa-0000-4000-8000-000000000000")),
+        ]);
+        let mut page = Self {
+            chat: user.join(format!("chats/Alice/{CHAT}.jsonl")),
+            book: user.join(format!("worlds/{BOOK}.json")),
+            header: scene::header(&metadata),
+            metadata,
+            entries: 1,
+            before: None,
+            saved: Saved::default(),
+        };
+        for path in [&page.chat, &page.book] {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, b"").unwrap();
+        }
+        page.save_book();
+        for _ in 0..3 {
+            page.say_something();
+        }
+        page.saved.together.clear();
+        page.saved.together.insert((page.saved.lines.len(), page.entries));
+        page
+    }
+
+    /// Goes on until somebody ends it: quickly while something is being said, with pauses between.
+    pub(crate) fn write(mut self, talk: &Talk, pace: Pace) -> Saved {
+        loop {
+            let number = self.saved.versions.len();
+            let pause = match (pace, number % 16) {
+                (Pace::FiftyASecond, 0) => 200_000,
+                (Pace::FiftyASecond, _) => number * 7_919 % 11_000,
+                (Pace::FiveHundredASecond, 0) => 20_000,
+                (Pace::FiveHundredASecond, _) => number * 7_919 % 1_100,
+            };
+            let pause = Duration::from_micros(pause as u64);
+            if !talk.pause(pause) {
+                return self.saved;
+            }
+            self.save_one(if number.is_multiple_of(2) { File::Chat } else { File::Book });
+            talk.tell(self.saved.lines.len());
+        }
+    }
+
+    /// Adds something to one of its files and saves it.
+    pub(crate) fn save_one(&mut self, file: File) {
+        match file {
+            File::Chat => self.say_something(),
+            File::Book => {
+                self.entries += 1;
+                self.save_book();
+            }
+        }
+        self.saved.together.insert((self.saved.lines.len(), self.entries));
+    }
+
+    pub(crate) fn into_saved(self) -> Saved {
+        self.saved
+    }
+
+    /// One message more, with a record of the book as it is.
+    fn say_something(&mut self) {
+        let state = State::of(&self.metadata, Some((BOOK, &book_of(self.entries))));
+        let previous = self.before.as_ref().map(|(id, state)| (id.as_str(), state));
+        let record = journal::record(previous, &state, Limits::default());
+        let number = self.saved.lines.len();
+        self.saved.lines.push(scene::message(number, Some(record.to_json())));
+        self.saved.entries_at.push(self.entries);
+        self.before = Some((record.id, state));
+        let mut lines = vec![&self.header[..]];
+        lines.extend(self.saved.lines.iter().map(Vec::as_slice));
+        let bytes = lines.join(&b'\n');
+        self.save(self.chat.clone(), bytes);
+    }
+
+    fn save_book(&mut self) {
+        self.save(self.book.clone(), scene::written(&book_of(self.entries)));
+    }
+
+    /// In one step, as SillyTavern's renaming is, but keeping what it took the place of.
+    fn save(&mut self, path: PathBuf, bytes: Vec<u8>) {
+        let temp = temp_beside(&path, self.saved.versions.len());
+        fs::write(&temp, &bytes).unwrap();
+        RealDisk.exchange(&temp, &path).unwrap();
+        self.saved.displaced.push(fs::read(&temp).unwrap());
+        fs::remove_file(&temp).unwrap();
+        self.saved.versions.push(Version { path, bytes });
+    }
+}
+
+/// The book when it has this many entries.
+pub(crate) fn book_of(entries: usize) -> Json {
+    scene::book((0..entries).map(|uid| (uid, format!("lore {uid}"))))
+}
+
+fn temp_beside(path: &Path, number: usize) -> PathBuf {
+    let mut temp = path.as_os_str().to_owned();
+    temp.push(format!(".{}", 1_000_000 + number));
+    temp.into()
+}

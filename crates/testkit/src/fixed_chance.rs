@@ -1,0 +1,29 @@
+//! A clock that stands still and slugs that can be foretold.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use forklore_tavern::chance::Chance;
+
+/// A day so far in the future that no file was written recently.
+#[derive(Debug, Default)]
+pub struct FixedChance {
+    slugs: AtomicU64,
+}
+
+impl FixedChance {
+    pub const NOW_MILLISECONDS: u64 = 4_000_000_000_000;
+}
+
+impl Chance for FixedChance {
+    fn now(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_millis(Self::NOW_MILLISECONDS)
+    }
+
+    fn slug(&self) -> String {
+        format!("00000000-0000-4000-8000-{:012x}", self.slugs.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Nobody else is there to wait for.
+    fn sleep(&self, _: Duration) {}
+}

@@ -66,6 +66,7 @@ pub enum Command {
     Strip(StripArgs),
     /// Print a completion script for a shell
     Completions {
+        /// Shell the script is for
         shell: clap_complete::Shell,
     },
     /// Print a manual page
@@ -132,6 +133,7 @@ pub enum QueueArg {
 /// Lists every reason against it and everything worth knowing. Changes nothing.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
+    /// Chat to look at
     pub chat: String,
 
     /// Message to fork at (default: the last one)
@@ -149,6 +151,7 @@ pub struct CheckArgs {
 /// where no open page can lose by it.
 #[derive(Args, Debug)]
 pub struct CheckpointArgs {
+    /// Chat to fork
     pub chat: String,
 
     /// Message to fork at (default: the last one)
@@ -177,6 +180,7 @@ pub struct CheckpointArgs {
 /// then. The chat itself does not change.
 #[derive(Args, Debug)]
 pub struct BranchArgs {
+    /// Chat to fork
     pub chat: String,
 
     /// Message to fork at (default: the last one)
@@ -196,6 +200,7 @@ pub struct BranchArgs {
 /// The lorebook goes to standard output, how well it is known to standard error.
 #[derive(Args, Debug)]
 pub struct ShowArgs {
+    /// Chat whose lorebook is meant
     pub chat: String,
 
     /// Message to look at
@@ -223,9 +228,11 @@ pub struct VerifyArgs {
 
 /// Give a chat its lorebook back
 ///
-/// A lorebook that cannot be read goes to the trash first.
+/// A lorebook of that name that is there goes to the trash first. One that is missing comes back under its
+/// own name, so that the chat need not change.
 #[derive(Args, Debug)]
 pub struct RepairArgs {
+    /// Chat whose lorebook is lost
     pub chat: String,
 
     /// Where the lorebook comes from
@@ -280,10 +287,11 @@ pub struct MendArgs {
 /// The new lorebook is what the chat's journal recorded, or else a copy of the shared one as it is today.
 #[derive(Args, Debug)]
 pub struct SplitArgs {
+    /// Timeline to split
     #[arg(required_unless_present = "all")]
     pub chat: Option<String>,
 
-    /// Split every timeline that shares, leaving each lorebook to the oldest of its users
+    /// Split every timeline that shares, leaving each lorebook to the one closest to the main chat
     #[arg(long, conflicts_with = "chat")]
     pub all: bool,
 
@@ -296,6 +304,7 @@ pub struct SplitArgs {
 /// Today's lorebook goes to the trash. The chat's messages stay as they are.
 #[derive(Args, Debug)]
 pub struct RestoreArgs {
+    /// Chat whose lorebook is meant
     pub chat: String,
 
     /// Message to go back to
@@ -369,6 +378,7 @@ pub struct UndoArgs {
 /// before you share a chat file whose lore is not for everyone.
 #[derive(Args, Debug)]
 pub struct StripArgs {
+    /// Chat to take the journal out of
     pub chat: String,
 
     #[command(flatten)]

@@ -55,15 +55,18 @@ impl CommandError {
         self
     }
 
+    pub(crate) fn to_json(&self) -> Json {
+        Json::object([
+            ("message", Json::from(self.message.as_str())),
+            ("causes", json::texts(&self.causes)),
+            ("hints", json::texts(&self.hints)),
+        ])
+    }
+
     /// Says it, and gives the exit code.
     pub(crate) fn report(&self, ui: &mut Ui<'_>) -> u8 {
         if ui.is_json() {
-            let error = Json::object([
-                ("message", Json::from(self.message.as_str())),
-                ("causes", json::texts(&self.causes)),
-                ("hints", json::texts(&self.hints)),
-            ]);
-            ui.answer(&json::answer("error", [("error", error)]));
+            ui.answer(&json::answer("error", [("error", self.to_json())]));
             return 1;
         }
         ui.note(Line::new().add(Style::Bad, "Error: ").plain(&self.message));
@@ -222,7 +225,7 @@ impl From<CarryOutError> for CommandError {
             }
             CarryOutError::NotTakenBack { .. } => "`forklore undo` takes back what had been done.",
             CarryOutError::LaterWork { .. } => {
-                "Undoing would destroy that work, so nothing was changed. `forklore trash` holds what was displaced."
+                "Undoing would destroy that work, so nothing was changed."
             }
             _ => "",
         };
@@ -236,6 +239,9 @@ impl From<TrashError> for CommandError {
     fn from(error: TrashError) -> Self {
         match error {
             TrashError::CarryOut(error) => error.into(),
+            TrashError::NoOrigin(_) => Self::of(&error).hinted(
+                "It is a plain file below `_forklore` in the data folder; copy it from there.",
+            ),
             TrashError::Unknown(_) => {
                 Self::of(&error).hinted("`forklore trash` lists what there is, with its numbers.")
             }

@@ -2,7 +2,7 @@
 
 use crate::book::{self, Book};
 use crate::digest::Digest;
-use crate::json::{Edits, Indent, Json, Object};
+use crate::json::{Change, Edits, Indent, Json, Object};
 use crate::mark::Mark;
 use crate::moment::Content;
 use crate::recap::queue::{self, Work};
@@ -16,8 +16,30 @@ pub struct NewBook {
     pub digest: Digest,
     /// Whether operations that were still to run were taken out of its queue.
     pub drained: bool,
+    /// Whether the content had an `extensions` of its own.
+    had_extensions: bool,
     /// The entries as values, for what is keyed by them.
     pub(crate) values: Object,
+}
+
+impl NewBook {
+    /// Takes our mark off: the book is its owner's.
+    pub(crate) fn unmark(&mut self) {
+        if let Ok(book) = Book::read(&self.bytes) {
+            let mut bytes = book.with_mark(None);
+            // `extensions` may have been made only to hold the mark.
+            if let Ok(book) = Book::read(&bytes)
+                && let Some(extensions) = book.root().get("extensions")
+                && extensions.members().next().is_none()
+                && !self.had_extensions
+            {
+                let mut edits = Edits::of(book.root());
+                edits.change(book.root(), 0, &[("extensions", Change::Remove)]);
+                bytes = edits.apply();
+            }
+            self.bytes = bytes;
+        }
+    }
 }
 
 /// Makes the book `name` from `content`. Operations still to run are left out where `drain` says
@@ -57,6 +79,7 @@ fn from_bytes(name: &str, book: &Book<'_>, drain: bool, mark: &Mark) -> NewBook 
         entries: book.entries().count(),
         digest: book.digest(),
         drained,
+        had_extensions: value.get("extensions").is_some(),
         values: entries_of(&value),
     }
 }
@@ -79,6 +102,7 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
     }
     let digest = book::digest_of(&value);
     let values = entries_of(&value);
+    let had_extensions = value.get("extensions").is_some();
     if let Some(book) = value.as_object_mut() {
         let mut extensions = match book.get("extensions") {
             Some(Json::Object(extensions)) => extensions.clone(),
@@ -93,6 +117,7 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
         entries: values.len(),
         digest,
         drained,
+        had_extensions,
         values,
     }
 }

@@ -3,7 +3,7 @@
 use crate::chat::Chat;
 use crate::clone::{NewBook, empty_book, new_book};
 use crate::exactness::{Exactness, Part, Source};
-use crate::fork::{Now, Rebinding, Remark, metadata_text, rebind};
+use crate::fork::{Now, Rebinding, Remark, metadata_text, metadata_value, rebind};
 use crate::journal;
 use crate::json::Change;
 use crate::mark::Mark;
@@ -96,10 +96,13 @@ pub fn repair<'a>(
     });
     let name = bound.clone().unwrap_or_else(|| free_name.to_owned());
     let mark = mark_for(subject, from.clone(), part, now);
-    let book = match &content {
+    let mut book = match &content {
         Some(content) => new_book(&name, content, true, &mark),
         None => empty_book(&name, &mark),
     };
+    if bound.is_some() && !was_ours(subject) {
+        book.unmark();
+    }
     let mut remarks = Vec::new();
     if let Some(Content::Rebuilt(rebuilt)) = &content
         && rebuilt.unfilled > 0
@@ -115,6 +118,15 @@ pub fn repair<'a>(
     let replaces = matches!(subject.bound, BoundBook::There { .. } | BoundBook::Unreadable { .. })
         && bound.is_some();
     Ok(BookPlan { book: Some(book), replaces, chat, part: Some(part), remarks })
+}
+
+/// Whether the lost book was one that we had made for this chat. Another stays its owner's also
+/// after a repair: a book with our mark is one that `clean` may take.
+fn was_ours(subject: Subject<'_>) -> bool {
+    let marked = subject.bound.book().is_some_and(|book| book.mark().is_some());
+    let sealed = Seal::read(&metadata_value(subject.chat)).and_then(|seal| seal.book);
+    let bound = subject.bound.name().map(names::book_key);
+    marked || sealed.is_some_and(|sealed| Some(names::book_key(&sealed.name)) == bound)
 }
 
 type Found<'a> = (Option<Content<'a>>, Option<String>, Part);
@@ -191,8 +203,20 @@ pub fn split<'a>(
     let mark = mark_for(subject, Some(shared.to_owned()), part, now);
     let book = new_book(book, &content, false, &mark);
     let mut chat_changes = Vec::new();
+    let sealed = SealedBook {
+        name: book.name.clone(),
+        from: shared.to_owned(),
+        entries: book.entries,
+        digest: book.digest,
+        part,
+    };
     // A timeline of old gets its seal now, where it is known what it was cut from.
-    if let (Some(parent), Some(message)) = (metadata_text(subject.chat, "main_chat"), fork_point) {
+    if let Some(seal) = Seal::read(&metadata_value(subject.chat)) {
+        let seal = Seal { book: Some(sealed), ..seal };
+        chat_changes.push((seal::KEY.to_owned(), Change::Set(seal.to_json())));
+    } else if let (Some(parent), Some(message)) =
+        (metadata_text(subject.chat, "main_chat"), fork_point)
+    {
         let kind =
             names::descent(subject.name).map_or(names::ForkKind::Branch, |descent| descent.kind);
         let seal = Seal {
@@ -201,13 +225,7 @@ pub fn split<'a>(
             parent_integrity: None,
             message,
             made: now.iso.clone(),
-            book: Some(SealedBook {
-                name: book.name.clone(),
-                from: shared.to_owned(),
-                entries: book.entries,
-                digest: book.digest,
-                part,
-            }),
+            book: Some(sealed),
             metadata: Part::LIVE,
             running_recap: None,
             combined_recap: None,
@@ -247,10 +265,8 @@ pub fn restore<'a>(
     let mark = subject.bound.book().and_then(|book| book.mark()).and_then(Mark::read);
     let placeholder = mark_for(subject, Some(name.clone()), *part, now);
     let mut book = new_book(&name, content, true, mark.as_ref().unwrap_or(&placeholder));
-    if mark.is_none()
-        && let Ok(marked) = crate::book::Book::read(&book.bytes.clone())
-    {
-        book.bytes = marked.with_mark(None);
+    if mark.is_none() {
+        book.unmark();
     }
     let mut remarks = Vec::new();
     if let Content::Rebuilt(rebuilt) = content {
@@ -302,4 +318,69 @@ fn rebound<'a>(
     let mut changes = rebound.changes;
     changes.extend(more);
     crate::fork::file(subject.chat, None, &changes, rebound.lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::Book;
+    use crate::chat::Place;
+    use crate::fork::{ForkRequest, Parent, Policy, plan};
+    use crate::names::ForkKind;
+
+    const BOOK: &[u8] = br#"{"entries":{"0":{"uid":0}}}"#;
+
+    fn now() -> Now {
+        Now { iso: "2026-11-15T00:00:00.000Z".into(), milliseconds: 0.0 }
+    }
+
+    /// A checkpoint with an unusual name, forked from a chat with a book.
+    fn checkpoint() -> (Vec<u8>, Vec<u8>) {
+        let main =
+            b"{\"chat_metadata\":{\"integrity\":\"i\",\"world_info\":\"Lore\"}}\n{\"mes\":\"x\"}";
+        let chat = Chat::read(main, Place::Solo);
+        let bound = BoundBook::read(Some("Lore".into()), Some(BOOK));
+        let request = ForkRequest {
+            kind: ForkKind::Checkpoint,
+            message: 0,
+            child: "Before the storm".into(),
+            book: "Own".into(),
+            integrity: "j".into(),
+            now: now(),
+            policy: Policy::default(),
+            remarks: Vec::new(),
+        };
+        let plan = plan(Parent { name: "Main", chat: &chat, bound: &bound }, &request).unwrap();
+        (plan.file.to_vec(), plan.book.unwrap().bytes)
+    }
+
+    #[test]
+    fn a_split_timeline_keeps_what_its_seal_knew() {
+        let (child, book) = checkpoint();
+        let chat = Chat::read(&child, Place::Solo);
+        let bound = BoundBook::read(Some("Own".into()), Some(&book));
+        let subject = Subject { name: "Before the storm", chat: &chat, bound: &bound };
+        let plan = split(subject, "New", None, &now()).unwrap();
+        let written = plan.chat.unwrap().to_vec();
+        let seal =
+            |file: &[u8]| Seal::read(&metadata_value(&Chat::read(file, Place::Solo))).unwrap();
+        let (before, after) = (seal(&child), seal(&written));
+        assert_eq!(after.book.as_ref().unwrap().name, "New");
+        assert_eq!(Seal { book: None, ..after }, Seal { book: None, ..before });
+    }
+
+    #[test]
+    fn a_repaired_book_is_marked_only_if_it_was_ours() {
+        let repaired = |file: &[u8], name: &str| {
+            let chat = Chat::read(file, Place::Solo);
+            let bound = BoundBook::read(Some(name.into()), None);
+            let subject = Subject { name: "C", chat: &chat, bound: &bound };
+            let plan = repair(subject, &RepairSource::Empty, "free", &now()).unwrap();
+            plan.book.unwrap().bytes
+        };
+        let (child, _) = checkpoint();
+        assert!(Book::read(&repaired(&child, "Own")).unwrap().mark().is_some());
+        let theirs = b"{\"chat_metadata\":{\"world_info\":\"Theirs\"}}\n{\"mes\":\"x\"}";
+        assert_eq!(repaired(theirs, "Theirs"), b"{\n    \"entries\": {}\n}");
+    }
 }

@@ -11,6 +11,7 @@ use forklore_core::references::Place;
 use forklore_core::rewrite::{Rewrite, linked};
 use forklore_core::seal::Seal;
 
+use crate::cards::{Card, read_card};
 use crate::chance::now_of;
 use crate::heads::Heads;
 use crate::library::{ChatFile, Library};
@@ -118,9 +119,8 @@ impl Tavern<'_> {
         let parent = Parent { name: &chat.name, chat: &parsed, bound: &bound };
         let message = resolve_message(options.at, parsed.len())
             .map_err(|source| ForkError::Message { chat: chat.label(), source })?;
-        let request = self.request(library, &loaded.file, &parsed, options, message)?;
-        let mut plan = fork::plan(parent, &request)?;
-        plan.remarks.extend(self.also_selected(&loaded));
+        let request = self.request(library, &loaded, &parsed, options, message)?;
+        let plan = fork::plan(parent, &request)?;
 
         let link = self.link(library, &loaded, &parsed, &plan, options, may_link);
         let linked_file = match link {
@@ -182,11 +182,12 @@ impl Tavern<'_> {
     fn request(
         &self,
         library: &Library,
-        file: &ChatFile,
+        loaded: &Loaded,
         chat: &Chat<'_>,
         options: &ForkOptions,
         message: usize,
     ) -> Result<ForkRequest, ForkError> {
+        let file = &loaded.file;
         let home = &file.home;
         let mut taken = library.chat_names(home);
         // A link to a checkpoint that is gone must not lead to ours.
@@ -209,6 +210,7 @@ impl Tavern<'_> {
             integrity: self.chance.slug(),
             now: now_of(self.chance.now()),
             policy: options.policy,
+            remarks: self.also_selected(library, loaded),
         })
     }
 
@@ -224,19 +226,44 @@ impl Tavern<'_> {
     }
 
     /// A book that is also selected elsewhere stays active beside the clone.
-    fn also_selected(&self, loaded: &Loaded) -> Vec<Remark> {
+    fn also_selected(&self, library: &Library, loaded: &Loaded) -> Vec<Remark> {
         let Some(name) = &loaded.timeline.book else { return Vec::new() };
-        let Ok(places) = settings_places(self.disk, &self.folders) else { return Vec::new() };
         let key = names::book_key(name);
-        places
+        let settings = settings_places(self.disk, &self.folders).unwrap_or_default();
+        let selected =
+            settings.into_iter().filter(|reference| reference.book == key).map(|reference| {
+                match reference.place {
+                    Place::Persona(_) => "for a persona".to_owned(),
+                    Place::CharacterLore(character) => format!("for the character {character:?}"),
+                    _ => "for all chats".to_owned(),
+                }
+            });
+        let cards = self.cards_of(library, &loaded.file.home);
+        let on_cards = cards
             .into_iter()
-            .filter(|reference| reference.book == key)
-            .map(|reference| match reference.place {
-                Place::Persona(persona) => format!("for the persona {persona}"),
-                Place::CharacterLore(character) => format!("for the character {character}"),
-                _ => "for all chats".to_owned(),
+            .filter(|(_, card)| card.worlds.iter().any(|world| names::book_key(world) == key))
+            .map(|(character, _)| format!("on the card of {character:?}"));
+        selected.chain(on_cards).map(Remark::AlsoSelected).collect()
+    }
+
+    /// The cards of whoever speaks in a chat.
+    fn cards_of(&self, library: &Library, home: &Home) -> Vec<(String, Card)> {
+        let characters: Vec<String> = match home {
+            Home::Character(character) => vec![character.clone()],
+            Home::Group(Some(id)) => library.group(id).map_or(Vec::new(), |file| {
+                let stem = |avatar: &String| avatar.strip_suffix(".png").map(str::to_owned);
+                file.group.members.iter().filter_map(stem).collect()
+            }),
+            Home::Group(None) | Home::Loose => Vec::new(),
+        };
+        characters
+            .into_iter()
+            .filter_map(|character| {
+                let path = self.folders.characters.join(format!("{character}.png"));
+                let path = self.folders.inside.check_no_link(self.disk, &path).ok()?;
+                let card = read_card(&self.disk.read(&path).ok()?).ok()?;
+                Some((character, card))
             })
-            .map(Remark::AlsoSelected)
             .collect()
     }
 

@@ -238,7 +238,8 @@ impl Tavern<'_> {
             let loaded = self.load(library, chat)?;
             let (parsed, bound) = (loaded.chat(), loaded.bound());
             let subject = Subject { name: &chat.name, chat: &parsed, bound: &bound };
-            let plan = plan(library, &loaded, subject, &now_of(self.chance.now()))?;
+            let mut plan = plan(library, &loaded, subject, &now_of(self.chance.now()))?;
+            plan.remarks.extend(self.also_used_by(library, chat, &plan));
 
             let mut tasks = Vec::new();
             if let Some(book) = &plan.book {
@@ -333,8 +334,14 @@ impl Tavern<'_> {
         }
         let key = book_key(name);
         let settings = settings_places(self.disk, &self.folders);
-        if settings.map_or(true, |places| places.iter().any(|place| place.book == key)) {
-            let why = MayBeOpen::SelectedElsewhere;
+        let why = match settings {
+            Err(_) => Some(MayBeOpen::CannotTell("settings.json".into())),
+            Ok(places) if places.iter().any(|place| place.book == key) => {
+                Some(MayBeOpen::SelectedElsewhere)
+            }
+            Ok(_) => None,
+        };
+        if let Some(why) = why {
             return Err(MendError::MayBeOpen { what, why });
         }
         let heads = Heads::read(self.disk, library);
@@ -346,6 +353,28 @@ impl Tavern<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Chats, other than this one, that are bound to the book which is being written.
+    fn also_used_by(
+        &self,
+        library: &Library,
+        chat: &ChatFile,
+        plan: &BookPlan<'_>,
+    ) -> Option<Remark> {
+        let key = book_key(&plan.book.as_ref()?.name);
+        let heads = Heads::read(self.disk, library);
+        let others: Vec<String> = library
+            .chats
+            .iter()
+            .zip(&heads.timelines)
+            .filter(|(other, timeline)| {
+                other.path != chat.path
+                    && timeline.book.as_deref().map(book_key).as_ref() == Some(&key)
+            })
+            .map(|(other, _)| other.label())
+            .collect();
+        (!others.is_empty()).then_some(Remark::AlsoUsedBy(others))
     }
 
     fn free_book_name(&self, library: &Library, chat: &ChatFile) -> String {

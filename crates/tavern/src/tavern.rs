@@ -74,6 +74,11 @@ impl<'d> Tavern<'d> {
         }
     }
 
+    /// Whether anything was ever done here. Looking is not worth making folders for.
+    pub fn has_history(&self) -> bool {
+        matches!(self.disk.look(&self.folders.ours), Ok(Some(_)))
+    }
+
     pub fn workshop(&self) -> Result<Workshop<'_>, CarryOutError> {
         Workshop::open(self.disk, &self.folders, self.chance)
     }

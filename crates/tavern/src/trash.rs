@@ -1,28 +1,44 @@
 //! The trash: everything that an operation displaced, until its owner empties it.
 
 use std::io;
+use std::path::PathBuf;
 
-use forklore_core::digest::Digest;
-
-use crate::operation::{Operation, Step};
+use crate::operation::Operation;
 use crate::workshop::{CarryOutError, Task, Workshop};
 
 /// Something in the trash.
 #[derive(Clone, Debug)]
 pub struct Trashed {
-    /// `<operation>.<step>`, as a person types it.
+    /// `<operation>.<name>`, as a person types it.
     pub id: String,
-    pub operation: Operation,
-    pub step: Step,
+    /// The operation that put it there; records can be lost.
+    pub operation: Option<Operation>,
+    /// Where it came from, below the data root, where that is known.
+    pub origin: Option<String>,
     pub bytes: u64,
-    /// Made by the operation and put here by undoing it, rather than displaced by it.
-    pub was_unmade: bool,
+    pub why: Why,
+    place: PathBuf,
+}
+
+/// Why something is in the trash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The operation replaced or removed it.
+    Displaced,
+    /// The operation made it, and was taken back.
+    Unmade,
+    /// Somebody saved it while the operation ran, and saved over it again.
+    SavedMeanwhile,
+    /// A crash left it behind.
+    Leftover,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum TrashError {
     #[error("there is nothing {0:?} in the trash")]
     Unknown(String),
+    #[error("nothing says where {0:?} came from")]
+    NoOrigin(String),
     #[error("`{0}` is there again, as another file")]
     InTheWay(String),
     #[error(transparent)]
@@ -32,24 +48,35 @@ pub enum TrashError {
 impl Workshop<'_> {
     /// What is in the trash, newest first.
     pub fn trash(&self) -> Result<Vec<Trashed>, CarryOutError> {
+        let operations = self.all_operations()?;
+        let all = self.places.all_trash();
         let mut found = Vec::new();
-        for operation in self.all_operations()?.into_iter().rev() {
-            for (number, step) in operation.steps.iter().enumerate() {
-                let places = [
-                    (self.places.kept(operation.id, number), false),
-                    (self.places.unmade(operation.id, number), true),
-                ];
-                for (path, was_unmade) in places {
-                    if let Some(look) = self.io("look at", &path, self.disk.look(&path))? {
-                        found.push(Trashed {
-                            id: format!("{}.{number}", operation.id),
-                            operation: operation.clone(),
-                            step: step.clone(),
-                            bytes: look.len,
-                            was_unmade,
-                        });
-                    }
-                }
+        for folder in self.io("list", &all, self.disk.list(&all))?.into_iter().rev() {
+            let folder_name = folder.to_string_lossy().into_owned();
+            let number: u64 = folder_name.parse().unwrap_or(0);
+            let operation = operations.iter().find(|operation| operation.id == number);
+            let folder = all.join(&folder);
+            for name in self.io("list", &folder, self.disk.list(&folder))? {
+                let place = folder.join(&name);
+                let Some(look) = self.io("look at", &place, self.disk.look(&place))? else {
+                    continue;
+                };
+                let name = name.to_string_lossy().into_owned();
+                let (step, why) = match name.strip_suffix("-unmade") {
+                    Some(step) => (step, Why::Unmade),
+                    None if name.starts_with("displaced") => ("", Why::SavedMeanwhile),
+                    None if name.starts_with("leftover") => ("", Why::Leftover),
+                    None => (name.as_str(), Why::Displaced),
+                };
+                let step = operation.and_then(|o| o.steps.get(step.parse::<usize>().ok()?));
+                found.push(Trashed {
+                    id: format!("{number}.{name}"),
+                    operation: operation.cloned(),
+                    origin: step.map(|step| step.path.clone()),
+                    bytes: look.len,
+                    why,
+                    place,
+                });
             }
         }
         Ok(found)
@@ -71,54 +98,42 @@ impl Workshop<'_> {
     }
 
     /// Puts a copy of something in the trash back where it was. It stays in the trash as well.
-    pub fn restore_from_trash(&self, id: &str) -> Result<Trashed, TrashError> {
-        let unknown = || TrashError::Unknown(id.to_owned());
-        let wanted = if id.contains('.') { id.to_owned() } else { format!("{id}.0") };
-        let mut matching: Vec<Trashed> =
-            self.trash()?.into_iter().filter(|found| found.id == wanted).collect();
-        matching.sort_by_key(|found| found.was_unmade);
-        let found = matching.into_iter().next().ok_or_else(unknown)?;
-        let number: usize =
-            wanted.rsplit('.').next().and_then(|number| number.parse().ok()).ok_or_else(unknown)?;
-        let kept = if found.was_unmade {
-            self.places.unmade(found.operation.id, number)
-        } else {
-            self.places.kept(found.operation.id, number)
-        };
-        let bytes = self.io("read", &kept, self.disk.read(&kept))?;
-        let path = self.absolute(&found.step)?;
+    pub fn restore_from_trash(&self, id: &str) -> Result<String, TrashError> {
+        let candidates =
+            [id.to_owned(), format!("{id}-unmade"), format!("{id}.0"), format!("{id}.0-unmade")];
+        let trash = self.trash()?;
+        let found = candidates.iter().find_map(|id| trash.iter().find(|found| found.id == *id));
+        let found = found.ok_or_else(|| TrashError::Unknown(id.to_owned()))?;
+        let origin = found.origin.clone().ok_or_else(|| TrashError::NoOrigin(found.id.clone()))?;
+        let bytes = self.io("read", &found.place, self.disk.read(&found.place))?;
+        let path = self.absolute(&origin)?;
         match self.disk.read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Ok(there) if Digest::of(&there) == Digest::of(&bytes) => return Ok(found),
-            Ok(_) => return Err(TrashError::InTheWay(found.step.path)),
+            Ok(there) if there == bytes => return Ok(origin),
+            Ok(_) => return Err(TrashError::InTheWay(origin)),
             Err(source) => {
                 return Err(CarryOutError::Io { doing: "read", path, source }.into());
             }
         }
         let like = self.neighbour(&path);
-        let summary = format!("put {} back from the trash", found.step.path);
-        self.carry_out(
-            "trash restore",
-            &summary,
-            &[Task::Create { path, like, parts: vec![&bytes] }],
-        )?;
-        Ok(found)
+        let summary = format!("put {origin} back from the trash");
+        let task = Task::Create { path, like, parts: vec![&bytes] };
+        self.carry_out("trash restore", &summary, &[task])?;
+        Ok(origin)
     }
 
-    /// Removes for good what is in the trash. This cannot be taken back.
+    /// Removes for good what is in the trash, and with it the records of what was done so far:
+    /// without what it displaced, no operation can be taken back.
     pub fn empty_trash(&self) -> Result<(usize, u64), CarryOutError> {
-        let (mut files, mut bytes) = (0, 0);
-        let all = self.places.all_trash();
-        for operation in self.io("list", &all, self.disk.list(&all))? {
-            let folder = all.join(operation);
-            for name in self.io("list", &folder, self.disk.list(&folder))? {
-                let path = folder.join(name);
-                let look = self.io("look at", &path, self.disk.look(&path))?;
-                self.io("remove", &path, self.disk.remove(&path))?;
-                files += 1;
-                bytes += look.map_or(0, |look| look.len);
-            }
+        let trash = self.trash()?;
+        for found in &trash {
+            self.io("remove", &found.place, self.disk.remove(&found.place))?;
         }
-        Ok((files, bytes))
+        let operations = self.places.operations();
+        for name in self.io("list", &operations, self.disk.list(&operations))? {
+            let record = operations.join(name);
+            self.io("remove", &record, self.disk.remove(&record))?;
+        }
+        Ok((trash.len(), trash.iter().map(|found| found.bytes).sum()))
     }
 }

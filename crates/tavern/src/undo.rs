@@ -71,7 +71,7 @@ impl Workshop<'_> {
             .steps
             .iter()
             .map(|step| {
-                let path = self.absolute(step)?;
+                let path = self.absolute(&step.path)?;
                 let now = match self.disk.digest(&path) {
                     Ok(digest) => Some(digest),
                     Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -117,7 +117,7 @@ impl Workshop<'_> {
 
     fn take_back_step(&self, operation: &Operation, number: usize) -> Result<(), CarryOutError> {
         let (id, step) = (operation.id, &operation.steps[number]);
-        let path = self.absolute(step)?;
+        let path = self.absolute(&step.path)?;
         let tag = format!("{}-undo", tag(id, number));
         let temp = temp_beside(&path, &tag);
         if self.io("look at", &temp, self.disk.look(&temp))?.is_some() {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forklore_core::book::{Book, BookError};
 use forklore_core::chat::Chat;
+use forklore_core::exactness::Part;
 use forklore_core::family::{self, Home, Node, Timeline};
 use forklore_core::names::book_key;
 use forklore_core::verify::{BookFacts, BoundFacts, ChatFacts, Finding, Surroundings, verify};
@@ -36,6 +37,15 @@ pub struct Verified {
     pub checked: Vec<Checked>,
     pub unread: Vec<Unread>,
     pub bytes: u64,
+}
+
+impl Checked {
+    /// How its book was known when it was made for it; nothing is said of a book bound later.
+    pub fn book_known(&self) -> Option<Part> {
+        let sealed = self.timeline.seal.as_ref()?.book.as_ref()?;
+        let is_bound = book_key(&sealed.name) == book_key(self.timeline.book.as_deref()?);
+        is_bound.then_some(sealed.part)
+    }
 }
 
 impl Verified {

@@ -173,8 +173,8 @@ impl<'t> Workshop<'t> {
     }
 
     /// The path a record means, checked as if a stranger had written it.
-    pub(crate) fn absolute(&self, step: &Step) -> Result<PathBuf, CarryOutError> {
-        let parts: Vec<&str> = step.path.split('/').collect();
+    pub(crate) fn absolute(&self, path: &str) -> Result<PathBuf, CarryOutError> {
+        let parts: Vec<&str> = path.split('/').collect();
         let path = self.folders.inside.join(&parts)?;
         Ok(self.folders.inside.check_no_link(self.disk, &path)?)
     }

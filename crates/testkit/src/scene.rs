@@ -294,7 +294,7 @@ fn settings(book: &str) -> Vec<u8> {
 
 /// A character card: a PNG of one chunk of text, and the end. No program that looks for the
 /// character looks at the picture.
-fn card(name: &str, chat: &str, world: &str) -> Vec<u8> {
+pub fn card(name: &str, chat: &str, world: &str) -> Vec<u8> {
     let extensions = Json::object([("world", Json::from(world))]);
     let data = Json::object([("name", Json::from(name)), ("extensions", extensions)]);
     let character =

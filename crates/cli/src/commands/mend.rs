@@ -31,7 +31,7 @@ pub(crate) fn repair(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &RepairArgs) ->
     };
     let mended = tavern.repair(chat, &source, options(args.mend))?;
     say(ui, "Repaired", "Would repair", &mended);
-    ui.answer(&answer("repair", [&mended]));
+    ui.answer(&answer("repair", [&mended], &[]));
     Ok(0)
 }
 
@@ -40,14 +40,14 @@ pub(crate) fn restore(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &RestoreArgs) 
     let chat = library.find(tavern.disk, &args.chat)?;
     let mended = tavern.restore(chat, Some(args.at), args.fill, options(args.mend))?;
     say(ui, "Restored", "Would restore", &mended);
-    ui.answer(&answer("restore", [&mended]));
+    ui.answer(&answer("restore", [&mended], &[]));
     Ok(0)
 }
 
 pub(crate) fn split(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &SplitArgs) -> Outcome {
     let library = tavern.library();
     let mut done = Vec::new();
-    let mut refused = 0;
+    let mut refused = Vec::new();
     match &args.chat {
         Some(name) => {
             let chat = library.find(tavern.disk, name)?;
@@ -62,19 +62,21 @@ pub(crate) fn split(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &SplitArgs) -> O
                         say(ui, "Split", "Would split", &mended);
                         done.push(mended);
                     }
-                    Err(error) => {
-                        refused += 1;
-                        CommandError::from(error).report(ui);
-                    }
+                    Err(error) => refused.push((chat.label(), CommandError::from(error))),
                 }
             }
-            if done.is_empty() && refused == 0 {
+            if done.is_empty() && refused.is_empty() {
                 ui.say("No timeline shares its lorebook with another of its family.");
             }
         }
     }
-    ui.answer(&answer("split", &done));
-    Ok(u8::from(refused > 0))
+    if !ui.is_json() {
+        for (_, error) in &refused {
+            error.report(ui);
+        }
+    }
+    ui.answer(&answer("split", &done, &refused));
+    Ok(u8::from(!refused.is_empty()))
 }
 
 fn options(args: MendArgs) -> MendOptions {
@@ -124,7 +126,11 @@ fn say(ui: &mut Ui<'_>, done: &str, would: &str, mended: &Mended) {
     }
 }
 
-fn answer<'a>(command: &str, mended: impl IntoIterator<Item = &'a Mended>) -> Json {
+fn answer<'a>(
+    command: &str,
+    mended: impl IntoIterator<Item = &'a Mended>,
+    refused: &[(String, CommandError)],
+) -> Json {
     let timelines = mended.into_iter().map(|mended| {
         Json::object([
             ("chat", Json::from(mended.chat.as_str())),
@@ -137,5 +143,14 @@ fn answer<'a>(command: &str, mended: impl IntoIterator<Item = &'a Mended>) -> Js
             ("operation", Json::from(mended.operation.map(|id| id as usize))),
         ])
     });
-    json::answer(command, [("timelines", Json::Array(timelines.collect()))])
+    let refused = refused.iter().map(|(chat, error)| {
+        Json::object([("chat", Json::from(chat.as_str())), ("error", error.to_json())])
+    });
+    json::answer(
+        command,
+        [
+            ("timelines", Json::Array(timelines.collect())),
+            ("refused", Json::Array(refused.collect())),
+        ],
+    )
 }

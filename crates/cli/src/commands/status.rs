@@ -68,6 +68,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
     ui.say("");
     say_problems(ui, &verified, interrupted.as_deref(), plan.remove.len());
     ui.answer(&answer(
+        tavern,
         &verified,
         &library,
         made_by_us,
@@ -149,13 +150,15 @@ fn hints(verified: &Verified, is_interrupted: bool, to_clean: usize) -> Vec<Stri
 
 /// The last operation, if it stopped half-way.
 fn interrupted(tavern: &Tavern<'_>) -> Option<String> {
-    // Looking is not worth making folders for: without them nothing was ever done.
-    tavern.disk.look(&tavern.folders.ours).ok().flatten()?;
+    if !tavern.has_history() {
+        return None;
+    }
     let plan = tavern.workshop().ok()?.plan_undo().ok()??;
     plan.is_half_done().then_some(plan.operation.summary)
 }
 
 fn answer(
+    tavern: &Tavern<'_>,
     verified: &Verified,
     library: &forklore_tavern::library::Library,
     made_by_us: usize,
@@ -166,6 +169,8 @@ fn answer(
     json::answer(
         "status",
         [
+            ("data", Json::from(place_of(&tavern.folders))),
+            ("user", Json::from(tavern.folders.handle.as_str())),
             ("chats", Json::from(library.chats.len())),
             ("groups", Json::from(library.groups.len())),
             ("lorebooks", Json::from(library.books.len())),

@@ -1,6 +1,7 @@
 //! `forklore trash`
 
 use forklore_tavern::tavern::Tavern;
+use forklore_tavern::trash::{Trashed, Why};
 
 use super::Outcome;
 use crate::args::{TrashArgs, TrashCommand};
@@ -18,36 +19,52 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &TrashArgs) -> Out
 }
 
 fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
-    let trash = tavern.workshop()?.trash()?;
+    let trash = if tavern.has_history() { tavern.workshop()?.trash()? } else { Vec::new() };
     if trash.is_empty() {
         ui.say("The trash is empty.");
     }
     for item in &trash {
-        let why = if item.was_unmade { "undone: " } else { "" };
-        ui.say(Line::new().bold(format!("{:>6}  ", item.id)).plain(&item.step.path).dim(format!(
-            "  {} bytes, {}, {why}{}",
-            item.bytes, item.operation.when, item.operation.summary
+        let origin = item.origin.as_deref().unwrap_or("(of unknown origin)");
+        ui.say(Line::new().bold(format!("{:>6}  ", item.id)).plain(origin).dim(format!(
+            "  {} bytes, {}",
+            item.bytes,
+            why(item)
         )));
     }
     let items = trash.iter().map(|item| {
+        let operation = item.operation.as_ref();
         Json::object([
             ("id", Json::from(item.id.as_str())),
-            ("path", Json::from(item.step.path.as_str())),
+            ("path", Json::from(item.origin.clone())),
             ("bytes", Json::from(item.bytes as usize)),
-            ("when", Json::from(item.operation.when.as_str())),
-            ("command", Json::from(item.operation.command.as_str())),
-            ("summary", Json::from(item.operation.summary.as_str())),
-            ("undone", Json::from(item.was_unmade)),
+            ("when", Json::from(operation.map(|operation| operation.when.clone()))),
+            ("command", Json::from(operation.map(|operation| operation.command.clone()))),
+            ("summary", Json::from(operation.map(|operation| operation.summary.clone()))),
+            ("undone", Json::from(item.why == Why::Unmade)),
         ])
     });
     ui.answer(&json::answer("trash", [("items", Json::Array(items.collect()))]));
     Ok(0)
 }
 
+/// How something came to be in the trash.
+fn why(item: &Trashed) -> String {
+    let (when, summary) = match &item.operation {
+        Some(operation) => (operation.when.as_str(), operation.summary.as_str()),
+        None => ("at an unknown time", "nothing is on record"),
+    };
+    match item.why {
+        Why::Displaced => format!("{when}, {summary}"),
+        Why::Unmade => format!("{when}, undone: {summary}"),
+        Why::SavedMeanwhile => format!("{when}, saved by SillyTavern meanwhile: {summary}"),
+        Why::Leftover => format!("{when}, left by a crash, set aside when Forklore {summary}"),
+    }
+}
+
 fn restore(ui: &mut Ui<'_>, tavern: &Tavern<'_>, id: &str) -> Outcome {
     let restored = tavern.workshop()?.restore_from_trash(id)?;
-    ui.say(Line::new().add(Style::Good, "Put back ").bold(&restored.step.path));
-    ui.answer(&json::answer("trash", [("restored", Json::from(restored.step.path.as_str()))]));
+    ui.say(Line::new().add(Style::Good, "Put back ").bold(&restored));
+    ui.answer(&json::answer("trash", [("restored", Json::from(restored.as_str()))]));
     Ok(0)
 }
 
@@ -61,9 +78,13 @@ fn empty(ui: &mut Ui<'_>, tavern: &Tavern<'_>, yes: bool) -> Outcome {
             return Err(CommandError::new(
                 "the trash was not emptied, because nobody can be asked",
             )
-            .hinted("Say --yes to empty it. This cannot be undone."));
+            .hinted(
+                "Say --yes to empty it. Neither that nor anything done so far can be undone then.",
+            ));
         }
-        if !ui.asks("Remove them for good? This cannot be undone.") {
+        if !ui
+            .asks("Remove them for good? Neither this nor anything done so far can be undone then.")
+        {
             return Ok(1);
         }
     }

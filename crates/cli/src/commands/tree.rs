@@ -62,6 +62,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &TreeArgs) -> Outc
         [
             ("problems", Json::from(verified.problems())),
             ("timelines", super::verify::timelines(&verified)),
+            ("unread", super::verify::unread(&verified)),
         ],
     ));
     Ok(0)
@@ -203,8 +204,8 @@ fn row(name: &str, checked: &Checked) -> Line {
                 .dim(", ")
                 .plain(format!("{book:?}"))
                 .dim(format!(" {}", count(entries, "entry", "entries")));
-            match checked.timeline.seal.as_ref().and_then(|seal| seal.book.as_ref()) {
-                Some(sealed) => line.add(Style::Good, format!(", {}", sealed.part.exactness)),
+            match checked.book_known() {
+                Some(part) => line.add(Style::Good, format!(", {}", part.exactness)),
                 None => line,
             }
         }

@@ -11,10 +11,12 @@ use crate::text::{Line, Style};
 use crate::ui::Ui;
 
 pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &UndoArgs) -> Outcome {
+    let nothing = || CommandError::new("there is nothing to undo");
+    if !tavern.has_history() {
+        return Err(nothing());
+    }
     let workshop = tavern.workshop()?;
-    let Some(plan) = workshop.plan_undo()? else {
-        return Err(CommandError::new("there is nothing to undo"));
-    };
+    let plan = workshop.plan_undo()?.ok_or_else(nothing)?;
     if !args.dry_run {
         workshop.undo(&plan)?;
     }

@@ -89,15 +89,7 @@ pub(crate) fn timelines(verified: &Verified) -> Json {
             ("family", Json::from(checked.node.family)),
             ("book", Json::from(checked.timeline.book.clone())),
             ("entries", Json::from(checked.entries)),
-            (
-                "book_known",
-                checked
-                    .timeline
-                    .seal
-                    .as_ref()
-                    .and_then(|seal| seal.book.as_ref())
-                    .map_or(Json::Null, |book| json::part(book.part)),
-            ),
+            ("book_known", checked.book_known().map_or(Json::Null, json::part)),
             ("findings", Json::Array(checked.findings.iter().map(finding).collect())),
         ])
     });

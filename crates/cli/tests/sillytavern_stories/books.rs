@@ -1,6 +1,6 @@
 //! Each chat's own book: found on opening, missed when gone, cleaned up when nobody needs it.
 //!
-//! The scenarios are those of the second seed. "Opening" is what a page does: it asks for the chat,
+//! The scenarios are those of requirement document S2. "Opening" is what a page does: it asks for the chat,
 //! and then for the book that the header names. The page itself comes with the extension.
 
 use forklore_testkit::sillytavern::Server;

@@ -1,4 +1,4 @@
-//! What a fork takes along, and when it is refused: the scenarios of the first seed.
+//! What a fork takes along, and when it is refused: the scenarios of requirement document S1.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;

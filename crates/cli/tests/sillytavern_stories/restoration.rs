@@ -1,4 +1,4 @@
-//! A fork made, found again as it was, and gone its own way: the scenarios of the third seed.
+//! A fork made, found again as it was, and gone its own way: the scenarios of requirement document S3.
 
 use forklore_testkit::sillytavern::Server;
 use serde_json::{Value, json};

@@ -123,6 +123,19 @@ fn a_name_that_sillytavern_would_change_is_refused() {
 }
 
 #[test]
+fn a_lorebook_that_is_also_selected_elsewhere_is_remarked() {
+    let stage = Stage::new();
+    let bound = b"{\"chat_metadata\":{\"world_info\":\"Common\"}}\n{\"mes\":\"a\"}";
+    stage.scene.write("default-user/chats/Alice/Common tale.jsonl", bound);
+    assert_snapshot!(stage.run(["branch", "Common tale"]), @r#"
+    Made the branch Alice/Common tale - Branch #1 of Alice/Common tale at message 0
+      lorebook  "Common tale - Branch #1 - Lore", 1 entry, exact (this is its last message)
+      - the lorebook is also selected for all chats, so both copies can be active in the child
+      - the lorebook is also selected on the card of "Alice", so both copies can be active in the child
+    "#);
+}
+
+#[test]
 fn text_from_a_chat_cannot_steer_the_terminal() {
     let stage = Stage::in_colour();
     let hostile = b"{\"chat_metadata\":{\"world_info\":\"\\u001b[2Jgone\",\"main_chat\":\"\\u001b]0;x\\u0007\"}}\n{\"mes\":\"a\"}";

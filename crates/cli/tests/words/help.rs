@@ -56,7 +56,7 @@ fn help_teaches() {
 
     Arguments:
       <CHAT>
-              
+              Chat to fork
 
     Options:
           --at <M>
@@ -114,13 +114,14 @@ fn help_teaches() {
     assert_snapshot!(stage.run(["repair", "--help"]), @"
     Give a chat its lorebook back
 
-    A lorebook that cannot be read goes to the trash first.
+    A lorebook of that name that is there goes to the trash first. One that is missing comes back under
+    its own name, so that the chat need not change.
 
     Usage: forklore repair [OPTIONS] --from <SOURCE> <CHAT>
 
     Arguments:
       <CHAT>
-              
+              Chat whose lorebook is lost
 
     Options:
           --data <DIR>

@@ -124,6 +124,19 @@ fn an_open_chat_is_left_alone() {
 }
 
 #[test]
+fn chats_that_use_the_same_lorebook_are_named() {
+    let stage = Stage::new();
+    let bound = b"{\"chat_metadata\":{\"world_info\":\"Lost\"}}\n{\"mes\":\"a\"}";
+    stage.scene.write("default-user/chats/Alice/Bereft too.jsonl", bound);
+    assert_snapshot!(stage.run(["repair", "Bereft", "--from", "journal"]), @r#"
+    Repaired Alice/Bereft
+      lorebook  "Lost", 3 entries, exact (from the journal)
+      page      reload SillyTavern's page before you go on with this chat
+      - other chats use this lorebook too: Alice/Bereft too
+    "#);
+}
+
+#[test]
 fn strip_takes_the_journal_out() {
     let stage = Stage::new();
     assert_snapshot!(stage.run(["strip", "Story"]), @"Removed 6 journal records from Alice/Story");

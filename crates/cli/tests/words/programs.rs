@@ -87,3 +87,33 @@ fn a_refusal_is_an_object_too() {
     -- exit 1 --
     "#);
 }
+
+#[test]
+fn a_split_that_is_refused_in_part_is_still_one_object() {
+    let stage = Stage::new();
+    // The branch is the chat that Alice opens with now, so it may be open in a page.
+    stage.scene.write(
+        "default-user/characters/Alice.png",
+        &forklore_testkit::scene::card("Alice", "Old tale - Branch #1", "Common"),
+    );
+    assert_snapshot!(stage.run(["--json", "split", "--all"]), @r#"
+    {
+      "format": 1,
+      "command": "split",
+      "timelines": [],
+      "refused": [
+        {
+          "chat": "Alice/Old tale - Branch #1",
+          "error": {
+            "message": "\"Alice/Old tale - Branch #1\" may be open in SillyTavern: it is the chat that Alice opens with",
+            "causes": [],
+            "hints": [
+              "Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed."
+            ]
+          }
+        }
+      ]
+    }
+    -- exit 1 --
+    "#);
+}

@@ -53,7 +53,7 @@ fn something_in_the_trash_can_be_put_back_alone() {
     The trash holds 2 files (1400 bytes).
     -- stderr --
     Error: the trash was not emptied, because nobody can be asked
-    Hint: Say --yes to empty it. This cannot be undone.
+    Hint: Say --yes to empty it. Neither that nor anything done so far can be undone then.
     -- exit 1 --
     ");
     assert_snapshot!(stage.run(["trash", "empty", "--yes"]), @"
@@ -85,7 +85,7 @@ fn undo_refuses_to_destroy_later_work() {
     assert_snapshot!(stage.run(["undo"]), @"
     -- stderr --
     Error: operation 1 was followed by other work on `default-user/chats/Alice/Story - Branch #1.jsonl`
-    Hint: Undoing would destroy that work, so nothing was changed. `forklore trash` holds what was displaced.
+    Hint: Undoing would destroy that work, so nothing was changed.
     -- exit 1 --
     ");
     assert_eq!(stage.scene.all()[child], bytes);

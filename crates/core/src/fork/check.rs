@@ -196,3 +196,73 @@ fn content_remarks(content: &Content<'_>) -> Vec<Remark> {
         Content::Bytes(_) | Content::Journal(_) => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{Chat, Place};
+
+    const NOW: f64 = 1e12;
+
+    /// Checks a chat of three messages, the middle one a scene break, with this metadata.
+    #[track_caller]
+    fn check_at(message: usize, metadata: &str, policy: Policy) -> Vec<String> {
+        let scene = r#"{"mes":"b","extra":{"auto_recap_memory":{"scene_break":true}}}"#;
+        let text = format!(
+            "{{\"chat_metadata\":{metadata}}}\n{{\"mes\":\"a\"}}\n{scene}\n{{\"mes\":\"c\"}}"
+        );
+        let chat = Chat::read(text.as_bytes(), Place::Solo);
+        let parent = Parent { name: "P", chat: &chat, bound: &BoundBook::None };
+        let now = Now { iso: String::new(), milliseconds: NOW };
+        let found = check(parent, message, policy, &now);
+        let obstacles = found.obstacles.iter().map(ToString::to_string);
+        obstacles.chain(found.remarks.iter().map(ToString::to_string)).collect()
+    }
+
+    #[test]
+    fn a_scene_break_is_asked_for_only_by_policy() {
+        let strict = Policy { require_scene: true, ..Policy::default() };
+        assert_eq!(check_at(2, "{}", strict), ["message 2 is not a scene break"]);
+        assert_eq!(check_at(1, "{}", strict), [""; 0]);
+        assert_eq!(check_at(2, "{}", Policy::default()), [""; 0]);
+    }
+
+    #[test]
+    fn in_a_chat_with_recaps_what_is_missing_is_remarked() {
+        let recap = |versions: &str| {
+            format!("{{\"auto_recap_running_scene_recaps\":{{\"versions\":[{versions}]}}}}")
+        };
+        let ends_at = |message: usize| recap(&format!("{{\"new_scene_index\":{message}}}"));
+        let remarks = |message, metadata: String| check_at(message, &metadata, Policy::default());
+        assert_eq!(
+            remarks(1, recap("")),
+            ["this message has no scene recap", "there is no running recap"]
+        );
+        assert_eq!(
+            remarks(2, ends_at(1)),
+            ["this message is not a scene break", "the running recap ends before this message"]
+        );
+        assert_eq!(remarks(1, ends_at(1)), ["this message has no scene recap"]);
+    }
+
+    #[test]
+    fn messages_are_counted_from_either_end() {
+        assert_eq!(resolve_message(None, 3), Ok(2));
+        assert_eq!(resolve_message(Some(-3), 3), Ok(0));
+        assert_eq!(
+            resolve_message(Some(-4), 3),
+            Err(Obstacle::NoSuchMessage { asked: -4, last: 2 })
+        );
+        assert_eq!(resolve_message(None, 0), Err(Obstacle::NoMessages));
+    }
+
+    #[test]
+    fn lorebook_entries_under_way_stand_in_the_way() {
+        let pending =
+            format!("{{\"autoLorebooks\":{{\"pendingOps\":{{\"a\":{{\"timestamp\":{NOW}}}}}}}}}");
+        assert_eq!(
+            check_at(2, &pending, Policy::default()),
+            ["ST-Auto-Recap has work in its queue: 1 lorebook entry under way"]
+        );
+    }
+}

@@ -49,6 +49,8 @@ pub struct ForkRequest {
     pub integrity: String,
     pub now: Now,
     pub policy: Policy,
+    /// What the caller knows of the surroundings and the owner should.
+    pub remarks: Vec<Remark>,
 }
 
 /// A fork, ready to be carried out: first the book, then the child.
@@ -77,6 +79,7 @@ pub struct Refusal {
 pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a>, Refusal> {
     let readiness = check(parent, request.message, request.policy, &request.now);
     let Readiness { obstacles, mut remarks, moment, .. } = readiness;
+    remarks.extend(request.remarks.iter().cloned());
     let Some(moment) = moment.filter(|_| obstacles.is_empty()) else {
         return Err(Refusal {
             parent: parent.name.to_owned(),
@@ -200,6 +203,7 @@ mod tests {
             integrity: format!("slug of {child}"),
             now: Now { iso: "2026-11-15T00:00:00.000Z".to_owned(), milliseconds: 0.0 },
             policy: Policy::default(),
+            remarks: Vec::new(),
         }
     }
 

@@ -97,6 +97,8 @@ pub enum Remark {
     FailedOperations(usize),
     StaleEntries(usize),
     DamagedLines(Vec<usize>),
+    /// Other chats are bound to the book that was written.
+    AlsoUsedBy(Vec<String>),
     /// SillyTavern does not scan a chat's book that is also selected elsewhere.
     AlsoSelected(String),
 }
@@ -115,11 +117,13 @@ impl fmt::Display for Remark {
             ),
             Self::RecapLostFields(entries) => write!(
                 out,
-                "{entries} entries come from a recap snapshot, which does not keep secondary keys, filters, delays and other settings"
+                "{} from a recap snapshot, which does not keep secondary keys, filters, delays and other settings",
+                entries_come(*entries)
             ),
             Self::FieldsFilled(entries) => write!(
                 out,
-                "{entries} entries come from a recap snapshot; what it does not keep was taken from today's entries"
+                "{} from a recap snapshot; what it does not keep was taken from today's lorebook",
+                entries_come(*entries)
             ),
             Self::SnapshotOfAnotherBook(name) => {
                 write!(out, "the recap snapshot was taken of another lorebook, {name:?}")
@@ -130,6 +134,9 @@ impl fmt::Display for Remark {
             }
             Self::ByteOrderMarkDropped => {
                 out.write_str("the lorebook began with a byte-order mark, which SillyTavern cannot read; the copy has none")
+            }
+            Self::RunningVersionsDropped(1) => {
+                out.write_str("a later version of the running recap was left out")
             }
             Self::RunningVersionsDropped(count) => {
                 write!(out, "{count} later versions of the running recap were left out")
@@ -154,6 +161,9 @@ impl fmt::Display for Remark {
             Self::DamagedLines(lines) => {
                 let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
                 write!(out, "lines that SillyTavern cannot read were copied as they are: {}", lines.join(", "))
+            }
+            Self::AlsoUsedBy(chats) => {
+                write!(out, "other chats use this lorebook too: {}", chats.join(", "))
             }
             Self::AlsoSelected(place) => {
                 write!(out, "the lorebook is also selected {place}, so both copies can be active in the child")
@@ -186,4 +196,11 @@ fn in_sillytaverns_words(keys: &[String]) -> Vec<&str> {
         }
     }
     words
+}
+
+fn entries_come(entries: usize) -> String {
+    match entries {
+        1 => "an entry comes".to_owned(),
+        many => format!("{many} entries come"),
+    }
 }

@@ -1,6 +1,8 @@
 //! What the long runs found, each by its name.
 
+use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use forklore_core::fork::Policy;
@@ -11,7 +13,8 @@ use forklore_tavern::forking::{ForkOptions, Link};
 use forklore_tavern::library::ChatFile;
 use forklore_tavern::mending::MendOptions;
 use forklore_tavern::tavern::Tavern;
-use forklore_testkit::faulty::{Errno, Fault, Written};
+use forklore_tavern::workshop::Task;
+use forklore_testkit::faulty::{Errno, Fault, FaultyDisk, Written};
 use forklore_testkit::scene::{self, Scene, Stopped, USER};
 
 use crate::cases;
@@ -140,4 +143,47 @@ fn a_chat_that_was_written_since_it_was_listed_may_be_open() {
     let forked = tavern.fork(&chat, &options).unwrap();
     assert!(matches!(forked.link, Link::ParentMayBeOpen(_)), "{:?}", forked.link);
     tavern.strip(&chat, MendOptions::default()).unwrap_err();
+}
+
+/// Doing one step and taking back another both meet a page that saves twice: what came out of
+/// either is kept, beside the other.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_displaced_in_doing_and_in_undoing_is_all_kept() {
+    let scene = Scene::new();
+    let folders = scene.folders();
+    let [first, second] = ["Common.json", "Lore.json"].map(|name| folders.worlds.join(name));
+    let [first_old, second_old] = [&first, &second].map(|path| fs::read(path).unwrap());
+    let exchanges = Mutex::new(0);
+    let disk = FaultyDisk::beside(|_, call| {
+        if call.name == "exchange" {
+            let mut number = exchanges.lock().unwrap();
+            // The first step is done in peace; then the second, and taking back the first, are not.
+            let path = match *number {
+                1 | 2 => Some(&second),
+                4 | 5 => Some(&first),
+                _ => None,
+            };
+            if let Some(path) = path {
+                let temp = path.with_extension("json.123456");
+                fs::write(&temp, format!("version {number}")).unwrap();
+                fs::rename(&temp, path).unwrap();
+            }
+            *number += 1;
+        }
+    });
+    let tavern = scene.tavern(&disk, &Stopped);
+    let replace = |path: &Path, expected| Task::Replace {
+        path: path.to_owned(),
+        expected,
+        parts: vec![b"ours"],
+    };
+    let tasks = [replace(&first, &first_old), replace(&second, &second_old)];
+    tavern.workshop().unwrap().carry_out("test", "two steps", &tasks).unwrap_err();
+    assert_eq!(fs::read(&first).unwrap(), b"version 5");
+    assert_eq!(fs::read(&second).unwrap(), b"version 2");
+    let trash = scene.trash();
+    for version in ["version 1", "version 4"] {
+        assert!(trash.values().any(|bytes| bytes == version.as_bytes()), "{version} is lost");
+    }
 }

@@ -5,9 +5,21 @@ use std::path::{Path, PathBuf};
 
 #[test]
 fn every_test_and_module_that_the_requirements_name_exists() {
+    let (modules, tests) = check_names("requirements.md");
+    assert!(modules > 50 && tests > 50, "only {modules} modules and {tests} tests were found");
+}
+
+#[test]
+fn every_invariant_names_a_test_that_exists() {
+    let (modules, tests) = check_names("architecture.md");
+    assert!(modules > 10 && tests > 20, "only {modules} modules and {tests} tests were found");
+}
+
+/// Checks the columns "Where" and "Test" of a document's tables, and counts what they name.
+fn check_names(document: &str) -> (usize, usize) {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let document = crates.join("../docs/requirements.md");
-    let document = fs::read_to_string(document).expect("the requirements are there");
+    let document = crates.join("../docs").join(document);
+    let document = fs::read_to_string(document).expect("the document is there");
     let (mut modules, mut tests) = (0, 0);
     let (mut module_column, mut test_column) = (None, None);
     for row in document.lines() {
@@ -28,6 +40,11 @@ fn every_test_and_module_that_the_requirements_name_exists() {
             modules += 1;
         }
         for name in test_column.into_iter().flat_map(|at| named(cells[at])) {
+            // A script or a setting, which is a check too.
+            if !name.contains("::") {
+                assert!(crates.join("..").join(name).exists(), "there is no `{name}`: {row}");
+                continue;
+            }
             let (file, test) = name.rsplit_once("::").expect("a file comes before the test");
             let (crate_name, file) = file.split_once("::").expect("a crate comes first");
             let files = ["src", "tests"].map(|part| crates.join(crate_name).join(part));
@@ -41,7 +58,7 @@ fn every_test_and_module_that_the_requirements_name_exists() {
             tests += 1;
         }
     }
-    assert!(modules > 50 && tests > 50, "only {modules} modules and {tests} tests were found");
+    (modules, tests)
 }
 
 /// What stands between backticks in a cell.

@@ -212,12 +212,14 @@ fn recorded_state(chat: &Chat<'_>, m: usize) -> Option<Folded> {
     let next_scene = (m + 1..chat.len()).find(|&index| snapshot::of_scene(chat, index).is_some());
     let mut settled = None;
     let mut expected = m + 1;
+    let mut unproved = Unproved::of(&folded.state);
     journal::walk(chat, next_scene.unwrap_or(chat.len()), |message, state, id| {
         if message <= m {
             return ControlFlow::Continue(());
         }
-        // Over a gap, what the snapshot does not keep may have changed unseen.
-        if message != expected {
+        // Over a gap, what the snapshot does not keep may have changed unseen; and once it has
+        // changed, later states hold something newer than the scene.
+        if message != expected || !unproved.is_unchanged_in(state) {
             return ControlFlow::Break(());
         }
         expected += 1;
@@ -233,6 +235,45 @@ fn recorded_state(chat: &Chat<'_>, m: usize) -> Option<Folded> {
         None => folded.state,
     };
     Some(Folded { message: m, state })
+}
+
+/// What a recap snapshot does not keep of a book, and so cannot prove.
+struct Unproved {
+    fields: Option<Object>,
+    entries: Object,
+}
+
+impl Unproved {
+    fn of(state: &State) -> Self {
+        let mut unproved = Self { fields: fields_of(state), entries: Object::new() };
+        unproved.is_unchanged_in(state);
+        unproved
+    }
+
+    /// Whether all that was seen before is as it was; entries seen for the first time are noted.
+    fn is_unchanged_in(&mut self, state: &State) -> bool {
+        if fields_of(state) != self.fields {
+            return false;
+        }
+        let entries = state.book.as_ref().and_then(|book| book.entries());
+        entries.into_iter().flat_map(Object::iter).all(|(key, entry)| {
+            let lost = snapshot::lost_fields(entry);
+            match self.entries.get_text(key) {
+                Some(before) => *before == lost,
+                None => {
+                    self.entries.insert(key.clone(), lost);
+                    true
+                }
+            }
+        })
+    }
+}
+
+/// The book's own fields.
+fn fields_of(state: &State) -> Option<Object> {
+    let mut fields = state.book.as_ref()?.content.clone();
+    fields.remove("entries");
+    Some(fields)
 }
 
 /// Recorded keys that the chat has and that say more than SillyTavern's defaults do.
@@ -273,7 +314,7 @@ mod tests {
 
     /// A scene break whose snapshot shows the entry as `new`, then one message for each state:
     /// content and scan depth, or none where nothing was recorded.
-    fn depth_at_the_scene_break(states: &[Option<(&str, i64)>]) -> Option<i64> {
+    fn entry_at_the_scene_break(states: &[Option<(&str, i64)>]) -> Option<Json> {
         let entry = |content: &str, depth: i64| {
             format!(r#"{{"uid":7,"comment":"c","content":"{content}","scanDepth":{depth}}}"#)
         };
@@ -302,13 +343,28 @@ mod tests {
         let BookThen::Known { content: Content::Journal(book), .. } = moment.book else {
             return None;
         };
-        Json::Object(book).at(&["entries", "7", "scanDepth"])?.as_i64()
+        Json::Object(book).at(&["entries", "7"]).cloned()
+    }
+
+    fn depth_at_the_scene_break(states: &[Option<(&str, i64)>]) -> Option<i64> {
+        entry_at_the_scene_break(states)?.get("scanDepth")?.as_i64()
+    }
+
+    fn content_at_the_scene_break(states: &[Option<(&str, i64)>]) -> Option<String> {
+        Some(entry_at_the_scene_break(states)?.get("content")?.as_str()?.into_owned())
     }
 
     #[test]
     fn at_a_scene_break_the_book_is_the_one_its_snapshot_shows() {
-        let settled = [Some(("old", 1)), Some(("old", 2)), Some(("new", 3)), Some(("new", 4))];
-        assert_eq!(depth_at_the_scene_break(&settled), Some(3));
+        let settled = [Some(("old", 1)), Some(("old", 1)), Some(("new", 1)), Some(("new", 4))];
+        assert_eq!(content_at_the_scene_break(&settled), Some("new".into()));
+    }
+
+    #[test]
+    fn what_a_snapshot_does_not_keep_is_never_newer_than_the_scene() {
+        let edited = [Some(("old", 1)), Some(("old", 2)), Some(("new", 2)), Some(("new", 4))];
+        assert_eq!(depth_at_the_scene_break(&edited), Some(1));
+        assert_eq!(content_at_the_scene_break(&edited), Some("old".into()));
     }
 
     #[test]

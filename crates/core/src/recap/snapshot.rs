@@ -192,6 +192,21 @@ impl Snapshot {
     }
 }
 
+/// What a snapshot of this entry would not say, in any form that can be relied on.
+pub fn lost_fields(entry: &Json) -> Json {
+    let mut lost = entry.clone();
+    if let Some(object) = lost.as_object_mut() {
+        for field in KEPT.iter().filter(|field| !UNRELIABLE.contains(field)) {
+            object.remove(field);
+        }
+        if queue::is_queue(entry) {
+            // The queue is never in a snapshot, and changes with every operation.
+            return Json::Null;
+        }
+    }
+    lost
+}
+
 fn agrees(kept: &Json, entry: &Json) -> bool {
     KEPT.iter().filter(|field| !UNRELIABLE.contains(field) && **field != "comment").all(|field| {
         match (kept.get(field), entry.get(field)) {

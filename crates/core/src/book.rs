@@ -24,6 +24,7 @@ pub enum BookError {
 pub struct Book<'a> {
     root: Raw<'a>,
     entries: Raw<'a>,
+    extensions: Option<Raw<'a>>,
     has_byte_order_mark: bool,
 }
 
@@ -41,8 +42,18 @@ impl<'a> Book<'a> {
             None => (bytes, false),
         };
         let root = Raw::document(text)?;
-        let entries = root.get("entries").filter(|entries| entries.kind() == Kind::Object);
-        Ok(Self { root, entries: entries.ok_or(BookError::NoEntries)?, has_byte_order_mark })
+        // In one pass, because the entries are nearly all of the file.
+        let (mut entries, mut extensions) = (None, None);
+        for member in root.members() {
+            match member.key.text().as_deref() {
+                Some("entries") => entries = Some(member.value),
+                Some("extensions") => extensions = Some(member.value),
+                _ => {}
+            }
+        }
+        let entries = entries.filter(|entries| entries.kind() == Kind::Object);
+        let entries = entries.ok_or(BookError::NoEntries)?;
+        Ok(Self { root, entries, extensions, has_byte_order_mark })
     }
 
     pub fn root(&self) -> Raw<'a> {
@@ -57,6 +68,11 @@ impl<'a> Book<'a> {
     /// Every entry, duplicates of a key included.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'a>> + use<'a> {
         self.entries.members().map(|member| Entry { key: member.key, value: member.value })
+    }
+
+    /// Whether this text is anywhere among the entries, in their keys or as they are written.
+    pub(crate) fn mentions(&self, text: &str) -> bool {
+        memchr::memmem::find(self.entries.bytes(), text.as_bytes()).is_some()
     }
 
     /// What stands in the file for the lore: all but the mark of ours and the byte-order mark.
@@ -75,7 +91,7 @@ impl<'a> Book<'a> {
     pub fn with_mark(&self, mark: Option<&Json>) -> Vec<u8> {
         let mut edits = Edits::of(self.root);
         let change = mark.map_or(Change::Remove, |mark| Change::Set(mark.clone()));
-        match self.root.get("extensions").filter(|value| value.kind() == Kind::Object) {
+        match self.extensions.filter(|value| value.kind() == Kind::Object) {
             Some(extensions) => edits.change(extensions, 1, &[(NAMESPACE, change)]),
             None => {
                 if let Some(mark) = mark {
@@ -88,7 +104,7 @@ impl<'a> Book<'a> {
     }
 
     pub fn mark(&self) -> Option<Raw<'a>> {
-        self.root.at(&["extensions", NAMESPACE])
+        self.extensions?.get(NAMESPACE)
     }
 }
 

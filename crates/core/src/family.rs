@@ -1,5 +1,6 @@
 //! Families: who descends from whom, and which books they share.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::chat::Chat;
@@ -121,18 +122,17 @@ pub fn families(timelines: &[Timeline]) -> Vec<Node> {
 
 /// Finds timelines by the names others use for them.
 struct NameIndex<'a> {
+    timelines: &'a [Timeline],
     exact: HashMap<(&'a Home, &'a str), usize>,
-    folded: HashMap<(&'a Home, String), usize>,
+    /// Made when it is first needed: most names are spelled as they are.
+    folded: OnceCell<HashMap<(&'a Home, String), usize>>,
 }
 
 impl<'a> NameIndex<'a> {
     fn of(timelines: &'a [Timeline]) -> Self {
-        let mut index = Self { exact: HashMap::new(), folded: HashMap::new() };
-        for (at, timeline) in timelines.iter().enumerate() {
-            index.exact.insert((&timeline.home, &timeline.name), at);
-            index.folded.entry((&timeline.home, folded(&timeline.name))).or_insert(at);
-        }
-        index
+        let named = timelines.iter().enumerate();
+        let exact = named.map(|(at, timeline)| ((&timeline.home, timeline.name.as_str()), at));
+        Self { timelines, exact: exact.collect(), folded: OnceCell::new() }
     }
 
     /// The raw name first, then the file it would be saved in, then letters of any case.
@@ -141,7 +141,17 @@ impl<'a> NameIndex<'a> {
         let exact = |name: &str| self.exact.get(&(home, name)).copied();
         exact(name)
             .or_else(|| exact(stem.as_deref()?))
-            .or_else(|| self.folded.get(&(home, folded(stem.as_deref()?))).copied())
+            .or_else(|| self.folded().get(&(home, folded(stem.as_deref()?))).copied())
+    }
+
+    fn folded(&self) -> &HashMap<(&'a Home, String), usize> {
+        self.folded.get_or_init(|| {
+            let mut index = HashMap::new();
+            for (at, timeline) in self.timelines.iter().enumerate() {
+                index.entry((&timeline.home, folded(&timeline.name))).or_insert(at);
+            }
+            index
+        })
     }
 
     fn descent(&self, at: usize, timeline: &'a Timeline) -> Descent {

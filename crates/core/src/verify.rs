@@ -111,6 +111,10 @@ impl ChatFacts {
             metadata: metadata_value(chat),
         }
     }
+
+    pub fn metadata(&self) -> &Json {
+        &self.metadata
+    }
 }
 
 /// What verifying needs to know of a book, worked out once for all timelines bound to it.
@@ -128,9 +132,10 @@ impl BookFacts {
     pub fn of(book: &Book<'_>) -> Self {
         let mut listing = Vec::new();
         let mut queues = Vec::new();
-        let mut entries = 0;
-        for entry in book.entries() {
-            entries += 1;
+        let has_recap_data = book.mentions(registry::PREFIX) || book.mentions(queue::COMMENT);
+        // Most books have neither registries nor a queue, and need not be read entry by entry.
+        let looked_at = has_recap_data.then(|| book.entries()).into_iter().flatten();
+        for entry in looked_at {
             let EntryFacts { uid, comment, content } = EntryFacts::of(&entry);
             let text =
                 || content.and_then(|content| content.text()).unwrap_or_default().into_owned();
@@ -141,7 +146,7 @@ impl BookFacts {
             listing.push((uid, comment, content));
         }
         Self {
-            entries,
+            entries: book.entries().count(),
             digest: book.mark().map(|_| book.digest()),
             flaws: registry::flaws(&listing),
             queues,

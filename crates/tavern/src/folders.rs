@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use crate::disk::{Disk, Kind, Look};
 use crate::inside::{Inside, OutsideError};
+use crate::parallel::in_parallel;
 
 /// The folders of one user. Nothing below the data root can be configured in
 /// SillyTavern, so these are the only places.
@@ -96,19 +97,19 @@ impl UserFolders {
     /// Returns the solo chats, character by character, and what was skipped
     /// beside their folders.
     pub fn solo_chats(&self, disk: &dyn Disk) -> (Vec<CharacterChats>, Vec<Skipped>) {
-        let mut characters = Vec::new();
         let entries = self.entries(disk, &self.chats, |_| true);
         let mut skipped = entries.skipped;
-        for (name, path, look) in entries.found {
-            if look.kind != Kind::Dir {
-                continue;
-            }
-            let chats = self.files_in(disk, &path, is_chat);
-            if !chats.files.is_empty() || !chats.skipped.is_empty() {
-                characters.push(CharacterChats { character: name, chats });
-            }
-        }
-        // A chat at this level is told of by `loose_chats`.
+        let folders: Vec<_> =
+            entries.found.into_iter().filter(|(_, _, look)| look.kind == Kind::Dir).collect();
+        // Thousands of chats are looked at one by one, which takes its time.
+        let listings =
+            in_parallel(&folders, &|| {}, |(_, path, _), _| self.files_in(disk, path, is_chat));
+        let characters = folders
+            .into_iter()
+            .zip(listings)
+            .filter(|(_, chats)| !chats.files.is_empty() || !chats.skipped.is_empty())
+            .map(|((character, _, _), chats)| CharacterChats { character, chats })
+            .collect();
         skipped.retain(|skipped| !has_extension(&skipped.path.to_string_lossy(), CHAT));
         (characters, skipped)
     }

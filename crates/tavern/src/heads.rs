@@ -67,6 +67,11 @@ pub fn hidden_header(chat: &Chat<'_>) -> Option<String> {
 
 pub fn timeline(file: &ChatFile, chat: &Chat<'_>) -> Timeline {
     let metadata = chat.metadata().and_then(|metadata| metadata.json().ok()).unwrap_or(Json::Null);
+    timeline_of(file, &metadata)
+}
+
+/// The same, from metadata that was read already.
+pub fn timeline_of(file: &ChatFile, metadata: &Json) -> Timeline {
     let text = |key: &str| {
         metadata.get(key).and_then(Json::as_str).filter(|t| !t.is_empty()).map(|t| t.into_owned())
     };
@@ -74,8 +79,8 @@ pub fn timeline(file: &ChatFile, chat: &Chat<'_>) -> Timeline {
         main_chat: text("main_chat"),
         book: text("world_info"),
         integrity: text("integrity"),
-        seal: Seal::read(&metadata),
-        older_message: older_seal::read(&metadata).and_then(|seal| seal.message),
+        seal: Seal::read(metadata),
+        older_message: older_seal::read(metadata).and_then(|seal| seal.message),
         ..blank(file)
     }
 }

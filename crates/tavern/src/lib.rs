@@ -18,6 +18,7 @@ pub mod root;
 
 pub mod users;
 
+mod parallel;
 pub mod folders;
 
 pub mod cards;

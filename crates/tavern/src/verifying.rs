@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forklore_core::book::{Book, BookError};
 use forklore_core::chat::Chat;
@@ -15,6 +13,7 @@ use forklore_core::verify::{BookFacts, BoundFacts, ChatFacts, Finding, Surroundi
 use crate::disk::Disk;
 use crate::heads;
 use crate::library::{ChatFile, Library, Unread};
+use crate::parallel::in_parallel;
 use crate::tavern::Tavern;
 
 /// What was found about one timeline.
@@ -92,7 +91,7 @@ impl Tavern<'_> {
             kept.iter().map(|(_, timeline, _)| timeline.clone()).collect();
         let nodes = family::families(&timelines);
         let shared = family::shared_books(&timelines, &nodes);
-        let labels: Vec<String> = kept.iter().map(|(chat, _, _)| chat.label()).collect();
+        let labels: Vec<&ChatFile> = kept.iter().map(|(chat, _, _)| *chat).collect();
         let mut users: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, timeline) in timelines.iter().enumerate() {
             if let Some(book) = &timeline.book {
@@ -114,7 +113,7 @@ impl Tavern<'_> {
                 .into_iter()
                 .flatten()
                 .filter(|&&user| nodes[user].family != nodes[at].family)
-                .map(|&user| labels[user].clone())
+                .map(|&user| labels[user].label())
                 .collect();
             let is_listed = chat.home != Home::Group(None);
             let node = &nodes[at];
@@ -174,7 +173,8 @@ impl Tavern<'_> {
 fn read_chat(disk: &dyn Disk, file: &ChatFile, buffer: &mut Vec<u8>) -> io::Result<Read> {
     disk.read_into(&file.path, buffer)?;
     let chat = Chat::read(buffer, file.place());
-    Ok(Read { timeline: heads::timeline(file, &chat), facts: ChatFacts::of(&chat) })
+    let facts = ChatFacts::of(&chat);
+    Ok(Read { timeline: heads::timeline_of(file, facts.metadata()), facts })
 }
 
 fn bound_facts<'a>(
@@ -199,35 +199,4 @@ fn sharing_with(
     let users = shared.get(&(nodes[at].family, book_key(book)));
     let others = users.into_iter().flatten().filter(|&&other| other != at);
     others.map(|&other| timelines[other].name.clone()).collect()
-}
-
-/// Does `work` for every item on all cores, each thread with one buffer that it reuses.
-fn in_parallel<T: Sync, R: Send>(
-    items: &[T],
-    tick: &(dyn Fn() + Sync),
-    work: impl Fn(&T, &mut Vec<u8>) -> R + Sync,
-) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let mut buffer = Vec::new();
-                let mut own = Vec::new();
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(at) else { break };
-                    own.push((at, work(item, &mut buffer)));
-                    tick();
-                }
-                if let Ok(mut results) = results.lock() {
-                    results.append(&mut own);
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().unwrap_or_default();
-    results.sort_by_key(|(at, _)| *at);
-    results.into_iter().map(|(_, result)| result).collect()
 }

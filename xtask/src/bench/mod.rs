@@ -69,6 +69,7 @@ fn fork(forklore: &Path, rounds: usize) -> anyhow::Result<Measured> {
     let folder = Folder::new()?;
     folder.chat("Ada", "Long story", 5_000, 4_000, Some("Long lore"))?;
     folder.book("Long lore", 1_000)?;
+    folder.settle()?;
     let chat = folder.chat_path("Ada", "Long story");
     let book = folder.book_path("Long lore");
     let (mut ours, mut copies) = (Vec::new(), Vec::new());
@@ -109,6 +110,7 @@ fn verify(forklore: &Path, rounds: usize) -> anyhow::Result<Measured> {
             )?;
         }
     }
+    folder.settle()?;
     let files = folder.files()?;
     let bytes: u64 = files.iter().map(|file| fs::metadata(file).map_or(0, |file| file.len())).sum();
     let (mut ours, mut reads) = (Vec::new(), Vec::new());

@@ -1,6 +1,6 @@
 //! Finds where a JSON value ends, accepting exactly what `JSON.parse` accepts.
 
-use memchr::memchr2;
+use memchr::{memchr2, memchr3};
 
 /// A text is not JSON from this byte on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,47 +27,151 @@ pub(super) fn skip_whitespace(text: &[u8], mut at: usize) -> usize {
 
 /// Returns the offset after the value that begins at `start` (no leading whitespace).
 pub(super) fn value_end(text: &[u8], start: usize) -> Result<usize, SyntaxError> {
-    value_end_with(text, start, skip_whitespace)
+    value_end_by(text, start, &Document)
 }
 
-/// Returns the offset of the end of a line that is one JSON value, so that a chat can be read in
-/// one pass: its lines need not be found before they are understood.
+/// Returns the offset after the closing quote of the string that begins at `start`.
+pub(super) fn string_end(text: &[u8], start: usize) -> Result<usize, SyntaxError> {
+    string_end_by(text, start, &Document)
+}
+
+/// Returns the end of the line that begins at `start`, if it is one JSON value: so a chat can be
+/// read in one pass, and its lines need not be found before they are understood.
 pub(crate) fn line_end(text: &[u8], start: usize) -> Result<usize, SyntaxError> {
-    let begin = skip_in_line(text, start);
-    let end = skip_in_line(text, value_end_with(text, begin, skip_in_line)?);
+    // SillyTavern writes no byte below 0x20 but the newline between lines. Then a newline is the
+    // only thing that can be wrong inside a string, and looking for it is cheap; that there was
+    // nothing else is made sure of afterwards, while the line is still at hand.
+    if let Ok(end) = line_end_by(text, start, &PlainLine)
+        && is_plain(&text[start..end])
+    {
+        return Ok(end);
+    }
+    line_end_by(text, start, &AnyLine)
+}
+
+fn line_end_by(text: &[u8], start: usize, rules: &impl Rules) -> Result<usize, SyntaxError> {
+    let begin = rules.skip_whitespace(text, start);
+    let end = rules.skip_whitespace(text, value_end_by(text, begin, rules)?);
     match text.get(end) {
         None | Some(b'\n') => Ok(end),
         Some(_) => Err(SyntaxError::Unexpected(end)),
     }
 }
 
-fn skip_in_line(text: &[u8], mut at: usize) -> usize {
-    while matches!(text.get(at), Some(b' ' | b'\t' | b'\r')) {
-        at += 1;
+/// Without an early exit, so that the compiler makes the comparisons wide.
+fn is_plain(line: &[u8]) -> bool {
+    line.iter().fold(u8::MAX, |lowest, &byte| lowest.min(byte)) >= 0x20
+}
+
+/// What differs between a document and a line of a chat.
+trait Rules {
+    fn skip_whitespace(&self, text: &[u8], at: usize) -> usize;
+
+    /// Returns the offset of the first byte from `at` on that is not plain string content. Most
+    /// of a chat is the inside of strings, so this is where its time goes.
+    fn plain_end(&self, text: &[u8], at: usize) -> usize;
+}
+
+struct Document;
+struct AnyLine;
+struct PlainLine;
+
+impl Rules for Document {
+    fn skip_whitespace(&self, text: &[u8], at: usize) -> usize {
+        skip_whitespace(text, at)
     }
-    at
+
+    fn plain_end(&self, text: &[u8], at: usize) -> usize {
+        plain_end(text, at)
+    }
+}
+
+impl Rules for AnyLine {
+    fn skip_whitespace(&self, text: &[u8], mut at: usize) -> usize {
+        while matches!(text.get(at), Some(b' ' | b'\t' | b'\r')) {
+            at += 1;
+        }
+        at
+    }
+
+    fn plain_end(&self, text: &[u8], at: usize) -> usize {
+        plain_end(text, at)
+    }
+}
+
+impl Rules for PlainLine {
+    fn skip_whitespace(&self, text: &[u8], mut at: usize) -> usize {
+        while text.get(at) == Some(&b' ') {
+            at += 1;
+        }
+        at
+    }
+
+    fn plain_end(&self, text: &[u8], at: usize) -> usize {
+        match short_end(text, at, |eight| {
+            zeros(eight ^ each(b'"')) | zeros(eight ^ each(b'\\')) | zeros(eight ^ each(b'\n'))
+        }) {
+            Short::Ends(end) => end,
+            Short::GoesOn(at) => {
+                let rest = text.get(at..).unwrap_or_default();
+                at + memchr3(b'"', b'\\', b'\n', rest).unwrap_or(rest.len())
+            }
+        }
+    }
+}
+
+/// The beginning of a string, looked at eight bytes at a time.
+enum Short {
+    Ends(usize),
+    GoesOn(usize),
+}
+
+/// Keys are short, and most of a book is keys: two looks at eight bytes are over before a search
+/// has begun. `special` sets the highest bit of bytes that end plain content.
+fn short_end(text: &[u8], mut at: usize, special: impl Fn(u64) -> u64) -> Short {
+    for _ in 0..2 {
+        let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) else { break };
+        let found = special(u64::from_le_bytes(*eight));
+        if found != 0 {
+            return Short::Ends(at + found.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    Short::GoesOn(at)
+}
+
+const fn each(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// Sets the highest bit of bytes that are zero. Subtracting one borrows into it only there; what
+/// the borrow spoils lies above the first such byte, where nobody looks.
+fn zeros(eight: u64) -> u64 {
+    eight.wrapping_sub(each(1)) & !eight & each(0x80)
+}
+
+/// The same for bytes below 0x20.
+fn controls(eight: u64) -> u64 {
+    eight.wrapping_sub(each(0x20)) & !eight & each(0x80)
 }
 
 /// A loop with its own stack instead of recursion: chats nested 100,000 deep exist, if only
 /// because someone sent them.
-fn value_end_with(
-    text: &[u8],
-    start: usize,
-    skip_whitespace: impl Fn(&[u8], usize) -> usize,
-) -> Result<usize, SyntaxError> {
+fn value_end_by(text: &[u8], start: usize, rules: &impl Rules) -> Result<usize, SyntaxError> {
+    let skip_whitespace = |text: &[u8], at: usize| rules.skip_whitespace(text, at);
     let mut open: Vec<u8> = Vec::new();
     let mut at = start;
     loop {
         // Here a value is expected.
         match byte(text, at)? {
-            b'"' => at = string_end(text, at)?,
+            b'"' => at = string_end_by(text, at, rules)?,
             b'{' => {
                 at = skip_whitespace(text, at + 1);
                 if byte(text, at)? == b'}' {
                     at += 1;
                 } else {
                     open.push(b'{');
-                    at = key_end(text, at, &skip_whitespace)?;
+                    at = key_end(text, at, rules)?;
                     continue;
                 }
             }
@@ -91,7 +195,7 @@ fn value_end_with(
             at = skip_whitespace(text, at);
             match (container, byte(text, at)?) {
                 (b'{', b',') => {
-                    at = key_end(text, skip_whitespace(text, at + 1), &skip_whitespace)?;
+                    at = key_end(text, skip_whitespace(text, at + 1), rules)?;
                     break;
                 }
                 (b'[', b',') => {
@@ -109,29 +213,23 @@ fn value_end_with(
 }
 
 /// Skips `"key" :` and the whitespace around it, to where the member's value begins.
-fn key_end(
-    text: &[u8],
-    at: usize,
-    skip_whitespace: &impl Fn(&[u8], usize) -> usize,
-) -> Result<usize, SyntaxError> {
+fn key_end(text: &[u8], at: usize, rules: &impl Rules) -> Result<usize, SyntaxError> {
     if byte(text, at)? != b'"' {
         return Err(SyntaxError::Unexpected(at));
     }
-    let colon = skip_whitespace(text, string_end(text, at)?);
+    let colon = rules.skip_whitespace(text, string_end_by(text, at, rules)?);
     if byte(text, colon)? != b':' {
         return Err(SyntaxError::Unexpected(colon));
     }
-    Ok(skip_whitespace(text, colon + 1))
+    Ok(rules.skip_whitespace(text, colon + 1))
 }
 
-/// Returns the offset after the closing quote of the string that begins at `start`.
-///
 /// Bytes of 0x80 and more pass unchecked: SillyTavern decodes files leniently, so invalid UTF-8
 /// inside a string is a readable string to it, and must be one to us.
-pub(super) fn string_end(text: &[u8], start: usize) -> Result<usize, SyntaxError> {
+fn string_end_by(text: &[u8], start: usize, rules: &impl Rules) -> Result<usize, SyntaxError> {
     let mut at = start + 1;
     loop {
-        at = plain_end(text, at);
+        at = rules.plain_end(text, at);
         match byte(text, at)? {
             b'"' => return Ok(at + 1),
             b'\\' => {}
@@ -152,16 +250,19 @@ pub(super) fn string_end(text: &[u8], start: usize) -> Result<usize, SyntaxError
     }
 }
 
-/// Returns the offset of the first byte from `at` on that is not plain string content.
-///
-/// Most of a chat is the inside of strings, so this is where its time goes: one wide search for
-/// the end, and one pass without an early exit, which the compiler makes wide, for what must not
-/// be in between.
+/// One wide search for the end, and one pass without an early exit, which the compiler makes wide,
+/// for what must not be in between.
 fn plain_end(text: &[u8], at: usize) -> usize {
-    let Some(rest) = text.get(at..) else { return at };
+    let at = match short_end(text, at, |eight| {
+        zeros(eight ^ each(b'"')) | zeros(eight ^ each(b'\\')) | controls(eight)
+    }) {
+        Short::Ends(end) => return end,
+        Short::GoesOn(at) => at,
+    };
+    let rest = text.get(at..).unwrap_or_default();
     let stop = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
     let plain = &rest[..stop];
-    if plain.iter().fold(u8::MAX, |lowest, &byte| lowest.min(byte)) >= 0x20 {
+    if is_plain(plain) {
         return at + stop;
     }
     at + plain.iter().position(|&byte| byte < 0x20).unwrap_or(stop)

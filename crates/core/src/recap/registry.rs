@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::json::{Json, Object};
 
-const PREFIX: &str = "_registry_";
+pub(crate) const PREFIX: &str = "_registry_";
 
 /// One line of a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,9 +15,28 @@ pub struct RealDisk;
 impl Disk for RealDisk {
     fn read_into(&self, path: &Path, buffer: &mut Vec<u8>) -> io::Result<()> {
         let (mut file, meta) = open_regular(path)?;
-        buffer.clear();
-        buffer.reserve(usize::try_from(meta.len()).unwrap_or(0));
-        file.read_to_end(buffer).map(drop)
+        // Not `read_to_end` from the start: it would ask for the size once more.
+        let expected = usize::try_from(meta.len()).unwrap_or(0);
+        buffer.resize(expected, 0);
+        let mut read = 0;
+        while read < expected {
+            match file.read(&mut buffer[read..]) {
+                Ok(0) => break,
+                Ok(length) => read += length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        buffer.truncate(read);
+        // Whatever was added meanwhile, and the end.
+        let mut more = [0; 64];
+        match file.read(&mut more)? {
+            0 => Ok(()),
+            length => {
+                buffer.extend_from_slice(&more[..length]);
+                file.read_to_end(buffer).map(drop)
+            }
+        }
     }
 
     fn visit(&self, path: &Path, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::digest::Digest;
-use crate::json::{Change, Edits, Json, Kind, Raw, SyntaxError};
+use crate::json::{Change, Edits, Json, Kind, Object, Raw, SyntaxError};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -110,16 +110,25 @@ impl<'a> Book<'a> {
 
 /// The digest of a book's value, our mark left out.
 pub fn digest_of(book: &Json) -> Digest {
+    if book.at(&["extensions", NAMESPACE]).is_none() {
+        return Digest::of(&book.stringify());
+    }
     let mut book = book.clone();
-    if let Some(object) = book.as_object_mut()
-        && let Some(extensions) = object.get_mut("extensions").and_then(Json::as_object_mut)
+    if let Some(object) = book.as_object_mut() {
+        unmark(object);
+    }
+    Digest::of(&book.stringify())
+}
+
+/// Takes our mark off a book's value, and `extensions` with it where it held nothing else: we may
+/// have made it only for the mark.
+pub(crate) fn unmark(book: &mut Object) {
+    if let Some(extensions) = book.get_mut("extensions").and_then(Json::as_object_mut)
         && extensions.remove(NAMESPACE).is_some()
         && extensions.is_empty()
     {
-        // We may have made `extensions` only to hold the mark.
-        object.remove("extensions");
+        book.remove("extensions");
     }
-    Digest::of(&book.stringify())
 }
 
 impl<'a> Entry<'a> {

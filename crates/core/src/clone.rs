@@ -72,12 +72,15 @@ fn from_bytes(name: &str, book: &Book<'_>, drain: bool, mark: &Mark) -> NewBook 
     // Splicing a valid document leaves a valid one; were it otherwise, the original is kept.
     let spliced = Book::read(&bytes);
     let book = spliced.as_ref().unwrap_or(book);
-    let value = book.root().json().unwrap_or(Json::Null);
+    let value = book.root().json();
+    // Too deep to build, which nothing of SillyTavern's is, it has a digest all the same.
+    let digest = value.as_ref().map_or_else(|_| book.digest(), book::digest_of);
+    let value = value.unwrap_or(Json::Null);
     NewBook {
         name: name.to_owned(),
         bytes: book.with_mark(Some(&mark.to_json())),
         entries: book.entries().count(),
-        digest: book.digest(),
+        digest,
         drained,
         had_extensions: value.get("extensions").is_some(),
         values: entries_of(&value),

@@ -1,6 +1,6 @@
 //! What the journal remembers.
 
-use crate::book::{Book, NAMESPACE};
+use crate::book::{Book, unmark};
 use crate::digest::Digest;
 use crate::json::{Json, Object};
 
@@ -104,11 +104,6 @@ impl BookState {
 
 fn unmarked(book: &Object) -> Object {
     let mut book = book.clone();
-    if let Some(extensions) = book.get_mut("extensions").and_then(Json::as_object_mut)
-        && extensions.remove(NAMESPACE).is_some()
-        && extensions.is_empty()
-    {
-        book.remove("extensions");
-    }
+    unmark(&mut book);
     book
 }

@@ -15,8 +15,13 @@ pub struct RealDisk;
 impl Disk for RealDisk {
     fn read_into(&self, path: &Path, buffer: &mut Vec<u8>) -> io::Result<()> {
         let (mut file, meta) = open_regular(path)?;
-        // Not `read_to_end` from the start: it would ask for the size once more.
         let expected = usize::try_from(meta.len()).unwrap_or(0);
+        if buffer.capacity() < expected {
+            buffer.clear();
+            buffer.reserve_exact(expected);
+            return file.read_to_end(buffer).map(drop);
+        }
+        // Into memory that is there already: `read_to_end` would ask for the size once more.
         buffer.resize(expected, 0);
         let mut read = 0;
         while read < expected {

@@ -6,6 +6,7 @@ use forklore_core::fork::{
     self, ForkPlan, ForkRequest, Obstacle, Parent, Policy, Refusal, Remark, resolve_message,
 };
 use forklore_core::group;
+use forklore_core::json::Kind;
 use forklore_core::names::{self, File, ForkKind, NameError};
 use forklore_core::references::Place;
 use forklore_core::rewrite::{Rewrite, linked};
@@ -64,6 +65,8 @@ pub enum Link {
     ParentMayBeOpen(MayBeOpen),
     /// The parent was being written.
     ParentIsBusy,
+    /// The message is not an object, and so has no place for one.
+    NoPlace,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -278,6 +281,9 @@ impl Tavern<'_> {
     ) -> Link {
         if plan.kind == ForkKind::Branch {
             return Link::NotWanted;
+        }
+        if chat.message(plan.message).is_none_or(|message| message.kind() != Kind::Object) {
+            return Link::NoPlace;
         }
         let there =
             chat.message(plan.message).and_then(|message| message.at(&["extra", "bookmark_link"]));

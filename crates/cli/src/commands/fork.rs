@@ -143,10 +143,11 @@ fn say(ui: &mut Ui<'_>, forked: &Forked) {
                 .plain(format!("none, because the chat may be open in SillyTavern ({why}); --closed says that it is not")),
         ),
         Link::ParentIsBusy => {
-            ui.say(
-                Line::new().dim("  link      ").plain("none, because the chat is being written"),
-            );
+            ui.say(Line::new().dim("  link      ").plain("none, because the chat is being written"));
         }
+        Link::NoPlace => ui.say(
+            Line::new().dim("  link      ").plain("none, because the message has no place for one"),
+        ),
     }
     if let Some(group) = &forked.group {
         ui.say(
@@ -176,6 +177,7 @@ fn answer(forked: &Forked) -> Json {
         Link::Taken(name) => format!("taken by {name}"),
         Link::ParentMayBeOpen(why) => format!("not written: {why}"),
         Link::ParentIsBusy => "not written: busy".to_owned(),
+        Link::NoPlace => "not written: no place".to_owned(),
     };
     json::answer(
         forked.kind.word(),

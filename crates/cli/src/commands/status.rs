@@ -54,12 +54,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
         count(library.chats.len(), "chat", "chats"),
         count(families.len(), "family", "families"),
     ));
+    let unknown = match of(Kind::Fork) {
+        0 => String::new(),
+        forks => format!(", {} of unknown kind", count(forks, "fork", "forks")),
+    };
     ui.say(format!(
-        "  {} main, {}, {}, {} of unknown kind",
+        "  {} main, {}, {}{unknown}",
         of(Kind::Main),
         count(of(Kind::Checkpoint), "checkpoint", "checkpoints"),
         count(of(Kind::Branch), "branch", "branches"),
-        count(of(Kind::Fork), "fork", "forks"),
     ));
     ui.say(format!(
         "  {}, {made_by_us} made by Forklore, {unused} that nothing refers to",

@@ -9,7 +9,7 @@ fn status_fits_on_one_screen() {
     assert_snapshot!(Stage::new().run(["status"]), @r#"
     Stories of default-user  in $DATA
       1 character, 1 group, 8 chats in 7 families
-      7 main, 0 checkpoints, 1 branch, 0 forks of unknown kind
+      7 main, 0 checkpoints, 1 branch
       7 lorebooks, 2 made by Forklore, 2 that nothing refers to
 
     4 problems

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use crate::json::{Json, Kind, Raw};
+use crate::json::{Kind, Raw};
 
 pub(super) const MEMORY: &str = "auto_recap_memory";
 
@@ -34,11 +34,8 @@ impl<'a> Memory<'a> {
     }
 
     /// What is kept about each version of the scene's recap.
-    pub(super) fn versions(&self) -> impl Iterator<Item = (String, Json)> + use<'a> {
-        self.0.get("scene_recap_metadata").into_iter().flat_map(|metadata| {
-            metadata.members().filter_map(|member| {
-                Some((member.key.text()?.into_owned(), member.value.json().ok()?))
-            })
-        })
+    pub(super) fn versions(&self) -> impl Iterator<Item = Raw<'a>> + use<'a> {
+        let metadata = self.0.get("scene_recap_metadata").into_iter();
+        metadata.flat_map(|metadata| metadata.members().map(|member| member.value))
     }
 }

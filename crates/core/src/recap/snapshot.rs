@@ -60,6 +60,8 @@ pub fn newest(chat: &Chat<'_>, m: usize) -> Option<Snapshot> {
 
 /// The snapshot of the scene break at `message`, if it has a complete one.
 pub fn of_scene(chat: &Chat<'_>, message: usize) -> Option<Snapshot> {
+    // Most messages are no scene break, and looking at all later ones takes its time.
+    Memory::of_line(chat.line(message)?)?.is_scene_break().then_some(())?;
     at(chat, message, earliest_after(chat, message))
 }
 
@@ -75,7 +77,7 @@ fn at(chat: &Chat<'_>, message: usize, before: Option<f64>) -> Option<Snapshot> 
     let time_of = |snapshot: &Snapshot| snapshot.timestamp.unwrap_or(f64::INFINITY);
     memory
         .versions()
-        .filter_map(|(_, metadata)| read(message, &metadata))
+        .filter_map(|metadata| read(message, &metadata.json().ok()?))
         .min_by(|one, other| time_of(one).total_cmp(&time_of(other)))
         .filter(|first| match (first.timestamp, before) {
             (Some(taken), Some(bound)) => taken < bound,
@@ -99,9 +101,13 @@ fn read(message: usize, metadata: &Json) -> Option<Snapshot> {
 
 fn earliest_time(chat: &Chat<'_>, message: usize) -> Option<f64> {
     let memory = Memory::of_line(chat.line(message)?)?;
+    // Without building the entries: each version holds a whole book.
     memory
         .versions()
-        .filter_map(|(_, metadata)| read(message, &metadata)?.timestamp)
+        .filter(|metadata| {
+            metadata.get("allEntries").is_some_and(|all| all.elements().next().is_some())
+        })
+        .filter_map(|metadata| metadata.get("timestamp")?.json().ok()?.as_f64())
         .min_by(f64::total_cmp)
 }
 

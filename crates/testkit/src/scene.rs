@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -15,6 +14,8 @@ use forklore_tavern::disk::Disk;
 use forklore_tavern::folders::UserFolders;
 use forklore_tavern::tavern::Tavern;
 use forklore_tavern::write::is_our_temp;
+
+pub use crate::fixed_chance::Stopped;
 
 /// The user whose folder it is.
 pub const USER: &str = "default-user";
@@ -133,24 +134,6 @@ fn tree_below(folder: &Path) -> Tree {
         }
     }
     tree
-}
-
-/// A clock that stands still, long after every file was written, and one slug: what is done twice
-/// comes out the same.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stopped;
-
-impl Chance for Stopped {
-    fn now(&self) -> SystemTime {
-        UNIX_EPOCH + Duration::from_secs(4_000_000_000)
-    }
-
-    fn slug(&self) -> String {
-        "5100a000-0000-4000-8000-000000000000".into()
-    }
-
-    /// Nobody else is at work, so there is nothing to wait for.
-    fn sleep(&self, _: Duration) {}
 }
 
 fn everything() -> Tree {

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::milliseconds;
+use super::{megabytes, milliseconds};
 
 /// Two figures of one run, and what their ratio should be.
 pub(crate) struct Measured {
@@ -32,13 +32,9 @@ impl Measured {
         other: Duration,
         bound: f64,
     ) -> Self {
-        Self {
-            what,
-            ours: milliseconds(ours),
-            against: format!("{than}: {}", milliseconds(other)),
-            ratio: ours.as_secs_f64() / other.as_secs_f64(),
-            bound: Bound::AtMost(bound),
-        }
+        let ratio = ours.as_secs_f64() / other.as_secs_f64();
+        let (ours, other) = (milliseconds(ours), milliseconds(other));
+        Self { what, ours, against: against(than, &other), ratio, bound: Bound::AtMost(bound) }
     }
 
     /// Ours must be at least `bound` times as fast as the other.
@@ -49,23 +45,15 @@ impl Measured {
         other: Duration,
         bound: f64,
     ) -> Self {
-        Self {
-            what,
-            ours: milliseconds(ours),
-            against: format!("{than}: {}", milliseconds(other)),
-            ratio: other.as_secs_f64() / ours.as_secs_f64(),
-            bound: Bound::AtLeast(bound),
-        }
+        let slower = Self::slower(what, ours, than, other, bound);
+        Self { ratio: 1.0 / slower.ratio, bound: Bound::AtLeast(bound), ..slower }
     }
 
+    /// Ours may take at most `bound` times as many bytes as the other has.
     pub(crate) fn memory(what: String, ours: u64, than: &str, other: u64, bound: f64) -> Self {
-        Self {
-            what,
-            ours: super::megabytes(ours),
-            against: format!("{than}: {}", super::megabytes(other)),
-            ratio: ours as f64 / other as f64,
-            bound: Bound::AtMost(bound),
-        }
+        let ratio = ours as f64 / other as f64;
+        let (ours, other) = (megabytes(ours), megabytes(other));
+        Self { what, ours, against: against(than, &other), ratio, bound: Bound::AtMost(bound) }
     }
 
     pub(crate) fn holds(&self) -> bool {
@@ -89,6 +77,10 @@ impl fmt::Display for Measured {
             self.what, self.ours, self.against, self.ratio
         )
     }
+}
+
+fn against(what: &str, figure: &str) -> String {
+    format!("{what}: {figure}")
 }
 
 pub(crate) fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Duration> {

@@ -12,7 +12,7 @@ use crate::pieces::Pieces;
 use crate::recap::scene::Memory;
 use crate::recap::{combined, older_seal, references, registry, running};
 use crate::rewrite::{self, Rewrite};
-use crate::seal::{self, SealedCombined, SealedRecap};
+use crate::seal::{SealedCombined, SealedRecap};
 use crate::timed;
 
 /// What binds a chat to another book.
@@ -102,8 +102,8 @@ impl Rebound {
         }
         if let Some(main_chat) = to.main_chat {
             self.set("main_chat", main_chat);
-            // Both speak of the parent's own birth.
-            self.remove(seal::KEY);
+            // It speaks of the parent's own birth, as the parent's seal does, which gives way to
+            // the child's.
             self.remove(older_seal::KEY);
         }
         match to.book {

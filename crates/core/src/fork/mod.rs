@@ -132,8 +132,6 @@ pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a
         warnings: remarks.iter().map(ToString::to_string).collect(),
     };
     let mut changes = rebound.changes;
-    // A parent that is itself a fork has a seal, which is among the changes to be taken away.
-    changes.retain(|(key, _)| key != seal::KEY);
     changes.push((seal::KEY.to_owned(), crate::json::Change::Set(seal.to_json())));
     let file = file(parent.chat, Some(request.message), &changes, rebound.lines);
     Ok(ForkPlan {

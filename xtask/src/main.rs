@@ -4,6 +4,7 @@
 
 mod bench;
 mod pages;
+mod wasm;
 
 use clap::Parser;
 
@@ -19,6 +20,8 @@ enum Task {
         #[arg(default_value = "target/pages")]
         folder: std::path::PathBuf,
     },
+    /// Build the WebAssembly that SillyTavern's page loads, into extension/pkg
+    Wasm(wasm::WasmArgs),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -26,5 +29,6 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(args) => bench::run(&args),
         Task::Memory(args) => bench::memory::run(&args),
         Task::Pages { folder } => pages::write(&folder),
+        Task::Wasm(args) => wasm::run(&args),
     }
 }

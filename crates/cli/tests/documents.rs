@@ -5,65 +5,154 @@ use std::path::{Path, PathBuf};
 
 #[test]
 fn every_test_and_module_that_the_requirements_name_exists() {
-    let (modules, tests) = check_names("requirements.md");
-    assert!(modules > 50 && tests > 50, "only {modules} modules and {tests} tests were found");
+    let named = check_names("requirements.md");
+    assert!(named.modules > 50 && named.tests > 50 && named.page_tests > 30, "only {named:?}");
+}
+
+#[test]
+fn every_requirement_that_has_a_place_has_a_test() {
+    for row in rows("requirements.md") {
+        let is_met = !row.modules().is_empty();
+        let why_not = row.cell("Notes").is_some_and(|notes| !notes.is_empty());
+        let is_proved = !row.tests().is_empty();
+        assert!(if is_met { is_proved } else { why_not }, "no place or no test: {}", row.text);
+    }
 }
 
 #[test]
 fn every_invariant_names_a_test_that_exists() {
-    let (modules, tests) = check_names("architecture.md");
-    assert!(modules > 10 && tests > 20, "only {modules} modules and {tests} tests were found");
+    let named = check_names("architecture.md");
+    assert!(named.modules > 10 && named.tests > 20 && named.page_tests > 10, "only {named:?}");
+}
+
+/// What a document names.
+#[derive(Debug, Default)]
+struct Named {
+    modules: usize,
+    tests: usize,
+    /// Of these, the ones that run in node or in a browser.
+    page_tests: usize,
 }
 
 /// Checks the columns "Where" and "Test" of a document's tables, and counts what they name.
-fn check_names(document: &str) -> (usize, usize) {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let document = crates.join("../docs").join(document);
-    let document = fs::read_to_string(document).expect("the document is there");
-    let (mut modules, mut tests) = (0, 0);
-    let (mut module_column, mut test_column) = (None, None);
-    for row in document.lines() {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        if cells.len() < 3 {
-            (module_column, test_column) = (None, None);
-            continue;
+fn check_names(document: &str) -> Named {
+    let mut named = Named::default();
+    for row in rows(document) {
+        for module in row.modules() {
+            assert!(has_module(module), "there is no module `{module}`: {}", row.text);
+            named.modules += 1;
         }
-        let titled = |title: &str| cells.iter().position(|cell| *cell == title);
-        if let (Some(module), Some(test)) = (titled("Where"), titled("Test")) {
-            (module_column, test_column) = (Some(module), Some(test));
-            continue;
-        }
-        for name in module_column.into_iter().flat_map(|at| named(cells[at])) {
-            let (crate_name, module) = name.split_once("::").expect("a crate comes first");
-            let found = files_of(&crates.join(crate_name).join("src"), module);
-            assert!(!found.is_empty(), "there is no module `{name}`: {row}");
-            modules += 1;
-        }
-        for name in test_column.into_iter().flat_map(|at| named(cells[at])) {
+        for test in row.tests() {
             // A script or a setting, which is a check too.
-            if !name.contains("::") {
-                assert!(crates.join("..").join(name).exists(), "there is no `{name}`: {row}");
-                continue;
+            if !test.contains("::") {
+                assert!(root().join(test).exists(), "there is no `{test}`: {}", row.text);
+            } else if let Some(file) = scenes_of(test) {
+                assert!(has_scene(&file, last(test)), "there is no `{test}`: {}", row.text);
+                named.page_tests += 1;
+            } else {
+                check_test(test, &row);
+                named.tests += 1;
             }
-            let (file, test) = name.rsplit_once("::").expect("a file comes before the test");
-            let (crate_name, file) = file.split_once("::").expect("a crate comes first");
-            let files = ["src", "tests"].map(|part| crates.join(crate_name).join(part));
-            let has_it = |path: &Path| {
-                let code = fs::read_to_string(path).expect("it can be read");
-                code.contains(&format!("fn {test}("))
-            };
-            let found = files.iter().flat_map(|folder| files_of(folder, file)).any(|f| has_it(&f));
-            let elsewhere = || code_in(&crates).into_iter().find(|path| has_it(path));
-            assert!(found, "there is no `{name}`, but see {:?}: {row}", elsewhere());
-            tests += 1;
         }
     }
-    (modules, tests)
+    named
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A row of a table that has the columns "Where" and "Test".
+struct Row {
+    titles: Vec<String>,
+    text: String,
+}
+
+fn rows(document: &str) -> Vec<Row> {
+    let document = fs::read_to_string(root().join("docs").join(document));
+    let document = document.expect("the document is there");
+    let mut titles: Option<Vec<String>> = None;
+    let mut rows = Vec::new();
+    for text in document.lines() {
+        let cells: Vec<String> = cells(text).map(str::to_owned).collect();
+        if cells.len() < 3 {
+            titles = None;
+        } else if ["Where", "Test"].iter().all(|title| cells.iter().any(|cell| cell == title)) {
+            titles = Some(cells);
+        } else if let Some(titles) = titles.clone().filter(|_| !text.starts_with("|---")) {
+            rows.push(Row { titles, text: text.to_owned() });
+        }
+    }
+    rows
+}
+
+impl Row {
+    fn cell(&self, title: &str) -> Option<&str> {
+        let column = self.titles.iter().position(|found| found == title)?;
+        cells(&self.text).nth(column)
+    }
+
+    fn modules(&self) -> Vec<&str> {
+        self.cell("Where").map(named).unwrap_or_default()
+    }
+
+    fn tests(&self) -> Vec<&str> {
+        self.cell("Test").map(named).unwrap_or_default()
+    }
+}
+
+fn cells(row: &str) -> impl Iterator<Item = &str> {
+    row.split('|').map(str::trim)
 }
 
 /// What stands between backticks in a cell.
-fn named(cell: &str) -> impl Iterator<Item = &str> {
-    cell.split('`').skip(1).step_by(2)
+fn named(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+fn has_module(name: &str) -> bool {
+    let (home, module) = name.split_once("::").expect("a crate comes first");
+    if home == "extension" {
+        let path = root().join(home).join(module.replace("::", "/"));
+        return path.with_extension("js").is_file();
+    }
+    !files_of(&root().join("crates").join(home).join("src"), module).is_empty()
+}
+
+/// The file of a test that runs in node or in a browser.
+fn scenes_of(test: &str) -> Option<PathBuf> {
+    let (file, _) = test.rsplit_once("::").expect("a file comes before the test");
+    let (folder, file) = match file.split_once("::")? {
+        ("e2e", file) => ("e2e/scenarios", file),
+        ("extension", file) => ("extension/tests", file.strip_prefix("tests::")?),
+        _ => return None,
+    };
+    Some(root().join(folder).join(format!("{file}.test.mjs")))
+}
+
+/// Whether a test in JavaScript has this name, or one that begins with it.
+fn has_scene(file: &Path, beginning: &str) -> bool {
+    let Ok(code) = fs::read_to_string(file) else { return false };
+    let code = code.replace("\\'", "'");
+    ['\'', '"', '`'].iter().any(|quote| code.contains(&format!("{quote}{beginning}")))
+}
+
+fn last(test: &str) -> &str {
+    test.rsplit_once("::").map_or(test, |(_, name)| name)
+}
+
+fn check_test(name: &str, row: &Row) {
+    let crates = root().join("crates");
+    let (file, test) = name.rsplit_once("::").expect("a file comes before the test");
+    let (crate_name, file) = file.split_once("::").expect("a crate comes first");
+    let files = ["src", "tests"].map(|part| crates.join(crate_name).join(part));
+    let has_it = |path: &Path| {
+        let code = fs::read_to_string(path).expect("it can be read");
+        code.contains(&format!("fn {test}("))
+    };
+    let found = files.iter().flat_map(|folder| files_of(folder, file)).any(|f| has_it(&f));
+    let elsewhere = || code_in(&crates).into_iter().find(|path| has_it(path));
+    assert!(found, "there is no `{name}`, but see {:?}: {}", elsewhere(), row.text);
 }
 
 /// The files that hold a module's code, or the code of a test called like it.

@@ -52,6 +52,15 @@ pub fn new_book(name: &str, content: &Content<'_>, drain: bool, mark: &Mark) -> 
     }
 }
 
+/// The book that `content` holds, as a value.
+pub fn book_value(content: &Content<'_>) -> Json {
+    match content {
+        Content::Bytes(book) => book.root().json().unwrap_or(Json::Null),
+        Content::Journal(value) => Json::Object(value.clone()),
+        Content::Rebuilt(rebuilt) => rebuilt.book.clone(),
+    }
+}
+
 /// A book without entries.
 pub fn empty_book(name: &str, mark: &Mark) -> NewBook {
     from_value(name, Json::object([("entries", Object::new().into())]), mark)

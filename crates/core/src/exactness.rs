@@ -38,6 +38,12 @@ impl Part {
     pub const EXACT_FROM_FILES: Self = Self { exactness: Exactness::Exact, source: Source::Files };
     pub const LIVE: Self = Self { exactness: Exactness::Live, source: Source::Files };
 
+    pub fn to_json(self) -> Json {
+        let mut json = Object::new();
+        self.write_to(&mut json);
+        json.into()
+    }
+
     pub(crate) fn write_to(self, object: &mut Object) {
         object.insert("exactness", self.exactness.word());
         if let Exactness::Snapshot(message) = self.exactness {

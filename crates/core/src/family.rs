@@ -4,7 +4,9 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::chat::Chat;
+use crate::json::Json;
 use crate::names::{self, File, ForkKind, book_key, folded};
+use crate::recap::older_seal;
 use crate::seal::Seal;
 
 /// Where a timeline lives; names are unique within one home.
@@ -30,6 +32,25 @@ pub struct Timeline {
     pub seal: Option<Seal>,
     /// The message named by a record of the older kind.
     pub older_message: Option<usize>,
+}
+
+impl Timeline {
+    /// A timeline whose header holds this metadata.
+    pub fn of(home: Home, name: String, metadata: &Json) -> Self {
+        let text = |key: &str| {
+            let text = metadata.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
+            text.map(|text| text.into_owned())
+        };
+        Self {
+            home,
+            name,
+            main_chat: text("main_chat"),
+            book: text("world_info"),
+            integrity: text("integrity"),
+            seal: Seal::read(metadata),
+            older_message: older_seal::read(metadata).and_then(|seal| seal.message),
+        }
+    }
 }
 
 /// What a timeline is within its family.

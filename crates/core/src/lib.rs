@@ -26,3 +26,5 @@ pub mod verify;
 pub mod repair;
 pub mod cleanup;
 pub mod group;
+pub mod page;
+pub mod changes;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::book::{Book, BookError};
 use crate::chat::Chat;
 use crate::exactness::{Exactness, Part, Source};
-use crate::journal::{self, Folded, RECORDED_METADATA, State};
+use crate::journal::{self, Entries, Folded, RECORDED_METADATA, State};
 use crate::json::{Json, Object};
 use crate::recap::snapshot::{self, Rebuilt};
 
@@ -139,7 +139,7 @@ fn book_then<'a>(
             Some(book) => BookThen::Known {
                 part,
                 name: book.name.clone(),
-                content: Content::Journal(book.content.clone()),
+                content: Content::Journal(book.content()),
             },
         };
     }
@@ -204,7 +204,11 @@ fn recorded_state(chat: &Chat<'_>, m: usize) -> Option<Folded> {
     }
     let Some(snapshot) = snapshot::of_scene(chat, m) else { return Some(folded) };
     let shows = |state: &State| {
-        state.book.as_ref().and_then(|book| book.entries()).is_some_and(|e| snapshot.matches(e))
+        state
+            .book
+            .as_ref()
+            .and_then(|book| book.entries())
+            .is_some_and(|entries| snapshot.matches(entries.iter().map(|(_, entry)| entry)))
     };
     if shows(&folded.state) {
         return Some(folded);
@@ -256,7 +260,7 @@ impl Unproved {
             return false;
         }
         let entries = state.book.as_ref().and_then(|book| book.entries());
-        entries.into_iter().flat_map(Object::iter).all(|(key, entry)| {
+        entries.into_iter().flat_map(Entries::iter).all(|(key, entry)| {
             let lost = snapshot::lost_fields(entry);
             match self.entries.get_text(key) {
                 Some(before) => *before == lost,
@@ -271,9 +275,7 @@ impl Unproved {
 
 /// The book's own fields.
 fn fields_of(state: &State) -> Option<Object> {
-    let mut fields = state.book.as_ref()?.content.clone();
-    fields.remove("entries");
-    Some(fields)
+    Some(state.book.as_ref()?.fields())
 }
 
 /// Recorded keys that the chat has and that say more than SillyTavern's defaults do.

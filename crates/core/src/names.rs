@@ -1,6 +1,6 @@
 //! Names of chats and books: how SillyTavern turns them into files, and which ones we give.
 
-use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
 use crate::digest::Digest;
 
@@ -75,8 +75,21 @@ fn is_device(full: &str) -> bool {
 
 /// A key under which names that SillyTavern, or a forgiving file system, takes for one are equal.
 pub fn folded(name: &str) -> String {
-    let plain: String = name.nfd().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).collect();
-    plain.to_lowercase()
+    let mut letters = decomposed(name);
+    letters.retain(|letter| !('\u{300}'..='\u{36f}').contains(letter));
+    String::from_iter(letters).to_lowercase()
+}
+
+/// The canonical decomposition (NFD). The crate's own iterator brings tables that only the
+/// compatible one needs, more than a tenth of all that a page has to load.
+fn decomposed(name: &str) -> Vec<char> {
+    let mut letters = Vec::with_capacity(name.len());
+    name.chars().for_each(|letter| decompose_canonical(letter, |part| letters.push(part)));
+    let is_mark = |letter: &char| canonical_combining_class(*letter) != 0;
+    for marks in letters.chunk_by_mut(|one, other| is_mark(one) && is_mark(other)) {
+        marks.sort_by_key(|mark| canonical_combining_class(*mark));
+    }
+    letters
 }
 
 /// The key under which references to a book meet, whatever spelling they use.
@@ -246,6 +259,15 @@ mod tests {
         check_stem(".hidden", Some(".hidden"));
         check_stem("GCP: a/b", Some("GCP ab"));
         check_stem(&"x".repeat(300), None);
+    }
+
+    #[test]
+    fn a_decomposition_is_the_canonical_one() {
+        use unicode_normalization::UnicodeNormalization as _;
+        let every = ('\0'..='\u{10ffff}').map(|letter| format!("a{letter}\u{5b0}\u{323}{letter}"));
+        for name in every {
+            assert!(decomposed(&name).into_iter().eq(name.nfd()), "{name:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::clone::{NewBook, empty_book, new_book};
 use crate::exactness::{Exactness, Part, Source};
 use crate::fork::{Now, Rebinding, Remark, metadata_text, metadata_value, rebind};
 use crate::journal;
-use crate::json::Change;
+use crate::json::{Change, Json, Object};
 use crate::mark::Mark;
 use crate::moment::{BookThen, BoundBook, Content, moment};
 use crate::names::{self, File};
@@ -153,7 +153,7 @@ fn repair_content<'a>(
                 .book
                 .ok_or_else(|| CannotRepair::NoBookInJournal(subject.name.to_owned()))?;
             let part = as_of(folded.message, Source::Journal);
-            Ok((Some(Content::Journal(book.content)), Some(book.name), part))
+            Ok((Some(Content::Journal(book.content())), Some(book.name), part))
         }
         RepairSource::Recap => {
             let found = snapshot::newest(subject.chat, last)
@@ -194,7 +194,7 @@ pub fn split<'a>(
         .and_then(|folded| folded.state.book);
     let (content, part) = match (recorded, subject.bound.book()) {
         (Some(recorded), _) => (
-            Content::Journal(recorded.content),
+            Content::Journal(recorded.content()),
             Part { exactness: Exactness::Exact, source: Source::Journal },
         ),
         (None, Some(live)) => (Content::Bytes(live.clone()), Part::LIVE),
@@ -284,6 +284,26 @@ pub fn restore<'a>(
     Ok(BookPlan { book: Some(book), replaces, chat: None, part: Some(*part), remarks })
 }
 
+/// The chat's book is called `name` now: all that speaks of it in the chat follows. The bound book
+/// is given under the name that the chat still uses.
+pub fn follow<'a>(subject: Subject<'a>, name: &str) -> Result<BookPlan<'a>, CannotRepair> {
+    let (Some(old), Some(book)) = (subject.bound.name(), subject.bound.book()) else {
+        return Err(CannotRepair::NotBound(subject.name.to_owned()));
+    };
+    let value = book.root().json().unwrap_or(Json::Null);
+    let entries = value.get("entries").and_then(Json::as_object).cloned().unwrap_or_default();
+    let mut changes = Vec::new();
+    if let Some(mut seal) = Seal::read(&metadata_value(subject.chat))
+        && let Some(sealed) = &mut seal.book
+        && names::book_key(&sealed.name) == names::book_key(old)
+    {
+        sealed.name = name.to_owned();
+        changes.push((seal::KEY.to_owned(), Change::Set(seal.to_json())));
+    }
+    let chat = rebound_to(subject, name, &entries, vec![old.to_owned()], changes);
+    Ok(BookPlan { book: None, replaces: false, chat: Some(chat), part: None, remarks: Vec::new() })
+}
+
 fn mark_for(subject: Subject<'_>, from: Option<String>, part: Part, now: &Now) -> Mark {
     Mark {
         chat: subject.name.to_owned(),
@@ -303,13 +323,23 @@ fn rebound<'a>(
     from: Vec<String>,
     more: Vec<(String, Change)>,
 ) -> Pieces<'a> {
+    rebound_to(subject, &book.name, &book.values, from, more)
+}
+
+fn rebound_to<'a>(
+    subject: Subject<'a>,
+    book: &str,
+    entries: &Object,
+    from: Vec<String>,
+    more: Vec<(String, Change)>,
+) -> Pieces<'a> {
     let rebinding = Rebinding {
         name: subject.name,
         main_chat: None,
         integrity: None,
         from,
-        book: Some(&book.name),
-        entries: Some(&book.values),
+        book: Some(book),
+        entries: Some(entries),
         last: None,
         metadata: None,
         drain: false,
@@ -367,6 +397,18 @@ mod tests {
         let (before, after) = (seal(&child), seal(&written));
         assert_eq!(after.book.as_ref().unwrap().name, "New");
         assert_eq!(Seal { book: None, ..after }, Seal { book: None, ..before });
+    }
+
+    #[test]
+    fn a_seal_follows_its_book_to_another_name() {
+        let (child, book) = checkpoint();
+        let chat = Chat::read(&child, Place::Solo);
+        let bound = BoundBook::read(Some("Own".into()), Some(&book));
+        let subject = Subject { name: "Before the storm", chat: &chat, bound: &bound };
+        let written = follow(subject, "Renamed").unwrap().chat.unwrap().to_vec();
+        let metadata = metadata_value(&Chat::read(&written, Place::Solo));
+        assert_eq!(metadata.get("world_info"), Some(&Json::from("Renamed")));
+        assert_eq!(Seal::read(&metadata).unwrap().book.unwrap().name, "Renamed");
     }
 
     #[test]

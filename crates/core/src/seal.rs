@@ -63,9 +63,7 @@ impl Seal {
         json.insert("parent", parent);
         json.insert("made", self.made.as_str());
         json.insert("book", self.book.as_ref().map(SealedBook::to_json));
-        let mut metadata = Object::new();
-        self.metadata.write_to(&mut metadata);
-        json.insert("metadata", metadata);
+        json.insert("metadata", self.metadata.to_json());
         if let Some(recap) = &self.running_recap {
             let recap = Json::object([
                 ("version", Json::from(recap.version)),

@@ -112,6 +112,11 @@ impl ChatFacts {
         }
     }
 
+    /// Of a chat that SillyTavern has read, so that what it could not read is gone already.
+    pub fn loaded(messages: usize, metadata: Json) -> Self {
+        Self { messages, damage: Vec::new(), metadata }
+    }
+
     pub fn metadata(&self) -> &Json {
         &self.metadata
     }

@@ -5,8 +5,6 @@ use std::io;
 use forklore_core::chat::{Chat, Damage};
 use forklore_core::family::{self, Node, Timeline};
 use forklore_core::json::Json;
-use forklore_core::recap::older_seal;
-use forklore_core::seal::Seal;
 
 use crate::disk::Disk;
 use crate::library::{ChatFile, Library, Unread};
@@ -72,27 +70,9 @@ pub fn timeline(file: &ChatFile, chat: &Chat<'_>) -> Timeline {
 
 /// The same, from metadata that was read already.
 pub fn timeline_of(file: &ChatFile, metadata: &Json) -> Timeline {
-    let text = |key: &str| {
-        metadata.get(key).and_then(Json::as_str).filter(|t| !t.is_empty()).map(|t| t.into_owned())
-    };
-    Timeline {
-        main_chat: text("main_chat"),
-        book: text("world_info"),
-        integrity: text("integrity"),
-        seal: Seal::read(metadata),
-        older_message: older_seal::read(metadata).and_then(|seal| seal.message),
-        ..blank(file)
-    }
+    Timeline::of(file.home.clone(), file.name.clone(), metadata)
 }
 
 fn blank(file: &ChatFile) -> Timeline {
-    Timeline {
-        home: file.home.clone(),
-        name: file.name.clone(),
-        main_chat: None,
-        book: None,
-        integrity: None,
-        seal: None,
-        older_message: None,
-    }
+    timeline_of(file, &Json::Null)
 }

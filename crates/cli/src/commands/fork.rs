@@ -57,6 +57,7 @@ pub(crate) fn policy(args: &PolicyArgs) -> Policy {
         require_scene: args.require_scene,
         fill: args.fill,
         without_book: args.without_book,
+        leave_book: false,
     }
 }
 

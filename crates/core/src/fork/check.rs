@@ -29,6 +29,8 @@ pub struct Policy {
     pub fill: bool,
     /// Make the child without a book where its book cannot be brought along.
     pub without_book: bool,
+    /// Make the child without a book, whatever is known of it.
+    pub leave_book: bool,
 }
 
 /// Everything there is to say before forking.
@@ -137,6 +139,9 @@ impl Readiness<'_> {
     }
 
     fn look_at_book<'a>(&mut self, parent: Parent<'a>, moment: &mut Moment<'a>, policy: Policy) {
+        if policy.leave_book {
+            return self.leave_book(parent, moment);
+        }
         let obstacle = match &moment.book {
             BookThen::None(_) => None,
             BookThen::Unknown => Some(match parent.bound {
@@ -162,14 +167,19 @@ impl Readiness<'_> {
             }
         };
         match obstacle {
-            Some(_) if policy.without_book => {
-                let name = parent.bound.name().unwrap_or_default().to_owned();
-                self.remarks.push(Remark::WithoutBook(name));
-                moment.book = BookThen::None(crate::exactness::Part::LIVE);
-            }
+            Some(_) if policy.without_book => self.leave_book(parent, moment),
             Some(obstacle) => self.obstacles.push(obstacle),
             None => {}
         }
+    }
+
+    fn leave_book(&mut self, parent: Parent<'_>, moment: &mut Moment<'_>) {
+        if let BookThen::None(_) = moment.book {
+            return;
+        }
+        let name = parent.bound.name().unwrap_or_default().to_owned();
+        self.remarks.push(Remark::WithoutBook(name));
+        moment.book = BookThen::None(crate::exactness::Part::LIVE);
     }
 
     fn look_at_metadata(&mut self, moment: &Moment<'_>, policy: Policy) {

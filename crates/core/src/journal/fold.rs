@@ -21,7 +21,7 @@ pub struct Folded {
 pub fn fold(chat: &Chat<'_>, m: usize) -> Option<Folded> {
     let mut cursor = Cursor::default();
     for index in 0..=m.min(chat.len().checked_sub(1)?) {
-        cursor.step(chat, index);
+        cursor.step(index, record_at(chat, index));
     }
     let newest = cursor.known()?;
     if newest.state.id() == cursor.id {
@@ -46,7 +46,7 @@ pub fn walk(
 ) {
     let mut cursor = Cursor::default();
     for index in 0..chat.len().min(last.saturating_add(1)) {
-        cursor.step(chat, index);
+        cursor.step(index, record_at(chat, index));
         if let (Some(state), true) = (&cursor.state, cursor.message == index)
             && see(index, state, &cursor.id).is_break()
         {
@@ -55,8 +55,19 @@ pub fn walk(
     }
 }
 
+/// The state that the next record can follow on, and its id; `None` where it has to hold
+/// everything.
+pub fn tip(chat: &Chat<'_>) -> Option<(String, State)> {
+    let mut cursor = Cursor::default();
+    for index in 0..chat.len() {
+        cursor.step(index, record_at(chat, index));
+    }
+    cursor.tip()
+}
+
 /// The record a message carries.
-fn record_of(line: &[u8]) -> Option<Record> {
+fn record_at(chat: &Chat<'_>, message: usize) -> Option<Record> {
+    let line = chat.line(message)?;
     memmem::find(line, FIELD.as_bytes())?;
     let field = Raw::document(line).ok()?.get(FIELD)?;
     if field.kind() != Kind::Object {
@@ -65,8 +76,8 @@ fn record_of(line: &[u8]) -> Option<Record> {
     Record::from_json(&field.json().ok()?)
 }
 
-#[derive(Default)]
-struct Cursor {
+#[derive(Clone, Default)]
+pub(super) struct Cursor {
     /// The last state reached by an unbroken chain, and the message whose record gave it.
     state: Option<State>,
     id: String,
@@ -76,11 +87,16 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn step(&mut self, chat: &Chat<'_>, index: usize) {
-        let Some(record) = chat.line(index).and_then(record_of) else { return };
+    pub(super) fn step(&mut self, index: usize, record: Option<Record>) {
+        let Some(record) = record else { return };
         match record.change {
-            Change::Whole(state) => {
-                self.state = Some(*state);
+            Change::Whole { whole, delta } => {
+                // One that cannot be unpacked is passed over, as if the message had none.
+                let Some(mut state) = whole.state().cloned() else { return };
+                if delta.apply(&mut state).is_none() {
+                    return;
+                }
+                self.state = Some(state);
                 self.broken = false;
             }
             Change::Delta { after, delta } if !self.broken && after == self.id => {
@@ -102,6 +118,12 @@ impl Cursor {
 
     fn known(&self) -> Option<Folded> {
         Some(Folded { message: self.message, state: self.state.clone()? })
+    }
+
+    /// Where the chain is unbroken and leads to what it promises.
+    pub(super) fn tip(&self) -> Option<(String, State)> {
+        let state = self.state.as_ref().filter(|_| !self.broken)?;
+        (state.id() == self.id).then(|| (self.id.clone(), state.clone()))
     }
 }
 

@@ -4,11 +4,19 @@
 //! is the fold of messages 0 to m. Because a branch is a slice of messages, it carries exactly its
 //! own past. `docs/format.md` describes the fields.
 
+mod lore;
 mod state;
+mod splice;
+mod members;
 mod delta;
+mod payload;
 mod record;
 mod fold;
+mod reader;
+mod writer;
 
-pub use fold::{Folded, fold, walk};
+pub use fold::{Folded, fold, tip, walk};
+pub use lore::{Entries, Lore};
 pub use record::{FIELD, Limits, Record, merged, record};
 pub use state::{BookState, RECORDED_METADATA, State};
+pub use writer::Writer;

@@ -1,9 +1,9 @@
 //! One message's record: reading it, making it, and joining two.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use std::sync::{Arc, OnceLock};
 
 use super::delta::Delta;
+use super::payload::Payload;
 use super::state::State;
 use crate::json::{Json, Object};
 
@@ -11,12 +11,6 @@ use crate::json::{Json, Object};
 pub const FIELD: &str = "forklore";
 
 const FORMAT: i64 = 1;
-
-/// Below this many bytes deflating costs more than it saves.
-const WORTH_DEFLATING: usize = 256;
-
-/// No record of a story is larger when inflated; a hostile one might be.
-const LARGEST_INFLATED: usize = 512 << 20;
 
 /// What a message's record says.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,13 +24,28 @@ pub struct Record {
 pub(super) enum Change {
     /// Recorded, and nothing had changed.
     Nothing,
-    Whole(Box<State>),
+    /// Everything, and what changed after it was written down.
+    Whole {
+        whole: Whole,
+        delta: Delta,
+    },
     Delta {
         after: String,
-        delta: Box<Delta>,
+        delta: Delta,
     },
     /// Too large to keep: only the state's id is known.
     Digest,
+}
+
+/// A whole state: as a value, as it is written, or both. Packing or unpacking a large book takes
+/// longer than a save may, so neither is done before it must be.
+#[derive(Clone, Debug)]
+pub(super) struct Whole(Arc<Sides>);
+
+#[derive(Debug, Default)]
+struct Sides {
+    state: OnceLock<Option<State>>,
+    payload: OnceLock<Payload>,
 }
 
 /// How much a chat is allowed to carry.
@@ -55,39 +64,33 @@ impl Default for Limits {
 /// The record for a message after which the state is `now`, following `before`.
 pub fn record(before: Option<(&str, &State)>, now: &State, limits: Limits) -> Record {
     let id = now.id();
+    let size = || now.book.as_ref().map_or(0, |book| book.size());
     let change = match before {
         Some((before_id, _)) if before_id == id => Change::Nothing,
-        _ if size_of(now) > limits.largest_book => Change::Digest,
+        _ if size() > limits.largest_book => Change::Digest,
         Some((before_id, before)) => match Delta::between(before, now) {
-            Some(delta) if delta.is_empty() => Change::Nothing,
-            Some(delta) => Change::Delta { after: before_id.to_owned(), delta: Box::new(delta) },
-            None => Change::Whole(Box::new(now.clone())),
+            Some(delta) => Change::Delta { after: before_id.to_owned(), delta },
+            None => Change::whole(now),
         },
-        None => Change::Whole(Box::new(now.clone())),
+        None => Change::whole(now),
     };
     Record { id, change }
-}
-
-fn size_of(state: &State) -> usize {
-    state.book.as_ref().map_or(0, |book| Json::from(book.content.clone()).stringify().len())
 }
 
 /// The record that stands for two neighbouring ones, when the later message is deleted and its
 /// record moves to the one before. `None` where they do not follow each other.
 pub fn merged(earlier: &Record, later: &Record) -> Option<Record> {
     let change = match (&earlier.change, &later.change) {
-        (_, Change::Whole(_) | Change::Digest) => later.change.clone(),
+        (_, Change::Whole { .. } | Change::Digest) => later.change.clone(),
         (change, Change::Nothing) => (earlier.id == later.id).then(|| change.clone())?,
         (_, Change::Delta { after, .. }) if *after != earlier.id => return None,
         (Change::Digest, Change::Delta { .. }) => Change::Digest,
         (Change::Nothing, Change::Delta { .. }) => later.change.clone(),
-        (Change::Whole(state), Change::Delta { delta, .. }) => {
-            let mut state = state.clone();
-            delta.apply(&mut state)?;
-            Change::Whole(state)
+        (Change::Whole { whole, delta: first }, Change::Delta { delta: second, .. }) => {
+            Change::Whole { whole: whole.clone(), delta: first.then(second)? }
         }
         (Change::Delta { after, delta: first }, Change::Delta { delta: second, .. }) => {
-            Change::Delta { after: after.clone(), delta: Box::new(first.then(second)) }
+            Change::Delta { after: after.clone(), delta: first.then(second)? }
         }
     };
     Some(Record { id: later.id.clone(), change })
@@ -99,25 +102,19 @@ impl Record {
         let mut json = Object::new();
         json.insert("v", FORMAT);
         json.insert("id", self.id.as_str());
-        let (name, payload) = match &self.change {
-            Change::Nothing => return json.into(),
-            Change::Digest => {
-                json.insert("digest", true);
-                return json.into();
+        match &self.change {
+            Change::Nothing => {}
+            Change::Digest => json.insert("digest", true),
+            Change::Whole { whole, delta } => {
+                whole.payload().write("whole", &mut json);
+                if !delta.is_empty() {
+                    Payload::of(delta.to_json()).write("delta", &mut json);
+                }
             }
-            Change::Whole(state) => ("whole", state.to_json()),
             Change::Delta { after, delta } => {
                 json.insert("after", after.as_str());
-                ("delta", delta.to_json())
+                Payload::of(delta.to_json()).write("delta", &mut json);
             }
-        };
-        let text = payload.stringify();
-        let packed = (text.len() >= WORTH_DEFLATING)
-            .then(|| BASE64.encode(miniz_oxide::deflate::compress_to_vec(&text, 8)))
-            .filter(|packed| packed.len() < text.len());
-        match packed {
-            Some(packed) => json.insert(format!("{name}.deflated"), packed),
-            None => json.insert(name, payload),
         }
         json.into()
     }
@@ -128,11 +125,14 @@ impl Record {
             return None;
         }
         let id = json.get("id")?.as_str()?.into_owned();
-        let change = if let Some(whole) = payload(json, "whole") {
-            Change::Whole(Box::new(State::from_json(&whole?)?))
-        } else if let Some(delta) = payload(json, "delta") {
-            let after = json.get("after")?.as_str()?.into_owned();
-            Change::Delta { after, delta: Box::new(Delta::from_json(&delta?)?) }
+        let delta = match Payload::read("delta", json) {
+            Some(payload) => Some(Delta::from_json(&Json::parse(&payload.text()?).ok()?)?),
+            None => None,
+        };
+        let change = if let Some(payload) = Payload::read("whole", json) {
+            Change::Whole { whole: Whole::read(payload), delta: delta.unwrap_or_default() }
+        } else if let Some(delta) = delta {
+            Change::Delta { after: json.get("after")?.as_str()?.into_owned(), delta }
         } else if json.get("digest").is_some() {
             Change::Digest
         } else {
@@ -140,20 +140,47 @@ impl Record {
         };
         Some(Self { id, change })
     }
-}
 
-/// The payload under `name`, packed or plain: absent, unreadable (`Some(None)`) or there.
-fn payload(json: &Json, name: &str) -> Option<Option<Json>> {
-    if let Some(plain) = json.get(name) {
-        return Some(Some(plain.clone()));
+    /// Whether nothing can follow on it, since it does not say what the state is.
+    pub(super) fn is_digest(&self) -> bool {
+        self.change == Change::Digest
     }
-    let packed = json.get(&format!("{name}.deflated"))?;
-    Some(inflated(packed))
+
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self.change, Change::Whole { .. })
+    }
+
+    /// Whether it is a whole state and nothing beside it.
+    pub(super) fn is_only_whole(&self) -> bool {
+        matches!(&self.change, Change::Whole { delta, .. } if delta.is_empty())
+    }
 }
 
-fn inflated(packed: &Json) -> Option<Json> {
-    let packed = BASE64.decode(packed.as_str()?.as_bytes()).ok()?;
-    let text =
-        miniz_oxide::inflate::decompress_to_vec_with_limit(&packed, LARGEST_INFLATED).ok()?;
-    Json::parse(&text).ok()
+impl Change {
+    fn whole(state: &State) -> Self {
+        let sides = Sides { state: Some(state.clone()).into(), ..Sides::default() };
+        Self::Whole { whole: Whole(Arc::new(sides)), delta: Delta::default() }
+    }
+}
+
+impl Whole {
+    fn read(payload: Payload) -> Self {
+        Self(Arc::new(Sides { payload: payload.into(), ..Sides::default() }))
+    }
+
+    /// `None` where it cannot be unpacked.
+    pub(super) fn state(&self) -> Option<&State> {
+        self.0.state.get_or_init(|| State::read(&self.0.payload.get()?.text()?)).as_ref()
+    }
+
+    fn payload(&self) -> &Payload {
+        let state = || self.state().map_or(Json::Null, State::to_json);
+        self.0.payload.get_or_init(|| Payload::of(state()))
+    }
+}
+
+impl PartialEq for Whole {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.state() == other.state()
+    }
 }

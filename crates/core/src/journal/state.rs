@@ -1,8 +1,10 @@
 //! What the journal remembers.
 
-use crate::book::{Book, unmark};
-use crate::digest::Digest;
-use crate::json::{Json, Object};
+use std::sync::Arc;
+
+use super::lore::{Entries, Lore};
+use crate::digest::{Digest, Hasher};
+use crate::json::{Json, Kind, Object, Raw};
 
 /// Keys of the chat's metadata that belong to a moment of the story. Identity (`integrity`,
 /// `main_chat`), caches, and what other extensions keep are not among them.
@@ -43,67 +45,100 @@ pub struct State {
     pub metadata: Object,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+/// A copy costs nothing: the book is shared.
+#[derive(Clone, Debug)]
 pub struct BookState {
     pub name: String,
-    /// The whole book but for our own mark.
-    pub content: Object,
+    pub(super) lore: Arc<Lore>,
 }
 
 impl State {
     /// The state of a chat whose metadata and bound book are these.
     pub fn of(metadata: &Json, book: Option<(&str, &Json)>) -> Self {
-        let recorded = RECORDED_METADATA
-            .iter()
-            .filter_map(|key| Some((*key, metadata.get(key)?.clone())))
-            .collect();
         let book = book.and_then(|(name, book)| {
-            Some(BookState { name: name.to_owned(), content: unmarked(book.as_object()?) })
+            let lore = Arc::new(Lore::of(book.as_object()?));
+            Some(BookState { name: name.to_owned(), lore })
         });
-        Self { book, metadata: recorded }
+        Self { book, metadata: recorded(metadata) }
     }
 
     /// Tells two states apart; records name the state they follow by it.
+    ///
+    /// The book comes in by a digest of its own, so that where only the metadata changed, which it
+    /// does all the time, the book is not looked at again.
     pub fn id(&self) -> String {
-        Digest::of(&self.to_json().stringify()).short(16)
+        let mut hasher = Hasher::default();
+        match &self.book {
+            None => hasher.update(b"null"),
+            Some(book) => {
+                hasher.update(&Json::from(book.name.as_str()).stringify());
+                hasher.update(book.digest().as_bytes());
+            }
+        }
+        hasher.update(&Json::from(self.metadata.clone()).stringify());
+        hasher.finish().short(16)
     }
 
-    pub(super) fn to_json(&self) -> Json {
+    /// The state as a record holds it.
+    pub fn to_json(&self) -> Json {
         let book = self.book.as_ref().map(|book| {
             Json::object([
                 ("name", Json::from(book.name.as_str())),
-                ("content", book.content.clone().into()),
+                ("content", book.content().into()),
             ])
         });
         Json::object([("book", book.into()), ("metadata", self.metadata.clone().into())])
     }
 
-    pub(super) fn from_json(json: &Json) -> Option<Self> {
-        let metadata = json.get("metadata")?.as_object()?.clone();
-        let book = match json.get("book")? {
-            Json::Null => None,
-            book => Some(BookState {
-                name: book.get("name")?.as_str()?.into_owned(),
-                content: book.get("content")?.as_object()?.clone(),
-            }),
-        };
-        Some(Self { book, metadata })
+    /// Reads what [`to_json`](Self::to_json) gave, from its text.
+    pub(super) fn read(text: &[u8]) -> Option<Self> {
+        let state = Raw::document(text).ok()?;
+        let Json::Object(metadata) = state.get("metadata")?.json().ok()? else { return None };
+        let book = state.get("book")?;
+        if book.kind() == Kind::Null {
+            return Some(Self { book: None, metadata });
+        }
+        let name = book.get("name")?.text()?.into_owned();
+        let content = book.get("content").filter(|content| content.kind() == Kind::Object)?;
+        let lore = Arc::new(Lore::read(content, |_, _| None).ok()?);
+        Some(Self { book: Some(BookState { name, lore }), metadata })
     }
+}
+
+/// The part of a chat's metadata that the journal keeps.
+pub(super) fn recorded(metadata: &Json) -> Object {
+    RECORDED_METADATA.iter().filter_map(|key| Some((*key, metadata.get(key)?.clone()))).collect()
 }
 
 impl BookState {
-    pub fn entries(&self) -> Option<&Object> {
-        self.content.get("entries")?.as_object()
+    /// The whole book but for our own mark.
+    pub fn content(&self) -> Object {
+        self.lore.content()
     }
 
-    pub fn of(name: &str, book: &Book<'_>) -> Option<Self> {
-        let value = book.root().json().ok()?;
-        Some(Self { name: name.to_owned(), content: unmarked(value.as_object()?) })
+    pub fn entries(&self) -> Option<&Entries> {
+        self.lore.entries()
+    }
+
+    /// The book's fields other than its entries.
+    pub fn fields(&self) -> Object {
+        let mut fields = self.lore.fields().clone();
+        fields.remove("entries");
+        fields
+    }
+
+    /// How many bytes the book takes, written on one line.
+    pub(super) fn size(&self) -> usize {
+        self.lore.size()
+    }
+
+    fn digest(&self) -> Digest {
+        self.lore.digest()
     }
 }
 
-fn unmarked(book: &Object) -> Object {
-    let mut book = book.clone();
-    unmark(&mut book);
-    book
+impl PartialEq for BookState {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && (Arc::ptr_eq(&self.lore, &other.lore) || self.lore == other.lore)
+    }
 }

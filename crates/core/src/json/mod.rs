@@ -22,3 +22,4 @@ pub use value::{Json, Object};
 pub use write::Indent;
 
 pub(crate) use scan::{is_whitespace, line_end};
+pub(crate) use value::array_index;

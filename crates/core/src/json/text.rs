@@ -14,9 +14,15 @@ impl JsText {
         &self.0
     }
 
-    /// A part of it, cut beside ASCII characters, where nothing can be cut in two.
+    /// A part of it, cut where no character is cut in two.
     pub(crate) fn part(&self, range: Range<usize>) -> Self {
         Self(self.0[range].to_vec())
+    }
+
+    /// This and another behind it, where the two are parts of one text.
+    pub(crate) fn followed_by(mut self, other: &Self) -> Self {
+        self.0.extend_from_slice(&other.0);
+        self
     }
 
     /// The text for reading, with U+FFFD where a surrogate stands alone.

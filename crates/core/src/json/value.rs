@@ -97,7 +97,7 @@ impl<K: Into<JsText>, V: Into<Json>> FromIterator<(K, V)> for Object {
 }
 
 /// The canonical array index a key is, if it is one: these come first in a JavaScript object.
-pub(super) fn array_index(key: &JsText) -> Option<u32> {
+pub(crate) fn array_index(key: &JsText) -> Option<u32> {
     let digits = key.as_bytes();
     if digits.is_empty() || digits.len() > 10 || (digits[0] == b'0' && digits.len() > 1) {
         return None;

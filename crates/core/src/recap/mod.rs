@@ -11,3 +11,10 @@ pub mod queue;
 pub mod registry;
 pub mod references;
 pub mod older_seal;
+
+/// Whether an entry of this name is the extension's own bookkeeping rather than lore.
+pub fn is_internal(comment: &str) -> bool {
+    comment == queue::COMMENT
+        || comment.starts_with(registry::PREFIX)
+        || comment.starts_with("__index_")
+}

@@ -185,12 +185,8 @@ impl Snapshot {
     }
 
     /// Whether a book's state is the one this snapshot was taken of, as far as it can tell.
-    pub fn matches(&self, entries: &Object) -> bool {
-        let others: Vec<&Json> = entries
-            .iter()
-            .map(|(_, entry)| entry)
-            .filter(|entry| !queue::is_queue(entry))
-            .collect();
+    pub fn matches<'a>(&self, entries: impl Iterator<Item = &'a Json>) -> bool {
+        let others: Vec<&Json> = entries.filter(|entry| !queue::is_queue(entry)).collect();
         others.len() == self.entries.len()
             && self.entries.iter().all(|kept| {
                 others.iter().any(|entry| is_same_entry(kept, entry) && agrees(kept, entry))

@@ -37,13 +37,8 @@ pub(crate) fn check(
         }
         (Exactness::Snapshot(k), Source::Journal) => {
             assert!(k < m);
-            let truths: Vec<Option<&Object>> = story.messages[k]
-                .truths
-                .iter()
-                .map(|s| s.book.as_ref().map(|b| &b.content))
-                .collect();
             assert!(
-                is_one_of(value, &truths),
+                is_one_of(value, &story.books_at(k)),
                 "false: snapshot of {k}, asked for {m}, and {}",
                 whose(story, value)
             );
@@ -108,8 +103,8 @@ pub(crate) fn only_insertion<'a>(shorter: &[u8], longer: &'a [u8]) -> Option<&'a
     (longer.ends_with(rest) && added > 0).then(|| &longer[same..same + added])
 }
 
-fn is_one_of(value: &Object, truths: &[Option<&Object>]) -> bool {
-    truths.iter().flatten().any(|truth| *value == **truth || *value == drained(truth))
+fn is_one_of(value: &Object, truths: &[Option<Object>]) -> bool {
+    truths.iter().flatten().any(|truth| value == truth || *value == drained(truth))
 }
 
 /// At a scene break the book may also be the one that the recap extension's snapshot shows, or one
@@ -117,8 +112,8 @@ fn is_one_of(value: &Object, truths: &[Option<&Object>]) -> bool {
 fn has_settled_to(value: &Object, message: &Message) -> bool {
     let scene = message.scene.as_ref().filter(|scene| scene.settled.is_some());
     let states = scene.into_iter().flat_map(|scene| &scene.on_the_way);
-    let mut books = states.filter_map(|state| Some(&state.book.as_ref()?.content));
-    books.any(|book| without_queue(book) == without_queue(value))
+    let mut books = states.filter_map(|state| Some(state.book.as_ref()?.content()));
+    books.any(|book| without_queue(&book) == without_queue(value))
 }
 
 fn without_queue(book: &Object) -> Object {
@@ -159,7 +154,7 @@ fn check_as_recap_keeps_it(value: &Object, then: &State, k: usize) {
         let entries = book.get("entries").and_then(Json::as_object).expect("it has entries");
         entries.iter().map(|(_, e)| e.clone()).filter(|e| !queue::is_queue(e)).collect()
     };
-    let truth = entries(&then.book.as_ref().expect("a scene settles with a book").content);
+    let truth = entries(&then.book.as_ref().expect("a scene settles with a book").content());
     let ours = entries(value);
     assert_eq!(ours.len(), truth.len(), "false: snapshot of {k} by its number of entries");
     for entry in &truth {

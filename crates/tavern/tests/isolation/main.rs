@@ -120,6 +120,7 @@ fn any_options(rng: &mut Rng, message: usize) -> ForkOptions {
             require_scene: rng.u8(..12) == 0,
             fill: rng.bool(),
             without_book: rng.u8(..5) == 0,
+            leave_book: false,
         },
         parent_is_closed: rng.bool(),
         dry_run: false,

@@ -98,9 +98,9 @@ impl Story {
     }
 
     /// The books that the chat was bound to at message `m`, as they were.
-    pub fn books_at(&self, m: usize) -> Vec<Option<&Object>> {
+    pub fn books_at(&self, m: usize) -> Vec<Option<Object>> {
         let states = self.messages[m].truths.iter();
-        states.map(|state| state.book.as_ref().map(|book| &book.content)).collect()
+        states.map(|state| state.book.as_ref().map(|book| book.content())).collect()
     }
 
     pub fn book(&self, name: &str) -> Option<&Object> {

@@ -1,0 +1,301 @@
+//! A book as the journal keeps it: entry by entry, so that states share what did not change
+//! between them, and nothing is hashed or written twice.
+
+use std::sync::{Arc, OnceLock};
+
+use indexmap::IndexMap;
+
+use crate::book::unmark;
+use crate::digest::{Digest, Hasher};
+use crate::json::{JsText, Json, Kind, Object, Raw, SyntaxError, array_index};
+
+/// The whole book but for our own mark.
+#[derive(Clone, Debug, Default)]
+pub struct Lore {
+    /// The book's own fields. `entries`, where it is an object, is empty here and only keeps its
+    /// place.
+    fields: Object,
+    entries: Entries,
+    measure: OnceLock<Measure>,
+}
+
+/// A book's entries in JavaScript's order.
+#[derive(Clone, Debug, Default)]
+pub struct Entries(IndexMap<JsText, Arc<Entry>>);
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    value: Json,
+    measure: OnceLock<Measure>,
+}
+
+/// What is asked of a text so often that it is worked out once.
+#[derive(Clone, Copy, Debug)]
+struct Measure {
+    digest: Digest,
+    size: usize,
+}
+
+impl Lore {
+    pub fn of(book: &Object) -> Self {
+        let mut lore = Self::default();
+        for (key, value) in book.iter() {
+            match value {
+                Json::Object(entries) if *key == *"entries" => {
+                    lore.fields.insert("entries", Object::new());
+                    lore.entries = entries
+                        .iter()
+                        .map(|(key, entry)| (key.clone(), Arc::new(Entry::of(entry.clone()))))
+                        .collect();
+                }
+                other => lore.fields.insert(key.clone(), other.clone()),
+            }
+        }
+        unmark(&mut lore.fields);
+        lore
+    }
+
+    /// Reads a book's text. `known` may give an entry that need not be built again.
+    pub(super) fn read(
+        book: Raw<'_>,
+        mut known: impl FnMut(&JsText, Raw<'_>) -> Option<Arc<Entry>>,
+    ) -> Result<Self, SyntaxError> {
+        let mut lore = Self::default();
+        let mut entries = None;
+        for member in book.members() {
+            let Some(key) = member.key.js_text() else { continue };
+            if key == *"entries" {
+                entries = Some(member.value);
+                lore.fields.insert(key, Object::new());
+            } else {
+                lore.fields.insert(key, member.value.json()?);
+            }
+        }
+        match entries {
+            Some(entries) if entries.kind() == Kind::Object => {
+                lore.entries = entries
+                    .members()
+                    .filter_map(|member| Some((member.key.js_text()?, member.value)))
+                    .map(|(key, value)| {
+                        let entry = match known(&key, value) {
+                            Some(entry) => entry,
+                            None => Arc::new(Entry::of(value.json()?)),
+                        };
+                        Ok((key, entry))
+                    })
+                    .collect::<Result<_, _>>()?;
+            }
+            Some(other) => lore.fields.insert("entries", other.json()?),
+            None => {}
+        }
+        unmark(&mut lore.fields);
+        Ok(lore)
+    }
+
+    /// The same book with other entries.
+    pub(super) fn with_entries(&self, entries: Entries) -> Self {
+        Self { fields: self.fields.clone(), entries, measure: OnceLock::new() }
+    }
+
+    /// The book as one value.
+    pub fn content(&self) -> Object {
+        let mut content = self.fields.clone();
+        if self.entries().is_some() {
+            let entries: Object =
+                self.entries.iter().map(|(key, entry)| (key.clone(), entry.clone())).collect();
+            content.insert("entries", entries);
+        }
+        content
+    }
+
+    /// The entries, if the book has a list of them.
+    pub fn entries(&self) -> Option<&Entries> {
+        self.fields.get("entries")?.as_object().map(|_| &self.entries)
+    }
+
+    /// All but the entries; where they stand is kept by an empty object.
+    pub fn fields(&self) -> &Object {
+        &self.fields
+    }
+
+    /// Changes both parts, unless there are no entries or the change takes them away.
+    pub(super) fn change(
+        &mut self,
+        change: impl FnOnce(&mut Object, &mut Entries) -> Option<()>,
+    ) -> Option<()> {
+        self.entries()?;
+        self.measure = OnceLock::new();
+        change(&mut self.fields, &mut self.entries)?;
+        self.fields.get("entries")?.as_object().is_some_and(Object::is_empty).then_some(())
+    }
+
+    pub(super) fn digest(&self) -> Digest {
+        self.measure().digest
+    }
+
+    /// How many bytes the book takes, written on one line.
+    pub(super) fn size(&self) -> usize {
+        self.measure().size
+    }
+
+    fn measure(&self) -> &Measure {
+        self.measure.get_or_init(|| {
+            let mut hasher = Hasher::default();
+            let fields = Json::Object(self.fields.clone()).stringify();
+            hasher.update(&fields);
+            let mut size = fields.len();
+            for (key, entry) in &self.entries.0 {
+                let key = Json::Text(key.clone()).stringify();
+                let Measure { digest, size: entry } = entry.measure();
+                hasher.update(&key);
+                hasher.update(digest.as_bytes());
+                size += key.len() + ":,".len() + entry;
+            }
+            Measure { digest: hasher.finish(), size }
+        })
+    }
+}
+
+/// Order counts, as it does in a file.
+impl PartialEq for Lore {
+    fn eq(&self, other: &Self) -> bool {
+        self.fields == other.fields
+            && self.entries.len() == other.entries.len()
+            && self.entries.0.iter().eq(&other.entries.0)
+    }
+}
+
+impl Entries {
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&JsText, &Json)> {
+        self.0.iter().map(|(key, entry)| (key, &entry.value))
+    }
+
+    pub fn get(&self, key: &JsText) -> Option<&Json> {
+        Some(&self.0.get(key)?.value)
+    }
+
+    pub(super) fn shared(&self, key: &JsText) -> Option<&Arc<Entry>> {
+        self.0.get(key)
+    }
+
+    /// The entries that `before` does not have, or has otherwise.
+    pub(super) fn new_since<'a>(
+        &'a self,
+        before: &'a Self,
+    ) -> impl Iterator<Item = (&'a JsText, &'a Json)> {
+        let is_new = |(key, entry): &(&JsText, &Arc<Entry>)| before.shared(key) != Some(*entry);
+        self.0.iter().filter(is_new).map(|(key, entry)| (key, &entry.value))
+    }
+
+    pub(super) fn remove(&mut self, keys: &[JsText]) {
+        for key in keys {
+            self.0.shift_remove(key);
+        }
+    }
+
+    /// Sets entries; one that exists keeps its place.
+    pub(super) fn set<'a>(&mut self, entries: impl IntoIterator<Item = (&'a JsText, Json)>) {
+        for (key, value) in entries {
+            self.0.insert(key.clone(), Arc::new(Entry::of(value)));
+        }
+        self.arrange();
+    }
+
+    /// Keys that are array indexes come first, ascending, whenever they were set.
+    fn arrange(&mut self) {
+        let rank = |key: &JsText| array_index(key).unwrap_or(u32::MAX);
+        if !self.0.keys().map(rank).is_sorted() {
+            self.0.sort_by_key(|key, _| rank(key));
+        }
+    }
+}
+
+impl FromIterator<(JsText, Arc<Entry>)> for Entries {
+    fn from_iter<I: IntoIterator<Item = (JsText, Arc<Entry>)>>(entries: I) -> Self {
+        let mut entries = Self(entries.into_iter().collect());
+        entries.arrange();
+        entries
+    }
+}
+
+impl Entry {
+    pub(super) fn of(value: Json) -> Self {
+        Self { value, measure: OnceLock::new() }
+    }
+
+    fn measure(&self) -> &Measure {
+        self.measure.get_or_init(|| {
+            let text = self.value.stringify();
+            Measure { digest: Digest::of(&text), size: text.len() }
+        })
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        match (self.measure.get(), other.measure.get()) {
+            _ if std::ptr::eq(self, other) => true,
+            (Some(one), Some(other)) => one.digest == other.digest,
+            _ => self.value == other.value,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Lore {
+        Lore::read(Raw::document(text.as_bytes()).unwrap(), |_, _| None).unwrap()
+    }
+
+    fn of(text: &str) -> Lore {
+        Lore::of(Json::parse(text.as_bytes()).unwrap().as_object().unwrap())
+    }
+
+    #[test]
+    fn text_and_value_give_the_same_book() {
+        for text in [
+            r#"{"entries":{"10":{},"b":{"x":1},"2":{},"a":{}},"name":"n"}"#,
+            r#"{"a":1,"entries":{"2":1,"2":{"x":2}},"a":2,"extensions":{"forklore":{}}}"#,
+            r#"{"entries":{"0":{}},"entries":{"1":{}}}"#,
+            r#"{"entries":{"0":{}},"entries":[]}"#,
+            r#"{"entries":null}"#,
+            r"{}",
+        ] {
+            let (read, of) = (read(text), of(text));
+            assert_eq!(read, of, "{text}");
+            assert_eq!(read.digest(), of.digest(), "{text}");
+        }
+    }
+
+    #[test]
+    fn it_gives_back_the_book_it_was_made_of() {
+        let text = r#"{"2":0,"name":"n","entries":{"2":{"x":1},"10":{},"b":{},"a":{}},"z":[]}"#;
+        assert_eq!(Json::Object(read(text).content()).stringify(), text.as_bytes());
+    }
+
+    #[test]
+    fn digests_tell_books_apart() {
+        let texts = [
+            r#"{"entries":{}}"#,
+            r#"{"entries":null}"#,
+            r#"{"entries":{"a":{}}}"#,
+            r#"{"entries":{"a":{},"b":{}}}"#,
+            r#"{"entries":{"b":{},"a":{}}}"#,
+            r#"{"entries":{"a":{}},"x":1}"#,
+            r#"{"x":1,"entries":{"a":{}}}"#,
+        ];
+        let digests: std::collections::HashSet<_> =
+            texts.iter().map(|text| read(text).digest()).collect();
+        assert_eq!(digests.len(), texts.len());
+    }
+}

@@ -1,0 +1,43 @@
+//! What a call gives back: a value, and bytes too large to wrap in it.
+
+use forklore_core::json::Json;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+#[wasm_bindgen]
+pub struct Answer {
+    value: Vec<u8>,
+    body: Option<Vec<u8>>,
+    book: Option<Vec<u8>>,
+}
+
+#[wasm_bindgen]
+impl Answer {
+    /// The value as JSON text.
+    pub fn value(&self) -> Vec<u8> {
+        self.value.clone()
+    }
+
+    /// The request to send instead of the one that was given. Can be taken once.
+    pub fn take_body(&mut self) -> Option<Vec<u8>> {
+        self.body.take()
+    }
+
+    /// The book to be written. Can be taken once.
+    pub fn take_book(&mut self) -> Option<Vec<u8>> {
+        self.book.take()
+    }
+}
+
+impl Answer {
+    pub(crate) fn of(value: &Json) -> Self {
+        Self { value: value.stringify(), body: None, book: None }
+    }
+
+    pub(crate) fn with_body(self, body: Vec<u8>) -> Self {
+        Self { body: Some(body), ..self }
+    }
+
+    pub(crate) fn with_book(self, book: Option<Vec<u8>>) -> Self {
+        Self { book, ..self }
+    }
+}

@@ -1,0 +1,91 @@
+//! Reading what the page asks.
+
+use forklore_core::chat::Place;
+use forklore_core::exactness::Allow;
+use forklore_core::fork::{Now, Policy, QueuePolicy};
+use forklore_core::json::{Json, Raw};
+use forklore_core::moment::BoundBook;
+use forklore_core::names::ForkKind;
+use forklore_core::page;
+use wasm_bindgen::JsError;
+
+/// The values of a call.
+pub(crate) struct Ask(Json);
+
+impl Ask {
+    pub(crate) fn read(text: &[u8]) -> Result<Self, JsError> {
+        Ok(Self(json(text)?))
+    }
+
+    pub(crate) fn text(&self, key: &str) -> Option<String> {
+        Some(self.0.get(key)?.as_str()?.into_owned())
+    }
+
+    pub(crate) fn needed(&self, key: &str) -> Result<String, JsError> {
+        self.text(key).ok_or_else(|| JsError::new(&format!("the page left out {key:?}")))
+    }
+
+    pub(crate) fn flag(&self, key: &str) -> bool {
+        self.0.get(key).is_some_and(Json::is_truthy)
+    }
+
+    pub(crate) fn number(&self, key: &str) -> Option<usize> {
+        self.0.get(key)?.as_usize()
+    }
+
+    pub(crate) fn list(&self, key: &str) -> &[Json] {
+        self.0.get(key).and_then(Json::as_array).unwrap_or_default()
+    }
+
+    pub(crate) fn names(&self, key: &str) -> Vec<String> {
+        self.list(key).iter().filter_map(|name| Some(name.as_str()?.into_owned())).collect()
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        if self.flag("group") { Place::Group } else { Place::Solo }
+    }
+
+    pub(crate) fn kind(&self) -> ForkKind {
+        match self.text("kind").as_deref() {
+            Some("checkpoint") => ForkKind::Checkpoint,
+            _ => ForkKind::Branch,
+        }
+    }
+
+    pub(crate) fn now(&self) -> Now {
+        Now {
+            iso: self.text("now").unwrap_or_default(),
+            milliseconds: self.0.get("milliseconds").and_then(Json::as_f64).unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn policy(&self) -> Policy {
+        Policy {
+            allow: match self.text("allow").as_deref() {
+                Some("exact") => Allow::Exact,
+                Some("live") => Allow::Live,
+                _ => Allow::Snapshot,
+            },
+            queue: if self.flag("drain") { QueuePolicy::Drain } else { QueuePolicy::Refuse },
+            require_scene: self.flag("requireScene"),
+            fill: self.flag("fill"),
+            without_book: false,
+            leave_book: self.flag("leaveBook"),
+        }
+    }
+
+    /// The book the chat is bound to; no bytes where there is a name means that it is missing.
+    pub(crate) fn bound<'a>(&self, book: Option<&'a [u8]>) -> BoundBook<'a> {
+        BoundBook::read(self.text("bookName").filter(|name| !name.is_empty()), book)
+    }
+}
+
+pub(crate) fn json(text: &[u8]) -> Result<Json, JsError> {
+    Json::parse(text).map_err(|error| JsError::new(&error.to_string()))
+}
+
+/// A chat given as an array of its header and messages, as a file.
+pub(crate) fn chat_file(array: &[u8]) -> Result<Vec<u8>, JsError> {
+    let array = Raw::document(array).map_err(|error| JsError::new(&error.to_string()))?;
+    Ok(page::lines(array))
+}

@@ -1,0 +1,113 @@
+//! Which books of ours nothing refers to.
+
+use forklore_core::cleanup::{OurBook, Reason, cleanup as plan};
+use forklore_core::family::Home;
+use forklore_core::json::Json;
+use forklore_core::recap::{queue, references as recap};
+use forklore_core::references::{Place, Reference, References};
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::answer::Answer;
+use crate::ask::Ask;
+
+#[wasm_bindgen]
+pub fn cleanup(ask: &[u8]) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let ours = ask.list("ours").iter().map(|book| OurBook {
+        name: text(book, "name"),
+        bytes: book.get("bytes").and_then(Json::as_usize).unwrap_or_default() as u64,
+        made_for: text(book, "madeFor"),
+    });
+    let references = References {
+        found: ask.list("references").iter().map(reference).collect(),
+        unread: ask.names("unread"),
+    };
+    let plan = plan(ours.collect(), &references, ask.flag("despiteBackups"));
+    let remove = plan.remove.iter().map(book);
+    let keep = plan.keep.iter().map(|(ours, why)| {
+        let mut json = book(ours);
+        if let Some(object) = json.as_object_mut() {
+            object.insert("reason", reason(why));
+        }
+        json
+    });
+    Ok(Answer::of(&Json::object([
+        ("remove", Json::Array(remove.collect())),
+        ("keep", Json::Array(keep.collect())),
+        ("unread", plan.unread.into()),
+    ])))
+}
+
+/// Names of books in what ST-Auto-Recap keeps in messages, given as an array of a chat's lines,
+/// and in the queue of a book.
+#[wasm_bindgen]
+pub fn books_named(chat: &[u8], queue_content: &str) -> Result<Answer, JsError> {
+    let file = crate::ask::chat_file(chat)?;
+    let lines = file.split(|&byte| byte == b'\n');
+    let mut names: Vec<String> = lines.flat_map(recap::books_named).collect();
+    names.extend(queue::books_named(queue_content));
+    names.sort_unstable();
+    names.dedup();
+    Ok(Answer::of(&Json::from(names)))
+}
+
+fn text(json: &Json, key: &str) -> String {
+    json.get(key).and_then(Json::as_str).unwrap_or_default().into_owned()
+}
+
+fn book(book: &OurBook) -> Json {
+    Json::object([
+        ("name", book.name.as_str().into()),
+        ("bytes", (book.bytes as usize).into()),
+        ("madeFor", book.made_for.as_str().into()),
+    ])
+}
+
+fn reference(json: &Json) -> Reference {
+    let name = text(json, "name");
+    let home = || Home::Character(text(json, "owner"));
+    let place = match text(json, "place").as_str() {
+        "backup" => Place::Backup(name),
+        "global" => Place::Global,
+        "character" => Place::CharacterLore(name),
+        "persona" => Place::Persona(name),
+        "card" => Place::Card(name),
+        "recap" => Place::Recap { home: home(), name },
+        "queue" => Place::Queue { book: name },
+        _ => Place::Chat { home: home(), name },
+    };
+    Reference::new(&text(json, "book"), place)
+}
+
+fn reason(reason: &Reason) -> Json {
+    let (code, values, text) = match reason {
+        Reason::ReferredToBy(places) => {
+            let places: Vec<String> = places.iter().map(place).collect();
+            let text = format!("in use by {}", places.join(", "));
+            ("referred", Json::object([("places", places.into())]), text)
+        }
+        Reason::OnlyBackups(count) => {
+            let values = Json::object([("count", (*count).into())]);
+            ("only-backups", values, "only backups of chats refer to it".to_owned())
+        }
+        Reason::Unread => {
+            let values = Json::Object(forklore_core::json::Object::new());
+            ("unread", values, "something that may refer to it could not be read".to_owned())
+        }
+    };
+    Json::object([("code", code.into()), ("values", values), ("text", text.into())])
+}
+
+fn place(place: &Place) -> String {
+    match place {
+        Place::Chat { name, .. }
+        | Place::Recap { name, .. }
+        | Place::Backup(name)
+        | Place::CharacterLore(name)
+        | Place::Persona(name)
+        | Place::Card(name)
+        | Place::Queue { book: name } => name.clone(),
+        Place::Global => "global".to_owned(),
+    }
+}

@@ -1,0 +1,145 @@
+//! Forks: may one be made, and the request that makes it.
+
+use forklore_core::chat::Chat;
+use forklore_core::fork::{self, ForkPlan, ForkRequest, Parent, Readiness, Refusal, Remark};
+use forklore_core::json::{Change, Json, Object, Raw};
+use forklore_core::moment::{BookThen, Moment};
+use forklore_core::names;
+use forklore_core::page::{self, SaveRequest};
+use forklore_core::rewrite::{self, Rewrite};
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::answer::Answer;
+use crate::ask::{Ask, chat_file};
+use crate::words;
+
+/// Turns the request with which the page saves a child into one that gives it a book of its own.
+///
+/// `later` holds the parent's messages after the child's last one, as an array.
+#[wasm_bindgen]
+pub fn fork(
+    ask: &[u8],
+    body: &[u8],
+    later: &[u8],
+    book: Option<Vec<u8>>,
+) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let request = SaveRequest::read(body).map_err(|error| JsError::new(&error.to_string()))?;
+    let child = request.file();
+    let Some(message) = Chat::read(&child, ask.place()).len().checked_sub(1) else {
+        return Err(JsError::new("the new chat has no messages"));
+    };
+    let file = parents_own(&with_later(child, later)?, &ask);
+    let chat = Chat::read(&file, ask.place());
+    let bound = ask.bound(book.as_deref());
+    let parent_name = ask.needed("parent")?;
+    let parent = Parent { name: &parent_name, chat: &chat, bound: &bound };
+    let child = ask.needed("child")?;
+    let selected = ask.names("selected").into_iter().map(Remark::AlsoSelected);
+    let fork_request = ForkRequest {
+        kind: ask.kind(),
+        message,
+        book: names::for_book(&child, &ask.names("books")),
+        child,
+        integrity: ask.needed("integrity")?,
+        now: ask.now(),
+        policy: ask.policy(),
+        remarks: selected.collect(),
+    };
+    match fork::plan(parent, &fork_request) {
+        Ok(plan) => {
+            let file = plan.file.to_vec();
+            // A chat that becomes a group's leaves its family: SillyTavern drops the link, too.
+            let file = if ask.flag("unlinked") { without_parent(&file, &ask) } else { file };
+            let body = request.with(&file);
+            let answer = Answer::of(&report(&plan)).with_body(body);
+            Ok(answer.with_book(plan.book.map(|book| book.bytes)))
+        }
+        Err(refusal) => Ok(Answer::of(&refused(&refusal))),
+    }
+}
+
+fn with_later(mut child: Vec<u8>, later: &[u8]) -> Result<Vec<u8>, JsError> {
+    let later = Raw::document(later).map_err(|error| JsError::new(&error.to_string()))?;
+    let lines = page::lines(later);
+    if !lines.is_empty() {
+        child.push(b'\n');
+        child.extend_from_slice(&lines);
+    }
+    Ok(child)
+}
+
+/// The page has put the child's slug into the header already; the parent has its own.
+fn parents_own(file: &[u8], ask: &Ask) -> Vec<u8> {
+    let change = ask.text("parentIntegrity").map_or(Change::Remove, |it| Change::Set(it.into()));
+    with_header(file, ask, ("integrity", change))
+}
+
+fn without_parent(file: &[u8], ask: &Ask) -> Vec<u8> {
+    with_header(file, ask, ("main_chat", Change::Remove))
+}
+
+fn with_header(file: &[u8], ask: &Ask, change: (&str, Change)) -> Vec<u8> {
+    let chat = Chat::read(file, ask.place());
+    if chat.metadata().is_none() {
+        return file.to_vec();
+    }
+    let header = Some(rewrite::header(&chat, &[change]));
+    Rewrite { header, ..Rewrite::default() }.of(&chat, None).to_vec()
+}
+
+fn report(plan: &ForkPlan<'_>) -> Json {
+    let mut report = Object::new();
+    report.insert("made", true);
+    report.insert("kind", plan.kind.word());
+    report.insert("parent", plan.parent.as_str());
+    report.insert("child", plan.child.as_str());
+    report.insert("message", plan.message);
+    let book = plan.book.as_ref().map(|book| {
+        Json::object([("name", book.name.as_str().into()), ("entries", book.entries.into())])
+    });
+    report.insert("book", book);
+    let part = plan.seal.book.as_ref().map(|sealed| sealed.part.to_json());
+    report.insert("part", part);
+    report.insert("metadata", plan.seal.metadata.to_json());
+    report.insert("remarks", words::list(&plan.remarks, words::remark));
+    report.into()
+}
+
+fn refused(refusal: &Refusal) -> Json {
+    Json::object([
+        ("made", Json::Bool(false)),
+        ("obstacles", words::list(&refusal.obstacles, words::obstacle)),
+        ("remarks", words::list(&refusal.remarks, words::remark)),
+    ])
+}
+
+/// Could the chat be forked at this message, and how well?
+#[wasm_bindgen]
+pub fn check(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let file = chat_file(chat)?;
+    let chat = Chat::read(&file, ask.place());
+    let bound = ask.bound(book.as_deref());
+    let name = ask.text("parent").unwrap_or_default();
+    let parent = Parent { name: &name, chat: &chat, bound: &bound };
+    let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
+    Ok(Answer::of(&readiness(&fork::check(parent, message, ask.policy(), &ask.now()))))
+}
+
+fn readiness(readiness: &Readiness<'_>) -> Json {
+    let part = |of: fn(&Moment<'_>) -> Option<Json>| readiness.moment.as_ref().and_then(of);
+    let book = part(|moment| match &moment.book {
+        BookThen::Known { part, .. } => Some(part.to_json()),
+        BookThen::None(_) | BookThen::Unknown => None,
+    });
+    Json::object([
+        ("obstacles", words::list(&readiness.obstacles, words::obstacle)),
+        ("remarks", words::list(&readiness.remarks, words::remark)),
+        ("book", book.into()),
+        ("metadata", part(|moment| Some(moment.metadata.part.to_json())).into()),
+        ("busy", Json::Bool(readiness.work.is_pending())),
+        ("operations", readiness.work.operations().into()),
+    ])
+}

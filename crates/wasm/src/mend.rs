@@ -1,0 +1,103 @@
+//! Repair, split and restore: plans that the page carries out on the chat it has open.
+
+use forklore_core::book::Book;
+use forklore_core::chat::Chat;
+use forklore_core::family::common_prefix;
+use forklore_core::json::{Json, Object};
+use forklore_core::pieces::Pieces;
+use forklore_core::repair::{self, BookPlan, RepairSource, Subject};
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::answer::Answer;
+use crate::ask::{Ask, chat_file};
+use crate::words;
+
+/// `other` is the book to be copied, or for a split the parent's chat, where there is one.
+#[wasm_bindgen]
+pub fn mend(
+    ask: &[u8],
+    chat: &[u8],
+    book: Option<Vec<u8>>,
+    other: Option<Vec<u8>>,
+) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let file = chat_file(chat)?;
+    let chat = Chat::read(&file, ask.place());
+    let bound = ask.bound(book.as_deref());
+    let name = ask.needed("chat")?;
+    let subject = Subject { name: &name, chat: &chat, bound: &bound };
+    let free_name = ask.text("freeName").unwrap_or_default();
+    let now = ask.now();
+    let plan = match ask.needed("how")?.as_str() {
+        "split" => {
+            let parent = other.as_deref().map(chat_file).transpose()?;
+            let parent = parent.as_deref().map(|file| Chat::read(file, ask.place()));
+            let fork_point = parent.and_then(|parent| common_prefix(&chat, &parent));
+            repair::split(subject, &free_name, fork_point, &now)
+        }
+        "follow" => repair::follow(subject, &free_name),
+        "restore" => {
+            let message = ask.number("message").unwrap_or_default();
+            repair::restore(subject, message, ask.flag("fill"), &now)
+        }
+        source => {
+            let source = source_of(source, &ask, other.as_deref())?;
+            repair::repair(subject, &source, &free_name, &now)
+        }
+    };
+    Ok(match plan {
+        Ok(plan) => {
+            let value = shown(&plan, &chat);
+            Answer::of(&value).with_book(plan.book.map(|book| book.bytes))
+        }
+        Err(error) => Answer::of(&Json::object([
+            ("possible", Json::Bool(false)),
+            ("text", error.to_string().into()),
+        ])),
+    })
+}
+
+fn source_of<'a>(
+    source: &str,
+    ask: &Ask,
+    other: Option<&'a [u8]>,
+) -> Result<RepairSource<'a>, JsError> {
+    Ok(match source {
+        "journal" => RepairSource::Journal,
+        "recap" => RepairSource::Recap,
+        "empty" => RepairSource::Empty,
+        "detach" => RepairSource::Detach,
+        "copy" => {
+            let bytes = other.ok_or_else(|| JsError::new("the page left out the book to copy"))?;
+            let book = Book::read(bytes).map_err(|error| JsError::new(&error.to_string()))?;
+            RepairSource::Copy { name: ask.needed("copied")?, book }
+        }
+        other => return Err(JsError::new(&format!("there is no source {other:?}"))),
+    })
+}
+
+fn shown(plan: &BookPlan<'_>, chat: &Chat<'_>) -> Json {
+    let mut value = Object::new();
+    value.insert("possible", true);
+    let book = plan.book.as_ref().map(|book| {
+        Json::object([("name", book.name.as_str().into()), ("entries", book.entries.into())])
+    });
+    value.insert("book", book);
+    value.insert("replaces", plan.replaces);
+    value.insert("part", plan.part.map(|part| part.to_json()));
+    value.insert("remarks", words::list(&plan.remarks, words::remark));
+    let changed = plan.chat.as_ref().map(Pieces::to_vec);
+    let changed = changed.as_deref().map(|file| Chat::read(file, chat.place()));
+    let metadata = changed.as_ref().and_then(|changed| changed.metadata()?.json().ok());
+    value.insert("metadata", metadata);
+    value.insert("messages", changed.map(|changed| messages(chat, &changed)).unwrap_or_default());
+    value.into()
+}
+
+/// The messages that are not the same any more, by their number.
+fn messages(before: &Chat<'_>, after: &Chat<'_>) -> Object {
+    let changed = (0..after.len()).filter(|&index| before.line(index) != after.line(index));
+    let value = |index: usize| after.message(index)?.json().ok();
+    changed.filter_map(|index| Some((index.to_string(), value(index)?))).collect()
+}

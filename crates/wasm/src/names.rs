@@ -1,0 +1,43 @@
+//! Names of chats and books.
+
+use forklore_core::names::{self, File};
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::ask::Ask;
+
+/// A free name for the book that belongs to a chat.
+#[wasm_bindgen]
+pub fn name_for_book(ask: &[u8]) -> Result<String, JsError> {
+    let ask = Ask::read(ask)?;
+    Ok(names::for_book(&ask.needed("chat")?, &ask.names("books")))
+}
+
+/// A name that a new chat can have: `wanted`, made fit for a file and numbered until it is free.
+#[wasm_bindgen]
+pub fn name_for_chat(ask: &[u8]) -> Result<String, JsError> {
+    let ask = Ask::read(ask)?;
+    let taken = ask.names("taken");
+    let wanted = ask.text("wanted").unwrap_or_default();
+    let wanted = names::stem(&wanted, File::Chat).unwrap_or_default();
+    let numbered = |number: usize| match number {
+        1 => wanted.trim().to_owned(),
+        number => format!("{} ({number})", wanted.trim()),
+    };
+    let free = (1..1000).map(numbered).find(|name| names::check(name, File::Chat, &taken).is_ok());
+    Ok(free.unwrap_or_else(|| {
+        names::for_child(&ask.text("parent").unwrap_or_default(), ask.kind(), &taken)
+    }))
+}
+
+/// Under this key two spellings of one book's name are equal.
+#[wasm_bindgen]
+pub fn book_key(name: &str) -> String {
+    names::book_key(name)
+}
+
+/// The stem of the file in which SillyTavern keeps a chat of this name.
+#[wasm_bindgen]
+pub fn chat_stem(name: &str) -> Option<String> {
+    names::stem(name, File::Chat)
+}

@@ -1,0 +1,119 @@
+//! Are timelines what they should be? And which of them share a book?
+
+use std::collections::HashMap;
+
+use forklore_core::book::{Book, BookError};
+use forklore_core::family::{self, Home, Node, Timeline};
+use forklore_core::json::{Json, Object, Raw};
+use forklore_core::names::book_key;
+use forklore_core::verify::{BookFacts, BoundFacts, ChatFacts, Surroundings, verify as check};
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::answer::Answer;
+use crate::ask::Ask;
+use crate::words;
+
+/// Looks at all timelines that are given, with the books that some of them name:
+/// an object of books by name, where one that could not be read is `null`.
+#[wasm_bindgen]
+pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let given: Vec<Given> = ask.list("timelines").iter().map(Given::read).collect();
+    let timelines: Vec<Timeline> = given.iter().map(|given| given.timeline.clone()).collect();
+    let nodes = family::families(&timelines);
+    let shared = family::shared_books(&timelines, &nodes);
+    let mut users: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, timeline) in timelines.iter().enumerate() {
+        if let Some(book) = &timeline.book {
+            users.entry(book_key(book)).or_default().push(at);
+        }
+    }
+    let books = read_books(books)?;
+    let found = given.into_iter().enumerate().map(|(at, given)| {
+        let key = timelines[at].book.as_deref().map(book_key);
+        let using = key.as_ref().and_then(|key| users.get(key)).map_or(&[][..], Vec::as_slice);
+        let name = |other: &usize| timelines[*other].name.clone();
+        let is_family = |other: &&usize| nodes[**other].family == nodes[at].family;
+        let surroundings = Surroundings {
+            timeline: &timelines[at],
+            node: &nodes[at],
+            sharing: using.iter().filter(|o| **o != at).filter(is_family).map(name).collect(),
+            elsewhere: using.iter().filter(|o| !is_family(o)).map(name).collect(),
+            is_listed: given.is_listed,
+        };
+        let bound = bound_facts(&timelines[at], &books);
+        let facts = ChatFacts::loaded(given.messages, given.metadata);
+        let findings = check(&facts, &bound, &surroundings);
+        let mut json = Object::new();
+        json.insert("name", timelines[at].name.as_str());
+        json.insert("findings", words::list(&findings, words::finding));
+        json.insert("parent", nodes[at].parent().map(|parent| timelines[parent].name.clone()));
+        json.insert("kind", nodes[at].kind.word());
+        json.insert("family", nodes[at].family);
+        json.insert("forkPoint", nodes[at].fork_point);
+        json.insert("keeps", key.is_some_and(|key| is_keeper(at, &nodes, &key, &shared)));
+        if let BoundFacts::There { facts, .. } = bound {
+            json.insert("entries", facts.entries);
+        }
+        Json::Object(json)
+    });
+    Ok(Answer::of(&Json::Array(found.collect())))
+}
+
+/// Whether the timeline is the one that keeps a shared book.
+fn is_keeper(
+    at: usize,
+    nodes: &[Node],
+    key: &str,
+    shared: &std::collections::BTreeMap<(usize, String), Vec<usize>>,
+) -> bool {
+    let sharing = shared.get(&(nodes[at].family, key.to_owned()));
+    sharing.is_some_and(|sharing| family::keeper(nodes, sharing) == Some(at))
+}
+
+struct Given {
+    timeline: Timeline,
+    messages: usize,
+    metadata: Json,
+    is_listed: bool,
+}
+
+impl Given {
+    fn read(json: &Json) -> Self {
+        let text =
+            |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default().into_owned();
+        let home = match json.get("group").filter(|group| group.is_truthy()) {
+            Some(group) => Home::Group(group.as_str().map(|id| id.into_owned())),
+            None => Home::Character(text("character")),
+        };
+        let metadata = json.get("metadata").cloned().unwrap_or(Json::Null);
+        Self {
+            timeline: Timeline::of(home, text("name"), &metadata),
+            messages: json.get("messages").and_then(Json::as_usize).unwrap_or_default(),
+            metadata,
+            is_listed: !json.get("unlisted").is_some_and(Json::is_truthy),
+        }
+    }
+}
+
+type Books = HashMap<String, Result<BookFacts, BookError>>;
+
+fn read_books(books: &[u8]) -> Result<Books, JsError> {
+    let books = Raw::document(books).map_err(|error| JsError::new(&error.to_string()))?;
+    let read = books.members().map(|member| {
+        let name = member.key.text().unwrap_or_default();
+        let facts = Book::read(member.value.bytes()).map(|book| BookFacts::of(&book));
+        (book_key(&name), facts)
+    });
+    Ok(read.collect())
+}
+
+fn bound_facts<'a>(timeline: &'a Timeline, books: &'a Books) -> BoundFacts<'a> {
+    let Some(name) = timeline.book.as_deref() else { return BoundFacts::None };
+    match books.get(&book_key(name)) {
+        None => BoundFacts::Missing(name),
+        Some(Err(error)) => BoundFacts::Unreadable { name, error },
+        Some(Ok(facts)) => BoundFacts::There { name, facts },
+    }
+}

@@ -1,0 +1,55 @@
+// One headless Chromium, and pages in it that show SillyTavern.
+
+import { chromium } from 'playwright-core';
+
+import { TavernPage } from './page.mjs';
+import { Watch } from './watch.mjs';
+
+const EXECUTABLE = process.env.FORKLORE_CHROMIUM ?? '/usr/bin/chromium';
+
+/** Nothing may reach outside loopback, and Chromium must not try. */
+const FLAGS = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
+];
+
+const VIEWPORTS = {
+    desktop: { viewport: { width: 1280, height: 900 } },
+    phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+};
+
+/** Ends with this process, whatever happens to it. */
+export function launchBrowser() {
+    return chromium.launch({
+        executablePath: EXECUTABLE,
+        args: FLAGS,
+        // Its own handlers would only end the browser; see sillytavern.mjs.
+        handleSIGINT: false,
+        handleSIGTERM: false,
+        handleSIGHUP: false,
+    });
+}
+
+/**
+ * Opens SillyTavern in a context of its own, and waits until it can be used.
+ *
+ * @param {import('playwright-core').Browser} browser
+ * @param {import('./sillytavern.mjs').SillyTavern} st
+ * @param {{ viewport?: keyof typeof VIEWPORTS, locale?: string }} [options] `locale` as in `zh-CN`
+ * @returns {Promise<TavernPage>}
+ */
+export async function openPage(browser, st, { viewport = 'desktop', locale = 'en-US' } = {}) {
+    const context = await browser.newContext({ ...VIEWPORTS[viewport], locale, reducedMotion: 'reduce' });
+    context.setDefaultTimeout(15_000);
+    const raw = await context.newPage();
+    const page = new TavernPage(raw, await Watch.on(raw), st);
+    await raw.goto(st.url);
+    await page.ready();
+    return page;
+}

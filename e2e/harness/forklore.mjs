@@ -1,0 +1,129 @@
+// What Forklore itself adds to the page: notices, dialogs, its drawer, its settings, and its trash on disk.
+
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { DEFAULTS } from '../../extension/settings.js';
+import { until } from './until.mjs';
+
+/** @typedef {import('./page.mjs').TavernPage} TavernPage */
+
+/** Forklore's settings from now on: as given, and as they are by default otherwise. @param {TavernPage} page */
+export function decide(page, settings = {}) {
+    return page.raw.evaluate((settings) => {
+        Object.assign(SillyTavern.getContext().extensionSettings.forklore, settings);
+    }, { ...DEFAULTS, ...settings });
+}
+
+/** A `scenario` whose options may hold Forklore's `settings`; the page is shared, so each scenario sets them all. */
+export function withSettings(scenario) {
+    return (name, { settings, ...options }, act) =>
+        scenario(name, options, async (given) => {
+            await decide(given.page, settings);
+            await act(given);
+        });
+}
+
+// ---- Notices ----
+
+/** Waits until a notice has been shown, and returns its text. @param {TavernPage} page @param {RegExp} text */
+export function notice(page, text, type) {
+    return until(`a notice like ${text}`, () => {
+        const found = page.watch.toasts.find((toast) => text.test(toast.text) && (!type || toast.type === type));
+        return found?.text;
+    });
+}
+
+/** What Forklore has said of itself so far. @param {TavernPage} page */
+export function said(page) {
+    return page.watch.toasts.filter(({ text }) => text.startsWith('Forklore: '));
+}
+
+/** Waits for a notice and presses its button. @param {TavernPage} page */
+export async function pressNotice(page, text, label) {
+    await notice(page, text);
+    const toast = page.raw.locator('#toast-container .toast').filter({ hasText: text });
+    // Toasts are transparent to the mouse here, so this does not go through it.
+    await toast.getByRole('button', { name: label, exact: true }).dispatchEvent('click');
+}
+
+/** Opens a chat, waits until Forklore has looked at it, and returns what it found. */
+export async function lookingAt(page, open) {
+    const before = await listening(page);
+    await open();
+    const { chat } = await page.current();
+    const told = await until(`Forklore to have looked at "${chat}"`, async () => {
+        const all = await page.raw.evaluate(() => globalThis.forkloreVerified);
+        return all.slice(before).findLast((found) => found.chat === chat);
+    });
+    await page.settle();
+    return told.findings;
+}
+
+function listening(page) {
+    return page.raw.evaluate(() => {
+        if (!globalThis.forkloreVerified) {
+            globalThis.forkloreVerified = [];
+            SillyTavern.getContext().eventSource.on('forklore:verified', (found) => void globalThis.forkloreVerified.push(found));
+        }
+        return globalThis.forkloreVerified.length;
+    });
+}
+
+/** What verifying all chats finds, as `/forklore-verify` says it. @returns {Promise<{ chat: string, code: string }[]>} */
+export async function verifyAll(page) {
+    return JSON.parse(await page.run('/forklore-verify all=true'));
+}
+
+// ---- Dialogs ----
+
+/** Forklore's dialog on top. @param {TavernPage} page @param {string} title */
+export async function dialog(page, title) {
+    const shown = page.dialog();
+    await shown.locator('.forklore_heading', { hasText: title }).waitFor();
+    return shown;
+}
+
+/** Chooses one of the ways that a dialog offers. @param {TavernPage} page @param {string} value of the radio button */
+export async function choose(page, value) {
+    await page.dialog().locator('.forklore_choice', { has: page.raw.locator(`input[value="${value}"]`) }).locator('label').click();
+}
+
+export const agree = (page) => page.press('.popup-button-ok');
+export const decline = (page) => page.press('.popup-button-cancel');
+
+/** Presses a button inside a dialog, which closes it. */
+export async function pressInDialog(page, text) {
+    const open = await page.dialog().elementHandle();
+    await page.dialog().locator('button', { hasText: text }).click();
+    await page.raw.waitForFunction((dialog) => !dialog.isConnected || !dialog.open, open);
+}
+
+/** Presses one of the buttons of Forklore's drawer among the extensions. @param {TavernPage} page */
+export async function pressInDrawer(page, text) {
+    const drawers = page.raw.locator('#extensions-settings-button .drawer-toggle');
+    const panel = page.raw.locator('#forklore_settings .forklore_panel');
+    await drawers.click();
+    if (!(await panel.isVisible())) {
+        await page.raw.locator('#forklore_settings .inline-drawer-toggle').first().click();
+    }
+    await panel.getByRole('button', { name: text, exact: true }).click();
+    await drawers.click();
+}
+
+// ---- The trash ----
+
+/** The parts of the trash, oldest first. @param {import('./files.mjs').Files} files */
+export function trash(files) {
+    const folder = path.join(files.user, 'user/files');
+    const names = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
+    return names
+        .filter((name) => name.startsWith('forklore-trash-'))
+        .sort()
+        .map((name) => JSON.parse(fs.readFileSync(path.join(folder, name), 'utf8')));
+}
+
+/** The books that lie in the trash, by name; the newest of each. */
+export function trashed(files) {
+    return Object.fromEntries(trash(files).flatMap(({ books }) => books.map(({ name, text }) => [name, JSON.parse(text)])));
+}

@@ -1,0 +1,24 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The folder of this repository. */
+export const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+
+/** Where screenshots of failed scenarios go. */
+export const failures = path.join(checkout, 'e2e/failures');
+
+/** The folder that SillyTavern's server.js is in. */
+export const install = locateInstall();
+
+// Without one the tests fail: a skipped test looks green.
+function locateInstall() {
+    const folder = path.resolve(process.env.FORKLORE_SILLYTAVERN ?? path.join(checkout, 'target/sillytavern'));
+    if (!['server.js', 'node_modules'].every((name) => fs.existsSync(path.join(folder, name)))) {
+        throw new Error(
+            `no SillyTavern in ${folder}: run \`.ci/install-sillytavern\`, or name a folder with its ` +
+                'dependencies installed in FORKLORE_SILLYTAVERN',
+        );
+    }
+    return fs.realpathSync(folder);
+}

@@ -1,0 +1,142 @@
+// Scenarios of one file share a SillyTavern and a browser, and usually a page.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { launchBrowser, openPage } from './browser.mjs';
+import { Files } from './files.mjs';
+import { failures } from './places.mjs';
+import { SillyTavern } from './sillytavern.mjs';
+import { Story } from './story.mjs';
+
+const LIMIT = 120_000;
+
+/**
+ * What a scenario must bring about and is otherwise forbidden: the console red, a toast of an error, a save refused
+ * because the file is another chat.
+ *
+ * @typedef {object} Expected
+ * @property {RegExp[]} [errors] each must be in the console, and nothing else that is red
+ * @property {RegExp[]} [toasts] each must be among the error toasts, and nothing else
+ * @property {boolean} [refusedSave]
+ */
+
+/**
+ * @typedef {object} ScenarioOptions
+ * @property {boolean} [group] whether tales are of groups, unless they say otherwise
+ * @property {boolean} [gzip] whether the page sends its bodies gzipped
+ * @property {boolean} [freshPage] a page of its own, loaded for it
+ * @property {'desktop' | 'phone'} [viewport] implies a page of its own
+ * @property {string} [locale] implies a page of its own
+ * @property {Expected} [expects]
+ * @property {number} [limit] milliseconds it may take
+ * @property {boolean} [skip]
+ * @property {boolean} [only]
+ */
+
+/**
+ * @typedef {object} Given
+ * @property {SillyTavern} st
+ * @property {import('./page.mjs').TavernPage} page
+ * @property {Files} files
+ * @property {Story} story
+ */
+
+/**
+ * Sets the stage for the scenarios of a file, and returns the function that adds one.
+ *
+ * @param {import('./seed.mjs').ServerOptions} [serverOptions]
+ */
+export function stage(serverOptions = {}) {
+    /** @type {SillyTavern} */ let st;
+    /** @type {import('playwright-core').Browser} */ let browser;
+    /** @type {import('./page.mjs').TavernPage | undefined} */ let shared;
+
+    before(async () => {
+        const launching = launchBrowser().then((launched) => (browser = launched));
+        try {
+            st = await SillyTavern.start(serverOptions);
+        } finally {
+            await launching;
+        }
+    }, { timeout: 330_000 });
+
+    after(async () => {
+        await browser?.close();
+        await st?.stop();
+    });
+
+    /**
+     * @param {string} name
+     * @param {ScenarioOptions} options
+     * @param {(given: Given) => Promise<void>} act
+     */
+    return function scenario(name, options, act) {
+        const { group = false, gzip = false, viewport, locale, expects = {}, skip, only } = options;
+        const own = Boolean(options.freshPage ?? (viewport || locale));
+        test(name, { timeout: options.limit ?? LIMIT, skip, only }, async () => {
+            let page = own ? undefined : shared;
+            const logged = st.log().length;
+            fs.rmSync(pictureOf(name), { force: true });
+            try {
+                if (!page) {
+                    page = await openPage(browser, st, { viewport, locale });
+                    await assertNothingUnexpected(page, {});
+                }
+                if (!own) {
+                    shared = page;
+                }
+                if (page.gzip !== gzip) {
+                    await page.compressRequests(gzip);
+                }
+                await act({ st, page, files: new Files(st.user), story: new Story(st, { group }) });
+                await page.settle();
+                await assertNothingUnexpected(page, expects);
+            } catch (error) {
+                // The next scenario shall not inherit this one's mess.
+                shared = page === shared ? undefined : shared;
+                await report(name, page, st.log().slice(logged));
+                await page?.close();
+                throw error;
+            }
+            if (own) {
+                await page.close();
+            } else {
+                await page.clearToasts();
+                page.watch.clear();
+            }
+        });
+    };
+}
+
+/** @param {import('./page.mjs').TavernPage} page @param {Expected} expected */
+export async function assertNothingUnexpected(page, { errors = [], toasts = [], refusedSave = false }) {
+    const { watch } = page;
+    assert.deepEqual(unmatched(watch.errors, errors), { unexpected: [], missing: [] }, 'what is red in the console');
+    assert.deepEqual(unmatched(watch.toastsOf('error'), toasts), { unexpected: [], missing: [] }, 'toasts of errors');
+    assert.equal(watch.refusedSaves.length > 0, refusedSave, 'whether a save was refused');
+    assert.equal(await page.dialog().count(), 0, 'a dialog is still open');
+}
+
+function unmatched(lines, patterns) {
+    return {
+        unexpected: lines.filter((line) => !patterns.some((pattern) => pattern.test(line))),
+        missing: patterns.filter((pattern) => !lines.some((line) => pattern.test(line))).map(String),
+    };
+}
+
+function pictureOf(name) {
+    return path.join(failures, `${name.replace(/[^\p{L}\p{N}]+/gu, '-')}.png`);
+}
+
+async function report(name, page, log) {
+    if (page) {
+        fs.mkdirSync(failures, { recursive: true });
+        const picture = pictureOf(name);
+        await page.raw.screenshot({ path: picture }).catch((error) => console.error(`no screenshot: ${error.message}`));
+        console.error(`"${name}" failed; ${picture}\n${page.watch.told()}`);
+    }
+    console.error(`SillyTavern printed meanwhile:\n${log.trim() || '(nothing)'}`);
+}

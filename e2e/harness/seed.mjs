@@ -1,0 +1,120 @@
+// What has to lie on disk before SillyTavern starts.
+
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { checkout, install } from './places.mjs';
+
+/**
+ * @typedef {object} ServerOptions
+ * @property {boolean | string} [extension] the extension under test: the one of this checkout (true), none, or
+ *   another folder that has a manifest.json
+ * @property {Record<string, string>} [extensions] further extensions: name of the folder to make, folder to link to
+ * @property {boolean} [builtIns] whether the extensions that SillyTavern brings along are on; loading takes longer
+ * @property {boolean} [requestCompression] whether the page sends its bodies gzipped, however small
+ * @property {boolean} [backups] whether every save of a chat leaves a copy in backups/
+ * @property {string} [theme] one of SillyTavern's own, by name
+ * @property {(settings: any) => void} [settings] changes settings.json before the first start
+ */
+
+/** Nothing in it may reach outside loopback: no browser, no updates, no model downloads. */
+export function config(port, { requestCompression = false, backups = false }) {
+    return JSON.stringify({
+        port,
+        listen: false,
+        browserLaunch: { enabled: false },
+        whitelistDockerHosts: false,
+        extensions: { enabled: true, autoUpdate: false, models: { autoDownload: false } },
+        enableDownloadableTokenizers: false,
+        enableServerPluginsAutoUpdate: false,
+        backups: { chat: { enabled: backups } },
+        logging: { enableAccessLog: false, minLogLevel: 1 },
+        performance: { requestCompression: { enabled: requestCompression, minPayloadSize: '0' } },
+        skipContentCheck: true,
+    });
+}
+
+/**
+ * @param {string} dataRoot an empty folder
+ * @param {ServerOptions} options
+ */
+export function seed(dataRoot, options) {
+    const user = path.join(dataRoot, 'default-user');
+    fs.mkdirSync(user, { recursive: true });
+    fs.writeFileSync(path.join(user, 'settings.json'), JSON.stringify(settings(options), null, 4));
+    defaultContent(dataRoot, user);
+    extensions(user, options);
+
+    // Outside a container SillyTavern would compile its page libraries into each new data root.
+    const cache = path.join(install, 'dist/_webpack');
+    fs.mkdirSync(cache, { recursive: true });
+    fs.symlinkSync(cache, path.join(dataRoot, '_webpack'));
+}
+
+function settings({ builtIns = false, theme, settings: change }) {
+    const settings = readJson('default/content/settings.json');
+    settings.firstRun = false;
+    // The default backend is asked on loading.
+    settings.main_api = 'textgenerationwebui';
+    settings.currentVersion = 'SillyTavern:1.19.0:Cohee#1207';
+    settings.power_user.reduced_motion = true;
+    settings.extension_settings ??= {};
+    settings.extension_settings.disabledExtensions = builtIns ? [] : builtInExtensions();
+    if (theme) {
+        Object.assign(settings.power_user, readJson(`default/content/themes/${theme}.json`), { theme });
+    }
+    change?.(settings);
+    return settings;
+}
+
+function builtInExtensions() {
+    const folder = path.join(install, 'public/scripts/extensions');
+    return fs.readdirSync(folder).filter((name) => fs.existsSync(path.join(folder, name, 'manifest.json')));
+}
+
+/** The part of the default content without which the page complains in its console. */
+function defaultContent(dataRoot, user) {
+    const content = path.join(install, 'default/content');
+    const put = (from, to) => {
+        fs.mkdirSync(path.dirname(to), { recursive: true });
+        fs.copyFileSync(path.join(content, from), to);
+    };
+    put('user.css', path.join(dataRoot, '_css/user.css'));
+    put('backgrounds/__transparent.png', path.join(user, 'backgrounds/__transparent.png'));
+    put('user-default.png', path.join(user, 'User Avatars/user-default.png'));
+    put('presets/quick-replies/Default.json', path.join(user, 'QuickReplies/Default.json'));
+    for (const theme of fs.readdirSync(path.join(content, 'themes'))) {
+        put(`themes/${theme}`, path.join(user, 'themes', theme));
+    }
+}
+
+function extensions(user, { extension = true, extensions: more = {} }) {
+    const folder = path.join(user, 'extensions');
+    fs.mkdirSync(folder);
+    if (extension) {
+        const source = extension === true ? checkout : extension;
+        if (!fs.existsSync(path.join(source, 'manifest.json'))) {
+            throw new Error(`there is no extension to test in ${source}: it has no manifest.json`);
+        }
+        // Not the whole checkout: SillyTavern would take its .git for the extension's, and a browser
+        // sees only what an installed copy needs.
+        const installed = path.join(folder, 'forklore');
+        fs.mkdirSync(installed);
+        for (const part of ['manifest.json', 'extension']) {
+            fs.symlinkSync(path.join(source, part), path.join(installed, part));
+        }
+    }
+    for (const [name, source] of Object.entries(more)) {
+        fs.symlinkSync(path.resolve(source), path.join(folder, name));
+    }
+}
+
+/** Whether the extension that was installed as Forklore is Forklore. */
+export function hasForklore(user) {
+    const manifest = path.join(user, 'extensions/forklore/manifest.json');
+    return fs.existsSync(manifest) && JSON.parse(fs.readFileSync(manifest, 'utf8')).display_name === 'Forklore';
+}
+
+function readJson(name) {
+    return JSON.parse(fs.readFileSync(path.join(install, name), 'utf8'));
+}

@@ -1,0 +1,189 @@
+// A real SillyTavern on loopback, with a data root of its own.
+
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { install } from './places.mjs';
+import { config, hasForklore, seed } from './seed.mjs';
+import { until } from './until.mjs';
+
+/** A cold start on a busy machine was seen to take two minutes. */
+const START_LIMIT = 300_000;
+const STOP_LIMIT = 10_000;
+const LIFELINE = fileURLToPath(new URL('./lifeline.cjs', import.meta.url));
+
+// So that what is to be done on exit is done then, too.
+for (const [signal, number] of [['SIGHUP', 1], ['SIGINT', 2], ['SIGTERM', 15]]) {
+    process.once(signal, () => process.exit(128 + number));
+}
+
+export class SillyTavern {
+    /** @param {import('./seed.mjs').ServerOptions} [options] */
+    static async start(options = {}) {
+        const turn = await takeTurn();
+        try {
+            // It binds its port seconds after we chose it, so somebody else may have it by then.
+            for (let attempt = 0; attempt < 3; attempt += 1) {
+                const server = new SillyTavern(await freePort(), options);
+                try {
+                    await server.#ready();
+                    return server;
+                } catch (error) {
+                    const log = server.log();
+                    await server.stop();
+                    if (!log.includes('is already in use')) {
+                        throw new Error(`${error.message}; its log ends with:\n${tail(log)}`);
+                    }
+                }
+            }
+            throw new Error('SillyTavern found its port taken three times');
+        } finally {
+            turn.end();
+        }
+    }
+
+    #desk = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'forklore-e2e-'));
+    #child;
+    #session;
+    #ended = false;
+    #onExit = () => this.#abandon();
+
+    constructor(port, options) {
+        this.url = `http://127.0.0.1:${port}`;
+        this.requestCompression = options.requestCompression ?? false;
+        this.dataRoot = path.join(this.#desk, 'data');
+        /** The folder of the one user. */
+        this.user = path.join(this.dataRoot, 'default-user');
+        try {
+            seed(this.dataRoot, options);
+        } catch (error) {
+            fs.rmSync(this.#desk, { recursive: true });
+            throw error;
+        }
+        /** Whether the pages run Forklore, and not a stand-in for it. */
+        this.hasForklore = hasForklore(this.user);
+        fs.writeFileSync(this.#on('config.yaml'), config(port, options));
+        this.#child = this.#spawn();
+        process.on('exit', this.#onExit);
+    }
+
+    /**
+     * Posts JSON to one of SillyTavern's endpoints and insists on success.
+     *
+     * @returns {Promise<any>} the answer, parsed if it is JSON
+     */
+    async post(endpoint, body = {}) {
+        const response = await this.#session(endpoint, body);
+        const text = await response.text();
+        if (!response.ok) {
+            throw new Error(`SillyTavern refused ${endpoint} with ${response.status}: ${text}`);
+        }
+        return response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text;
+    }
+
+    /** Everything it has printed so far. */
+    log() {
+        return fs.existsSync(this.#on('log')) ? fs.readFileSync(this.#on('log'), 'utf8') : '';
+    }
+
+    /** Asks it to leave, as a service manager would, and removes its data. */
+    async stop() {
+        if (!this.#ended) {
+            const ended = new Promise((resolve) => this.#child.once('exit', resolve));
+            const impatience = setTimeout(() => this.#child.kill('SIGKILL'), STOP_LIMIT);
+            this.#child.kill('SIGTERM');
+            await ended;
+            clearTimeout(impatience);
+        }
+        process.off('exit', this.#onExit);
+        fs.rmSync(this.#desk, { recursive: true, force: true });
+    }
+
+    #abandon() {
+        this.#child.kill('SIGKILL');
+        fs.rmSync(this.#desk, { recursive: true, force: true });
+    }
+
+    #on(name) {
+        return path.join(this.#desk, name);
+    }
+
+    #spawn() {
+        // These would override the config file.
+        const environment = Object.entries(process.env).filter(([name]) => !name.startsWith('SILLYTAVERN_'));
+        const log = fs.openSync(this.#on('log'), 'w');
+        const child = spawn(
+            process.execPath,
+            [
+                ...['--require', LIFELINE, path.join(install, 'server.js')],
+                ...['--configPath', this.#on('config.yaml'), '--dataRoot', this.dataRoot],
+            ],
+            {
+                cwd: install,
+                stdio: ['pipe', log, log],
+                // Below a checkout, SillyTavern takes that checkout's revision for its own and compiles anew
+                // after every commit.
+                env: { ...Object.fromEntries(environment), GIT_CEILING_DIRECTORIES: path.dirname(install) },
+            },
+        );
+        fs.closeSync(log);
+        child.once('exit', () => (this.#ended = true));
+        return child;
+    }
+
+    /** Ready means that *ours* listens: another SillyTavern on the port would answer as well. */
+    async #ready() {
+        this.#session = await until(
+            'SillyTavern to start',
+            () => this.#ended || (this.log().includes('SillyTavern is listening') && openSession(this.url)),
+            { within: START_LIMIT, every: 50 },
+        );
+        if (this.#ended) {
+            throw new Error(`SillyTavern ended while starting (${this.#child.exitCode ?? this.#child.signalCode})`);
+        }
+    }
+}
+
+/** One visitor: a token, and the pair of cookies that it is bound to. */
+async function openSession(url) {
+    const response = await fetch(`${url}/csrf-token`);
+    const cookie = response.headers
+        .getSetCookie()
+        .map((line) => line.split(';')[0])
+        .join('; ');
+    const { token } = await response.json();
+    const headers = { cookie, 'x-csrf-token': token, 'content-type': 'application/json' };
+    return (endpoint, body) => fetch(url + endpoint, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+/**
+ * One start at a time, in whatever process: two would compile into the same cache at once. The lock is the one
+ * that the Rust tests take; it ends with the input of the process that holds it.
+ */
+async function takeTurn() {
+    const holder = spawn('flock', [path.join(install, '.start.lock'), 'sh', '-c', 'echo; exec cat'], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    await new Promise((resolve, reject) => {
+        holder.once('error', reject);
+        holder.once('exit', (code) => reject(new Error(`flock ended with ${code}`)));
+        holder.stdout.once('data', resolve);
+    });
+    return holder.stdin;
+}
+
+async function freePort() {
+    const server = net.createServer();
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address();
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+}
+
+function tail(log) {
+    return log.split('\n').slice(-40).join('\n');
+}

@@ -1,0 +1,164 @@
+// Characters, groups and chats to drive the page with. Chats and lorebooks are written to disk, in the form in
+// which SillyTavern writes them, before the page opens them.
+
+import { randomUUID } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { Files } from './files.mjs';
+
+/**
+ * One character or group with a chat: whatever the page can open and the files can be asked for.
+ *
+ * @typedef {object} Tale
+ * @property {string | null} group the group's id, or null for a solo chat
+ * @property {string | null} avatar the character's file, or null for a group
+ * @property {string} name of the character or group, as shown
+ * @property {string} speaker a character who can be spoken for
+ * @property {string} chat the chat that opens first
+ * @property {string | null} book the lorebook that is bound to it
+ */
+
+/**
+ * @typedef {object} Beginning
+ * @property {boolean} [group]
+ * @property {number | ((cast: { name: string, group: boolean }) => any[])} [messages] how many, or these; `name` is
+ *   the speaker's
+ * @property {any} [book] the lorebook to bind; none if null
+ * @property {any} [metadata] further `chat_metadata`
+ */
+
+let count = 0;
+
+export class Story {
+    /** @param {import('./sillytavern.mjs').SillyTavern} st @param {Beginning} [usual] unless said otherwise */
+    constructor(st, usual = {}) {
+        this.st = st;
+        this.usual = usual;
+        this.files = new Files(st.user);
+    }
+
+    /**
+     * Makes a character, or a group of two, with a chat of names that nobody else has.
+     *
+     * @param {Beginning} [beginning]
+     * @returns {Promise<Tale>}
+     */
+    async begin(beginning = {}) {
+        const { group = false, messages = 6, book = null, metadata = {} } = { ...this.usual, ...beginning };
+        const tell = typeof messages === 'function' ? messages : (cast) => conversation(messages, cast);
+        count += 1;
+        const chat = `Story ${count}`;
+        const speaker = `Ada ${count}`;
+        const tale = { group: null, avatar: null, name: speaker, speaker, chat, book: book && `Lore ${count}` };
+        const avatar = await this.character(speaker, chat);
+        if (group) {
+            tale.name = `Company ${count}`;
+            tale.group = await this.group(tale.name, [avatar, await this.character(`Bo ${count}`)], chat);
+        } else {
+            tale.avatar = avatar;
+        }
+        if (book) {
+            this.writeBook(tale.book, book);
+        }
+        this.writeChat(tale, chat, {
+            messages: tell({ name: speaker, group }),
+            metadata: { ...(book && { world_info: tale.book }), ...metadata },
+        });
+        return tale;
+    }
+
+    /** @param {string} [chat] the one that opens with it @returns {Promise<string>} the avatar */
+    async character(name, chat) {
+        const avatar = await this.st.post('/api/characters/create', { ch_name: name, first_mes: 'Hello.' });
+        if (chat) {
+            await this.st.post('/api/characters/merge-attributes', { avatar, chat });
+        }
+        return avatar;
+    }
+
+    /** @param {string[]} members avatars @returns {Promise<string>} the id */
+    async group(name, members, chat) {
+        const group = await this.st.post('/api/groups/create', { name, members, chat_id: chat, chats: [chat] });
+        return group.id;
+    }
+
+    /**
+     * Writes a chat, or another one of the same tale. A group has to be told of it: see `list`.
+     *
+     * @param {Tale} tale
+     * @param {{ messages: any[], metadata?: any }} content
+     */
+    writeChat(tale, name, { messages, metadata = {} }) {
+        const header = {
+            chat_metadata: { integrity: randomUUID(), ...metadata },
+            user_name: 'unused',
+            character_name: 'unused',
+        };
+        const text = [header, ...messages].map((line) => JSON.stringify(line)).join('\n');
+        write(this.files.chatPath(tale, name), text);
+    }
+
+    /** Adds a chat to the list that a group keeps. Before the page has loaded the group. */
+    async list(tale, name) {
+        const group = this.files.group(tale);
+        await this.st.post('/api/groups/edit', { ...group, chats: [...group.chats, name] });
+    }
+
+    writeBook(name, book) {
+        write(this.files.bookPath(name), JSON.stringify(book, null, 4));
+    }
+}
+
+/** Messages that take turns, the character's first. */
+export function conversation(count, { name = 'Ada', group = false } = {}) {
+    return Array.from({ length: count }, (_, number) =>
+        number % 2 === 0 ? reply(number, { name, group }) : question(number),
+    );
+}
+
+/** What the user says. */
+export function question(number, fields = {}) {
+    return {
+        name: 'User',
+        is_user: true,
+        is_system: false,
+        send_date: sendDate(number),
+        mes: `question ${number}`,
+        extra: { isSmallSys: false },
+        ...fields,
+    };
+}
+
+/** What a character says, with as many swipes as wanted; the first one is shown. */
+export function reply(number, { name = 'Ada', group = false, swipes = 1, ...fields } = {}) {
+    const texts = Array.from({ length: swipes }, (_, swipe) =>
+        swipe === 0 ? `reply ${number}` : `reply ${number}, swipe ${swipe}`,
+    );
+    const extra = (swipe) => (group ? { gen_id: 1_760_000_000_000 + number * 10 + swipe } : {});
+    return {
+        name,
+        is_user: false,
+        is_system: false,
+        send_date: sendDate(number),
+        mes: texts[0],
+        extra: extra(0),
+        ...(group && {
+            original_avatar: `${name}.png`,
+            force_avatar: `/thumbnail?type=avatar&file=${encodeURIComponent(name)}.png`,
+        }),
+        swipe_id: 0,
+        swipes: texts,
+        swipe_info: texts.map((_, swipe) => ({ send_date: sendDate(number), extra: extra(swipe) })),
+        ...fields,
+    };
+}
+
+function sendDate(number) {
+    return new Date(Date.UTC(2026, 0, 1, 10, number)).toISOString();
+}
+
+function write(file, text) {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, text);
+}

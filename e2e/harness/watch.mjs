@@ -1,0 +1,132 @@
+// What a page says while it is driven: console, toasts, refused saves, and whether the wire is quiet.
+
+import { until } from './until.mjs';
+
+const QUIET = 250;
+
+export class Watch {
+    /** Errors in the console and uncaught ones: what is red there. @type {string[]} */
+    errors = [];
+    /** @type {string[]} */
+    warnings = [];
+    /** @type {{ type: 'error' | 'warning' | 'success' | 'info', text: string }[]} */
+    toasts = [];
+    /** Chats that SillyTavern did not save because the file on disk is another chat. @type {string[]} */
+    refusedSaves = [];
+    /** What was posted to, in order, and how the body travelled. @type {{ endpoint: string, gzip: boolean }[]} */
+    posts = [];
+
+    #underWay = new Set();
+    #lastSeen = Date.now();
+
+    /** Begins to watch; before the page goes anywhere. @param {import('playwright-core').Page} raw */
+    static async on(raw) {
+        const watch = new Watch();
+        raw.on('console', (message) => {
+            const line = `${message.text()} (${message.location().url})`;
+            if (message.type() === 'error') {
+                watch.errors.push(line);
+            } else if (message.type() === 'warning') {
+                watch.warnings.push(line);
+            }
+        });
+        raw.on('pageerror', (error) => watch.errors.push(error.stack ?? String(error)));
+        watch.#followRequests(raw);
+        await raw.exposeBinding('harnessToast', (_source, toast) => watch.toasts.push(toast));
+        await raw.addInitScript(reportToasts);
+        return watch;
+    }
+
+    /** Waits until nothing has been on the wire for a while: after a chat has opened SillyTavern still writes. */
+    async settle() {
+        await until(
+            'the wire to be quiet',
+            () => this.#underWay.size === 0 && Date.now() - this.#lastSeen >= QUIET,
+            { within: 30_000 },
+        );
+    }
+
+    /** @param {'error' | 'warning' | 'success' | 'info'} type */
+    toastsOf(type) {
+        return this.toasts.filter((toast) => toast.type === type).map((toast) => toast.text);
+    }
+
+    /** Forgets what was said so far. */
+    clear() {
+        this.errors = [];
+        this.warnings = [];
+        this.toasts = [];
+        this.refusedSaves = [];
+        this.posts = [];
+    }
+
+    /** Everything in words, for a failed scenario. */
+    told() {
+        const lines = [
+            ...this.errors.map((line) => `console error: ${line}`),
+            ...this.warnings.map((line) => `console warning: ${line}`),
+            ...this.toasts.map(({ type, text }) => `${type} toast: ${text}`),
+            ...this.refusedSaves.map((endpoint) => `save refused for integrity: ${endpoint}`),
+        ];
+        return lines.join('\n') || '(nothing)';
+    }
+
+    #followRequests(raw) {
+        const seen = () => (this.#lastSeen = Date.now());
+        raw.on('request', (request) => {
+            this.#underWay.add(request);
+            seen();
+            if (request.method() === 'POST') {
+                const gzip = request.headers()['content-encoding'] === 'gzip';
+                this.posts.push({ endpoint: new URL(request.url()).pathname, gzip });
+            }
+        });
+        for (const event of ['requestfinished', 'requestfailed']) {
+            raw.on(event, (request) => {
+                this.#underWay.delete(request);
+                seen();
+            });
+        }
+        raw.on('response', async (response) => {
+            const { pathname } = new URL(response.url());
+            if (response.status() === 400 && pathname.startsWith('/api/chats/') && pathname.endsWith('/save')) {
+                const answer = await response.text().catch(() => '');
+                if (answer.includes('"integrity"')) {
+                    this.refusedSaves.push(pathname);
+                }
+            }
+        });
+        // A page that is left takes its requests with it.
+        raw.on('framenavigated', (frame) => frame === raw.mainFrame() && this.#underWay.clear());
+    }
+}
+
+/** Runs in the page. Toasts are moved between dialogs, so each is told of once. */
+function reportToasts() {
+    const told = new WeakSet();
+    const report = (toast) => {
+        if (!told.has(toast)) {
+            told.add(toast);
+            const type = ['error', 'warning', 'success'].find((type) => toast.classList.contains(`toast-${type}`));
+            const parts = toast.querySelectorAll('.toast-title, .toast-message');
+            // A toast that is not shown yet has no innerText.
+            const text = [...parts].map((part) => (part.innerText || part.textContent).trim()).join(': ');
+            globalThis.harnessToast({ type: type ?? 'info', text });
+        }
+    };
+    new MutationObserver((changes) => {
+        for (const node of changes.flatMap((change) => [...change.addedNodes])) {
+            if (node instanceof HTMLElement && node.closest('#toast-container')) {
+                const toasts = node.matches('.toast') ? [node] : node.querySelectorAll('.toast');
+                toasts.forEach(report);
+            }
+        }
+    }).observe(document, { childList: true, subtree: true });
+
+    // Toasts lie over the message buttons for seconds, and swallow clicks.
+    document.addEventListener('DOMContentLoaded', () => {
+        const style = document.createElement('style');
+        style.textContent = '#toast-container, #toast-container * { pointer-events: none !important }';
+        document.head.append(style);
+    });
+}

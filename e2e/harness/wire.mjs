@@ -1,0 +1,73 @@
+// The wire between a page and its server: what goes over it, in order, and requests that wait until they are let go.
+
+import { gunzipSync } from 'node:zlib';
+
+import { until } from './until.mjs';
+
+/** @typedef {import('./page.mjs').TavernPage} TavernPage */
+
+/** The names of the books that the page writes from now on, in order. @param {TavernPage} page */
+export function bookWrites(page) {
+    const names = [];
+    page.raw.on('request', (request) => {
+        if (endpointOf(request) === '/api/worldinfo/edit') {
+            names.push(bodyOf(request)?.name);
+        }
+    });
+    return names;
+}
+
+/**
+ * Holds the first request that matches until it is told to let go.
+ *
+ * @param {TavernPage} page
+ * @param {string} endpoint
+ * @param {(body: any) => unknown} [matches]
+ */
+export async function holdRequest(page, endpoint, matches = () => true) {
+    let held = null;
+    const gate = Promise.withResolvers?.() ?? deferred();
+    const wanted = (url) => url.pathname === endpoint;
+    await page.raw.route(wanted, async (route) => {
+        if (held || !matches(bodyOf(route.request()))) {
+            await route.fallback();
+            return;
+        }
+        held = route.request();
+        await gate.promise;
+        await route.continue();
+    });
+    return {
+        /** Waits until it has gone out, as far as the page can tell. */
+        reached: () => until(`a request to ${endpoint}`, () => held),
+        async letGo() {
+            gate.resolve();
+            await page.raw.unroute(wanted);
+        },
+    };
+}
+
+/** @param {import('playwright-core').Request} request */
+export function endpointOf(request) {
+    return new URL(request.url()).pathname;
+}
+
+/** What a request carries, if it is JSON. @param {import('playwright-core').Request} request */
+export function bodyOf(request) {
+    const bytes = request.postDataBuffer();
+    if (!bytes) {
+        return null;
+    }
+    const isGzip = request.headers()['content-encoding'] === 'gzip';
+    try {
+        return JSON.parse(String(isGzip ? gunzipSync(bytes) : bytes));
+    } catch {
+        return null;
+    }
+}
+
+function deferred() {
+    const result = {};
+    result.promise = new Promise((resolve, reject) => Object.assign(result, { resolve, reject }));
+    return result;
+}

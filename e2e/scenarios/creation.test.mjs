@@ -1,0 +1,240 @@
+// Every way in which SillyTavern makes a checkpoint or a branch, and what is in the files afterwards: the child has
+// a lorebook of its own, with what the parent's held at that message, and the parent has not changed.
+
+import assert from 'node:assert/strict';
+
+import { assertForked, assertOwnLore, assertSameBook, lookAround } from '../harness/forks.mjs';
+import { entry, loreWithGaps } from '../harness/lore.mjs';
+import { stage } from '../harness/scenario.mjs';
+import { conversation } from '../harness/story.mjs';
+
+const scenario = stage();
+
+const ways = [
+    {
+        name: 'the checkpoint button, named',
+        kind: 'checkpoint',
+        make: (page, message, chat) => page.checkpointByButton(message, { name: `Harbour ${message} of ${chat}` }),
+    },
+    {
+        name: 'the checkpoint button, as suggested',
+        kind: 'checkpoint',
+        make: (page, message) => page.checkpointByButton(message),
+    },
+    {
+        name: 'Shift and the flag, in place of an older checkpoint',
+        kind: 'checkpoint',
+        prepare: (page, message) => page.checkpointByButton(message),
+        make: (page, message) => page.checkpointByFlag(message),
+    },
+    { name: 'the menu', kind: 'checkpoint', onlyLast: true, make: (page) => page.checkpointByMenu() },
+    {
+        name: '/checkpoint-create, named',
+        kind: 'checkpoint',
+        make: (page, message, chat) => page.checkpointByCommand(message, { name: `Quay ${message} of ${chat}` }),
+    },
+    {
+        name: '/checkpoint-create, nameless',
+        kind: 'checkpoint',
+        make: (page, message) => page.checkpointByCommand(message),
+    },
+    { name: 'the branch button', kind: 'branch', opens: true, make: (page, message) => page.branchByButton(message) },
+    { name: '/branch-create', kind: 'branch', opens: true, make: (page, message) => page.branchByCommand(message) },
+    {
+        name: 'a swipe of the picker',
+        kind: 'branch',
+        opens: true,
+        swipe: 1,
+        make: (page, message) => page.branchBySwipe(message, 1),
+    },
+    {
+        name: 'createBranch, called by another extension',
+        kind: 'branch',
+        // It leaves the name of each branch in the parent's memory, unsaved, for the next to inherit.
+        prepare: (page) => page.save(),
+        make: (page, message) => page.branchByImport(message),
+    },
+];
+
+for (const [number, way] of ways.entries()) {
+    for (const group of [false, true]) {
+        // So that each way is seen gzipped once and plain once.
+        const gzip = group === (number % 2 === 0);
+        const name = `${way.name}, ${group ? 'in a group' : 'solo'}${gzip ? ', gzipped' : ''}`;
+        scenario(name, { group, gzip }, async (given) => {
+            const { page, files } = given;
+            const { tale, moments } = await writtenInThePage(given);
+            for (const { message, book } of way.onlyLast ? moments.slice(-1) : moments) {
+                await backTo(page, tale);
+                await way.prepare?.(page, message);
+                const before = lookAround(files, tale);
+
+                const child = await way.make(page, message, tale.chat);
+
+                const fork = { child, kind: way.kind, message, swipe: way.swipe };
+                assertForked(files, tale, before, fork);
+                assertOwnLore(files, tale, before, { ...fork, book });
+                const shown = await page.current();
+                const own = files.chat(tale, child).metadata.world_info;
+                const open = way.opens ? [child, own] : [tale.chat, tale.book];
+                assert.deepEqual([shown.chat, shown.book], open, 'what is open');
+            }
+        });
+    }
+}
+
+for (const group of [false, true]) {
+    const place = group ? 'in a group' : 'solo';
+
+    scenario(`a branch of a branch has its own book and seal, ${place}`, { group }, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: loreWithGaps() });
+        await page.open(tale);
+        const child = await page.branchByButton(5);
+        const childTale = { ...tale, chat: child, book: files.chat(tale, child).metadata.world_info };
+        await page.save();
+        const before = lookAround(files, childTale);
+
+        const grandchild = await page.branchByButton(5);
+
+        const fork = { child: grandchild, kind: 'branch', message: 5 };
+        assertForked(files, childTale, before, fork);
+        assertOwnLore(files, childTale, before, { ...fork, book: loreWithGaps() });
+    });
+
+    scenario(`without a book there is none to copy, ${place}`, { group }, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: null });
+        await page.open(tale);
+        await page.save();
+        const books = files.books();
+
+        const child = await page.checkpointByButton(5);
+
+        assert.deepEqual(files.books(), books);
+        const { metadata } = files.chat(tale, child);
+        assert.equal(metadata.world_info, undefined);
+        assert.equal(metadata.main_chat, tale.chat);
+        assert.equal(metadata.forklore?.book, null);
+    });
+
+    scenario(`the name of another chat is refused and leaves no book behind, ${place}`, {
+        group,
+        expects: {
+            refusedSave: true,
+            errors: group ? [/status of 400/, /Group chat could not be saved/] : [/status of 400/],
+            toasts: group ? [/Group chat could not be saved/] : [],
+        },
+    }, async ({ page, files, story }) => {
+        const { tale, taken } = await withTakenName(story);
+        const untouched = files.chat(tale, taken).text;
+        await page.open(tale);
+        await page.save();
+        const books = files.books();
+
+        await (group ? page.checkpointByCommand(5, { name: taken }) : page.checkpointRefused(5, taken));
+
+        assert.equal(files.chat(tale, taken).text, untouched);
+        assert.deepEqual(files.books(), books);
+        assert.equal(files.chat(tale).metadata.world_info, tale.book);
+        assertSameBook(files.book(tale.book).value, loreWithGaps());
+    });
+
+    scenario(`a name that SillyTavern shortens for the file, ${place}`, { group }, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: loreWithGaps() });
+        await page.open(tale);
+        await page.save();
+        const books = files.books();
+
+        const link = await page.checkpointByCommand(5, { name: `What: a/b? of ${tale.chat}` });
+
+        assert.equal(link, `What: a/b? of ${tale.chat}`);
+        const { metadata } = files.chat(tale, `What ab of ${tale.chat}`);
+        assert.deepEqual(files.books(), [...books, metadata.world_info].sort());
+        assertSameBook(files.book(metadata.world_info).value, loreWithGaps());
+        assert.equal(files.chat(tale).messages[5].extra.bookmark_link, link);
+    });
+}
+
+scenario('a checkpoint that overwrites another chat has its own book', {
+    expects: { refusedSave: true, errors: [/status of 400/] },
+}, async ({ page, files, story }) => {
+    const { tale, taken } = await withTakenName(story);
+    await page.open(tale);
+    await page.save();
+    const before = lookAround(files, tale);
+
+    const child = await page.checkpointOverwriting(5, taken);
+
+    const fork = { child, kind: 'checkpoint', message: 5 };
+    assertForked(files, tale, before, fork);
+    assertOwnLore(files, tale, before, { ...fork, book: loreWithGaps() });
+});
+
+scenario('a solo chat that becomes a group chat takes a copy of the book along', {}, async ({ page, files, story }) => {
+    const tale = await story.begin({ book: loreWithGaps() });
+    await page.open(tale);
+    await page.save();
+    const before = lookAround(files, tale);
+
+    const chat = await page.convertToGroup();
+
+    const { group, book } = await page.current();
+    const converted = files.chat({ ...tale, group }, chat);
+    assert.equal(converted.metadata.world_info, book);
+    assert.deepEqual(files.books(), [...before.books, book].sort());
+    assertSameBook(files.book(book).value, loreWithGaps());
+    assert.equal(converted.metadata.main_chat, undefined, 'SillyTavern does not link it to the solo chat');
+    assert.notEqual(converted.metadata.integrity, before.parent.metadata.integrity);
+    assert.equal(converted.messages.length, 6);
+    assert.equal(files.chat(tale).metadata.world_info, tale.book);
+    assert.equal(files.book(tale.book).text, before.bookText);
+});
+
+/**
+ * A chat that was written in the page, so that the journal knows it, and whose book changed on the way.
+ *
+ * The moments lie well inside what the same book held for: nothing changes just before or after their messages.
+ */
+async function writtenInThePage({ page, files, story }) {
+    const first = loreWithGaps();
+    const tale = await story.begin({ book: first, messages: 2 });
+    await page.open(tale);
+    await swiped(page, tale, 'the Gull is sighted');
+    await page.send('we wait at the quay');
+
+    const second = changed(first);
+    await page.saveBook(tale.book, second);
+    await page.send('she lands');
+    await swiped(page, tale, 'Mara comes ashore');
+    const isRecorded = ({ forklore }) => forklore !== undefined;
+    const isWritten = ({ messages }) => messages.length === 6 && messages.slice(2).every(isRecorded);
+    await files.chatWhen(tale, tale.chat, isWritten);
+    return { tale, moments: [{ message: 2, book: first }, { message: 5, book: second }] };
+}
+
+async function swiped(page, tale, text) {
+    await page.sendAs(tale.speaker, text);
+    await page.run(`/addswipe ${text}, told otherwise`);
+}
+
+/** An entry edited, one gone, one new, and something new beside the entries. */
+function changed(book) {
+    const later = structuredClone(book);
+    later.entries[0].content = 'Captain without a ship.';
+    delete later.entries[6];
+    later.entries[7] = entry(7, { comment: 'item-Bell' });
+    later.description = 'after the storm';
+    return later;
+}
+
+async function backTo(page, tale) {
+    if ((await page.current()).chat !== tale.chat) {
+        await page.switchTo(tale.chat);
+    }
+}
+
+async function withTakenName(story) {
+    const tale = await story.begin({ book: loreWithGaps() });
+    const taken = `Taken by ${tale.name}`;
+    story.writeChat(tale, taken, { messages: conversation(2, { name: tale.speaker }) });
+    return { tale, taken };
+}

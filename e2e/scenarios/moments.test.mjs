@@ -1,0 +1,193 @@
+// A story of 300 messages whose lore and metadata change all the time, and forks at 30 of its messages: what each
+// child holds is what the story held when the message after was written.
+
+import assert from 'node:assert/strict';
+
+import { book, entry } from '../harness/lore.mjs';
+import { assertSameBook } from '../harness/forks.mjs';
+import { chance } from '../harness/chance.mjs';
+import { stage } from '../harness/scenario.mjs';
+
+const MESSAGES = 300;
+const EDITS = 200;
+const FORKS = 30;
+const SEED = Number(process.env.FORKLORE_SEED ?? 20261115);
+
+const scenario = stage();
+
+scenario('forked at 30 random messages of 300, with 200 edits of its book', { freshPage: true, limit: 600_000 }, async ({ page, files, story }) => {
+    const random = chance(SEED);
+    const lore = book(Array.from({ length: 40 }, (_, uid) => entry(uid, { content: `entry ${uid} at first` })));
+    const tale = await story.begin({ book: lore, messages: 1 });
+    await page.open(tale);
+    const told = new Told(page, tale, lore);
+    await told.begin();
+
+    const wanted = { messages: MESSAGES, edits: EDITS };
+    while (told.length < wanted.messages || told.edits < wanted.edits) {
+        await told.step(random, wanted);
+        if (told.steps === 260) {
+            // A reload loses what SillyTavern was about to save.
+            await told.flush();
+            await page.reload();
+            await page.open(tale);
+        }
+    }
+    await told.flush();
+    await page.save();
+
+    // The last message's moment is now.
+    const truth = [...told.truth, await told.now()];
+    const { messages } = files.chat(tale);
+    assert.equal(messages.length, truth.length);
+    const unrecorded = messages.flatMap((message, index) => (message.forklore ? [] : [index]));
+    assert.deepEqual(unrecorded, [], 'messages without a record');
+
+    for (const message of random.several(FORKS, truth.length)) {
+        const child = await page.branchByImport(message);
+        const { metadata, messages } = files.chat(tale, child);
+        const about = `message ${message} (FORKLORE_SEED=${SEED})`;
+        assert.equal(messages.length, message + 1, about);
+        assert.equal(metadata.forklore.book.exactness, 'exact', about);
+        assert.equal(metadata.forklore.metadata.exactness, 'exact', about);
+        assertSameBook(files.book(metadata.world_info).value, truth[message].book);
+        assert.deepEqual(seen(metadata, metadata.world_info), seen(truth[message].metadata, tale.book), about);
+    }
+});
+
+/** The metadata that belongs to a moment. Effects are told by entry: their keys and hashes follow the book's name. */
+function seen(metadata, bookName) {
+    const effects = Object.entries(metadata.timedWorldInfo?.sticky ?? {}).map(([key, { start, end }]) => {
+        assert.ok(key.startsWith(`${bookName}.`), `${key} is an effect of ${bookName}`);
+        return [key.slice(bookName.length), start, end];
+    });
+    return { variables: metadata.variables ?? {}, note: metadata.note_prompt ?? '', effects };
+}
+
+/** The story as it is told, and what was true at each of its messages. */
+class Told {
+    steps = 0;
+    edits = 0;
+    /** What held when the next message came, by message; the last one's is not settled yet. */
+    truth = [];
+
+    constructor(page, tale, lore) {
+        Object.assign(this, { page, tale, book: structuredClone(lore) });
+    }
+
+    get length() {
+        return this.truth.length + 1;
+    }
+
+    async begin() {
+        await this.page.settle();
+    }
+
+    /** What holds now: the book as it was edited here, the metadata as the page has it. */
+    async now() {
+        const { metadata } = await this.page.current();
+        return { book: structuredClone(this.book), metadata };
+    }
+
+    async step(random, wanted) {
+        this.steps += 1;
+        const isShort = this.length < wanted.messages;
+        const acts = [
+            ...(isShort ? Array(8).fill('message') : []),
+            ...(this.edits < wanted.edits ? Array(isShort ? 5 : 9).fill('edit') : []),
+            'variable', 'effect', 'note', 'swipe', 'olderEdit',
+            ...(this.length > 20 && this.length < wanted.messages ? ['deleteLast', 'deleteOlder'] : []),
+        ];
+        await this[random.of(acts)](random);
+    }
+
+    async message() {
+        this.truth.push(await this.now());
+        const text = `message ${this.length} of the story`;
+        await (this.length % 2 ? this.page.sendAs(this.tale.speaker, text) : this.page.send(text));
+    }
+
+    async edit(random) {
+        this.edits += 1;
+        const uids = Object.keys(this.book.entries);
+        const uid = random.of(uids);
+        const act = random.below(10);
+        if (act === 0 && uids.length > 20) {
+            delete this.book.entries[uid];
+        } else if (act === 1) {
+            const free = Number(random.of(uids)) + 1000 + this.edits;
+            this.book.entries[free] = entry(free, { content: `new at step ${this.steps}` });
+        } else if (act === 2) {
+            this.book.description = `step ${this.steps}`;
+        } else {
+            this.book.entries[uid].content = `entry ${uid} at step ${this.steps}`;
+        }
+        const how = random.of(['saved', 'pending', 'raw']);
+        await this.page.raw.evaluate(write, { name: this.tale.book, book: this.book, how });
+    }
+
+    /** Has everything saved that waits to be. */
+    async flush() {
+        await this.page.raw.evaluate(write, { name: this.tale.book, book: this.book, how: 'saved' });
+        await this.page.save();
+        await this.page.settle();
+    }
+
+    async variable(random) {
+        await this.page.run(`/setvar key=v${random.below(4)} ${this.steps}`);
+    }
+
+    /** As SillyTavern does when an entry with a running effect comes up: in memory, for the next save. */
+    async effect(random) {
+        const uid = Number(random.of(Object.keys(this.book.entries)));
+        await this.page.raw.evaluate(({ name, uid, step }) => {
+            const { chatMetadata } = SillyTavern.getContext();
+            chatMetadata.timedWorldInfo = { sticky: { [`${name}.${uid}`]: { hash: 1, start: step, end: step + 5, protected: false } }, cooldown: {} };
+        }, { name: this.tale.book, uid, step: this.steps });
+    }
+
+    async note() {
+        await this.page.raw.evaluate((text) => { SillyTavern.getContext().chatMetadata.note_prompt = text; }, `note of step ${this.steps}`);
+    }
+
+    async swipe() {
+        if (this.length % 2) {
+            await this.page.run(`/addswipe another ending of step ${this.steps}`);
+        }
+    }
+
+    async olderEdit(random) {
+        await this.page.raw.evaluate(async ({ at, step }) => {
+            const context = SillyTavern.getContext();
+            context.chat[at].mes += ` (edited at step ${step})`;
+            await context.saveChat();
+        }, { at: random.below(this.length), step: this.steps });
+    }
+
+    async deleteLast() {
+        await this.page.run('/del 1');
+        this.truth.pop();
+    }
+
+    /** The message before takes over: the one after came when this one's moment ended. */
+    async deleteOlder(random) {
+        const at = 1 + random.below(this.length - 2);
+        await this.page.run(`/cut ${at}`);
+        this.truth.splice(at - 1, 1);
+    }
+}
+
+/** Writes a book in the page: at once, a second later, or as an extension does that knows only the server. */
+async function write({ name, book, how }) {
+    const context = SillyTavern.getContext();
+    if (how === 'raw' && globalThis.hasPendingBook) {
+        // Whoever saves a second later would undo it; that is SillyTavern's.
+        how = 'saved';
+    }
+    globalThis.hasPendingBook = how === 'pending';
+    if (how === 'raw') {
+        await fetch('/api/worldinfo/edit', { method: 'POST', headers: context.getRequestHeaders(), body: JSON.stringify({ name, data: book }) });
+        return;
+    }
+    await context.saveWorldInfo(name, book, how === 'saved');
+}

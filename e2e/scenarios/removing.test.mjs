@@ -1,0 +1,278 @@
+// When a chat goes, the book that Forklore made for it goes, too: into the trash, from which it comes back. A book
+// that anything else uses stays.
+
+import assert from 'node:assert/strict';
+
+import { agree, decline, dialog, notice, pressInDrawer, pressNotice, said, trash, trashed, withSettings } from '../harness/forklore.mjs';
+import { loreWithGaps } from '../harness/lore.mjs';
+import { stage } from '../harness/scenario.mjs';
+import { conversation } from '../harness/story.mjs';
+import { until } from '../harness/until.mjs';
+
+const scenario = withSettings(stage());
+
+const IS_GONE = /is gone\. Its lorebooks? (is|are) in the trash/;
+
+for (const group of [false, true]) {
+    for (const open of ['parent', 'child']) {
+        const name = `a deleted child takes its book along, and Undo brings it back, ${group ? 'in a group' : 'solo'}, from the ${open}`;
+        scenario(name, { group }, async ({ page, files, story }) => {
+            const { tale, child, own } = await withChild({ page, files, story });
+            if (open === 'child') {
+                await page.switchTo(child);
+            }
+            const books = files.books();
+            const { text, value } = files.book(own);
+
+            await page.deleteChat(child);
+
+            assert.match(await notice(page, IS_GONE, 'info'), new RegExp(`“${child}” is gone.*“${own}”`));
+            assert.deepEqual(files.chats(tale), [tale.chat]);
+            assert.deepEqual(files.books(), books.filter((book) => book !== own), 'this book and no other');
+            assert.deepEqual(trashed(files)[own], value);
+            const parts = trash(files).length;
+
+            await pressNotice(page, IS_GONE, 'Undo');
+
+            await notice(page, /1 lorebook is back/, 'success');
+            assert.deepEqual(files.books(), books);
+            assert.equal(files.book(own).text, text, 'byte for byte');
+            assert.equal(trash(files).length, parts - 1, 'what came back is not in the trash any more');
+        });
+    }
+}
+
+scenario('a deleted parent leaves the books that its children use', {}, async ({ page, files, story }) => {
+    const { tale, child, own } = await withChild({ page, files, story });
+    await page.switchTo(child);
+    const grandchild = await page.branchByButton(5);
+    const grandchilds = files.chat(tale, grandchild).metadata.world_info;
+    const sharing = `${child} - shares`;
+    story.writeChat(tale, sharing, { messages: conversation(2), metadata: { main_chat: child, world_info: own } });
+    await page.switchTo(tale.chat);
+
+    await page.deleteChat(child);
+
+    assert.deepEqual(files.chats(tale), [tale.chat, grandchild, sharing].sort());
+    assert.ok(files.books().includes(own), 'one of its children is bound to it');
+    assert.ok(files.books().includes(grandchilds));
+    assert.deepEqual(said(page), []);
+
+    await page.deleteChat(sharing);
+
+    await notice(page, IS_GONE);
+    assert.deepEqual([files.books().includes(own), files.books().includes(grandchilds)], [false, true]);
+});
+
+scenario('the book of a main chat is its owner’s, and stays', {}, async ({ page, files, story }) => {
+    const { tale, child, own } = await withChild({ page, files, story });
+    await page.switchTo(child);
+
+    await page.deleteChat(tale.chat);
+
+    assert.deepEqual(files.chats(tale), [child]);
+    assert.ok(files.books().includes(tale.book));
+    assert.ok(files.books().includes(own));
+});
+
+// Each returns what puts the page back as it was.
+const users = [
+    {
+        name: 'a chat of another character is bound to it',
+        use: async ({ story, own }) => {
+            await story.begin({ group: false, book: null, metadata: { world_info: own } });
+        },
+    },
+    {
+        name: 'a chat of a group is bound to it',
+        use: async ({ story, page, own }) => {
+            await story.begin({ group: true, book: null, metadata: { world_info: own } });
+            await page.refresh();
+        },
+    },
+    {
+        name: 'ST-Auto-Recap names it in another chat',
+        use: async ({ story, own }) => {
+            await story.begin({ group: false, book: null, metadata: { auto_lorebooks: { lorebookName: own } } });
+        },
+    },
+    {
+        name: 'it is selected for all chats',
+        use: async ({ page, own }) => {
+            await page.run(`/world state=on silent=true "${own}"`);
+            return () => page.run(`/world state=off silent=true "${own}"`);
+        },
+    },
+    {
+        name: 'it is the book of a character',
+        use: async ({ story, st, page, own }) => {
+            const avatar = await story.character(`Owner of ${own}`);
+            await st.post('/api/characters/merge-attributes', { avatar, data: { extensions: { world: own } } });
+            await page.refresh();
+        },
+    },
+    {
+        name: 'it is an additional book of a character',
+        use: async ({ page, own }) => {
+            await page.raw.evaluate(async (own) => {
+                const { world_info } = await import('/scripts/world-info.js');
+                world_info.charLore = [...(world_info.charLore ?? []), { name: 'Somebody', extraBooks: [own] }];
+            }, own);
+            return () => page.raw.evaluate(async () => {
+                const { world_info } = await import('/scripts/world-info.js');
+                world_info.charLore.pop();
+            });
+        },
+    },
+    {
+        name: 'it is the book of a persona',
+        use: async ({ page, own }) => {
+            await page.raw.evaluate((own) => {
+                SillyTavern.getContext().powerUserSettings.persona_descriptions['somebody.png'] = { description: '', position: 0, lorebook: own };
+            }, own);
+            return () => page.raw.evaluate(() => {
+                delete SillyTavern.getContext().powerUserSettings.persona_descriptions['somebody.png'];
+            });
+        },
+    },
+];
+
+for (const { name, use } of users) {
+    scenario(`the book of a deleted child stays because ${name}`, {}, async (given) => {
+        const { page, files } = given;
+        const { tale, child, own } = await withChild(given);
+        const { text } = files.book(own);
+        const putBack = await use({ ...given, own });
+        const parts = trash(files).length;
+
+        await page.deleteChat(child);
+
+        assert.deepEqual(files.chats(tale), [tale.chat]);
+        assert.equal(files.book(own).text, text);
+        assert.equal(trash(files).length, parts);
+        assert.deepEqual(said(page), []);
+        await putBack?.();
+    });
+}
+
+// ---- Many chats at once ----
+
+scenario('a deleted group takes the books of all its children along', { group: true }, async ({ page, files, story }) => {
+    const { tale, child, own } = await withChild({ page, files, story });
+    const second = await page.branchByButton(5);
+    const seconds = files.chat(tale, second).metadata.world_info;
+    const texts = [files.book(own).text, files.book(seconds).text];
+    const letGo = await slowListener(page, 'GROUP_CHAT_DELETED');
+
+    await page.raw.locator('#rightNavDrawerIcon').click();
+    await page.raw.locator('#rm_group_delete').click();
+    await page.confirm();
+    // SillyTavern still shows a chat of the group by now.
+    await notice(page, IS_GONE, 'info');
+    await letGo();
+    await page.settle();
+    await page.raw.locator('#rightNavDrawerIcon').click();
+
+    assert.ok(!files.groupChats().includes(child) && !files.groupChats().includes(second));
+    assert.deepEqual([files.books().includes(own), files.books().includes(seconds), files.books().includes(tale.book)], [false, false, true]);
+    await pressNotice(page, IS_GONE, 'Undo');
+    await notice(page, /2 lorebooks are back/, 'success');
+    assert.deepEqual([files.book(own).text, files.book(seconds).text], texts);
+});
+
+for (const withChats of [true, false]) {
+    const name = withChats ? 'a character deleted with all chats takes their books along' : 'a character deleted without its chats leaves their books';
+    scenario(name, {}, async ({ page, files, story }) => {
+        const { tale, child, own } = await withChild({ page, files, story });
+        await page.switchTo(child);
+
+        await page.raw.locator('#rightNavDrawerIcon').click();
+        await page.raw.locator('#rm_button_selected_ch').click();
+        await page.raw.locator('#delete_button').click();
+        await page.dialog().waitFor();
+        await page.dialog().locator('#del_char_checkbox').setChecked(withChats);
+        await page.confirm();
+        await until('the character to be gone', async () => !(await characters(page)).includes(tale.avatar));
+        await page.settle();
+        await page.raw.locator('#rightNavDrawerIcon').click();
+
+        assert.deepEqual(files.chats(tale), withChats ? [] : [tale.chat, child]);
+        if (withChats) {
+            await notice(page, IS_GONE, 'info');
+        }
+        assert.equal(files.books().includes(own), !withChats);
+        assert.equal(own in trashed(files), withChats);
+        assert.ok(files.books().includes(tale.book));
+    });
+}
+
+// ---- When its owner wants it otherwise ----
+
+scenario('nothing is removed when cleaning up is off', { settings: { cleanUp: false } }, async ({ page, files, story }) => {
+    const { tale, child, own } = await withChild({ page, files, story });
+    const { text } = files.book(own);
+    const parts = trash(files).length;
+
+    await page.deleteChat(child);
+
+    assert.deepEqual(files.chats(tale), [tale.chat]);
+    assert.equal(files.book(own).text, text);
+    assert.equal(trash(files).length, parts);
+});
+
+scenario('the drawer shows what would go before it goes', { settings: { cleanUp: false } }, async ({ page, files, story }) => {
+    const { tale, child, own } = await withChild({ page, files, story });
+    const used = files.chat(tale, await page.checkpointByCommand(5)).metadata.world_info;
+    const { text } = files.book(own);
+    await page.deleteChat(child);
+    const books = files.books();
+
+    await pressInDrawer(page, 'Clean up…');
+    const shown = await dialog(page, 'Clean up');
+    const listed = await shown.locator('.forklore_list').first().locator('.forklore_name').allTextContents();
+    assert.ok(listed.includes(own));
+    assert.ok(!listed.includes(used) && !listed.includes(tale.book));
+    assert.match(await shown.textContent(), new RegExp(`made for “${child}”`));
+    await decline(page);
+    assert.deepEqual(files.books(), books, 'seeing changes nothing');
+
+    await pressInDrawer(page, 'Clean up…');
+    await dialog(page, 'Clean up');
+    await agree(page);
+
+    await notice(page, /in the trash\./, 'success');
+    assert.deepEqual(files.books(), books.filter((book) => !listed.includes(book)));
+    await pressNotice(page, /in the trash\./, 'Undo');
+    await notice(page, /(is|are) back/, 'success');
+    assert.deepEqual(files.books(), books);
+    assert.equal(files.book(own).text, text);
+});
+
+// ---- Pieces ----
+
+/** A chat with a child that has a book of its own; the parent is open. */
+async function withChild({ page, files, story }) {
+    const tale = await story.begin({ book: loreWithGaps() });
+    await page.open(tale);
+    const child = await page.checkpointByButton(5);
+    const own = files.chat(tale, child).metadata.world_info;
+    assert.equal(own, `${child} - Lore`);
+    page.watch.clear();
+    return { tale, child, own };
+}
+
+/** Another extension that takes its time over an event. @returns {Promise<() => Promise<void>>} what ends that */
+async function slowListener(page, event) {
+    await page.raw.evaluate((event) => {
+        const { eventSource, eventTypes } = SillyTavern.getContext();
+        const done = new Promise((resolve) => {
+            globalThis.letGo = resolve;
+        });
+        eventSource.on(eventTypes[event], () => done);
+    }, event);
+    return () => page.raw.evaluate(() => globalThis.letGo());
+}
+
+function characters(page) {
+    return page.raw.evaluate(() => SillyTavern.getContext().characters.map(({ avatar }) => avatar));
+}

@@ -1,0 +1,524 @@
+// Forklore in the page: what happens in SillyTavern comes in here, and what people ask for.
+
+import { Cleaning, QUEUE } from './cleaning.js';
+import { bytesText, toBytes } from './core.js';
+import { Forking, WITHOUT_BOOK, chatForCore, policyFor, timeNow } from './forking.js';
+import { Mending, wordError } from './mending.js';
+import { Recording } from './recording.js';
+import { Renaming } from './renaming.js';
+import { isGroupPath, readBookSave, saveTarget } from './requests.js';
+import { completed, nameFrom } from './settings.js';
+import { Trash } from './trash.js';
+import { Verifying } from './verifying.js';
+import { Waiting } from './waiting.js';
+
+/** With more chats than this, a character's family is only looked at when someone asks. */
+const FAMILY_LOOKED_AT = 60;
+
+export class App {
+    /**
+     * @param {{host: object, core: object | null, coreError?: Error | null}} parts
+     */
+    constructor({ host, core, coreError = null }) {
+        this.host = host;
+        this.core = core;
+        this.coreError = coreError;
+        this.settings = completed(host.settings());
+        this.listeners = new Map();
+        /** What was found when the open chat was opened. */
+        this.openFindings = null;
+        /** Asks the owner how to go on; the user interface puts it here. */
+        this.askFork = async () => 'cancel';
+        if (!core) {
+            return;
+        }
+        this.trash = new Trash({ host });
+        this.mending = new Mending({ host, core, trash: this.trash, changed: () => this.loreChanged() });
+        this.verifying = new Verifying({ host, core });
+        this.cleaning = new Cleaning({ host, core, trash: this.trash });
+        this.renaming = new Renaming({ host, core, mending: this.mending });
+        this.recording = new Recording({ host, core, settings: this.settings, failed: (error) => this.tell('failed', error) });
+        this.waitingFor = new Waiting({ isBusy: async () => (await this.work()).busy, seconds: () => this.settings.waitSeconds });
+        this.forking = new Forking({
+            host,
+            core,
+            settings: this.settings,
+            untilReady: () => this.waitingFor.untilReady(),
+            ask: (refusal) => this.askAtSave(refusal),
+            made: (report) => this.forkMade(report),
+            failed: (error) => this.tell('failed', error),
+        });
+    }
+
+    on(event, listener) {
+        this.listeners.set(event, [...(this.listeners.get(event) ?? []), listener]);
+    }
+
+    tell(event, value) {
+        (this.listeners.get(event) ?? []).forEach((listener) => listener(value));
+    }
+
+    saveSettings() {
+        completed(this.settings);
+        this.host.saveSettings();
+        this.tell('changed');
+    }
+
+    open() {
+        const open = this.host.openChat();
+        return open && { name: open.name, group: Boolean(open.group), messages: open.messages.length };
+    }
+
+    // What the page asks of the server
+
+    /** @param {import('./tap.js').Held} held */
+    async request(held) {
+        switch (held.kind) {
+            case 'chat-save': return this.chatSave(held);
+            case 'book-save': return this.bookSave(held);
+            case 'book-delete': return this.bookDelete(held);
+            case 'chat-rename': return this.chatRename(held);
+            default: return this.deletion(held);
+        }
+    }
+
+    async chatSave(held) {
+        const text = await held.text();
+        const target = saveTarget(held.path, text);
+        const open = this.host.openChat();
+        if (!open || target.name !== open.name || target.group !== Boolean(open.group)) {
+            return this.forking.save(held);
+        }
+        const response = await held.send(this.recording.carriedBy(text));
+        this.waitingFor.lookAgain();
+        this.lookForScenes();
+        return response;
+    }
+
+    async bookSave(held) {
+        const { name, bookText } = readBookSave(await held.text());
+        this.recording.bookChanged(name, bookText);
+        const response = await held.send();
+        if (response.ok) {
+            this.host.bookWasSaved(name);
+            this.renaming.bookSaved(name, bookText);
+            this.waitingFor.lookAgain();
+            this.tell('changed');
+        }
+        return response;
+    }
+
+    async bookDelete(held) {
+        const { name } = JSON.parse(await held.text());
+        const textOf = async (name) => bytesText(await this.host.readBook(name));
+        const newName = await this.renaming.renamedTo(name, textOf).catch(() => null);
+        const response = await held.send();
+        if (response.ok && newName) {
+            await this.quietly(() => this.renaming.bookRenamed(name, newName));
+        }
+        if (response.ok) {
+            this.recording.bookChanged(name, null);
+            this.tell('changed');
+        }
+        return response;
+    }
+
+    async chatRename(held) {
+        const body = JSON.parse(await held.text());
+        const open = this.host.openChat();
+        const whose = body.is_group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar: body.avatar_url };
+        const response = await held.send();
+        if (response.ok) {
+            const { sanitizedFileName } = await response.clone().json();
+            const stem = (name) => String(name ?? '').replace(/\.jsonl$/, '');
+            await this.quietly(() => this.renaming.chatRenamed(whose, stem(body.original_file), stem(sanitizedFileName ?? body.renamed_file)));
+        }
+        return response;
+    }
+
+    /** A chat, or all chats of a group or character, go; so do their own books. */
+    async deletion(held) {
+        if (!this.settings.cleanUp) {
+            return held.send();
+        }
+        const { whose, names, label } = await this.deleted(held).catch(() => ({ names: [] }));
+        const books = names.length ? await this.cleaning.booksOf(whose, names).catch(() => []) : [];
+        const response = await held.send();
+        if (response.ok && books.length) {
+            // SillyTavern goes on at once; what refers to the books is only settled after it has.
+            setTimeout(() => this.quietly(async () => {
+                const { removed, undo } = await this.cleaning.clean(books, `${label} was deleted`);
+                if (removed.length) {
+                    this.announce('removed', { chat: label, books: removed, undo });
+                }
+            }), 0);
+        }
+        return response;
+    }
+
+    async deleted(held) {
+        const body = JSON.parse(await held.text());
+        if (held.kind === 'group-delete') {
+            const whose = { group: String(body.id), avatar: null };
+            return { whose, names: await this.host.chatNames(whose), label: this.labelOf(whose) };
+        }
+        if (held.kind === 'character-delete') {
+            const whose = { group: null, avatar: body.avatar_url };
+            return { whose, names: body.delete_chats ? await this.host.chatNames(whose) : [], label: this.labelOf(whose) };
+        }
+        const isGroup = isGroupPath(held.path);
+        const name = String((isGroup ? body.id : body.chatfile) ?? '').replace(/\.jsonl$/, '');
+        return { whose: isGroup ? { group: 'any', avatar: null } : { group: null, avatar: body.avatar_url }, names: [name], label: name };
+    }
+
+    labelOf(whose) {
+        const owner = this.host.owners().find((owner) => owner.group === whose.group && owner.avatar === whose.avatar);
+        return owner?.label ?? '';
+    }
+
+    /** For what is worth doing but must not stand in SillyTavern's way. */
+    async quietly(step) {
+        try {
+            await step();
+        } catch (error) {
+            this.tell('failed', error);
+        }
+    }
+
+    // What happens in the page
+
+    /** Another chat was opened, or none. */
+    async chatOpened() {
+        this.openFindings = null;
+        this.forking.decision = null;
+        this.stopWaiting();
+        this.recording.opened();
+        this.scenesSeen = new Set(this.scenes());
+        this.tell('changed');
+        const open = this.host.openChat();
+        if (!open) {
+            return;
+        }
+        const isSame = () => this.host.openChat()?.metadata === open.metadata;
+        await this.quietly(async () => {
+            const names = await this.host.chatNames(open);
+            const found = await this.verifying.open(open, { withFamily: names.length > 1 && names.length <= FAMILY_LOOKED_AT });
+            if (!isSame()) {
+                return;
+            }
+            this.openFindings = found;
+            this.announce('verified', { chat: found.chat, findings: found.findings }, 'opened');
+            this.tell('changed');
+        });
+    }
+
+    /** The book was written by us: what the page and the journal know of it is old. */
+    loreChanged() {
+        const open = this.host.openChat();
+        if (open?.book) {
+            this.recording.bookChanged(open.book, undefined);
+        }
+        this.openFindings = null;
+        this.tell('changed');
+    }
+
+    announce(event, value, own = event) {
+        this.tell(own, value);
+        this.host.emit(`forklore:${event}`, value);
+    }
+
+    forkMade(report) {
+        this.lastReport = report;
+        this.host.copyRecapSettings(report.parent, report.child);
+        this.announce('forked', report);
+    }
+
+    // Forks
+
+    async work() {
+        const open = this.host.openChat();
+        if (!open) {
+            return { busy: false, operations: 0 };
+        }
+        // Only the queue matters here, and this is asked often.
+        const entries = Object.entries((await this.bookSeen(open.book))?.entries ?? {});
+        const queue = { entries: Object.fromEntries(entries.filter(([, entry]) => entry?.comment === QUEUE)) };
+        const ask = { bookName: open.book, allow: 'live', message: 0, ...timeNow() };
+        return this.core.check(ask, [{ chat_metadata: open.metadata }, { mes: '' }], toBytes(queue));
+    }
+
+    /** The open chat's book as the page knows it, without asking the server more than it must. */
+    async bookSeen(name) {
+        if (!name || !this.host.knownBooks().includes(name)) {
+            return undefined;
+        }
+        return this.host.bookSeen(name) ?? JSON.parse(bytesText(await this.host.readBook(name)));
+    }
+
+    async check(message, decision = {}) {
+        const open = this.mending.opened();
+        const book = await this.mending.bookOf(open.book);
+        const ask = { parent: open.name, group: Boolean(open.group), bookName: open.book, message, ...timeNow(), ...policyFor(this.settings, decision) };
+        return this.core.check(ask, chatForCore(open), book);
+    }
+
+    /**
+     * Asks what has to be asked before a fork.
+     * @returns {Promise<object | null>} a decision for the save that follows, or `null` for no fork
+     */
+    async decide(kind, message, { whenReady = false, begin } = {}) {
+        if (!this.settings.isolate) {
+            return {};
+        }
+        const found = await this.check(message);
+        found.obstacles.push(...this.unfinished(message));
+        if (found.obstacles.length === 0) {
+            return {};
+        }
+        const isBusy = found.obstacles.some((obstacle) => ['queue-busy', 'still-writing'].includes(obstacle.code));
+        const inexact = ['book-not-known', 'metadata-not-exact'];
+        if (this.settings.whenInexact === 'nearest' && found.obstacles.every((obstacle) => inexact.includes(obstacle.code))) {
+            return {};
+        }
+        const choice = whenReady && isBusy
+            ? 'wait'
+            : await this.askFork({ obstacles: found.obstacles, remarks: found.remarks, part: found.book, canWait: isBusy });
+        if (choice === 'wait') {
+            this.beginWaiting(kind, message, begin);
+            return null;
+        }
+        return { nearest: { allow: 'live' }, live: { allow: 'live' }, without: WITHOUT_BOOK }[choice] ?? null;
+    }
+
+    /** A message that is not final yet. */
+    unfinished(message) {
+        const open = this.host.openChat();
+        const isWriting = this.host.isWriting() && message === open.messages.length - 1;
+        return [
+            ...(isWriting ? [{ code: 'still-writing', values: {}, text: 'this message is still being written' }] : []),
+            ...(this.host.isBeingEdited(message) ? [{ code: 'being-edited', values: {}, text: 'this message is being edited' }] : []),
+        ];
+    }
+
+    /** At a save there is no way back: the child is made, with the nearest book or with none. */
+    async askAtSave(refusal) {
+        const part = refusal.obstacles.find((obstacle) => obstacle.code === 'book-not-known');
+        const asOf = part?.values?.as_of;
+        const known = part ? { exactness: asOf == null ? 'live' : 'snapshot', as_of: asOf } : { exactness: 'live' };
+        const choice = await this.askFork({ obstacles: refusal.obstacles, remarks: refusal.remarks, part: known, canWait: false });
+        return choice === 'nearest' || choice === 'live' ? choice : 'without';
+    }
+
+    /** One of SillyTavern's own buttons was pressed; `go` is what it would do. */
+    async forkByButton(kind, message, { again, direct }) {
+        const go = async () => {
+            const decision = await this.decide(kind, message, { begin: go });
+            if (!decision) {
+                return;
+            }
+            const mustBeDirect = Object.keys(decision).length > 0 || this.host.hasAutoRecap();
+            this.forking.decision = decision;
+            if (!mustBeDirect) {
+                again();
+                return;
+            }
+            await direct();
+            this.forking.decision = null;
+        };
+        await this.quietly(go);
+    }
+
+    /** @returns {Promise<object | null>} the report, or `null` where there is no fork (yet) */
+    async fork({ kind, message, name, whenReady = false, ask = true }) {
+        const open = this.mending.opened();
+        const at = Number.isInteger(message) ? message : open.messages.length - 1;
+        const begin = () => this.fork({ kind, message: at, name });
+        // Nobody sits before a script: there, the settings decide, and what is nearest is taken.
+        const unasked = this.settings.whenInexact === 'ask' ? { allow: 'live' } : {};
+        const decision = ask ? await this.decide(kind, at, { whenReady, begin }) : unasked;
+        if (!decision) {
+            return null;
+        }
+        this.forking.decision = decision;
+        this.lastReport = null;
+        const child = kind === 'branch' ? await this.host.createBranch(at) : await this.host.createCheckpoint(at, name);
+        this.forking.decision = null;
+        if (!child) {
+            return null;
+        }
+        return this.lastReport ?? { kind, parent: open.name, child, message: at, book: null, part: null, metadata: null, remarks: [] };
+    }
+
+    async suggestName(message) {
+        const open = this.mending.opened();
+        const scenes = this.scenes();
+        const number = scenes.indexOf(message) + 1;
+        if (number === 0) {
+            return '';
+        }
+        const sceneName = open.messages[message].extra.auto_recap_memory.scene_break_name || `Message ${message}`;
+        const wanted = nameFrom(this.settings.nameTemplate, { scene_number: number, scene_name: sceneName, chat: open.name, message });
+        const taken = await this.host.chatNames(open);
+        return wanted ? this.core.nameForChat({ wanted, taken, parent: open.name, kind: 'checkpoint' }) : '';
+    }
+
+    scenes() {
+        const messages = this.host.openChat()?.messages ?? [];
+        return messages.flatMap((message, index) => (message?.extra?.auto_recap_memory?.scene_break ? [index] : []));
+    }
+
+    /** A checkpoint at every scene break, once its recap is there. */
+    lookForScenes() {
+        const open = this.host.openChat();
+        if (!this.settings.checkpointAtScenes || !open || this.isMakingSceneCheckpoint) {
+            return;
+        }
+        const found = this.scenes().find((index) => {
+            const { extra } = open.messages[index];
+            return !this.scenesSeen.has(index) && extra.auto_recap_memory.scene_recap_memory && !extra.bookmark_link;
+        });
+        if (found === undefined) {
+            return;
+        }
+        this.scenesSeen.add(found);
+        this.isMakingSceneCheckpoint = true;
+        this.quietly(async () => {
+            if (await this.waitingFor.untilReady()) {
+                await this.fork({ kind: 'checkpoint', message: found, name: this.settings.autoName ? await this.suggestName(found) : '' });
+            }
+        }).finally(() => { this.isMakingSceneCheckpoint = false; });
+    }
+
+    beginWaiting(kind, message, begin) {
+        this.waiting = { kind, message, operations: 0 };
+        this.work().then(({ operations }) => {
+            if (this.waiting) {
+                this.waiting.operations = operations;
+                this.tell('changed');
+            }
+        });
+        const mine = this.waiting;
+        this.tell('changed');
+        const isBusy = async () => this.host.isWriting() || (await this.work()).busy;
+        this.waitingFor.untilReady({ forEver: true, isBusy }).then((isReady) => {
+            if (this.waiting !== mine) {
+                return;
+            }
+            this.waiting = null;
+            this.tell('changed');
+            if (isReady) {
+                this.quietly(begin);
+            }
+        });
+    }
+
+    stopWaiting() {
+        this.waiting = null;
+        this.waitingFor.giveUp();
+        this.tell('changed');
+    }
+
+    // What people ask
+
+    async readiness() {
+        const open = this.host.openChat();
+        const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [] };
+        if (!open) {
+            return answer;
+        }
+        if (!this.settings.isolate) {
+            return { ...answer, state: 'off' };
+        }
+        if (!open.book) {
+            return { ...answer, state: 'no-book' };
+        }
+        const book = await this.bookSeen(open.book);
+        if (!book) {
+            return { ...answer, state: 'missing' };
+        }
+        answer.entries = Object.keys(book.entries ?? {}).length;
+        const { busy, operations } = await this.work();
+        if (busy) {
+            return { ...answer, state: 'waiting', operations: Math.max(1, operations) };
+        }
+        const shared = this.openFindings?.findings.find((found) => found.code === 'book-shared');
+        return shared ? { ...answer, state: 'shared', sharedWith: shared.values.with } : { ...answer, state: 'ready' };
+    }
+
+    async lore(message) {
+        const open = this.mending.opened();
+        const book = await this.mending.bookOf(open.book);
+        const found = this.core.lore({ group: Boolean(open.group), bookName: open.book, message }, chatForCore(open), book);
+        if (!found.known) {
+            throw wordError('nothing recorded the lorebook at that message', 'lore-unknown', { message });
+        }
+        return found;
+    }
+
+    async restore(message, options = {}) {
+        const result = await this.mending.restore(message, options);
+        if (!options.dryRun) {
+            this.announce('restored', { ...result, message });
+        }
+        return result;
+    }
+
+    async verifyOpen() {
+        const open = this.mending.opened();
+        this.openFindings = await this.verifying.open(open);
+        const { chat, findings } = this.openFindings;
+        this.host.emit('forklore:verified', { chat, findings });
+        this.tell('changed');
+        return { chat, findings };
+    }
+
+    verifyAll(progress) {
+        return this.verifying.all(progress);
+    }
+
+    repairOptions() {
+        return this.mending.repairOptions();
+    }
+
+    async repair(choice) {
+        const result = await this.mending.repair(choice);
+        this.announce('repaired', { ...result, source: choice.source });
+        return result;
+    }
+
+    async splitPlan({ family = false } = {}) {
+        const { keeper, heads } = await this.verifying.sharing(this.mending.opened(), { family });
+        return { keeper, chats: await this.mending.splitPlan(heads) };
+    }
+
+    async split({ family = false } = {}) {
+        const { keeper, heads } = await this.verifying.sharing(this.mending.opened(), { family });
+        const result = { keeper, chats: await this.mending.split(heads) };
+        this.announce('split', result);
+        await this.verifyOpen();
+        return result;
+    }
+
+    cleanupPlan() {
+        return this.cleaning.plan();
+    }
+
+    clean() {
+        return this.cleaning.clean();
+    }
+
+    async undo(token) {
+        const restored = await this.trash.giveBack(token);
+        this.announce('undone', { restored });
+        this.loreChanged();
+        return { restored };
+    }
+
+    async strip() {
+        const count = this.recording.strip();
+        if (count > 0) {
+            await this.host.saveOpenChat();
+        }
+        return count;
+    }
+}

@@ -1,0 +1,58 @@
+// The core, as WebAssembly. Values go in and come out as JSON text in UTF-8: a string of JavaScript's can hold half
+// a character, which `JSON.stringify` writes as an escape and nothing on the way may lose.
+
+import load, * as wasm from './pkg/forklore.js';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** @param {unknown} value @returns {Uint8Array} */
+export function toBytes(value) {
+    return encoder.encode(JSON.stringify(value));
+}
+
+/** @param {Uint8Array} bytes */
+export function fromBytes(bytes) {
+    return JSON.parse(decoder.decode(bytes));
+}
+
+/** @param {string} text @returns {Uint8Array} */
+export function textBytes(text) {
+    return encoder.encode(text);
+}
+
+/** @param {Uint8Array} bytes @returns {string} */
+export function bytesText(bytes) {
+    return decoder.decode(bytes);
+}
+
+/** @param {BufferSource | URL | Response | Promise<Response>} source */
+export async function loadCore(source = new URL('./pkg/forklore_bg.wasm', import.meta.url)) {
+    await load({ module_or_path: source });
+    return core;
+}
+
+/** Takes an answer apart and gives its memory back. */
+function opened(answer) {
+    try {
+        return { value: fromBytes(answer.value()), body: answer.take_body(), book: answer.take_book() };
+    } finally {
+        answer.free();
+    }
+}
+
+/** What the core can be asked. Books and bodies are bytes; `undefined` where there is none. */
+export const core = {
+    fork: (ask, body, later, book) => opened(wasm.fork(toBytes(ask), body, toBytes(later), book)),
+    check: (ask, chat, book) => opened(wasm.check(toBytes(ask), toBytes(chat), book)).value,
+    lore: (ask, chat, book) => opened(wasm.lore(toBytes(ask), toBytes(chat), book)).value,
+    mend: (ask, chat, book, other) => opened(wasm.mend(toBytes(ask), toBytes(chat), book, other)),
+    verify: (ask, books) => opened(wasm.verify(toBytes(ask), books)).value,
+    cleanup: (ask) => opened(wasm.cleanup(toBytes(ask))).value,
+    booksNamed: (chat, queue) => opened(wasm.books_named(toBytes(chat), queue)).value,
+    nameForBook: (ask) => wasm.name_for_book(toBytes(ask)),
+    nameForChat: (ask) => wasm.name_for_chat(toBytes(ask)),
+    bookKey: (name) => wasm.book_key(name),
+    chatStem: (name) => wasm.chat_stem(name) ?? null,
+    wasm,
+};

@@ -1,0 +1,216 @@
+// A save that creates a child is held until the child has a book of its own.
+
+import { bytesText, textBytes } from './core.js';
+import { bookSave, kindOfSave, readSave, withoutBook } from './requests.js';
+
+/** The decision that always leads to a child: with no book, and so with nothing to wait for or to know. */
+export const WITHOUT_BOOK = { leaveBook: true, drain: true, allow: 'live', requireScene: false };
+
+/** How a fork may go: what the owner's settings, or the owner, decided. */
+export function policyFor(settings, decision = {}) {
+    const allow = { ask: 'exact', nearest: 'live', refuse: 'exact' }[settings.whenInexact] ?? 'exact';
+    return { allow, requireScene: Boolean(settings.requireScene), ...decision };
+}
+
+/**
+ * What to do about a refusal when nobody can be asked to try again later.
+ * @returns {'wait' | 'ask' | object} a decision to try again with
+ */
+export function answerTo(refusal, settings, { hasWaited }) {
+    const codes = refusal.obstacles.map((obstacle) => obstacle.code);
+    const isBusy = codes.some((code) => code === 'queue-busy' || code === 'queue-unreadable');
+    if (isBusy) {
+        if (settings.whenBusy === 'wait' && !hasWaited) {
+            return 'wait';
+        }
+        return settings.whenBusy === 'drain' ? { drain: true } : WITHOUT_BOOK;
+    }
+    const isInexact = codes.every((code) => code === 'book-not-known' || code === 'metadata-not-exact');
+    if (isInexact && settings.whenInexact === 'ask') {
+        return 'ask';
+    }
+    return WITHOUT_BOOK;
+}
+
+/** Only what the core looks at: the journal, and what a memory extension keeps. */
+export function essence(message) {
+    const memory = message?.extra?.auto_recap_memory;
+    return {
+        ...(message?.forklore === undefined ? {} : { forklore: message.forklore }),
+        ...(memory === undefined ? {} : { extra: { auto_recap_memory: memory } }),
+        mes: '',
+    };
+}
+
+/** A chat in the page as the core wants to see it. */
+export function chatForCore(open) {
+    return [{ chat_metadata: open.metadata }, ...open.messages.map(essence)];
+}
+
+export function timeNow() {
+    const now = new Date();
+    return { now: now.toISOString(), milliseconds: now.getTime() };
+}
+
+export class Forking {
+    /**
+     * @param {object} parts
+     * @param {object} parts.host SillyTavern's chats and books
+     * @param {object} parts.core
+     * @param {object} parts.settings
+     * @param {(refusal: object) => Promise<'nearest' | 'live' | 'without'>} parts.ask
+     * @param {() => Promise<boolean>} parts.untilReady resolves when the queue is empty, or to `false` after too long
+     * @param {(report: object) => void} parts.made
+     * @param {(error: Error) => void} parts.failed
+     */
+    constructor(parts) {
+        Object.assign(this, parts);
+        /** What the owner decided when the fork began, for the save that follows. */
+        this.decision = null;
+        /** The chat whose prompts were saved last: SillyTavern does that for checkpoints before it saves them. */
+        this.expectedCheckpoint = null;
+    }
+
+    /**
+     * Handles a save of another chat than the open one.
+     * @param {import('./tap.js').Held} held
+     */
+    async save(held) {
+        const text = await held.text();
+        const save = readSave(held.path, text);
+        const open = this.host.openChat();
+        const kind = open && this.settings.isolate ? kindOfSave(save, { ...open, group: Boolean(open.group) }) : 'other';
+        if (kind === 'other') {
+            return held.send();
+        }
+        let fork;
+        try {
+            if (await this.isThereAlready(save, open)) {
+                return held.send();
+            }
+            fork = await this.plan(kind, save, text, open);
+            if (fork.book) {
+                await this.writeBook(fork.report.book.name, fork.book);
+            }
+        } catch (error) {
+            // Better no book than its parent's.
+            this.failed(error);
+            return held.send(withoutBook(text));
+        }
+        const response = await held.send(bytesText(fork.body));
+        await this.conclude(fork, response.ok);
+        return response;
+    }
+
+    /** Whether this is no birth: somebody writes a child that has been there before. */
+    async isThereAlready(save, open) {
+        const whose = save.group ? { group: open.group ?? '', avatar: null } : { group: null, avatar: save.avatar };
+        const names = await this.host.chatNames(whose);
+        const key = this.core.chatStem(save.name);
+        // A group lists a new chat before it saves it.
+        if (!save.group && !names.some((name) => name === save.name || name === key)) {
+            return false;
+        }
+        const [header] = await this.host.readChat(whose, save.name);
+        return Boolean(header?.chat_metadata?.integrity) && header.chat_metadata.integrity === save.metadata.integrity;
+    }
+
+    async plan(kind, save, text, open) {
+        const decision = this.decision ?? {};
+        this.decision = null;
+        const bookName = save.metadata.world_info || null;
+        const body = textBytes(text);
+        const later = await this.laterMessages(kind, save, open);
+        let chosen = decision;
+        let hasWaited = false;
+        for (let tries = 0; tries < 6; tries++) {
+            const books = await this.host.listBooks();
+            const isThere = bookName && books.some((book) => this.core.bookKey(book.name) === this.core.bookKey(bookName));
+            const book = isThere ? await this.host.readBook(bookName) : undefined;
+            const ask = {
+                kind: this.expectedCheckpoint === save.name ? 'checkpoint' : 'branch',
+                parent: kind === 'conversion' ? open.name : String(save.metadata.main_chat),
+                parentIntegrity: this.parentsSlug(kind, save, open),
+                child: save.name,
+                group: save.group,
+                unlinked: kind === 'conversion',
+                bookName,
+                books: books.map((book) => book.name),
+                integrity: kind === 'conversion' ? this.host.newSlug() : String(save.metadata.integrity ?? this.host.newSlug()),
+                selected: this.alsoSelected(bookName),
+                ...timeNow(),
+                ...policyFor(this.settings, chosen),
+            };
+            const answer = this.core.fork(ask, body, later, book);
+            if (answer.value.made) {
+                return { report: answer.value, body: answer.body, book: answer.book };
+            }
+            const reply = answerTo(answer.value, this.settings, { hasWaited });
+            if (reply === 'wait') {
+                hasWaited = true;
+                await this.untilReady();
+            } else if (reply === 'ask') {
+                const choice = await this.ask(answer.value);
+                chosen = { ...chosen, ...(choice === 'without' ? WITHOUT_BOOK : { allow: 'live' }) };
+            } else {
+                chosen = { ...chosen, ...reply };
+            }
+        }
+        throw new Error(`${save.name} could not be given a lorebook of its own`);
+    }
+
+    isChildOfOpen(kind, save, open) {
+        return kind === 'conversion' || save.metadata.main_chat === open.name;
+    }
+
+    parentsSlug(kind, save, open) {
+        return this.isChildOfOpen(kind, save, open) ? open.integrity : null;
+    }
+
+    /** The parent's messages after the child's last. */
+    async laterMessages(kind, save, open) {
+        if (this.isChildOfOpen(kind, save, open)) {
+            return open.messages.slice(save.messages).map(essence);
+        }
+        const whose = save.group ? { group: open.group, avatar: null } : { group: null, avatar: save.avatar };
+        const lines = await this.host.readChat(whose, String(save.metadata.main_chat));
+        return lines.slice(save.messages + 1).map(essence);
+    }
+
+    alsoSelected(bookName) {
+        if (!bookName) {
+            return [];
+        }
+        const key = this.core.bookKey(bookName);
+        const words = { global: 'for all chats', persona: 'for a persona', character: 'for a character', card: 'on a card' };
+        const places = this.host.bookReferences().filter((found) => this.core.bookKey(found.book) === key);
+        return [...new Set(places.map((found) => words[found.place]))];
+    }
+
+    /** Writes a book and makes sure of it: SillyTavern answers well even when the disk was full. */
+    async writeBook(name, bytes) {
+        const text = bytesText(bytes);
+        await this.host.writeBook(bookSave(name, text));
+        const written = bytesText(await this.host.readBook(name));
+        if (JSON.stringify(JSON.parse(written)) !== JSON.stringify(JSON.parse(text))) {
+            throw new Error(`the lorebook ${JSON.stringify(name)} was not written as it should be`);
+        }
+    }
+
+    async conclude(fork, isSaved) {
+        const book = fork.report.book?.name;
+        try {
+            if (!isSaved && book) {
+                await this.host.deleteBook(book);
+            }
+            if (book) {
+                await this.host.refreshBooks(book);
+            }
+        } catch (error) {
+            this.failed(error);
+        }
+        if (isSaved) {
+            this.made(fork.report);
+        }
+    }
+}

@@ -1,0 +1,339 @@
+// SillyTavern's chats and books, as the rest of Forklore knows them. Everything here that has a name of
+// SillyTavern's was looked up in 1.19.0.
+
+import {
+    characters,
+    chat,
+    chat_metadata,
+    eventSource,
+    event_types,
+    getCurrentChatId,
+    getRequestHeaders,
+    isGenerating,
+    openCharacterChat,
+    saveChatConditional,
+    saveSettingsDebounced,
+    this_chid,
+} from '/script.js';
+import { branchChat, createNewBookmark } from '/scripts/bookmarks.js';
+import { extension_settings } from '/scripts/extensions.js';
+import { groups, openGroupChat, selected_group } from '/scripts/group-chats.js';
+import { power_user } from '/scripts/power-user.js';
+import { uuidv4 } from '/scripts/utils.js';
+import {
+    selected_world_info,
+    updateWorldInfoList,
+    world_info,
+    world_names,
+    worldInfoCache,
+} from '/scripts/world-info.js';
+
+const SETTINGS_KEY = 'forklore';
+
+/** @type {typeof fetch} the fetch that our own tap does not hear */
+let untapped = (...request) => fetch(...request);
+
+/** @param {typeof fetch} plain */
+export function useFetch(plain) {
+    untapped = plain;
+}
+
+/** Posts to SillyTavern's server behind the back of our own tap. @returns {Promise<Response>} */
+async function post(path, body) {
+    const response = await untapped(path, {
+        method: 'POST',
+        headers: getRequestHeaders(),
+        body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+        cache: 'no-cache',
+    });
+    if (!response.ok) {
+        throw new Error(`SillyTavern answered ${response.status} to ${path}`);
+    }
+    return response;
+}
+
+// The open chat
+
+/** The character or group whose chats we speak of. */
+export function owner() {
+    if (selected_group) {
+        return { group: String(selected_group), avatar: null };
+    }
+    const character = characters[this_chid];
+    return character ? { group: null, avatar: character.avatar } : null;
+}
+
+/** The chat that the page shows, or `null`. */
+export function openChat() {
+    const whose = owner();
+    const name = getCurrentChatId();
+    if (!whose || !name) {
+        return null;
+    }
+    return {
+        ...whose,
+        name: String(name),
+        messages: chat,
+        metadata: chat_metadata,
+        book: chat_metadata.world_info || null,
+        integrity: chat_metadata.integrity ?? null,
+    };
+}
+
+export const saveOpenChat = () => saveChatConditional();
+export const isWriting = () => isGenerating();
+export const isBeingEdited = (message) => Boolean(document.querySelector(`#chat .mes[mesid="${Number(message)}"] .edit_textarea`));
+export const newSlug = () => uuidv4();
+
+/**
+ * Runs `before` whenever the chat is about to be written out. `JSON.stringify` asks each message for `toJSON`, the
+ * first one first, so what `before` puts on any message still goes along. The hook is not enumerable: no copy of
+ * the message has it, and no file.
+ */
+export function beforeWritingOut(before) {
+    const first = chat[0];
+    if (!first || typeof first !== 'object' || Object.hasOwn(first, 'toJSON')) {
+        return;
+    }
+    Object.defineProperty(first, 'toJSON', {
+        configurable: true,
+        value() {
+            before(this);
+            return this;
+        },
+    });
+}
+
+// Chats
+
+/** Puts a checkpoint at a message, by SillyTavern's own means. @returns {Promise<string?>} its name */
+export const createCheckpoint = (message, name) => createNewBookmark(message, { forceName: name ?? '' });
+/** Asks for a name first, as the button does. */
+export const createCheckpointAsking = (message) => createNewBookmark(message);
+export const createBranch = (message, swipeId = null) => branchChat(message, { swipeId });
+
+export async function openByName(name) {
+    await (selected_group ? openGroupChat(selected_group, name) : openCharacterChat(name));
+}
+
+/** Names of all chats of a character or group. */
+export async function chatNames(whose) {
+    if (whose.group) {
+        return [...(groups.find((group) => String(group.id) === whose.group)?.chats ?? [])];
+    }
+    const answer = await post('/api/characters/chats', { avatar_url: whose.avatar, simple: true });
+    const list = await answer.json();
+    return list?.error ? [] : Object.values(list).map((chat) => stem(chat.file_name));
+}
+
+/** All chats of a character or group with their metadata; `metadata` is missing where the header cannot be read. */
+export async function chatHeads(whose) {
+    if (whose.group) {
+        const names = await chatNames(whose);
+        const recent = await allChatHeads();
+        const heads = recent.filter((head) => head.group === whose.group);
+        const known = new Set(heads.map((head) => head.name));
+        for (const name of names.filter((name) => !known.has(name))) {
+            const lines = await readChat(whose, name);
+            heads.push({ ...whose, name, messages: Math.max(0, lines.length - 1), metadata: lines[0]?.chat_metadata });
+        }
+        return heads;
+    }
+    const answer = await post('/api/characters/chats', { avatar_url: whose.avatar, metadata: true });
+    const list = await answer.json();
+    return list?.error ? [] : Object.values(list).map((found) => headOf(found, whose));
+}
+
+/** Every chat that SillyTavern lists, of all characters and groups. */
+export async function allChatHeads() {
+    const answer = await post('/api/chats/recent', { max: Number.MAX_SAFE_INTEGER, metadata: true });
+    const list = await answer.json();
+    return Object.values(list).map((found) =>
+        headOf(found, { group: found.group ? String(found.group) : null, avatar: found.avatar || null }));
+}
+
+function headOf(found, whose) {
+    const name = stem(found.file_name);
+    return { ...whose, name, messages: Number(found.chat_items) || 0, metadata: found.chat_metadata };
+}
+
+/** The lines of a chat file, header first. */
+export async function readChat(whose, name) {
+    const answer = whose.group
+        ? await post('/api/chats/group/get', { id: name })
+        : await post('/api/chats/get', { avatar_url: whose.avatar, file_name: name });
+    const lines = await answer.json();
+    return Array.isArray(lines) ? lines : [];
+}
+
+/** Writes a chat that is not open in this page. */
+export async function writeChat(whose, name, lines) {
+    const character = characters.find((character) => character.avatar === whose.avatar);
+    await (whose.group
+        ? post('/api/chats/group/save', { id: name, chat: lines })
+        : post('/api/chats/save', { ch_name: character?.name, file_name: name, chat: lines, avatar_url: whose.avatar }));
+}
+
+/** Every character and group, as whose chats there are. */
+export function owners() {
+    return [
+        ...characters.map((character) => ({ group: null, avatar: character.avatar, label: character.name })),
+        ...groups.map((group) => ({ group: String(group.id), avatar: null, label: group.name })),
+    ];
+}
+
+function stem(fileName) {
+    return String(fileName ?? '').replace(/\.jsonl$/, '');
+}
+
+// Books
+
+/** Books whose newest text is in the page and not on the server yet. */
+const unsaved = new Set();
+
+/** Hears of every change of a book in the page's memory, before it is saved. */
+export function watchBooksInMemory(listener) {
+    const set = worldInfoCache.set;
+    worldInfoCache.set = function (name, data) {
+        // The first time a book is put there it was only read.
+        const isEdit = this.has(name);
+        const result = set.call(this, name, data);
+        if (isEdit) {
+            unsaved.add(name);
+        }
+        listener(name);
+        return result;
+    };
+}
+
+export function bookWasSaved(name) {
+    unsaved.delete(name);
+}
+
+/**
+ * A book as the page has it, or `undefined` where it has not read it. To look at, not to change: it is the page's
+ * own object, because the copy that SillyTavern gives out takes longer to make than to look through.
+ */
+export function bookSeen(name) {
+    return Map.prototype.get.call(worldInfoCache, name);
+}
+
+export function bookInMemory(name) {
+    const book = bookSeen(name);
+    return book && JSON.stringify(book);
+}
+
+/** All books on the server with what they carry in `extensions`. The names list tells what exists; reading does not. */
+export async function listBooks() {
+    const list = await (await post('/api/worldinfo/list', {})).json();
+    return list.map((book) => ({ name: book.file_id, extensions: book.extensions ?? {} }));
+}
+
+/** Names of books as of the last time the page looked. */
+export const knownBooks = () => [...(world_names ?? [])];
+
+/**
+ * A book as it is now: from memory while an edit waits to be saved, from the server otherwise.
+ * @returns {Promise<Uint8Array>} a book that is not there reads as an empty one, so ask `listBooks` first
+ */
+export async function readBook(name) {
+    if (unsaved.has(name)) {
+        return new TextEncoder().encode(bookInMemory(name));
+    }
+    return new Uint8Array(await (await post('/api/worldinfo/get', { name })).arrayBuffer());
+}
+
+/** @param {string} request as `requests.bookSave` makes it */
+export async function writeBook(request) {
+    await post('/api/worldinfo/edit', request);
+}
+
+export async function deleteBook(name) {
+    await post('/api/worldinfo/delete', { name });
+}
+
+/** Lets SillyTavern see books that were written or removed behind its back. */
+export async function refreshBooks(...names) {
+    for (const name of names) {
+        worldInfoCache.delete(name);
+        unsaved.delete(name);
+    }
+    await updateWorldInfoList();
+}
+
+/** Places beside chats that name books: settings, cards, personas. */
+export function bookReferences() {
+    const found = [];
+    const add = (book, place, name) => book && found.push({ book: String(book), place, name: String(name ?? '') });
+    for (const book of selected_world_info ?? []) {
+        add(book, 'global', '');
+    }
+    for (const { name, extraBooks } of world_info?.charLore ?? []) {
+        (extraBooks ?? []).forEach((book) => add(book, 'character', name));
+    }
+    add(power_user.persona_description_lorebook, 'persona', '');
+    for (const [avatar, persona] of Object.entries(power_user.persona_descriptions ?? {})) {
+        add(persona?.lorebook, 'persona', power_user.personas?.[avatar] ?? avatar);
+    }
+    for (const character of characters) {
+        add(character.data?.extensions?.world, 'card', character.name);
+    }
+    return found;
+}
+
+// Files of ours on the server
+
+export async function writeFile(name, text) {
+    const bytes = new TextEncoder().encode(text);
+    let binary = '';
+    for (let at = 0; at < bytes.length; at += 0x8000) {
+        binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+    }
+    const answer = await post('/api/files/upload', { name, data: btoa(binary) });
+    return (await answer.json()).path;
+}
+
+export async function readFile(path) {
+    const answer = await untapped(path, { cache: 'no-cache' });
+    if (!answer.ok) {
+        throw new Error(`SillyTavern answered ${answer.status} to ${path}`);
+    }
+    return answer.text();
+}
+
+export async function deleteFile(path) {
+    await post('/api/files/delete', { path });
+}
+
+// Settings and events
+
+export function settings() {
+    extension_settings[SETTINGS_KEY] ??= {};
+    return extension_settings[SETTINGS_KEY];
+}
+
+export const saveSettings = () => saveSettingsDebounced();
+
+/** Whether ST-Auto-Recap is at home here, whose own handlers would undo a fork of ours. */
+export const hasAutoRecap = () => Boolean(extension_settings.auto_recap_memory);
+
+/** What ST-Auto-Recap keeps by a chat's name in its settings; a child has none of its own. */
+export function copyRecapSettings(parent, child) {
+    const settings = extension_settings.auto_recap_memory ?? {};
+    for (const key of ['chats_enabled', 'chat_profiles', 'chat_sticky_presets', 'chat_strip_patterns']) {
+        const byChat = settings[key];
+        if (byChat && Object.hasOwn(byChat, parent) && !Object.hasOwn(byChat, child)) {
+            byChat[child] = structuredClone(byChat[parent]);
+            saveSettingsDebounced();
+        }
+    }
+}
+
+export function on(event, listener) {
+    const name = event_types[event];
+    if (name) {
+        eventSource.on(name, listener);
+    }
+}
+
+export const emit = (event, value) => eventSource.emit(event, value);

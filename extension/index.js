@@ -1,0 +1,65 @@
+// Where SillyTavern begins: `init` when the extension is activated, `clean` from the broom in its list of extensions.
+
+import { App } from './app.js';
+import { loadCore } from './core.js';
+import * as screen from './host/screen.js';
+import * as story from './host/story.js';
+import { EVENTS } from './recording.js';
+import { installTap } from './tap.js';
+import { startUi } from './ui/index.js';
+
+let app = null;
+
+/** SillyTavern waits for this before it shows itself, so nothing in here waits for anything. */
+export function init() {
+    start().catch((error) => console.error('Forklore could not start', error));
+}
+
+async function start() {
+    performance.mark('forklore:start');
+    let core = null;
+    let coreError = null;
+    try {
+        core = await loadCore();
+    } catch (error) {
+        console.warn('Forklore: WebAssembly could not be loaded, so nothing is changed', error);
+        coreError = error;
+    }
+    app = new App({ host: story, core, coreError });
+    if (core) {
+        listen();
+    }
+    const ui = startUi({ app, screen });
+    if (core) {
+        app.askFork = (question) => ui.dialogs.askFork(question);
+        app.chatOpened();
+    }
+    performance.mark('forklore:ready');
+}
+
+function listen() {
+    const tap = installTap(window, (held) => app.request(held), (error) => app.tell('failed', error));
+    story.useFetch(tap.fetch);
+    story.watchBooksInMemory((name) => app.recording.bookChanged(name, undefined));
+    story.on('CHAT_CHANGED', () => void app.chatOpened());
+    story.on('ITEMIZED_PROMPTS_SAVED', ({ chatId } = {}) => {
+        app.forking.expectedCheckpoint = chatId ?? null;
+    });
+    EVENTS.forEach((event) => story.on(event, () => void app.recording.sync()));
+    story.on('STREAM_TOKEN_RECEIVED', () => app.recording.messageMayHaveCome());
+    screen.onAction(({ kind, message, again }) => {
+        if (!app.settings.isolate) {
+            return false;
+        }
+        const direct = () => (kind === 'branch' ? story.createBranch(message) : story.createCheckpointAsking(message));
+        app.forkByButton(kind, message, { again, direct });
+        return true;
+    });
+}
+
+/** Takes the journal out of the open chat: what SillyTavern's broom is for. */
+export async function clean() {
+    if (app?.core) {
+        await app.strip();
+    }
+}

@@ -1,0 +1,112 @@
+// When a chat or a book gets another name, what points at it follows. SillyTavern itself moves only the file.
+
+/** SillyTavern deletes the old book right after it has written the new one. */
+const RENAME_MILLISECONDS = 10_000;
+
+export class Renaming {
+    /** @param {{host: object, core: object, mending: object}} parts */
+    constructor(parts) {
+        Object.assign(this, parts);
+        /** The book that was saved last, to tell a rename (saved anew, then deleted) from a deletion. */
+        this.lastBookSave = null;
+    }
+
+    /**
+     * A chat was renamed on the server, and SillyTavern has not read it again yet.
+     * @param {{group: string | null, avatar: string | null}} whose
+     */
+    async chatRenamed(whose, from, to) {
+        await this.ownName(whose, from, to);
+        const open = this.host.openChat();
+        const heads = await this.host.chatHeads(whose);
+        for (const head of heads.filter((head) => head.metadata?.main_chat === from)) {
+            const isOpen = open?.name === head.name;
+            await this.change(whose, head.name, isOpen ? open : null, ({ metadata }) => {
+                metadata.main_chat = to;
+                if (metadata.forklore?.parent?.chat === from) {
+                    metadata.forklore.parent.chat = to;
+                }
+                return true;
+            });
+        }
+        const parent = heads.find((head) => head.name === to)?.metadata?.main_chat;
+        if (parent && heads.some((head) => head.name === parent)) {
+            await this.change(whose, parent, open?.name === parent ? open : null, ({ messages }) => {
+                const linking = messages.filter((message) => message?.extra?.bookmark_link === from);
+                linking.forEach((message) => { message.extra.bookmark_link = to; });
+                return linking.length > 0;
+            });
+        }
+    }
+
+    /** ST-Auto-Recap empties the running recap of a main chat that is not called as it was. */
+    async ownName(whose, from, to) {
+        await this.change(whose, to, null, ({ metadata }) => {
+            const recap = metadata.auto_recap_running_scene_recaps;
+            if (recap?.chat_id !== from) {
+                return false;
+            }
+            recap.chat_id = to;
+            return true;
+        });
+    }
+
+    /** Changes a chat where it lives: in the page if it is open, in its file if not. `edit` says whether it did. */
+    async change(whose, name, open, edit) {
+        if (open) {
+            if (edit(open)) {
+                await this.host.saveOpenChat();
+            }
+            return;
+        }
+        const [header, ...messages] = await this.host.readChat(whose, name);
+        if (header?.chat_metadata && edit({ metadata: header.chat_metadata, messages })) {
+            await this.host.writeChat(whose, name, [header, ...messages]);
+        }
+    }
+
+    bookSaved(name, text) {
+        this.lastBookSave = { name, text, when: Date.now() };
+    }
+
+    /**
+     * The new name of a book that is being deleted, where SillyTavern has just written the same book under it.
+     * @param {(name: string) => Promise<string>} textOf
+     */
+    async renamedTo(name, textOf) {
+        const last = this.lastBookSave;
+        if (!last || last.name === name || Date.now() - last.when > RENAME_MILLISECONDS) {
+            return null;
+        }
+        return sameJson(last.text, await textOf(name)) ? last.name : null;
+    }
+
+    /** A book was renamed: every chat bound to it follows, the open one included. */
+    async bookRenamed(from, to) {
+        const key = this.core.bookKey(from);
+        const open = this.host.openChat();
+        for (const head of await this.host.allChatHeads()) {
+            const book = head.metadata?.world_info;
+            if (!book || this.core.bookKey(book) !== key || (open && isSame(head, open))) {
+                continue;
+            }
+            await this.mending.followBook(await this.mending.closedChat(head), to, { isOpen: false });
+        }
+        if (open && open.book && [key, this.core.bookKey(to)].includes(this.core.bookKey(open.book))) {
+            // SillyTavern may have bound the open chat anew already; the rest still speaks of the old name.
+            await this.mending.followBook({ ...open, book: from, metadata: open.metadata }, to, { isOpen: true });
+        }
+    }
+}
+
+function isSame(head, open) {
+    return head.name === open.name && (head.group ?? null) === (open.group ?? null) && (head.avatar ?? null) === (open.avatar ?? null);
+}
+
+function sameJson(one, other) {
+    try {
+        return one === other || JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(other));
+    } catch {
+        return false;
+    }
+}

@@ -1,0 +1,40 @@
+// What its owner can decide.
+
+export const DEFAULTS = {
+    isolate: true,
+    requireScene: false,
+    whenInexact: 'ask',
+    whenBusy: 'wait',
+    waitSeconds: 120,
+    autoName: true,
+    nameTemplate: 'Scene {scene_number} - {scene_name}',
+    checkpointAtScenes: false,
+    warnings: true,
+    journal: true,
+    journalLimit: 8,
+    cleanUp: true,
+};
+
+const CHOICES = {
+    whenInexact: ['ask', 'nearest', 'refuse'],
+    whenBusy: ['wait', 'drain', 'without'],
+};
+
+/** Fills in what is missing or makes no sense, in place. */
+export function completed(settings) {
+    for (const [key, value] of Object.entries(DEFAULTS)) {
+        const isFit = typeof settings[key] === typeof value && (CHOICES[key]?.includes(settings[key]) ?? true);
+        if (!isFit) {
+            settings[key] = value;
+        }
+    }
+    return settings;
+}
+
+/**
+ * The name of a checkpoint by the owner's template.
+ * @param {string} template with {scene_number}, {scene_name}, {chat}, {message}, {date}
+ */
+export function nameFrom(template, values) {
+    return template.replace(/\{(\w+)\}/g, (whole, key) => (key in values ? String(values[key] ?? '') : whole)).trim();
+}

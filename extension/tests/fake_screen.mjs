@@ -1,0 +1,110 @@
+/** A screen that shows nothing and remembers everything, and just enough of a document to build elements in. */
+
+class FakeNode {
+    constructor(tag, text = '') {
+        this.tagName = tag;
+        this.text = text;
+        this.children = [];
+        this.attributes = {};
+        this.listeners = {};
+        this.dataset = {};
+        this.className = '';
+    }
+
+    append(...children) {
+        this.children.push(...children.map(child => child instanceof FakeNode ? child : new FakeNode('#text', String(child))));
+    }
+
+    replaceChildren(...children) {
+        this.children = [];
+        this.append(...children);
+    }
+
+    hasChildNodes() {
+        return this.children.length > 0;
+    }
+
+    setAttribute(name, value) {
+        this.attributes[name] = value;
+    }
+
+    addEventListener(event, listener) {
+        (this.listeners[event] ??= []).push(listener);
+    }
+
+    dispatch(event, value = {}) {
+        this.listeners[event]?.forEach(listener => listener({ target: this, ...value }));
+    }
+
+    get textContent() {
+        return this.text + this.children.map(child => child.textContent).join('');
+    }
+
+    set textContent(text) {
+        this.replaceChildren(text);
+    }
+
+    /** Every element below that fits. */
+    all(fits) {
+        return this.children.flatMap(child => [...(fits(child) ? [child] : []), ...child.all(fits)]);
+    }
+
+    /** The first element below whose text is this. */
+    saying(text) {
+        const found = this.all(node => node.tagName !== '#text' && node.textContent === text);
+        if (!found.length) {
+            throw new Error(`nothing says ${text} in: ${this.textContent}`);
+        }
+        return found.at(-1);
+    }
+
+    click() {
+        this.dispatch('click');
+    }
+}
+
+export function useFakeDocument() {
+    globalThis.document = { createElement: tag => new FakeNode(tag) };
+}
+
+/**
+ * @param {Array<any>} answers what the popups are answered with, one after the other; a function is given the popup
+ */
+export function fakeScreen(answers = []) {
+    const popups = [];
+    const toasts = [];
+    const mounted = {};
+    const popup = async (content, options) => {
+        let closedWith;
+        const body = typeof content === 'function' ? content((value) => { closedWith = { value }; }) : content;
+        popups.push({ text: body.textContent, body, options });
+        const answer = answers.shift() ?? null;
+        const given = typeof answer === 'function' ? await answer(body, options) : answer;
+        return closedWith ? closedWith.value : given;
+    };
+    return {
+        popups,
+        toasts,
+        mounted,
+        translate: english => english,
+        toast: (kind, content, options = {}) => {
+            const lines = [content].flat().map(line => line.textContent ?? line);
+            toasts.push({ kind, lines, options });
+            return { close: () => toasts.push({ kind: 'closed' }) };
+        },
+        during: promise => promise,
+        popup,
+        confirm: async (content, options) => await popup(content, options) === 'ok',
+        ask: popup,
+        mountPanel: (panel) => { mounted.panel = panel; },
+        addWandItem: (item) => { mounted.wand = item; },
+        addMessageAction: (action) => { mounted.action = action; },
+        addCommands: (commands) => { mounted.commands = commands; },
+        openChat: async (where) => { mounted.opened = where; },
+    };
+}
+
+/** Lets everything that was begun come to its end. */
+export function settled() {
+    return new Promise(resolve => setTimeout(resolve, 5));
+}

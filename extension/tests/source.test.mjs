@@ -1,0 +1,46 @@
+// Rules for the sources themselves.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+
+/** Every module of the page but what wasm-bindgen writes. */
+const modules = fs.readdirSync(root, { recursive: true })
+    .map((name) => name.split(path.sep).join('/'))
+    .filter((name) => name.endsWith('.js') && !name.startsWith('pkg/') && !name.startsWith('tests/'));
+
+const source = (name) => fs.readFileSync(path.join(root, name), 'utf8');
+
+const code = (name) => source(name).replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
+
+const MARKUP = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|\.html\(|\$\(\s*[`'"]</;
+
+test('nothing is ever put on the page as markup', () => {
+    assert.ok(modules.length > 20, 'the sources were found');
+    for (const name of modules) {
+        const found = code(name).match(MARKUP);
+        assert.equal(found, null, `${name} uses ${found?.[0]}`);
+    }
+});
+
+test('the rule about markup catches what it is for', () => {
+    for (const bad of ['a.innerHTML = x', 'b.insertAdjacentHTML("x")', '$(`<b>${name}</b>`)', 'box.html(text)']) {
+        assert.match(bad, MARKUP);
+    }
+});
+
+test('only the host and the tap know SillyTavern', () => {
+    const knows = /from '\/(?:script|scripts|lib)|\bSillyTavern\.(?:getContext|libs)|\bgetContext\(|\btoastr\b|\bjQuery\b|\beventSource\b/;
+    const knowing = modules.filter((name) => knows.test(code(name)) && !name.startsWith('host/'));
+    assert.deepEqual(knowing, []);
+});
+
+test('nothing is fetched from anywhere but SillyTavern', () => {
+    for (const name of modules) {
+        assert.doesNotMatch(code(name), /https?:\/\/(?!localhost\/)/, name);
+    }
+});

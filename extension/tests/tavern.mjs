@@ -1,0 +1,126 @@
+// A tavern in memory, for speed beside the real one: a server that keeps chats and books, and a host on top of it.
+
+import fs from 'node:fs';
+
+import { loadCore } from '../core.js';
+
+let loaded = null;
+
+/** The real core, in Node. */
+export function realCore() {
+    loaded ??= loadCore(fs.readFileSync(new URL('../pkg/forklore_bg.wasm', import.meta.url)));
+    return loaded;
+}
+
+const bytes = (value) => new TextEncoder().encode(JSON.stringify(value));
+const copy = (value) => JSON.parse(JSON.stringify(value));
+
+/** One character with chats, books, and one chat open. */
+export class Tavern {
+    constructor({ name = 'Main', messages = 4, book = { entries: { 0: { uid: 0, comment: 'a', content: 'old' } } }, metadata = {} } = {}) {
+        this.books = new Map();
+        this.chats = new Map();
+        this.files = new Map();
+        this.log = [];
+        /** Names of calls that fail. */
+        this.broken = new Set();
+        if (book) {
+            this.books.set('Lore', copy(book));
+        }
+        this.open = {
+            group: null,
+            avatar: 'Ada.png',
+            name,
+            messages: Array.from({ length: messages }, (_, index) => ({ mes: `m${index}`, extra: {} })),
+            metadata: { integrity: 'slug of the parent', ...(book ? { world_info: 'Lore' } : {}), ...metadata },
+        };
+        this.chats.set(name, [{ chat_metadata: copy(this.open.metadata) }, ...copy(this.open.messages)]);
+        this.references = [];
+    }
+
+    call(name, ...values) {
+        this.log.push([name, ...values]);
+        if (this.broken.has(name)) {
+            throw new Error(`${name} is broken`);
+        }
+    }
+
+    /** What the rest of Forklore takes for SillyTavern. */
+    host() {
+        const tavern = this;
+        return {
+            openChat: () => tavern.open && {
+                ...tavern.open,
+                book: tavern.open.metadata.world_info || null,
+                integrity: tavern.open.metadata.integrity ?? null,
+            },
+            newSlug: () => 'a fresh slug',
+            isWriting: () => false,
+            isBeingEdited: () => false,
+            copyRecapSettings: () => {},
+            chatNames: async () => [...tavern.chats.keys()],
+            chatHeads: async (whose) => tavern.heads(whose),
+            allChatHeads: async () => tavern.heads({ group: null, avatar: 'Ada.png' }),
+            owners: () => [{ group: null, avatar: 'Ada.png', label: 'Ada' }],
+            readChat: async (whose, name) => copy(tavern.chats.get(name) ?? []),
+            writeChat: async (whose, name, lines) => {
+                tavern.call('writeChat', name);
+                tavern.chats.set(name, copy(lines));
+            },
+            listBooks: async () => [...tavern.books].map(([name, book]) => ({ name, extensions: book.extensions ?? {} })),
+            knownBooks: () => [...tavern.books.keys()],
+            bookSeen: (name) => tavern.books.get(name),
+            bookInMemory: (name) => tavern.books.has(name) ? JSON.stringify(tavern.books.get(name)) : undefined,
+            readBook: async (name) => bytes(tavern.books.get(name) ?? { entries: {} }),
+            writeBook: async (request) => {
+                const { name, data } = JSON.parse(request);
+                tavern.call('writeBook', name);
+                tavern.books.set(name, tavern.broken.has('disk') ? { entries: {} } : data);
+            },
+            deleteBook: async (name) => {
+                tavern.call('deleteBook', name);
+                tavern.books.delete(name);
+            },
+            refreshBooks: async () => {},
+            bookReferences: () => tavern.references,
+            saveOpenChat: async () => {
+                tavern.call('saveOpenChat');
+                tavern.chats.set(tavern.open.name, [{ chat_metadata: copy(tavern.open.metadata) }, ...copy(tavern.open.messages)]);
+            },
+            writeFile: async (name, text) => {
+                tavern.call('writeFile', name);
+                tavern.files.set(`/user/files/${name}`, text);
+                return `/user/files/${name}`;
+            },
+            readFile: async (path) => tavern.files.get(path),
+            deleteFile: async (path) => tavern.files.delete(path),
+        };
+    }
+
+    heads(whose) {
+        return [...this.chats].map(([name, [header, ...messages]]) =>
+            ({ ...whose, name, messages: messages.length, metadata: copy(header.chat_metadata) }));
+    }
+
+    /** The request with which SillyTavern saves a child cut at message `last`, held as the tap holds it. */
+    childSave({ name = 'Child', last = this.open.messages.length - 1, metadata = {}, accepted = true } = {}) {
+        const header = { chat_metadata: { ...this.open.metadata, main_chat: this.open.name, integrity: 'slug of the child', ...metadata } };
+        const chat = [header, ...this.open.messages.slice(0, last + 1)];
+        const text = JSON.stringify({ ch_name: 'Ada', file_name: name, chat, avatar_url: 'Ada.png', force: false });
+        const held = {
+            path: '/api/chats/save',
+            kind: 'chat-save',
+            sent: null,
+            text: async () => text,
+            send: async (body = text) => {
+                held.sent = JSON.parse(body);
+                this.log.push(['save', name]);
+                if (accepted) {
+                    this.chats.set(name, held.sent.chat);
+                }
+                return { ok: accepted };
+            },
+        };
+        return held;
+    }
+}

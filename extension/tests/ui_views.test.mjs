@@ -1,0 +1,185 @@
+/** What is shown, worked out from what the app says. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { forkChoices } from '../ui/ask_fork.js';
+import { cleanupView } from '../ui/cleanup_list.js';
+import { loreView, matchingEntries } from '../ui/lore.js';
+import { matchingBooks, repairChoices } from '../ui/missing_book.js';
+import { isInUse, MORE_SETTINGS, panelView, SETTING_GROUPS, settingValue } from '../ui/panel_view.js';
+import { splitView } from '../ui/shared_book.js';
+import { forkNotice, openedNotice } from '../ui/toasts.js';
+import { verifyView } from '../ui/verify_list.js';
+import { CLEANUP, EXACT, finding, LIVE, LORE, MARKUP, READINESS, REMARKS, REPORT, RESULTS, SETTINGS, SNAPSHOT, SPLIT, word } from './fake_app.mjs';
+
+const actionIds = view => view.actions.map(({ id }) => id);
+
+test('the panel says how the open chat stands', () => {
+    const view = state => panelView({ readiness: READINESS[state] });
+    assert.match(view('ready').line, /“Harbour lore” \(34 entries\) belongs to this chat alone/);
+    assert.match(view('waiting').line, /3 operations left/);
+    assert.match(view('shared').line, /shared with 3 other chats/);
+    assert.match(view('missing').line, /missing/);
+    assert.ok(view('missing').line.includes(MARKUP));
+    assert.equal(panelView({ readiness: null }).state, 'loading');
+});
+
+test('the panel offers what helps', () => {
+    const offered = (state, more = {}) => actionIds(panelView({ readiness: READINESS[state], ...more }));
+    assert.deepEqual(offered('ready'), ['checkpoint']);
+    assert.deepEqual(offered('waiting'), ['when-ready']);
+    assert.deepEqual(offered('shared'), ['split', 'checkpoint']);
+    assert.deepEqual(offered('missing'), ['repair', 'checkpoint']);
+    assert.deepEqual(offered('waiting', { waiting: { message: 5, kind: 'branch', operations: 1 } }), ['stop-waiting']);
+    assert.equal(panelView({ readiness: READINESS['no-chat'] }).actions[0].disabled, true);
+});
+
+test('a core that could not load is all that the panel speaks of', () => {
+    const view = panelView({ readiness: null, coreError: new Error('no wasm'), findings: [finding('no-seal', false)] });
+    assert.match(view.line, /no wasm/);
+    assert.equal(view.note, '');
+    assert.equal(view.actions[0].disabled, true);
+});
+
+test('the panel keeps what was found when the chat was opened', () => {
+    const note = findings => panelView({ readiness: READINESS.ready, findings }).note;
+    assert.equal(note(null), '');
+    assert.match(note([]), /all is well\.$/);
+    assert.match(note([finding('no-seal', false)]), /1 thing worth knowing/);
+    assert.match(note([finding('no-seal', false), finding('damage', true)]), /1 problem\.$/);
+});
+
+test('every setting has its place', () => {
+    const shown = [...SETTING_GROUPS.flatMap(({ settings }) => settings), ...MORE_SETTINGS].map(({ name }) => name);
+    assert.deepEqual([...shown].sort(), Object.keys(SETTINGS).sort());
+});
+
+test('a setting without effect cannot be changed', () => {
+    const template = SETTING_GROUPS[1].settings.find(({ name }) => name === 'nameTemplate');
+    const seconds = MORE_SETTINGS.find(({ name }) => name === 'waitSeconds');
+    assert.equal(isInUse(template, SETTINGS), true);
+    assert.equal(isInUse(template, { ...SETTINGS, autoName: false }), false);
+    assert.equal(isInUse(seconds, { ...SETTINGS, whenBusy: 'drain' }), false);
+});
+
+test('numbers stay within their bounds, and what is no number changes nothing', () => {
+    const seconds = { type: 'number', min: 1, max: 3600 };
+    assert.equal(settingValue(seconds, '12.4'), 12);
+    assert.equal(settingValue(seconds, '-3'), 1);
+    assert.equal(settingValue(seconds, '99999'), 3600);
+    assert.equal(settingValue(seconds, ''), undefined);
+    assert.equal(settingValue(seconds, 'soon'), undefined);
+    assert.equal(settingValue({ type: 'checkbox' }, false), false);
+});
+
+test('a refused fork may wait, use less, or go without', () => {
+    const choices = (codes, more, settings = SETTINGS) => forkChoices({ obstacles: codes.map(code => word(code)), ...more }, settings);
+    assert.deepEqual(choices(['queue-busy'], { part: SNAPSHOT, canWait: true }), ['wait', 'nearest', 'without']);
+    assert.deepEqual(choices(['book-not-known'], { part: LIVE }), ['live', 'without']);
+    assert.deepEqual(choices(['book-not-known'], { part: LIVE }, { ...SETTINGS, whenInexact: 'refuse' }), ['without']);
+    assert.deepEqual(choices(['book-missing'], { part: null }), ['without']);
+    assert.deepEqual(choices(['metadata-not-exact'], { part: SNAPSHOT }), ['nearest']);
+    assert.deepEqual(choices(['not-a-scene-break'], { part: LIVE, canWait: true }), []);
+});
+
+test('today’s book is not offered while it is being written', () => {
+    assert.deepEqual(forkChoices({ obstacles: [word('queue-busy', { count: 1 })], part: LIVE, canWait: true }, SETTINGS), ['wait', 'without']);
+});
+
+test('ways to repair that are not there say why', () => {
+    const ways = repairChoices({ journal: null, recap: { message: 7 }, books: [] });
+    assert.deepEqual(ways.map(({ value, disabled }) => [value, disabled]),
+        [['journal', true], ['recap', false], ['copy', true], ['empty', false], ['detach', false]]);
+    assert.match(ways[0].hint, /Nothing was recorded/);
+    assert.match(ways[1].hint, /message 7/);
+    assert.deepEqual(ways.filter(({ checked }) => checked).map(({ value }) => value), ['recap']);
+});
+
+test('books are found by any part of their names', () => {
+    const books = ['Eldoria', 'The long road', MARKUP];
+    assert.deepEqual(matchingBooks(books, ' ROAD the'), ['The long road']);
+    assert.deepEqual(matchingBooks(books, ''), books);
+    assert.deepEqual(matchingBooks(books, '<img'), [MARKUP]);
+});
+
+test('a split begins with the open chat and says who keeps the book', () => {
+    const view = splitView(SPLIT, 'Harbour lore');
+    assert.equal(view.lines[0].open, true);
+    assert.match(view.lines[0].about, /34 entries, as it is today/);
+    assert.match(view.keeper, /“The harbour” keeps “Harbour lore”/);
+    assert.equal(splitView({ keeper: null, chats: [] }, 'b').isEmpty, true);
+});
+
+test('verification: problems first, notes apart, calm when all is well', () => {
+    const view = verifyView(RESULTS);
+    assert.deepEqual(view.problems.map(({ chat }) => chat), ['The harbour - Branch #1', MARKUP, 'The council of the nine']);
+    assert.equal(view.notes.length, 2);
+    assert.match(view.summary, /3 of 6 chats need a look/);
+    assert.match(verifyView(RESULTS.slice(0, 1)).summary, /^All is well\. 1 chat was checked/);
+    assert.equal(verifyView([]).isWell, true);
+});
+
+test('within a chat, problems stand before notes', () => {
+    const [first] = verifyView([{ chat: 'c', owner: 'o', findings: [finding('no-seal', false), finding('damage', true)] }]).problems;
+    assert.deepEqual(first.findings.map(({ code }) => code), ['damage', 'no-seal']);
+});
+
+test('cleaning up says what goes, what stays and why', () => {
+    const view = cleanupView(CLEANUP);
+    assert.equal(view.removeTitle, '2 lorebooks go to the trash (2.1 MB)');
+    assert.match(view.remove[0].about, /47 KB · made for “The harbour - Checkpoint #1”/);
+    assert.match(view.keep[1].about, /1 backup of a chat still names it/);
+    assert.equal(view.canClean, true);
+    const nothing = cleanupView({ remove: [], keep: [], unread: ['x.jsonl'] });
+    assert.equal(nothing.canClean, false);
+    assert.match(nothing.unreadTitle, /^1 file could not be read\. It may/);
+});
+
+test('a fork is told with its book and how well it is known', () => {
+    const notice = forkNotice(REPORT, SETTINGS);
+    assert.equal(notice.kind, 'success');
+    assert.equal(notice.title, 'Checkpoint created');
+    assert.match(notice.about, /34 entries, exactly as it was at this message/);
+    assert.equal(forkNotice({ ...REPORT, part: LIVE }, SETTINGS).kind, 'warning');
+    assert.match(forkNotice({ ...REPORT, book: null, part: null }, SETTINGS).about, /no lorebook/);
+});
+
+test('what could not be brought back is told if it is wanted', () => {
+    const few = forkNotice({ ...REPORT, remarks: REMARKS.slice(0, 3) }, SETTINGS);
+    assert.deepEqual(few.shown.map(({ code }) => code), ['metadata-live', 'running-dropped']);
+    const many = forkNotice({ ...REPORT, remarks: REMARKS }, SETTINGS);
+    assert.deepEqual([many.shown.length, many.summary], [0, '3 things to know about it.']);
+    assert.deepEqual(forkNotice({ ...REPORT, remarks: REMARKS }, { warnings: false }).shown, []);
+});
+
+test('opening a chat says nothing unless something is wrong', () => {
+    assert.equal(openedNotice([]), null);
+    assert.equal(openedNotice([finding('no-seal', false), finding('book-elsewhere', false, { name: 'b', by: [] })]), null);
+    assert.equal(openedNotice([finding('book-missing', true, { name: 'B' })]).act, 'repair');
+    assert.equal(openedNotice([finding('book-shared', true, { name: 'B', with: ['c'] })]).act, 'split');
+    assert.equal(openedNotice([finding('damage', true)]).act, 'details');
+});
+
+test('the lore of a message: entries, what memory extensions keep, what happened since', () => {
+    const view = loreView(LORE);
+    assert.deepEqual([view.entries.length, view.internal.length], [8, 2]);
+    assert.match(view.exactness, /message 42/);
+    assert.equal(view.entries.find(({ title }) => title === 'Entry 5').keys, 'No keywords');
+    assert.equal(view.since, 'Since then: 1 added, 1 removed, 1 changed');
+    assert.equal(view.changes[2].about, 'changed: content, keywords, odd_field');
+    assert.deepEqual(view.restored.map(({ what, about }) => [what, about]),
+        [['removed', 'is taken out'], ['added', 'comes back'], ['changed', 'goes back: content, keywords, odd_field']]);
+});
+
+test('lore can be restored only if there is something to restore', () => {
+    assert.equal(loreView(LORE).canRestore, true);
+    assert.equal(loreView({ ...LORE, changes: [] }).canRestore, false);
+    assert.equal(loreView({ message: 3, part: EXACT, book: null, entries: [], changes: [] }).canRestore, false);
+});
+
+test('entries are found by title, keyword and content', () => {
+    const { entries } = loreView(LORE);
+    const titles = typed => matchingEntries(entries, typed).map(({ title }) => title);
+    assert.deepEqual(titles('COMETS ships'), ['The storm']);
+    assert.deepEqual(titles('lighthouse'), ['Old Tom']);
+    assert.deepEqual(titles('nothing like it'), []);
+});

@@ -1,0 +1,232 @@
+/** Clicks, dialogs and notices, put together as in the page. */
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { startUi } from '../ui/index.js';
+import { fakeApp, finding, MARKUP, READINESS, REMARKS, REPORT, word } from './fake_app.mjs';
+import { fakeScreen, settled, useFakeDocument } from './fake_screen.mjs';
+
+beforeEach(useFakeDocument);
+
+const asked = (app, name) => app.calls.filter(([call]) => call === name).map(([, ...given]) => given);
+
+async function start(given = {}, answers = []) {
+    const app = fakeApp(given);
+    const screen = fakeScreen(answers);
+    const ui = startUi({ app, screen });
+    await settled();
+    return { app, screen, ui, panel: screen.mounted.panel };
+}
+
+test('everything is mounted', async () => {
+    const { screen, panel } = await start();
+    assert.match(panel.textContent, /Ready\. The lorebook “Harbour lore”/);
+    assert.equal(screen.mounted.action.title, 'Lore at this message');
+    assert.equal(screen.mounted.commands.length, 6);
+    assert.ok(screen.mounted.wand);
+});
+
+test('without its core, only the panel is there, and says so', async () => {
+    const { screen, panel } = await start({ coreError: new Error('no wasm') });
+    assert.match(panel.textContent, /could not start: no wasm/);
+    assert.equal(screen.mounted.commands, undefined);
+    assert.doesNotMatch(panel.textContent, /Check all chats/);
+});
+
+test('the panel’s button names the checkpoint by the template', async () => {
+    const { app, panel } = await start();
+    panel.saying('Create checkpoint').click();
+    panel.all(({ tagName }) => tagName === 'button')[0].click();
+    await settled();
+    assert.deepEqual(asked(app, 'fork'), [[{ kind: 'checkpoint', message: 57, name: 'Scene 3 - The quay' }]]);
+});
+
+test('without a template a name is asked for, and no name means no checkpoint', async () => {
+    const { app, ui } = await start({}, ['Mine', '', null]);
+    app.settings.autoName = false;
+    await ui.actions.checkpointAtEnd();
+    await ui.actions.checkpointAtEnd();
+    await ui.actions.checkpointAtEnd();
+    assert.deepEqual(asked(app, 'fork'), [
+        [{ kind: 'checkpoint', message: 57, name: 'Mine' }],
+        [{ kind: 'checkpoint', message: 57 }],
+    ]);
+});
+
+test('when the queue is busy, the checkpoint is made when ready', async () => {
+    const { app, screen, panel } = await start({ readiness: async () => READINESS.waiting });
+    app.fork = async (given) => {
+        app.calls.push(['fork', given]);
+        app.waiting = { message: 57, kind: 'checkpoint', operations: 3 };
+        return null;
+    };
+    panel.all(({ tagName }) => tagName === 'button')[0].click();
+    await settled();
+    assert.equal(asked(app, 'fork')[0][0].whenReady, true);
+    assert.match(screen.toasts.at(-1).lines[0], /as soon as ST-Auto-Recap is done/);
+    screen.toasts.at(-1).options.buttons[0].run();
+    assert.equal(asked(app, 'stopWaiting').length, 1);
+});
+
+test('the panel follows the app', async () => {
+    const { app, panel } = await start();
+    app.readiness = async () => READINESS.shared;
+    app.emit('changed');
+    await settled();
+    assert.match(panel.textContent, /shared with 3 other chats/);
+    app.emit('opened', { chat: 'c', findings: [finding('no-seal', false)] });
+    await settled();
+    assert.match(panel.textContent, /1 thing worth knowing/);
+});
+
+test('an answer that comes late does not replace a newer one', async () => {
+    const { app, panel } = await start();
+    let answerLate;
+    app.readiness = () => new Promise((resolve) => { answerLate = () => resolve(READINESS.missing); });
+    app.emit('changed');
+    app.readiness = async () => READINESS.shared;
+    app.emit('changed');
+    await settled();
+    answerLate();
+    await settled();
+    assert.match(panel.textContent, /shared with/);
+});
+
+test('settings are saved as they are changed', async () => {
+    const { app, panel } = await start();
+    const box = panel.all(({ attributes }) => attributes.type === 'checkbox')[0];
+    box.checked = false;
+    box.dispatch('change');
+    assert.equal(app.settings.isolate, false);
+    assert.equal(asked(app, 'saveSettings').length, 1);
+});
+
+test('a missing lorebook is repaired from what was chosen', async () => {
+    const { app, screen, ui } = await start({}, ['ok']);
+    await ui.actions.repair();
+    assert.deepEqual(asked(app, 'repair'), [[{ source: 'journal' }]]);
+    assert.ok(screen.popups[0].text.includes(MARKUP));
+    assert.match(screen.toasts.at(-1).lines[0], /“Lost book” is back: 12 entries, as of message 42/);
+});
+
+test('not now repairs nothing', async () => {
+    const { app, ui } = await start({}, [null]);
+    await ui.actions.repair();
+    assert.deepEqual(asked(app, 'repair'), []);
+});
+
+test('a shared lorebook is split as it was shown', async () => {
+    const { app, screen, ui } = await start({ readiness: async () => READINESS.shared }, [async (body, { mayClose }) => {
+        await settled();
+        assert.match(body.textContent, /Harbour lore \(Branch #1\)/);
+        const [, family] = body.all(({ attributes }) => attributes.type === 'radio');
+        family.dispatch('change');
+        assert.equal(mayClose(), false, 'the plan is not there yet');
+        await settled();
+        assert.match(body.textContent, /“The harbour” keeps/);
+        assert.equal(mayClose(), true);
+        return 'ok';
+    }]);
+    await ui.actions.split();
+    assert.deepEqual(asked(app, 'split'), [[{ family: true }]]);
+    assert.match(screen.toasts.at(-1).lines[0], /2 chats have their own lorebook/);
+});
+
+test('cleaning up is shown first, and can be undone', async () => {
+    const { app, screen, ui } = await start({}, ['ok']);
+    await ui.actions.clean();
+    assert.equal(asked(app, 'clean').length, 1);
+    screen.toasts.at(-1).options.buttons[0].run();
+    await settled();
+    assert.deepEqual(asked(app, 'undo'), [['token']]);
+    assert.match(screen.toasts.at(-1).lines[0], /1 lorebook is back/);
+});
+
+test('nothing is cleaned without a yes, nor when there is nothing', async () => {
+    const { app, ui } = await start({}, [null, 'ok']);
+    await ui.actions.clean();
+    app.cleanupPlan = async () => ({ remove: [], keep: [], unread: [] });
+    await ui.actions.clean();
+    assert.deepEqual(asked(app, 'clean'), []);
+});
+
+test('the journal is taken out only after a yes', async () => {
+    const { app, screen, ui } = await start({}, [null, 'ok']);
+    await ui.actions.strip();
+    assert.equal(asked(app, 'strip').length, 0);
+    await ui.actions.strip();
+    assert.equal(asked(app, 'strip').length, 1);
+    assert.match(screen.popups[0].text, /cannot be undone/);
+});
+
+test('a chat that needs a look can be opened from the list', async () => {
+    const { screen, ui } = await start({}, [async (body) => {
+        await settled();
+        body.all(({ attributes }) => attributes['aria-label'] === `Open “${MARKUP}”`)[0].click();
+    }]);
+    await ui.actions.verifyAll();
+    assert.deepEqual(screen.mounted.opened, { chat: MARKUP, owner: 'Ada' });
+});
+
+test('a fork that cannot be made asks, and leaving it means no', async () => {
+    const question = { obstacles: [word('queue-busy', { count: 2 })], remarks: REMARKS, part: null, canWait: true };
+    const { ui } = await start({}, [body => body.saying('Create when ready').dispatch('click'), null, body =>
+        body.all(({ tagName }) => tagName === 'button')[0].click()]);
+    assert.equal(await ui.dialogs.askFork(question), 'cancel');
+    assert.equal(await ui.dialogs.askFork(question), 'cancel');
+    assert.equal(await ui.dialogs.askFork(question), 'wait');
+});
+
+test('lore: restored after a preview and a yes', async () => {
+    const { app, screen, ui } = await start({}, ['restore', 'ok']);
+    await ui.lore.show(57);
+    assert.deepEqual(asked(app, 'restore'), [[57, { dryRun: true }], [57, { dryRun: false }]]);
+    assert.match(screen.popups[1].text, /Today’s lorebook goes to the trash/);
+});
+
+test('lore: a no after the preview changes nothing', async () => {
+    const { app, ui } = await start({}, ['restore', null]);
+    await ui.lore.show(57);
+    assert.deepEqual(asked(app, 'restore'), [[57, { dryRun: true }]]);
+});
+
+test('lore: a branch of that message', async () => {
+    const { app, screen } = await start({}, ['branch']);
+    await screen.mounted.action.run(12);
+    assert.deepEqual(asked(app, 'fork'), [[{ kind: 'branch', message: 12 }]]);
+});
+
+test('lore that is not known is told in words', async () => {
+    const unknown = Object.assign(new Error('x'), { word: word('book-not-known', { as_of: null }) });
+    const { screen, ui } = await start({ lore: async () => { throw unknown; } });
+    await ui.lore.show(3);
+    assert.equal(screen.toasts[0].kind, 'warning');
+    assert.match(screen.toasts[0].lines[0], /Nothing recorded the lorebook/);
+});
+
+test('notices: forks, removed books, chats that were opened', async () => {
+    const { app, screen } = await start();
+    app.emit('forked', { ...REPORT, remarks: REMARKS });
+    assert.ok(screen.toasts[0].lines[0].includes(MARKUP));
+    assert.equal(screen.toasts[0].options.buttons[0].text, 'Details');
+    app.emit('removed', { chat: MARKUP, books: ['B'], undo: 'token' });
+    screen.toasts[1].options.buttons[0].run();
+    await settled();
+    assert.deepEqual(asked(app, 'undo'), [['token']]);
+    const before = screen.toasts.length;
+    app.emit('opened', { chat: 'c', findings: [] });
+    assert.equal(screen.toasts.length, before, 'a chat that is well is opened in silence');
+    app.emit('opened', { chat: 'c', findings: [finding('book-missing', true, { name: 'B' })] });
+    assert.deepEqual([screen.toasts.at(-1).options.sticky, screen.toasts.at(-1).options.buttons[0].text], [true, 'Repair…']);
+    app.emit('opened', { chat: 'd', findings: [] });
+    assert.equal(screen.toasts.at(-1).kind, 'closed', 'what was said of the last chat is taken back');
+});
+
+test('one failure is told once', async (context) => {
+    context.mock.method(console, 'error', () => {});
+    const error = new Error('the server is gone');
+    const { app, screen, ui } = await start({ strip: async () => { throw error; } }, ['ok']);
+    await ui.actions.strip();
+    app.emit('failed', error);
+    assert.equal(screen.toasts.length, 1);
+    assert.match(screen.toasts[0].lines[0], /the server is gone/);
+});

@@ -1,0 +1,60 @@
+// What we remove is kept in a file of the user's own, with all that it takes to put it back.
+
+import { bytesText } from './core.js';
+import { bookSave } from './requests.js';
+
+const FORMAT = 1;
+
+export class Trash {
+    /** @param {{host: object}} parts */
+    constructor({ host }) {
+        this.host = host;
+    }
+
+    /**
+     * Keeps copies of books.
+     * @param {string[]} names @param {string} why
+     * @returns {Promise<string>} a token that gives them back
+     */
+    async put(names, why) {
+        const books = [];
+        for (const name of names) {
+            books.push({ name, text: bytesText(await this.host.readBook(name)) });
+        }
+        const now = new Date();
+        // SillyTavern takes letters, digits, dots, dashes and underscores.
+        const file = `forklore-trash-${now.toISOString().replace(/[^0-9A-Za-z]/g, '-')}-${this.host.newSlug().slice(0, 8)}.json`;
+        return this.host.writeFile(file, JSON.stringify({ format: FORMAT, when: now.toISOString(), why, books }));
+    }
+
+    /** Removes books, copies first. @returns {Promise<string>} a token that gives them back */
+    async remove(names, why) {
+        const token = await this.put(names, why);
+        for (const name of names) {
+            await this.host.deleteBook(name);
+        }
+        await this.host.refreshBooks(...names);
+        return token;
+    }
+
+    /**
+     * Puts books back, each unless there is one of that name again.
+     * @returns {Promise<string[]>} names of those that are back
+     */
+    async giveBack(token) {
+        const { format, books } = JSON.parse(await this.host.readFile(token));
+        if (format !== FORMAT || !Array.isArray(books)) {
+            throw new Error('this part of the trash was written by a later version');
+        }
+        const there = new Set((await this.host.listBooks()).map((book) => book.name));
+        const back = books.filter((book) => !there.has(book.name));
+        for (const { name, text } of back) {
+            await this.host.writeBook(bookSave(name, text));
+        }
+        await this.host.refreshBooks(...back.map((book) => book.name));
+        if (back.length === books.length) {
+            await this.host.deleteFile(token);
+        }
+        return back.map((book) => book.name);
+    }
+}

@@ -1,0 +1,91 @@
+/** What a click sets going: ask, do, tell. Every failure is told, none is thrown. */
+import { say } from './words.js';
+
+/** @param {{app: object, screen: object, dialogs: object, toasts: object}} parts */
+export function createActions({ app, screen, dialogs, toasts }) {
+    const attempt = step => async (...given) => {
+        try {
+            return await step(...given);
+        } catch (error) {
+            toasts.failed(error);
+            return null;
+        }
+    };
+
+    const fork = attempt(async ({ kind, message, whenReady = false }) => {
+        const name = kind === 'checkpoint' ? await checkpointName(message) : undefined;
+        if (name === null) {
+            return null;
+        }
+        const report = await app.fork({ kind, message, ...(name ? { name } : {}), ...(whenReady ? { whenReady } : {}) });
+        if (!report && app.waiting) {
+            toasts.waiting(app.waiting, actions);
+        }
+        return report;
+    });
+
+    const checkpointName = async (message) => {
+        const suggestion = await app.suggestName(message);
+        return app.settings.autoName ? suggestion : dialogs.askName(suggestion);
+    };
+
+    const actions = {
+        fork,
+
+        /** A checkpoint of the last message. `whenReady` waits for the queue without asking. */
+        checkpointAtEnd: attempt(async ({ whenReady = false } = {}) => {
+            const open = app.open();
+            if (!open) {
+                toasts.tell('info', say('ready.no-chat'));
+                return null;
+            }
+            return fork({ kind: 'checkpoint', message: open.messages - 1, whenReady });
+        }),
+
+        stopWaiting: attempt(async () => app.stopWaiting()),
+
+        repair: attempt(async () => {
+            const choice = await dialogs.askRepair(await app.repairOptions());
+            if (choice) {
+                toasts.repaired(choice.source, await app.repair(choice));
+            }
+        }),
+
+        split: attempt(async () => {
+            const { book, sharedWith } = await app.readiness();
+            const choice = await dialogs.askSplit({ book, sharedWith });
+            if (choice) {
+                toasts.split(await app.split(choice));
+            }
+        }),
+
+        clean: attempt(async () => {
+            const plan = await screen.during(app.cleanupPlan(), say('verify.running'));
+            if (await dialogs.askCleanup(plan)) {
+                toasts.cleaned(await app.clean(), actions);
+            }
+        }),
+
+        undo: attempt(async token => toasts.undone(await app.undo(token))),
+
+        strip: attempt(async () => {
+            const open = app.open();
+            if (!open) {
+                toasts.tell('info', say('ready.no-chat'));
+            } else if (await dialogs.askStrip(open.name)) {
+                toasts.stripped(await app.strip());
+            }
+        }),
+
+        verifyAll: attempt(async () => {
+            const chosen = await dialogs.showVerification();
+            if (chosen) {
+                await screen.openChat(chosen);
+            }
+        }),
+
+        showFindings: findings => dialogs.showFindings(findings),
+        showRemarks: report => dialogs.showRemarks(report),
+    };
+    return actions;
+}

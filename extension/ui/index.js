@@ -1,0 +1,31 @@
+/** The whole user interface, put together. */
+import { createActions } from './actions.js';
+import { commandList } from './commands.js';
+import { createDialogs } from './dialogs.js';
+import { createLore } from './lore.js';
+import { mountPanel } from './panel.js';
+import { createToasts } from './toasts.js';
+import { speakThrough } from './words.js';
+
+/**
+ * Mounts everything and listens to the app from then on.
+ * @param {{app: object, screen: object}} parts `screen` is the module host/screen.js
+ * @returns {{dialogs: object, toasts: object, actions: object, lore: object, panel: object}}
+ */
+export function startUi({ app, screen }) {
+    speakThrough(screen.translate);
+    const dialogs = createDialogs({ app, screen });
+    const toasts = createToasts({ app, screen });
+    const actions = createActions({ app, screen, dialogs, toasts });
+    const lore = createLore({ app, screen, dialogs, toasts, actions });
+    const panel = mountPanel({ app, screen, actions });
+    if (!app.coreError) {
+        lore.mount();
+        screen.addCommands(commandList({ app, toasts }));
+        app.on('forked', report => toasts.forked(report, actions));
+        app.on('opened', report => toasts.opened(report, actions));
+        app.on('removed', report => toasts.removed(report, actions));
+        app.on('failed', error => toasts.failed(error));
+    }
+    return { dialogs, toasts, actions, lore, panel };
+}

@@ -1,0 +1,147 @@
+/** What is told without being asked. */
+import { wordList } from './controls.js';
+import { element } from './dom.js';
+import { say, sayError, sayNames, sayPart, sayPartShort } from './words.js';
+
+const REMARKS_SHOWN = 2;
+
+/** Remarks that say nothing was lost: read in the details, not worth a notice of their own. */
+const QUIET = ['no-scene-recap', 'no-running-recap', 'not-in-running-recap', 'not-scene-break'];
+
+/**
+ * A new fork, as a notice.
+ * @param {object} report
+ * @param {{warnings: boolean}} settings
+ */
+export function forkNotice(report, { warnings }) {
+    const { kind, child, book, part, remarks } = report;
+    const told = warnings ? remarks.filter(({ code }) => !QUIET.includes(code)) : [];
+    const isAsItWas = part?.exactness !== 'live';
+    return {
+        kind: isAsItWas && !remarks.some(({ code }) => code === 'without-book') ? 'success' : 'warning',
+        title: say(`notice.${kind}`),
+        name: say('list.quote', { text: child }),
+        about: book
+            ? say('notice.book', { book: book.name, entries: book.entries, part: part ? sayPart(part) : '' })
+            : say('notice.no-book'),
+        shown: told.length <= REMARKS_SHOWN ? told : [],
+        summary: told.length > REMARKS_SHOWN ? say('notice.remarks', { count: told.length }) : '',
+    };
+}
+
+/**
+ * What to say when a chat was opened: nothing at all unless something is wrong.
+ * @param {Array<object>} findings
+ * @returns {{text: string, act: 'repair'|'split'|'details'}|null}
+ */
+export function openedNotice(findings) {
+    const problems = findings.filter(({ problem }) => problem);
+    const of = code => problems.find(found => found.code === code);
+    const missing = of('book-missing');
+    if (missing) {
+        return { text: say('notice.missing', missing.values), act: 'repair' };
+    }
+    const shared = of('book-shared');
+    if (shared) {
+        return { text: say('notice.shared', { name: shared.values.name, with: sayNames(shared.values.with, 2) }), act: 'split' };
+    }
+    return problems.length ? { text: say('notice.problems'), act: 'details' } : null;
+}
+
+/** @param {{app: object, screen: object}} parts */
+export function createToasts({ app, screen }) {
+    const title = say('title');
+    const told = new WeakSet();
+    let openNotice = null;
+
+    const toast = (kind, content, options = {}) =>
+        screen.toast(kind, content, { title, closeLabel: say('toast.close'), ...options });
+
+    const failed = (error) => {
+        // The same error may come back to whoever asked and be announced by the app as well.
+        if (error instanceof Error && told.has(error)) {
+            return;
+        }
+        if (error instanceof Error) {
+            told.add(error);
+        }
+        // What has words of its own was expected; anything else is a fault that someone may want to report.
+        (error?.word ? console.debug : console.error)('Forklore:', error);
+        toast(error?.word ? 'warning' : 'error', sayError(error));
+    };
+
+    return {
+        failed,
+
+        tell: (kind, text) => toast(kind, text),
+
+        forked(report, { showRemarks }) {
+            const notice = forkNotice(report, app.settings);
+            toast(notice.kind, [
+                element('div', { class: 'forklore_name' }, notice.name),
+                notice.about,
+                notice.summary || null,
+                wordList(notice.shown, 'forklore_small'),
+            ].filter(Boolean), {
+                title: notice.title,
+                buttons: notice.summary ? [{ text: say('button.details'), run: () => showRemarks(report) }] : [],
+            });
+        },
+
+        waiting: ({ kind }, { stopWaiting }) => toast('info', say(`notice.waiting.${kind}`), {
+            buttons: [{ text: say('do.stop-waiting'), run: stopWaiting }],
+        }),
+
+        opened({ findings }, { repair, split, showFindings }) {
+            // What was said about the chat before is no longer true of the one on the screen.
+            openNotice?.close();
+            openNotice = null;
+            const notice = openedNotice(findings);
+            if (!notice) {
+                return;
+            }
+            const button = {
+                repair: { text: say('do.repair'), run: repair },
+                split: { text: say('do.split'), run: split },
+                details: { text: say('button.details'), run: () => showFindings(findings) },
+            }[notice.act];
+            openNotice = toast('warning', notice.text, { sticky: true, buttons: [button] });
+        },
+
+        removed: ({ chat, books, undo }, { undo: takeBack }) => toast('info',
+            say('notice.removed', { chat, books: sayNames(books), count: books.length }),
+            { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
+
+        cleaned: ({ removed, undo }, { undo: takeBack }) => toast('success',
+            say('notice.cleaned', { count: removed.length }),
+            { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
+
+        undone: ({ restored }) => toast('success', restored.length
+            ? say('notice.undone', { count: restored.length, books: sayNames(restored) })
+            : say('notice.undone.none')),
+
+        repaired: (source, { book, entries, part, remarks }) => toast('success', [
+            repairedText(source, book, entries, part),
+            app.settings.warnings ? wordList(remarks ?? [], 'forklore_small') : null,
+        ].filter(Boolean)),
+
+        split: ({ chats }) => toast('success', say('notice.split', { count: chats.length })),
+
+        restored: (message, { book, entries, remarks }) => toast('success', [
+            say('notice.restored', { book, entries, message }),
+            app.settings.warnings ? wordList(remarks ?? [], 'forklore_small') : null,
+        ].filter(Boolean)),
+
+        stripped: count => toast('success', count ? say('notice.stripped', { count }) : say('notice.stripped.none')),
+    };
+}
+
+function repairedText(source, book, entries, part) {
+    if (source === 'detach') {
+        return say('notice.repaired.detach');
+    }
+    const isOwn = source === 'journal' || source === 'recap';
+    return isOwn && part
+        ? say('notice.repaired', { book, entries, part: sayPartShort(part) })
+        : say('notice.repaired.copy', { book, entries });
+}

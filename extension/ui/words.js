@@ -1,0 +1,140 @@
+/** What the extension says: texts by key, words of the core, and how well something is known. */
+import { ENGLISH } from './english.js';
+
+const NAMES_SHOWN = 5;
+const PLACEHOLDER = /\{(\w+)((?:\|[^{}|]*)+)?\}/g;
+
+let translate = (english) => english;
+
+/** Says everything through SillyTavern's translations from now on: `translator(english, key)`. */
+export function speakThrough(translator) {
+    translate = translator;
+}
+
+/** The text of a key, with its placeholders filled in. What is not given stays as it is written. */
+export function say(key, values = {}) {
+    const english = ENGLISH[key];
+    if (english === undefined) {
+        return key;
+    }
+    return fill(translate(english, `forklore.${key}`), values);
+}
+
+/** A word of the core in the user's language; what we do not know, in the core's own words. */
+export function sayWord(word) {
+    const key = keyOf(word);
+    const values = shown(word);
+    const isSayable = key in ENGLISH && placeholders(ENGLISH[key]).every(name => isGiven(values[name]));
+    return isSayable ? say(key, values) : word.text ?? word.code;
+}
+
+/** How well a lorebook is known, so that it can follow its name in a sentence. */
+export function sayPart(part) {
+    if (part.source === 'chosen') {
+        return say('part.chosen');
+    }
+    const fromRecap = part.source === 'recap' && part.exactness !== 'live' ? '.recap' : '';
+    return say(`part.${part.exactness}${fromRecap}`, part);
+}
+
+/** The same in a word or two, for lists. */
+export function sayPartShort(part) {
+    return say(`part.short.${part.source === 'chosen' ? 'chosen' : part.exactness}`, part);
+}
+
+/** Names in quotes, not too many of them. */
+export function sayNames(names, limit = NAMES_SHOWN) {
+    const quoted = names.slice(0, limit).map(text => say('list.quote', { text }));
+    const joined = quoted.join(say('list.separator'));
+    const left = names.length - limit;
+    return left > 0 ? say('list.more', { names: joined, count: left }) : joined;
+}
+
+/** Plain words one after the other. */
+export function sayList(words) {
+    return words.join(say('list.separator'));
+}
+
+/** What went wrong, for people. */
+export function sayError(error) {
+    return error?.word ? sayWord(error.word) : say('notice.failed', { reason: String(error?.message ?? error) });
+}
+
+/** Fields of a lorebook entry, as its editor calls them. */
+export function sayFields(fields) {
+    return sayList(fields.map(field => `field.${field}` in ENGLISH ? say(`field.${field}`) : field));
+}
+
+export function saySize(bytes) {
+    const kilobytes = bytes / 1024;
+    return kilobytes < 1000
+        ? say('size.kb', { size: Math.max(1, Math.round(kilobytes)) })
+        : say('size.mb', { size: (kilobytes / 1024).toFixed(1) });
+}
+
+/** The names of a text's placeholders, each once. */
+export function placeholders(text) {
+    return [...new Set([...text.matchAll(PLACEHOLDER)].map(found => found[1]))];
+}
+
+function fill(text, values) {
+    return text.replace(PLACEHOLDER, (written, name, forms) => {
+        if (!isGiven(values[name])) {
+            return written;
+        }
+        if (!forms) {
+            return String(values[name]);
+        }
+        const choices = forms.slice(1).split('|');
+        return Number(values[name]) === 1 ? choices[0] : choices.at(-1);
+    });
+}
+
+function isGiven(value) {
+    return value !== undefined && value !== null;
+}
+
+/** Codes whose sentence is another one when a value is missing. */
+const VARIANTS = {
+    'book-not-known': ['as_of', 'never'],
+    'metadata-not-exact': ['as_of', 'never'],
+    'another-book': ['bound', 'none'],
+    'combined-changed': ['found', 'gone'],
+};
+
+function keyOf({ code, values }) {
+    const [name, variant] = VARIANTS[code] ?? [];
+    return name && !isGiven(values?.[name]) ? `word.${code}.${variant}` : `word.${code}`;
+}
+
+const LISTS_OF_NAMES = ['with', 'by', 'chats'];
+
+function shown({ values, text }) {
+    // The core's sentence says what exactly is damaged; ours only says where.
+    const result = { detail: text, ...values };
+    for (const [name, value] of Object.entries(result)) {
+        if (!Array.isArray(value)) {
+            continue;
+        }
+        if (name === 'keys') {
+            result.keys = sayList([...new Set(value.map(sayMetadataKey))]);
+        } else {
+            result[name] = LISTS_OF_NAMES.includes(name) ? sayNames(value) : sayList(value);
+        }
+    }
+    return result;
+}
+
+const METADATA_GROUPS = {
+    scenario: 'prompts',
+    mes_example: 'prompts',
+    system_prompt: 'prompts',
+    custom_background: 'backgrounds',
+    chat_backgrounds: 'backgrounds',
+};
+
+function sayMetadataKey(key) {
+    const prefix = ['note', 'cfg'].find(name => key.startsWith(`${name}_`));
+    const name = `metadata.${METADATA_GROUPS[key] ?? prefix ?? key}`;
+    return name in ENGLISH ? say(name) : key;
+}

@@ -1,0 +1,46 @@
+// Waiting for a memory extension to finish its work.
+
+const LOOK_EVERY = 1000;
+
+export class Waiting {
+    /** @param {{isBusy: () => Promise<boolean>, seconds: () => number}} parts */
+    constructor({ isBusy, seconds }) {
+        this.isBusy = isBusy;
+        this.seconds = seconds;
+        this.waiters = new Set();
+    }
+
+    /**
+     * @param {{forEver?: boolean, isBusy?: () => Promise<boolean>}} [options]
+     * @returns {Promise<boolean>} `true` when nothing is left to do, `false` after too long or when told to stop
+     */
+    untilReady({ forEver = false, isBusy = this.isBusy } = {}) {
+        return new Promise((resolve) => {
+            const waiter = { look: null, end: null };
+            const timer = setInterval(() => waiter.look(), LOOK_EVERY);
+            const limit = forEver ? null : setTimeout(() => waiter.end(false), this.seconds() * 1000);
+            waiter.end = (result) => {
+                clearInterval(timer);
+                clearTimeout(limit);
+                this.waiters.delete(waiter);
+                resolve(result);
+            };
+            waiter.look = async () => {
+                if (!(await isBusy().catch(() => true))) {
+                    waiter.end(true);
+                }
+            };
+            this.waiters.add(waiter);
+            waiter.look();
+        });
+    }
+
+    /** Something was saved: it may have been the last operation. */
+    lookAgain() {
+        this.waiters.forEach((waiter) => waiter.look());
+    }
+
+    giveUp() {
+        [...this.waiters].forEach((waiter) => waiter.end(false));
+    }
+}

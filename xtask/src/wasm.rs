@@ -1,0 +1,104 @@
+//! The core as the page loads it. SillyTavern clones a repository and builds nothing, so what is
+//! built here is committed, and checked to be what the sources give.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail, ensure};
+use wasm_bindgen_cli_support::Bindgen;
+
+#[derive(clap::Args)]
+pub(crate) struct WasmArgs {
+    /// Change nothing; fail if the committed files are not what the sources give
+    #[arg(long)]
+    check: bool,
+}
+
+const COMMITTED: &str = "extension/pkg";
+const LARGEST: usize = 600 * 1024;
+
+pub(crate) fn run(args: &WasmArgs) -> anyhow::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in a folder")?;
+    let built = build(root)?;
+    let size = built.get("forklore_bg.wasm").map_or(0, Vec::len);
+    println!("forklore_bg.wasm: {} KB of at most {}", size / 1024, LARGEST / 1024);
+    ensure!(size <= LARGEST, "the wasm is larger than people should have to load");
+    let committed = root.join(COMMITTED);
+    if args.check {
+        return compare(&built, &committed);
+    }
+    std::fs::create_dir_all(&committed)?;
+    for (name, bytes) in &built {
+        std::fs::write(committed.join(name), bytes)?;
+    }
+    Ok(())
+}
+
+fn build(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+    let target = root.join("target");
+    let status = Command::new(env!("CARGO"))
+        .current_dir(root)
+        .args(["build", "--quiet", "--locked", "--package", "forklore-wasm"])
+        .args(["--target", "wasm32-unknown-unknown", "--profile", "wasm"])
+        .arg("--target-dir")
+        .arg(&target)
+        // Panics name source files; where these lie on this machine must not show.
+        .env("CARGO_ENCODED_RUSTFLAGS", remapped(root)?.join("\u{1f}"))
+        .env_remove("RUSTFLAGS")
+        .status()?;
+    ensure!(status.success(), "cargo could not build the wasm");
+
+    let folder = tempfile::tempdir()?;
+    Bindgen::new()
+        .input_path(target.join("wasm32-unknown-unknown/wasm/forklore_wasm.wasm"))
+        .web(true)?
+        .typescript(false)
+        .out_name("forklore")
+        .omit_default_module_path(false)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .generate(folder.path())?;
+    let mut built = BTreeMap::new();
+    for entry in std::fs::read_dir(folder.path())? {
+        let entry = entry?;
+        built
+            .insert(entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path())?);
+    }
+    Ok(built)
+}
+
+fn remapped(root: &Path) -> anyhow::Result<Vec<String>> {
+    let home = |variable: &str, default: &str| -> anyhow::Result<PathBuf> {
+        let home = std::env::var_os("HOME").context("HOME is not set")?;
+        Ok(std::env::var_os(variable).map_or_else(|| Path::new(&home).join(default), PathBuf::from))
+    };
+    let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    Ok(vec![
+        remap(&home("CARGO_HOME", ".cargo")?, "/cargo"),
+        remap(&home("RUSTUP_HOME", ".rustup")?, "/rustup"),
+        remap(root, "/forklore"),
+    ])
+}
+
+fn compare(built: &BTreeMap<String, Vec<u8>>, committed: &Path) -> anyhow::Result<()> {
+    let mut different = Vec::new();
+    for (name, bytes) in built {
+        match std::fs::read(committed.join(name)) {
+            Ok(there) if there == *bytes => {}
+            Ok(_) => different.push(format!("{name} is not what the sources give")),
+            Err(_) => different.push(format!("{name} is missing")),
+        }
+    }
+    for entry in std::fs::read_dir(committed)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if !built.contains_key(&name) {
+            different.push(format!("{name} is left over"));
+        }
+    }
+    if !different.is_empty() {
+        bail!("run `cargo xtask wasm` and commit {COMMITTED}: {}", different.join(", "));
+    }
+    println!("{COMMITTED} is what the sources give");
+    Ok(())
+}

@@ -98,9 +98,10 @@ export class App {
     async bookSave(held) {
         const { name, bookText } = readBookSave(await held.text());
         this.recording.bookChanged(name, bookText);
+        const edit = this.host.newestEdit(name);
         const response = await held.send();
         if (response.ok) {
-            this.host.bookWasSaved(name);
+            this.host.bookWasSaved(name, edit);
             this.renaming.bookSaved(name, bookText);
             this.waitingFor.lookAgain();
             this.tell('changed');
@@ -145,9 +146,10 @@ export class App {
         const books = names.length ? await this.cleaning.booksOf(whose, names).catch(() => []) : [];
         const response = await held.send();
         if (response.ok && books.length) {
+            const isGone = (chat) => names.includes(chat.name) && (whose.group ? Boolean(chat.group) : chat.avatar === whose.avatar);
             // SillyTavern goes on at once; what refers to the books is only settled after it has.
             setTimeout(() => this.quietly(async () => {
-                const { removed, undo } = await this.cleaning.clean(books, `${label} was deleted`);
+                const { removed, undo } = await this.cleaning.clean(books, `${label} was deleted`, isGone);
                 if (removed.length) {
                     this.announce('removed', { chat: label, books: removed, undo });
                 }
@@ -199,7 +201,10 @@ export class App {
         if (!open) {
             return;
         }
-        const isSame = () => this.host.openChat()?.metadata === open.metadata;
+        const isSame = () => {
+            const now = this.host.openChat();
+            return now?.name === open.name && now?.integrity === open.integrity;
+        };
         await this.quietly(async () => {
             const names = await this.host.chatNames(open);
             const found = await this.verifying.open(open, { withFamily: names.length > 1 && names.length <= FAMILY_LOOKED_AT });

@@ -22,7 +22,8 @@ export class Cleaning {
             .map((book) => ({ name: book.name, madeFor: String(book.extensions.forklore.chat ?? ''), bytes: 0 }));
     }
 
-    async plan(names = null) {
+    /** @param {(chat: object) => boolean} [isGone] chats that the page still shows although they were deleted */
+    async plan(names = null, isGone = () => false) {
         const ours = await this.ours(names);
         if (ours.length === 0) {
             return { remove: [], keep: [], unread: [] };
@@ -30,17 +31,17 @@ export class Cleaning {
         for (const book of ours) {
             book.bytes = (await this.host.readBook(book.name)).length;
         }
-        const { references, unread } = await this.gather();
+        const { references, unread } = await this.gather(isGone);
         // What goes, goes to the trash: a backup that its owner brings back finds its book there.
         return this.core.cleanup({ ours, references, unread, despiteBackups: true });
     }
 
-    async gather() {
+    async gather(isGone) {
         const references = this.host.bookReferences();
         const unread = [];
         const heads = await this.host.allChatHeads();
         const open = this.host.openChat();
-        if (open) {
+        if (open && !isGone(open)) {
             heads.push({ ...open, messages: open.messages.length });
         }
         for (const owner of this.host.owners()) {
@@ -94,8 +95,8 @@ export class Cleaning {
     }
 
     /** @returns {Promise<{removed: string[], undo: string | null}>} */
-    async clean(names = null, why = 'clean') {
-        const { remove } = await this.plan(names);
+    async clean(names = null, why = 'clean', isGone = () => false) {
+        const { remove } = await this.plan(names, isGone);
         const removed = remove.map((book) => book.name);
         const undo = removed.length ? await this.trash.remove(removed, why) : null;
         return { removed, undo };

@@ -208,22 +208,26 @@ export function dealOut(before, records, chat, join) {
     let held = null;
     let [from, to] = [0, 0];
 
-    const isLast = (place) => place === before.length - 1;
-    const keep = (place) => {
-        let record = records[place];
-        if (held && record && !isLast(place)) {
-            record = join(held, record) ?? record;
-            held = null;
+    const following = (record) => {
+        if (!held || !record) {
+            return record;
         }
-        dealt.push(record);
+        const joined = join(held, record) ?? record;
+        held = null;
+        return joined;
+    };
+    const keep = (place) => {
+        // The record of the last one is the writer's business, here and below.
+        const isLast = place === before.length - 1;
+        dealt.push(isLast ? records[place] : following(records[place]));
     };
     const drop = (place) => {
-        const record = records[place];
-        if (!dealt.length) {
-            held = held && record ? join(held, record) ?? record : held ?? record;
-        } else if (record) {
+        const record = following(records[place]);
+        if (record && dealt.length) {
             const earlier = dealt.pop();
             dealt.push(earlier ? join(earlier, record) ?? earlier : record);
+        } else if (record) {
+            held = record;
         }
     };
 

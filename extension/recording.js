@@ -36,8 +36,12 @@ export class Recording {
     /** The chat the journal is for, if that is still the one on the screen. */
     chat() {
         const open = this.host.openChat();
-        const isSame = open && this.current && open.name === this.current.name && open.integrity === this.current.integrity;
-        return isSame && this.journal ? open : null;
+        if (!open || !this.journal || open.name !== this.current.name) {
+            return null;
+        }
+        // A new chat of a group gets its slug a little later than the others.
+        this.current.integrity ??= open.integrity;
+        return open.integrity === this.current.integrity ? open : null;
     }
 
     /**

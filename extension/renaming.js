@@ -1,7 +1,7 @@
 // When a chat or a book gets another name, what points at it follows. SillyTavern itself moves only the file.
 
 /** SillyTavern deletes the old book right after it has written the new one. */
-const RENAME_MILLISECONDS = 10_000;
+const RENAME_MILLISECONDS = 3000;
 
 export class Renaming {
     /** @param {{host: object, core: object, mending: object}} parts */
@@ -16,7 +16,7 @@ export class Renaming {
      * @param {{group: string | null, avatar: string | null}} whose
      */
     async chatRenamed(whose, from, to) {
-        await this.ownName(whose, from, to);
+        const renamed = await this.ownName(whose, from, to);
         const open = this.host.openChat();
         const heads = await this.host.chatHeads(whose);
         for (const head of heads.filter((head) => head.metadata?.main_chat === from)) {
@@ -29,7 +29,7 @@ export class Renaming {
                 return true;
             });
         }
-        const parent = heads.find((head) => head.name === to)?.metadata?.main_chat;
+        const parent = renamed?.main_chat;
         if (parent && heads.some((head) => head.name === parent)) {
             await this.change(whose, parent, open?.name === parent ? open : null, ({ messages }) => {
                 const linking = messages.filter((message) => message?.extra?.bookmark_link === from);
@@ -39,9 +39,12 @@ export class Renaming {
         }
     }
 
-    /** ST-Auto-Recap empties the running recap of a main chat that is not called as it was. */
+    /**
+     * ST-Auto-Recap empties the running recap of a main chat that is not called as it was.
+     * @returns {Promise<object | undefined>} the metadata of the chat; a group lists it under its new name only later
+     */
     async ownName(whose, from, to) {
-        await this.change(whose, to, null, ({ metadata }) => {
+        return this.change(whose, to, null, ({ metadata }) => {
             const recap = metadata.auto_recap_running_scene_recaps;
             if (recap?.chat_id !== from) {
                 return false;
@@ -51,18 +54,22 @@ export class Renaming {
         });
     }
 
-    /** Changes a chat where it lives: in the page if it is open, in its file if not. `edit` says whether it did. */
+    /**
+     * Changes a chat where it lives: in the page if it is open, in its file if not. `edit` says whether it did.
+     * @returns {Promise<object | undefined>} the chat's metadata
+     */
     async change(whose, name, open, edit) {
         if (open) {
             if (edit(open)) {
                 await this.host.saveOpenChat();
             }
-            return;
+            return open.metadata;
         }
         const [header, ...messages] = await this.host.readChat(whose, name);
         if (header?.chat_metadata && edit({ metadata: header.chat_metadata, messages })) {
             await this.host.writeChat(whose, name, [header, ...messages]);
         }
+        return header?.chat_metadata;
     }
 
     bookSaved(name, text) {
@@ -78,7 +85,7 @@ export class Renaming {
         if (!last || last.name === name || Date.now() - last.when > RENAME_MILLISECONDS) {
             return null;
         }
-        return sameJson(last.text, await textOf(name)) ? last.name : null;
+        return isSameLore(last.text, await textOf(name)) ? last.name : null;
     }
 
     /** A book was renamed: every chat bound to it follows, the open one included. */
@@ -103,9 +110,12 @@ function isSame(head, open) {
     return head.name === open.name && (head.group ?? null) === (open.group ?? null) && (head.avatar ?? null) === (open.avatar ?? null);
 }
 
-function sameJson(one, other) {
+/** Whether two texts are one book. SillyTavern's editor puts other fields right as soon as it shows an entry. */
+function isSameLore(one, other) {
+    const lore = (text) => JSON.stringify(Object.entries(JSON.parse(text).entries).map(([place, { uid, key, comment, content }]) =>
+        [place, uid, key, comment, content]));
     try {
-        return one === other || JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(other));
+        return one === other || lore(one) === lore(other);
     } catch {
         return false;
     }

@@ -26,7 +26,8 @@ export function bookWrites(page) {
  */
 export async function holdRequest(page, endpoint, matches = () => true) {
     let held = null;
-    const gate = Promise.withResolvers?.() ?? deferred();
+    const gate = deferred();
+    const done = deferred();
     const wanted = (url) => url.pathname === endpoint;
     await page.raw.route(wanted, async (route) => {
         if (held || !matches(bodyOf(route.request()))) {
@@ -36,12 +37,14 @@ export async function holdRequest(page, endpoint, matches = () => true) {
         held = route.request();
         await gate.promise;
         await route.continue();
+        done.resolve();
     });
     return {
         /** Waits until it has gone out, as far as the page can tell. */
         reached: () => until(`a request to ${endpoint}`, () => held),
         async letGo() {
             gate.resolve();
+            await done.promise;
             await page.raw.unroute(wanted);
         },
     };

@@ -138,7 +138,7 @@ for (const open of ['bound to it', 'bound to another']) {
 
 for (const open of ['parent', 'child']) {
     scenario(`the renamed book of a sealed child is still the one of its seal, from the ${open}`, {}, async ({ page, files, story }) => {
-        const { tale, child, own } = await withCheckpoint({ page, files, story }, open);
+        const { tale, child, own } = await withCheckpoint({ page, files, story }, open, asTheEditorHasIt(loreWithGaps()));
         const before = files.chat(tale, child).metadata;
         const truth = files.book(own).value;
         const name = `Another name of ${own}`;
@@ -179,8 +179,8 @@ scenario('a book that is deleted right after another was saved is not taken for 
 // ---- Pieces ----
 
 /** A chat with a checkpoint at its last message; one of the two is open. */
-async function withCheckpoint({ page, files, story }, open) {
-    const tale = await story.begin({ book: loreWithGaps() });
+async function withCheckpoint({ page, files, story }, open, lore = loreWithGaps()) {
+    const tale = await story.begin({ book: lore });
     await page.open(tale);
     const child = await page.checkpointByButton(5);
     const own = files.chat(tale, child).metadata.world_info;
@@ -190,6 +190,12 @@ async function withCheckpoint({ page, files, story }, open) {
     await page.save();
     page.watch.clear();
     return { tale, child, own };
+}
+
+/** When the editor shows an entry, it takes away a role that has no meaning there. */
+function asTheEditorHasIt(lore) {
+    Object.values(lore.entries).forEach((entry) => { entry.role = null; });
+    return lore;
 }
 
 /** Renames a book in the editor. */

@@ -188,26 +188,34 @@ function stem(fileName) {
 
 // Books
 
-/** Books whose newest text is in the page and not on the server yet. */
-const unsaved = new Set();
+/**
+ * Books whose newest text is in the page and not on the server yet, each with its newest edit. Whether a book that
+ * was put in the page's memory for the first time was read or written is not sure.
+ * @type {Map<string, {isSure: boolean, at: number}>}
+ */
+const unsaved = new Map();
+/** In milliseconds: by then SillyTavern, which waits for one second, has saved a book that was written. */
+const SAVED_WITHIN = 5000;
 
 /** Hears of every change of a book in the page's memory, before it is saved. */
 export function watchBooksInMemory(listener) {
     const set = worldInfoCache.set;
     worldInfoCache.set = function (name, data) {
-        // The first time a book is put there it was only read.
-        const isEdit = this.has(name);
+        unsaved.set(name, { isSure: this.has(name), at: Date.now() });
         const result = set.call(this, name, data);
-        if (isEdit) {
-            unsaved.add(name);
-        }
         listener(name);
         return result;
     };
 }
 
-export function bookWasSaved(name) {
-    unsaved.delete(name);
+/** The newest edit of a book that is not known to be on the server. */
+export const newestEdit = (name) => unsaved.get(name);
+
+/** @param {object | undefined} edit the newest one when the save went out; there may have been others since */
+export function bookWasSaved(name, edit) {
+    if (unsaved.get(name) === edit) {
+        unsaved.delete(name);
+    }
 }
 
 /**
@@ -237,10 +245,16 @@ export const knownBooks = () => [...(world_names ?? [])];
  * @returns {Promise<Uint8Array>} a book that is not there reads as an empty one, so ask `listBooks` first
  */
 export async function readBook(name) {
-    if (unsaved.has(name)) {
-        return new TextEncoder().encode(bookInMemory(name));
+    const edit = unsaved.get(name);
+    const known = edit?.isSure ? bookInMemory(name) : undefined;
+    if (known !== undefined) {
+        return new TextEncoder().encode(known);
     }
-    return new Uint8Array(await (await post('/api/worldinfo/get', { name })).arrayBuffer());
+    const bytes = new Uint8Array(await (await post('/api/worldinfo/get', { name })).arrayBuffer());
+    const mayBeOlder = edit && edit === unsaved.get(name) && Date.now() - edit.at < SAVED_WITHIN;
+    const newest = mayBeOlder ? bookInMemory(name) : undefined;
+    const isOlder = newest !== undefined && newest !== JSON.stringify(JSON.parse(new TextDecoder().decode(bytes)));
+    return isOlder ? new TextEncoder().encode(newest) : bytes;
 }
 
 /** @param {string} request as `requests.bookSave` makes it */

@@ -82,6 +82,18 @@ export class Journal {
         return v1;
     }
     /**
+     * All messages before the last one that had a record were deleted; `gone` is theirs.
+     * @param {Uint8Array | number[]} gone
+     */
+    inherit(gone) {
+        const ptr0 = passArray8ToWasm0(gone, wasm.__wbindgen_malloc);
+        const len0 = WASM_VECTOR_LEN;
+        const ret = wasm.journal_inherit(this.__wbg_ptr, ptr0, len0);
+        if (ret[1]) {
+            throw takeFromExternrefTable0(ret[0]);
+        }
+    }
+    /**
      * `largest_book` in bytes: of a larger one only a digest is kept.
      * @param {number} largest_book
      */
@@ -151,14 +163,13 @@ export class Journal {
         return v1;
     }
     /**
-     * The last message takes over `earlier`, which comes before what its own record says: the
-     * message after it was deleted, or the only one before it. `null` stands for no record.
+     * The last message was deleted. `earlier` is what the one before it carries, or `null`.
      * @param {Uint8Array | number[]} earlier
      */
-    take_over(earlier) {
+    retreat(earlier) {
         const ptr0 = passArray8ToWasm0(earlier, wasm.__wbindgen_malloc);
         const len0 = WASM_VECTOR_LEN;
-        const ret = wasm.journal_take_over(this.__wbg_ptr, ptr0, len0);
+        const ret = wasm.journal_retreat(this.__wbg_ptr, ptr0, len0);
         if (ret[1]) {
             throw takeFromExternrefTable0(ret[0]);
         }

@@ -90,6 +90,17 @@ describe('records belong to places', () => {
         page.chat.shift();
         page.sync();
         assert.deepEqual(page.gold(), [null, 2, 2]);
+        page.metadata.variables.gold = 3;
+        page.says('more');
+        page.isOn = false;
+        page.chat.unshift({ mes: 'unseen' });
+        page.isOn = true;
+        page.reload();
+        assert.deepEqual(page.gold(), [null, null, 2, 3, 3]);
+        page.chat.splice(2, 1);
+        page.chat.splice(0, 1);
+        page.sync();
+        assert.deepEqual(page.gold(), [2, 3, 3]);
     });
 
     test('the last ones go, and the one before is the last again', () => {

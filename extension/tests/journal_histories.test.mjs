@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { FIELD } from '../journal.js';
 import { Page, clone, entry, recorded } from './journal_page.mjs';
 
-const HISTORIES = Number(process.env.FORKLORE_HISTORIES ?? 1500);
+const HISTORIES = Number(process.env.FORKLORE_HISTORIES ?? 800);
 
 /** Small, seeded, good enough (mulberry32). */
 function random(seed) {

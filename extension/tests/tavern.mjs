@@ -13,7 +13,7 @@ export function realCore() {
 }
 
 const bytes = (value) => new TextEncoder().encode(JSON.stringify(value));
-const copy = (value) => JSON.parse(JSON.stringify(value));
+const copy = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
 /** One character with chats, books, and one chat open. */
 export class Tavern {

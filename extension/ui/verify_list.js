@@ -3,7 +3,7 @@ import { box, button, folded, heading, icon, nameOf, paragraph, wordList } from 
 import { element, fill } from './dom.js';
 import { say, sayError } from './words.js';
 
-/** @param {Array<{chat: string, owner: string, findings: object[]}>} results */
+/** @param {Array<{chat: string, owner: string, ownerName?: string, findings: object[]}>} results the owner as id and by name */
 export function verifyView(results) {
     const hasProblem = ({ findings }) => findings.some(({ problem }) => problem);
     const problems = results.filter(hasProblem).map(result => ({
@@ -73,10 +73,10 @@ function resultList({ problems, notes, summary, isWell }, close) {
 }
 
 function chatList(results, close) {
-    return element('ul', { class: 'forklore_list' }, results.map(({ chat, owner, findings }) =>
+    return element('ul', { class: 'forklore_list' }, results.map(({ chat, owner, ownerName, findings }) =>
         element('li', { class: 'forklore_item' },
             element('div', { class: 'forklore_item_text' },
-                element('div', {}, nameOf(chat), element('small', { class: 'forklore_owner' }, nameOf(owner))),
+                element('div', {}, nameOf(chat), element('small', { class: 'forklore_owner' }, nameOf(ownerName || owner))),
                 wordList(findings, 'forklore_small')),
             button(say('button.open'), {
                 icon: 'fa-arrow-up-right-from-square',

@@ -83,11 +83,20 @@ function fill(text, values) {
             return written;
         }
         if (!forms) {
-            return String(values[name]);
+            return setApart(String(values[name]));
         }
         const choices = forms.slice(1).split('|');
         return Number(values[name]) === 1 ? choices[0] : choices.at(-1);
     });
+}
+
+/** Letters that run from right to left, and signs that turn the direction of what follows them. */
+const TURNING = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+const ISOLATES = /[\u2066-\u2069]/g;
+
+/** A name must not turn the sentence around it. */
+function setApart(text) {
+    return TURNING.test(text) ? `\u2068${text.replace(ISOLATES, '')}\u2069` : text;
 }
 
 function isGiven(value) {

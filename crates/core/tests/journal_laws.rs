@@ -1,7 +1,7 @@
 //! The journal: what it says of a message is what was, or it says that it is of an earlier one.
 
 use forklore_core::chat::{Chat, Place};
-use forklore_core::journal::{FIELD, Folded, Limits, Record, State, fold, merged, record};
+use forklore_core::journal::{FIELD, Folded, Limits, Record, State, fold, merged, record, tip};
 use forklore_core::json::{Json, Object};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -15,20 +15,17 @@ fn states() -> impl Strategy<Value = Vec<State>> {
 
 fn state() -> impl Strategy<Value = State> {
     let keys = vec!["0", "5", "10", "1763632438061", "k", "é"];
-    let entries = (subsequence(keys, 0..6).prop_shuffle(), vec(0..3_u8, 6));
+    let entries = (subsequence(keys, 0..6).prop_shuffle(), vec(0..4_u8, 6));
     let fields = subsequence(vec!["entries", "name", "2", "extensions"], 0..4).prop_shuffle();
     let metadata = subsequence(vec!["variables", "note_prompt", "persona"], 0..3);
     let name = prop_oneof![8 => Just(Some("Lore")), 1 => Just(Some("Other")), 1 => Just(None)];
-    (entries, fields, metadata, name, 0..3_u8).prop_map(
+    (entries, fields, metadata, name, 0..4_u8).prop_map(
         |((keys, values), mut fields, metadata, name, text)| {
             if !fields.contains(&"entries") {
                 fields.push("entries");
             }
-            let entries: Object = keys
-                .iter()
-                .zip(values)
-                .map(|(key, value)| (*key, Json::object([("content", content(value))])))
-                .collect();
+            let entries: Object =
+                keys.iter().zip(values).map(|(key, value)| (*key, entry(value))).collect();
             let book: Object = fields
                 .iter()
                 .map(|field| match *field {
@@ -36,7 +33,7 @@ fn state() -> impl Strategy<Value = State> {
                     other => (other, content(text)),
                 })
                 .collect();
-            let metadata = Json::object(metadata.into_iter().map(|key| (key, content(text))));
+            let metadata = Json::object(metadata.into_iter().map(|key| (key, entry(text))));
             State::of(
                 &metadata,
                 name.map(|name| (name, Json::Object(book))).as_ref().map(|(n, b)| (*n, b)),
@@ -45,12 +42,20 @@ fn state() -> impl Strategy<Value = State> {
     )
 }
 
+/// Enough fields for a difference to be said within them.
+fn entry(variant: u8) -> Json {
+    let inner = Json::object([("a", Json::from(i64::from(variant))), ("b", Json::Null)]);
+    let uid = Json::from(7_i64);
+    Json::object([("uid", uid), ("content", content(variant)), ("x", inner), ("y", Json::Null)])
+}
+
 fn content(variant: u8) -> Json {
     match variant {
         0 => Json::from("short"),
         1 => Json::parse(br#""\ud800 alone""#).expect("it is JSON"),
-        // Long enough to be deflated.
-        _ => Json::from("long ".repeat(100)),
+        // Long enough to be deflated, and alike enough to be spliced.
+        2 => Json::from("long ".repeat(100)),
+        _ => Json::from("long ".repeat(60) + "and not the same " + &"long ".repeat(40)),
     }
 }
 
@@ -149,6 +154,29 @@ proptest! {
         for (message, (folded, (_, state))) in folds(&messages).into_iter().zip(&messages).enumerate() {
             prop_assert_eq!(folded, Some(Folded { message, state: state.clone() }));
         }
+    }
+
+    #[test]
+    fn whatever_was_lost_the_next_record_follows_on_the_tip(
+        states in states(),
+        kept in vec(any::<bool>(), 10),
+        now in state(),
+        largest in prop_oneof![1 => 0..3000_usize, 3 => Just(1 << 20)],
+    ) {
+        let limits = Limits { largest_book: largest };
+        let mut messages: Vec<Message> =
+            records(&states, limits).into_iter().map(Some).zip(states).collect();
+        for (message, kept) in messages.iter_mut().zip(kept) {
+            if !kept {
+                message.0 = None;
+            }
+        }
+        let text = file(&messages);
+        let tip = tip(&Chat::read(&text, Place::Solo));
+        let next = record(tip.as_ref().map(|(id, state)| (id.as_str(), state)), &now, Limits::default());
+        messages.push((Some(next), now.clone()));
+        let last = messages.len() - 1;
+        prop_assert_eq!(folds(&messages).pop().flatten(), Some(Folded { message: last, state: now }));
     }
 
     #[test]

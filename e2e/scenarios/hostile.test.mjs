@@ -1,0 +1,563 @@
+// Names and texts that want to be markup: wherever Forklore shows one, it is text and nothing else.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+
+import { agree, choose, decline, dialog, notice, pressInDialog, pressInDrawer, pressNotice, withSettings } from '../harness/forklore.mjs';
+import { book, entry } from '../harness/lore.mjs';
+import { asFileName, asSavedName, COUNT } from '../harness/payloads.mjs';
+import { sceneBreak } from '../harness/recap.mjs';
+import { stage } from '../harness/scenario.mjs';
+import { conversation, reply } from '../harness/story.mjs';
+import { Trap } from '../harness/trap.mjs';
+import { until } from '../harness/until.mjs';
+
+const stageScenario = withSettings(stage());
+
+/** A scenario with a trap in its page, which must be empty at the end. Books with such names do not outlive it. */
+function scenario(name, options, act) {
+    stageScenario(name, { limit: 300_000, ...options }, async (given) => {
+        const trap = await Trap.in(given.page.raw);
+        const books = given.files.books();
+        try {
+            await act({ ...given, trap });
+            await given.page.settle();
+            await trap.assertEmpty();
+        } finally {
+            trap.close();
+            // SillyTavern's own list of lorebooks takes names for markup when the page is loaded.
+            given.files.books().filter((book) => !books.includes(book)).forEach((book) => fs.rmSync(given.files.bookPath(book)));
+        }
+    });
+}
+
+// ---- The trap itself ----
+
+stageScenario('three hundred payloads, and a trap that catches them', {}, async ({ page }) => {
+    const blank = await page.raw.context().newPage();
+    const trap = await Trap.in(blank);
+    assert.equal(trap.payloads.length, COUNT);
+    assert.equal(new Set(trap.texts).size, COUNT);
+    const firing = trap.payloads.filter(({ fires }) => fires);
+    assert.ok(firing.length >= 50, `${firing.length} of them fire by themselves`);
+
+    await blank.evaluate((texts) => {
+        for (const text of texts) {
+            const place = document.createElement('div');
+            place.className = 'forklore_dialog';
+            place.innerHTML = text;
+            document.body.append(place);
+        }
+    }, trap.texts.filter((text) => !/<meta|<base/.test(text)));
+    await blank.evaluate((url) => void (new Image().src = url), `${trap.origin}/asked`);
+    await blank.evaluate(() => alert('opened'));
+
+    const numbers = firing.map(({ number }) => number);
+    const caught = await until('every payload to be caught', async () => {
+        const caught = await trap.caught();
+        return numbers.every((number) => caught.called.includes(number)) && caught.called.length > 80 && caught.asked.length > 10 && caught;
+    });
+    assert.ok(caught.foreign.some((found) => found.startsWith('an element: <img')), 'an element');
+    assert.ok(caught.foreign.some((found) => found.includes('onerror')), 'an attribute');
+    assert.ok(caught.dialogs.includes('alert: opened'));
+    trap.close();
+    await blank.close();
+});
+
+// ---- Every notice, dialog and line there is, by itself ----
+
+scenario('every notice shows every payload as text', {
+    expects: { errors: [/Forklore:/], toasts: [/Something went wrong/] },
+}, async ({ page, trap }) => {
+    await withUi(page, trap.texts);
+
+    const wrong = await page.raw.evaluate(async (texts) => {
+        const { toasts, actions, bare } = globalThis.hostile;
+        const part = { exactness: 'snapshot', as_of: 3, source: 'journal' };
+        const words = (text) => [
+            { code: 'unknown-code', values: {}, text },
+            { code: 'metadata-live', values: { keys: [text] }, text },
+        ];
+        const notices = [
+            (text) => toasts.forked({ kind: 'checkpoint', child: text, book: { name: 'Book', entries: 1 }, part, remarks: [] }, actions),
+            (text) => toasts.forked({ kind: 'branch', child: 'Child', book: { name: text, entries: 1 }, part, remarks: [] }, actions),
+            (text) => toasts.forked({ kind: 'branch', child: 'Child', book: null, part: null, remarks: words(text) }, actions),
+            (text) => toasts.opened({ findings: [{ code: 'book-missing', problem: true, values: { name: text }, text }] }, actions),
+            (text) => toasts.opened({ findings: [{ code: 'book-shared', problem: true, values: { name: text, with: ['x'] }, text }] }, actions),
+            (text) => toasts.opened({ findings: [{ code: 'book-shared', problem: true, values: { name: 'x', with: [text] }, text }] }, actions),
+            (text) => toasts.removed({ chat: text, books: ['Book'], undo: 'token' }, actions),
+            (text) => toasts.removed({ chat: 'Chat', books: [text, 'Book'], undo: 'token' }, actions),
+            (text) => toasts.undone({ restored: [text] }),
+            (text) => toasts.repaired('copy', { book: text, entries: 1, part: null, remarks: words(text) }),
+            (text) => toasts.repaired('journal', { book: text, entries: 1, part, remarks: [] }),
+            (text) => toasts.restored(3, { book: text, entries: 1, remarks: words(text) }),
+            (text) => toasts.failed(new Error(text)),
+            (text) => toasts.failed(Object.assign(new Error('x'), { word: { code: 'unknown-code', values: {}, text } })),
+            (text) => toasts.failed(Object.assign(new Error('x'), { word: { code: 'book-missing', values: { name: text }, text: 'x' } })),
+            (text) => toasts.tell('info', text),
+        ];
+        const wrong = [];
+        for (const text of texts) {
+            for (const [number, show] of notices.entries()) {
+                show(text);
+                const shown = [...document.querySelectorAll('.toast .forklore_toast')];
+                if (!shown.some((toast) => bare(toast.textContent).includes(bare(text)))) {
+                    wrong.push(`notice ${number} does not show ${text.slice(0, 100)}`);
+                }
+            }
+            globalThis.trapLaid.lookAround();
+            toastr.remove();
+        }
+        return wrong;
+    }, trap.texts);
+
+    assert.deepEqual(wrong, []);
+});
+
+scenario('every dialog shows every payload as text', {}, async ({ page, trap }) => {
+    await withUi(page, trap.texts);
+    const { texts } = trap;
+    const part = { exactness: 'exact', source: 'journal' };
+    const words = texts.map((text) => ({ code: 'unknown-code', values: {}, text, problem: true }));
+    const named = (code) => texts.map((name) => ({ code, values: { name }, text: name, problem: true }));
+    const keys = [{ code: 'metadata-live', values: { keys: texts }, text: '' }];
+    const entries = texts.map((text, uid) => ({ key: String(uid), uid, title: text, content: `${text}|`, keys: [text], disabled: uid % 2 > 0, internal: uid > 250 }));
+    const changes = texts.map((text, uid) => ({ key: String(uid), uid, title: text, what: 'changed', fields: [text] }));
+
+    const dialogs = [
+        ['askFork', { obstacles: [...words, ...named('book-missing')], remarks: [...words, ...keys], part: null, canWait: true }],
+        ['askRepair', { book: texts[7], journal: null, recap: null, books: texts }, () => choose(page, 'copy')],
+        ['askSplit', { book: texts[7], sharedWith: texts }],
+        ['askCleanup', {
+            remove: texts.map((name) => ({ name, bytes: 5000, madeFor: name })),
+            keep: texts.map((name) => ({ name, reason: { code: 'referred', values: { places: [name] }, text: name } })),
+            unread: texts,
+        }],
+        ['showVerification', undefined],
+        ['showFindings', [...words, ...named('parent-missing')]],
+        ['showRemarks', { message: 3, remarks: [...words, ...keys] }],
+        ['lore', { message: 3, part, book: texts[7], entries, changes }],
+        ['restore', { message: 3, preview: { book: texts[7], entries: 3, part, remarks: [...words, ...keys] } }],
+        ...texts.filter((_, number) => number % 10 === 0).map((text) => ['askStrip', text, undefined, [text]]),
+    ];
+    for (const [name, given, prepare, expected = texts] of dialogs) {
+        await page.raw.evaluate(({ name, given }) => void globalThis.hostile.show(name, given), { name, given });
+        await page.dialog().locator('.forklore_heading').waitFor();
+        await prepare?.();
+        await assertShows(page, expected, name);
+        await page.raw.keyboard.press('Escape');
+        await until(`${name} to be closed`, async () => (await page.dialog().count()) === 0);
+    }
+    const answers = await page.raw.evaluate(() => globalThis.hostile.answers);
+    assert.deepEqual([...new Set(answers)], [null, 'cancel', false].filter((answer) => answers.includes(answer)), 'Escape agrees to nothing');
+
+    for (const text of texts.filter((_, number) => number % 10 === 5)) {
+        await page.raw.evaluate((text) => void globalThis.hostile.show('askName', text), text);
+        await page.dialog().locator('.popup-input').waitFor();
+        const normal = (text) => text.replace(/\r\n?/g, '\n');
+        assert.equal(normal(await page.dialog().locator('.popup-input').inputValue()), normal(text));
+        await page.raw.keyboard.press('Escape');
+        await until('the question to be closed', async () => (await page.dialog().count()) === 0);
+    }
+});
+
+scenario('every line of the panel shows every payload as text', {}, async ({ page, trap }) => {
+    await withUi(page, trap.texts);
+
+    const wrong = await page.raw.evaluate(async (texts) => {
+        const { panelOf, bare } = globalThis.hostile;
+        const { app, panel, element } = panelOf();
+        const wrong = [];
+        for (const text of texts) {
+            for (const state of ['ready', 'missing', 'shared', 'error']) {
+                app.coreError = state === 'error' ? new Error(text) : null;
+                app.readiness = async () => ({ state, book: text, entries: 3, operations: 0, sharedWith: [text] });
+                await panel.refresh();
+                if (!bare(element.querySelector('.forklore_line').textContent).includes(bare(text))) {
+                    wrong.push(`${state}: ${text.slice(0, 100)}`);
+                }
+            }
+        }
+        element.remove();
+        return wrong;
+    }, trap.texts);
+
+    assert.deepEqual(wrong, []);
+});
+
+// ---- The same from real chats and books ----
+
+scenario('entries, their keywords, contents and changes: lore at a message, and a restore', {}, async ({ page, files, story, trap }) => {
+    const { texts } = trap;
+    const first = book(texts.map((text, uid) => entry(uid, { comment: text, key: [text], content: `${text}|` })));
+    const second = structuredClone(first);
+    for (const [uid, text] of texts.entries()) {
+        if (uid < 200) {
+            Object.assign(second.entries[uid], { content: 'another', [text]: text });
+        } else {
+            delete second.entries[uid];
+            second.entries[uid + 1000] = entry(uid + 1000, { comment: text });
+        }
+    }
+    const own = asSavedName(texts[12]);
+    story.writeBook(own, first);
+    const tale = await story.begin({ messages: 2, metadata: { world_info: own } });
+    await page.open(tale);
+    await page.send('the first');
+    await page.saveBook(own, second);
+    await page.send('the second');
+    await files.chatWhen(tale, tale.chat, ({ messages }) => messages.length === 4 && messages.slice(2).every(({ forklore }) => forklore));
+
+    await page.messageAction(2, '.forklore_lore');
+    await dialog(page, 'Lore at message 2');
+    const shown = await assertShows(page, texts, 'lore');
+    assert.match(shown, /Since then: 100 added, 100 removed, 200 changed/);
+    assert.ok(shown.includes(own));
+    await page.dialog().getByRole('searchbox').fill('__trap(188)');
+    await until('the entry that was searched', async () => (await page.dialog().locator('.forklore_entries .forklore_folded').count()) === 1);
+
+    await pressInDialog(page, 'Restore this lore');
+    await dialog(page, 'Restore the lore of message 2?');
+    await assertShows(page, texts, 'restore');
+    await agree(page);
+    assert.ok((await notice(page, /is what it was at message 2: 300 entries/, 'success')).includes(own));
+    await files.bookWhen(own, ({ entries }) => entries[299] && !entries[1299]);
+});
+
+scenario('names of lorebooks: a missing one, and those to choose from', {}, async ({ page, story, trap }) => {
+    const { texts } = trap;
+    const names = texts.map((text) => asFileName(text));
+    names.forEach((name) => story.writeBook(name, book([entry(0)])));
+    for (const missing of [texts[12], texts[188], texts[250], texts[276]]) {
+        const tale = await story.begin({ metadata: { world_info: missing } });
+        await page.open(tale);
+
+        const said = await notice(page, /of this chat is missing/);
+        assert.ok(bare(said).includes(bare(oneLine(missing))), said);
+        await page.run('/forklore-check');
+        await assertPanelShows(page, missing);
+        await pressNotice(page, /of this chat is missing/, 'Repair…');
+        const shown = await dialog(page, 'The lorebook of this chat is missing');
+        await choose(page, 'copy');
+        await assertShows(page, [...names, missing], 'missing');
+        await shown.getByRole('searchbox').fill('__trap(14)');
+        assert.equal(await shown.getByRole('option').count(), 1);
+        await decline(page);
+        await page.clearToasts();
+        page.watch.clear();
+    }
+});
+
+for (const group of [false, true]) {
+    scenario(`names of chats that share a lorebook: the split and its plan, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, story, trap }) => {
+        const names = trap.texts.filter((_, number) => number % 7 === 0).map((text) => asSavedName(text));
+        const tale = await story.begin({ book: book([entry(0), entry(1)]) });
+        for (const name of names) {
+            story.writeChat(tale, name, { messages: conversation(3, { name: tale.speaker, group }), metadata: { main_chat: tale.chat, world_info: tale.book } });
+        }
+        if (group) {
+            const known = story.files.group(tale);
+            await story.st.post('/api/groups/edit', { ...known, chats: [...known.chats, ...names] });
+        }
+        await page.open(tale, names[3]);
+
+        await notice(page, /is shared with/);
+        await pressNotice(page, /is shared with/, 'Split…');
+        await dialog(page, 'This lorebook is shared');
+        await choose(page, 'family');
+        await page.dialog().locator('.forklore_item').nth(names.length - 1).waitFor();
+        await assertShows(page, [tale.chat, ...names], 'shared');
+        await decline(page);
+    });
+}
+
+scenario('names of chats, characters and groups: the check of all chats', {}, async ({ page, files, story, st, trap }) => {
+    const { texts } = trap;
+    const owners = [];
+    const problems = (text) => ({ main_chat: text, world_info: `missing ${text}` });
+    for (const [at, name] of texts.filter((_, number) => number % 12 === 0).entries()) {
+        const avatar = await st.post('/api/characters/create', { ch_name: name, first_mes: 'Hello.', file_name: `hostile-${at}` });
+        owners.push({ tale: { group: null, avatar, name, chat: '' }, name });
+    }
+    for (const name of texts.filter((_, number) => number % 30 === 7)) {
+        const chats = texts.filter((_, number) => number % 30 === 7).map((text) => asFileName(`${name.slice(0, 20)}${text}`));
+        const made = await st.post('/api/groups/create', { name, members: [owners[0].tale.avatar], chat_id: chats[0], chats });
+        chats.forEach((chat) => story.writeChat({ group: made.id }, chat, { messages: conversation(1), metadata: problems(chat) }));
+        owners.push({ name });
+    }
+    for (const [number, text] of texts.entries()) {
+        const { tale } = owners[number % 25];
+        story.writeChat(tale, asFileName(text), { messages: conversation(1), metadata: problems(text) });
+    }
+    const tale = await story.begin({ book: book([entry(0)]) });
+    await page.open(tale);
+    await page.refresh();
+
+    await pressInDrawer(page, 'Check all chats');
+    await dialog(page, 'Check of all chats');
+    await page.dialog().locator('.forklore_item').first().waitFor({ timeout: 60_000 });
+    await assertShows(page, [...texts.map((text) => asFileName(text)), ...texts.map((text) => `missing ${text}`), ...owners.map(({ name }) => name)], 'verify');
+
+    await decline(page).catch(() => agree(page));
+
+    const found = JSON.parse(await page.run('/forklore-verify all=true'));
+    assert.ok(texts.every((text) => found.some(({ values }) => values.name === `missing ${text}`)));
+    for (const { tale } of owners.filter(({ tale }) => tale)) {
+        fs.rmSync(files.chatFolder(tale), { recursive: true, force: true });
+    }
+});
+
+scenario('names of lorebooks and of what uses them: the clean-up', {}, async ({ page, files, story, trap }) => {
+    const { texts } = trap;
+    const mark = (text) => book([entry(0)], { extensions: { forklore: { chat: text } } });
+    const names = texts.map((text) => asFileName(text));
+    texts.forEach((text, number) => story.writeBook(names[number], mark(text)));
+    const tale = await story.begin({ book: book([entry(0)]) });
+    const users = texts.filter((_, number) => number % 10 === 0).map((text) => asSavedName(text));
+    users.forEach((user, number) => {
+        story.writeChat(tale, user, { messages: conversation(1), metadata: { world_info: names[number] } });
+    });
+    await page.open(tale);
+
+    await pressInDrawer(page, 'Clean up…');
+    await dialog(page, 'Clean up');
+    await assertShows(page, [...names, ...users], 'clean');
+    await assertShows(page, texts.slice(users.length), 'clean');
+    await decline(page);
+
+    assert.deepEqual(JSON.parse(await page.run('/forklore-clean preview=true')).sort(), names.slice(users.length).sort());
+
+    // A chat that cannot be read may use any of them.
+    fs.writeFileSync(files.chatPath(tale, asSavedName(texts[13])), 'not a chat\n{}');
+    await pressInDrawer(page, 'Clean up…');
+    await dialog(page, 'Clean up');
+    await assertShows(page, [asSavedName(texts[13])], 'clean, unread');
+    await page.press('.popup-button-ok');
+});
+
+scenario('names of checkpoints: the notice, a deleted chat, the journal taken out', {}, async ({ page, files, story, trap }) => {
+    const tale = await story.begin({ book: book([entry(0)]) });
+    await page.open(tale);
+    const children = [];
+    for (const text of trap.texts.filter((_, number) => number % 20 === 2)) {
+        page.watch.clear();
+        const child = await command(page, 'forklore-fork', { message: '5' }, text.slice(0, 150));
+        assert.equal(child, text.slice(0, 150).trim());
+        const said = await notice(page, /Checkpoint created/, 'success');
+        assert.ok(bare(said).includes(bare(oneLine(child))), `${said} should say ${child}`);
+        await page.clearToasts();
+        await page.settle();
+        children.push(child);
+    }
+    const books = files.chats(tale).filter((chat) => chat !== tale.chat).map((chat) => files.chat(tale, chat).metadata.world_info);
+    assert.equal(new Set(books).size, children.length, 'each has a book of its own');
+
+    const [first, second] = files.chats(tale).filter((chat) => chat !== tale.chat);
+    const own = files.chat(tale, first).metadata.world_info;
+    await page.raw.evaluate(async ({ avatar_url, chatfile }) => {
+        const { getRequestHeaders } = SillyTavern.getContext();
+        await fetch('/api/chats/delete', { method: 'POST', headers: getRequestHeaders(), body: JSON.stringify({ avatar_url, chatfile }) });
+    }, { avatar_url: tale.avatar, chatfile: `${first}.jsonl` });
+    const gone = await notice(page, /is gone\. Its lorebook is in the trash/);
+    assert.ok(gone.includes(first) && gone.includes(own), gone);
+    await pressNotice(page, /is gone/, 'Undo');
+    assert.ok((await notice(page, /1 lorebook is back/)).includes(own));
+
+    await page.switchTo(second);
+    await assertPanelShows(page, files.chat(tale, second).metadata.world_info);
+    await pressInDrawer(page, 'Remove the journal from this chat…');
+    await dialog(page, 'Remove the journal from this chat?');
+    await assertShows(page, [second], 'strip');
+    await decline(page);
+});
+
+scenario('variables, metadata and scenes: what a fork says of them', {}, async ({ page, files, story, trap }) => {
+    const { texts } = trap;
+    const some = texts.filter((_, number) => number % 3 === 0);
+    const metadata = Object.fromEntries(some.map((text) => [text, text]));
+    const variables = Object.fromEntries(texts.map((text) => [text, text]));
+    const lore = book([entry(0)]);
+    const scenes = texts.filter((_, number) => number % 60 === 12);
+    const messages = (cast) => conversation(scenes.length, cast).map((message, number) => reply(number, {
+        ...cast, extra: sceneBreak({ name: scenes[number], start: number, end: number, book: lore, bookName: 'Lore' }),
+    }));
+    const tale = await story.begin({ book: lore, metadata: { ...metadata, variables }, messages });
+    await page.open(tale);
+
+    const answer = JSON.parse(await command(page, 'forklore-check', { json: 'true' }, '1'));
+    const told = [...answer.obstacles, ...answer.remarks].map(({ text }) => text).join('\n');
+    const mentions = some.filter((text) => bare(told).includes(bare(text)));
+
+    await page.messageAction(1, '.mes_create_bookmark');
+    await page.dialog().waitFor();
+    if (await page.dialog().locator('.forklore_dialog').count()) {
+        await assertShows(page, mentions, 'ask');
+        await page.raw.keyboard.press('Escape');
+    } else {
+        await page.press('.popup-button-cancel');
+    }
+
+    // By the template, and asked for it.
+    await pressInDrawer(page, 'Create checkpoint');
+    const said = await notice(page, /Checkpoint created/);
+    const child = files.chats(tale).find((chat) => chat !== tale.chat);
+    assert.ok(bare(said).includes(bare(child)), `${said} should say ${child}`);
+    await page.raw.evaluate(() => { SillyTavern.getContext().extensionSettings.forklore.autoName = false; });
+    await pressInDrawer(page, 'Create checkpoint');
+    await dialog(page, 'Name of the checkpoint');
+    assert.match(await page.dialog().locator('.popup-input').inputValue(), /Scene 5 - .*__trap|Scene 5 - /);
+    await decline(page);
+});
+
+scenario('slash commands: what they answer, their help and what they offer', {}, async ({ page, story, trap }) => {
+    const { texts } = trap;
+    const tale = await story.begin({
+        book: book([entry(0)]),
+        // SillyTavern shows pictures that messages link to.
+        messages: (cast) => texts.filter((text) => !text.includes(trap.origin)).slice(0, 60)
+            .map((mes, number) => reply(number, { ...cast, mes, swipes: [mes] })),
+    });
+    await page.open(tale);
+
+    for (const text of texts) {
+        page.watch.clear();
+        for (const [name, named, unnamed] of [
+            ['forklore-check', {}, text],
+            ['forklore-restore', { message: text }, ''],
+            ['forklore-fork', { kind: text }, ''],
+        ]) {
+            assert.equal(await command(page, name, named, unnamed), '');
+        }
+        const said = await page.raw.evaluate(() => [...document.querySelectorAll('.toast .forklore_toast')].map((toast) => toast.textContent));
+        assert.equal(said.filter((line) => bare(line).includes(bare(text.trim()))).length, 3, `${said} should say ${text}`);
+        await page.clearToasts();
+    }
+
+    // Typing one shows its help, and the messages that it may be given.
+    const typed = page.raw.locator('#send_textarea');
+    await typed.fill('');
+    await typed.pressSequentially('/forklore-check ');
+    const offered = page.raw.locator('.autoComplete-wrap .autoComplete .item');
+    await until('the messages to be offered', async () => (await offered.count()) > 20);
+    const shown = await page.raw.locator('.autoComplete-wrap').first().innerText();
+    assert.ok(shown.includes('__trap('), shown);
+    await trap.assertEmpty();
+    assert.equal(await page.raw.locator('.autoComplete-wrap :is(img, script, iframe, svg)').count(), 0);
+    await typed.fill('');
+
+    const help = await page.raw.evaluate(async () => {
+        const { SlashCommandParser } = SillyTavern.getContext();
+        const names = Object.keys(SlashCommandParser.commands).filter((name) => name.startsWith('forklore-'));
+        return names.map((name) => {
+            const place = document.createElement('div');
+            place.append(SlashCommandParser.commands[name].renderHelpDetails());
+            return { name, text: place.textContent, foreign: place.querySelectorAll('img, script, iframe, [onerror], [onload]').length };
+        });
+    });
+    assert.deepEqual(help.map(({ name }) => name).sort(), ['check', 'clean', 'fork', 'restore', 'split', 'verify'].map((name) => `forklore-${name}`));
+    assert.deepEqual(help.map(({ foreign }) => foreign), [0, 0, 0, 0, 0, 0]);
+    assert.match(help.find(({ name }) => name === 'forklore-check').text, /\/forklore-check 42 \| \/if left=\{\{pipe\}\}/);
+});
+
+// ---- Helpers ----
+
+/** Puts Forklore's own user interface on a stage of its own in the page, where it can be given anything. */
+function withUi(page, texts) {
+    return page.raw.evaluate(async (texts) => {
+        const from = (name) => import(`/scripts/extensions/third-party/forklore/extension/${name}.js`);
+        const [screen, { createToasts }, { createDialogs }, { createLore }, { mountPanel }, { DEFAULTS }] = await Promise.all(
+            ['host/screen', 'ui/toasts', 'ui/dialogs', 'ui/lore', 'ui/panel', 'settings'].map(from));
+        const nothing = async () => null;
+        const actions = { fork: nothing, repair: nothing, split: nothing, undo: nothing, showRemarks: nothing, showFindings: nothing, stopWaiting: nothing };
+        const part = { exactness: 'exact', source: 'journal' };
+        const app = {
+            settings: { ...DEFAULTS },
+            waiting: null,
+            coreError: null,
+            on: () => {},
+            saveSettings: () => {},
+            readiness: nothing,
+        };
+        const toasts = createToasts({ app, screen });
+        const dialogs = createDialogs({ app, screen });
+        let given = {};
+        Object.assign(app, {
+            splitPlan: async () => ({ keeper: given.sharedWith[3], chats: given.sharedWith.map((name) => ({ name, book: name, entries: 1, part, open: false })) }),
+            verifyAll: async () => texts.map((text) => ({
+                chat: text, owner: text, ownerName: text, findings: [{ code: 'book-missing', problem: true, values: { name: text }, text }],
+            })),
+            lore: async () => given,
+            restore: async () => given.preview,
+        });
+        const lore = createLore({ app, screen, dialogs, toasts, actions });
+        globalThis.hostile = {
+            toasts,
+            actions,
+            answers: [],
+            bare: (text) => text.replace(/[\u2066-\u2069]/g, ''),
+            async show(name, what) {
+                given = what ?? {};
+                const asked = name === 'lore' ? lore.show(given.message)
+                    : name === 'restore' ? dialogs.askRestore(given.message, given.preview, null)
+                        : dialogs[name](what);
+                this.answers.push(await asked ?? null);
+            },
+            panelOf: () => {
+                const real = document.getElementById('forklore_settings');
+                const panel = mountPanel({ app, screen, actions });
+                const element = [...document.querySelectorAll('#forklore_settings')].find((found) => found !== real);
+                return { app, panel, element };
+            },
+        };
+    }, texts);
+}
+
+/** Calls a command as it is, whatever a parser would make of its arguments. */
+function command(page, name, named, unnamed) {
+    return page.raw.evaluate(({ name, named, unnamed }) =>
+        SillyTavern.getContext().SlashCommandParser.commands[name].callback(named, unnamed), { name, named, unnamed });
+}
+
+/** Forklore sets texts of another direction apart by signs that are not seen. */
+function bare(text) {
+    return text.replace(/[\u2066-\u2069]/g, '');
+}
+
+/** As a notice is read by the harness, which trims. */
+function oneLine(text) {
+    return text.trim();
+}
+
+/** Unfolds everything in the dialog on top, and asserts that it shows these texts, as they are. */
+async function assertShows(page, texts, where) {
+    const open = page.dialog();
+    await open.evaluate((dialog) => dialog.querySelectorAll('details').forEach((details) => { details.open = true; }));
+    const find = () => open.evaluate((dialog) => {
+        const lines = [];
+        const walker = document.createTreeWalker(dialog, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()) {
+            if (walker.currentNode.parentElement.checkVisibility()) {
+                lines.push(walker.currentNode.data);
+            }
+        }
+        return lines.join('\n');
+    });
+    const missing = async () => {
+        const shown = bare(await find());
+        return texts.filter((text) => !shown.includes(bare(text)));
+    };
+    await until(`${where} to show every text`, async () => (await missing()).length === 0).catch(async () => {
+        assert.deepEqual((await missing()).map((text) => text.slice(0, 200)), [], `${where} does not show these`);
+    });
+    const isWide = await open.evaluate((dialog) => [dialog, ...dialog.querySelectorAll('.popup-content, .forklore_dialog')]
+        .some((place) => place.scrollWidth > place.clientWidth + 1));
+    assert.ok(!isWide, `${where} can be scrolled sideways`);
+    return bare(await find());
+}
+
+async function assertPanelShows(page, text) {
+    await until(`the panel to show ${text}`, async () => {
+        const line = await page.raw.locator('#forklore_settings .forklore_line').textContent();
+        return bare(line).includes(bare(text));
+    });
+}

@@ -27,6 +27,8 @@ export class App {
         this.listeners = new Map();
         /** What was found when the open chat was opened. */
         this.openFindings = null;
+        /** The name of the book that the open chat has lost. */
+        this.lost = null;
         /** Asks the owner how to go on; the user interface puts it here. */
         this.askFork = async () => 'cancel';
         if (!core) {
@@ -35,9 +37,10 @@ export class App {
         this.trash = new Trash({ host });
         this.mending = new Mending({ host, core, trash: this.trash, changed: () => this.loreChanged() });
         this.verifying = new Verifying({ host, core });
-        this.cleaning = new Cleaning({ host, core, trash: this.trash });
+        this.cleaning = new Cleaning({ host, core, trash: this.trash, leftBehind: () => this.settings.leftBehind ?? [] });
         this.renaming = new Renaming({ host, core, mending: this.mending });
-        this.recording = new Recording({ host, core, settings: this.settings, failed: (error) => this.tell('failed', error) });
+        const recordedHost = Object.create(host, { openChat: { value: () => this.asRecorded() } });
+        this.recording = new Recording({ host: recordedHost, core, settings: this.settings, failed: (error) => this.tell('failed', error) });
         this.waitingFor = new Waiting({ isBusy: async () => (await this.work()).busy, seconds: () => this.settings.waitSeconds });
         this.forking = new Forking({
             host,
@@ -118,6 +121,8 @@ export class App {
             await this.quietly(() => this.renaming.bookRenamed(name, newName));
         }
         if (response.ok) {
+            const { book } = this.host.openChat() ?? {};
+            this.lost = book && this.core.bookKey(book) === this.core.bookKey(name) ? book : this.lost;
             this.recording.bookChanged(name, null);
             this.tell('changed');
         }
@@ -139,6 +144,9 @@ export class App {
 
     /** A chat, or all chats of a group or character, go; so do their own books. */
     async deletion(held) {
+        if (held.kind === 'character-delete') {
+            await this.quietly(() => this.noteLeftBehind(held));
+        }
         if (!this.settings.cleanUp) {
             return held.send();
         }
@@ -156,6 +164,15 @@ export class App {
             }), 0);
         }
         return response;
+    }
+
+    /** Characters that are deleted without their chats, which nothing lists from then on. */
+    async noteLeftBehind(held) {
+        const { avatar_url: avatar, delete_chats: withChats } = JSON.parse(await held.text());
+        if (!withChats) {
+            this.settings.leftBehind = [...new Set([...(this.settings.leftBehind ?? []), avatar])];
+            this.host.saveSettings();
+        }
     }
 
     async deleted(held) {
@@ -194,10 +211,11 @@ export class App {
         this.openFindings = null;
         this.forking.decision = null;
         this.stopWaiting();
+        const open = this.host.openChat();
+        this.lost = this.lostBook(open);
         this.recording.opened();
         this.scenesSeen = new Set(this.scenes());
         this.tell('changed');
-        const open = this.host.openChat();
         if (!open) {
             return;
         }
@@ -211,10 +229,39 @@ export class App {
             if (!isSame()) {
                 return;
             }
+            found.findings = await this.withLostBook(found.findings);
             this.openFindings = found;
             this.announce('verified', { chat: found.chat, findings: found.findings }, 'opened');
             this.tell('changed');
         });
+    }
+
+    lostBook(open) {
+        try {
+            return open && this.mending.lostBook(open);
+        } catch (error) {
+            this.tell('failed', error);
+            return null;
+        }
+    }
+
+    /** Whether something without any lore in it was bound in place of a book that is lost: another extension's help. */
+    isReplaced(open) {
+        return Boolean(open && this.lost) && open.book !== this.lost && !this.mending.hasLore(open.book);
+    }
+
+    /** The open chat as its journal sees it, which would forget a lost book if it were shown what replaced it. */
+    asRecorded() {
+        const open = this.host.openChat();
+        return this.isReplaced(open) ? { ...open, book: this.lost } : open;
+    }
+
+    async withLostBook(findings) {
+        if (!this.isReplaced(this.host.openChat()) || await this.mending.bookOf(this.lost)) {
+            return findings;
+        }
+        const word = { code: 'book-missing', values: { name: this.lost }, text: `its lorebook ${JSON.stringify(this.lost)} does not exist` };
+        return [{ ...word, problem: true }, ...findings.filter((found) => found.code !== word.code)];
     }
 
     /** The book was written by us: what the page and the journal know of it is old. */
@@ -438,8 +485,8 @@ export class App {
             return { ...answer, state: 'no-book' };
         }
         const book = await this.bookSeen(open.book);
-        if (!book) {
-            return { ...answer, state: 'missing' };
+        if (!book || this.isReplaced(open)) {
+            return { ...answer, state: 'missing', book: this.lost ?? open.book };
         }
         answer.entries = Object.keys(book.entries ?? {}).length;
         const { busy, operations } = await this.work();
@@ -482,11 +529,12 @@ export class App {
     }
 
     repairOptions() {
-        return this.mending.repairOptions();
+        return this.mending.repairOptions(this.lost);
     }
 
     async repair(choice) {
-        const result = await this.mending.repair(choice);
+        const result = await this.mending.repair(choice, this.lost);
+        this.lost = null;
         this.announce('repaired', { ...result, source: choice.source });
         return result;
     }

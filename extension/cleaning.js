@@ -8,7 +8,7 @@ import { essence } from './forking.js';
 export const QUEUE = '__operation_queue';
 
 export class Cleaning {
-    /** @param {{host: object, core: object, trash: object}} parts */
+    /** @param {{host: object, core: object, trash: object, leftBehind?: () => string[]}} parts */
     constructor(parts) {
         Object.assign(this, parts);
     }
@@ -44,9 +44,15 @@ export class Cleaning {
         if (open && !isGone(open)) {
             heads.push({ ...open, messages: open.messages.length });
         }
-        for (const owner of this.host.owners()) {
+        // A character may be deleted and its chats kept: nothing lists them any more, and they are there.
+        const leftBehind = (this.leftBehind?.() ?? []).map((avatar) => ({ group: null, avatar, label: avatar }));
+        for (const owner of [...this.host.owners(), ...leftBehind]) {
             const seen = new Set(heads.filter((head) => head.group === owner.group && head.avatar === owner.avatar).map((head) => head.name));
-            for (const name of await this.host.chatNames(owner).catch(() => [owner.label])) {
+            const names = await this.host.chatNames(owner).catch(() => null);
+            if (!names) {
+                unread.push(owner.label);
+            }
+            for (const name of names ?? []) {
                 if (!seen.has(name) && !seen.has(this.core.chatStem(name))) {
                     heads.push({ ...owner, name, metadata: undefined });
                 }

@@ -5,6 +5,9 @@ import { bytesText, toBytes } from './core.js';
 import { chatForCore, essence, timeNow } from './forking.js';
 import { bookSave } from './requests.js';
 
+/** Entries in which ST-Auto-Recap keeps accounts of its own. */
+const INTERNAL = /^(_registry_|__index_|__operation_queue$)/;
+
 /** A sentence of the core's as an error that can be translated. */
 export function wordError(text, code = 'cannot', values = {}) {
     return Object.assign(new Error(text), { word: { code, values, text } });
@@ -32,6 +35,40 @@ export class Mending {
             throw wordError('no chat is open', 'no-chat');
         }
         return open;
+    }
+
+    isKnown(name) {
+        const known = this.host.knownBooks();
+        const key = this.core.bookKey(name);
+        return known.includes(name) || known.some((other) => this.core.bookKey(other) === key);
+    }
+
+    /** Whether a book holds anything that a story would miss. One that the page has not read yet may. */
+    hasLore(name) {
+        if (!name || !this.isKnown(name)) {
+            return false;
+        }
+        const book = this.host.bookSeen(name);
+        return !book || Object.values(book.entries ?? {}).some((entry) => !INTERNAL.test(entry?.comment ?? ''));
+    }
+
+    /**
+     * The book that a chat has lost: the bound one that is not there, or the one of the journal where that is gone and
+     * an empty one is bound instead.
+     * @returns {string | null}
+     */
+    lostBook(open) {
+        if (!open.book || !this.isKnown(open.book)) {
+            return open.book;
+        }
+        if (this.hasLore(open.book) || !open.messages.some((message) => message?.forklore)) {
+            return null;
+        }
+        // Without a book to look at, the journal answers.
+        const ask = { group: Boolean(open.group), bookName: open.book, message: open.messages.length - 1 };
+        const { book, part, entries = [] } = this.core.lore(ask, chatForCore(open), undefined);
+        const isLost = book && part.source === 'journal' && entries.some((entry) => !entry.internal) && !this.isKnown(book);
+        return isLost ? book : null;
     }
 
     async plan(how, open, more = {}, other = undefined) {
@@ -63,8 +100,9 @@ export class Mending {
         return shown(plan);
     }
 
-    async repairOptions() {
-        const open = this.opened();
+    /** @param {string | null} lost the book that is missing, if another is bound in its place */
+    async repairOptions(lost = null) {
+        const open = { ...this.opened(), ...(lost && { book: lost }) };
         const last = open.messages.length - 1;
         const known = async (how) => {
             try {
@@ -78,14 +116,17 @@ export class Mending {
         return { book: open.book, journal: await known('journal'), recap: await known('recap'), books };
     }
 
-    async repair({ source, book }) {
+    async repair({ source, book }, lost = null) {
         const open = this.opened();
         const other = source === 'copy' ? await this.bookOf(book) : undefined;
         if (source === 'copy' && !other) {
             throw wordError(`there is no lorebook ${JSON.stringify(book)}`, 'no-such-book', { name: book });
         }
-        const plan = await this.plan(source, open, { copied: book }, other);
+        const plan = await this.plan(source, { ...open, ...(lost && { book: lost }) }, { copied: book }, other);
         await this.carryOut(plan, open, `repair from ${source}`);
+        if (plan.book && lost && open.book !== lost) {
+            await this.bindAgain(open, plan.book.name);
+        }
         return shown(plan);
     }
 
@@ -129,6 +170,16 @@ export class Mending {
         const [header, ...messages] = await this.host.readChat(head, head.name);
         const metadata = header?.chat_metadata ?? {};
         return { group: head.group, avatar: head.avatar, name: head.name, header, messages, metadata, book: metadata.world_info || null };
+    }
+
+    /** Binds the open chat to a book again that it had lost, and all that speaks of what took its place. */
+    async bindAgain(open, name) {
+        if (open.book) {
+            await this.followBook(open, name, { isOpen: true });
+        } else {
+            open.metadata.world_info = name;
+            await this.host.saveOpenChat();
+        }
     }
 
     /** A book was renamed: everything in the chat that speaks of it follows. */

@@ -53,6 +53,7 @@ export class Recording {
         if (!open?.book || this.core.bookKey(open.book) !== this.core.bookKey(name)) {
             return;
         }
+        this.messageMayHaveCome();
         this.current.isBookStale = true;
         this.current.text = text;
         this.schedule();

@@ -3,14 +3,17 @@
 
 import assert from 'node:assert/strict';
 
-import { withSettings } from '../harness/forklore.mjs';
+import { dialog, lookingAt, pressInDialog, withSettings } from '../harness/forklore.mjs';
 import { assertForked, assertOwnLore, assertSameBook, lookAround, withoutJournal } from '../harness/forks.mjs';
 import { book, entry, loreWithGaps } from '../harness/lore.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { FakeModel } from '../harness/model.mjs';
+import { assertNothingUnexpected, stage } from '../harness/scenario.mjs';
+import { closeTab, openTab } from '../harness/tabs.mjs';
 import { until } from '../harness/until.mjs';
-import { bookWrites, holdRequest } from '../harness/wire.mjs';
+import { bodyOf, bookWrites, holdRequest } from '../harness/wire.mjs';
 
-const scenario = withSettings(stage());
+const model = await FakeModel.start();
+const scenario = withSettings(stage({ settings: (settings) => model.connect(settings) }));
 
 // ---- Edits of other books that wait to be saved ----
 
@@ -39,8 +42,7 @@ const forksWhileWaiting = [
             await page.dialog().locator('.popup-input').waitFor();
             await editUnsaved(page, edit);
             await page.answer();
-            return until('the flag of the checkpoint', () =>
-                page.raw.locator(`.mes[mesid="${message}"]`).getAttribute('bookmark_link'));
+            return flagOf(page, message);
         },
     },
 ];
@@ -227,6 +229,389 @@ for (const { name, message, isLinked, fork } of forksWhileSaving) {
             assert.equal(files.chat(tale).text, parent.text, 'nobody writes over it later');
         });
     }
+}
+
+// ---- A fork while a reply is being written ----
+
+for (const { name, fork } of [
+    { name: '/checkpoint-create', fork: (page, message) => page.run(`/checkpoint-create mesId=${message}`) },
+    {
+        name: 'the checkpoint button',
+        fork: async (page, message) => {
+            await page.messageAction(message, '.mes_create_bookmark');
+            await page.answer();
+            return flagOf(page, message);
+        },
+    },
+]) {
+    for (const group of [false, true]) {
+        scenario(`a fork at an earlier message while a reply is written, by ${name}, ${group ? 'in a group' : 'solo'}`, { group }, async (given) => {
+            const { page, files } = given;
+            const { tale, reply } = await beingReplied(given);
+            const before = lookAround(files, tale);
+            const books = { asked: loreWithGaps(), replied: edited(loreWithGaps(), 'edited while the reply came') };
+
+            const child = await fork(page, 4);
+
+            const { metadata, messages } = await files.chatWhen(tale, child);
+            assert.deepEqual(messages.map(({ mes }) => mes), before.parent.messages.slice(0, 5).map(({ mes }) => mes));
+            assert.equal(metadata.main_chat, tale.chat);
+            assert.equal(metadata.forklore.book.exactness, 'exact');
+            assertSameBook(files.book(metadata.world_info).value, books.asked);
+            assert.deepEqual(files.books(), [...before.books, metadata.world_info].sort());
+            assert.ok(await isWriting(page), 'the reply is still under way');
+
+            await page.saveBook(tale.book, books.replied);
+            const parent = await finished({ ...given, tale, reply });
+            assert.equal(parent.messages[4].extra.bookmark_link, child);
+            assert.equal(parent.metadata.world_info, tale.book);
+            assertSameBook(files.book(metadata.world_info).value, books.asked);
+            await assertMoments({ ...given, tale }, { 4: books.asked, 5: books.replied });
+        });
+    }
+}
+
+// SillyTavern hides the buttons of the message being written; these stay.
+const forksOfTheLast = [
+    { name: 'a checkpoint by the menu', kind: 'checkpoint', asksForName: true, begin: (page) => page.menu('#option_new_bookmark') },
+    {
+        name: 'a branch from the lore of the chat',
+        kind: 'branch',
+        begin: async (page) => {
+            await page.raw.locator('#extensionsMenuButton').click();
+            await page.raw.locator('#forklore_wand').click();
+            await page.dialog().getByText('Branch here').click();
+        },
+    },
+];
+
+for (const { name, kind, asksForName, begin } of forksOfTheLast) {
+    for (const group of [false, true]) {
+        scenario(`at the message being written, ${name} waits until it is complete, ${group ? 'in a group' : 'solo'}`, { group }, async (given) => {
+            const { page, files } = given;
+            const { tale, reply } = await beingReplied(given);
+            const before = lookAround(files, tale);
+
+            await begin(page);
+            const shown = await dialog(page, 'This fork cannot be made just now');
+            assert.match(await shown.locator('.forklore_obstacles').innerText(), /This message is still being written\./);
+            await pressInDialog(page, 'Create when ready');
+            await said(page, reply, 'slowly ');
+            assert.deepEqual(files.chats(tale), before.chats, 'nothing is made before its time');
+            assert.deepEqual(files.books(), before.books);
+
+            const text = 'The tide comes in slowly and turns.';
+            const done = async () => {
+                reply.say('and turns.');
+                reply.end();
+                if (asksForName) {
+                    await page.answer();
+                }
+            };
+            await (kind === 'branch' ? page.opening(done) : done());
+
+            const child = await until('the child', () => files.chats(tale).find((chat) => !before.chats.includes(chat)));
+            const { metadata, messages } = await files.chatWhen(tale, child);
+            assert.equal(messages.length, 6);
+            assert.deepEqual([messages[5].mes, messages[5].swipes], [text, [text]]);
+            assert.equal(metadata.forklore.book.exactness, 'exact');
+            assertSameBook(files.book(metadata.world_info).value, loreWithGaps());
+            const parent = await files.chatWhen(tale, tale.chat, ({ messages }) => messages[5]?.mes === text);
+            assert.equal(parent.metadata.world_info, tale.book);
+            await page.settle();
+            assert.equal((await page.current()).chat, kind === 'branch' ? child : tale.chat);
+        });
+    }
+}
+
+scenario('what is edited between question and reply belongs to the question, from then on to the reply', {}, async (given) => {
+    const { page, files, story } = given;
+    const book = (text) => edited(loreWithGaps(), text);
+    const tale = await story.begin({ book: loreWithGaps(), messages: 4 });
+    await page.open(tale);
+    await connected(page);
+    await page.saveBook(tale.book, book('before the question'));
+
+    await page.type('What does the tide do?');
+    const reply = await model.asked();
+    await page.saveBook(tale.book, book('before the reply'));
+    reply.begin();
+    await said(page, reply, 'The tide ');
+    await page.saveBook(tale.book, book('after the first word'));
+    await said(page, reply, 'comes in ');
+    await page.saveBook(tale.book, book('between two words'));
+
+    await finished({ ...given, tale, reply });
+    await assertMoments({ ...given, tale }, {
+        3: book('before the question'),
+        4: book('before the reply'),
+        5: book('between two words'),
+    });
+});
+
+scenario('what is edited while a new message waits for its save belongs to it', {}, async (given) => {
+    const { page, files, story } = given;
+    const tale = await story.begin({ book: loreWithGaps(), messages: 4 });
+    await page.open(tale);
+    await page.save();
+    const save = await holdRequest(page, '/api/chats/save');
+    const saved = page.raw.evaluate(() => SillyTavern.getContext().saveChat());
+    await save.reached();
+    const sent = page.send('is anything there?');
+    await until('the message', async () => (await page.current()).messages === 5);
+
+    const later = edited(loreWithGaps(), 'edited after the message came');
+    await page.saveBook(tale.book, later);
+
+    await save.letGo();
+    await Promise.all([saved, sent]);
+    await files.chatWhen(tale, tale.chat, ({ messages }) => messages.length === 5);
+    await assertMoments({ ...given, tale }, { 3: loreWithGaps(), 4: later });
+});
+
+/** A chat of four messages to which a fifth was written in the page, and a sixth is under way. */
+async function beingReplied({ page, files, story }) {
+    const tale = await story.begin({ book: loreWithGaps(), messages: 4 });
+    await page.open(tale);
+    await connected(page);
+    if (tale.group) {
+        await page.send('What does the tide do?');
+        // Its end is the end of the reply.
+        page.run(`/trigger ${tale.speaker}`).catch(() => {});
+    } else {
+        await page.type('What does the tide do?');
+    }
+    const reply = await model.asked();
+    reply.begin();
+    await said(page, reply, 'The tide ');
+    await said(page, reply, 'comes in ');
+    await files.chatWhen(tale, tale.chat, ({ messages }) => messages.length === 5);
+    return { tale, reply };
+}
+
+/** Lets a reply come to its end. @returns {Promise<import('../harness/files.mjs').Chat>} the parent with all of it */
+async function finished({ page, files, tale, reply }) {
+    reply.say('and goes out.');
+    reply.end();
+    const text = 'The tide comes in and goes out.';
+    const parent = await files.chatWhen(tale, tale.chat, ({ messages }) => messages[5]?.mes === text);
+    await page.settle();
+    assert.deepEqual(parent.messages[5].swipes, [text]);
+    assert.equal(parent.messages.length, 6);
+    return files.chat(tale);
+}
+
+/** What the journal says the book was, by what a fork there gets. */
+async function assertMoments({ page, files, tale }, books) {
+    for (const [message, book] of Object.entries(books)) {
+        const child = await page.branchByImport(Number(message));
+        const { metadata } = files.chat(tale, child);
+        assert.equal(metadata.forklore.book.exactness, 'exact', `how the lore of message ${message} is known`);
+        assertSameBook(files.book(metadata.world_info).value, book);
+    }
+}
+
+/** The checkpoint that a message links to, as soon as it does. */
+function flagOf(page, message) {
+    return until('the flag of the checkpoint', () =>
+        page.raw.locator(`.mes[mesid="${message}"]`).getAttribute('bookmark_link'));
+}
+
+async function connected(page) {
+    await page.raw.waitForFunction(() => SillyTavern.getContext().onlineStatus !== 'no_connection');
+}
+
+function isWriting(page) {
+    return page.raw.evaluate(async () => (await import('/script.js')).isGenerating());
+}
+
+/** Says something in message 5 and waits until it is read there. */
+async function said(page, reply, text) {
+    reply.say(text);
+    const shown = page.raw.locator('.mes[mesid="5"] .mes_text');
+    await until(`"${text}" to be shown`, async () => (await shown.innerText()).includes(text.trim()));
+}
+
+// ---- A tab that closes at any step of a fork ----
+
+const isParents = (tale) => (body) => (body.file_name ?? body.id) === tale.chat;
+const isChilds = (tale) => (body) => (body.file_name ?? body.id) !== tale.chat;
+
+/** The requests of a fork, and which of several to the same place each is. */
+const requests = {
+    'the group lists the child': { endpoint: '/api/groups/edit' },
+    'the child’s book is written': { endpoint: '/api/worldinfo/edit' },
+    'the child’s book is read again': { endpoint: '/api/worldinfo/get', which: (tale) => ({ name }) => name !== tale.book },
+    'the child is saved': { endpoint: '/api/chats/save', which: isChilds },
+    'the list of books is read': { endpoint: '/api/settings/get' },
+    'the parent is saved': { endpoint: '/api/chats/save', which: isParents },
+    'the child is opened': { endpoint: '/api/chats/get', which: isChilds },
+};
+
+const closings = [
+    {
+        name: 'a checkpoint',
+        begin: async (tab) => {
+            await tab.messageAction(5, '.mes_create_bookmark');
+            await tab.answer();
+        },
+        parts: [
+            [
+                { before: 'the child’s book is written', leaves: [] },
+                { after: 'the child’s book is written', leaves: ['book'] },
+                { before: 'the child’s book is read again', leaves: ['book'] },
+                { before: 'the child is saved', leaves: ['book'] },
+            ],
+            [
+                { after: 'the child is saved', leaves: ['book', 'child'] },
+                { before: 'the list of books is read', leaves: ['book', 'child'] },
+                { before: 'the parent is saved', leaves: ['book', 'child'] },
+                { after: 'the parent is saved', leaves: ['book', 'child', 'link'] },
+            ],
+        ],
+    },
+    {
+        name: 'a branch',
+        begin: (tab) => tab.messageAction(5, '.mes_create_branch'),
+        parts: [
+            [
+                { before: 'the child’s book is written', leaves: [] },
+                { after: 'the child’s book is written', leaves: ['book'] },
+                { before: 'the child is saved', leaves: ['book'] },
+            ],
+            [
+                { after: 'the child is saved', leaves: ['book', 'child'] },
+                { before: 'the list of books is read', leaves: ['book', 'child'] },
+                { before: 'the child is opened', leaves: ['book', 'child'] },
+            ],
+        ],
+    },
+    {
+        name: 'a checkpoint in a group',
+        group: true,
+        begin: (tab) => void tab.run('/checkpoint-create mesId=5').catch(() => {}),
+        parts: [
+            [
+                { before: 'the group lists the child', leaves: [] },
+                { after: 'the group lists the child', leaves: [] },
+                { before: 'the child’s book is written', leaves: [] },
+                { after: 'the child’s book is written', leaves: ['book'] },
+            ],
+            [
+                { before: 'the child is saved', leaves: ['book'] },
+                { after: 'the child is saved', leaves: ['book', 'child'] },
+                { before: 'the parent is saved', leaves: ['book', 'child'] },
+                { after: 'the parent is saved', leaves: ['book', 'child', 'link'] },
+            ],
+        ],
+    },
+];
+
+for (const { name, group = false, begin, parts } of closings) {
+    for (const [part, steps] of parts.entries()) {
+        scenario(`a tab that closes at any step of ${name}, ${part + 1} of ${parts.length}`, { group }, async ({ page, files, story }) => {
+            const left = [];
+            for (const step of steps) {
+                const tale = await story.begin({ book: loreWithGaps() });
+                const tab = await openTab(page);
+                await tab.open(tale);
+                await tab.save();
+                const before = lookAround(files, tale);
+                await closeAtStep(tab, tale, step, () => begin(tab));
+                left.push({ tale, before, step });
+            }
+
+            await page.reload();
+
+            const orphans = [];
+            for (const { tale, before, step } of left) {
+                orphans.push(...(await assertWholeAfter({ page, files }, tale, before, step)));
+            }
+            const books = files.books();
+            const cleaned = JSON.parse(await page.run('/forklore-clean'));
+            assert.deepEqual(cleaned.sort(), orphans.sort(), 'what cleaning up finds');
+            assert.deepEqual(files.books(), books.filter((book) => !orphans.includes(book)));
+        });
+    }
+}
+
+/** Does something, and closes the tab just before one of its requests goes out or just after it arrived. */
+async function closeAtStep(tab, tale, { before, after }, act) {
+    const { endpoint, which } = requests[before ?? after];
+    const place = tale.group ? endpoint.replace('/chats/', '/chats/group/') : endpoint;
+    const isIt = which?.(tale) ?? (() => true);
+    let held = null;
+    let isOver = false;
+    await tab.raw.route(/\/api\//, async (route) => {
+        if (isOver) {
+            await route.abort();
+        } else if (!held && new URL(route.request().url()).pathname === place && isIt(bodyOf(route.request()))) {
+            held = route;
+            isOver = before !== undefined;
+            if (after) {
+                await route.fetch();
+                isOver = true;
+            }
+        } else {
+            await route.continue();
+        }
+    });
+    await act();
+    await until(`the step "${before ?? after}"`, () => isOver);
+    await assertNothingUnexpected(tab, {});
+    // A request that is only held goes out when its page goes.
+    await held.abort();
+    await closeTab(tab);
+}
+
+/** @returns {Promise<string[]>} the books that nothing refers to */
+async function assertWholeAfter({ page, files }, tale, before, { before: sent, after, leaves }) {
+    const step = `closed ${sent ? 'before' : 'after'} ${sent ?? after}`;
+    const there = (tale.group ? files.groupChats() : files.chats(tale)).filter((chat) => chat.startsWith(tale.chat) && !before.chats.includes(chat));
+    const made = files.books().filter((book) => book.startsWith(tale.chat));
+    assert.equal(there.length, leaves.includes('child') ? 1 : 0, `children after it ${step}`);
+    assert.equal(made.length, leaves.includes('book') ? 1 : 0, `books after it ${step}`);
+    for (const book of made) {
+        assert.equal(files.book(book).value.extensions.forklore.from.chat, tale.chat, 'the mark');
+        assertSameBook(files.book(book).value, loreWithGaps());
+    }
+
+    assert.deepEqual(await problemsOf(page, () => page.open(tale)), [], `the parent after it ${step}`);
+    const links = files.chat(tale).messages.map(({ extra }) => extra.bookmark_link).filter(Boolean);
+    assert.deepEqual(links, leaves.includes('link') ? there : []);
+    await page.send('the parent goes on');
+    const parent = await files.chatWhen(tale, tale.chat, ({ messages }) => messages.length === 7);
+    assert.deepEqual(parent.messages.slice(0, 6).map(told), before.parent.messages.map(told), "the parent's messages");
+    assert.equal(parent.metadata.world_info, tale.book);
+    assert.equal(files.book(tale.book).text, before.bookText, "the bytes of the parent's book");
+
+    for (const child of there) {
+        assert.deepEqual(await problemsOf(page, () => page.switchTo(child)), [], `the child after it ${step}`);
+        await page.send('the child goes on');
+        const { metadata, messages } = await files.chatWhen(tale, child, ({ messages }) => messages.length === 7);
+        assert.equal(metadata.world_info, made[0], 'the child has its own book');
+        assert.deepEqual(messages.slice(0, 6).map(told), before.parent.messages.map(told), "the child's messages");
+    }
+    return there.length ? [] : made;
+}
+
+/** What a person is told on opening a chat; nothing, if all is well. */
+async function problemsOf(page, open) {
+    page.watch.clear();
+    const findings = await lookingAt(page, open);
+    return [
+        ...findings.filter(({ problem }) => problem).map(({ code }) => code),
+        ...page.watch.toasts.map(({ text }) => text),
+        ...page.watch.refusedSaves,
+    ];
+}
+
+/** A message but for what a fork may change in it. */
+function told(message) {
+    const { extra, ...rest } = withoutJournal(message);
+    delete extra?.bookmark_link;
+    delete extra?.branches;
+    return { ...rest, extra };
 }
 
 /** Opens an entry in SillyTavern's own editor. @returns {Promise<import('playwright-core').Locator>} its text */

@@ -71,12 +71,13 @@ describe('beside ST-Auto-Recap', () => {
             own: idle,
             parents: idle,
         },
+        { whenBusy: 'wait', waitSeconds: 1, name: 'waits no longer than it may', own: null, parents: () => busy() },
         { whenBusy: 'drain', name: 'leaves waiting work out', own: () => idle(), parents: () => busy() },
         { whenBusy: 'without', name: 'makes the fork without a book', own: null, parents: () => busy() },
     ];
 
-    for (const { whenBusy, name, meanwhile, own, parents } of policies) {
-        scenario(`/checkpoint-create with a busy queue ${name}`, { settings: { whenBusy } }, async ({ page, files, story }) => {
+    for (const { whenBusy, waitSeconds = 120, name, meanwhile, own, parents } of policies) {
+        scenario(`/checkpoint-create with a busy queue ${name}`, { settings: { whenBusy, waitSeconds } }, async ({ page, files, story }) => {
             const tale = await story.begin({ book: busy() });
             await page.open(tale);
             await page.save();
@@ -297,8 +298,11 @@ describe('beside ST-Auto-Recap', () => {
             tale = { ...tale, chat, book: files.chat(tale, chat).metadata.world_info };
         }
         await page.send('we wait at the quay');
-        await page.save();
+        // Only the record of the last message knows of this.
         const truth = files.book(tale.book).value;
+        truth.entries[0].content = 'Captain without a ship.';
+        await page.saveBook(tale.book, truth);
+        await page.save();
         await page.open(await story.begin({ book: null }));
         await page.raw.evaluate(async (book) => {
             const { deleteWorldInfo } = await import('/scripts/world-info.js');

@@ -203,6 +203,9 @@ for (const withChats of [true, false]) {
         assert.equal(files.books().includes(own), !withChats);
         assert.equal(own in trashed(files), withChats);
         assert.ok(files.books().includes(tale.book));
+        if (!withChats) {
+            assert.ok(!(await wouldGo(page)).includes(own), 'no cleaning up takes it either');
+        }
     });
 }
 
@@ -248,6 +251,24 @@ scenario('the drawer shows what would go before it goes', { settings: { cleanUp:
     assert.equal(files.book(own).text, text);
 });
 
+scenario('a list of chats that cannot be had counts as a use of every book', {
+    settings: { cleanUp: false },
+    expects: { errors: [/status of 500/] },
+}, async ({ page, files, story }) => {
+    const { child } = await withChild({ page, files, story });
+    await page.deleteChat(child);
+    const books = files.books();
+    await page.raw.route('**/api/characters/chats', (route) => route.fulfill({ status: 500 }));
+
+    await pressInDrawer(page, 'Clean up…');
+    const shown = await dialog(page, 'Clean up');
+    assert.match(await shown.textContent(), /could not be read.*There is nothing to clean up/s);
+    await agree(page);
+
+    await page.raw.unroute('**/api/characters/chats');
+    assert.deepEqual(files.books(), books);
+});
+
 // ---- Pieces ----
 
 /** A chat with a child that has a book of its own; the parent is open. */
@@ -259,6 +280,11 @@ async function withChild({ page, files, story }) {
     assert.equal(own, `${child} - Lore`);
     page.watch.clear();
     return { tale, child, own };
+}
+
+/** What cleaning up would remove now. @returns {Promise<string[]>} */
+async function wouldGo(page) {
+    return JSON.parse(await page.run('/forklore-clean preview=true'));
 }
 
 /** Another extension that takes its time over an event. @returns {Promise<() => Promise<void>>} what ends that */

@@ -331,10 +331,12 @@ function argumentProps({ name, description, type, values, byDefault, isRequired 
 
 function messagesToChoose() {
     const { chat, SlashCommandEnumValue } = stContext();
-    return chat.map(({ name, mes }, index) => new SlashCommandEnumValue(String(index), `${name}: ${mes}`, 'number', '💬'));
+    return chat.map(({ name, mes }, index) => new SlashCommandEnumValue(String(index), escaped(`${name}: ${mes}`), 'number', '💬'));
 }
 
-/** SillyTavern takes a command's help as markup, so here, and only here, text is escaped instead. */
+// SillyTavern takes the help of a command and the description of what it may be given as markup, so here, and only
+// here, text is escaped instead.
+
 function helpMarkup(help, exampleTitle, examples) {
     const items = examples.map(({ code, text }) =>
         `<li><pre><code class="language-stscript">${escaped(code)}</code></pre>${escaped(text)}</li>`);

@@ -38,7 +38,7 @@ export function forkChoices({ obstacles, part = null, canWait = false }, { whenI
 
 function titleOf(obstacles) {
     const has = codes => obstacles.some(({ code }) => codes.includes(code));
-    const title = has(FINAL) ? 'no' : has(BUSY) ? 'busy' : has(BROKEN) ? 'book' : 'inexact';
+    const title = has(FINAL) ? 'no' : has([...BUSY, 'still-writing']) ? 'busy' : has(BROKEN) ? 'book' : 'inexact';
     return say(`fork.title.${title}`);
 }
 

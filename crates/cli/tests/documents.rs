@@ -130,11 +130,18 @@ fn scenes_of(test: &str) -> Option<PathBuf> {
     Some(root().join(folder).join(format!("{file}.test.mjs")))
 }
 
-/// Whether a test in JavaScript has this name, or one that begins with it.
+/// Whether a test in JavaScript has this name, or one that begins with it. What a loop fills in is
+/// written as "…".
 fn has_scene(file: &Path, beginning: &str) -> bool {
     let Ok(code) = fs::read_to_string(file) else { return false };
-    let code = code.replace("\\'", "'");
-    ['\'', '"', '`'].iter().any(|quote| code.contains(&format!("{quote}{beginning}")))
+    let mut pieces = code.split("${");
+    let mut shown = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        shown.push('…');
+        shown.push_str(piece.split_once('}').map_or(piece, |(_, rest)| rest));
+    }
+    let shown = shown.replace("\\'", "'");
+    ['\'', '"', '`'].iter().any(|quote| shown.contains(&format!("{quote}{beginning}")))
 }
 
 fn last(test: &str) -> &str {

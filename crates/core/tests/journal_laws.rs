@@ -116,7 +116,7 @@ fn nothing_false_is_claimed(messages: &[Message]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, rng_seed: RngSeed::Fixed(0x0f0e_4b10), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1200, failure_persistence: None, rng_seed: RngSeed::Fixed(0x0f0e_4b10), ..ProptestConfig::default() })]
 
     #[test]
     fn the_fold_at_each_message_is_the_state_then(states in states()) {

@@ -6,9 +6,12 @@ use super::members::Members;
 use super::state::State;
 use crate::json::Json;
 
-/// The difference between two states that are bound to the same book, or to none.
+/// The difference between two states that are bound to much the same book, or to none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Delta {
+    /// The book's new name: a child's first record, where its book is its parent's under another
+    /// name, needs to say no more.
+    name: Option<String>,
     entries: Members,
     /// The book's fields other than its entries.
     fields: Members,
@@ -24,10 +27,17 @@ impl Delta {
         };
         match (&before.book, &after.book) {
             (None, None) => {}
-            (Some(before), Some(after)) if before.name == after.name => {
+            (Some(before), Some(after)) => {
                 if !Arc::ptr_eq(&before.lore, &after.lore) {
                     delta.entries = Members::between(before.entries()?, after.entries()?);
                     delta.fields = Members::between(before.lore.fields(), after.lore.fields());
+                }
+                if before.name != after.name {
+                    // Another book altogether is better written out.
+                    if delta.entries.len() * 2 > after.entries()?.len() {
+                        return None;
+                    }
+                    delta.name = Some(after.name.clone());
                 }
             }
             _ => return None,
@@ -36,12 +46,18 @@ impl Delta {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.fields.is_empty() && self.metadata.is_empty()
+        self.name.is_none()
+            && self.entries.is_empty()
+            && self.fields.is_empty()
+            && self.metadata.is_empty()
     }
 
     /// `None` where it was made for another state.
     pub(super) fn apply(&self, state: &mut State) -> Option<()> {
         self.metadata.apply(&mut state.metadata)?;
+        if let Some(name) = &self.name {
+            state.book.as_mut()?.name = name.clone();
+        }
         if self.entries.is_empty() && self.fields.is_empty() {
             return Some(());
         }
@@ -55,6 +71,7 @@ impl Delta {
     /// This difference and then another, as one.
     pub(super) fn then(&self, later: &Self) -> Option<Self> {
         Some(Self {
+            name: later.name.clone().or_else(|| self.name.clone()),
             entries: self.entries.then(&later.entries)?,
             fields: self.fields.then(&later.fields)?,
             metadata: self.metadata.then(&later.metadata)?,
@@ -64,18 +81,23 @@ impl Delta {
     pub(super) fn to_json(&self) -> Json {
         let parts =
             [("entries", &self.entries), ("fields", &self.fields), ("metadata", &self.metadata)];
-        Json::object(
-            parts
-                .into_iter()
-                .filter(|(_, members)| !members.is_empty())
-                .map(|(name, members)| (name, members.to_json())),
-        )
+        let name = self.name.iter().map(|name| ("name", Json::from(name.as_str())));
+        let members = parts
+            .into_iter()
+            .filter(|(_, members)| !members.is_empty())
+            .map(|(name, members)| (name, members.to_json()));
+        Json::object(name.chain(members))
     }
 
     pub(super) fn from_json(json: &Json) -> Option<Self> {
         json.as_object()?;
         let part = |name: &str| json.get(name).map_or(Some(Members::default()), Members::from_json);
+        let name = match json.get("name") {
+            None => None,
+            Some(name) => Some(name.as_str()?.into_owned()),
+        };
         Some(Self {
+            name,
             entries: part("entries")?,
             fields: part("fields")?,
             metadata: part("metadata")?,

@@ -186,6 +186,22 @@ mod tests {
     }
 
     #[test]
+    fn a_book_under_another_name_is_not_written_again() {
+        let (states, records) = history(&BOOKS[..1]);
+        let mut renamed = states[0].clone();
+        renamed.book.as_mut().unwrap().name = "The child's".to_owned();
+        let second =
+            record(Some((records[0].id.as_str(), &states[0])), &renamed, Limits::default());
+        assert!(!second.is_whole());
+        let joined = merged(&records[0], &second).unwrap();
+        let text = chat(&[Some(records[0].clone()), Some(second)]);
+        let folded = fold(&Chat::read(&text, Place::Solo), 1).unwrap();
+        assert_eq!(folded, Folded { message: 1, state: renamed.clone() });
+        let text = chat(&[Some(joined)]);
+        assert_eq!(fold(&Chat::read(&text, Place::Solo), 0).unwrap().state, renamed);
+    }
+
+    #[test]
     fn a_message_without_a_record_is_not_claimed() {
         let (_, records) = history(&BOOKS);
         let text = chat(&[Some(records[0].clone()), None, None]);

@@ -71,6 +71,11 @@ impl Members {
         self.set = set;
     }
 
+    /// How many members differ.
+    pub(super) fn len(&self) -> usize {
+        self.removed.len() + self.set.len() + self.within.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.removed.is_empty() && self.set.is_empty() && self.within.is_empty()
     }

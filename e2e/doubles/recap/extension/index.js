@@ -88,5 +88,5 @@ async function replaceMissingBook() {
     did.replaced.push(missing);
 }
 
-// It does so when it needs the book, which may be at once.
-eventSource.on(event_types.CHAT_CHANGED, () => did.replacesAtOnce && replaceMissingBook());
+// It does so when it needs the book, which may be at once, before anybody else hears of the chat.
+eventSource.makeFirst(event_types.CHAT_CHANGED, () => did.replacesAtOnce && replaceMissingBook());

@@ -1,0 +1,80 @@
+// A language model on loopback that says what it is told to, token by token, behind SillyTavern's real backend.
+
+import http from 'node:http';
+
+import { until } from './until.mjs';
+
+export class FakeModel {
+    /** Requests for a reply that nobody has taken yet. @type {Reply[]} */
+    #waiting = [];
+
+    /** Listens until the process ends. */
+    static async start() {
+        const model = new FakeModel();
+        const server = http.createServer((request, response) => model.#answer(request, response));
+        await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+        server.unref();
+        model.url = `http://127.0.0.1:${server.address().port}/v1`;
+        return model;
+    }
+
+    /** Changes a settings.json such that the page connects to this model when it loads. */
+    connect(settings) {
+        settings.main_api = 'openai';
+        settings.power_user.auto_connect = true;
+        // Of words that come faster than this, SillyTavern shows only some.
+        settings.power_user.streaming_fps = 1000;
+        Object.assign(settings.oai_settings, {
+            chat_completion_source: 'custom',
+            custom_url: this.url,
+            custom_model: 'fake',
+            stream_openai: true,
+        });
+    }
+
+    /** Waits until SillyTavern asks for a reply. @returns {Promise<Reply>} */
+    asked() {
+        return until('SillyTavern to ask the model', () => this.#waiting.shift());
+    }
+
+    async #answer(request, response) {
+        if (request.url === '/v1/models') {
+            response.setHeader('content-type', 'application/json');
+            response.end(JSON.stringify({ data: [{ id: 'fake' }] }));
+            return;
+        }
+        let text = '';
+        for await (const chunk of request) {
+            text += chunk;
+        }
+        this.#waiting.push(new Reply(JSON.parse(text), response));
+    }
+}
+
+/** A reply under way. */
+export class Reply {
+    /** @param {any} asked the request @param {http.ServerResponse} response */
+    constructor(asked, response) {
+        this.asked = asked;
+        this.response = response;
+    }
+
+    /** Says that something will come: SillyTavern shows a new message. */
+    begin() {
+        this.response.writeHead(200, { 'content-type': 'text/event-stream' });
+        this.response.flushHeaders();
+    }
+
+    say(text) {
+        this.#event({ choices: [{ index: 0, delta: { content: text } }] });
+    }
+
+    end() {
+        this.#event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+        this.response.end('data: [DONE]\n\n');
+    }
+
+    #event(data) {
+        this.response.write(`data: ${JSON.stringify(data)}\n\n`);
+    }
+}

@@ -1,0 +1,16 @@
+/** A light theme: SillyTavern brings none along. The rest is as in its own ones. */
+export const PAPER = {
+    name: 'Paper',
+    blur_strength: 0,
+    main_text_color: 'rgba(33, 33, 33, 1)',
+    italics_text_color: 'rgba(80, 80, 80, 1)',
+    underline_text_color: 'rgba(33, 33, 33, 1)',
+    quote_text_color: 'rgba(0, 90, 160, 1)',
+    blur_tint_color: 'rgba(250, 249, 246, 1)',
+    chat_tint_color: 'rgba(250, 249, 246, 1)',
+    user_mes_blur_tint_color: 'rgba(240, 238, 232, 1)',
+    bot_mes_blur_tint_color: 'rgba(246, 245, 240, 1)',
+    shadow_color: 'rgba(0, 0, 0, 0.1)',
+    shadow_width: 0,
+    border_color: 'rgba(0, 0, 0, 0.25)',
+};

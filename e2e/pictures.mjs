@@ -1,0 +1,335 @@
+// Takes the pictures of the README and the guide: `node e2e/pictures.mjs`, or with names of pictures to take only those.
+// A real SillyTavern with the real extension; what is shown has happened.
+
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { launchBrowser, openPage } from './harness/browser.mjs';
+import { Files } from './harness/files.mjs';
+import { choose, dialog, notice, pressNotice } from './harness/forklore.mjs';
+import { book, entry } from './harness/lore.mjs';
+import { checkout } from './harness/places.mjs';
+import { SillyTavern } from './harness/sillytavern.mjs';
+import { Story, question, reply } from './harness/story.mjs';
+import { PAPER } from './harness/themes.mjs';
+import { until } from './harness/until.mjs';
+
+const FOLDER = path.join(checkout, 'docs/images');
+const WINDOW = { width: 1200, height: 850 };
+const MARGIN = 14;
+
+// ---- The story ----
+
+const TOLD = [
+    ['Mara', '*The Gull creaks against the quay. Lamps are lit along the harbour of Vell, one after the other.* "You are late," *says Mara.* "The tide is not."'],
+    ['Tom', '*I hand her the letter, its seal unbroken.* "From Iven. He said you would know what to do with it."'],
+    ['Mara', '*She turns it over, once, and does not open it.* "Iven is at the lighthouse, then. Nobody has kept a light there for nine years."'],
+    ['Tom', '"There was a light last night. I saw it from the road."'],
+    ['Mara', '*For a while there is only the water. Then she puts the letter away and nods at the ropes.* "Cast off. We will see who lit it."'],
+    ['Tom', '*The lighthouse door stands open. Inside, on the table, there is his coat, and his knife.* "Mara. He is not here."'],
+    ['Mara', '"No," *she says quietly.* "He is down there, on the rocks. And somebody else keeps the light now."'],
+];
+
+/** The message after which the lore changes. */
+const TURN = 4;
+
+const EARLIER = [
+    { comment: 'Mara', key: ['Mara', 'captain'], content: 'Captain of the Gull. Owes Iven her ship and has never said so.' },
+    { comment: 'The Gull', key: ['Gull', 'ship'], content: 'A two-masted cutter, older than her captain.' },
+    { comment: 'Iven', key: ['Iven'], content: 'A smuggler who has become honest, or says so. Waits at the lighthouse.' },
+    { comment: 'Lighthouse of Vell', key: ['lighthouse', 'light'], content: 'Dark for nine years. Nobody goes there.' },
+    { comment: 'Sealed letter', key: ['letter', 'seal'], content: 'From Iven to Mara. Unopened.' },
+];
+
+const LATER = [
+    EARLIER[0],
+    EARLIER[1],
+    { ...EARLIER[2], content: 'Found dead on the rocks below the lighthouse.' },
+    { ...EARLIER[3], content: 'Somebody lights it again.' },
+    null,
+    { comment: 'The keeper', key: ['keeper'], content: 'Keeps the light. Has not been seen.' },
+];
+
+const CHINESE = {
+    told: [
+        ['玛拉', '*海鸥号轻轻撞着码头。维尔港的灯一盏接一盏地亮了起来。*“你来晚了，”*玛拉说，*“潮水可不等人。”'],
+        ['汤姆', '*我把信递给她，封蜡还没有拆。*“伊文给的。他说你知道该怎么办。”'],
+        ['玛拉', '*她把信翻过来看了看，没有拆。*“这么说，伊文在灯塔。那里已经九年没有点过灯了。”'],
+        ['汤姆', '“昨晚有灯光。我在路上看见了。”'],
+        ['玛拉', '*她收起信，朝缆绳点了点头。*“解缆。我们去看看是谁点的灯。”'],
+        ['汤姆', '*灯塔的门开着，桌上放着他的外套和刀。*“玛拉，他不在这里。”'],
+    ],
+    earlier: [
+        { comment: '玛拉', key: ['玛拉', '船长'], content: '海鸥号的船长。' },
+        { comment: '海鸥号', key: ['海鸥号'], content: '一艘双桅快船。' },
+        { comment: '伊文', key: ['伊文'], content: '在灯塔等候。' },
+        { comment: '维尔灯塔', key: ['灯塔'], content: '九年没有亮过。' },
+    ],
+};
+
+function lore(entries) {
+    return book(entries.flatMap((fields, uid) => (fields ? [entry(uid, fields)] : [])));
+}
+
+// ---- The pictures ----
+
+const PICTURES = {
+    fork: async (given) => {
+        const { page } = given;
+        await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
+        const flagged = page.raw.locator(`.mes[mesid="${TURN}"]`);
+        await page.checkpointByButton(TURN, { name: 'Before the lighthouse' });
+        await notice(page, /Checkpoint created/);
+        // What lies under the mouse stays; SillyTavern's own notice, how to open a checkpoint, goes.
+        await page.raw.addStyleTag({ content: '#toast-container .toast { pointer-events: auto !important }' });
+        const ours = page.raw.locator('.toast:has(.forklore_toast)');
+        await until('SillyTavern’s own notice to go', async () => {
+            await ours.hover();
+            return (await page.raw.locator('.toast').count()) === 1;
+        });
+        await settled(page);
+        const chat = await page.raw.locator('#chat').boundingBox();
+        const to = await flagged.boundingBox();
+        await take(given, 'fork', { x: chat.x, y: chat.y, width: chat.width, height: to.y + to.height + 4 - chat.y });
+    },
+
+    lore: async (given) => {
+        const { page } = given;
+        await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
+        await showLore(page);
+        await takeDialog(given, 'lore');
+    },
+
+    panel: async (given) => {
+        const { page } = given;
+        await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
+        await openPanel(page);
+        await take(given, 'panel', await around(page.raw.locator('#forklore_settings'), 6));
+    },
+
+    shared: async (given) => {
+        const { page, story } = given;
+        const tale = await begin(given, { chat: 'The light of Vell', bookName: 'Vell' });
+        const older = (name, count) => story.writeChat(tale, name, {
+            messages: messages(TOLD.slice(0, count)),
+            metadata: { main_chat: tale.chat, world_info: tale.book },
+        });
+        older('The letter is opened', 4);
+        older('Iven lives', 6);
+        await page.open(tale, 'Iven lives');
+        await pressNotice(page, /is shared with/, 'Split…');
+        await dialog(page, 'This lorebook is shared');
+        await choose(page, 'family');
+        await page.dialog().locator('.forklore_item').nth(1).waitFor();
+        await takeDialog(given, 'shared');
+    },
+
+    missing: async (given) => {
+        const { page, files, story } = given;
+        const tale = await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
+        const other = await begin(given, { chat: 'Elsewhere', bookName: 'Elsewhere' });
+        await page.open(other);
+        fs.rmSync(files.bookPath(tale.book));
+        await page.raw.evaluate(async (name) => (await import('/scripts/world-info.js')).worldInfoCache.delete(name), tale.book);
+        story.writeBook('Eldoria', lore(EARLIER));
+        await page.open(tale);
+        await pressNotice(page, /is missing/, 'Repair…');
+        await dialog(page, 'The lorebook of this chat is missing');
+        await takeDialog(given, 'missing');
+    },
+
+    phone: async (given) => {
+        const { page } = given;
+        await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
+        await showLore(page);
+        await takeDialog(given, 'phone', 6);
+    },
+
+    chinese: async (given) => {
+        const { page } = given;
+        await tell(given, { chat: '维尔之光', bookName: '维尔', name: '玛拉', ...CHINESE });
+        await openPanel(page);
+        await take(given, 'chinese', await around(page.raw.locator('#forklore_settings'), 6));
+    },
+
+    light: async (given) => {
+        const { page, st } = given;
+        const like = JSON.parse(fs.readFileSync(path.join(st.user, 'themes/Dark Lite.json'), 'utf8'));
+        fs.writeFileSync(path.join(st.user, 'themes', `${PAPER.name}.json`), JSON.stringify({ ...like, ...PAPER, chat_width: 70 }));
+        await page.reload();
+        await page.raw.evaluate(() => { document.title = 'SillyTavern'; });
+        await page.run(`/theme ${PAPER.name}`);
+        await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
+        await showLore(page);
+        await takeDialog(given, 'light');
+    },
+};
+
+const DEVICES = { phone: { viewport: 'phone' }, chinese: { locale: 'zh-CN' } };
+
+// ---- How they are taken ----
+
+async function main(wanted) {
+    fs.mkdirSync(FOLDER, { recursive: true });
+    const browser = await launchBrowser();
+    try {
+        const portraits = await drawPortraits(browser);
+        for (const name of Object.keys(PICTURES).filter((name) => !wanted.length || wanted.includes(name))) {
+            // Each on a disk of its own: a list of lorebooks shows no others.
+            const st = await SillyTavern.start({ settings: asForPictures });
+            try {
+                fs.writeFileSync(path.join(st.user, 'User Avatars/user-default.png'), portraits.user);
+                const page = await openPage(browser, st, DEVICES[name]);
+                if (!DEVICES[name]?.viewport) {
+                    await page.raw.setViewportSize(WINDOW);
+                }
+                await PICTURES[name]({ page, st, portraits, story: new Story(st), files: new Files(st.user) });
+                await page.close();
+            } finally {
+                await st.stop();
+            }
+        }
+    } finally {
+        await browser.close();
+    }
+}
+
+function asForPictures(settings) {
+    settings.username = 'Tom';
+    settings.power_user.chat_width = 70;
+    settings.power_user.timestamps_enabled = false;
+    settings.power_user.timer_enabled = false;
+    settings.power_user.timestamp_model_icon = false;
+}
+
+/** A character with a chat on disk and a portrait. */
+async function begin({ page, story, portraits }, { chat, bookName, name = 'Mara', told = TOLD, earlier = EARLIER, count = 2 }) {
+    const avatar = await story.character(name, chat);
+    const tale = { group: null, avatar, name, speaker: name, chat, book: bookName };
+    story.writeBook(bookName, lore(earlier));
+    story.writeChat(tale, chat, { messages: messages(told.slice(0, count)), metadata: { world_info: bookName } });
+    await page.raw.evaluate(async ({ avatar, picture }) => {
+        const form = new FormData();
+        const bytes = Uint8Array.from(atob(picture), (sign) => sign.charCodeAt(0));
+        form.append('avatar', new File([bytes], 'portrait.png', { type: 'image/png' }));
+        form.append('avatar_url', avatar);
+        const headers = SillyTavern.getContext().getRequestHeaders({ omitContentType: true });
+        const answer = await fetch('/api/characters/edit-avatar', { method: 'POST', headers, body: form });
+        if (!answer.ok) {
+            throw new Error(`no portrait: ${answer.status}`);
+        }
+    }, { avatar, picture: portraits.mara.toString('base64') });
+    return tale;
+}
+
+/** The same, opened and told to its end, the lore changing on the way. */
+async function tell(given, how) {
+    const { page, files } = given;
+    const { told = TOLD } = how;
+    const tale = await begin(given, how);
+    await page.open(tale);
+    for (const [number, [who, text]] of told.entries()) {
+        if (number < 2) {
+            continue;
+        }
+        if (number === TURN + 1) {
+            await page.send(told[number][1]);
+            await page.saveBook(tale.book, how.earlier ? lore(how.earlier) : lore(LATER));
+            continue;
+        }
+        await (who === tale.name ? page.sendAs(tale.name, text) : page.send(text));
+    }
+    const isRecorded = ({ forklore }) => forklore !== undefined;
+    await files.chatWhen(tale, tale.chat, ({ messages }) => messages.length === told.length && messages.slice(2).every(isRecorded));
+    await page.clearToasts();
+    await settled(page);
+    return tale;
+}
+
+function messages(told) {
+    return told.map(([name, mes], number) => (number % 2 === 0
+        ? reply(number, { name, mes, swipes: 1 })
+        : question(number, { name, mes })));
+}
+
+async function showLore(page) {
+    await page.messageAction(TURN, '.forklore_lore');
+    await page.dialog().locator('.forklore_entries summary').nth(2).click();
+    await page.dialog().locator('.forklore_content').waitFor();
+    await page.dialog().evaluate((shown) => { shown.querySelector('.popup-content').scrollTop = 0; });
+}
+
+async function openPanel(page) {
+    await page.raw.locator('#extensions-settings-button .drawer-toggle').click();
+    await page.raw.locator('#forklore_settings .inline-drawer-toggle').first().click();
+    const panel = page.raw.locator('#forklore_settings .forklore_panel');
+    await panel.waitFor();
+    await until('the drawer to be open', () => panel.evaluate((node) => !node.closest('.inline-drawer-content').style.height));
+    // As long as it is, so that all of it is in the picture.
+    await page.raw.setViewportSize({ width: WINDOW.width, height: 1200 });
+    await panel.scrollIntoViewIfNeeded();
+}
+
+async function takeDialog(given, name, margin = MARGIN) {
+    const { page } = given;
+    await page.clearToasts();
+    await showNoCursor(page);
+    await settled(page);
+    await take(given, name, await around(page.dialog(), margin));
+}
+
+async function take({ page }, name, clip) {
+    const file = path.join(FOLDER, `${name}.png`);
+    const round = Object.fromEntries(Object.entries(clip).map(([side, pixels]) => [side, Math.max(0, Math.round(pixels))]));
+    await page.raw.screenshot({ path: file, clip: round, animations: 'disabled', caret: 'hide' });
+    console.log(`${name}.png: ${round.width} x ${round.height}, ${Math.round(fs.statSync(file).size / 1024)} KB`);
+}
+
+async function around(place, margin) {
+    const { x, y, width, height } = await place.boundingBox();
+    return { x: x - margin, y: y - margin, width: width + 2 * margin, height: height + 2 * margin };
+}
+
+/** Nothing under the mouse, no focus, nothing that moves. */
+async function showNoCursor(page) {
+    await page.raw.mouse.move(1, 1);
+    await page.raw.evaluate(() => document.activeElement?.blur?.());
+}
+
+async function settled(page) {
+    await page.settle();
+    await page.raw.evaluate(async () => {
+        await document.fonts.ready;
+        const images = [...document.images].filter((image) => image.src && !image.complete);
+        await Promise.all(images.map((image) => image.decode().catch(() => {})));
+        const isMoving = () => document.getAnimations().some((animation) => animation.playState === 'running' && animation.effect.getComputedTiming().iterations !== Infinity);
+        while (isMoving()) {
+            await new Promise(requestAnimationFrame);
+        }
+    });
+}
+
+// ---- Portraits ----
+
+async function drawPortraits(browser) {
+    const page = await browser.newPage();
+    const draw = async (width, height, svg) => {
+        await page.setViewportSize({ width, height });
+        await page.setContent(`<body style="margin:0"><svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 400 ${400 * height / width}">${svg}</svg>`);
+        return page.screenshot();
+    };
+    const sky = (id, ...stops) => `<defs><linearGradient id="${id}" x1="0" x2="0" y1="0" y2="1">${stops.map(([at, colour]) => `<stop offset="${at}" stop-color="${colour}"/>`).join('')}</linearGradient></defs>`;
+    const mara = await draw(400, 600, `${sky('dusk', [0, '#23395d'], [0.5, '#c8553d'], [0.7, '#f2a65a'])}
+        <rect width="400" height="600" fill="url(#dusk)"/><circle cx="200" cy="385" r="62" fill="#ffe8b6"/>
+        <rect y="395" width="400" height="205" fill="#16263f"/>
+        <path d="M200 175v205h-105z" fill="#f4efe4"/><path d="M212 205v175h85z" fill="#dcd2bd"/><rect x="201" y="165" width="8" height="230" fill="#3a2a20"/>
+        <path d="M75 392h255l-42 52H118z" fill="#3a2a20"/><path d="M0 448q50-16 100 0t100 0 100 0 100 0v152H0z" fill="#0f1b2e"/>`);
+    const user = await draw(400, 400, `${sky('night', [0, '#0d1b2a'], [1, '#31587a'])}
+        <rect width="400" height="400" fill="url(#night)"/><path d="M196 105 20 40v105z" fill="#ffe8b6" opacity=".35"/><path d="M204 105 380 40v105z" fill="#ffe8b6" opacity=".35"/>
+        <path d="M172 130h56l16 200h-88z" fill="#f4efe4"/><path d="M167 190h66l4 50h-74zM159 280h82l4 50h-90z" fill="#b5382f"/>
+        <rect x="168" y="84" width="64" height="46" rx="6" fill="#ffe8b6"/><path d="M160 84h80l-40-38z" fill="#b5382f"/><path d="M0 330q100-26 200 0t200 0v70H0z" fill="#0b1420"/>`);
+    await page.close();
+    return { mara, user };
+}
+
+await main(process.argv.slice(2));

@@ -8,6 +8,7 @@ import { launchBrowser, openPage } from './harness/browser.mjs';
 import { Files } from './harness/files.mjs';
 import { choose, dialog, notice, pressNotice } from './harness/forklore.mjs';
 import { book, entry } from './harness/lore.mjs';
+import { FakeModel } from './harness/model.mjs';
 import { checkout } from './harness/places.mjs';
 import { SillyTavern } from './harness/sillytavern.mjs';
 import { Story, question, reply } from './harness/story.mjs';
@@ -16,7 +17,7 @@ import { until } from './harness/until.mjs';
 
 const FOLDER = path.join(checkout, 'docs/images');
 const WINDOW = { width: 1200, height: 850 };
-const MARGIN = 14;
+const MARGIN = 4;
 
 // ---- The story ----
 
@@ -90,7 +91,7 @@ const PICTURES = {
         await settled(page);
         const chat = await page.raw.locator('#chat').boundingBox();
         const to = await flagged.boundingBox();
-        await take(given, 'fork', { x: chat.x, y: chat.y, width: chat.width, height: to.y + to.height + 4 - chat.y });
+        await take(given, 'fork', { x: chat.x, y: 0, width: chat.width, height: to.y + to.height + 4 });
     },
 
     lore: async (given) => {
@@ -104,7 +105,7 @@ const PICTURES = {
         const { page } = given;
         await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
         await openPanel(page);
-        await take(given, 'panel', await around(page.raw.locator('#forklore_settings'), 6));
+        await take(given, 'panel', await around(page.raw.locator('#forklore_settings > .inline-drawer'), MARGIN));
     },
 
     shared: async (given) => {
@@ -142,14 +143,14 @@ const PICTURES = {
         const { page } = given;
         await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
         await showLore(page);
-        await takeDialog(given, 'phone', 6);
+        await takeDialog(given, 'phone', 2);
     },
 
     chinese: async (given) => {
         const { page } = given;
         await tell(given, { chat: '维尔之光', bookName: '维尔', name: '玛拉', ...CHINESE });
         await openPanel(page);
-        await take(given, 'chinese', await around(page.raw.locator('#forklore_settings'), 6));
+        await take(given, 'chinese', await around(page.raw.locator('#forklore_settings > .inline-drawer'), MARGIN));
     },
 
     light: async (given) => {
@@ -157,7 +158,6 @@ const PICTURES = {
         const like = JSON.parse(fs.readFileSync(path.join(st.user, 'themes/Dark Lite.json'), 'utf8'));
         fs.writeFileSync(path.join(st.user, 'themes', `${PAPER.name}.json`), JSON.stringify({ ...like, ...PAPER, chat_width: 70 }));
         await page.reload();
-        await page.raw.evaluate(() => { document.title = 'SillyTavern'; });
         await page.run(`/theme ${PAPER.name}`);
         await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
         await showLore(page);
@@ -172,11 +172,12 @@ const DEVICES = { phone: { viewport: 'phone' }, chinese: { locale: 'zh-CN' } };
 async function main(wanted) {
     fs.mkdirSync(FOLDER, { recursive: true });
     const browser = await launchBrowser();
+    const model = await FakeModel.start();
     try {
         const portraits = await drawPortraits(browser);
         for (const name of Object.keys(PICTURES).filter((name) => !wanted.length || wanted.includes(name))) {
             // Each on a disk of its own: a list of lorebooks shows no others.
-            const st = await SillyTavern.start({ settings: asForPictures });
+            const st = await SillyTavern.start({ settings: (settings) => asForPictures(settings, model) });
             try {
                 fs.writeFileSync(path.join(st.user, 'User Avatars/user-default.png'), portraits.user);
                 const page = await openPage(browser, st, DEVICES[name]);
@@ -194,7 +195,9 @@ async function main(wanted) {
     }
 }
 
-function asForPictures(settings) {
+function asForPictures(settings, model) {
+    // Otherwise signs of a missing connection are in the pictures.
+    model.connect(settings);
     settings.username = 'Tom';
     settings.power_user.chat_width = 70;
     settings.power_user.timestamps_enabled = false;

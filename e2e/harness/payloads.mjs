@@ -33,7 +33,6 @@ export function payloads(origin) {
 
 /** What is left of a text where a file is named by it. SillyTavern cuts names, and no system takes a slash. */
 export function asFileName(text, bytes = 180) {
-    // eslint-disable-next-line no-control-regex
     const possible = text.replace(/[/\0]/g, '').trim();
     let name = '';
     for (const sign of possible) {
@@ -48,7 +47,6 @@ export function asFileName(text, bytes = 180) {
 
 /** What is left of it after SillyTavern has made a name for a file of it; entities and braces survive. */
 export function asSavedName(text) {
-    // eslint-disable-next-line no-control-regex
     return asFileName(text.replaceAll('<', '&lt;').replaceAll('>', '&gt;').replace(/[\x00-\x1f\x80-\x9f:"\\|?*]/g, ''), 120);
 }
 

@@ -1,12 +1,14 @@
-// Several tabs of one browser on the same SillyTavern.
+// Several tabs of one browser on the same SillyTavern, and tabs that go in the middle of something.
 
 import { TavernPage } from './page.mjs';
+import { until } from './until.mjs';
 import { Watch } from './watch.mjs';
 
 /** Another tab beside a page. It has to be closed by `closeTab`: a page takes all of them along. @param {TavernPage} page */
 export async function openTab(page) {
     const raw = await page.raw.context().newPage();
     const tab = new TavernPage(raw, await Watch.on(raw), page.st);
+    await raw.addInitScript(beMortal);
     await raw.goto(page.st.url);
     await tab.ready();
     return tab;
@@ -15,4 +17,64 @@ export async function openTab(page) {
 /** As a user closes it: at once, whatever is under way. @param {TavernPage} tab */
 export async function closeTab(tab) {
     await tab.raw.close({ runBeforeUnload: false });
+}
+
+/**
+ * @typedef {object} LastRequest
+ * @property {string} endpoint
+ * @property {boolean} arrives whether it reaches the server; the page hears no answer in any case
+ * @property {string} [about] the chat or book that it has to be about
+ * @property {string} [notAbout] one that it must not be about
+ */
+
+/**
+ * Does something in a tab from which nothing goes out any more at a certain request.
+ *
+ * A request that is only held on its way would still go out when its page is closed, so this is done in the page.
+ *
+ * @param {TavernPage} tab
+ * @param {LastRequest} last
+ * @param {() => unknown} act
+ */
+export async function cutOff(tab, last, act) {
+    await tab.raw.evaluate((last) => void (globalThis.mortal.last = last), last);
+    await act();
+    await until(`the last request, ${JSON.stringify(last)}`, () => tab.raw.evaluate(() => globalThis.mortal.isGone));
+}
+
+/** Runs in the page, before anything else does. */
+function beMortal() {
+    const mortal = { last: null, isGone: false };
+    const never = new Promise(() => {});
+    const { fetch } = window;
+    const isLast = (resource, body) => {
+        const { endpoint, about, notAbout } = mortal.last ?? {};
+        if (!endpoint || new URL(resource?.url ?? resource, location.href).pathname !== endpoint) {
+            return false;
+        }
+        const { file_name, id, name } = JSON.parse(body);
+        const subject = file_name ?? id ?? name;
+        return (about === undefined || subject === about) && (notAbout === undefined || subject !== notAbout);
+    };
+    window.fetch = async function (resource, init) {
+        if (mortal.isGone) {
+            return never;
+        }
+        if (!isLast(resource, init?.body)) {
+            return fetch.call(this, resource, init);
+        }
+        if (mortal.last.arrives) {
+            mortal.last = { ...mortal.last, endpoint: null };
+            await fetch.call(this, resource, init);
+        }
+        mortal.isGone = true;
+        return never;
+    };
+    const { send } = XMLHttpRequest.prototype;
+    XMLHttpRequest.prototype.send = function (body) {
+        if (!mortal.isGone) {
+            send.call(this, body);
+        }
+    };
+    globalThis.mortal = mortal;
 }

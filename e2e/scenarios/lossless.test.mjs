@@ -8,9 +8,9 @@ import { assertForked, assertOwnLore, assertSameBook, lookAround, withoutJournal
 import { book, entry, loreWithGaps } from '../harness/lore.mjs';
 import { FakeModel } from '../harness/model.mjs';
 import { assertNothingUnexpected, stage } from '../harness/scenario.mjs';
-import { closeTab, openTab } from '../harness/tabs.mjs';
+import { closeTab, cutOff, openTab } from '../harness/tabs.mjs';
 import { until } from '../harness/until.mjs';
-import { bodyOf, bookWrites, holdRequest } from '../harness/wire.mjs';
+import { bookWrites, holdRequest } from '../harness/wire.mjs';
 
 const model = await FakeModel.start();
 const scenario = withSettings(stage({ settings: (settings) => model.connect(settings) }));
@@ -434,18 +434,15 @@ async function said(page, reply, text) {
 
 // ---- A tab that closes at any step of a fork ----
 
-const isParents = (tale) => (body) => (body.file_name ?? body.id) === tale.chat;
-const isChilds = (tale) => (body) => (body.file_name ?? body.id) !== tale.chat;
-
 /** The requests of a fork, and which of several to the same place each is. */
 const requests = {
-    'the group lists the child': { endpoint: '/api/groups/edit' },
-    'the child’s book is written': { endpoint: '/api/worldinfo/edit' },
-    'the child’s book is read again': { endpoint: '/api/worldinfo/get', which: (tale) => ({ name }) => name !== tale.book },
-    'the child is saved': { endpoint: '/api/chats/save', which: isChilds },
-    'the list of books is read': { endpoint: '/api/settings/get' },
-    'the parent is saved': { endpoint: '/api/chats/save', which: isParents },
-    'the child is opened': { endpoint: '/api/chats/get', which: isChilds },
+    'the group lists the child': () => ({ endpoint: '/api/groups/edit' }),
+    'the child’s book is written': () => ({ endpoint: '/api/worldinfo/edit' }),
+    'the child’s book is read again': ({ book }) => ({ endpoint: '/api/worldinfo/get', notAbout: book }),
+    'the child is saved': ({ group, chat }) => ({ endpoint: group ? '/api/chats/group/save' : '/api/chats/save', notAbout: chat }),
+    'the list of books is read': () => ({ endpoint: '/api/settings/get' }),
+    'the parent is saved': ({ group, chat }) => ({ endpoint: group ? '/api/chats/group/save' : '/api/chats/save', about: chat }),
+    'the child is opened': ({ chat }) => ({ endpoint: '/api/chats/get', notAbout: chat }),
 };
 
 const closings = [
@@ -517,7 +514,11 @@ for (const { name, group = false, begin, parts } of closings) {
                 await tab.open(tale);
                 await tab.save();
                 const before = lookAround(files, tale);
-                await closeAtStep(tab, tale, step, () => begin(tab));
+
+                const last = { ...requests[step.before ?? step.after](tale), arrives: Boolean(step.after) };
+                await cutOff(tab, last, () => begin(tab));
+                await assertNothingUnexpected(tab, {});
+                await closeTab(tab);
                 left.push({ tale, before, step });
             }
 
@@ -533,35 +534,6 @@ for (const { name, group = false, begin, parts } of closings) {
             assert.deepEqual(files.books(), books.filter((book) => !orphans.includes(book)));
         });
     }
-}
-
-/** Does something, and closes the tab just before one of its requests goes out or just after it arrived. */
-async function closeAtStep(tab, tale, { before, after }, act) {
-    const { endpoint, which } = requests[before ?? after];
-    const place = tale.group ? endpoint.replace('/chats/', '/chats/group/') : endpoint;
-    const isIt = which?.(tale) ?? (() => true);
-    let held = null;
-    let isOver = false;
-    await tab.raw.route(/\/api\//, async (route) => {
-        if (isOver) {
-            await route.abort();
-        } else if (!held && new URL(route.request().url()).pathname === place && isIt(bodyOf(route.request()))) {
-            held = route;
-            isOver = before !== undefined;
-            if (after) {
-                await route.fetch();
-                isOver = true;
-            }
-        } else {
-            await route.continue();
-        }
-    });
-    await act();
-    await until(`the step "${before ?? after}"`, () => isOver);
-    await assertNothingUnexpected(tab, {});
-    // A request that is only held goes out when its page goes.
-    await held.abort();
-    await closeTab(tab);
 }
 
 /** @returns {Promise<string[]>} the books that nothing refers to */

@@ -1,7 +1,6 @@
 // What Forklore finds when a chat is opened, what it says about it, and what becomes of each answer.
 
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
 
 import { agree, choose, decline, dialog, lookingAt, notice, pressNotice, said, verifyAll, withSettings } from '../harness/forklore.mjs';
 import { assertSameBook, withoutJournal } from '../harness/forks.mjs';

@@ -8,6 +8,9 @@ use crate::json::{Json, Object};
 /// Below this many bytes deflating costs more than it saves.
 const WORTH_DEFLATING: usize = 256;
 
+/// Higher ones take up to half as long again, and make a lorebook half a percent smaller.
+const LEVEL: u8 = 4;
+
 /// No record of a story is larger when inflated; a hostile one might be.
 const LARGEST_INFLATED: usize = 512 << 20;
 
@@ -22,7 +25,7 @@ impl Payload {
     pub(super) fn of(value: Json) -> Self {
         let text = value.stringify();
         let packed = (text.len() >= WORTH_DEFLATING)
-            .then(|| BASE64.encode(miniz_oxide::deflate::compress_to_vec(&text, 8)))
+            .then(|| BASE64.encode(miniz_oxide::deflate::compress_to_vec(&text, LEVEL)))
             .filter(|packed| packed.len() < text.len());
         packed.map_or(Self::Plain(value), Self::Deflated)
     }

@@ -12,7 +12,7 @@ import { FakeModel } from './harness/model.mjs';
 import { checkout } from './harness/places.mjs';
 import { SillyTavern } from './harness/sillytavern.mjs';
 import { Story, question, reply } from './harness/story.mjs';
-import { PAPER } from './harness/themes.mjs';
+import { PAPER, writeTheme } from './harness/themes.mjs';
 import { until } from './harness/until.mjs';
 
 const FOLDER = path.join(checkout, 'docs/images');
@@ -155,8 +155,7 @@ const PICTURES = {
 
     light: async (given) => {
         const { page, st } = given;
-        const like = JSON.parse(fs.readFileSync(path.join(st.user, 'themes/Dark Lite.json'), 'utf8'));
-        fs.writeFileSync(path.join(st.user, 'themes', `${PAPER.name}.json`), JSON.stringify({ ...like, ...PAPER, chat_width: 70 }));
+        writeTheme(st, { ...PAPER, chat_width: 70 });
         await page.reload();
         await page.run(`/theme ${PAPER.name}`);
         await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });

@@ -436,7 +436,8 @@ export class App {
         this.isMakingSceneCheckpoint = true;
         this.quietly(async () => {
             if (await this.waitingFor.untilReady()) {
-                await this.fork({ kind: 'checkpoint', message: found, name: this.settings.autoName ? await this.suggestName(found) : '' });
+                const name = this.settings.autoName ? await this.suggestName(found) : '';
+                await this.fork({ kind: 'checkpoint', message: found, name, ask: false });
             }
         }).finally(() => { this.isMakingSceneCheckpoint = false; });
     }

@@ -34,10 +34,15 @@ export function answerTo(refusal, settings, { hasWaited }) {
 
 /** Only what the core looks at: the journal, and what a memory extension keeps. */
 export function essence(message) {
-    const memory = message?.extra?.auto_recap_memory;
+    const memoryOf = (holder) => {
+        const memory = holder?.extra?.auto_recap_memory;
+        return memory === undefined ? {} : { extra: { auto_recap_memory: memory } };
+    };
+    const swipes = Array.isArray(message?.swipe_info) ? message.swipe_info.map(memoryOf) : [];
     return {
         ...(message?.forklore === undefined ? {} : { forklore: message.forklore }),
-        ...(memory === undefined ? {} : { extra: { auto_recap_memory: memory } }),
+        ...memoryOf(message),
+        ...(swipes.some((swipe) => swipe.extra) ? { swipe_info: swipes } : {}),
         mes: '',
     };
 }

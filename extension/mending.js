@@ -206,7 +206,8 @@ export class Mending {
         if (plan.metadata) {
             follow(chat.metadata, plan.metadata);
             for (const [index, message] of Object.entries(plan.messages ?? {})) {
-                Object.assign(chat.messages[index].extra, message.extra);
+                remember(chat.messages[index], message);
+                (message.swipe_info ?? []).forEach((swipe, at) => remember(chat.messages[index].swipe_info[at], swipe));
             }
             await (isOpen
                 ? this.host.saveOpenChat()
@@ -227,6 +228,13 @@ export function follow(live, wanted) {
         if (JSON.stringify(live[key]) !== JSON.stringify(value)) {
             live[key] = value;
         }
+    }
+}
+
+/** Puts what a memory extension keeps in a message, or in one of its swipes, where it was. */
+function remember(holder, changed) {
+    if (changed?.extra) {
+        Object.assign(holder.extra, changed.extra);
     }
 }
 

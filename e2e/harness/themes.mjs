@@ -1,4 +1,9 @@
-/** A light theme: SillyTavern brings none along. The rest is as in its own ones. */
+// Themes that SillyTavern does not bring along.
+
+import fs from 'node:fs';
+import path from 'node:path';
+
+/** A light one. */
 export const PAPER = {
     name: 'Paper',
     blur_strength: 0,
@@ -14,3 +19,10 @@ export const PAPER = {
     shadow_width: 0,
     border_color: 'rgba(0, 0, 0, 0.25)',
 };
+
+/** Adds a theme to those of the user; the page knows it once it is loaded anew. What it leaves open is as in Dark Lite. */
+export function writeTheme(st, theme) {
+    const folder = path.join(st.user, 'themes');
+    const like = JSON.parse(fs.readFileSync(path.join(folder, 'Dark Lite.json'), 'utf8'));
+    fs.writeFileSync(path.join(folder, `${theme.name}.json`), JSON.stringify({ ...like, ...theme }));
+}

@@ -2,8 +2,6 @@
 // that nobody has to wait for it.
 
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import path from 'node:path';
 
 import { choose, decline, dialog, notice, pressNotice, withSettings } from '../harness/forklore.mjs';
 import { assertSameBook } from '../harness/forks.mjs';
@@ -12,7 +10,7 @@ import { book, entry, loreWithGaps } from '../harness/lore.mjs';
 import { TavernPage } from '../harness/page.mjs';
 import { stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
-import { PAPER } from '../harness/themes.mjs';
+import { PAPER, writeTheme } from '../harness/themes.mjs';
 import { until } from '../harness/until.mjs';
 import { Watch } from '../harness/watch.mjs';
 
@@ -152,7 +150,7 @@ scenario('on a phone, questions about lorebooks fit and can be answered', { view
 // ---- A light theme ----
 
 scenario('in a light theme everything of ours can be read', { freshPage: true }, async ({ page, files, story, st }) => {
-    await writeTheme(st, PAPER);
+    writeTheme(st, PAPER);
     await page.reload();
     await page.run(`/theme ${PAPER.name}`);
     try {
@@ -489,9 +487,4 @@ async function openTab(page, st) {
     await raw.goto(st.url);
     await tab.ready();
     return tab;
-}
-
-async function writeTheme(st, theme) {
-    const like = JSON.parse(fs.readFileSync(path.join(st.user, 'themes/Dark Lite.json'), 'utf8'));
-    fs.writeFileSync(path.join(st.user, 'themes', `${theme.name}.json`), JSON.stringify({ ...like, ...theme }));
 }

@@ -586,6 +586,138 @@ function told(message) {
     return { ...rest, extra };
 }
 
+// ---- Two tabs ----
+
+for (const group of [false, true]) {
+    scenario(`two tabs on one chat, one of which forks, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: loreWithGaps() });
+        const other = await openTab(page);
+        await other.open(tale);
+        await page.open(tale);
+        await page.save();
+        const before = lookAround(files, tale);
+
+        const child = await other.checkpointByButton(5);
+
+        const fork = { child, kind: 'checkpoint', message: 5 };
+        assertForked(files, tale, before, fork);
+        assertOwnLore(files, tale, before, { ...fork, book: loreWithGaps() });
+        const born = files.chat(tale, child);
+
+        // This tab has not heard of it, and goes on.
+        await page.send('told in the other tab');
+        await page.saveBook(tale.book, edited(loreWithGaps(), 'edited in the other tab'));
+        const parent = await files.chatWhen(tale, tale.chat, ({ messages }) => messages.length === 7);
+        assert.equal(parent.metadata.world_info, tale.book);
+        assert.equal(files.chat(tale, child).text, born.text, 'the child as it was born');
+        assertSameBook(files.book(born.metadata.world_info).value, loreWithGaps());
+
+        // It can make a child of its own, and open the one that it did not make.
+        const sibling = await page.branchByImport(6);
+        const siblings = files.chat(tale, sibling).metadata;
+        assert.ok(![tale.book, born.metadata.world_info].includes(siblings.world_info));
+        assertSameBook(files.book(siblings.world_info).value, edited(loreWithGaps(), 'edited in the other tab'));
+        assert.deepEqual(await problemsOf(page, () => page.switchTo(child)), []);
+        assert.match(await panelLine(page), new RegExp(`Ready\\. The lorebook “${born.metadata.world_info}” \\(4 entries\\)`));
+
+        await page.send('the child goes on');
+        await page.saveBook(born.metadata.world_info, edited(loreWithGaps(), 'edited in the child'));
+        await page.send('and on');
+        const { metadata } = await files.chatWhen(tale, child, ({ messages }) => messages.length === 8);
+        assert.equal(metadata.world_info, born.metadata.world_info);
+        assert.equal(files.book(tale.book).value.entries[0].content, 'edited in the other tab');
+        await assertMoments({ page, files, tale }, { 5: loreWithGaps(), 6: edited(loreWithGaps(), 'edited in the child') });
+
+        // The tab that forked opens everything clean, too.
+        assert.deepEqual(await problemsOf(other, () => other.switchTo(child)), []);
+        assert.equal((await other.current()).messages, 8);
+        assert.deepEqual(await problemsOf(other, () => other.switchTo(tale.chat)), []);
+        assert.equal((await other.current()).messages, 7);
+        await assertNothingUnexpected(other, {});
+        await closeTab(other);
+    });
+}
+
+/** What Forklore's drawer says of the open chat. */
+async function panelLine(page) {
+    await page.settle();
+    return page.raw.locator('#forklore_settings .forklore_line').textContent();
+}
+
+// ---- A core that fails ----
+
+const CORE = /\/forklore\/extension\/pkg\/forklore(_bg\.wasm|\.js)$/;
+
+for (const group of [false, true]) {
+    const place = group ? 'in a group' : 'solo';
+
+    scenario(`without its core, Forklore says so and changes nothing, ${place}`, { group, freshPage: true }, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: loreWithGaps() });
+        await page.raw.route(CORE, (route) => (route.request().url().endsWith('.wasm')
+            ? route.fulfill({ contentType: 'application/wasm', body: 'this is no module' })
+            : route.continue()));
+        page.watch.clear();
+        await page.reload();
+
+        assert.match(await page.raw.locator('#forklore_settings .forklore_line').textContent(), /^Forklore could not start: /);
+        assert.equal(page.watch.warnings.filter((line) => /forklore/i.test(line)).length, 1, page.watch.told());
+        await page.open(tale);
+        await page.send('the story goes on');
+        await page.save();
+        const before = lookAround(files, tale);
+        for (const [kind, make] of [['checkpoint', () => page.checkpointByButton(6)], ['branch', () => page.branchByButton(6)]]) {
+            const child = await make();
+            const { metadata, messages } = files.chat(tale, child);
+            assert.equal(metadata.world_info, tale.book, `a ${kind} as SillyTavern makes it`);
+            assert.equal(metadata.forklore, undefined);
+            assert.deepEqual(messages.filter(({ forklore }) => forklore), []);
+        }
+        assert.deepEqual(files.books(), before.books);
+        assert.equal(files.book(tale.book).text, before.bookText);
+        assert.deepEqual(files.chat(tale).metadata, before.parent.metadata);
+        assert.equal(page.watch.warnings.filter((line) => /forklore/i.test(line)).length, 1, 'one warning, and no more');
+        assert.deepEqual(page.watch.toasts.filter(({ text }) => /forklore/i.test(text)), []);
+    });
+
+    scenario(`a core that fails during a fork leaves the child without a book, and says so, ${place}`, {
+        group,
+        freshPage: true,
+        expects: { errors: [/the core broke/], toasts: [/has no lorebook/] },
+    }, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: loreWithGaps() });
+        await page.raw.route(CORE, async (route) => {
+            if (!route.request().url().endsWith('.js')) {
+                return route.continue();
+            }
+            const response = await route.fetch();
+            const text = (await response.text()).replace('export function fork(', `export function fork(...parts) {
+                if (globalThis.breaksCore) { throw new Error('the core broke'); }
+                return soundFork(...parts);
+            }
+            function soundFork(`);
+            return route.fulfill({ response, body: text });
+        });
+        await page.reload();
+        await page.open(tale);
+        await page.save();
+        const before = lookAround(files, tale);
+        await page.raw.evaluate(() => void (globalThis.breaksCore = true));
+
+        const child = await page.checkpointByButton(5);
+
+        const fork = { child, kind: 'checkpoint', message: 5 };
+        assertForked(files, tale, before, fork);
+        const { metadata } = files.chat(tale, child);
+        assert.equal(metadata.world_info, undefined, 'no book at all, and never the parent’s');
+        assert.deepEqual(files.books(), before.books);
+        assert.match(page.watch.toastsOf('error')[0], new RegExp(`“${child}” has no lorebook`));
+
+        await page.raw.evaluate(() => void (globalThis.breaksCore = false));
+        const next = await page.branchByImport(5);
+        assertSameBook(files.book(files.chat(tale, next).metadata.world_info).value, loreWithGaps());
+    });
+}
+
 /** Opens an entry in SillyTavern's own editor. @returns {Promise<import('playwright-core').Locator>} its text */
 async function openInEditor(page, book, uid) {
     await page.raw.locator('#WIDrawerIcon').click();

@@ -36,7 +36,9 @@ test('the core sees the journal and the memory of a message, not its text', () =
     const memory = { scene_break: true };
     const message = { mes: 'long', swipes: ['long'], forklore: { v: 1 }, extra: { auto_recap_memory: memory, model: 'm' } };
     assert.deepEqual(essence(message), { forklore: { v: 1 }, extra: { auto_recap_memory: memory }, mes: '' });
-    assert.deepEqual(essence({ mes: 'x' }), { mes: '' });
+    const swiped = { mes: 'x', swipe_info: [null, { extra: { auto_recap_memory: memory, model: 'm' } }, { extra: {} }] };
+    assert.deepEqual(essence(swiped), { swipe_info: [{}, { extra: { auto_recap_memory: memory } }, {}], mes: '' });
+    assert.deepEqual(essence({ mes: 'x', swipe_info: [{ extra: {} }] }), { mes: '' });
     assert.deepEqual(essence(null), { mes: '' });
 });
 

@@ -109,3 +109,15 @@ test('chats follow a renamed book, seal and all', async () => {
     assert.equal(tavern.open.metadata.world_info, 'New');
     assert.equal(tavern.chats.get('Main')[0].chat_metadata.world_info, 'New');
 });
+
+test('what a swipe kept of the book follows, too', async () => {
+    const tavern = new Tavern();
+    const memory = () => ({ auto_recap_memory: { scene_recap_metadata: { 1: { chatLorebookName: 'Lore', allEntries: [] } } }, model: 'm' });
+    tavern.open.messages[1] = { mes: 'm1', extra: memory(), swipe_info: [{ extra: {} }, { extra: memory() }] };
+    tavern.books.set('New', tavern.books.get('Lore'));
+    const { renaming } = await keeping(tavern);
+    await renaming.bookRenamed('Lore', 'New');
+    const [, , { extra, swipe_info }] = tavern.chats.get('Main');
+    const named = (holder) => holder.auto_recap_memory.scene_recap_metadata[1].chatLorebookName;
+    assert.deepEqual([named(extra), named(swipe_info[1].extra), extra.model, swipe_info[0].extra], ['New', 'New', 'm', {}]);
+});

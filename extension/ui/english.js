@@ -231,7 +231,7 @@ export const ENGLISH = {
     'missing.copy.select': 'Lorebook to copy',
     'missing.copy.found': '{count} {count|lorebook|lorebooks} found',
     'missing.empty': 'Start with an empty lorebook',
-    'missing.empty.hint': 'A new one under a name of its own.',
+    'missing.empty.hint': 'A new one under the old name.',
     'missing.detach': 'Leave this chat without a lorebook',
     'missing.detach.hint': 'Takes the link away, and nothing else.',
 
@@ -324,7 +324,7 @@ export const ENGLISH = {
     'notice.missing': 'The lorebook “{name}” of this chat is missing.',
     'notice.shared': 'The lorebook “{name}” is shared with {with}.',
     'notice.problems': 'Something is wrong with this chat.',
-    'notice.removed': 'The chat “{chat}” is gone. Its {count|lorebook is|lorebooks are} in the trash: {books}.',
+    'notice.removed': '“{chat}” is gone. Its {count|lorebook is|lorebooks are} in the trash: {books}.',
     'notice.cleaned': '{count} {count|lorebook is|lorebooks are} in the trash.',
     'notice.undone': '{count} {count|lorebook is|lorebooks are} back: {books}.',
     'notice.undone.none': 'There was nothing to bring back.',

@@ -48,6 +48,7 @@ export class App {
             settings: this.settings,
             untilReady: () => this.waitingFor.untilReady(),
             ask: (refusal) => this.askAtSave(refusal),
+            lost: () => (this.isReplaced(this.host.openChat()) ? this.lost : null),
             made: (report) => this.forkMade(report),
             failed: (error) => this.tell('failed', error),
         });
@@ -308,7 +309,7 @@ export class App {
     }
 
     async check(message, decision = {}) {
-        const open = this.mending.opened();
+        const open = this.asRecorded() ?? this.mending.opened();
         const book = await this.mending.bookOf(open.book);
         const ask = { parent: open.name, group: Boolean(open.group), bookName: open.book, message, ...timeNow(), ...policyFor(this.settings, decision) };
         return this.core.check(ask, chatForCore(open), book);
@@ -334,7 +335,7 @@ export class App {
         }
         const choice = whenReady && isBusy
             ? 'wait'
-            : await this.askFork({ obstacles: found.obstacles, remarks: found.remarks, part: found.book, canWait: isBusy });
+            : await this.askFork({ obstacles: found.obstacles, remarks: found.remarks, part: leastKnown(found), canWait: isBusy });
         if (choice === 'wait') {
             this.beginWaiting(kind, message, begin);
             return null;
@@ -575,4 +576,11 @@ export class App {
         }
         return count;
     }
+}
+
+/** How the part of a moment is known that is known the least. */
+function leastKnown({ book, metadata }) {
+    const ranks = ['exact', 'snapshot', 'live'];
+    const rank = (part) => ranks.indexOf(part.exactness);
+    return [book, metadata].filter(Boolean).sort((one, other) => rank(other) - rank(one))[0] ?? null;
 }

@@ -18,7 +18,7 @@ export class Cleaning {
         const wanted = names && new Set([...names].map((name) => this.core.bookKey(name)));
         const listed = await this.host.listBooks();
         return listed
-            .filter((book) => book.extensions?.forklore && (!wanted || wanted.has(this.core.bookKey(book.name))))
+            .filter((book) => book.extensions?.forklore?.format && (!wanted || wanted.has(this.core.bookKey(book.name))))
             .map((book) => ({ name: book.name, madeFor: String(book.extensions.forklore.chat ?? ''), bytes: 0 }));
     }
 

@@ -1,7 +1,7 @@
 // A save that creates a child is held until the child has a book of its own.
 
 import { bytesText, textBytes } from './core.js';
-import { bookSave, kindOfSave, readSave, withoutBook } from './requests.js';
+import { bookSave, kindOfSave, readSave, sameJson, withoutBook } from './requests.js';
 
 /** The decision that always leads to a child: with no book, and so with nothing to wait for or to know. */
 export const WITHOUT_BOOK = { leaveBook: true, drain: true, allow: 'live', requireScene: false };
@@ -65,11 +65,12 @@ export class Forking {
      * @param {object} parts.settings
      * @param {(refusal: object) => Promise<'nearest' | 'live' | 'without'>} parts.ask
      * @param {() => Promise<boolean>} parts.untilReady resolves when the queue is empty, or to `false` after too long
+     * @param {() => string | null} [parts.lost] the book that the open chat has lost, where something else took its place
      * @param {(report: object) => void} parts.made
      * @param {(error: Error) => void} parts.failed
      */
     constructor(parts) {
-        Object.assign(this, parts);
+        Object.assign(this, { lost: () => null }, parts);
         /** What the owner decided when the fork began, for the save that follows. */
         this.decision = null;
         /** The chat whose prompts were saved last: SillyTavern does that for checkpoints before it saves them. */
@@ -90,7 +91,7 @@ export class Forking {
         }
         let fork;
         try {
-            if (await this.isThereAlready(save, open)) {
+            if (this.isBoundElsewhere(kind, save, open) || await this.isThereAlready(save, open)) {
                 return held.send();
             }
             fork = await this.plan(kind, save, text, open);
@@ -103,13 +104,20 @@ export class Forking {
             return held.send(withoutBook(text));
         }
         const response = await held.send(bytesText(fork.body));
-        await this.conclude(fork, response.ok);
+        await this.conclude(fork, save, open, response.ok);
         return response;
+    }
+
+    /** Whether somebody gave the child a book of its own already. */
+    isBoundElsewhere(kind, save, open) {
+        const book = save.metadata.world_info;
+        const isSame = (other) => Boolean(other) && this.core.bookKey(book) === this.core.bookKey(other);
+        return Boolean(book) && this.isChildOfOpen(kind, save, open) && !isSame(open.book);
     }
 
     /** Whether this is no birth: somebody writes a child that has been there before. */
     async isThereAlready(save, open) {
-        const whose = save.group ? { group: open.group ?? '', avatar: null } : { group: null, avatar: save.avatar };
+        const whose = ownerOf(save, open);
         const names = await this.host.chatNames(whose);
         const key = this.core.chatStem(save.name);
         // A group lists a new chat before it saves it.
@@ -123,7 +131,8 @@ export class Forking {
     async plan(kind, save, text, open) {
         const decision = this.decision ?? {};
         this.decision = null;
-        const bookName = save.metadata.world_info || null;
+        // What took a lost book's place is not the story's lore; the journal knows what was.
+        const bookName = this.lost() ?? (save.metadata.world_info || null);
         const body = textBytes(text);
         const later = await this.laterMessages(kind, save, open);
         let chosen = decision;
@@ -177,8 +186,7 @@ export class Forking {
         if (this.isChildOfOpen(kind, save, open)) {
             return open.messages.slice(save.messages).map(essence);
         }
-        const whose = save.group ? { group: open.group, avatar: null } : { group: null, avatar: save.avatar };
-        const lines = await this.host.readChat(whose, String(save.metadata.main_chat));
+        const lines = await this.host.readChat(ownerOf(save, open), String(save.metadata.main_chat));
         return lines.slice(save.messages + 1).map(essence);
     }
 
@@ -197,15 +205,15 @@ export class Forking {
         const text = bytesText(bytes);
         await this.host.writeBook(bookSave(name, text));
         const written = bytesText(await this.host.readBook(name));
-        if (JSON.stringify(JSON.parse(written)) !== JSON.stringify(JSON.parse(text))) {
+        if (!sameJson(written, text)) {
             throw new Error(`the lorebook ${JSON.stringify(name)} was not written as it should be`);
         }
     }
 
-    async conclude(fork, isSaved) {
+    async conclude(fork, save, open, isSaved) {
         const book = fork.report.book?.name;
         try {
-            if (!isSaved && book) {
+            if (!isSaved && book && !(await this.isBoundTo(book, save, open))) {
                 await this.host.deleteBook(book);
             }
             if (book) {
@@ -218,4 +226,16 @@ export class Forking {
             this.made(fork.report);
         }
     }
+
+    /** Whether the chat in whose place the child could not be saved uses the book: another page forked just now, too. */
+    async isBoundTo(book, save, open) {
+        const [header] = await this.host.readChat(ownerOf(save, open), save.name);
+        const bound = header?.chat_metadata?.world_info;
+        return Boolean(bound) && this.core.bookKey(bound) === this.core.bookKey(book);
+    }
+}
+
+/** Whose chat a save writes. */
+function ownerOf(save, open) {
+    return save.group ? { group: open.group ?? '', avatar: null } : { group: null, avatar: save.avatar };
 }

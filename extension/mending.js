@@ -198,7 +198,7 @@ export class Mending {
     async carryOut(plan, chat, why, { isOpen = true } = {}) {
         if (plan.book) {
             if (plan.replaces) {
-                await this.trash.put([plan.book.name], why);
+                plan.undo = await this.trash.put([plan.book.name], why, { replacedBy: bytesText(plan.bytes) });
             }
             await this.host.writeBook(bookSave(plan.book.name, bytesText(plan.bytes)));
             await this.host.refreshBooks(plan.book.name);
@@ -244,6 +244,6 @@ function chatLooks({ metadata, messages }) {
     return [{ chat_metadata: metadata }, ...looks];
 }
 
-function shown({ book, part, remarks }) {
-    return { book: book?.name ?? null, entries: book?.entries ?? 0, part, remarks };
+function shown({ book, part, remarks, undo = null }) {
+    return { book: book?.name ?? null, entries: book?.entries ?? 0, part, remarks, undo };
 }

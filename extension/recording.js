@@ -139,10 +139,16 @@ export class Recording {
         return JSON.stringify(body);
     }
 
-    /** Takes the journal out of the open chat. @returns {number} how many records that were */
+    /**
+     * Takes the journal out of the open chat, which then rests until the chat is opened again: else the next save
+     * would write the whole book into the last message.
+     * @returns {number} how many records that were
+     */
     strip() {
         const open = this.chat();
-        return open ? this.journal.strip(open.messages) : 0;
+        const count = open ? this.journal.strip(open.messages) : 0;
+        this.journal = null;
+        return count;
     }
 
     /** The chat must not suffer from us: after an error its journal rests until it is opened again. */

@@ -88,6 +88,11 @@ export function withoutBook(text) {
     return JSON.stringify(body);
 }
 
+/** Whether two texts hold the same value. */
+export function sameJson(one, other) {
+    return one === other || JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(other));
+}
+
 /** The request that writes a book, around the text of the book itself. */
 export function bookSave(name, bookText) {
     return `{"name":${JSON.stringify(name)},"data":${bookText}}`;

@@ -1,7 +1,7 @@
 // What we remove is kept in a file of the user's own, with all that it takes to put it back.
 
 import { bytesText } from './core.js';
-import { bookSave } from './requests.js';
+import { bookSave, sameJson } from './requests.js';
 
 const FORMAT = 1;
 
@@ -14,12 +14,13 @@ export class Trash {
     /**
      * Keeps copies of books.
      * @param {string[]} names @param {string} why
+     * @param {{replacedBy?: string}} [options] the text that is written in a book's place
      * @returns {Promise<string>} a token that gives them back
      */
-    async put(names, why) {
+    async put(names, why, { replacedBy } = {}) {
         const books = [];
         for (const name of names) {
-            books.push({ name, text: bytesText(await this.host.readBook(name)) });
+            books.push({ name, text: bytesText(await this.host.readBook(name)), ...(replacedBy && { replacedBy }) });
         }
         const now = new Date();
         // SillyTavern takes letters, digits, dots, dashes and underscores.
@@ -38,7 +39,7 @@ export class Trash {
     }
 
     /**
-     * Puts books back, each unless there is one of that name again.
+     * Puts books back, each unless there is another one of that name by now.
      * @returns {Promise<string[]>} names of those that are back
      */
     async giveBack(token) {
@@ -47,7 +48,12 @@ export class Trash {
             throw new Error('this part of the trash was written by a later version');
         }
         const there = new Set((await this.host.listBooks()).map((book) => book.name));
-        const back = books.filter((book) => !there.has(book.name));
+        const back = [];
+        for (const book of books) {
+            if (!there.has(book.name) || await this.isStill(book)) {
+                back.push(book);
+            }
+        }
         for (const { name, text } of back) {
             await this.host.writeBook(bookSave(name, text));
         }
@@ -56,5 +62,10 @@ export class Trash {
             await this.host.deleteFile(token);
         }
         return back.map((book) => book.name);
+    }
+
+    /** Whether what was written in a book's place is unchanged. */
+    async isStill({ name, replacedBy }) {
+        return replacedBy !== undefined && sameJson(replacedBy, bytesText(await this.host.readBook(name)));
     }
 }

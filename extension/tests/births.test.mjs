@@ -142,3 +142,39 @@ test('what a message holds beside text comes through whole', async () => {
     await fork.save(held);
     assert.deepEqual(held.sent.chat[2], JSON.parse(JSON.stringify(tavern.open.messages[1])));
 });
+
+test('the child of a chat whose book is lost takes the journal\'s, not what was put in its place', async () => {
+    const tavern = new Tavern();
+    const { Journal } = (await realCore()).wasm;
+    const writer = new Journal(1e6);
+    const bytes = (value) => new TextEncoder().encode(JSON.stringify(value));
+    writer.open(bytes([null]));
+    writer.observe_book('Lost', bytes({ entries: { 3: { uid: 3, content: 'lore' } } }));
+    writer.observe_metadata(bytes({}));
+    tavern.open.messages.at(-1).forklore = JSON.parse(new TextDecoder().decode(writer.record()));
+    const { fork } = await forking(tavern, {}, { lost: () => 'Lost' });
+    const held = tavern.childSave();
+    await fork.save(held);
+    assert.deepEqual(tavern.books.get(metadataOf(held).world_info).entries, { 3: { uid: 3, content: 'lore' } });
+});
+
+test('a child that somebody gave a book of its own is left alone', async () => {
+    const tavern = new Tavern();
+    const { fork, told } = await forking(tavern);
+    const held = tavern.childSave({ metadata: { world_info: 'Theirs' } });
+    await fork.save(held);
+    assert.deepEqual([metadataOf(held).world_info, told.made, [...tavern.books.keys()]], ['Theirs', [], ['Lore']]);
+});
+
+test('a refused child does not take the book away from the one that was faster', async () => {
+    const tavern = new Tavern();
+    const { fork } = await forking(tavern);
+    const held = tavern.childSave({ accepted: false });
+    const send = held.send;
+    held.send = async (body) => {
+        tavern.chats.set('Child', [{ chat_metadata: { integrity: 'of another page', world_info: 'Child - Lore' } }]);
+        return send(body);
+    };
+    await fork.save(held);
+    assert.ok(tavern.books.has('Child - Lore'));
+});

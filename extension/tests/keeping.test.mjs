@@ -121,3 +121,15 @@ test('what a swipe kept of the book follows, too', async () => {
     const named = (holder) => holder.auto_recap_memory.scene_recap_metadata[1].chatLorebookName;
     assert.deepEqual([named(extra), named(swipe_info[1].extra), extra.model, swipe_info[0].extra], ['New', 'New', 'm', {}]);
 });
+
+test('a book that was written over can be had back while nobody has changed it since', async () => {
+    const tavern = new Tavern();
+    const { trash } = await keeping(tavern);
+    const [old, later] = [structuredClone(tavern.books.get('Lore')), { entries: { 7: { uid: 7 } } }];
+    const token = await trash.put(['Lore'], 'restore', { replacedBy: JSON.stringify(later) });
+    tavern.books.set('Lore', { entries: { 8: { uid: 8 } } });
+    assert.deepEqual(await trash.giveBack(token), []);
+    tavern.books.set('Lore', later);
+    assert.deepEqual(await trash.giveBack(token), ['Lore']);
+    assert.deepEqual(tavern.books.get('Lore'), old);
+});

@@ -73,7 +73,7 @@ test('numbers stay within their bounds, and what is no number changes nothing', 
 
 test('a refused fork may wait, use less, or go without', () => {
     const choices = (codes, more, settings = SETTINGS) => forkChoices({ obstacles: codes.map(code => word(code)), ...more }, settings);
-    assert.deepEqual(choices(['queue-busy'], { part: SNAPSHOT, canWait: true }), ['wait', 'nearest', 'without']);
+    assert.deepEqual(choices(['queue-busy'], { part: SNAPSHOT, canWait: true }), ['wait', 'without']);
     assert.deepEqual(choices(['book-not-known'], { part: LIVE }), ['live', 'without']);
     assert.deepEqual(choices(['book-not-known'], { part: LIVE }, { ...SETTINGS, whenInexact: 'refuse' }), ['without']);
     assert.deepEqual(choices(['book-missing'], { part: null }), ['without']);

@@ -27,10 +27,10 @@ export function forkChoices({ obstacles, part = null, canWait = false }, { whenI
         return [];
     }
     const mayBeInexact = whenInexact !== 'refuse';
+    // Work that is under way leaves the book half written.
     return [
         canWait && 'wait',
-        mayBeInexact && part?.exactness === 'snapshot' && 'nearest',
-        // Work that is under way leaves today's book half written.
+        mayBeInexact && part?.exactness === 'snapshot' && !has(BUSY) && 'nearest',
         mayBeInexact && part?.exactness === 'live' && !has(BUSY) && !has(BROKEN) && 'live',
         has([...BUSY, ...BROKEN, 'book-not-known']) && 'without',
     ].filter(Boolean);

@@ -91,7 +91,7 @@ export function createLore({ app, screen, dialogs, toasts, actions }) {
     const restore = async (message, { restored }) => {
         const preview = await screen.during(app.restore(message, { dryRun: true }), say('lore.loading'));
         if (await dialogs.askRestore(message, preview, changeList(restored))) {
-            toasts.restored(message, await app.restore(message, { dryRun: false }));
+            toasts.restored(message, await app.restore(message, { dryRun: false }), actions);
         }
     };
 

@@ -127,10 +127,10 @@ export function createToasts({ app, screen }) {
 
         split: ({ chats }) => toast('success', say('notice.split', { count: chats.length })),
 
-        restored: (message, { book, entries, remarks }) => toast('success', [
+        restored: (message, { book, entries, remarks, undo }, { undo: takeBack }) => toast('success', [
             say('notice.restored', { book, entries, message }),
             app.settings.warnings ? wordList(remarks ?? [], 'forklore_small') : null,
-        ].filter(Boolean)),
+        ].filter(Boolean), { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
         stripped: count => toast('success', count ? say('notice.stripped', { count }) : say('notice.stripped.none')),
     };

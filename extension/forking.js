@@ -100,7 +100,7 @@ export class Forking {
             }
         } catch (error) {
             // Better no book than its parent's.
-            this.failed(error);
+            this.failed(Object.assign(error instanceof Error ? error : new Error(String(error)), { leftWithout: save.name }));
             return held.send(withoutBook(text));
         }
         const response = await held.send(bytesText(fork.body));

@@ -81,7 +81,13 @@ export class Recording {
     /** Brings the records up to date. @returns {boolean} whether any changed */
     sync() {
         const open = this.chat();
-        if (!open || !this.settings.journal || open.messages.length === 0) {
+        if (!open || open.messages.length === 0) {
+            return false;
+        }
+        if (!this.settings.journal) {
+            // What happens meanwhile is not known afterwards, of the messages or of the book.
+            this.journal.forget();
+            Object.assign(this.current, { isBookStale: true, text: undefined });
             return false;
         }
         return this.guarded(() => {

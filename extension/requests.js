@@ -84,7 +84,11 @@ export function kindOfSave(save, open) {
  */
 export function withoutBook(text) {
     const body = JSON.parse(text);
-    delete body.chat[0].chat_metadata.world_info;
+    const metadata = body.chat[0].chat_metadata;
+    delete metadata.world_info;
+    // An inherited seal speaks of the parent, and ST-Auto-Recap writes where its own notes say.
+    delete metadata.forklore;
+    delete metadata.auto_lorebooks?.lorebookName;
     return JSON.stringify(body);
 }
 

@@ -389,9 +389,11 @@ scenario('variables, metadata and scenes: what a fork says of them', {}, async (
     const answer = JSON.parse(await command(page, 'forklore-check', { json: 'true' }, '1'));
     const told = [...answer.obstacles, ...answer.remarks].map(({ text }) => text).join('\n');
     const mentions = some.filter((text) => bare(told).includes(bare(text)));
+    console.log('DEBUG', mentions.length, told.slice(0, 600));
 
     await page.messageAction(1, '.mes_create_bookmark');
     await page.dialog().waitFor();
+    console.log('DEBUG', await page.dialog().innerText().then(t=>t.slice(0,500)));
     if (await page.dialog().locator('.forklore_dialog').count()) {
         await assertShows(page, mentions, 'ask');
         await page.raw.keyboard.press('Escape');
@@ -415,11 +417,13 @@ scenario('slash commands: what they answer, their help and what they offer', {},
     const { texts } = trap;
     const tale = await story.begin({
         book: book([entry(0)]),
-        // SillyTavern shows pictures that messages link to.
+        // SillyTavern would ask our server for the pictures in them.
         messages: (cast) => texts.filter((text) => !text.includes(trap.origin)).slice(0, 60)
             .map((mes, number) => reply(number, { ...cast, mes, swipes: [mes] })),
     });
     await page.open(tale);
+    // It shows messages as markup from which it has taken what could act, and asks for their pictures.
+    page.watch.clear();
 
     const wrong = await page.raw.evaluate(async (texts) => {
         const { commands } = SillyTavern.getContext().SlashCommandParser;

@@ -12,6 +12,9 @@ import { closeTab, cutOff, openTab } from '../harness/tabs.mjs';
 import { until } from '../harness/until.mjs';
 import { bookWrites, holdRequest } from '../harness/wire.mjs';
 
+/** What SillyTavern adds when it has put a prompt together, which it does at any time. */
+const afterPrompt = { timedWorldInfo: { sticky: {}, cooldown: {} } };
+
 const model = await FakeModel.start();
 const scenario = withSettings(stage({ settings: (settings) => model.connect(settings) }));
 
@@ -590,7 +593,7 @@ function told(message) {
 
 for (const group of [false, true]) {
     scenario(`two tabs on one chat, one of which forks, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, files, story }) => {
-        const tale = await story.begin({ book: loreWithGaps() });
+        const tale = await story.begin({ book: loreWithGaps(), metadata: afterPrompt });
         const other = await openTab(page);
         await other.open(tale);
         await page.open(tale);
@@ -612,7 +615,11 @@ for (const group of [false, true]) {
         assert.equal(files.chat(tale, child).text, born.text, 'the child as it was born');
         assertSameBook(files.book(born.metadata.world_info).value, loreWithGaps());
 
-        // It can make a child of its own, and open the one that it did not make.
+        // It can make a child of its own, and open the one that it did not make. In a group, SillyTavern takes its own
+        // list of chats for the only one.
+        if (group) {
+            await page.refresh();
+        }
         const sibling = await page.branchByImport(6);
         const siblings = files.chat(tale, sibling).metadata;
         assert.ok(![tale.book, born.metadata.world_info].includes(siblings.world_info));
@@ -652,7 +659,7 @@ for (const group of [false, true]) {
     const place = group ? 'in a group' : 'solo';
 
     scenario(`without its core, Forklore says so and changes nothing, ${place}`, { group, freshPage: true }, async ({ page, files, story }) => {
-        const tale = await story.begin({ book: loreWithGaps() });
+        const tale = await story.begin({ book: loreWithGaps(), metadata: afterPrompt });
         await page.raw.route(CORE, (route) => (route.request().url().endsWith('.wasm')
             ? route.fulfill({ contentType: 'application/wasm', body: 'this is no module' })
             : route.continue()));
@@ -684,7 +691,7 @@ for (const group of [false, true]) {
         freshPage: true,
         expects: { errors: [/the core broke/], toasts: [/has no lorebook/] },
     }, async ({ page, files, story }) => {
-        const tale = await story.begin({ book: loreWithGaps() });
+        const tale = await story.begin({ book: loreWithGaps(), metadata: afterPrompt });
         await page.raw.route(CORE, async (route) => {
             if (!route.request().url().endsWith('.js')) {
                 return route.continue();
@@ -710,11 +717,20 @@ for (const group of [false, true]) {
         const { metadata } = files.chat(tale, child);
         assert.equal(metadata.world_info, undefined, 'no book at all, and never the parent’s');
         assert.deepEqual(files.books(), before.books);
-        assert.match(page.watch.toastsOf('error')[0], new RegExp(`“${child}” has no lorebook`));
+        assert.match(page.watch.toastsOf('error')[0], new RegExp(`“${child}” has no lorebook.*the core broke`));
 
+        // It is well again for the next; and where it fails there, nothing of that one's seal is left in its child.
         await page.raw.evaluate(() => void (globalThis.breaksCore = false));
-        const next = await page.branchByImport(5);
-        assertSameBook(files.book(files.chat(tale, next).metadata.world_info).value, loreWithGaps());
+        const next = await page.branchByButton(5);
+        const own = files.chat(tale, next).metadata.world_info;
+        assertSameBook(files.book(own).value, loreWithGaps());
+        await page.raw.evaluate(() => void (globalThis.breaksCore = true));
+        const grandchild = await page.checkpointByCommand(5);
+        assert.deepEqual(Object.keys(files.chat(tale, grandchild).metadata).filter((key) => ['world_info', 'forklore'].includes(key)), []);
+        const toasts = page.watch.toasts.length;
+        const findings = await lookingAt(page, () => page.switchTo(grandchild));
+        assert.deepEqual(findings.filter(({ problem }) => problem), []);
+        assert.equal(page.watch.toasts.length, toasts);
     });
 }
 

@@ -38,11 +38,11 @@ test('children, conversions and the rest are told apart', () => {
     assert.equal(kindOfSave(readSave(solo, '{"chat":[5]}'), open), 'other');
 });
 
-test('the last resort takes the book away and nothing else', () => {
-    const before = JSON.parse(saved('C', { main_chat: 'Main', world_info: 'Lore', note_prompt: 'n' }));
-    const after = JSON.parse(withoutBook(JSON.stringify(before)));
-    delete before.chat[0].chat_metadata.world_info;
-    assert.deepEqual(after, before);
+test('the last resort takes the book away, what leads to it, and nothing else', () => {
+    const kept = { main_chat: 'Main', note_prompt: 'n' };
+    const before = saved('C', { ...kept, world_info: 'Lore', forklore: { format: 1 }, auto_lorebooks: { lorebookName: 'Lore', registry: {} } });
+    assert.deepEqual(JSON.parse(withoutBook(before)), JSON.parse(saved('C', { ...kept, auto_lorebooks: { registry: {} } })));
+    assert.deepEqual(JSON.parse(withoutBook(saved('C', { ...kept, world_info: 'Lore' }))), JSON.parse(saved('C', kept)));
 });
 
 test('a book goes into its request and out again as it is', () => {

@@ -336,6 +336,7 @@ export const ENGLISH = {
     'notice.stripped': '{count} {count|record was|records were} removed.',
     'notice.stripped.none': 'There was no record in this chat.',
     'notice.failed': 'Something went wrong: {reason}',
+    'notice.failed.fork': '“{chat}” has no lorebook, because something went wrong: {reason}',
 
     // Slash commands.
     'command.example': 'Example:',

@@ -57,7 +57,11 @@ export function sayList(words) {
 
 /** What went wrong, for people. */
 export function sayError(error) {
-    return error?.word ? sayWord(error.word) : say('notice.failed', { reason: String(error?.message ?? error) });
+    if (error?.word) {
+        return sayWord(error.word);
+    }
+    const reason = String(error?.message ?? error);
+    return error?.leftWithout ? say('notice.failed.fork', { chat: error.leftWithout, reason }) : say('notice.failed', { reason });
 }
 
 /** Fields of a lorebook entry, as its editor calls them. */

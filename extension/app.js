@@ -225,6 +225,7 @@ export class App {
             return now?.name === open.name && now?.integrity === open.integrity;
         };
         await this.quietly(async () => {
+            await this.meetBook(open.book);
             const names = await this.host.chatNames(open);
             const found = await this.verifying.open(open, { withFamily: names.length > 1 && names.length <= FAMILY_LOOKED_AT });
             if (!isSame()) {
@@ -235,6 +236,14 @@ export class App {
             this.announce('verified', { chat: found.chat, findings: found.findings }, 'opened');
             this.tell('changed');
         });
+    }
+
+    /** Another tab may have made the book since this page read the list of books. */
+    async meetBook(name) {
+        if (name && !this.host.knownBooks().includes(name)) {
+            await this.host.refreshBooks();
+            this.recording.bookChanged(name, undefined);
+        }
     }
 
     lostBook(open) {
@@ -578,9 +587,9 @@ export class App {
     }
 }
 
-/** How the part of a moment is known that is known the least. */
-function leastKnown({ book, metadata }) {
-    const ranks = ['exact', 'snapshot', 'live'];
-    const rank = (part) => ranks.indexOf(part.exactness);
-    return [book, metadata].filter(Boolean).sort((one, other) => rank(other) - rank(one))[0] ?? null;
+/** How what stands in the way is known: the metadata where only that does, the book otherwise. */
+function leastKnown({ obstacles, book, metadata }) {
+    const codes = obstacles.map((obstacle) => obstacle.code);
+    const isMetadataOnly = codes.includes('metadata-not-exact') && !codes.includes('book-not-known');
+    return isMetadataOnly ? metadata : book;
 }

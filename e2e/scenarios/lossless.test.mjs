@@ -156,7 +156,7 @@ scenario('an edit of the bound book during the save of the one before is in the 
     await save.letGo();
     await saved;
 
-    const child = await page.raw.evaluate(async () => (await import('/scripts/bookmarks.js')).createBranch(5));
+    const child = await createBranch(page, 5);
 
     assertSameBook(files.book(files.chat(tale, child).metadata.world_info).value, second);
     await files.bookWhen(tale.book, (book) => book.entries[0].content === 'second');
@@ -183,7 +183,7 @@ const forksWhileSaving = [
     {
         name: 'createBranch',
         message: 6,
-        fork: (page, message) => page.raw.evaluate(async (message) => (await import('/scripts/bookmarks.js')).createBranch(message), message),
+        fork: createBranch,
     },
     { name: '/checkpoint-create', message: 6, isLinked: true, fork: (page, message) => page.run(`/checkpoint-create mesId=${message}`) },
     {
@@ -236,17 +236,21 @@ for (const { name, message, isLinked, fork } of forksWhileSaving) {
 
 // ---- A fork while a reply is being written ----
 
-for (const { name, fork } of [
-    { name: '/checkpoint-create', fork: (page, message) => page.run(`/checkpoint-create mesId=${message}`) },
+const forksWhileWriting = [
+    { name: 'createBranch', fork: createBranch },
+    { name: '/checkpoint-create', isLinked: true, fork: (page, message) => page.run(`/checkpoint-create mesId=${message}`) },
     {
         name: 'the checkpoint button',
+        isLinked: true,
         fork: async (page, message) => {
             await page.messageAction(message, '.mes_create_bookmark');
             await page.answer();
             return flagOf(page, message);
         },
     },
-]) {
+];
+
+for (const { name, isLinked, fork } of forksWhileWriting) {
     for (const group of [false, true]) {
         scenario(`a fork at an earlier message while a reply is written, by ${name}, ${group ? 'in a group' : 'solo'}`, { group }, async (given) => {
             const { page, files } = given;
@@ -266,13 +270,34 @@ for (const { name, fork } of [
 
             await page.saveBook(tale.book, books.replied);
             const parent = await finished({ ...given, tale, reply });
-            assert.equal(parent.messages[4].extra.bookmark_link, child);
+            assert.equal(parent.messages[4].extra.bookmark_link, isLinked ? child : undefined);
             assert.equal(parent.metadata.world_info, tale.book);
             assertSameBook(files.book(metadata.world_info).value, books.asked);
             await assertMoments({ ...given, tale }, { 4: books.asked, 5: books.replied });
         });
     }
 }
+
+// To open another chat is to leave the reply behind: SillyTavern's stream fails on the message that is no longer there.
+scenario('a branch that opens while a reply is written is right, and so is its parent', {
+    expects: { errors: [/Cannot read properties of undefined \(reading 'mes'\)/] },
+}, async (given) => {
+    const { page, files } = given;
+    const { tale, reply } = await beingReplied(given);
+    const before = lookAround(files, tale);
+
+    const child = await page.run('/branch-create 4');
+
+    reply.say('and goes out.');
+    reply.end();
+    await page.settle();
+    await page.save();
+    const { metadata, messages } = files.chat(tale, child);
+    assert.deepEqual(messages.map(({ mes }) => mes), before.parent.messages.slice(0, 5).map(({ mes }) => mes));
+    assertSameBook(files.book(metadata.world_info).value, loreWithGaps());
+    assert.deepEqual(files.chat(tale).messages.slice(0, 5).map(told), before.parent.messages.map(told));
+    assert.equal(files.chat(tale).metadata.world_info, tale.book);
+});
 
 // SillyTavern hides the buttons of the message being written; these stay.
 const forksOfTheLast = [
@@ -412,6 +437,11 @@ async function assertMoments({ page, files, tale }, books) {
         assert.equal(metadata.forklore.book.exactness, 'exact', `how the lore of message ${message} is known`);
         assertSameBook(files.book(metadata.world_info).value, book);
     }
+}
+
+/** A branch that is not opened. Unlike the page's own way, this does not wait for a quiet wire. */
+function createBranch(page, message) {
+    return page.raw.evaluate(async (message) => (await import('/scripts/bookmarks.js')).createBranch(message), message);
 }
 
 /** The checkpoint that a message links to, as soon as it does. */
@@ -591,58 +621,60 @@ function told(message) {
 
 // ---- Two tabs ----
 
-for (const group of [false, true]) {
-    scenario(`two tabs on one chat, one of which forks, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, files, story }) => {
-        const tale = await story.begin({ book: loreWithGaps(), metadata: afterPrompt });
-        const other = await openTab(page);
-        await other.open(tale);
-        await page.open(tale);
-        await page.save();
-        const before = lookAround(files, tale);
+scenario('two tabs on one chat, one of which forks, solo', {}, async (given) => {
+    const { page, files } = given;
+    const { tale, other, child, born } = await forkedInAnotherTab(given);
 
-        const child = await other.checkpointByButton(5);
+    // This tab has not heard of the child, and opens it.
+    assert.deepEqual(await problemsOf(page, () => page.switchTo(child)), []);
+    await until('the panel to know the book', async () => (await panelLine(page)).includes(`“${born.metadata.world_info}” (4 entries)`));
+    await page.send('the child goes on');
+    await page.saveBook(born.metadata.world_info, edited(loreWithGaps(), 'edited in the child'));
+    await page.send('and on');
+    const { metadata } = await files.chatWhen(tale, child, ({ messages }) => messages.length === 8);
+    assert.equal(metadata.world_info, born.metadata.world_info);
+    assert.equal(files.book(tale.book).value.entries[0].content, 'edited in the other tab');
+    await assertMoments({ page, files, tale }, { 5: loreWithGaps(), 6: edited(loreWithGaps(), 'edited in the child') });
 
-        const fork = { child, kind: 'checkpoint', message: 5 };
-        assertForked(files, tale, before, fork);
-        assertOwnLore(files, tale, before, { ...fork, book: loreWithGaps() });
-        const born = files.chat(tale, child);
+    // The tab that forked opens everything clean, too.
+    assert.deepEqual(await problemsOf(other, () => other.switchTo(child)), []);
+    assert.equal((await other.current()).messages, 8);
+    assert.deepEqual(await problemsOf(other, () => other.switchTo(tale.chat)), []);
+    assert.equal((await other.current()).messages, 7);
+    await assertNothingUnexpected(other, {});
+    await closeTab(other);
+});
 
-        // This tab has not heard of it, and goes on.
-        await page.send('told in the other tab');
-        await page.saveBook(tale.book, edited(loreWithGaps(), 'edited in the other tab'));
-        const parent = await files.chatWhen(tale, tale.chat, ({ messages }) => messages.length === 7);
-        assert.equal(parent.metadata.world_info, tale.book);
-        assert.equal(files.chat(tale, child).text, born.text, 'the child as it was born');
-        assertSameBook(files.book(born.metadata.world_info).value, loreWithGaps());
+// There, the tab that goes on writes its own list of the group's chats, which has no child: so SillyTavern is made.
+scenario('two tabs on one chat, one of which forks, in a group', { group: true }, async (given) => {
+    const { other } = await forkedInAnotherTab(given);
+    await assertNothingUnexpected(other, {});
+    await closeTab(other);
+});
 
-        // It can make a child of its own, and open the one that it did not make. In a group, SillyTavern takes its own
-        // list of chats for the only one.
-        if (group) {
-            await page.refresh();
-        }
-        const sibling = await page.branchByImport(6);
-        const siblings = files.chat(tale, sibling).metadata;
-        assert.ok(![tale.book, born.metadata.world_info].includes(siblings.world_info));
-        assertSameBook(files.book(siblings.world_info).value, edited(loreWithGaps(), 'edited in the other tab'));
-        assert.deepEqual(await problemsOf(page, () => page.switchTo(child)), []);
-        assert.match(await panelLine(page), new RegExp(`Ready\\. The lorebook “${born.metadata.world_info}” \\(4 entries\\)`));
+/** A chat in two tabs; one has made a checkpoint of it, and the other has gone on without knowing. */
+async function forkedInAnotherTab({ page, files, story }) {
+    const tale = await story.begin({ book: loreWithGaps(), metadata: afterPrompt });
+    const other = await openTab(page);
+    await other.open(tale);
+    await page.open(tale);
+    await page.save();
+    const before = lookAround(files, tale);
 
-        await page.send('the child goes on');
-        await page.saveBook(born.metadata.world_info, edited(loreWithGaps(), 'edited in the child'));
-        await page.send('and on');
-        const { metadata } = await files.chatWhen(tale, child, ({ messages }) => messages.length === 8);
-        assert.equal(metadata.world_info, born.metadata.world_info);
-        assert.equal(files.book(tale.book).value.entries[0].content, 'edited in the other tab');
-        await assertMoments({ page, files, tale }, { 5: loreWithGaps(), 6: edited(loreWithGaps(), 'edited in the child') });
+    const child = await other.checkpointByButton(5);
 
-        // The tab that forked opens everything clean, too.
-        assert.deepEqual(await problemsOf(other, () => other.switchTo(child)), []);
-        assert.equal((await other.current()).messages, 8);
-        assert.deepEqual(await problemsOf(other, () => other.switchTo(tale.chat)), []);
-        assert.equal((await other.current()).messages, 7);
-        await assertNothingUnexpected(other, {});
-        await closeTab(other);
-    });
+    const born = files.chat(tale, child);
+    assertOwnLore(files, tale, before, { child, kind: 'checkpoint', message: 5, book: loreWithGaps() });
+    assert.deepEqual(born.messages.map(told), before.parent.messages.map(told));
+    assert.equal(files.chat(tale).messages[5].extra.bookmark_link, child);
+
+    await page.send('told in the other tab');
+    await page.saveBook(tale.book, edited(loreWithGaps(), 'edited in the other tab'));
+    const parent = await files.chatWhen(tale, tale.chat, ({ messages }) => messages.length === 7);
+    assert.equal(parent.metadata.world_info, tale.book);
+    assert.equal(files.chat(tale, child).text, born.text, 'the child is as it was born');
+    assertSameBook(files.book(born.metadata.world_info).value, loreWithGaps());
+    return { tale, other, child, born };
 }
 
 /** What Forklore's drawer says of the open chat. */

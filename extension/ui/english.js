@@ -253,7 +253,7 @@ export const ENGLISH = {
     // All chats at once.
     'verify.title': 'Check of all chats',
     'verify.running': 'Checking chats…',
-    'verify.progress': '{done} of {total} {total|chat|chats}',
+    'verify.progress': '{done} of {total} {total|lorebook|lorebooks}',
     'verify.none': 'There are no chats yet.',
     'verify.well': 'All is well. {count} {count|chat was|chats were} checked.',
     'verify.problems': '{problems} of {count} {count|chat needs|chats need} a look.',

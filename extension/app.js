@@ -6,7 +6,6 @@ import { Forking, WITHOUT_BOOK, chatForCore, policyFor, timeNow } from './forkin
 import { Mending, wordError } from './mending.js';
 import { Recording } from './recording.js';
 import { Renaming } from './renaming.js';
-import { isGroupPath, readBookSave, saveTarget } from './requests.js';
 import { completed, nameFrom } from './settings.js';
 import { Trash } from './trash.js';
 import { Verifying } from './verifying.js';
@@ -71,129 +70,6 @@ export class App {
     open() {
         const open = this.host.openChat();
         return open && { name: open.name, group: Boolean(open.group), messages: open.messages.length };
-    }
-
-    // What the page asks of the server
-
-    /** @param {import('./tap.js').Held} held */
-    async request(held) {
-        switch (held.kind) {
-            case 'chat-save': return this.chatSave(held);
-            case 'book-save': return this.bookSave(held);
-            case 'book-delete': return this.bookDelete(held);
-            case 'chat-rename': return this.chatRename(held);
-            default: return this.deletion(held);
-        }
-    }
-
-    async chatSave(held) {
-        const text = await held.text();
-        const target = saveTarget(held.path, text);
-        const open = this.host.openChat();
-        if (!open || target.name !== open.name || target.group !== Boolean(open.group)) {
-            return this.forking.save(held);
-        }
-        const response = await held.send(this.recording.carriedBy(text));
-        this.waitingFor.lookAgain();
-        this.lookForScenes();
-        return response;
-    }
-
-    async bookSave(held) {
-        const { name, bookText } = readBookSave(await held.text());
-        this.recording.bookChanged(name, bookText);
-        const edit = this.host.newestEdit(name);
-        const response = await held.send();
-        if (response.ok) {
-            this.host.bookWasSaved(name, edit);
-            this.renaming.bookSaved(name, bookText);
-            this.waitingFor.lookAgain();
-            this.tell('changed');
-        }
-        return response;
-    }
-
-    async bookDelete(held) {
-        const { name } = JSON.parse(await held.text());
-        const textOf = async (name) => bytesText(await this.host.readBook(name));
-        const newName = await this.renaming.renamedTo(name, textOf).catch(() => null);
-        const response = await held.send();
-        if (response.ok && newName) {
-            await this.quietly(() => this.renaming.bookRenamed(name, newName));
-        }
-        if (response.ok) {
-            const { book } = this.host.openChat() ?? {};
-            this.lost = book && this.core.bookKey(book) === this.core.bookKey(name) ? book : this.lost;
-            this.recording.bookChanged(name, null);
-            this.tell('changed');
-        }
-        return response;
-    }
-
-    async chatRename(held) {
-        const body = JSON.parse(await held.text());
-        const open = this.host.openChat();
-        const whose = body.is_group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar: body.avatar_url };
-        const response = await held.send();
-        if (response.ok) {
-            const { sanitizedFileName } = await response.clone().json();
-            const stem = (name) => String(name ?? '').replace(/\.jsonl$/, '');
-            await this.quietly(() => this.renaming.chatRenamed(whose, stem(body.original_file), stem(sanitizedFileName ?? body.renamed_file)));
-        }
-        return response;
-    }
-
-    /** A chat, or all chats of a group or character, go; so do their own books. */
-    async deletion(held) {
-        if (held.kind === 'character-delete') {
-            await this.quietly(() => this.noteLeftBehind(held));
-        }
-        if (!this.settings.cleanUp) {
-            return held.send();
-        }
-        const { whose, names, label } = await this.deleted(held).catch(() => ({ names: [] }));
-        const books = names.length ? await this.cleaning.booksOf(whose, names).catch(() => []) : [];
-        const response = await held.send();
-        if (response.ok && books.length) {
-            const isGone = (chat) => names.includes(chat.name) && (whose.group ? Boolean(chat.group) : chat.avatar === whose.avatar);
-            // SillyTavern goes on at once; what refers to the books is only settled after it has.
-            setTimeout(() => this.quietly(async () => {
-                const { removed, undo } = await this.cleaning.clean(books, `${label} was deleted`, isGone);
-                if (removed.length) {
-                    this.announce('removed', { chat: label, books: removed, undo });
-                }
-            }), 0);
-        }
-        return response;
-    }
-
-    /** Characters that are deleted without their chats, which nothing lists from then on. */
-    async noteLeftBehind(held) {
-        const { avatar_url: avatar, delete_chats: withChats } = JSON.parse(await held.text());
-        if (!withChats) {
-            this.settings.leftBehind = [...new Set([...(this.settings.leftBehind ?? []), avatar])];
-            this.host.saveSettings();
-        }
-    }
-
-    async deleted(held) {
-        const body = JSON.parse(await held.text());
-        if (held.kind === 'group-delete') {
-            const whose = { group: String(body.id), avatar: null };
-            return { whose, names: await this.host.chatNames(whose), label: this.labelOf(whose) };
-        }
-        if (held.kind === 'character-delete') {
-            const whose = { group: null, avatar: body.avatar_url };
-            return { whose, names: body.delete_chats ? await this.host.chatNames(whose) : [], label: this.labelOf(whose) };
-        }
-        const isGroup = isGroupPath(held.path);
-        const name = String((isGroup ? body.id : body.chatfile) ?? '').replace(/\.jsonl$/, '');
-        return { whose: isGroup ? { group: 'any', avatar: null } : { group: null, avatar: body.avatar_url }, names: [name], label: name };
-    }
-
-    labelOf(whose) {
-        const owner = this.host.owners().find((owner) => owner.group === whose.group && owner.avatar === whose.avatar);
-        return owner?.label ?? '';
     }
 
     /** For what is worth doing but must not stand in SillyTavern's way. */

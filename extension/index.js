@@ -2,6 +2,7 @@
 
 import { App } from './app.js';
 import { loadCore } from './core.js';
+import { Hearing } from './hearing.js';
 import * as screen from './host/screen.js';
 import * as story from './host/story.js';
 import { EVENTS } from './recording.js';
@@ -38,7 +39,8 @@ async function start() {
 }
 
 function listen() {
-    const tap = installTap(window, (held) => app.request(held), (error) => app.tell('failed', error));
+    const hearing = new Hearing(app);
+    const tap = installTap(window, (held) => hearing.request(held), (error) => app.tell('failed', error));
     story.useFetch(tap.fetch);
     story.watchBooksInMemory((name) => app.recording.bookChanged(name, undefined));
     story.on('CHAT_CHANGED', () => void app.chatOpened());

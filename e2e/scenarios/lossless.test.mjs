@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 
 import { dialog, lookingAt, pressInDialog, withSettings } from '../harness/forklore.mjs';
 import { assertForked, assertOwnLore, assertSameBook, lookAround, withoutJournal } from '../harness/forks.mjs';
-import { book, entry, loreWithGaps } from '../harness/lore.mjs';
+import { loreWithGaps } from '../harness/lore.mjs';
 import { FakeModel } from '../harness/model.mjs';
 import { assertNothingUnexpected, stage } from '../harness/scenario.mjs';
 import { closeTab, cutOff, openTab } from '../harness/tabs.mjs';

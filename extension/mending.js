@@ -93,6 +93,9 @@ export class Mending {
 
     async restore(message, { dryRun = false } = {}) {
         const open = this.opened();
+        if (!dryRun) {
+            await this.host.untilSaved(open.book);
+        }
         const plan = await this.plan('restore', open, { message });
         if (!dryRun) {
             await this.carryOut(plan, open, `restore to message ${message}`);
@@ -122,6 +125,7 @@ export class Mending {
         if (source === 'copy' && !other) {
             throw wordError(`there is no lorebook ${JSON.stringify(book)}`, 'no-such-book', { name: book });
         }
+        await this.host.untilSaved(open.book);
         const plan = await this.plan(source, { ...open, ...(lost && { book: lost }) }, { copied: book }, other);
         await this.carryOut(plan, open, `repair from ${source}`);
         if (plan.book && lost && open.book !== lost) {

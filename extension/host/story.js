@@ -196,6 +196,8 @@ function stem(fileName) {
 const unsaved = new Map();
 /** In milliseconds: by then SillyTavern, which waits for one second, has saved a book that was written. */
 const SAVED_WITHIN = 5000;
+/** When a save comes at all: another book's may have taken its place. */
+const SAVE_COMES_WITHIN = 1500;
 
 /** Hears of every change of a book in the page's memory, before it is saved. */
 export function watchBooksInMemory(listener) {
@@ -255,6 +257,14 @@ export async function readBook(name) {
     const newest = mayBeOlder ? bookInMemory(name) : undefined;
     const isOlder = newest !== undefined && newest !== JSON.stringify(JSON.parse(new TextDecoder().decode(bytes)));
     return isOlder ? new TextEncoder().encode(newest) : bytes;
+}
+
+/** Waits for a save of the page's own that is still to come, and would undo what we write. */
+export async function untilSaved(name) {
+    const isComing = () => unsaved.get(name)?.isSure && Date.now() - unsaved.get(name).at < SAVE_COMES_WITHIN;
+    while (isComing()) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    }
 }
 
 /** @param {string} request as `requests.bookSave` makes it */

@@ -82,6 +82,7 @@ export class Tavern {
                 tavern.books.delete(name);
             },
             refreshBooks: async () => {},
+            untilSaved: async () => {},
             bookReferences: () => tavern.references,
             saveOpenChat: async () => {
                 tavern.call('saveOpenChat');

@@ -62,7 +62,7 @@ test('when the queue is busy, the checkpoint is made when ready', async () => {
     panel.all(({ tagName }) => tagName === 'button')[0].click();
     await settled();
     assert.equal(asked(app, 'fork')[0][0].whenReady, true);
-    assert.match(screen.toasts.at(-1).lines[0], /as soon as ST-Auto-Recap is done/);
+    assert.match(screen.toasts.at(-1).lines[0], /as soon as the work on the story is done/);
     screen.toasts.at(-1).options.buttons[0].run();
     assert.equal(asked(app, 'stopWaiting').length, 1);
 });

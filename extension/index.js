@@ -9,6 +9,11 @@ import { EVENTS } from './recording.js';
 import { installTap } from './tap.js';
 import { startUi } from './ui/index.js';
 
+/** Begun as soon as SillyTavern has read this file, so that it is there when `init` is called. */
+const loading = loadCore();
+// Whoever waits for it is told; until then nobody is.
+loading.catch(() => {});
+
 let app = null;
 
 /** SillyTavern waits for this before it shows itself, so nothing in here waits for anything. */
@@ -21,7 +26,7 @@ async function start() {
     let core = null;
     let coreError = null;
     try {
-        core = await loadCore();
+        core = await loading;
     } catch (error) {
         console.warn('Forklore: WebAssembly could not be loaded, so nothing is changed', error);
         coreError = error;

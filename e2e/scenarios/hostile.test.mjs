@@ -310,7 +310,7 @@ scenario('names of chats, characters and groups: the check of all chats', {}, as
 
 scenario('names of lorebooks and of what uses them: the clean-up', {}, async ({ page, files, story, trap }) => {
     const { texts } = trap;
-    const mark = (text) => book([entry(0)], { extensions: { forklore: { chat: text } } });
+    const mark = (text) => book([entry(0)], { extensions: { forklore: { format: 1, chat: text } } });
     const names = texts.map((text) => asFileName(text));
     texts.forEach((text, number) => story.writeBook(names[number], mark(text)));
     const tale = await story.begin({ book: book([entry(0)]) });

@@ -127,7 +127,7 @@ export function createToasts({ app, screen }) {
 
         split: ({ chats }) => toast('success', say('notice.split', { count: chats.length })),
 
-        restored: (message, { book, entries, remarks, undo }, { undo: takeBack }) => toast('success', [
+        restored: (message, { book, entries, remarks, undo }, { undo: takeBack } = {}) => toast('success', [
             say('notice.restored', { book, entries, message }),
             app.settings.warnings ? wordList(remarks ?? [], 'forklore_small') : null,
         ].filter(Boolean), { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),

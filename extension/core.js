@@ -53,6 +53,7 @@ export const core = {
     nameForBook: (ask) => wasm.name_for_book(toBytes(ask)),
     nameForChat: (ask) => wasm.name_for_chat(toBytes(ask)),
     bookKey: (name) => wasm.book_key(name),
+    isInternal: (title) => wasm.is_internal(title),
     chatStem: (name) => wasm.chat_stem(name) ?? null,
     wasm,
 };

@@ -5,9 +5,6 @@ import { bytesText, toBytes } from './core.js';
 import { chatForCore, essence, timeNow } from './forking.js';
 import { bookSave } from './requests.js';
 
-/** Entries in which ST-Auto-Recap keeps accounts of its own. */
-const INTERNAL = /^(_registry_|__index_|__operation_queue$)/;
-
 /** A sentence of the core's as an error that can be translated. */
 export function wordError(text, code = 'cannot', values = {}) {
     return Object.assign(new Error(text), { word: { code, values, text } });
@@ -49,7 +46,7 @@ export class Mending {
             return false;
         }
         const book = this.host.bookSeen(name);
-        return !book || Object.values(book.entries ?? {}).some((entry) => !INTERNAL.test(entry?.comment ?? ''));
+        return !book || Object.values(book.entries ?? {}).some((entry) => !this.core.isInternal(String(entry?.comment ?? '')));
     }
 
     /**

@@ -33,7 +33,7 @@ export function completed(settings) {
 
 /**
  * The name of a checkpoint by the owner's template.
- * @param {string} template with {scene_number}, {scene_name}, {chat}, {message}, {date}
+ * @param {string} template with {scene_number}, {scene_name}, {chat}, {message}
  */
 export function nameFrom(template, values) {
     return template.replace(/\{(\w+)\}/g, (whole, key) => (key in values ? String(values[key] ?? '') : whole)).trim();

@@ -401,16 +401,27 @@ export class TavernPage {
 
     /** Changes the content of an entry in the real editor, and waits until it is saved. */
     async editEntry(book, uid, content) {
+        const text = await this.openInEditor(book, uid);
+        await this.#savingBook(book, () => text.fill(content));
+        await this.raw.locator('#WIDrawerIcon').click();
+    }
+
+    /** Opens SillyTavern's own editor at a book. */
+    async showInEditor(book) {
         await this.raw.locator('#WIDrawerIcon').click();
         await this.raw.evaluate((book) => {
             const editor = $('#world_editor_select');
             const option = editor.find('option').filter((_, option) => option.textContent === book);
             editor.val(option.val()).trigger('change');
         }, book);
+    }
+
+    /** Opens an entry in the editor. @returns {Promise<import('playwright-core').Locator>} its text */
+    async openInEditor(book, uid) {
+        await this.showInEditor(book);
         const entry = this.raw.locator(`.world_entry[uid="${uid}"]`);
         await entry.locator('.inline-drawer-toggle').first().click();
-        await this.#savingBook(book, () => entry.locator('textarea[name="content"]').fill(content));
-        await this.raw.locator('#WIDrawerIcon').click();
+        return entry.locator('textarea[name="content"]');
     }
 
     /** Replaces a whole book as an extension does it, and waits until it is saved. */

@@ -94,7 +94,7 @@ scenario('pending edits of other books survive a fork, typed in the real editor'
     story.writeBook(other, loreWithGaps());
     await page.open(tale);
     const writes = bookWrites(page);
-    const textarea = await openInEditor(page, other, 0);
+    const textarea = await page.openInEditor(other, 0);
 
     for (const [round, fork] of [
         () => page.branchByImport(5),
@@ -764,19 +764,6 @@ for (const group of [false, true]) {
         assert.deepEqual(findings.filter(({ problem }) => problem), []);
         assert.equal(page.watch.toasts.length, toasts);
     });
-}
-
-/** Opens an entry in SillyTavern's own editor. @returns {Promise<import('playwright-core').Locator>} its text */
-async function openInEditor(page, book, uid) {
-    await page.raw.locator('#WIDrawerIcon').click();
-    await page.raw.evaluate((book) => {
-        const editor = $('#world_editor_select');
-        const option = editor.find('option').filter((_, option) => option.textContent === book);
-        editor.val(option.val()).trigger('change');
-    }, book);
-    const shown = page.raw.locator(`.world_entry[uid="${uid}"]`);
-    await shown.locator('.inline-drawer-toggle').first().click();
-    return shown.locator('textarea[name="content"]');
 }
 
 function edited(book, text) {

@@ -200,12 +200,7 @@ function asTheEditorHasIt(lore) {
 
 /** Renames a book in the editor. */
 async function renameBook(page, book, name) {
-    await page.raw.locator('#WIDrawerIcon').click();
-    await page.raw.evaluate((book) => {
-        const editor = $('#world_editor_select');
-        const option = editor.find('option').filter((_, option) => option.textContent === book);
-        editor.val(option.val()).trigger('change');
-    }, book);
+    await page.showInEditor(book);
     await page.raw.locator('.world_entry').first().waitFor();
     await page.raw.locator('#world_popup_name_button').click();
     await page.answer(name);

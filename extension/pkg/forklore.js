@@ -319,6 +319,18 @@ export function fork(ask, body, later, book) {
 }
 
 /**
+ * Whether an entry of this title is a memory extension's own bookkeeping rather than lore.
+ * @param {string} title
+ * @returns {boolean}
+ */
+export function is_internal(title) {
+    const ptr0 = passStringToWasm0(title, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.is_internal(ptr0, len0);
+    return ret !== 0;
+}
+
+/**
  * Two neighbouring records as one; nothing where they do not follow each other.
  * @param {Uint8Array | number[]} earlier
  * @param {Uint8Array | number[]} later

@@ -1,21 +1,10 @@
 /** An app with made-up stories, for tests and for looking at the user interface. Names that look like markup are meant. */
 
+import { DEFAULTS } from '../settings.js';
+
 export const MARKUP = '<img src=x onerror=alert(1)>';
 
-export const SETTINGS = {
-    isolate: true,
-    requireScene: false,
-    whenInexact: 'ask',
-    whenBusy: 'wait',
-    waitSeconds: 120,
-    autoName: true,
-    nameTemplate: 'Scene {scene_number} - {scene_name}',
-    checkpointAtScenes: false,
-    warnings: true,
-    journal: true,
-    journalLimit: 8,
-    cleanUp: true,
-};
+export const SETTINGS = { ...DEFAULTS };
 
 export const EXACT = { exactness: 'exact', source: 'journal' };
 export const SNAPSHOT = { exactness: 'snapshot', as_of: 42, source: 'journal' };

@@ -182,7 +182,7 @@ export const ENGLISH = {
     'setting.autoName': 'Name checkpoints by a template',
     'setting.autoName.hint': 'Otherwise you are asked for a name.',
     'setting.nameTemplate': 'Name template',
-    'setting.nameTemplate.hint': 'Filled in from the last scene break, for example {scene_number} and {scene_name}.',
+    'setting.nameTemplate.hint': 'Used where the message is a scene break; elsewhere SillyTavern’s own name. It knows {scene_number} and {scene_name}.',
     'setting.checkpointAtScenes': 'Checkpoint at every scene break',
     'setting.checkpointAtScenes.hint': 'A checkpoint is created by itself whenever ST-Auto-Recap has finished a scene.',
     'setting.warnings': 'Say what could not be brought back',

@@ -36,6 +36,12 @@ pub fn book_key(name: &str) -> String {
     names::book_key(name)
 }
 
+/// Whether an entry of this title is a memory extension's own bookkeeping rather than lore.
+#[wasm_bindgen]
+pub fn is_internal(title: &str) -> bool {
+    forklore_core::recap::is_internal(title)
+}
+
 /// The stem of the file in which SillyTavern keeps a chat of this name.
 #[wasm_bindgen]
 pub fn chat_stem(name: &str) -> Option<String> {

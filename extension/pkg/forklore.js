@@ -178,6 +178,36 @@ export class Journal {
 if (Symbol.dispose) Journal.prototype[Symbol.dispose] = Journal.prototype.free;
 
 /**
+ * What timelines had in common at a message, as they tell it themselves. `chats` and `books` are
+ * arrays in the order of `witnesses`; the first two are those that part.
+ * @param {Uint8Array | number[]} ask
+ * @param {Uint8Array | number[]} chats
+ * @param {Uint8Array | number[]} books
+ * @returns {Answer}
+ */
+export function beginning(ask, chats, books) {
+    let ptr0, len0, ptr1, len1, ptr2, len2;
+    try {
+        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passArray8ToWasm0(chats, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+        ptr2 = passArray8ToWasm0(books, wasm.__wbindgen_malloc);
+        len2 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.beginning(ptr0, len0, ptr1, len1, ptr2, len2);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
  * Under this key two spellings of one book's name are equal.
  * @param {string} name
  * @returns {string}
@@ -277,6 +307,39 @@ export function cleanup(ask) {
     const ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
     const len0 = WASM_VECTOR_LEN;
     const ret = wasm.cleanup(ptr0, len0);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
+ * What differs between two books and what their chats remember, against what both began as.
+ * @param {Uint8Array | number[]} ask
+ * @param {Uint8Array | number[] | null} [base]
+ * @param {Uint8Array | number[] | null} [left]
+ * @param {Uint8Array | number[] | null} [right]
+ * @returns {Answer}
+ */
+export function compare(ask, base, left, right) {
+    let ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3;
+    try {
+        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = isLikeNone(base) ? 0 : passArray8ToWasm0(base, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+        ptr2 = isLikeNone(left) ? 0 : passArray8ToWasm0(left, wasm.__wbindgen_malloc);
+        len2 = WASM_VECTOR_LEN;
+        ptr3 = isLikeNone(right) ? 0 : passArray8ToWasm0(right, wasm.__wbindgen_malloc);
+        len3 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr3) { wasm.__wbindgen_free(ptr3, len3 * 1, 1); }
+        if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.compare(ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3);
     if (ret[2]) {
         throw takeFromExternrefTable0(ret[1]);
     }
@@ -423,6 +486,68 @@ export function mend(ask, chat, book, other) {
 }
 
 /**
+ * Plans to bring what they did into our book; the answer's book is ours with it done.
+ * @param {Uint8Array | number[]} ask
+ * @param {Uint8Array | number[] | null | undefined} base
+ * @param {Uint8Array | number[]} ours
+ * @param {Uint8Array | number[]} theirs
+ * @returns {Answer}
+ */
+export function merge(ask, base, ours, theirs) {
+    let ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3;
+    try {
+        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = isLikeNone(base) ? 0 : passArray8ToWasm0(base, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+        ptr2 = passArray8ToWasm0(ours, wasm.__wbindgen_malloc);
+        len2 = WASM_VECTOR_LEN;
+        ptr3 = passArray8ToWasm0(theirs, wasm.__wbindgen_malloc);
+        len3 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr3) { wasm.__wbindgen_free(ptr3, len3 * 1, 1); }
+        if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.merge(ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
+ * The whole book and all that the chat remembered at a message.
+ * @param {Uint8Array | number[]} ask
+ * @param {Uint8Array | number[]} chat
+ * @param {Uint8Array | number[] | null} [book]
+ * @returns {Answer}
+ */
+export function moment_book(ask, chat, book) {
+    let ptr0, len0, ptr1, len1, ptr2, len2;
+    try {
+        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passArray8ToWasm0(chat, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+        ptr2 = isLikeNone(book) ? 0 : passArray8ToWasm0(book, wasm.__wbindgen_malloc);
+        len2 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.moment_book(ptr0, len0, ptr1, len1, ptr2, len2);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
  * A free name for the book that belongs to a chat.
  * @param {Uint8Array | number[]} ask
  * @returns {string}
@@ -472,6 +597,21 @@ export function name_for_chat(ask) {
     } finally {
         wasm.__wbindgen_free(deferred3_0, deferred3_1, 1);
     }
+}
+
+/**
+ * Where two timelines part.
+ * @param {Uint8Array | number[]} ask
+ * @returns {Answer}
+ */
+export function parting(ask) {
+    const ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.parting(ptr0, len0);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
 }
 
 /**
@@ -532,6 +672,28 @@ export function verify(ask, books) {
         throw takeFromExternrefTable0(ret[1]);
     }
     return Answer.__wrap(ret[0]);
+}
+
+/**
+ * How one text became another, word by word.
+ * @param {string} before
+ * @param {string} after
+ * @returns {Answer}
+ */
+export function words(before, after) {
+    let ptr0, len0, ptr1, len1;
+    try {
+        ptr0 = passStringToWasm0(before, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passStringToWasm0(after, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+        len1 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.words(ptr0, len0, ptr1, len1);
+    return Answer.__wrap(ret);
 }
 function __wbg_get_imports() {
     const import0 = {

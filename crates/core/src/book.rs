@@ -1,9 +1,12 @@
 //! A lorebook file: its bytes, and the entries in them.
 
+mod reader;
+
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::digest::Digest;
-use crate::json::{Change, Edits, Json, Kind, Object, Raw, SyntaxError};
+use crate::json::{Change, Edits, JsText, Json, Kind, Member, Object, Raw, SyntaxError};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -23,8 +26,9 @@ pub enum BookError {
 #[derive(Clone, Debug)]
 pub struct Book<'a> {
     root: Raw<'a>,
-    entries: Raw<'a>,
-    extensions: Option<Raw<'a>>,
+    fields: Arc<[Member<'a>]>,
+    entries_raw: Raw<'a>,
+    entries: Arc<[Entry<'a>]>,
     has_byte_order_mark: bool,
 }
 
@@ -33,27 +37,35 @@ pub struct Book<'a> {
 pub struct Entry<'a> {
     key: Raw<'a>,
     value: Raw<'a>,
+    uid: Option<Raw<'a>>,
+    comment: Option<Raw<'a>>,
 }
 
 impl<'a> Book<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Self, BookError> {
+        Self::read_beside(bytes, &[])
+    }
+
+    /// Reads a book that is mostly the same as another, which takes less time: what is known to be a
+    /// value there is one here.
+    pub fn read_like(bytes: &'a [u8], other: &Book<'_>) -> Result<Self, BookError> {
+        Self::read_beside(bytes, &other.entries)
+    }
+
+    fn read_beside(bytes: &'a [u8], known: &[Entry<'_>]) -> Result<Self, BookError> {
         let (text, has_byte_order_mark) = match bytes.strip_prefix(BOM) {
             Some(rest) => (rest, true),
             None => (bytes, false),
         };
-        let root = Raw::document(text)?;
-        // In one pass, because the entries are nearly all of the file.
-        let (mut entries, mut extensions) = (None, None);
-        for member in root.members() {
-            match member.key.text().as_deref() {
-                Some("entries") => entries = Some(member.value),
-                Some("extensions") => extensions = Some(member.value),
-                _ => {}
-            }
-        }
-        let entries = entries.filter(|entries| entries.kind() == Kind::Object);
-        let entries = entries.ok_or(BookError::NoEntries)?;
-        Ok(Self { root, entries, extensions, has_byte_order_mark })
+        let found = reader::read(text, known)?;
+        let entries_raw = found.entries_raw.ok_or(BookError::NoEntries)?;
+        Ok(Self {
+            root: found.root,
+            fields: found.fields.into(),
+            entries_raw,
+            entries: found.entries.into(),
+            has_byte_order_mark,
+        })
     }
 
     pub fn root(&self) -> Raw<'a> {
@@ -65,14 +77,23 @@ impl<'a> Book<'a> {
         self.has_byte_order_mark
     }
 
+    pub(crate) fn entries_raw(&self) -> Raw<'a> {
+        self.entries_raw
+    }
+
+    /// The book's own members, the entries among them.
+    pub(crate) fn fields(&self) -> &[Member<'a>] {
+        &self.fields
+    }
+
     /// Every entry, duplicates of a key included.
-    pub fn entries(&self) -> impl Iterator<Item = Entry<'a>> + use<'a> {
-        self.entries.members().map(|member| Entry { key: member.key, value: member.value })
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'a>> + '_ {
+        self.entries.iter().copied()
     }
 
     /// Whether this text is anywhere among the entries, in their keys or as they are written.
     pub(crate) fn mentions(&self, text: &str) -> bool {
-        memchr::memmem::find(self.entries.bytes(), text.as_bytes()).is_some()
+        memchr::memmem::find(self.entries_raw.bytes(), text.as_bytes()).is_some()
     }
 
     /// What stands in the file for the lore: all but the mark of ours and the byte-order mark.
@@ -83,7 +104,7 @@ impl<'a> Book<'a> {
         match self.root.json() {
             Ok(value) => digest_of(&value),
             // Too deep to build, which nothing of SillyTavern's is: the entries' bytes will do.
-            Err(_) => Digest::of(self.entries.bytes()),
+            Err(_) => Digest::of(self.entries_raw.bytes()),
         }
     }
 
@@ -91,7 +112,7 @@ impl<'a> Book<'a> {
     pub fn with_mark(&self, mark: Option<&Json>) -> Vec<u8> {
         let mut edits = Edits::of(self.root);
         let change = mark.map_or(Change::Remove, |mark| Change::Set(mark.clone()));
-        match self.extensions.filter(|value| value.kind() == Kind::Object) {
+        match self.extensions().filter(|value| value.kind() == Kind::Object) {
             Some(extensions) => edits.change(extensions, 1, &[(NAMESPACE, change)]),
             None => {
                 if let Some(mark) = mark {
@@ -104,7 +125,12 @@ impl<'a> Book<'a> {
     }
 
     pub fn mark(&self) -> Option<Raw<'a>> {
-        self.extensions?.get(NAMESPACE)
+        self.extensions()?.get(NAMESPACE)
+    }
+
+    fn extensions(&self) -> Option<Raw<'a>> {
+        let named = self.fields.iter().filter(|field| field.key.is_text("extensions"));
+        named.last().map(|field| field.value)
     }
 }
 
@@ -136,16 +162,54 @@ impl<'a> Entry<'a> {
         self.key.text().unwrap_or_default()
     }
 
+    /// The key, exactly.
+    pub(crate) fn js_key(&self) -> JsText {
+        self.key.js_text().unwrap_or_default()
+    }
+
+    /// The number that its key is, as SillyTavern writes one.
+    pub(crate) fn number(&self) -> Option<u64> {
+        let key = self.key.bytes();
+        let digits = &key[1..key.len() - 1];
+        if digits.is_empty() || digits.len() > 15 || (digits[0] == b'0' && digits.len() > 1) {
+            return None;
+        }
+        digits.iter().try_fold(0_u64, |number, digit| {
+            digit.is_ascii_digit().then(|| number * 10 + u64::from(digit - b'0'))
+        })
+    }
+
+    /// The key in the bytes of a [`JsText`].
+    pub(crate) fn key_bytes(&self) -> Cow<'a, [u8]> {
+        self.key.text_bytes()
+    }
+
+    /// Whether its title begins as those of ST-Auto-Recap's bookkeeping do, seen without reading it.
+    pub(crate) fn may_be_internal(&self) -> bool {
+        let written = self.comment.map(|comment| comment.bytes());
+        written.is_some_and(|text| matches!(text.get(1), Some(b'_' | b'\\')))
+    }
+
+    /// Whether its uid is written as its key is, as SillyTavern does.
+    pub(crate) fn is_keyed_by_uid(&self) -> bool {
+        let key = self.key.bytes();
+        self.uid.is_some_and(|uid| uid.bytes() == &key[1..key.len() - 1] || uid.bytes() == key)
+    }
+
+    pub(crate) fn member(&self) -> Member<'a> {
+        Member { key: self.key, value: self.value }
+    }
+
     pub fn value(&self) -> Raw<'a> {
         self.value
     }
 
     pub fn uid(&self) -> Option<String> {
-        uid_text(self.value.get("uid")?)
+        uid_text(self.uid?)
     }
 
     pub fn comment(&self) -> Cow<'a, str> {
-        self.value.get("comment").and_then(|value| value.text()).unwrap_or_default()
+        self.comment.and_then(|value| value.text()).unwrap_or_default()
     }
 
     pub fn content(&self) -> Cow<'a, str> {
@@ -182,6 +246,35 @@ mod tests {
     fn extensions_of_others_stay() {
         let book = Book::read(br#"{"extensions":{"x":1,"forklore":{}},"entries":{}}"#).unwrap();
         assert_eq!(book.with_mark(None), br#"{"extensions":{"x":1},"entries":{}}"#);
+    }
+
+    #[test]
+    fn a_book_read_beside_another_is_the_book() {
+        let one = r#"{"entries":{"0":{"uid":0,"comment":"a"},"5":{"uid":5,"comment":"b"},"6":{}}}"#;
+        let other = r#"{"entries":{"0":{"uid":0,"comment":"a"}, "x":1,"5":{"uid":5,"comment":"c"},"6":{} }}"#;
+        let known = Book::read(one.as_bytes()).unwrap();
+        let (fast, plain) = (
+            Book::read_like(other.as_bytes(), &known).unwrap(),
+            Book::read(other.as_bytes()).unwrap(),
+        );
+        let shown = |book: &Book<'_>| -> Vec<_> {
+            book.entries()
+                .map(|e| {
+                    (e.key().into_owned(), e.value().range(), e.uid(), e.comment().into_owned())
+                })
+                .collect()
+        };
+        assert_eq!(shown(&fast), shown(&plain));
+        let torn = br#"{"entries":{"0":{"uid":0,"comment":"a"}x"#;
+        assert!(matches!(Book::read_like(torn, &known), Err(BookError::Syntax(_))));
+    }
+
+    #[test]
+    fn of_duplicate_and_escaped_names_the_last_counts() {
+        let text = br#"{"entries":{"0":{"comment":"a","c\u006fmment":"b","uid":1,"uid":"2"}}}"#;
+        let book = Book::read(text).unwrap();
+        let entry = book.entries().next().unwrap();
+        assert_eq!((entry.comment().as_ref(), entry.uid().as_deref()), ("b", Some("2")));
     }
 
     #[test]

@@ -292,6 +292,43 @@ pub fn keeper(nodes: &[Node], sharing: &[usize]) -> Option<usize> {
     sharing.iter().copied().min_by_key(|&at| (depth(at), at))
 }
 
+/// Where two timelines of one family part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parting {
+    /// The timeline that both come from, which can be one of the two; `None` where it is gone.
+    pub ancestor: Option<usize>,
+    /// The last message that both have, where the timelines say so.
+    pub message: Option<usize>,
+    /// The timeline that was cut there: its seal knows what they had in common.
+    pub cut: Option<usize>,
+}
+
+/// Where `one` and `other` part; `None` if they are no family.
+pub fn parting(nodes: &[Node], one: usize, other: usize) -> Option<Parting> {
+    if nodes[one].family != nodes[other].family {
+        return None;
+    }
+    let line = |start: usize| -> Vec<usize> {
+        std::iter::successors(Some(start), |&at| nodes[at].parent()).collect()
+    };
+    let (ones, others) = (line(one), line(other));
+    let ancestor = ones.iter().copied().find(|at| others.contains(at));
+    // The first step away from the ancestor, on each side that takes one.
+    let step = |line: &[usize]| {
+        let away = line.iter().position(|&at| Some(at) == ancestor).unwrap_or(line.len());
+        away.checked_sub(1).map(|last| line[last])
+    };
+    let cuts: Vec<usize> = [step(&ones), step(&others)].into_iter().flatten().collect();
+    let points: Option<Vec<(usize, usize)>> =
+        cuts.iter().map(|&cut| Some((nodes[cut].fork_point?, cut))).collect();
+    let first = points.and_then(|points| points.into_iter().min());
+    Some(Parting {
+        ancestor,
+        message: first.map(|(message, _)| message),
+        cut: first.map(|(_, cut)| cut),
+    })
+}
+
 /// The message a child was cut at, told by the messages it has in common with its parent.
 ///
 /// SillyTavern changes messages when it merely opens a chat, so they are compared by what a
@@ -388,6 +425,31 @@ mod tests {
         let shared = shared_books(&timelines, &nodes);
         assert_eq!(shared.values().collect::<Vec<_>>(), [&vec![0, 1]]);
         assert_eq!(keeper(&nodes, &[0, 1]), Some(1));
+    }
+
+    #[test]
+    fn two_timelines_part_where_the_first_of_them_was_cut() {
+        let child = |name: &str, parent: &str, message: usize| Timeline {
+            older_message: Some(message),
+            ..timeline(name, Some(parent), None)
+        };
+        let nodes = families(&[
+            timeline("main", None, None),
+            child("a", "main", 10),
+            child("b", "main", 20),
+            child("aa", "a", 15),
+            timeline("unsealed", Some("main"), None),
+            timeline("stranger", None, None),
+            child("x", "gone", 3),
+            child("y", "gone", 5),
+        ]);
+        let at = |ancestor, message, cut| Some(Parting { ancestor, message, cut });
+        assert_eq!(parting(&nodes, 1, 2), at(Some(0), Some(10), Some(1)));
+        assert_eq!(parting(&nodes, 0, 3), at(Some(0), Some(10), Some(1)));
+        assert_eq!(parting(&nodes, 3, 1), at(Some(1), Some(15), Some(3)));
+        assert_eq!(parting(&nodes, 1, 4), at(Some(0), None, None));
+        assert_eq!(parting(&nodes, 6, 7), at(None, Some(3), Some(6)));
+        assert_eq!(parting(&nodes, 0, 5), None);
     }
 
     #[test]

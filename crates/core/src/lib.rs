@@ -27,4 +27,6 @@ pub mod repair;
 pub mod cleanup;
 pub mod group;
 pub mod page;
-pub mod changes;
+pub mod diff;
+pub mod beginning;
+pub mod merge;

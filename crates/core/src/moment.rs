@@ -8,6 +8,7 @@ use crate::exactness::{Exactness, Part, Source};
 use crate::journal::{self, Entries, Folded, RECORDED_METADATA, State};
 use crate::json::{Json, Object};
 use crate::recap::snapshot::{self, Rebuilt};
+use crate::recap::{combined, running};
 
 /// The book a chat is bound to, as it is on disk.
 #[derive(Clone, Debug)]
@@ -96,6 +97,27 @@ pub struct Moment<'a> {
     pub message: usize,
     pub book: BookThen<'a>,
     pub metadata: MetadataThen,
+}
+
+/// What the chat remembered at message `m` beside its book: `values` are those recorded then, and
+/// recaps are those of scenes that had ended.
+pub fn memory_then(chat: &Chat<'_>, m: usize, values: Option<&Object>) -> Json {
+    let metadata = chat.metadata().and_then(|metadata| metadata.json().ok()).unwrap_or(Json::Null);
+    let mut then = match values {
+        Some(values) => values.clone(),
+        None => {
+            let kept = RECORDED_METADATA.iter();
+            kept.filter_map(|key| Some((*key, metadata.get(key)?.clone()))).collect()
+        }
+    };
+    if let Some(recap) = metadata.get(running::KEY) {
+        then.insert(running::KEY, running::cut(recap, m, "", |_| true).recap);
+    }
+    if let Some(recap) = metadata.at(&combined::PATH).filter(|r| combined::is_of_the_past(r, m)) {
+        let [outer, inner] = combined::PATH;
+        then.insert(outer, Json::object([(inner, recap.clone())]));
+    }
+    then.into()
 }
 
 /// Works out the moment at message `m` from the chat and its book. `fill` lets a recap snapshot

@@ -112,15 +112,19 @@ fn has_uid(entry: &Json, uid: &str) -> bool {
 }
 
 fn rehashed(effect: &Json, entry: &Json, from: &str, to: &str) -> Json {
-    let mut effect = effect.clone();
-    let fits = entry_hash(entry, from).is_some_and(|hash| {
-        effect.get("hash").and_then(Json::as_f64).is_some_and(|stored| stored == hash as f64)
-    });
-    if let (true, Some(hash), Some(object)) = (fits, entry_hash(entry, to), effect.as_object_mut())
-    {
-        object.insert("hash", Json::Number(hash as f64));
+    moved(effect, (entry, from), (entry, to)).unwrap_or_else(|| effect.clone())
+}
+
+/// The effect of an entry of a book, carried over to another entry or book; `None` where it was
+/// without force.
+pub(crate) fn moved(effect: &Json, from: (&Json, &str), to: (&Json, &str)) -> Option<Json> {
+    let stored = effect.get("hash").and_then(Json::as_f64)?;
+    if entry_hash(from.0, from.1)? as f64 != stored {
+        return None;
     }
-    effect
+    let mut effect = effect.clone();
+    effect.as_object_mut()?.insert("hash", Json::Number(entry_hash(to.0, to.1)? as f64));
+    Some(effect)
 }
 
 #[cfg(test)]

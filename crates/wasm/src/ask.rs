@@ -2,6 +2,7 @@
 
 use forklore_core::chat::Place;
 use forklore_core::exactness::Allow;
+use forklore_core::family::Home;
 use forklore_core::fork::{Now, Policy, QueuePolicy};
 use forklore_core::json::{Json, Raw};
 use forklore_core::moment::BoundBook;
@@ -31,6 +32,11 @@ impl Ask {
 
     pub(crate) fn number(&self, key: &str) -> Option<usize> {
         self.0.get(key)?.as_usize()
+    }
+
+    /// A value that is there and says something.
+    pub(crate) fn value(&self, key: &str) -> Option<&Json> {
+        self.0.get(key).filter(|value| **value != Json::Null)
     }
 
     pub(crate) fn list(&self, key: &str) -> &[Json] {
@@ -77,6 +83,15 @@ impl Ask {
     /// The book the chat is bound to; no bytes where there is a name means that it is missing.
     pub(crate) fn bound<'a>(&self, book: Option<&'a [u8]>) -> BoundBook<'a> {
         BoundBook::read(self.text("bookName").filter(|name| !name.is_empty()), book)
+    }
+}
+
+/// Where a timeline lives, which the page tells by its group or its character.
+pub(crate) fn home_of(timeline: &Json) -> Home {
+    let text = |key: &str| timeline.get(key).and_then(Json::as_str);
+    match timeline.get("group").filter(|group| group.is_truthy()) {
+        Some(_) => Home::Group(text("group").map(|id| id.into_owned())),
+        None => Home::Character(text("character").unwrap_or_default().into_owned()),
     }
 }
 

@@ -4,10 +4,12 @@
 mod answer;
 mod ask;
 pub mod cleanup;
+pub mod compare;
 pub mod fork;
 pub mod journal;
 pub mod lore;
 pub mod mend;
+pub mod merge;
 pub mod names;
 pub mod verify;
 mod words;

@@ -1,8 +1,9 @@
 //! The lore at a message, for people to read.
 
-use forklore_core::changes::{What, changes};
+use forklore_core::book::Book;
 use forklore_core::chat::Chat;
 use forklore_core::clone::book_value;
+use forklore_core::diff::{Side, compare};
 use forklore_core::json::{Json, Object};
 use forklore_core::moment::{BookThen, moment};
 use forklore_core::recap;
@@ -20,36 +21,19 @@ pub fn lore(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, Js
     let chat = Chat::read(&file, ask.place());
     let bound = ask.bound(book.as_deref());
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    let today = bound.book().and_then(|book| book.root().json().ok()).unwrap_or(Json::Null);
     let found = moment(&chat, &bound, message, ask.flag("fill"));
     let mut answer = Object::new();
     answer.insert("message", message);
     match &found.book {
         BookThen::Known { part, name, content } => {
-            let then = entries_of(&book_value(content));
-            let now = entries_of(&today);
+            let then = book_value(content);
             answer.insert("known", true);
             answer.insert("part", part.to_json());
             answer.insert("book", name.as_str());
-            answer
-                .insert("entries", then.iter().map(|(_, entry)| shown(entry)).collect::<Vec<_>>());
-            let changes = changes(&then, &now).into_iter().map(|change| {
-                let entry = now.get_text(&change.key).or_else(|| then.get_text(&change.key));
-                let mut json = shown(entry.unwrap_or(&Json::Null));
-                let (what, fields) = match change.what {
-                    What::Added => ("added", Vec::new()),
-                    What::Removed => ("removed", Vec::new()),
-                    What::Changed(fields) => ("changed", fields),
-                };
-                if let Some(object) = json.as_object_mut() {
-                    object.insert("what", what);
-                    object.insert("fields", fields);
-                    let before = then.get_text(&change.key).and_then(|entry| entry.get("content"));
-                    object.insert("before", before.cloned());
-                }
-                json
-            });
-            answer.insert("changes", changes.collect::<Vec<_>>());
+            let entries = then.get("entries").and_then(Json::as_object);
+            let entries = entries.into_iter().flat_map(Object::iter);
+            answer.insert("entries", entries.map(|(_, entry)| shown(entry)).collect::<Vec<_>>());
+            answer.insert("changes", changes(&then.stringify(), bound.book()));
         }
         BookThen::None(part) => {
             answer.insert("known", true);
@@ -63,8 +47,24 @@ pub fn lore(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, Js
     Ok(Answer::of(&answer.into()))
 }
 
-fn entries_of(book: &Json) -> Object {
-    book.get("entries").and_then(Json::as_object).cloned().unwrap_or_default()
+/// What became of the entries since then.
+fn changes(then: &[u8], now: Option<&Book<'_>>) -> Vec<Json> {
+    let then = Book::read(then).ok();
+    let side = |book| Side { book, metadata: None };
+    let then = side(then.as_ref());
+    let compared = compare(Some(then), then, side(now), true);
+    let shown = compared.entries.iter().map(|entry| {
+        let mut json = shown(entry.entry().unwrap_or(&Json::Null));
+        if let Some(object) = json.as_object_mut() {
+            object.insert("what", entry.right.did.word());
+            let fields = entry.fields.iter().map(|field| Json::Text(field.name.clone()));
+            object.insert("fields", fields.collect::<Vec<_>>());
+            let before = entry.left.entry.as_ref().and_then(|before| before.get("content"));
+            object.insert("before", before.cloned());
+        }
+        json
+    });
+    shown.collect()
 }
 
 fn shown(entry: &Json) -> Json {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use forklore_core::book::{Book, BookError};
-use forklore_core::family::{self, Home, Node, Timeline};
+use forklore_core::family::{self, Node, Timeline};
 use forklore_core::json::{Json, Object, Raw};
 use forklore_core::names::book_key;
 use forklore_core::verify::{BookFacts, BoundFacts, ChatFacts, Surroundings, verify as check};
@@ -11,7 +11,7 @@ use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
-use crate::ask::Ask;
+use crate::ask::{Ask, home_of};
 use crate::words;
 
 /// Looks at all timelines that are given, with the books that some of them name:
@@ -83,13 +83,9 @@ impl Given {
     fn read(json: &Json) -> Self {
         let text =
             |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default().into_owned();
-        let home = match json.get("group").filter(|group| group.is_truthy()) {
-            Some(group) => Home::Group(group.as_str().map(|id| id.into_owned())),
-            None => Home::Character(text("character")),
-        };
         let metadata = json.get("metadata").cloned().unwrap_or(Json::Null);
         Self {
-            timeline: Timeline::of(home, text("name"), &metadata),
+            timeline: Timeline::of(home_of(json), text("name"), &metadata),
             messages: json.get("messages").and_then(Json::as_usize).unwrap_or_default(),
             metadata,
             is_listed: !json.get("unlisted").is_some_and(Json::is_truthy),

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
 use super::raw::{Kind, Member, Raw};
 use super::write::{self, Indent};
 use super::{JsText, Json};
@@ -26,8 +28,7 @@ pub struct Edits<'a> {
 impl<'a> Edits<'a> {
     /// Edits of the document that `root` was read from.
     pub fn of(root: Raw<'a>) -> Self {
-        let unit = root.members().next().map_or(Vec::new(), |member| {
-            let lead = lead_of(root, member);
+        let unit = root.first_lead().map_or(Vec::new(), |lead| {
             let last_line = lead.iter().rposition(|&byte| byte == b'\n');
             last_line.map_or(Vec::new(), |newline| lead[newline + 1..].to_vec())
         });
@@ -67,52 +68,69 @@ impl<'a> Edits<'a> {
     ///
     /// All changes to one object come in one call, because they share its commas; each member is
     /// named once.
-    pub fn change(&mut self, object: Raw<'a>, depth: usize, changes: &[(&str, Change)]) {
-        debug_assert_eq!(object.kind(), Kind::Object);
-        debug_assert!(
-            changes.iter().enumerate().all(|(at, (name, _))| {
-                changes[at + 1..].iter().all(|(other, _)| other != name)
-            }),
-            "two changes to one member"
-        );
+    pub fn change<K: Clone + Into<JsText>>(
+        &mut self,
+        object: Raw<'a>,
+        depth: usize,
+        changes: &[(K, Change)],
+    ) {
         let members: Vec<Member<'a>> = object.members().collect();
-        let change_of = |member: &Member<'a>| {
-            let key = member.key.text().unwrap_or_default();
-            changes.iter().find(|(name, _)| *name == key).map(|(_, change)| change)
-        };
-        let stays = |member: &Member<'a>| change_of(member) != Some(&Change::Remove);
+        self.change_members(object, depth, &members, changes);
+    }
 
-        for (place, member) in members.iter().enumerate() {
-            let Some(Change::Set(value)) = change_of(member) else { continue };
-            let is_last_of_its_name = !members[place + 1..]
-                .iter()
-                .any(|later| later.key.js_text() == member.key.js_text());
-            if is_last_of_its_name {
-                let text = self.written(value, depth + 1);
-                self.splices.push((member.value.range(), text));
+    /// The same, where the object's members are known.
+    pub(crate) fn change_members<K: Clone + Into<JsText>>(
+        &mut self,
+        object: Raw<'a>,
+        depth: usize,
+        members: &[Member<'a>],
+        changes: &[(K, Change)],
+    ) {
+        debug_assert_eq!(object.kind(), Kind::Object);
+        let names: Vec<JsText> = changes.iter().map(|(name, _)| name.clone().into()).collect();
+        let places: FxHashMap<&[u8], usize> =
+            names.iter().enumerate().map(|(place, name)| (name.as_bytes(), place)).collect();
+        debug_assert_eq!(places.len(), changes.len(), "two changes to one member");
+        // Which change each member is named by; of duplicates the last is the one JavaScript sees.
+        let change_of: Vec<Option<usize>> = members
+            .iter()
+            .map(|member| places.get(member.key.text_bytes().as_ref()).copied())
+            .collect();
+        let mut last_member: Vec<Option<usize>> = vec![None; changes.len()];
+        for (at, place) in change_of.iter().enumerate() {
+            if let Some(place) = place {
+                last_member[*place] = Some(at);
             }
         }
-        self.take_away(object, &members, &stays);
-
-        let last = members.iter().rfind(|member| stays(member)).copied();
-        let added: Vec<(&str, &Json)> = changes
+        let stays: Vec<bool> = change_of
             .iter()
-            .filter(|(name, _)| !members.iter().any(|member| member.key.is_text(name)))
-            .filter_map(|(name, change)| match change {
-                Change::Set(value) => Some((*name, value)),
-                Change::Remove => None,
+            .map(|place| !place.is_some_and(|place| changes[place].1 == Change::Remove))
+            .collect();
+
+        for ((_, change), last) in changes.iter().zip(&last_member) {
+            if let (Change::Set(value), Some(at)) = (change, last) {
+                let text = self.written(value, depth + 1);
+                self.splices.push((members[*at].value.range(), text));
+            }
+        }
+        self.take_away(object, members, &stays);
+
+        let last = members.iter().zip(&stays).rfind(|(_, stays)| **stays).map(|(last, _)| *last);
+        let is_new = last_member.iter().map(Option::is_none);
+        let added: Vec<(&JsText, &Json)> = names
+            .iter()
+            .zip(changes)
+            .zip(is_new)
+            .filter_map(|((name, (_, change)), is_new)| match change {
+                Change::Set(value) if is_new => Some((name, value)),
+                _ => None,
             })
             .collect();
         self.add(object, depth, last, &added);
     }
 
-    fn take_away(
-        &mut self,
-        object: Raw<'a>,
-        members: &[Member<'a>],
-        stays: &impl Fn(&Member<'a>) -> bool,
-    ) {
-        let first_that_stays = members.iter().position(stays);
+    fn take_away(&mut self, object: Raw<'a>, members: &[Member<'a>], stays: &[bool]) {
+        let first_that_stays = stays.iter().position(|stays| *stays);
         match first_that_stays {
             None if members.is_empty() => {}
             None => {
@@ -124,8 +142,8 @@ impl<'a> Edits<'a> {
                     let head = members[0].key.range().start..members[first].key.range().start;
                     self.splices.push((head, Vec::new()));
                 }
-                for pair in members[first..].windows(2) {
-                    if !stays(&pair[1]) {
+                for (pair, stays) in members[first..].windows(2).zip(&stays[first + 1..]) {
+                    if !stays {
                         let with_its_comma = pair[0].value.range().end..pair[1].value.range().end;
                         self.splices.push((with_its_comma, Vec::new()));
                     }
@@ -139,7 +157,7 @@ impl<'a> Edits<'a> {
         object: Raw<'a>,
         depth: usize,
         last: Option<Member<'a>>,
-        added: &[(&str, &Json)],
+        added: &[(&JsText, &Json)],
     ) {
         if added.is_empty() {
             return;
@@ -150,7 +168,7 @@ impl<'a> Edits<'a> {
                 text.push(b',');
             }
             write::new_line(self.indent(depth + 1), &mut text);
-            write::write_text(&JsText::from(*name), &mut text);
+            write::write_text(name, &mut text);
             text.push(b':');
             if !self.unit.is_empty() {
                 text.push(b' ');
@@ -190,14 +208,6 @@ impl<'a> Edits<'a> {
         out.extend_from_slice(&self.document[from..]);
         out
     }
-}
-
-/// The bytes between the `{` or `,` before a member and its key.
-fn lead_of<'a>(object: Raw<'a>, member: Member<'a>) -> &'a [u8] {
-    let key = member.key.range().start;
-    let before = &object.source()[..key];
-    let from = before.iter().rposition(|byte| !super::is_whitespace(*byte)).map_or(0, |at| at + 1);
-    &before[from..]
 }
 
 #[cfg(test)]

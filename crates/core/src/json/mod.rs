@@ -9,17 +9,16 @@
 mod edit;
 mod parse;
 mod raw;
-mod scan;
 mod text;
 mod value;
 mod write;
 
 pub use edit::{Change, Edits};
+pub use forklore_scan::SyntaxError;
 pub use raw::{Kind, Member, Raw};
-pub use scan::SyntaxError;
 pub use text::JsText;
 pub use value::{Json, Object};
 pub use write::Indent;
 
-pub(crate) use scan::{is_whitespace, line_end};
+pub(crate) use forklore_scan::{is_whitespace, line_end};
 pub(crate) use value::array_index;

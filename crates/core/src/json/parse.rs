@@ -1,7 +1,7 @@
 //! Builds values from text, as `JSON.parse` does.
 
-use super::scan::{self, SyntaxError, skip_whitespace};
 use super::{JsText, Json, Object};
+use forklore_scan::{self as scan, SyntaxError, skip_whitespace};
 
 /// Beyond this a value is left as bytes: nothing SillyTavern writes comes near it, and a value
 /// deeper than the stack would take the program down when dropped.
@@ -100,6 +100,12 @@ impl Builder<'_> {
 
 /// The inside of a checked string, as the text JavaScript would hold.
 pub(super) fn unescape(inner: &[u8]) -> JsText {
+    // Most keys, and much text: what needs no reading is only copied.
+    if let Ok(plain) = std::str::from_utf8(inner)
+        && memchr::memchr(b'\\', inner).is_none()
+    {
+        return JsText::from(plain);
+    }
     let mut text = JsText::default();
     let mut at = 0;
     while at < inner.len() {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::parse;
-use super::scan::{self, SyntaxError, skip_whitespace};
 use super::{JsText, Json};
+use forklore_scan::{self as scan, SyntaxError, skip_whitespace};
 
 /// A JSON value, as the bytes it is in `document`.
 ///
@@ -54,6 +54,11 @@ impl<'a> Raw<'a> {
         (start < end).then_some(Self { document: line, start, end })
     }
 
+    /// A value that was found to be one while its document was read.
+    pub(crate) fn checked(document: &'a [u8], start: usize, end: usize) -> Self {
+        Self { document, start, end }
+    }
+
     pub fn bytes(&self) -> &'a [u8] {
         &self.document[self.start..self.end]
     }
@@ -100,6 +105,14 @@ impl<'a> Raw<'a> {
         })
     }
 
+    /// The whitespace before an object's first key.
+    pub(super) fn first_lead(&self) -> Option<&'a [u8]> {
+        let inside = self.start + 1;
+        let key = skip_whitespace(self.document, inside);
+        let has_members = self.kind() == Kind::Object && self.document[key] != b'}';
+        has_members.then(|| &self.document[inside..key])
+    }
+
     /// The elements of an array; none for anything else.
     pub fn elements(&self) -> impl Iterator<Item = Raw<'a>> + use<'a> {
         let document = self.document;
@@ -144,6 +157,16 @@ impl<'a> Raw<'a> {
     pub fn js_text(&self) -> Option<JsText> {
         (self.kind() == Kind::Text)
             .then(|| parse::unescape(&self.document[self.start + 1..self.end - 1]))
+    }
+
+    /// The text of a string in the bytes of a [`JsText`], copied only where it is not written as it
+    /// reads.
+    pub(crate) fn text_bytes(&self) -> Cow<'a, [u8]> {
+        let inner = &self.document[self.start + 1..self.end - 1];
+        if inner.is_ascii() && !inner.contains(&b'\\') {
+            return Cow::Borrowed(inner);
+        }
+        Cow::Owned(parse::unescape(inner).as_bytes().to_vec())
     }
 
     pub fn is_text(&self, expected: &str) -> bool {

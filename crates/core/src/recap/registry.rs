@@ -46,13 +46,39 @@ fn json_item(kind: &str, item: &Json) -> Option<Item> {
     })
 }
 
-fn text_item(kind: &str, line: &str) -> Option<Item> {
-    let mut parts = line.trim().strip_prefix('-')?.split('|').map(str::trim);
-    let first = parts.next()?;
-    let uid = first
+/// A line of a registry's text, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    pub text: &'a str,
+    /// The entry that it lists; none for a heading.
+    pub uid: Option<&'a str>,
+}
+
+pub fn lines(content: &str) -> impl Iterator<Item = Line<'_>> {
+    content.split('\n').map(|text| Line { text, uid: uid_in(text) })
+}
+
+impl Line<'_> {
+    /// The same line about another entry.
+    pub fn with_uid(&self, uid: &str) -> String {
+        match self.uid {
+            Some(old) => self.text.replacen(old, uid, 1),
+            None => self.text.to_owned(),
+        }
+    }
+}
+
+fn uid_in(line: &str) -> Option<&str> {
+    let first = line.trim().strip_prefix('-')?.split('|').next()?.trim();
+    first
         .strip_prefix("UID=")
         .or_else(|| first.strip_prefix("uid:").map(str::trim_start))
-        .filter(|uid| !uid.is_empty() && uid.bytes().all(|byte| byte.is_ascii_digit()))?;
+        .filter(|uid| !uid.is_empty() && uid.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn text_item(kind: &str, line: &str) -> Option<Item> {
+    let uid = uid_in(line)?;
+    let parts = line.trim().split('|').map(str::trim).skip(1);
     let mut fields: BTreeMap<&str, &str> =
         parts.filter_map(|part| part.split_once(':')).map(|(k, v)| (k.trim(), v.trim())).collect();
     // A missing value is written as a dash.

@@ -1,7 +1,7 @@
 //! The running recap: a list of versions, each ending at a scene.
 
 use crate::digest::Digest;
-use crate::json::Json;
+use crate::json::{JsText, Json};
 
 pub const KEY: &str = "auto_recap_running_scene_recaps";
 
@@ -63,6 +63,17 @@ pub fn state(recap: &Json) -> State {
         version: current.filter(|_| !versions.is_empty()),
         count: versions.len(),
         exists: versions.is_empty() || current.is_some_and(|current| numbers.contains(&current)),
+    }
+}
+
+/// The text of the version in force.
+pub fn text(recap: &Json) -> Option<JsText> {
+    let current = recap.get("current_version").and_then(Json::as_i64)?;
+    let versions = recap.get("versions")?.as_array()?;
+    let version = versions.iter().find(|version| number_of(version) == Some(current))?;
+    match version.get("content")? {
+        Json::Text(text) => Some(text.clone()),
+        _ => None,
     }
 }
 

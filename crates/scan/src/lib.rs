@@ -1,4 +1,7 @@
 //! Finds where a JSON value ends, accepting exactly what `JSON.parse` accepts.
+//!
+//! Part of the core, and pure like it. It is a crate so that it can be compiled for speed in the page,
+//! where the rest is compiled for size: whatever is read goes through here, byte by byte.
 
 use memchr::{memchr2, memchr3};
 
@@ -14,11 +17,11 @@ pub enum SyntaxError {
     TooDeep(usize),
 }
 
-pub(crate) fn is_whitespace(byte: u8) -> bool {
+pub fn is_whitespace(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-pub(super) fn skip_whitespace(text: &[u8], mut at: usize) -> usize {
+pub fn skip_whitespace(text: &[u8], mut at: usize) -> usize {
     while text.get(at).copied().is_some_and(is_whitespace) {
         at += 1;
     }
@@ -26,18 +29,18 @@ pub(super) fn skip_whitespace(text: &[u8], mut at: usize) -> usize {
 }
 
 /// Returns the offset after the value that begins at `start` (no leading whitespace).
-pub(super) fn value_end(text: &[u8], start: usize) -> Result<usize, SyntaxError> {
+pub fn value_end(text: &[u8], start: usize) -> Result<usize, SyntaxError> {
     value_end_by(text, start, &Document)
 }
 
 /// Returns the offset after the closing quote of the string that begins at `start`.
-pub(super) fn string_end(text: &[u8], start: usize) -> Result<usize, SyntaxError> {
+pub fn string_end(text: &[u8], start: usize) -> Result<usize, SyntaxError> {
     string_end_by(text, start, &Document)
 }
 
 /// Returns the end of the line that begins at `start`, if it is one JSON value: so a chat can be
 /// read in one pass, and its lines need not be found before they are understood.
-pub(crate) fn line_end(text: &[u8], start: usize) -> Result<usize, SyntaxError> {
+pub fn line_end(text: &[u8], start: usize) -> Result<usize, SyntaxError> {
     // SillyTavern writes no byte below 0x20 but the newline between lines. Then a newline is the
     // only thing that can be wrong inside a string, and looking for it is cheap; that there was
     // nothing else is made sure of afterwards, while the line is still at hand.
@@ -126,10 +129,13 @@ enum Short {
     GoesOn(usize),
 }
 
+/// In a browser there is no wider search that would be worth changing to.
+const LOOKS: usize = if cfg!(target_family = "wasm") { usize::MAX } else { 2 };
+
 /// Keys are short, and most of a book is keys: two looks at eight bytes are over before a search
 /// has begun. `special` sets the highest bit of bytes that end plain content.
 fn short_end(text: &[u8], mut at: usize, special: impl Fn(u64) -> u64) -> Short {
-    for _ in 0..2 {
+    for _ in 0..LOOKS {
         let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) else { break };
         let found = special(u64::from_le_bytes(*eight));
         if found != 0 {
@@ -312,6 +318,70 @@ fn digits_end(text: &[u8], mut at: usize) -> usize {
         at += 1;
     }
     at
+}
+
+/// Where an object ends, and where in it the values of two members are, by their keys as they are
+/// written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Noted {
+    pub end: usize,
+    pub values: [Option<(usize, usize)>; 2],
+    /// A key is written with an escape, so that it may be one of the wanted ones all the same.
+    pub has_escaped_key: bool,
+}
+
+/// Returns the offset after the object that begins at `start`, noting members on the way: of
+/// duplicates the last, as JavaScript does.
+pub fn object_end(text: &[u8], start: usize, wanted: [&[u8]; 2]) -> Result<Noted, SyntaxError> {
+    let mut noted = Noted::default();
+    let mut at = skip_whitespace(text, start + 1);
+    if byte(text, at)? == b'}' {
+        return Ok(Noted { end: at + 1, ..noted });
+    }
+    loop {
+        if byte(text, at)? != b'"' {
+            return Err(SyntaxError::Unexpected(at));
+        }
+        let key_end = string_end(text, at)?;
+        let colon = skip_whitespace(text, key_end);
+        if byte(text, colon)? != b':' {
+            return Err(SyntaxError::Unexpected(colon));
+        }
+        let value = skip_whitespace(text, colon + 1);
+        let end = value_end(text, value)?;
+        let key = &text[at + 1..key_end - 1];
+        for (wanted, place) in wanted.iter().zip(&mut noted.values) {
+            if key == *wanted {
+                *place = Some((value, end));
+            }
+            // An escape can stand for any letter, so only a key that begins alike can be meant.
+            noted.has_escaped_key |= (key.first() == wanted.first() || key.first() == Some(&b'\\'))
+                && key.contains(&b'\\');
+        }
+        at = skip_whitespace(text, end);
+        match byte(text, at)? {
+            b',' => at = skip_whitespace(text, at + 1),
+            b'}' => return Ok(Noted { end: at + 1, ..noted }),
+            _ => return Err(SyntaxError::Unexpected(at)),
+        }
+    }
+}
+
+/// Whether `text` holds `expected` at this place. Many bytes at a time, because books of megabytes
+/// are mostly the same as they were.
+pub fn holds(text: &[u8], at: usize, expected: &[u8]) -> bool {
+    let Some(found) = text.get(at..).and_then(|rest| rest.get(..expected.len())) else {
+        return false;
+    };
+    let word = |bytes: &[u8; 32], at: usize| {
+        bytes[at..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
+    };
+    let (one, one_rest) = found.as_chunks::<32>();
+    let (other, other_rest) = expected.as_chunks::<32>();
+    let differ = |(one, other): (&[u8; 32], &[u8; 32])| {
+        [0, 8, 16, 24].iter().fold(0, |found, &at| found | (word(one, at) ^ word(other, at)))
+    };
+    one.iter().zip(other).all(|pair| differ(pair) == 0) && one_rest == other_rest
 }
 
 fn byte(text: &[u8], at: usize) -> Result<u8, SyntaxError> {

@@ -1,0 +1,319 @@
+//! What differs between the lore of two moments, and which of the two made it so.
+//!
+//! Two timelines are compared against what both began as. Two messages of one chat are compared
+//! with the earlier one as the beginning, so that the later one did everything.
+
+mod common;
+mod kin;
+mod memory;
+mod table;
+mod words;
+
+use std::collections::HashSet;
+
+use crate::book::{Book, Entry, NAMESPACE};
+use crate::json::{JsText, Json, Object};
+
+pub(crate) use kin::{INCIDENTAL, kin, lore_of};
+pub(crate) use table::{Table, Tables, differing, same_or_none, value};
+pub use words::{Is, Piece, words};
+
+/// The lore at one moment. Without metadata nothing is said about recap and variables.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Side<'s, 'a> {
+    pub book: Option<&'s Book<'a>>,
+    pub metadata: Option<&'s Json>,
+}
+
+/// What a side did to something since the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Did {
+    Nothing,
+    Added,
+    Changed,
+    Removed,
+    /// Nobody knows the beginning.
+    Unknown,
+}
+
+impl Did {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Added => "added",
+            Self::Changed => "changed",
+            Self::Removed => "removed",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Who made two values differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    Left,
+    Right,
+    /// Each its own way.
+    Both,
+    Unknown,
+}
+
+impl By {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Right => "right",
+            Self::Both => "both",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    pub fn swapped(self) -> Self {
+        match self {
+            Self::Left => Self::Right,
+            Self::Right => Self::Left,
+            other => other,
+        }
+    }
+}
+
+/// A named value that is not the same on both sides; `None` where there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    pub name: JsText,
+    pub by: By,
+    pub base: Option<Json>,
+    pub left: Option<Json>,
+    pub right: Option<Json>,
+}
+
+/// An entry that is not the same on both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntryDifference {
+    pub key: JsText,
+    pub left: EntrySide,
+    pub right: EntrySide,
+    /// For an entry that both sides have.
+    pub fields: Vec<Difference>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntrySide {
+    pub did: Did,
+    pub entry: Option<Json>,
+}
+
+impl EntryDifference {
+    /// The entry as a reader would look for it: as it is, or as it was.
+    pub fn entry(&self) -> Option<&Json> {
+        self.right.entry.as_ref().or(self.left.entry.as_ref())
+    }
+
+    pub fn title(&self) -> String {
+        let title = self.entry().and_then(|entry| entry.get("comment")).and_then(Json::as_str);
+        title.unwrap_or_default().into_owned()
+    }
+}
+
+/// All that differs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compared {
+    pub entries: Vec<EntryDifference>,
+    /// The book's own fields.
+    pub book: Vec<Difference>,
+    pub recap: Vec<Difference>,
+    pub variables: Vec<Difference>,
+    /// The rest of what SillyTavern keeps with a chat: its note, injects, running effects.
+    pub other: Vec<Difference>,
+}
+
+impl Compared {
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+            && [&self.book, &self.recap, &self.variables, &self.other].iter().all(|l| l.is_empty())
+    }
+}
+
+/// Compares two sides. Without a `base` nobody knows which of them changed anything. Bookkeeping of
+/// ST-Auto-Recap (registries, queue) is left out unless `internal`.
+pub fn compare<'a>(
+    base: Option<Side<'_, 'a>>,
+    left: Side<'_, 'a>,
+    right: Side<'_, 'a>,
+    internal: bool,
+) -> Compared {
+    let metadata = |pick: fn(Option<&Json>, &Json, &Json) -> Vec<Difference>| {
+        let (Some(left), Some(right)) = (left.metadata, right.metadata) else { return Vec::new() };
+        pick(base.and_then(|base| base.metadata), left, right)
+    };
+    Compared {
+        entries: entries(base.map(|base| base.book), left.book, right.book, internal),
+        book: book_fields(base.map(|base| base.book), left.book, right.book),
+        recap: metadata(memory::recap),
+        variables: metadata(memory::variables),
+        other: metadata(memory::other),
+    }
+}
+
+fn entries<'a>(
+    base: Option<Option<&Book<'a>>>,
+    left: Option<&Book<'a>>,
+    right: Option<&Book<'a>>,
+    internal: bool,
+) -> Vec<EntryDifference> {
+    let (base, left, right) = differing(base, left, right);
+    let mut found = between(base.as_ref().map(|base| &base.lore), &left.lore, &right.lore);
+    if internal {
+        let base = base.as_ref().map(|base| &base.internal);
+        found.extend(between(base, &left.internal, &right.internal));
+    }
+    found
+}
+
+fn between(base: Option<&Table<'_>>, left: &Table<'_>, right: &Table<'_>) -> Vec<EntryDifference> {
+    let kin = kin(base, left, right);
+    let kin_of_right: HashSet<&JsText> = kin.values().collect();
+    let mut found = Vec::new();
+    let side = |entry: Option<Entry<'_>>, did| EntrySide { did, entry: entry.map(value) };
+
+    // In the order of the right book; what only the left one has comes last.
+    let only_left = left.keys().filter(|key| !right.contains(key));
+    for key in right.keys().chain(only_left) {
+        let (l, r) = (left.get(key), right.get(key));
+        if same_or_none(l, r) {
+            continue;
+        }
+        let nothing = || side(None, Did::Nothing);
+        let b = match base {
+            None => {
+                let is_one = |entry, kin: bool| if kin { None } else { entry };
+                let l = is_one(l, kin_of_right.contains(key));
+                let r = is_one(r, kin.contains_key(key));
+                if l.is_some() || r.is_some() {
+                    let fields = fields_between(None, l, r);
+                    let (left, right) = (side(l, Did::Unknown), side(r, Did::Unknown));
+                    found.push(EntryDifference { key: key.clone(), left, right, fields });
+                }
+                continue;
+            }
+            Some(base) => base.get(key),
+        };
+        if b.is_none() {
+            // Born on one side, or two of them under one key.
+            if r.is_some() && !kin.contains_key(key) {
+                let right = side(r, Did::Added);
+                found.push(EntryDifference {
+                    key: key.clone(),
+                    left: nothing(),
+                    right,
+                    fields: Vec::new(),
+                });
+            }
+            if l.is_some() && !kin_of_right.contains(key) {
+                let left = side(l, Did::Added);
+                found.push(EntryDifference {
+                    key: key.clone(),
+                    left,
+                    right: nothing(),
+                    fields: Vec::new(),
+                });
+            }
+            continue;
+        }
+        let did = |now| match now {
+            None => Did::Removed,
+            Some(_) if same_or_none(now, b) => Did::Nothing,
+            Some(_) => Did::Changed,
+        };
+        let fields = fields_between(b, l, r);
+        if fields.is_empty() && l.is_some() && r.is_some() {
+            // The same fields in another order.
+            continue;
+        }
+        let (left, right) = (side(l, did(l)), side(r, did(r)));
+        found.push(EntryDifference { key: key.clone(), left, right, fields });
+    }
+    found
+}
+
+fn fields_between(
+    base: Option<Entry<'_>>,
+    left: Option<Entry<'_>>,
+    right: Option<Entry<'_>>,
+) -> Vec<Difference> {
+    let (Some(left), Some(right)) = (left, right) else { return Vec::new() };
+    let base = base.map(value);
+    members(base.as_ref().map(Some), Some(&value(left)), Some(&value(right)))
+}
+
+/// The members of an object that differ. `None` as a base means that nobody knows it; an object that
+/// is not there has no members.
+pub(crate) fn members(
+    base: Option<Option<&Json>>,
+    left: Option<&Json>,
+    right: Option<&Json>,
+) -> Vec<Difference> {
+    let empty = Object::new();
+    let object = |value: Option<&'_ Json>| value.and_then(Json::as_object).cloned();
+    let (left, right) = (object(left).unwrap_or_default(), object(right).unwrap_or_default());
+    let base = base.map(|base| object(base).unwrap_or_else(|| empty.clone()));
+    let only_left = left.keys().filter(|key| right.get_text(key).is_none());
+    let keys = right.keys().chain(only_left);
+    let differing = keys.filter(|key| left.get_text(key) != right.get_text(key));
+    differing
+        .map(|key| {
+            let base = base.as_ref().map(|base| base.get_text(key));
+            difference(key.clone(), base, left.get_text(key), right.get_text(key))
+        })
+        .collect()
+}
+
+pub(crate) fn difference(
+    name: JsText,
+    base: Option<Option<&Json>>,
+    left: Option<&Json>,
+    right: Option<&Json>,
+) -> Difference {
+    let by = match base {
+        None => By::Unknown,
+        Some(base) if base == left => By::Right,
+        Some(base) if base == right => By::Left,
+        Some(_) => By::Both,
+    };
+    Difference {
+        name,
+        by,
+        base: base.flatten().cloned(),
+        left: left.cloned(),
+        right: right.cloned(),
+    }
+}
+
+fn book_fields(
+    base: Option<Option<&Book<'_>>>,
+    left: Option<&Book<'_>>,
+    right: Option<&Book<'_>>,
+) -> Vec<Difference> {
+    let (Some(left), Some(right)) = (left, right) else { return Vec::new() };
+    let base = base.map(|base| base.map(own_fields).unwrap_or_default());
+    let (left, right) = (own_fields(left), own_fields(right));
+    members(base.map(Json::Object).as_ref().map(Some), Some(&left.into()), Some(&right.into()))
+}
+
+/// A book's fields but its entries and our mark.
+pub(crate) fn own_fields(book: &Book<'_>) -> Object {
+    let mut fields = Object::new();
+    for member in book.fields() {
+        let Some(name) = member.key.js_text().filter(|name| *name != *"entries") else { continue };
+        let mut value = member.value.json().unwrap_or(Json::Null);
+        if name == *"extensions"
+            && let Some(extensions) = value.as_object_mut()
+            && extensions.remove(NAMESPACE).is_some()
+            && extensions.is_empty()
+        {
+            continue;
+        }
+        fields.insert(name, value);
+    }
+    fields
+}

@@ -1,0 +1,149 @@
+//! How one text became another, word by word.
+
+use similar::{Algorithm, DiffTag, capture_diff_slices};
+
+/// A stretch of two texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    pub is: Is,
+    pub text: &'a str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Is {
+    Same,
+    Removed,
+    Added,
+}
+
+/// Above this many words on one side the texts are compared line by line: nobody reads such a
+/// difference word by word, and it would take seconds to find.
+const MOST_WORDS: usize = 20_000;
+
+/// The pieces, in reading order: what was removed stands before what came in its place.
+pub fn words<'a>(before: &'a str, after: &'a str) -> Vec<Piece<'a>> {
+    let (mut old, mut new) = (split(before, word_end), split(after, word_end));
+    if old.len().max(new.len()) > MOST_WORDS {
+        (old, new) = (split(before, line_end), split(after, line_end));
+    }
+    let (mut read_before, mut read_after) = (Reader(before), Reader(after));
+    let mut pieces = Vec::new();
+    for operation in capture_diff_slices(Algorithm::Myers, &old, &new) {
+        let (tag, was, is) = operation.as_tag_tuple();
+        let removed = read_before.next(&old[was]);
+        let added = read_after.next(&new[is]);
+        if tag == DiffTag::Equal {
+            pieces.push(Piece { is: Is::Same, text: removed });
+            continue;
+        }
+        for (is, text) in [(Is::Removed, removed), (Is::Added, added)] {
+            if !text.is_empty() {
+                pieces.push(Piece { is, text });
+            }
+        }
+    }
+    pieces
+}
+
+/// What is left of a text.
+struct Reader<'a>(&'a str);
+
+impl<'a> Reader<'a> {
+    /// The next `words` as one stretch.
+    fn next(&mut self, words: &[&str]) -> &'a str {
+        let length = words.iter().map(|word| word.len()).sum();
+        let (stretch, rest) = self.0.split_at(length);
+        self.0 = rest;
+        stretch
+    }
+}
+
+fn split(text: &str, end: impl Fn(&str) -> usize) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (word, after) = rest.split_at(end(rest));
+        found.push(word);
+        rest = after;
+    }
+    found
+}
+
+/// A run of letters and digits, a run of spaces, or one other sign. Where words are not kept apart
+/// by spaces each sign is a word.
+fn word_end(text: &str) -> usize {
+    let mut signs = text.char_indices();
+    let Some((_, first)) = signs.next() else { return 0 };
+    let kind = kind_of(first);
+    if kind == Kind::Sign {
+        return first.len_utf8();
+    }
+    signs.find(|(_, sign)| kind_of(*sign) != kind).map_or(text.len(), |(at, _)| at)
+}
+
+fn line_end(text: &str) -> usize {
+    text.find('\n').map_or(text.len(), |at| at + 1)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Word,
+    Space,
+    Sign,
+}
+
+fn kind_of(sign: char) -> Kind {
+    // Han, kana and their kin are written without spaces.
+    let is_ideograph = ('\u{2e80}'..='\u{9fff}').contains(&sign)
+        || ('\u{f900}'..='\u{faff}').contains(&sign)
+        || ('\u{20000}'..='\u{3ffff}').contains(&sign);
+    if sign.is_whitespace() {
+        Kind::Space
+    } else if !is_ideograph
+        && (sign.is_alphanumeric() || sign == '_' || sign == '\'' || sign == '’')
+    {
+        Kind::Word
+    } else {
+        Kind::Sign
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(before: &str, after: &str, expected: &str) {
+        let shown: String = words(before, after)
+            .iter()
+            .map(|piece| match piece.is {
+                Is::Same => piece.text.to_owned(),
+                Is::Removed => format!("[-{}-]", piece.text),
+                Is::Added => format!("{{+{}+}}", piece.text),
+            })
+            .collect();
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn only_the_words_that_changed_are_marked() {
+        check("Mara is the captain.", "Mara was the captain.", "Mara [-is-]{+was+} the captain.");
+        check("a b", "a b c", "a b{+ c+}");
+        check("don't go", "don't stay", "don't [-go-]{+stay+}");
+        check("", "new", "{+new+}");
+        check("same", "same", "same");
+    }
+
+    #[test]
+    fn what_is_written_without_spaces_is_told_apart_sign_by_sign() {
+        check("雨の日", "雪の日", "[-雨-]{+雪+}の日");
+    }
+
+    #[test]
+    fn huge_texts_are_compared_by_lines() {
+        let long = "word ".repeat(30_000);
+        let before = format!("{long}\nend");
+        let after = format!("{long}\nother end");
+        assert_eq!(words(&before, &after).len(), 3);
+    }
+}

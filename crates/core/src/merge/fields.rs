@@ -1,0 +1,140 @@
+//! The fields of one thing, three-way.
+
+use super::{About, Choice, Choices, Conflict, Kept, MergePlan, Pick};
+use crate::diff::INCIDENTAL;
+use crate::json::{JsText, Json, Object};
+
+/// What becomes of a field of ours.
+pub(super) enum Outcome {
+    Stays,
+    Becomes(Option<Json>),
+    Conflict,
+}
+
+/// The rule, for one field. Without a base, what only they have is taken: nothing is lost by it.
+pub(super) fn outcome(
+    base: Option<Option<&Json>>,
+    ours: Option<&Json>,
+    theirs: Option<&Json>,
+) -> Outcome {
+    match base {
+        _ if ours == theirs => Outcome::Stays,
+        Some(base) if theirs == base => Outcome::Stays,
+        Some(base) if ours == base => Outcome::Becomes(theirs.cloned()),
+        None if theirs.is_none() => Outcome::Stays,
+        None if ours.is_none() => Outcome::Becomes(theirs.cloned()),
+        _ => Outcome::Conflict,
+    }
+}
+
+/// An entry of ours with the wanted fields of theirs, and which fields those are.
+pub(super) struct Combined {
+    pub(super) after: Object,
+    pub(super) fields: Vec<JsText>,
+    pub(super) is_chosen: bool,
+}
+
+/// Combines an entry that both have. Conflicts and what is kept go into the plan.
+pub(super) fn combine(
+    key: &JsText,
+    base: Option<&Object>,
+    ours: &Object,
+    theirs: &Object,
+    choices: &Choices,
+    plan: &mut MergePlan,
+) -> Combined {
+    let mut combined = Combined { after: ours.clone(), fields: Vec::new(), is_chosen: false };
+    let only_ours = ours.keys().filter(|name| theirs.get_text(name).is_none());
+    for name in theirs.keys().chain(only_ours) {
+        if !choices.wants_field(key, name) {
+            continue;
+        }
+        let was = base.map(|base| base.get_text(name));
+        let (our, their) = (ours.get_text(name), theirs.get_text(name));
+        let value = match outcome(was, our, their) {
+            Outcome::Stays => continue,
+            Outcome::Becomes(_) | Outcome::Conflict if *name == *"uid" => continue,
+            Outcome::Becomes(value) => value,
+            Outcome::Conflict if INCIDENTAL.iter().any(|field| *name == **field) => {
+                plan.kept.push(Kept { key: key.clone(), field: Some(name.clone()) });
+                continue;
+            }
+            Outcome::Conflict => {
+                let choice = choices.choice(key, Some(name));
+                plan.conflicts.push(Conflict {
+                    key: Some(key.clone()),
+                    title: title_of(ours),
+                    about: About::Field(name.clone()),
+                    base: was.flatten().cloned(),
+                    ours: our.cloned(),
+                    theirs: their.cloned(),
+                    settled: choice.clone(),
+                });
+                match choice {
+                    None | Some(Choice::Take(Pick::Ours)) => continue,
+                    Some(Choice::Take(Pick::Theirs)) => {
+                        combined.is_chosen = true;
+                        their.cloned()
+                    }
+                    Some(Choice::Value(value)) => {
+                        combined.is_chosen = true;
+                        Some(value)
+                    }
+                }
+            }
+        };
+        if value.as_ref() == our {
+            continue;
+        }
+        match value {
+            Some(value) => combined.after.insert(name.clone(), value),
+            None => drop(combined.after.remove_text(name)),
+        }
+        combined.fields.push(name.clone());
+    }
+    combined
+}
+
+fn title_of(entry: &Object) -> String {
+    entry.get("comment").and_then(Json::as_str).unwrap_or_default().into_owned()
+}
+
+/// The book's own fields.
+pub(super) fn merge(
+    base: Option<&Object>,
+    ours: &Object,
+    theirs: &Object,
+    choices: &Choices,
+    plan: &mut MergePlan,
+) {
+    let no_entry = JsText::default();
+    let only_ours = ours.keys().filter(|name| theirs.get_text(name).is_none());
+    for name in theirs.keys().chain(only_ours) {
+        let was = base.map(|base| base.get_text(name));
+        let (our, their) = (ours.get_text(name), theirs.get_text(name));
+        match outcome(was, our, their) {
+            Outcome::Stays => {}
+            Outcome::Becomes(value) => plan.fields.push((name.clone(), value)),
+            Outcome::Conflict => {
+                let choice = choices.choice(&no_entry, Some(name));
+                let value = match &choice {
+                    None | Some(Choice::Take(Pick::Ours)) => our.cloned(),
+                    Some(Choice::Take(Pick::Theirs)) => their.cloned(),
+                    Some(Choice::Value(value)) => Some(value.clone()),
+                };
+                plan.conflicts.push(Conflict {
+                    key: None,
+                    title: String::new(),
+                    about: About::Field(name.clone()),
+                    base: was.flatten().cloned(),
+                    ours: our.cloned(),
+                    theirs: their.cloned(),
+                    settled: choice,
+                });
+                if value.as_ref() != our {
+                    plan.fields.push((name.clone(), value));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Three books: one, and what two timelines made of it. Keys are few, so that they meet.
+
+use fastrand::Rng;
+use forklore_core::json::{Indent, Json, Object};
+use forklore_core::recap::{is_internal, queue};
+use forklore_core::timed::entry_hash;
+
+#[derive(Clone)]
+pub(crate) struct Story {
+    pub(crate) base: Vec<u8>,
+    pub(crate) ours: Vec<u8>,
+    pub(crate) theirs: Vec<u8>,
+}
+
+impl Story {
+    pub(crate) fn swapped(&self) -> Self {
+        Self { base: self.base.clone(), ours: self.theirs.clone(), theirs: self.ours.clone() }
+    }
+
+    /// A chat whose book this is, in which an effect of every entry runs.
+    pub(crate) fn chat(&self, name: &str, book: &[u8]) -> Json {
+        let book = Json::parse(book).expect("it is JSON");
+        let entries = book.get("entries").and_then(Json::as_object).expect("it has entries");
+        let effects = entries.iter().filter_map(|(_, entry)| {
+            let effect = Json::object([
+                ("hash", Json::Number(entry_hash(entry, name)? as f64)),
+                ("start", Json::from(3_i64)),
+            ]);
+            Some((format!("{name}.{}", entry.get("uid")?.as_i64()?), effect))
+        });
+        let index = Json::object([("index", Json::Object(Object::new()))]);
+        Json::object([
+            ("timedWorldInfo", Json::object([("sticky", Json::Object(effects.collect()))])),
+            ("auto_lorebooks", Json::object([("registry", index)])),
+        ])
+    }
+}
+
+pub(crate) fn story(rng: &mut Rng) -> Story {
+    let mut base = Object::new();
+    let mut entries = Object::new();
+    for key in 0..6_i64 {
+        if rng.bool() {
+            entries.insert(key.to_string(), entry(rng, key));
+        }
+    }
+    if rng.bool() {
+        base.insert("name", "Lore");
+    }
+    base.insert("entries", entries);
+    if rng.bool() {
+        base.insert("extensions", Json::object([("forklore", Json::from("mark"))]));
+    }
+    if rng.bool() {
+        add_registry(rng, &mut base);
+    }
+    if rng.u8(..4) == 0 {
+        add_queue(rng, &mut base);
+    }
+    let (mut ours, mut theirs) = (base.clone(), base.clone());
+    live_on(rng, &mut ours);
+    live_on(rng, &mut theirs);
+    Story { base: written(rng, base), ours: written(rng, ours), theirs: written(rng, theirs) }
+}
+
+/// SillyTavern writes both ways: files in many lines, answers in one.
+fn written(rng: &mut Rng, book: Object) -> Vec<u8> {
+    let book = Json::Object(book);
+    if rng.bool() { book.stringify() } else { book.stringify_with(Indent::BOOK) }
+}
+
+fn entry(rng: &mut Rng, uid: i64) -> Json {
+    let mut entry = Object::new();
+    entry.insert("uid", uid);
+    entry.insert("comment", title(rng));
+    entry.insert("content", words(rng));
+    entry.insert("key", vec![words(rng)]);
+    for (name, value) in [
+        ("order", Json::from(rng.i64(0..3))),
+        ("displayIndex", Json::from(uid)),
+        ("role", Json::Null),
+        ("extensions", Json::object([("x", Json::from(rng.i64(0..2)))])),
+    ] {
+        if rng.bool() {
+            entry.insert(name, value);
+        }
+    }
+    entry.into()
+}
+
+fn title(rng: &mut Rng) -> String {
+    format!("character-{}", ["Mara", "Bo", "雨", "Zoë"][rng.usize(..4)])
+}
+
+fn words(rng: &mut Rng) -> Json {
+    let half = Json::parse(br#""half \ud800""#).expect("it is JSON");
+    [Json::from("one"), Json::from("two"), Json::from("three"), half][rng.usize(..4)].clone()
+}
+
+/// A few edits, as people and extensions make them.
+fn live_on(rng: &mut Rng, book: &mut Object) {
+    for _ in 0..rng.usize(..6) {
+        let mut entries =
+            book.get("entries").and_then(Json::as_object).cloned().unwrap_or_default();
+        let lore: Vec<_> = entries
+            .iter()
+            .filter(|(_, entry)| {
+                let comment = entry.get("comment").and_then(Json::as_str).unwrap_or_default();
+                !is_internal(&comment)
+            })
+            .map(|(key, _)| key.clone())
+            .collect();
+        let some = lore.get(rng.usize(..lore.len().max(1))).cloned();
+        match (rng.u8(..12), some) {
+            // SillyTavern gives the smallest free number, so that both sides give the same one.
+            (0..3, _) => {
+                let free = (0..).find(|uid: &i64| !entries.contains(&uid.to_string()));
+                let uid = free.unwrap_or_default();
+                entries.insert(uid.to_string(), entry(rng, uid));
+            }
+            (3..7, Some(key)) => {
+                if let Some(Json::Object(mut entry)) = entries.get_text(&key).cloned() {
+                    match rng.u8(..6) {
+                        0 => entry.insert("order", Json::from(rng.i64(0..3))),
+                        1 => entry.insert("comment", title(rng)),
+                        2 => drop(entry.remove("order")),
+                        3 => entry.insert("displayIndex", Json::from(rng.i64(0..3))),
+                        _ => entry.insert("content", words(rng)),
+                    }
+                    entries.insert(key, entry);
+                }
+            }
+            (7, Some(key)) => drop(entries.remove_text(&key)),
+            // The same fields in another order.
+            (8, Some(key)) => {
+                if let Some(Json::Object(entry)) = entries.get_text(&key).cloned() {
+                    let mut members: Vec<_> =
+                        entry.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+                    rng.shuffle(&mut members);
+                    entries.insert(key, members.into_iter().collect::<Object>());
+                }
+            }
+            (9, _) => {
+                book.insert("name", ["Lore", "Other", "Third"][rng.usize(..3)]);
+                continue;
+            }
+            (10, _) => {
+                book.insert("entries", entries);
+                add_queue(rng, book);
+                continue;
+            }
+            _ => {
+                book.insert("entries", entries);
+                add_registry(rng, book);
+                continue;
+            }
+        }
+        book.insert("entries", entries);
+    }
+    // The recap extension lists what there is.
+    if rng.u8(..3) > 0 && has_registry(book) {
+        add_registry(rng, book);
+    }
+}
+
+const REGISTRY: &str = "_registry_character";
+
+fn titled(book: &Object, title: &str) -> Option<String> {
+    let entries = book.get("entries").and_then(Json::as_object)?;
+    let found = entries.iter().find(|(_, entry)| {
+        entry.get("comment").and_then(Json::as_str).is_some_and(|comment| comment == title)
+    });
+    Some(found?.0.to_string_lossy().into_owned())
+}
+
+fn has_registry(book: &Object) -> bool {
+    titled(book, REGISTRY).is_some()
+}
+
+/// A registry of all that there is, or the old one brought up to date.
+fn add_registry(rng: &mut Rng, book: &mut Object) {
+    let mut entries = book.get("entries").and_then(Json::as_object).cloned().unwrap_or_default();
+    let key = titled(book, REGISTRY).unwrap_or_else(|| {
+        let free = (0..).find(|uid: &i64| !entries.contains(&uid.to_string()));
+        free.unwrap_or_default().to_string()
+    });
+    let mut text = String::from("[Registry: character]");
+    for (_, entry) in entries.iter() {
+        let comment = entry.get("comment").and_then(Json::as_str).unwrap_or_default();
+        if let (Some(name), Some(uid)) =
+            (comment.strip_prefix("character-"), entry.get("uid").and_then(Json::as_i64))
+        {
+            let synopsis = ["captain", "ghost"][rng.usize(..2)];
+            text.push_str(&format!(
+                "\n- UID={uid} | name: {name} | aliases: — | synopsis: {synopsis}"
+            ));
+        }
+    }
+    let mut registry = entries.get(&key).and_then(Json::as_object).cloned().unwrap_or_default();
+    registry.insert("uid", key.parse::<i64>().unwrap_or_default());
+    registry.insert("comment", REGISTRY);
+    registry.insert("content", text);
+    entries.insert(key, registry);
+    book.insert("entries", entries);
+}
+
+fn add_queue(rng: &mut Rng, book: &mut Object) {
+    let mut entries = book.get("entries").and_then(Json::as_object).cloned().unwrap_or_default();
+    let uid = 1_763_632_438_061 + rng.i64(0..2);
+    let key = titled(book, queue::COMMENT).unwrap_or_else(|| uid.to_string());
+    let content = format!(r#"{{"queue":[{}]}}"#, rng.u8(..3));
+    let queue = Json::object([
+        ("uid", Json::from(key.parse::<i64>().unwrap_or_default())),
+        ("comment", Json::from(queue::COMMENT)),
+        ("content", Json::from(content)),
+    ]);
+    entries.insert(key, queue);
+    book.insert("entries", entries);
+}

@@ -1,0 +1,218 @@
+//! What differs between two moments, and what both began as.
+
+use forklore_core::beginning::{Sealed, beginning as find_beginning};
+use forklore_core::book::Book;
+use forklore_core::chat::Chat;
+use forklore_core::clone::book_value;
+use forklore_core::diff::{self, Difference, EntryDifference, EntrySide, Is, Side};
+use forklore_core::digest::Digest;
+use forklore_core::family::{self, Timeline};
+use forklore_core::json::{Json, Object, Raw};
+use forklore_core::moment::{BookThen, BoundBook, memory_then, moment};
+use forklore_core::page;
+use forklore_core::recap::is_internal;
+use forklore_core::repair::Subject;
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::answer::Answer;
+use crate::ask::{Ask, chat_file, home_of};
+
+/// What differs between two books and what their chats remember, against what both began as.
+#[wasm_bindgen]
+pub fn compare(
+    ask: &[u8],
+    base: Option<Vec<u8>>,
+    left: Option<Vec<u8>>,
+    right: Option<Vec<u8>>,
+) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let base = base.as_deref().map(read_book).transpose()?;
+    let left = left.as_deref().map(|text| read_beside(text, base.as_ref())).transpose()?;
+    let right = right.as_deref().map(|text| read_beside(text, left.as_ref())).transpose()?;
+    let compared = diff::compare(
+        ask.flag("baseKnown")
+            .then(|| Side { book: base.as_ref(), metadata: ask.value("baseMetadata") }),
+        Side { book: left.as_ref(), metadata: ask.value("leftMetadata") },
+        Side { book: right.as_ref(), metadata: ask.value("rightMetadata") },
+        ask.flag("internal"),
+    );
+    let list = |differences: &[Difference]| differences.iter().map(difference).collect::<Vec<_>>();
+    Ok(Answer::of(&Json::object([
+        ("entries", compared.entries.iter().map(entry_difference).collect::<Vec<_>>().into()),
+        ("book", list(&compared.book).into()),
+        ("recap", list(&compared.recap).into()),
+        ("variables", list(&compared.variables).into()),
+        ("other", list(&compared.other).into()),
+    ])))
+}
+
+pub(crate) fn read_book(text: &[u8]) -> Result<Book<'_>, JsError> {
+    Book::read(text).map_err(|error| JsError::new(&error.to_string()))
+}
+
+/// Reads a book that is mostly the same as one that was read before.
+pub(crate) fn read_beside<'a>(
+    text: &'a [u8],
+    other: Option<&Book<'_>>,
+) -> Result<Book<'a>, JsError> {
+    let Some(other) = other else { return read_book(text) };
+    Book::read_like(text, other).map_err(|error| JsError::new(&error.to_string()))
+}
+
+fn entry_difference(entry: &EntryDifference) -> Json {
+    let side = |side: &EntrySide| {
+        Json::object([("did", side.did.word().into()), ("entry", side.entry.clone().into())])
+    };
+    let title = entry.title();
+    Json::object([
+        ("key", Json::Text(entry.key.clone())),
+        ("uid", entry.entry().and_then(|entry| entry.get("uid")).cloned().into()),
+        ("internal", is_internal(&title).into()),
+        ("title", title.into()),
+        ("left", side(&entry.left)),
+        ("right", side(&entry.right)),
+        ("fields", entry.fields.iter().map(difference).collect::<Vec<_>>().into()),
+    ])
+}
+
+fn difference(difference: &Difference) -> Json {
+    let mut json = Object::new();
+    json.insert("name", Json::Text(difference.name.clone()));
+    json.insert("by", difference.by.word());
+    // A value that is not there is left out: `null` is a value.
+    let sides =
+        [("base", &difference.base), ("left", &difference.left), ("right", &difference.right)];
+    for (side, value) in sides {
+        if let Some(value) = value {
+            json.insert(side, value.clone());
+        }
+    }
+    json.into()
+}
+
+/// How one text became another, word by word.
+#[wasm_bindgen]
+pub fn words(before: &str, after: &str) -> Answer {
+    let pieces = diff::words(before, after).into_iter().map(|piece| {
+        let is = match piece.is {
+            Is::Same => "same",
+            Is::Removed => "removed",
+            Is::Added => "added",
+        };
+        Json::object([("is", is.into()), ("text", piece.text.into())])
+    });
+    Answer::of(&Json::Array(pieces.collect()))
+}
+
+/// Where two timelines part.
+#[wasm_bindgen]
+pub fn parting(ask: &[u8]) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let timelines: Vec<Timeline> = ask
+        .list("timelines")
+        .iter()
+        .map(|json| {
+            let text = |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default();
+            let metadata = json.get("metadata").cloned().unwrap_or(Json::Null);
+            Timeline::of(home_of(json), text("name").into_owned(), &metadata)
+        })
+        .collect();
+    let nodes = family::families(&timelines);
+    let at = |key: &str| -> Result<Option<usize>, JsError> {
+        let name = ask.needed(key)?;
+        Ok(timelines.iter().position(|timeline| timeline.name == name))
+    };
+    let parting = match (at("left")?, at("right")?) {
+        (Some(left), Some(right)) => family::parting(&nodes, left, right),
+        _ => None,
+    };
+    let shown = parting.map(|parting| {
+        let seal = parting.cut.and_then(|cut| timelines[cut].seal.as_ref());
+        let digest = seal.and_then(|seal| Some(seal.book.as_ref()?.digest.to_string()));
+        Json::object([
+            ("chat", parting.ancestor.map(|at| timelines[at].name.clone()).into()),
+            ("message", parting.message.into()),
+            ("isSealed", seal.is_some().into()),
+            ("digest", digest.into()),
+        ])
+    });
+    Ok(Answer::of(&shown.into()))
+}
+
+/// What timelines had in common at a message, as they tell it themselves. `chats` and `books` are
+/// arrays in the order of `witnesses`; the first two are those that part.
+#[wasm_bindgen]
+pub fn beginning(ask: &[u8], chats: &[u8], books: &[u8]) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let array = |text| Raw::document(text).map_err(|error| JsError::new(&error.to_string()));
+    let files: Vec<Vec<u8>> = array(chats)?.elements().map(page::lines).collect();
+    let books: Vec<Raw<'_>> = array(books)?.elements().collect();
+    let place = ask.place();
+    let chats: Vec<Chat<'_>> = files.iter().map(|file| Chat::read(file, place)).collect();
+    let names: Vec<(String, BoundBook<'_>)> = ask
+        .list("witnesses")
+        .iter()
+        .zip(&books)
+        .map(|(witness, book)| {
+            let text = |key: &str| Some(witness.get(key)?.as_str()?.into_owned());
+            let bytes = book.is_truthy().then(|| book.bytes());
+            let name = text("bookName").filter(|name| !name.is_empty());
+            (text("name").unwrap_or_default(), BoundBook::read(name, bytes))
+        })
+        .collect();
+    let witnesses: Vec<Subject<'_>> = names
+        .iter()
+        .zip(&chats)
+        .map(|((name, bound), chat)| Subject { name, chat, bound })
+        .collect();
+    let message = ask.number("message").or_else(|| match &chats[..] {
+        [left, right, ..] => family::common_prefix(left, right),
+        _ => None,
+    });
+    let sealed = match ask.text("digest").as_deref().and_then(Digest::parse) {
+        Some(digest) => Sealed::Book(digest),
+        None if ask.flag("isSealed") => Sealed::NoBook,
+        None => Sealed::Unknown,
+    };
+    let found = message.and_then(|message| find_beginning(&witnesses, message, sealed));
+    Ok(match found {
+        Some(found) => Answer::of(&Json::object([
+            ("known", true.into()),
+            ("how", found.how.word().into()),
+            ("message", found.message.into()),
+            ("parting", message.into()),
+            ("metadata", found.metadata.into()),
+        ]))
+        .with_book(found.book.map(|book| book.stringify())),
+        None => {
+            Answer::of(&Json::object([("known", Json::Bool(false)), ("parting", message.into())]))
+        }
+    })
+}
+
+/// The whole book and all that the chat remembered at a message.
+#[wasm_bindgen]
+pub fn moment_book(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let file = chat_file(chat)?;
+    let chat = Chat::read(&file, ask.place());
+    let bound = ask.bound(book.as_deref());
+    let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
+    let found = moment(&chat, &bound, message, ask.flag("fill"));
+    let metadata = memory_then(&chat, message, found.metadata.values.as_ref());
+    let shown = |known: bool, part: Option<Json>, name: Option<&str>| {
+        Answer::of(&Json::object([
+            ("known", Json::Bool(known)),
+            ("part", part.into()),
+            ("book", name.map(str::to_owned).into()),
+            ("metadata", metadata.clone()),
+        ]))
+    };
+    Ok(match &found.book {
+        BookThen::Unknown => shown(false, None, None),
+        BookThen::None(part) => shown(true, Some(part.to_json()), None),
+        BookThen::Known { part, name, content } => shown(true, Some(part.to_json()), Some(name))
+            .with_book(Some(book_value(content).stringify())),
+    })
+}

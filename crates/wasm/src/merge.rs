@@ -1,0 +1,155 @@
+//! Bringing lore from one book into another.
+
+use std::collections::HashMap;
+
+use forklore_core::book::Book;
+use forklore_core::json::{JsText, Json, Object};
+use forklore_core::merge::{
+    self, Base, Chats, Choice, Choices, Conflict, MergePlan, Pick, Settlement, Step, Wanted, follow,
+};
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::answer::Answer;
+use crate::ask::Ask;
+use crate::compare::{read_beside, read_book};
+
+/// Plans to bring what they did into our book; the answer's book is ours with it done.
+#[wasm_bindgen]
+pub fn merge(
+    ask: &[u8],
+    base: Option<Vec<u8>>,
+    ours: &[u8],
+    theirs: &[u8],
+) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let base = base.as_deref().map(read_book).transpose()?;
+    let ours = read_beside(ours, base.as_ref())?;
+    let theirs = read_beside(theirs, Some(&ours))?;
+    let base = if ask.flag("baseKnown") { Base::Known(base.as_ref()) } else { Base::Unknown };
+    let plan = merge::plan(base, &ours, &theirs, &choices(&ask));
+    let bytes = plan.apply(&ours);
+    let metadata = metadata(&ask, &plan, &bytes);
+    Ok(Answer::of(&shown(&plan, metadata)).with_book(Some(bytes)))
+}
+
+fn metadata(ask: &Ask, plan: &MergePlan, merged: &[u8]) -> Option<Json> {
+    let ours = ask.value("ourMetadata")?;
+    let (our_book, their_book) = (ask.text("ourBook")?, ask.text("theirBook")?);
+    let theirs = ask.value("theirMetadata");
+    let chats = Chats { our_book: &our_book, ours, their_book: &their_book, theirs };
+    follow(plan, &Book::read(merged).ok()?, chats)
+}
+
+fn choices(ask: &Ask) -> Choices {
+    let members = |key: &str| ask.value(key).and_then(Json::as_object);
+    let only = members("only").map(|only| {
+        let wanted = only.iter().map(|(key, wanted)| (key.clone(), wanted_of(wanted)));
+        wanted.collect::<HashMap<_, _>>()
+    });
+    let settled = members("settle").into_iter().flat_map(Object::iter);
+    let settled = settled.filter_map(|(key, how)| Some((key.clone(), settlement(how)?)));
+    Choices {
+        only,
+        settled: settled.collect(),
+        otherwise: ask.value("otherwise").and_then(pick),
+        is_one_book: ask.flag("queue"),
+    }
+}
+
+fn wanted_of(wanted: &Json) -> Wanted {
+    let Some(fields) = wanted.as_array() else { return Wanted::Whole };
+    let names = fields.iter().filter_map(|name| match name {
+        Json::Text(name) => Some(name.clone()),
+        _ => None,
+    });
+    Wanted::Fields(names.collect())
+}
+
+fn settlement(how: &Json) -> Option<Settlement> {
+    if let Some(pick) = pick(how) {
+        return Some(Settlement::Whole(pick));
+    }
+    let fields = how.as_object()?.iter().filter_map(|(field, how)| {
+        let choice = match pick(how) {
+            Some(pick) => Choice::Take(pick),
+            None => Choice::Value(how.get("value")?.clone()),
+        };
+        Some((field.clone(), choice))
+    });
+    Some(Settlement::Fields(fields.collect()))
+}
+
+fn pick(how: &Json) -> Option<Pick> {
+    match how.as_str()?.as_ref() {
+        "ours" => Some(Pick::Ours),
+        "theirs" => Some(Pick::Theirs),
+        _ => None,
+    }
+}
+
+fn shown(plan: &MergePlan, metadata: Option<Json>) -> Json {
+    let kept = plan.kept.iter().map(|kept| {
+        Json::object([("key", text(&kept.key)), ("field", kept.field.as_ref().map(text).into())])
+    });
+    let twins = plan.namesakes.iter().map(|pair| {
+        Json::object([
+            ("key", text(&pair.theirs)),
+            ("to", text(&pair.ours)),
+            ("title", pair.title.as_str().into()),
+        ])
+    });
+    Json::object([
+        ("steps", plan.steps.iter().map(step).collect::<Vec<_>>().into()),
+        ("conflicts", plan.conflicts.iter().map(conflict).collect::<Vec<_>>().into()),
+        ("kept", kept.collect::<Vec<_>>().into()),
+        ("twins", twins.collect::<Vec<_>>().into()),
+        ("book", plan.fields.iter().map(|(name, _)| text(name)).collect::<Vec<_>>().into()),
+        ("metadata", metadata.into()),
+        ("changes", Json::Bool(!plan.is_empty())),
+    ])
+}
+
+fn text(text: &JsText) -> Json {
+    Json::Text(text.clone())
+}
+
+fn title(entry: Option<&Json>) -> Json {
+    entry.and_then(|entry| entry.get("comment")).cloned().unwrap_or_else(|| "".into())
+}
+
+fn step(step: &Step) -> Json {
+    Json::object([
+        ("key", text(&step.key)),
+        ("to", text(&step.to)),
+        ("title", title(step.after.as_ref().or(step.before.as_ref()))),
+        ("what", step.what.word().into()),
+        ("fields", step.fields.iter().map(text).collect::<Vec<_>>().into()),
+        ("before", step.before.clone().into()),
+        ("after", step.after.clone().into()),
+        ("chosen", step.is_chosen.into()),
+        ("internal", step.is_internal.into()),
+    ])
+}
+
+fn conflict(conflict: &Conflict) -> Json {
+    let settled = conflict.settled.as_ref().map(|choice| match choice {
+        Choice::Take(Pick::Ours) => "ours",
+        Choice::Take(Pick::Theirs) => "theirs",
+        Choice::Value(_) => "value",
+    });
+    let mut json = Object::new();
+    json.insert("key", conflict.key.as_ref().map(text));
+    json.insert("title", conflict.title.as_str());
+    json.insert("kind", conflict.about.word());
+    json.insert("field", conflict.about.field().map(text));
+    for (side, value) in
+        [("base", &conflict.base), ("ours", &conflict.ours), ("theirs", &conflict.theirs)]
+    {
+        if let Some(value) = value {
+            json.insert(side, value.clone());
+        }
+    }
+    json.insert("settled", settled.map(str::to_owned));
+    json.into()
+}

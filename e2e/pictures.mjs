@@ -5,6 +5,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 import { launchBrowser, openPage } from './harness/browser.mjs';
+import { chance } from './harness/chance.mjs';
+import { growFamily } from './harness/families.mjs';
+import { compare, preview, row, settle, tick, unfold } from './harness/combining.mjs';
 import { Files } from './harness/files.mjs';
 import { choose, dialog, notice, pressNotice } from './harness/forklore.mjs';
 import { book, entry } from './harness/lore.mjs';
@@ -13,6 +16,7 @@ import { checkout } from './harness/places.mjs';
 import { SillyTavern } from './harness/sillytavern.mjs';
 import { Story, question, reply } from './harness/story.mjs';
 import { PAPER, writeTheme } from './harness/themes.mjs';
+import { caughtUp, chooseTimeline, openTimelines } from './harness/timelines.mjs';
 import { until } from './harness/until.mjs';
 
 const FOLDER = path.join(checkout, 'docs/images');
@@ -139,6 +143,85 @@ const PICTURES = {
         await takeDialog(given, 'missing');
     },
 
+    'guard-conflict': async (given) => {
+        const { page, files, story } = given;
+        const tale = await begin(given, { chat: 'The light of Vell', bookName: 'Vell' });
+        await page.open(tale);
+        // What another device does.
+        const theirs = files.book(tale.book).value;
+        theirs.entries[2].content = 'A smuggler who has become honest, or says so. Has not been seen for a week.';
+        story.writeBook(tale.book, theirs);
+        await page.raw.evaluate(async (name) => {
+            const { loadWorldInfo, saveWorldInfo } = SillyTavern.getContext();
+            const book = await loadWorldInfo(name);
+            book.entries[2].content = 'A smuggler who has become honest, or says so. Mara’s brother. Waits at the lighthouse.';
+            saveWorldInfo(name, book, true);
+        }, tale.book);
+        await dialog(page, 'Which version do you want?');
+        await takeDialog(given, 'guard-conflict');
+    },
+
+    timelines: async (given) => {
+        const { page, view } = await showFamily(given);
+        await chooseTimeline(view, 'The letter is opened');
+        await view.getByRole('button', { name: 'Show all' }).click();
+        await takeDialog(given, 'timelines');
+        await page.raw.keyboard.press('Escape');
+    },
+
+    'timelines-phone': async (given) => {
+        const { view } = await showFamily(given);
+        await view.getByText('… Branch #1').first().tap();
+        await takeDialog(given, 'timelines-phone', 0);
+    },
+
+    'timelines-200': async (given) => {
+        const { page, story } = given;
+        const tale = await begin(given, { chat: 'The light of Vell', bookName: 'Vell' });
+        await growFamily(story, tale, 200, { chance: chance(3) });
+        await page.open(tale);
+        const view = await openTimelines(page);
+        await caughtUp(view, 60_000);
+        await view.getByRole('button', { name: 'Show all' }).click();
+        await takeDialog(given, 'timelines-200');
+    },
+
+    compare: async (given) => {
+        const { page } = given;
+        const view = await compareEndings(given);
+        await tick(view, 'The keeper', 'The wedding', 'The Tern');
+        await unfold(view, 'Lighthouse of Vell');
+        await takeDialog(given, 'compare');
+        await page.raw.keyboard.press('Escape');
+    },
+
+    'combine-preview': async (given) => {
+        const view = await compareEndings(given);
+        await tick(view, 'The keeper', 'The wedding', 'The Tern', 'Lighthouse of Vell', 'Sealed letter');
+        await preview(view);
+        await unfold(view, 'Lighthouse of Vell');
+        await given.page.raw.setViewportSize({ width: WINDOW.width, height: 620 });
+        await takeDialog(given, 'combine-preview');
+    },
+
+    'combine-conflict': async (given) => {
+        const view = await compareEndings(given);
+        await tick(view, 'Iven', 'The wedding');
+        await preview(view);
+        await settle(view, 'Iven', 'value', 'A smuggler. They buried him on the cliff; who keeps the light now, and looks like him, nobody asks.');
+        await given.page.raw.setViewportSize({ width: WINDOW.width, height: 620 });
+        await takeDialog(given, 'combine-conflict');
+    },
+
+    'compare-phone': async (given) => {
+        const view = await compareEndings(given);
+        await row(view, 'Lighthouse of Vell').locator('summary').tap();
+        await view.locator('.forklore_tick input:enabled').nth(1).tap();
+        await row(view, 'Lighthouse of Vell').scrollIntoViewIfNeeded();
+        await view.locator('.forklore_compare_main').evaluate((shown) => { shown.scrollTop = 260; });
+        await takeDialog(given, 'compare-phone', 0);
+    },
+
     phone: async (given) => {
         const { page } = given;
         await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
@@ -164,7 +247,7 @@ const PICTURES = {
     },
 };
 
-const DEVICES = { phone: { viewport: 'phone' }, chinese: { locale: 'zh-CN' } };
+const DEVICES = { 'compare-phone': { viewport: 'phone' }, 'timelines-phone': { viewport: 'phone' }, phone: { viewport: 'phone' }, chinese: { locale: 'zh-CN' } };
 
 // ---- How they are taken ----
 
@@ -222,6 +305,77 @@ async function begin({ page, story, portraits }, { chat, bookName, name = 'Mara'
         }
     }, { avatar, picture: portraits.mara.toString('base64') });
     return tale;
+}
+
+/** Name, parent, kind, message, messages, how well it is known; older ones have no seal. */
+const FORKS = [
+    ['Before the lighthouse', 'The light of Vell', 'checkpoint', 4, 9, 'exact'],
+    ['The light of Vell - Branch #1', 'The light of Vell', 'branch', 2, 31, 'exact'],
+    ['The letter is opened', 'The light of Vell', 'checkpoint', 2, 24, 'snapshot'],
+    ['Iven lives', 'The light of Vell', 'branch', 5, 58, null],
+    ['What the keeper wants', 'Iven lives', 'branch', 40, 77, 'exact'],
+    ['Back in Vell', 'What the keeper wants', 'checkpoint', 61, 64, 'exact'],
+    ['Iven at sea', 'Iven lives', 'checkpoint', 22, 40, 'live'],
+    ['Mara burns it', 'The letter is opened', 'branch', 20, 33, 'exact'],
+    ['The light of Vell - Branch #2', 'The light of Vell - Branch #1', 'branch', 18, 22, 'exact'],
+];
+
+/** A family in which one still shares its parent's book, shown as a whole. */
+async function showFamily(given) {
+    const { page, story } = given;
+    const tale = await begin(given, { chat: 'The light of Vell', bookName: 'Vell', count: TOLD.length });
+    for (const [at, [name, parent, kind, message, count, exactness]] of FORKS.entries()) {
+        const own = exactness ? `${name} - Lore` : 'Vell';
+        if (exactness) {
+            story.writeBook(own, lore(at % 2 ? EARLIER : LATER));
+        }
+        const told = Array.from({ length: count }, (_, number) => TOLD[(number + at) % TOLD.length]);
+        const sealed = { format: 1, kind, parent: { chat: parent, integrity: null, message }, made: `2026-0${1 + (at % 6)}-1${at}T19:30:00.000Z`, book: { name: own, from: 'Vell', entries: 5, digest: `sha256:${'0'.repeat(64)}`, exactness, as_of: exactness === 'snapshot' ? message - 2 : undefined, source: 'journal' }, metadata: { exactness: 'exact', source: 'journal' }, warnings: [] };
+        story.writeChat(tale, name, { messages: messages(told), metadata: { main_chat: parent, world_info: own, ...(exactness && { forklore: sealed }) } });
+    }
+    await page.open(tale);
+    await page.clearToasts();
+    const view = await openTimelines(page);
+    await caughtUp(view);
+    return { page, view };
+}
+
+const ENDINGS = {
+    'Iven is dead': {
+        2: { ...EARLIER[2], content: 'A smuggler who had become honest, or said so. Found dead on the rocks below the lighthouse.' },
+        5: { comment: 'The grave', key: ['grave'], content: 'On the cliff, with no name on it.' },
+    },
+    'Iven lives': {
+        2: { ...EARLIER[2], content: 'A smuggler who has become honest. Waited at the lighthouse, and keeps its light now.' },
+        3: { ...EARLIER[3], content: 'Lit again, after nine years. Iven lives there.' },
+        4: null,
+        5: { comment: 'The wedding', key: ['wedding'], content: 'Mara and Iven, in spring, on the quay of Vell.' },
+        6: { comment: 'The Tern', key: ['Tern', 'ship'], content: 'The new ship. Half of it is Iven’s.' },
+        7: { comment: 'The keeper', key: ['keeper'], content: 'It was Iven all along.' },
+    },
+};
+
+/** One story with two endings, beside each other. */
+async function compareEndings(given) {
+    const { page, files } = given;
+    const tale = await begin(given, { chat: 'The light of Vell', bookName: 'Vell', count: TURN + 1 });
+    await page.open(tale);
+    for (const [name, changes] of Object.entries(ENDINGS)) {
+        await page.checkpointByCommand(TURN, { name });
+        const own = files.chat(tale, name).metadata.world_info;
+        const { entries } = files.book(own).value;
+        for (const [uid, fields] of Object.entries(changes)) {
+            entries[uid] = fields ? entry(Number(uid), fields) : undefined;
+        }
+        await page.saveBook(own, { ...files.book(own).value, entries });
+    }
+    const [dead, lives] = Object.keys(ENDINGS);
+    await page.switchTo(dead);
+    await page.clearToasts();
+    if (!await page.raw.locator('#extensionsMenuButton').isVisible()) {
+        throw new Error('there is no wand');
+    }
+    return compare(page, dead, lives);
 }
 
 /** The same, opened and told to its end, the lore changing on the way. */

@@ -1,12 +1,21 @@
 // Forklore in the page: what happens in SillyTavern comes in here, and what people ask for.
 
 import { Cleaning, QUEUE } from './cleaning.js';
+import { Combining } from './combining.js';
+import { Comparing } from './comparing.js';
 import { bytesText, toBytes } from './core.js';
 import { Forking, WITHOUT_BOOK, chatForCore, policyFor, timeNow } from './forking.js';
+import { Guard } from './guard.js';
+import { Lineage } from './lineage.js';
+import { Losing } from './losing.js';
 import { Mending, wordError } from './mending.js';
 import { Recording } from './recording.js';
 import { Renaming } from './renaming.js';
-import { completed, nameFrom } from './settings.js';
+import { readBookSave } from './requests.js';
+import { Scenes } from './scenes.js';
+import { completed } from './settings.js';
+import { TimelineIndex } from './timeline_index.js';
+import { Timelines } from './timelines.js';
 import { Trash } from './trash.js';
 import { Verifying } from './verifying.js';
 import { Waiting } from './waiting.js';
@@ -26,19 +35,25 @@ export class App {
         this.listeners = new Map();
         /** What was found when the open chat was opened. */
         this.openFindings = null;
-        /** The name of the book that the open chat has lost. */
-        this.lost = null;
         /** Asks the owner how to go on; the user interface puts it here. */
         this.askFork = async () => 'cancel';
+        /** Asks which of two versions holds, entry by entry; the user interface puts it here. */
+        this.askConflict = async () => null;
         if (!core) {
             return;
         }
+        const index = new TimelineIndex({ store: host.timelineStore, core });
+        host = this.host = index.watching(host);
+        this.timelines = new Timelines({ host, core, index, settings: this.settings });
+        const plain = host;
+        host = Object.create(plain, { writeBook: { value: (request) => this.writeBook(plain, request) } });
         this.trash = new Trash({ host });
         this.mending = new Mending({ host, core, trash: this.trash, changed: () => this.loreChanged() });
         this.verifying = new Verifying({ host, core });
         this.cleaning = new Cleaning({ host, core, trash: this.trash, leftBehind: () => this.settings.leftBehind ?? [] });
         this.renaming = new Renaming({ host, core, mending: this.mending });
-        const recordedHost = Object.create(host, { openChat: { value: () => this.asRecorded() } });
+        this.losing = new Losing({ host, mending: this.mending, failed: (error) => this.tell('failed', error) });
+        const recordedHost = Object.create(host, { openChat: { value: () => this.losing.asRecorded() } });
         this.recording = new Recording({ host: recordedHost, core, settings: this.settings, failed: (error) => this.tell('failed', error) });
         this.waitingFor = new Waiting({ isBusy: async () => (await this.work()).busy, seconds: () => this.settings.waitSeconds });
         this.forking = new Forking({
@@ -47,9 +62,38 @@ export class App {
             settings: this.settings,
             untilReady: () => this.waitingFor.untilReady(),
             ask: (refusal) => this.askAtSave(refusal),
-            lost: () => (this.isReplaced(this.host.openChat()) ? this.lost : null),
+            lost: () => (this.losing.isReplaced(this.host.openChat()) ? this.losing.name : null),
             made: (report) => this.forkMade(report),
             failed: (error) => this.tell('failed', error),
+        });
+        this.lineage = new Lineage(core);
+        this.guard = new Guard({
+            host: plain,
+            core,
+            settings: this.settings,
+            lineage: this.lineage,
+            trash: this.trash,
+            ask: (question) => this.askConflict(question),
+            came: (news) => this.tell('came', news),
+            kept: (kept) => this.tell('kept', kept),
+            changed: (name, text) => this.recording.bookChanged(name, text),
+            failed: (error) => this.tell('failed', error),
+        });
+        this.comparing = new Comparing({ host, core, mending: this.mending, timelines: this.timelines });
+        this.combining = new Combining({
+            host,
+            core,
+            mending: this.mending,
+            comparing: this.comparing,
+            alone: (book, step) => this.guard.inTurn(book, () => this.guard.locked(book, step)),
+        });
+        this.scenes = new Scenes({
+            host,
+            core,
+            settings: this.settings,
+            untilReady: () => this.waitingFor.untilReady(),
+            checkpoint: ({ message, name }) => this.fork({ kind: 'checkpoint', message, name, ask: false }),
+            quietly: (step) => this.quietly(step),
         });
     }
 
@@ -89,9 +133,10 @@ export class App {
         this.forking.decision = null;
         this.stopWaiting();
         const open = this.host.openChat();
-        this.lost = this.lostBook(open);
+        this.losing.opened(open);
         this.recording.opened();
-        this.scenesSeen = new Set(this.scenes());
+        this.scenes.opened();
+        this.timelines.openSaved();
         this.tell('changed');
         if (!open) {
             return;
@@ -107,7 +152,7 @@ export class App {
             if (!isSame()) {
                 return;
             }
-            found.findings = await this.withLostBook(found.findings);
+            found.findings = await this.losing.told(found.findings);
             this.openFindings = found;
             this.announce('verified', { chat: found.chat, findings: found.findings }, 'opened');
             this.tell('changed');
@@ -122,32 +167,11 @@ export class App {
         }
     }
 
-    lostBook(open) {
-        try {
-            return open && this.mending.lostBook(open);
-        } catch (error) {
-            this.tell('failed', error);
-            return null;
-        }
-    }
-
-    /** Whether something without any lore in it was bound in place of a book that is lost: another extension's help. */
-    isReplaced(open) {
-        return Boolean(open && this.lost) && open.book !== this.lost && !this.mending.hasLore(open.book);
-    }
-
-    /** The open chat as its journal sees it, which would forget a lost book if it were shown what replaced it. */
-    asRecorded() {
-        const open = this.host.openChat();
-        return this.isReplaced(open) ? { ...open, book: this.lost } : open;
-    }
-
-    async withLostBook(findings) {
-        if (!this.isReplaced(this.host.openChat()) || await this.mending.bookOf(this.lost)) {
-            return findings;
-        }
-        const word = { code: 'book-missing', values: { name: this.lost }, text: `its lorebook ${JSON.stringify(this.lost)} does not exist` };
-        return [{ ...word, problem: true }, ...findings.filter((found) => found.code !== word.code)];
+    /** A book that we write is no news for the guard. */
+    async writeBook(host, request) {
+        await host.writeBook(request);
+        const { name, bookText } = readBookSave(typeof request === 'string' ? request : bytesText(request));
+        this.guard.wroteOurselves(name, bookText);
     }
 
     /** The book was written by us: what the page and the journal know of it is old. */
@@ -194,7 +218,7 @@ export class App {
     }
 
     async check(message, decision = {}) {
-        const open = this.asRecorded() ?? this.mending.opened();
+        const open = this.losing.asRecorded() ?? this.mending.opened();
         const book = await this.mending.bookOf(open.book);
         const ask = { parent: open.name, group: Boolean(open.group), bookName: open.book, message, ...timeNow(), ...policyFor(this.settings, decision) };
         return this.core.check(ask, chatForCore(open), book);
@@ -287,45 +311,8 @@ export class App {
         return this.lastReport ?? { kind, parent: open.name, child, message: at, book: null, part: null, metadata: null, remarks: [] };
     }
 
-    async suggestName(message) {
-        const open = this.mending.opened();
-        const scenes = this.scenes();
-        const number = scenes.indexOf(message) + 1;
-        if (number === 0) {
-            return '';
-        }
-        const sceneName = open.messages[message].extra.auto_recap_memory.scene_break_name || `Message ${message}`;
-        const wanted = nameFrom(this.settings.nameTemplate, { scene_number: number, scene_name: sceneName, chat: open.name, message });
-        const taken = await this.host.chatNames(open);
-        return wanted ? this.core.nameForChat({ wanted, taken, parent: open.name, kind: 'checkpoint' }) : '';
-    }
-
-    scenes() {
-        const messages = this.host.openChat()?.messages ?? [];
-        return messages.flatMap((message, index) => (message?.extra?.auto_recap_memory?.scene_break ? [index] : []));
-    }
-
-    /** A checkpoint at every scene break, once its recap is there. */
-    lookForScenes() {
-        const open = this.host.openChat();
-        if (!this.settings.checkpointAtScenes || !open || this.isMakingSceneCheckpoint) {
-            return;
-        }
-        const found = this.scenes().find((index) => {
-            const { extra } = open.messages[index];
-            return !this.scenesSeen.has(index) && extra.auto_recap_memory.scene_recap_memory && !extra.bookmark_link;
-        });
-        if (found === undefined) {
-            return;
-        }
-        this.scenesSeen.add(found);
-        this.isMakingSceneCheckpoint = true;
-        this.quietly(async () => {
-            if (await this.waitingFor.untilReady()) {
-                const name = this.settings.autoName ? await this.suggestName(found) : '';
-                await this.fork({ kind: 'checkpoint', message: found, name, ask: false });
-            }
-        }).finally(() => { this.isMakingSceneCheckpoint = false; });
+    suggestName(message) {
+        return this.scenes.nameAt(this.mending.opened(), message);
     }
 
     beginWaiting(kind, message, begin) {
@@ -372,8 +359,8 @@ export class App {
             return { ...answer, state: 'no-book' };
         }
         const book = await this.bookSeen(open.book);
-        if (!book || this.isReplaced(open)) {
-            return { ...answer, state: 'missing', book: this.lost ?? open.book };
+        if (!book || this.losing.isReplaced(open)) {
+            return { ...answer, state: 'missing', book: this.losing.name ?? open.book };
         }
         answer.entries = Object.keys(book.entries ?? {}).length;
         const { busy, operations } = await this.work();
@@ -416,12 +403,12 @@ export class App {
     }
 
     repairOptions() {
-        return this.mending.repairOptions(this.lost);
+        return this.mending.repairOptions(this.losing.name);
     }
 
     async repair(choice) {
-        const result = await this.mending.repair(choice, this.lost);
-        this.lost = null;
+        const result = await this.mending.repair(choice, this.losing.name);
+        this.losing.name = null;
         this.announce('repaired', { ...result, source: choice.source });
         return result;
     }
@@ -447,8 +434,37 @@ export class App {
         return this.cleaning.clean();
     }
 
+    /** What differs between two moments. */
+    compare(what) {
+        return this.comparing.compare(what);
+    }
+
+    /** The timelines that can be compared, or that lore can be brought into. */
+    timelineChoices() {
+        return this.comparing.choices();
+    }
+
+    /** What bringing lore from one timeline into another would do. */
+    bringPlan(wish) {
+        return this.combining.plan(wish);
+    }
+
+    /** @returns {Promise<object>} what was done, or `{isStale: true, plan}` where it is not what was `seen` any more */
+    async bring(wish, seen = null) {
+        const { text, ...done } = await this.combining.carryOut(wish, seen);
+        if (text !== undefined) {
+            this.recording.bookChanged(done.book, text);
+            this.host.showAnew(done.book);
+            this.announce('combined', done);
+        }
+        return done;
+    }
+
     async undo(token) {
         const restored = await this.trash.giveBack(token);
+        if (restored.length) {
+            await this.combining.takeBack(token);
+        }
         this.announce('undone', { restored });
         this.loreChanged();
         return { restored };

@@ -1,7 +1,7 @@
 // What the page asks of its server, and what Forklore does about each.
 
 import { bytesText } from './core.js';
-import { isGroupPath, readBookSave, saveTarget } from './requests.js';
+import { avatarAtEnd, isGroupPath, readBookSave, saveTarget } from './requests.js';
 
 export class Hearing {
     /** @param {import('./app.js').App} app */
@@ -13,6 +13,7 @@ export class Hearing {
     async request(held) {
         switch (held.kind) {
             case 'chat-save': return this.chatSave(held);
+            case 'book-read': return this.bookRead(held);
             case 'book-save': return this.bookSave(held);
             case 'book-delete': return this.bookDelete(held);
             case 'chat-rename': return this.chatRename(held);
@@ -25,11 +26,36 @@ export class Hearing {
         const target = saveTarget(held.path, text);
         const open = this.app.host.openChat();
         if (!open || target.name !== open.name || target.group !== Boolean(open.group)) {
-            return this.app.forking.save(held);
+            const response = await this.app.forking.save(held);
+            if (response.ok) {
+                this.noteTimeline({ ...target, avatar: target.avatar ?? avatarAtEnd(text) }, open);
+            }
+            return response;
         }
         const response = await held.send(this.app.recording.carriedBy(text));
+        if (response.ok) {
+            await this.app.quietly(() => this.app.timelines.openSaved());
+        }
         this.app.waitingFor.lookAgain();
-        this.app.lookForScenes();
+        this.app.scenes.look();
+        return response;
+    }
+
+    /** Remembers what another chat holds now. Nobody waits for it. */
+    noteTimeline({ group, name, avatar }, open) {
+        const owner = group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar };
+        if (owner.group || owner.avatar) {
+            this.app.timelines.saved(owner, name).then(() => this.app.tell('timelines'), (error) => console.warn('Forklore:', error));
+        }
+    }
+
+    /** What the page reads now is what it will save an edit of. */
+    async bookRead(held) {
+        const response = await held.send();
+        if (response.ok) {
+            const { name } = JSON.parse(await held.text());
+            this.app.lineage.remember(name, await response.clone().text());
+        }
         return response;
     }
 
@@ -37,10 +63,13 @@ export class Hearing {
         const { name, bookText } = readBookSave(await held.text());
         this.app.recording.bookChanged(name, bookText);
         const edit = this.app.host.newestEdit(name);
-        const response = await held.send();
+        const { response, text } = await this.app.guard.save(held, name, bookText);
         if (response.ok) {
+            if (text !== bookText && edit === this.app.host.newestEdit(name)) {
+                this.app.recording.bookChanged(name, text);
+            }
             this.app.host.bookWasSaved(name, edit);
-            this.app.renaming.bookSaved(name, bookText);
+            this.app.renaming.bookSaved(name, text);
             this.app.waitingFor.lookAgain();
             this.app.tell('changed');
         }
@@ -57,8 +86,11 @@ export class Hearing {
         }
         if (response.ok) {
             const { book } = this.app.host.openChat() ?? {};
-            this.app.lost = book && this.app.core.bookKey(book) === this.app.core.bookKey(name) ? book : this.app.lost;
+            if (book && this.app.core.bookKey(book) === this.app.core.bookKey(name)) {
+                this.app.losing.name = book;
+            }
             this.app.recording.bookChanged(name, null);
+            this.app.lineage.forget(name);
             this.app.tell('changed');
         }
         return response;
@@ -72,7 +104,9 @@ export class Hearing {
         if (response.ok) {
             const { sanitizedFileName } = await response.clone().json();
             const stem = (name) => String(name ?? '').replace(/\.jsonl$/, '');
-            await this.app.quietly(() => this.app.renaming.chatRenamed(whose, stem(body.original_file), stem(sanitizedFileName ?? body.renamed_file)));
+            const [from, to] = [stem(body.original_file), stem(sanitizedFileName ?? body.renamed_file)];
+            this.app.timelines.index.renamed(whose, from, to);
+            await this.app.quietly(() => this.app.renaming.chatRenamed(whose, from, to));
         }
         return response;
     }

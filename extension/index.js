@@ -38,6 +38,7 @@ async function start() {
     const ui = startUi({ app, screen });
     if (core) {
         app.askFork = (question) => ui.dialogs.askFork(question);
+        app.askConflict = (question) => ui.dialogs.askConflict(question);
         app.chatOpened();
     }
     performance.mark('forklore:ready');
@@ -47,6 +48,7 @@ function listen() {
     const hearing = new Hearing(app);
     const tap = installTap(window, (held) => hearing.request(held), (error) => app.tell('failed', error));
     story.useFetch(tap.fetch);
+    story.watchCopies(app.lineage);
     story.watchBooksInMemory((name) => app.recording.bookChanged(name, undefined));
     story.on('CHAT_CHANGED', () => void app.chatOpened());
     story.on('ITEMIZED_PROMPTS_SAVED', ({ chatId } = {}) => {
@@ -64,9 +66,10 @@ function listen() {
     });
 }
 
-/** Takes the journal out of the open chat: what SillyTavern's broom is for. */
+/** Takes the journal out of the open chat, and forgets what this browser remembers: what SillyTavern's broom is for. */
 export async function clean() {
     if (app?.core) {
         await app.strip();
+        await app.timelines.index.clear();
     }
 }

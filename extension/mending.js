@@ -240,7 +240,7 @@ function remember(holder, changed) {
 }
 
 /** A chat as the core wants to see it, with what tells where two chats part. */
-function chatLooks({ metadata, messages }) {
+export function chatLooks({ metadata, messages }) {
     const looks = messages.map((message) => ({ ...essence(message), name: message.name, send_date: message.send_date, mes: message.mes }));
     return [{ chat_metadata: metadata }, ...looks];
 }

@@ -1,12 +1,13 @@
 // What SillyTavern's page asks of its server, told from the path and the body alone.
 
-/** Where something that matters to timelines is written, renamed or deleted. */
+/** Where something that matters to timelines is read, written, renamed or deleted. */
 export const PATHS = {
     '/api/chats/save': 'chat-save',
     '/api/chats/group/save': 'chat-save',
     '/api/chats/delete': 'chat-delete',
     '/api/chats/group/delete': 'chat-delete',
     '/api/chats/rename': 'chat-rename',
+    '/api/worldinfo/get': 'book-read',
     '/api/worldinfo/edit': 'book-save',
     '/api/worldinfo/delete': 'book-delete',
     '/api/groups/delete': 'group-delete',
@@ -38,6 +39,12 @@ export function saveTarget(path, text) {
     }
     const name = String((group ? fields.id : fields.file_name) ?? '');
     return { group, name, avatar: fields.avatar_url ?? null };
+}
+
+/** Whose solo chat a save writes, where SillyTavern says so after the chat. Quotes inside messages are escaped. @param {string} text */
+export function avatarAtEnd(text) {
+    const found = /"avatar_url":("(?:[^"\\]|\\.)*")/.exec(text.slice(-2000));
+    return found ? JSON.parse(found[1]) : null;
 }
 
 /**

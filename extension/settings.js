@@ -13,6 +13,7 @@ export const DEFAULTS = {
     journal: true,
     journalLimit: 8,
     cleanUp: true,
+    guard: true,
 };
 
 const CHOICES = {

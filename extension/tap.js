@@ -1,4 +1,4 @@
-// Sees every request of the page that writes, renames or deletes chats and books, and lets the rest pass untouched.
+// Sees every request of the page that writes, renames or deletes chats and books or reads a book, and lets the rest pass untouched.
 
 import { PATHS } from './requests.js';
 

@@ -22,6 +22,16 @@ export class Trash {
         for (const name of names) {
             books.push({ name, text: bytesText(await this.host.readBook(name)), ...(replacedBy && { replacedBy }) });
         }
+        return this.write(books, why);
+    }
+
+    /** Keeps a text that may come back as a book of this name. @returns {Promise<string>} a token that gives it back */
+    keep(name, text, why) {
+        return this.write([{ name, text }], why);
+    }
+
+    /** @param {Array<{name: string, text: string, replacedBy?: string}>} books */
+    write(books, why) {
         const now = new Date();
         // SillyTavern takes letters, digits, dots, dashes and underscores.
         const file = `forklore-trash-${now.toISOString().replace(/[^0-9A-Za-z]/g, '-')}-${this.host.newSlug().slice(0, 8)}.json`;

@@ -7,7 +7,8 @@ import { payloads } from './payloads.mjs';
 
 /** All that Forklore's own lists, notices and dialogs are made of, and the text box of SillyTavern's. */
 const TAGS = [
-    ...['DIV', 'SPAN', 'P', 'B', 'I', 'BDI', 'SMALL', 'H3', 'H4', 'UL', 'LI', 'DETAILS', 'SUMMARY', 'PROGRESS'],
+    ...['DIV', 'SPAN', 'P', 'B', 'I', 'BDI', 'SMALL', 'H3', 'H4', 'UL', 'LI', 'DETAILS', 'SUMMARY', 'PROGRESS', 'DL', 'DT', 'DD'],
+    ...['SECTION', 'MARK', 'INS', 'DEL', 'EM', 'OPTGROUP'],
     ...['BUTTON', 'INPUT', 'SELECT', 'OPTION', 'LABEL', 'TEXTAREA'],
 ];
 
@@ -80,7 +81,8 @@ function lay({ tags, ours, active, origin }) {
 
     /** Inside what is ours nothing else may be. */
     const judge = (node) => {
-        if (!tags.includes(node.tagName)) {
+        // The lines between timelines are drawn; nothing else is.
+        if (!tags.includes(node.tagName) && !node.closest('svg.forklore_links')) {
             note(`an element: ${node.outerHTML.slice(0, 200)}`);
         }
         for (const { name, value } of node.attributes) {

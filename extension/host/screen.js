@@ -5,6 +5,7 @@
  * becomes markup.
  */
 import * as groupChats from '/scripts/group-chats.js';
+import { getCurrentLocale } from '/scripts/i18n.js';
 
 const stContext = () => globalThis.SillyTavern.getContext();
 
@@ -13,6 +14,11 @@ const stContext = () => globalThis.SillyTavern.getContext();
 /** The translation of a text that SillyTavern has loaded under this key, or the text itself. */
 export function translate(text, key) {
     return stContext().translate(text, key);
+}
+
+/** A date and a time of day, as people write them where SillyTavern speaks their language. */
+export function sayDate(milliseconds) {
+    return new Intl.DateTimeFormat(getCurrentLocale(), { dateStyle: 'medium', timeStyle: 'short' }).format(milliseconds);
 }
 
 // --------------------------------------------------------------------------------------------------- notices
@@ -104,9 +110,10 @@ const CUSTOM_RESULT = 1001;
  * @param {Array<{text: string, value: any, icon?: string, title?: string, disabled?: boolean}>} [options.buttons] before OK
  * @param {'ok'|'cancel'} [options.focus] which button Enter presses at first
  * @param {(value: any) => boolean} [options.mayClose] asked before it closes with anything but null
+ * @param {string} [options.look] a class of its own
  * @returns {Promise<any>} `'ok'`, a button's value, what it was closed with, or null if it was left
  */
-export async function popup(content, { wide = false, large = false, okText = null, cancelText = null, buttons = [], focus = 'ok', mayClose } = {}) {
+export async function popup(content, { wide = false, large = false, okText = null, cancelText = null, buttons = [], focus = 'ok', mayClose, look } = {}) {
     const { Popup, POPUP_TYPE, POPUP_RESULT } = stContext();
     let closedWith;
     let shown = null;
@@ -132,6 +139,9 @@ export async function popup(content, { wide = false, large = false, okText = nul
     });
     shown.dlg.classList.add('forklore_popup');
     nameByHeading(shown.dlg, inside);
+    if (look) {
+        shown.dlg.classList.add(look);
+    }
     const controls = shown.dlg.querySelectorAll('.popup-button-custom');
     buttons.forEach(({ disabled }, index) => disabled && disable(controls[index]));
     return valueOf(await shown.show());
@@ -189,6 +199,19 @@ export function addWandItem({ id, icon, text, run }) {
     const container = within('div', item);
     container.className = 'extension_container';
     document.getElementById('extensionsMenu')?.append(container);
+}
+
+/** An item in the menu of the open chat, after those that lead to its other chats. */
+export function addOption({ id, icon, text, run }) {
+    const sign = within('i');
+    sign.className = `fa-lg fa-solid ${icon}`;
+    sign.setAttribute('aria-hidden', 'true');
+    const item = within('a', sign, within('span', text));
+    item.id = id;
+    item.className = 'interactable';
+    item.tabIndex = 0;
+    item.addEventListener('click', () => run());
+    document.getElementById('option_convert_to_group')?.after(item);
 }
 
 /**

@@ -5,21 +5,23 @@ import {
     characters,
     chat,
     chat_metadata,
+    deleteCharacterChatByName,
     eventSource,
     event_types,
     getCurrentChatId,
     getRequestHeaders,
     isGenerating,
     openCharacterChat,
+    renameGroupOrCharacterChat,
     saveChatConditional,
     saveSettingsDebounced,
     this_chid,
 } from '/script.js';
 import { branchChat, createNewBookmark } from '/scripts/bookmarks.js';
 import { extension_settings } from '/scripts/extensions.js';
-import { groups, openGroupChat, selected_group } from '/scripts/group-chats.js';
+import { deleteGroupChatByName, groups, openGroupChat, selected_group } from '/scripts/group-chats.js';
 import { power_user } from '/scripts/power-user.js';
-import { uuidv4 } from '/scripts/utils.js';
+import { timestampToMoment, uuidv4 } from '/scripts/utils.js';
 import {
     selected_world_info,
     updateWorldInfoList,
@@ -27,6 +29,9 @@ import {
     world_names,
     worldInfoCache,
 } from '/scripts/world-info.js';
+import * as editor from './editor.js';
+
+export * as timelineStore from './timeline_store.js';
 
 const SETTINGS_KEY = 'forklore';
 
@@ -135,7 +140,7 @@ export async function chatHeads(whose) {
         const known = new Set(heads.map((head) => head.name));
         for (const name of names.filter((name) => !known.has(name))) {
             const lines = await readChat(whose, name);
-            heads.push({ ...whose, name, messages: Math.max(0, lines.length - 1), metadata: lines[0]?.chat_metadata });
+            heads.push(headOfLines(whose, name, lines));
         }
         return heads;
     }
@@ -146,15 +151,74 @@ export async function chatHeads(whose) {
 
 /** Every chat that SillyTavern lists, of all characters and groups. */
 export async function allChatHeads() {
-    const answer = await post('/api/chats/recent', { max: Number.MAX_SAFE_INTEGER, metadata: true });
-    const list = await answer.json();
+    return listedFirst({ max: Number.MAX_SAFE_INTEGER });
+}
+
+/**
+ * These chats of a character or group, and no others: SillyTavern reads a chat as a whole to tell what its header
+ * holds, and puts pinned ones first when it is asked for the newest.
+ * @param {string[]} names
+ */
+export async function chatHeadsOf(whose, names) {
+    const { group, avatar } = whose;
+    const pinned = names.map((name) => ({ file_name: `${name}.jsonl`, group, avatar }));
+    const wanted = new Set(names);
+    const heads = (await listedFirst({ max: 0, pinned })).filter((head) => head.group === group && head.avatar === avatar && wanted.has(head.name));
+    const found = new Set(heads.map((head) => head.name));
+    for (const name of names.filter((name) => !found.has(name))) {
+        heads.push(headOfLines({ group, avatar }, name, await readChat(whose, name)));
+    }
+    return heads;
+}
+
+/** The chats that were written last, of all characters and groups, newest first. */
+export async function newestHeads(count) {
+    return listedFirst({ max: count });
+}
+
+async function listedFirst(which) {
+    const list = await (await post('/api/chats/recent', { ...which, metadata: true })).json();
     return Object.values(list).map((found) =>
         headOf(found, { group: found.group ? String(found.group) : null, avatar: found.avatar || null }));
 }
 
+/** What SillyTavern says instead of a last message that has no text. */
+const NO_TEXT = ['[The chat is empty]', '[The message is empty]'];
+
 function headOf(found, whose) {
     const name = stem(found.file_name);
-    return { ...whose, name, messages: Number(found.chat_items) || 0, metadata: found.chat_metadata };
+    const preview = NO_TEXT.includes(found.mes) ? '' : String(found.mes ?? '');
+    return { ...whose, name, messages: Number(found.chat_items) || 0, metadata: found.chat_metadata, preview, date: dateOf(found.last_mes) };
+}
+
+function headOfLines({ group, avatar }, name, lines) {
+    const last = lines.length > 1 ? lines.at(-1) : null;
+    const preview = String(last?.mes ?? '');
+    return { group, avatar, name, messages: Math.max(0, lines.length - 1), metadata: lines[0]?.chat_metadata, preview, date: dateOf(last?.send_date) };
+}
+
+/** When a message was sent, in milliseconds; SillyTavern has written dates in many ways. */
+export function dateOf(sent) {
+    const moment = sent ? timestampToMoment(sent) : null;
+    return moment?.isValid() ? moment.valueOf() : null;
+}
+
+/** Renames a chat by SillyTavern's own means, which says itself what goes wrong. */
+export async function renameChat(whose, from, to) {
+    const characterId = characters.findIndex((character) => character.avatar === whose.avatar);
+    await renameGroupOrCharacterChat({
+        characterId: whose.group ? undefined : String(characterId),
+        groupId: whose.group ?? undefined,
+        oldFileName: from,
+        newFileName: to,
+        loader: false,
+    });
+}
+
+/** Deletes a chat that is not open, by SillyTavern's own means: our tap hears of it like of any other. */
+export async function deleteChat(whose, name) {
+    const characterId = characters.findIndex((character) => character.avatar === whose.avatar);
+    await (whose.group ? deleteGroupChatByName(whose.group, name) : deleteCharacterChatByName(String(characterId), name));
 }
 
 /** The lines of a chat file, header first. */
@@ -210,6 +274,47 @@ export function watchBooksInMemory(listener) {
     };
 }
 
+/**
+ * Tells of every copy of a book that the page makes.
+ * @param {{remember: Function, met: Function, copied: Function}} listener
+ */
+export function watchCopies(listener) {
+    const { get, set } = worldInfoCache;
+    worldInfoCache.set = function (name, book) {
+        listener.met(name, book);
+        return set.call(this, name, book);
+    };
+    worldInfoCache.get = function (name) {
+        const copy = get.call(this, name);
+        listener.copied(bookSeen(name), copy);
+        return copy;
+    };
+    // Those that were read before anybody listened.
+    for (const [name, book] of worldInfoCache) {
+        listener.remember(name, JSON.stringify(book));
+        listener.met(name, book);
+    }
+}
+
+/** The page's own copy of a book, if that is what a save has just been made of. */
+export function copyInMemory(name, text) {
+    const book = bookSeen(name);
+    return book && JSON.stringify(book) === text ? book : undefined;
+}
+
+/**
+ * Puts a book into the page's memory in place of what it was, unless it has been edited since.
+ * @returns {object | undefined} the new copy
+ */
+export function replaceInMemory(name, before, after) {
+    if (!copyInMemory(name, before)) {
+        return undefined;
+    }
+    const book = JSON.parse(after);
+    Map.prototype.set.call(worldInfoCache, name, book);
+    return book;
+}
+
 /** The newest edit of a book that is not known to be on the server. */
 export const newestEdit = (name) => unsaved.get(name);
 
@@ -259,10 +364,19 @@ export async function readBook(name) {
     return isOlder ? new TextEncoder().encode(newest) : bytes;
 }
 
+/** A book as the server has it, whatever the page knows of it. */
+export async function bookOnServer(name) {
+    return (await post('/api/worldinfo/get', { name })).text();
+}
+
+function isSaveComing(name) {
+    const edit = unsaved.get(name);
+    return Boolean(edit?.isSure) && Date.now() - edit.at < SAVE_COMES_WITHIN;
+}
+
 /** Waits for a save of the page's own that is still to come, and would undo what we write. */
 export async function untilSaved(name) {
-    const isComing = () => unsaved.get(name)?.isSure && Date.now() - unsaved.get(name).at < SAVE_COMES_WITHIN;
-    while (isComing()) {
+    while (isSaveComing(name)) {
         await new Promise((resolve) => setTimeout(resolve, 50));
     }
 }
@@ -284,6 +398,9 @@ export async function refreshBooks(...names) {
     }
     await updateWorldInfoList();
 }
+
+/** Lets SillyTavern's editor show a book as the page's memory has it, as soon as nobody is at work in it. */
+export const showAnew = (name) => editor.showAnew(name, () => isSaveComing(name));
 
 /** Places beside chats that name books: settings, cards, personas. */
 export function bookReferences() {

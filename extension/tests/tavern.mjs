@@ -21,6 +21,8 @@ export class Tavern {
         this.books = new Map();
         this.chats = new Map();
         this.files = new Map();
+        /** What the browser keeps. */
+        this.stored = new Map();
         this.log = [];
         /** Names of calls that fail. */
         this.broken = new Set();
@@ -63,6 +65,30 @@ export class Tavern {
             allChatHeads: async () => tavern.heads({ group: null, avatar: 'Ada.png' }),
             owners: () => [{ group: null, avatar: 'Ada.png', label: 'Ada' }],
             readChat: async (whose, name) => copy(tavern.chats.get(name) ?? []),
+            chatHeadsOf: async (whose, names) => {
+                tavern.call('chatHeadsOf', names);
+                return tavern.heads(whose).filter((head) => names.includes(head.name));
+            },
+            /** Written last, listed first. */
+            newestHeads: async (count) => {
+                tavern.call('newestHeads', count);
+                return tavern.heads({ group: null, avatar: 'Ada.png' }).reverse().slice(0, count);
+            },
+            dateOf: (sent) => (sent ? Date.parse(sent) : null),
+            openByName: async (name) => tavern.call('openByName', name),
+            renameChat: async (whose, from, to) => {
+                tavern.call('renameChat', from, to);
+                tavern.chats = new Map([...tavern.chats].map(([name, lines]) => [name === from ? to : name, lines]));
+            },
+            deleteChat: async (whose, name) => {
+                tavern.call('deleteChat', name);
+                tavern.chats.delete(name);
+            },
+            timelineStore: {
+                read: async (key) => copy(tavern.stored.get(key)) ?? null,
+                write: async (key, value) => { tavern.stored.set(key, copy(value)); },
+                clear: async () => tavern.stored.clear(),
+            },
             writeChat: async (whose, name, lines) => {
                 tavern.call('writeChat', name);
                 tavern.chats.set(name, copy(lines));
@@ -83,6 +109,7 @@ export class Tavern {
             },
             refreshBooks: async () => {},
             untilSaved: async () => {},
+            showAnew: () => {},
             bookReferences: () => tavern.references,
             saveOpenChat: async () => {
                 tavern.call('saveOpenChat');
@@ -100,7 +127,7 @@ export class Tavern {
 
     heads(whose) {
         return [...this.chats].map(([name, [header, ...messages]]) =>
-            ({ ...whose, name, messages: messages.length, metadata: copy(header.chat_metadata) }));
+            ({ ...whose, name, messages: messages.length, metadata: copy(header.chat_metadata), preview: String(messages.at(-1)?.mes ?? ''), date: null }));
     }
 
     /** The request with which SillyTavern saves a child cut at message `last`, held as the tap holds it. */

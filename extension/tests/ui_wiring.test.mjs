@@ -21,7 +21,7 @@ test('everything is mounted', async () => {
     const { screen, panel } = await start();
     assert.match(panel.textContent, /Ready\. The lorebook “Harbour lore”/);
     assert.equal(screen.mounted.action.title, 'Lore at this message');
-    assert.equal(screen.mounted.commands.length, 6);
+    assert.equal(screen.mounted.commands.length, 9);
     assert.ok(screen.mounted.wand);
 });
 

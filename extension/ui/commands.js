@@ -1,13 +1,15 @@
 /** Slash commands. They never ask; what they answer can be piped. */
+import { compareAnswer, wantedEntries } from './compare/answers.js';
+import { textTree } from './timelines/text_tree.js';
 import { say, sayWord } from './words.js';
 
 const TRUE_WORDS = ['true', 'on', '1', 'yes'];
 
 /**
- * @param {{app: object, toasts: object}} parts
+ * @param {{app: object, toasts: object, actions: object}} parts
  * @returns {Array<object>} as `screen.addCommands` takes them
  */
-export function commandList({ app, toasts }) {
+export function commandList({ app, toasts, actions }) {
     const command = ({ name, named = [], unnamed = [], examples, run }) => ({
         name: `forklore-${name}`,
         help: say(`command.${name}`),
@@ -85,6 +87,60 @@ export function commandList({ app, toasts }) {
             },
         }),
         command({
+            name: 'tree',
+            named: [{ name: 'show', type: 'bool', about: 'command.tree.show', byDefault: 'true' }],
+            examples: ['/forklore-tree show=false | /setvar key=family {{pipe}}'],
+            run: async ({ show = 'true' }) => {
+                if (!app.open()) {
+                    throw complaint('command.no-chat');
+                }
+                if (isTrue(show)) {
+                    actions.showTimelines();
+                }
+                const { timelines, open } = await app.timelines.whole();
+                const { family } = timelines.find(({ id }) => id === open);
+                return textTree(timelines.filter((timeline) => timeline.family === family));
+            },
+        }),
+        command({
+            name: 'compare',
+            named: [
+                { name: 'left', type: 'string', about: 'command.timeline' },
+                { name: 'right', type: 'string', about: 'command.timeline' },
+                { name: 'at', type: 'number', about: 'command.compare.at' },
+                { name: 'show', type: 'bool', about: 'command.compare.show', byDefault: 'true' },
+            ],
+            examples: ['/forklore-compare right="The harbour - Branch #2" show=false | /setvar key=differences {{pipe}}'],
+            run: async ({ left, right, at, show = 'true' }) => {
+                const asked = { left: moment(app, left, at), right: moment(app, right) };
+                const model = await app.compare(asked);
+                if (isTrue(show)) {
+                    actions.compare({ ...asked, model });
+                }
+                return JSON.stringify(compareAnswer(model));
+            },
+        }),
+        command({
+            name: 'bring',
+            named: [
+                { name: 'from', type: 'string', about: 'command.bring.from', isRequired: true },
+                { name: 'into', type: 'string', about: 'command.timeline' },
+                { name: 'at', type: 'number', about: 'command.bring.at' },
+                { name: 'settle', type: 'string', about: 'command.bring.settle', values: ['ours', 'theirs'] },
+            ],
+            unnamed: [{ type: 'string', about: 'command.bring.entries' }],
+            examples: ['/forklore-bring from="The harbour - Branch #2" Mara, The storm'],
+            run: async ({ from, into, at, settle }, entries) => {
+                if (settle && !['ours', 'theirs'].includes(settle)) {
+                    throw complaint('command.bad-settle', settle);
+                }
+                const wish = { from: moment(app, from, at), into: moment(app, into).chat, otherwise: settle || null };
+                const only = entries ? wantedEntries(await app.compare({ left: { chat: wish.into }, right: wish.from }), entries) : null;
+                const { into: chat, book, added, changed, removed } = await app.bring({ ...wish, only });
+                return JSON.stringify({ into: chat, book, added, changed, removed });
+            },
+        }),
+        command({
             name: 'clean',
             named: [{ name: 'preview', type: 'bool', about: 'command.clean.preview', byDefault: 'false' }],
             examples: ['/forklore-clean preview=true | /echo'],
@@ -113,6 +169,19 @@ export function messageNumber(app, typed) {
         throw complaint('command.bad-message', text);
     }
     return Number(text);
+}
+
+/** A timeline by its name, the open one if none was given, as it is now or was at a message. */
+function moment(app, typed, message) {
+    const open = app.open();
+    if (!open) {
+        throw complaint('command.no-chat');
+    }
+    const at = String(message ?? '').trim();
+    if (at !== '' && !/^\d+$/.test(at)) {
+        throw complaint('command.bad-message', at);
+    }
+    return { chat: String(typed ?? '').trim() || open.name, message: at === '' ? null : Number(at) };
 }
 
 export function isTrue(typed) {

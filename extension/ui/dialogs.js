@@ -1,5 +1,6 @@
 /** Every question that is asked in a popup. A dialog asks and answers; it does nothing itself. */
 import { askFork } from './ask_fork.js';
+import { askConflict } from './book_conflict.js';
 import { askCleanup } from './cleanup_list.js';
 import { exactnessIcon, heading, paragraph, wordList } from './controls.js';
 import { element } from './dom.js';
@@ -13,6 +14,8 @@ export function createDialogs({ app, screen }) {
     return {
         /** Why a fork cannot be made now: `{obstacles, remarks, part, canWait}` -> 'wait'|'nearest'|'live'|'without'|'cancel' */
         askFork: question => askFork({ screen, settings: app.settings }, question),
+        /** `{book, conflicts}` -> `{settle}`, or null for later */
+        askConflict: question => askConflict({ screen }, question),
         /** What `app.repairOptions()` said -> `{source, book?}`, or null for not now */
         askRepair: options => askRepair({ screen }, options),
         /** `{book, sharedWith}` -> `{family}`, or null for not now */

@@ -1,9 +1,11 @@
 /** The whole user interface, put together. */
 import { createActions } from './actions.js';
 import { commandList } from './commands.js';
+import { createCompare } from './compare/index.js';
 import { createDialogs } from './dialogs.js';
 import { createLore } from './lore.js';
 import { mountPanel } from './panel.js';
+import { createTimelines } from './timelines/index.js';
 import { createToasts } from './toasts.js';
 import { speakThrough } from './words.js';
 
@@ -17,14 +19,22 @@ export function startUi({ app, screen }) {
     const dialogs = createDialogs({ app, screen });
     const toasts = createToasts({ app, screen });
     const actions = createActions({ app, screen, dialogs, toasts });
+    const compare = createCompare({ app, screen, toasts, actions });
+    Object.assign(actions, { compare: compare.show, chooseToCompare: compare.choose, bring: compare.bring, bringEntry: compare.bringEntry });
     const lore = createLore({ app, screen, dialogs, toasts, actions });
+    const timelines = createTimelines({ app, screen, toasts, actions });
+    actions.showTimelines = timelines.show;
     const panel = mountPanel({ app, screen, actions });
     if (!app.coreError) {
         lore.mount();
-        screen.addCommands(commandList({ app, toasts }));
+        timelines.mount();
+        compare.mount();
+        screen.addCommands(commandList({ app, toasts, actions }));
         app.on('forked', report => toasts.forked(report, actions));
         app.on('opened', report => toasts.opened(report, actions));
         app.on('removed', report => toasts.removed(report, actions));
+        app.on('came', news => toasts.came(news));
+        app.on('kept', report => toasts.kept(report, actions));
         app.on('failed', error => toasts.failed(error));
     }
     return { dialogs, toasts, actions, lore, panel };

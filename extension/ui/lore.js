@@ -1,5 +1,5 @@
 /** The lore of a message: what the lorebook held then, and what has happened to it since. */
-import { exactnessIcon, folded, heading, icon, nameOf, paragraph } from './controls.js';
+import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from './controls.js';
 import { element, fill } from './dom.js';
 import { holdsWords } from './search.js';
 import { say, sayFields, sayList, sayPart } from './words.js';
@@ -22,6 +22,7 @@ const WHEN_RESTORED = {
 /** What `app.lore()` said, as lines to show. */
 export function loreView({ message, part, book, entries, changes }) {
     const shown = entries.map(entry => ({
+        uid: entry.uid,
         title: entry.title || say('lore.untitled', { uid: entry.uid }),
         keys: entry.keys.length ? say('lore.keys', { keys: sayList(entry.keys) }) : say('lore.no-keys'),
         content: entry.content || '',
@@ -69,11 +70,12 @@ export function createLore({ app, screen, dialogs, toasts, actions }) {
         try {
             const lore = await screen.during(app.lore(message), say('lore.loading'));
             const view = loreView(lore);
-            const answer = await screen.popup(loreElement(view, lore.part), {
+            const answer = await screen.popup(close => loreElement(view, lore.part, entry => close({ bring: entry })), {
                 wide: true,
                 okText: say('button.close'),
                 buttons: [
                     { text: say('lore.restore'), value: 'restore', icon: 'fa-clock-rotate-left', disabled: !view.canRestore },
+                    { text: say('lore.compare'), value: 'compare', icon: 'fa-code-compare' },
                     { text: say('lore.checkpoint'), value: 'checkpoint', icon: 'fa-flag-checkered' },
                     { text: say('lore.branch'), value: 'branch', icon: 'fa-code-branch' },
                 ],
@@ -82,6 +84,11 @@ export function createLore({ app, screen, dialogs, toasts, actions }) {
                 await restore(message, view);
             } else if (answer === 'checkpoint' || answer === 'branch') {
                 await actions.fork({ kind: answer, message });
+            } else if (answer === 'compare') {
+                const { name } = app.open();
+                await actions.chooseToCompare({ left: { chat: name, message }, right: { chat: name, message: null } });
+            } else if (answer?.bring) {
+                await actions.bringEntry({ message, ...answer.bring });
             }
         } catch (error) {
             toasts.failed(error);
@@ -112,7 +119,7 @@ export function createLore({ app, screen, dialogs, toasts, actions }) {
     };
 }
 
-function loreElement(view, part) {
+function loreElement(view, part, bring) {
     return element('div', { class: 'forklore_dialog' },
         heading(view.title),
         paragraph(icon('fa-book'), ' ', view.book),
@@ -120,20 +127,20 @@ function loreElement(view, part) {
         view.changes.length
             ? folded(view.since, () => changeList(view.changes), { open: view.changes.length <= CHANGES_SHOWN })
             : paragraph(view.since),
-        entryList(view.entries),
+        entryList(view.entries, bring),
         view.internal.length
-            ? folded(say('lore.internal', { count: view.internal.length }), () => view.internal.map(entryElement))
+            ? folded(say('lore.internal', { count: view.internal.length }), () => view.internal.map(entry => entryElement(entry)))
             : null);
 }
 
-function entryList(entries) {
+function entryList(entries, bring) {
     if (!entries.length) {
         return paragraph(say('lore.none'));
     }
     const list = element('div', { class: 'forklore_entries' });
     const show = (typed) => {
         const found = matchingEntries(entries, typed);
-        fill(list, found.length ? found.map(entryElement) : paragraph(say('lore.no-match')));
+        fill(list, found.length ? found.map(entry => entryElement(entry, bring)) : paragraph(say('lore.no-match')));
     };
     show('');
     const search = entries.length < SEARCH_FROM ? null : element('input', {
@@ -146,12 +153,17 @@ function entryList(entries) {
     return [search, list];
 }
 
-function entryElement({ title, keys, content, isDisabled }) {
+/** @param {((entry: {uid: number, title: string}) => void)} [bring] brings it to another timeline */
+function entryElement({ uid, title, keys, content, isDisabled }, bring) {
     const summary = element('span', { class: 'forklore_entry_title' },
         nameOf(title),
         isDisabled ? element('small', { class: 'forklore_tag' }, say('lore.disabled')) : null,
         element('small', { class: 'forklore_keys' }, keys));
-    return folded(summary, () => element('div', { class: 'forklore_content' }, content || say('lore.empty')));
+    return folded(summary, () => [
+        element('div', { class: 'forklore_content' }, content || say('lore.empty')),
+        bring ? element('div', { class: 'forklore_buttons' },
+            button(say('lore.bring'), { icon: 'fa-arrow-right-to-bracket', label: say('lore.bring.label', { title }), run: () => bring({ uid, title }) })) : null,
+    ]);
 }
 
 function changeList(changes) {

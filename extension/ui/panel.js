@@ -66,6 +66,7 @@ function tools(actions) {
     return element('div', { class: 'forklore_group', role: 'group', 'aria-label': say('group.tools') },
         element('h4', {}, say('group.tools')),
         element('div', { class: 'forklore_buttons' },
+            tool('timelines', 'fa-sitemap', () => actions.showTimelines()),
             tool('verify-all', 'fa-list-check', () => actions.verifyAll()),
             tool('clean', 'fa-broom', () => actions.clean()),
             tool('strip', 'fa-eraser', () => actions.strip())));

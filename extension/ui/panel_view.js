@@ -114,6 +114,7 @@ export const SETTING_GROUPS = [
         settings: [
             { name: 'journal', type: 'checkbox' },
             { name: 'cleanUp', type: 'checkbox' },
+            { name: 'guard', type: 'checkbox' },
         ],
     },
 ];

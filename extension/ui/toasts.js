@@ -112,6 +112,26 @@ export function createToasts({ app, screen }) {
             say('notice.removed', { chat, books: sayNames(books), count: books.length }),
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
+        /** What another page did to a lorebook that this one has saved. */
+        came: ({ book, entries, isGone }) => toast(isGone ? 'warning' : 'info', isGone
+            ? say('notice.came.gone', { book })
+            : say('notice.came', { book, count: entries.length, entries: sayNames(entries.map(({ title }) => title || say('notice.came.untitled')), 3) })),
+
+        /** Versions that are in the trash because another one was taken. */
+        kept: ({ book, kept, isLate }, { undo: takeBack }) => toast(isLate ? 'warning' : 'success',
+            say(isLate ? 'notice.kept.late' : 'notice.kept', { book }),
+            {
+                buttons: kept.map(({ isMine, token }) => ({
+                    text: say(kept.length === 1 ? 'notice.kept.get' : isMine ? 'notice.kept.get.mine' : 'notice.kept.get.theirs'),
+                    run: () => takeBack(token),
+                })),
+            }),
+
+        /** What was brought from one timeline into another. */
+        combined: ({ into, added, changed, removed, undo }, { undo: takeBack }) => toast(undo ? 'success' : 'info',
+            undo ? say('notice.combined', { chat: into, added: added.length, changed: changed.length, removed: removed.length }) : say('notice.combined.none', { chat: into }),
+            { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
+
         cleaned: ({ removed, undo }, { undo: takeBack }) => toast('success',
             say('notice.cleaned', { count: removed.length }),
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),

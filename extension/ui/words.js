@@ -146,7 +146,8 @@ const METADATA_GROUPS = {
     chat_backgrounds: 'backgrounds',
 };
 
-function sayMetadataKey(key) {
+/** What SillyTavern keeps with a chat, by its key. */
+export function sayMetadataKey(key) {
     const prefix = ['note', 'cfg'].find(name => key.startsWith(`${name}_`));
     const name = `metadata.${METADATA_GROUPS[key] ?? prefix ?? key}`;
     return name in ENGLISH ? say(name) : key;

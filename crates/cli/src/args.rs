@@ -1,8 +1,12 @@
 //! The arguments. Their doc comments are the help.
 
+mod lore;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use lore::{CombineArgs, DiffArgs, MergeArgs, PickArgs};
 
 /// Fork the story, and its lore comes along
 ///
@@ -56,6 +60,9 @@ pub enum Command {
     Checkpoint(CheckpointArgs),
     Branch(BranchArgs),
     Show(ShowArgs),
+    Diff(DiffArgs),
+    Merge(MergeArgs),
+    Pick(PickArgs),
     Verify(VerifyArgs),
     Repair(RepairArgs),
     Split(SplitArgs),

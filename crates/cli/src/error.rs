@@ -6,12 +6,14 @@ use forklore_core::exactness::{Allow, Exactness};
 use forklore_core::fork::{Obstacle, Refusal};
 use forklore_core::names::NameError;
 use forklore_core::repair::CannotRepair;
+use forklore_tavern::comparing::CompareError;
 use forklore_tavern::folders::UserFolders;
 use forklore_tavern::forking::ForkError;
 use forklore_tavern::inside::OutsideError;
 use forklore_tavern::library::FindError;
 use forklore_tavern::lock::{LockCause, LockError};
 use forklore_tavern::mending::MendError;
+use forklore_tavern::merging::MergeError;
 use forklore_tavern::root::RootError;
 use forklore_tavern::tavern::ReadError;
 use forklore_tavern::trash::TrashError;
@@ -211,6 +213,40 @@ impl From<MendError> for CommandError {
         let hint = hint.to_owned();
         let error = Self::of(&error);
         if hint.is_empty() { error } else { error.hinted(hint) }
+    }
+}
+
+impl From<CompareError> for CommandError {
+    fn from(error: CompareError) -> Self {
+        match error {
+            CompareError::Read(error) => error.into(),
+            CompareError::BookMissing { .. }
+            | CompareError::BookUnreadable { .. }
+            | CompareError::NotKnown { .. } => {
+                Self::of(&error).hinted("`forklore repair` gives the chat its lorebook back.")
+            }
+            error @ CompareError::Message { .. } => Self::of(&error),
+        }
+    }
+}
+
+impl From<MergeError> for CommandError {
+    fn from(error: MergeError) -> Self {
+        let hint = match &error {
+            MergeError::NoBook(chat) => format!(
+                "Give it one first: `forklore repair {chat:?} --from empty`, or --from book=NAME for a copy."
+            ),
+            MergeError::OneBook { .. } => {
+                "There is nothing to bring. `forklore split` gives each its own.".to_owned()
+            }
+            MergeError::NothingThere(_) => return Self::of(&error),
+            MergeError::Compare(_) | MergeError::Mend(_) => match error {
+                MergeError::Compare(error) => return error.into(),
+                MergeError::Mend(error) => return error.into(),
+                other => return Self::of(&other),
+            },
+        };
+        Self::of(&error).hinted(hint)
     }
 }
 

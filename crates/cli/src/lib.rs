@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod error;
 mod json;
+mod lore;
 mod text;
 mod ui;
 
@@ -27,6 +28,8 @@ pub struct Outside<'a> {
     pub disk: &'a dyn Disk,
     pub chance: &'a dyn Chance,
     pub surroundings: Surroundings,
+    /// The command that opens a file for editing.
+    pub editor: Option<OsString>,
 }
 
 /// Runs with the process's own arguments, files and terminal.
@@ -38,10 +41,26 @@ pub fn main() -> ExitCode {
         err: stderr.is_terminal(),
         input: std::io::stdin().is_terminal(),
         color: stdout.is_terminal() && !no_color,
+        columns: columns(),
     };
     let mut ui = Ui::new(Box::new(stdout), Box::new(stderr), terminal);
-    let outside = Outside { disk: &RealDisk, chance: &RealChance, surroundings: surroundings() };
+    let outside = Outside {
+        disk: &RealDisk,
+        chance: &RealChance,
+        surroundings: surroundings(),
+        editor: editor(),
+    };
     ExitCode::from(run(&mut ui, outside, std::env::args_os()))
+}
+
+fn columns() -> Option<usize> {
+    let terminal = terminal_size::terminal_size().map(|(columns, _)| usize::from(columns.0));
+    terminal.or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
+}
+
+fn editor() -> Option<OsString> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    set("VISUAL").or_else(|| set("EDITOR"))
 }
 
 fn surroundings() -> Surroundings {

@@ -10,6 +10,8 @@ pub(crate) enum Style {
     Good,
     Bad,
     Note,
+    /// Text that is no more.
+    Gone,
 }
 
 impl Style {
@@ -21,6 +23,7 @@ impl Style {
             Self::Good => "\x1b[32m",
             Self::Bad => "\x1b[31m",
             Self::Note => "\x1b[33m",
+            Self::Gone => "\x1b[9;31m",
         }
     }
 }
@@ -49,6 +52,19 @@ impl Line {
 
     pub(crate) fn dim(self, text: impl AsRef<str>) -> Self {
         self.add(Style::Dim, text)
+    }
+
+    /// Adds to what is there, in place.
+    pub(crate) fn append(&mut self, style: Style, text: &str) {
+        match self.0.last_mut() {
+            Some((last, before)) if *last == style => before.push_str(text),
+            _ => self.0.push((style, text.to_owned())),
+        }
+    }
+
+    pub(crate) fn followed_by(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
     }
 
     pub(crate) fn render(&self, color: bool) -> String {

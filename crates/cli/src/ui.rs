@@ -17,7 +17,12 @@ pub struct Terminal {
     pub err: bool,
     pub input: bool,
     pub color: bool,
+    /// How wide it is, where that is known.
+    pub columns: Option<usize>,
 }
+
+/// Longer lines are hard to read, and shorter ones hold nothing.
+const COLUMNS: std::ops::RangeInclusive<usize> = 40..=100;
 
 pub struct Ui<'a> {
     out: Box<dyn Write + 'a>,
@@ -42,6 +47,15 @@ impl<'a> Ui<'a> {
 
     pub(crate) fn is_json(&self) -> bool {
         self.json
+    }
+
+    pub(crate) fn has_color(&self) -> bool {
+        self.terminal.color
+    }
+
+    /// How many columns running text may take.
+    pub(crate) fn columns(&self) -> usize {
+        self.terminal.columns.unwrap_or(80).clamp(*COLUMNS.start(), *COLUMNS.end())
     }
 
     pub(crate) fn can_ask(&self) -> bool {

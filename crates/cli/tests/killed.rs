@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use forklore_testkit::scene::{STORY, Scene};
+use forklore_testkit::scene::{OLD_TALE, QUEST, STORY, Scene};
 
 const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");
 
@@ -20,6 +20,7 @@ fn killed_at_any_system_call_it_leaves_the_old_state_or_the_new_and_can_go_on() 
     for args in [
         &["checkpoint", STORY, "--at", "2", "--closed"][..],
         &["restore", STORY, "--at", "1", "--closed"],
+        &["merge", QUEST, "--into", OLD_TALE, "--base", "empty", "--closed"],
         &["clean", "--yes"],
     ] {
         let kills = kill_everywhere(args);

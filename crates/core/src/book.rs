@@ -129,8 +129,8 @@ impl<'a> Book<'a> {
     }
 
     fn extensions(&self) -> Option<Raw<'a>> {
-        let named = self.fields.iter().filter(|field| field.key.is_text("extensions"));
-        named.last().map(|field| field.value)
+        let named = self.fields.iter().rfind(|field| field.key.is_text("extensions"));
+        named.map(|field| field.value)
     }
 }
 

@@ -38,7 +38,7 @@ impl Heads {
 }
 
 /// The header of one chat, and why it may hide something.
-fn head(disk: &dyn Disk, file: &ChatFile) -> io::Result<(Timeline, Option<String>)> {
+pub(crate) fn head(disk: &dyn Disk, file: &ChatFile) -> io::Result<(Timeline, Option<String>)> {
     let start = disk.read_start(&file.path, b'\n')?;
     let first = Chat::read(&start.bytes, file.place());
     if first.damage().is_empty() && first.header().is_some() {

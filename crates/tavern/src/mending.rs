@@ -1,23 +1,21 @@
 //! Repair, split, restore and strip: what changes files that exist.
 
-use std::path::PathBuf;
-use std::time::SystemTime;
-
 use forklore_core::book::Book;
 use forklore_core::chat::Chat;
 use forklore_core::exactness::Part;
 use forklore_core::family::{self, Home};
 use forklore_core::fork::{Obstacle, Remark, resolve_message};
-use forklore_core::names::{self, book_key};
+use forklore_core::names;
+use forklore_core::pieces::Pieces;
 use forklore_core::repair::{self, BookPlan, CannotRepair, RepairSource, Subject};
 use forklore_core::rewrite::stripped;
 
 use crate::chance::now_of;
+use crate::changing::{Change, NewContent};
 use crate::disk::parent_of;
 use crate::heads::Heads;
 use crate::library::{ChatFile, Library, Unread};
-use crate::open::{MayBeOpen, may_be_open, written_recently};
-use crate::references::settings_places;
+use crate::open::MayBeOpen;
 use crate::tavern::{Loaded, ReadError, Tavern};
 use crate::workshop::{CarryOutError, Task};
 
@@ -77,8 +75,6 @@ pub enum MendError {
     #[error(transparent)]
     CarryOut(#[from] CarryOutError),
 }
-
-const MOST_TRIES: usize = 20;
 
 impl Tavern<'_> {
     pub fn repair(
@@ -239,35 +235,24 @@ impl Tavern<'_> {
             let (parsed, bound) = (loaded.chat(), loaded.bound());
             let subject = Subject { name: &chat.name, chat: &parsed, bound: &bound };
             let mut plan = plan(library, &loaded, subject, &now_of(self.chance.now()))?;
-            plan.remarks.extend(self.also_used_by(library, chat, &plan));
-
-            let mut tasks = Vec::new();
             if let Some(book) = &plan.book {
-                match loaded.book.as_ref().filter(|_| plan.replaces) {
-                    Some(old) => {
-                        self.check_book_closed(library, &loaded, old.path.clone(), options)?;
-                        let (path, expected) = (old.path.clone(), old.bytes.as_slice());
-                        tasks.push(Task::Replace { path, expected, parts: vec![&book.bytes] });
-                    }
-                    None => {
-                        let path = self.folders.worlds.join(format!("{}.json", book.name));
-                        let like = library.books.first().map(|book| book.path.clone());
-                        tasks.push(Task::Create { path, like, parts: vec![&book.bytes] });
-                    }
-                }
+                let others = self.also_used_by(library, chat, &book.name);
+                plan.remarks.extend((!others.is_empty()).then_some(Remark::AlsoUsedBy(others)));
             }
-            if let Some(file) = &plan.chat {
-                self.check_chat_closed(library, chat, options)?;
-                let path = chat.path.clone();
-                tasks.push(Task::Replace { path, expected: &loaded.bytes, parts: file.slices() });
-            }
-            let operation = match &workshop {
-                Some(workshop) => {
-                    let summary = summary_of(command, chat, &plan);
-                    Some(workshop.carry_out(command, &summary, &tasks)?.id)
-                }
-                None => None,
+            let replaces = plan.replaces;
+            let book = plan.book.as_ref();
+            let change = Change {
+                book: book.map(|book| NewContent {
+                    name: &book.name,
+                    bytes: &book.bytes,
+                    replaces,
+                }),
+                chat: plan.chat.as_ref().map(Pieces::slices),
             };
+            let summary = summary_of(command, chat, &plan);
+            let said = (command, summary.as_str());
+            let operation =
+                self.change(workshop.as_ref(), said, library, &loaded, &change, options)?;
             Ok(Mended {
                 chat: chat.label(),
                 book: plan.book.as_ref().map(|book| MendedBook {
@@ -281,100 +266,6 @@ impl Tavern<'_> {
                 operation,
             })
         })
-    }
-
-    fn again_while_racing<T>(
-        &self,
-        work: impl Fn() -> Result<T, MendError>,
-    ) -> Result<T, MendError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match work() {
-                Err(MendError::CarryOut(error)) if error.is_a_race() && tries < MOST_TRIES => {}
-                other => return other,
-            }
-        }
-    }
-
-    fn check_chat_closed(
-        &self,
-        library: &Library,
-        chat: &ChatFile,
-        options: MendOptions,
-    ) -> Result<(), MendError> {
-        if options.is_closed || options.dry_run {
-            return Ok(());
-        }
-        match may_be_open(self.disk, &self.folders, library, chat, self.chance.now()) {
-            Some(why) => Err(MendError::MayBeOpen { what: format!("{:?}", chat.label()), why }),
-            None => Ok(()),
-        }
-    }
-
-    /// A page that has any chat of the book open, or the book selected for all chats, keeps it in
-    /// memory and would write that over ours.
-    fn check_book_closed(
-        &self,
-        library: &Library,
-        loaded: &Loaded,
-        path: PathBuf,
-        options: MendOptions,
-    ) -> Result<(), MendError> {
-        if options.is_closed || options.dry_run {
-            return Ok(());
-        }
-        let Some(name) = &loaded.timeline.book else { return Ok(()) };
-        let what = format!("the lorebook {name:?}");
-        let now: SystemTime = self.chance.now();
-        if let Ok(Some(look)) = self.disk.look(&path)
-            && let Some(ago) = written_recently(look.modified, now)
-        {
-            return Err(MendError::MayBeOpen { what, why: MayBeOpen::WrittenRecently(ago) });
-        }
-        let key = book_key(name);
-        let settings = settings_places(self.disk, &self.folders);
-        let why = match settings {
-            Err(_) => Some(MayBeOpen::CannotTell("settings.json".into())),
-            Ok(places) if places.iter().any(|place| place.book == key) => {
-                Some(MayBeOpen::SelectedElsewhere)
-            }
-            Ok(_) => None,
-        };
-        if let Some(why) = why {
-            return Err(MendError::MayBeOpen { what, why });
-        }
-        let heads = Heads::read(self.disk, library);
-        for (chat, timeline) in library.chats.iter().zip(&heads.timelines) {
-            if timeline.book.as_deref().map(book_key).as_ref() == Some(&key)
-                && let Some(why) = may_be_open(self.disk, &self.folders, library, chat, now)
-            {
-                return Err(MendError::MayBeOpen { what: format!("{:?}", chat.label()), why });
-            }
-        }
-        Ok(())
-    }
-
-    /// Chats, other than this one, that are bound to the book which is being written.
-    fn also_used_by(
-        &self,
-        library: &Library,
-        chat: &ChatFile,
-        plan: &BookPlan<'_>,
-    ) -> Option<Remark> {
-        let key = book_key(&plan.book.as_ref()?.name);
-        let heads = Heads::read(self.disk, library);
-        let others: Vec<String> = library
-            .chats
-            .iter()
-            .zip(&heads.timelines)
-            .filter(|(other, timeline)| {
-                other.path != chat.path
-                    && timeline.book.as_deref().map(book_key).as_ref() == Some(&key)
-            })
-            .map(|(other, _)| other.label())
-            .collect();
-        (!others.is_empty()).then_some(Remark::AlsoUsedBy(others))
     }
 
     fn free_book_name(&self, library: &Library, chat: &ChatFile) -> String {

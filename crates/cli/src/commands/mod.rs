@@ -2,8 +2,10 @@
 
 mod check;
 mod clean;
+mod diff;
 mod fork;
 mod mend;
+mod merge;
 mod pages;
 mod show;
 mod status;
@@ -32,6 +34,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
         Command::Man { command } => return pages::man(ui, command.as_deref()),
         _ => {}
     }
+    let editor = outside.editor.clone();
     let tavern = open(outside, cli)?;
     match &cli.command {
         Command::Status => status::run(ui, &tavern),
@@ -40,6 +43,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
         Command::Checkpoint(args) => fork::checkpoint(ui, &tavern, args),
         Command::Branch(args) => fork::branch(ui, &tavern, args),
         Command::Show(args) => show::run(ui, &tavern, args),
+        Command::Diff(args) => diff::run(ui, &tavern, args),
+        Command::Merge(args) => merge::merge(ui, &tavern, args, editor.as_deref()),
+        Command::Pick(args) => merge::pick(ui, &tavern, args, editor.as_deref()),
         Command::Verify(args) => verify::run(ui, &tavern, args),
         Command::Repair(args) => mend::repair(ui, &tavern, args),
         Command::Split(args) => mend::split(ui, &tavern, args),
@@ -54,7 +60,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
 
 /// Finds the data folder and the user meant.
 fn open<'a>(outside: Outside<'a>, cli: &Cli) -> Result<Tavern<'a>, CommandError> {
-    let Outside { disk, chance, mut surroundings } = outside;
+    let Outside { disk, chance, mut surroundings, editor: _ } = outside;
     if cli.data.is_some() {
         surroundings.flag.clone_from(&cli.data);
     }

@@ -11,6 +11,7 @@ mod command;
 mod creation;
 mod forks;
 mod lore;
+mod merging;
 mod restoration;
 mod stage;
 mod tale;
@@ -60,6 +61,7 @@ fn sillytavern_keeps_every_book_to_its_chat() {
         ("S2 T4 cleanup", books::s2_t4_cleanup),
         ("S2 T5 reference count", books::s2_t5_reference_count),
         ("S2 T5 references of recaps", books::s2_t5_references_of_recaps),
+        ("a merge of two timelines", merging::a_merge_of_two_timelines),
     ]);
 }
 

@@ -20,6 +20,9 @@ fn help_teaches() {
       checkpoint   Fork a chat into a checkpoint
       branch       Fork a chat into a branch
       show         Print the lorebook as it was at a message
+      diff         Show what differs between two timelines, or between two messages of one
+      merge        Bring what another timeline did to its lorebook into a chat's own
+      pick         Bring single entries from another timeline into a chat's lorebook
       verify       Check seals, lorebooks, registries and sharing
       repair       Give a chat its lorebook back
       split        Give a timeline that shares its lorebook one of its own

@@ -2,10 +2,13 @@
 
 mod stage;
 
+mod comparing;
 mod errors;
 mod forks;
 mod help;
 mod looking;
+mod lore;
 mod mending;
+mod merging;
 mod programs;
 mod tidying;

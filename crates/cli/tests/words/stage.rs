@@ -1,5 +1,7 @@
 //! Runs commands in this process, on a folder of their own, with a clock that stands still.
 
+use std::ffi::OsString;
+
 use forklore::{Outside, Terminal, Ui, run};
 use forklore_tavern::disk::RealDisk;
 use forklore_tavern::surroundings::{Os, Surroundings};
@@ -8,17 +10,31 @@ use forklore_testkit::scene::{Scene, Stopped};
 pub(crate) struct Stage {
     pub(crate) scene: Scene,
     terminal: Terminal,
+    editor: Option<OsString>,
 }
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        Self { scene: Scene::new(), terminal: Terminal::default() }
+        Self { scene: Scene::new(), terminal: Terminal::default(), editor: None }
     }
 
     /// As it looks on a terminal with colours.
     pub(crate) fn in_colour() -> Self {
-        let terminal = Terminal { out: true, err: true, input: false, color: true };
+        let terminal =
+            Terminal { out: true, err: true, input: false, color: true, columns: Some(80) };
         Self { terminal, ..Self::new() }
+    }
+
+    /// With a command that edits files.
+    pub(crate) fn with_editor(mut self, editor: impl Into<OsString>) -> Self {
+        self.editor = Some(editor.into());
+        self
+    }
+
+    /// On a terminal of another width.
+    pub(crate) fn with_columns(mut self, columns: usize) -> Self {
+        self.terminal.columns = Some(columns);
+        self
     }
 
     /// The output, the errors and the exit code of one command.
@@ -34,6 +50,7 @@ impl Stage {
                 Os::Linux,
                 |_| None,
             ),
+            editor: self.editor.clone(),
         };
         let code = {
             let mut ui = Ui::new(Box::new(&mut out), Box::new(&mut err), self.terminal);

@@ -9,10 +9,10 @@ const VARIABLES: &str = "variables";
 
 /// The texts of ST-Auto-Recap's recaps.
 pub(super) fn recap(base: Option<&Json>, left: &Json, right: &Json) -> Vec<Difference> {
-    let kinds: [(&str, fn(&Json) -> Option<Json>); 2] =
-        [("running", running_text), ("combined", combined_text)];
     let mut found = Vec::new();
-    for (name, text) in kinds {
+    for (name, text) in
+        [("running", running_text as fn(&Json) -> Option<Json>), ("combined", combined_text)]
+    {
         let base = base.map(text);
         let (left, right) = (text(left), text(right));
         if left != right {

@@ -174,8 +174,6 @@ fn between(base: Option<&Table<'_>>, left: &Table<'_>, right: &Table<'_>) -> Vec
     let kin = kin(base, left, right);
     let kin_of_right: HashSet<&JsText> = kin.values().collect();
     let mut found = Vec::new();
-    let side = |entry: Option<Entry<'_>>, did| EntrySide { did, entry: entry.map(value) };
-
     // In the order of the right book; what only the left one has comes last.
     let only_left = left.keys().filter(|key| !right.contains(key));
     for key in right.keys().chain(only_left) {
@@ -183,67 +181,62 @@ fn between(base: Option<&Table<'_>>, left: &Table<'_>, right: &Table<'_>) -> Vec
         if same_or_none(l, r) {
             continue;
         }
-        let nothing = || side(None, Did::Nothing);
-        let b = match base {
-            None => {
-                let is_one = |entry, kin: bool| if kin { None } else { entry };
-                let l = is_one(l, kin_of_right.contains(key));
-                let r = is_one(r, kin.contains_key(key));
-                if l.is_some() || r.is_some() {
-                    let fields = fields_between(None, l, r);
-                    let (left, right) = (side(l, Did::Unknown), side(r, Did::Unknown));
-                    found.push(EntryDifference { key: key.clone(), left, right, fields });
-                }
-                continue;
-            }
-            Some(base) => base.get(key),
-        };
-        if b.is_none() {
+        let own_left = l.filter(|_| !kin_of_right.contains(key));
+        let own_right = r.filter(|_| !kin.contains_key(key));
+        match base.map(|base| base.get(key)) {
             // Born on one side, or two of them under one key.
-            if r.is_some() && !kin.contains_key(key) {
-                let right = side(r, Did::Added);
-                found.push(EntryDifference {
-                    key: key.clone(),
-                    left: nothing(),
-                    right,
-                    fields: Vec::new(),
-                });
-            }
-            if l.is_some() && !kin_of_right.contains(key) {
-                let left = side(l, Did::Added);
-                found.push(EntryDifference {
+            Some(None) => {
+                let none = EntrySide { did: Did::Nothing, entry: None };
+                let born = |entry| EntrySide { did: Did::Added, entry: Some(value(entry)) };
+                let sides = [
+                    own_right.map(|entry| (none.clone(), born(entry))),
+                    own_left.map(|entry| (born(entry), none)),
+                ];
+                found.extend(sides.into_iter().flatten().map(|(left, right)| EntryDifference {
                     key: key.clone(),
                     left,
-                    right: nothing(),
+                    right,
                     fields: Vec::new(),
-                });
+                }));
             }
-            continue;
+            Some(Some(began)) => {
+                let did = |now: Option<Entry<'_>>| match now {
+                    None => Did::Removed,
+                    Some(_) if same_or_none(now, Some(began)) => Did::Nothing,
+                    Some(_) => Did::Changed,
+                };
+                found.extend(differing_entry(key, Some(began), (l, did(l)), (r, did(r))));
+            }
+            None if own_left.is_some() || own_right.is_some() => {
+                let (left, right) = ((own_left, Did::Unknown), (own_right, Did::Unknown));
+                found.extend(differing_entry(key, None, left, right));
+            }
+            None => {}
         }
-        let did = |now| match now {
-            None => Did::Removed,
-            Some(_) if same_or_none(now, b) => Did::Nothing,
-            Some(_) => Did::Changed,
-        };
-        let fields = fields_between(b, l, r);
-        if fields.is_empty() && l.is_some() && r.is_some() {
-            // The same fields in another order.
-            continue;
-        }
-        let (left, right) = (side(l, did(l)), side(r, did(r)));
-        found.push(EntryDifference { key: key.clone(), left, right, fields });
     }
     found
 }
 
-fn fields_between(
-    base: Option<Entry<'_>>,
-    left: Option<Entry<'_>>,
-    right: Option<Entry<'_>>,
-) -> Vec<Difference> {
-    let (Some(left), Some(right)) = (left, right) else { return Vec::new() };
-    let base = base.map(value);
-    members(base.as_ref().map(Some), Some(&value(left)), Some(&value(right)))
+/// An entry that is there on one side or on both; `None` if only the order of its fields differs.
+fn differing_entry(
+    key: &JsText,
+    began: Option<Entry<'_>>,
+    (left, left_did): (Option<Entry<'_>>, Did),
+    (right, right_did): (Option<Entry<'_>>, Did),
+) -> Option<EntryDifference> {
+    let (left, right) = (left.map(value), right.map(value));
+    let is_both = left.is_some() && right.is_some();
+    let fields = if is_both {
+        members(began.map(value).as_ref().map(Some), left.as_ref(), right.as_ref())
+    } else {
+        Vec::new()
+    };
+    (!is_both || !fields.is_empty()).then(|| EntryDifference {
+        key: key.clone(),
+        left: EntrySide { did: left_did, entry: left },
+        right: EntrySide { did: right_did, entry: right },
+        fields,
+    })
 }
 
 /// The members of an object that differ. `None` as a base means that nobody knows it; an object that
@@ -254,9 +247,8 @@ pub(crate) fn members(
     right: Option<&Json>,
 ) -> Vec<Difference> {
     let empty = Object::new();
-    let object = |value: Option<&'_ Json>| value.and_then(Json::as_object).cloned();
-    let (left, right) = (object(left).unwrap_or_default(), object(right).unwrap_or_default());
-    let base = base.map(|base| object(base).unwrap_or_else(|| empty.clone()));
+    let (left, right) = (members_of(left, &empty), members_of(right, &empty));
+    let base = base.map(|base| members_of(base, &empty));
     let only_left = left.keys().filter(|key| right.get_text(key).is_none());
     let keys = right.keys().chain(only_left);
     let differing = keys.filter(|key| left.get_text(key) != right.get_text(key));
@@ -266,6 +258,10 @@ pub(crate) fn members(
             difference(key.clone(), base, left.get_text(key), right.get_text(key))
         })
         .collect()
+}
+
+fn members_of<'v>(value: Option<&'v Json>, none: &'v Object) -> &'v Object {
+    value.and_then(Json::as_object).unwrap_or(none)
 }
 
 pub(crate) fn difference(

@@ -191,7 +191,7 @@ fn merged(
         }
     }
     for (uid, text, is_as_it_was) in &brought {
-        if !listed.contains(uid) && uids.present.contains(uid) && !(*is_as_it_was && !is_new) {
+        if !listed.contains(uid) && uids.present.contains(uid) && (is_new || !is_as_it_was) {
             listed.insert(uid.clone());
             result.push(text.clone());
         }

@@ -3,13 +3,17 @@
 use std::error::Error;
 
 use forklore_core::fork::Policy;
+use forklore_core::json::Json;
+use forklore_core::merge::Choices;
 use forklore_core::names::ForkKind;
+use forklore_tavern::comparing::Point;
 use forklore_tavern::disk::RealDisk;
 use forklore_tavern::forking::{ForkOptions, Link};
 use forklore_tavern::library::ChatFile;
 use forklore_tavern::mending::{MendOptions, MendSource};
+use forklore_tavern::merging::{MergeBase, MergeFrom, Past};
 use forklore_tavern::tavern::Tavern;
-use forklore_testkit::scene::{self, Scene, Stopped, Tree};
+use forklore_testkit::scene::{self, Scene, Stopped, Tree, USER};
 
 type Done = Result<(), Box<dyn Error>>;
 type Run = fn(&Tavern<'_>) -> Done;
@@ -28,7 +32,7 @@ impl Case {
     }
 }
 
-const COMMANDS: [(&str, Run); 13] = [
+const COMMANDS: [(&str, Run); 14] = [
     ("checkpoint", |tavern| fork(tavern, scene::STORY, ForkKind::Checkpoint, Some(3))),
     ("branch", |tavern| fork(tavern, scene::STORY, ForkKind::Branch, Some(2))),
     ("branch at the end", |tavern| fork(tavern, scene::STORY, ForkKind::Branch, None)),
@@ -49,6 +53,15 @@ const COMMANDS: [(&str, Run); 13] = [
         repair(tavern, scene::GARBLED, &MendSource::Copy("Lore".into()))
     }),
     ("detach", |tavern| repair(tavern, scene::BEREFT, &MendSource::Detach)),
+    ("merge", |tavern| {
+        let from = MergeFrom::Timeline(Point { chat: found(tavern, scene::QUEST)?, at: None });
+        let into = found(tavern, scene::OLD_TALE)?;
+        let prepared = tavern.prepare_merge(&from, &into, &MergeBase::Empty, Past::IsNothingNew)?;
+        let plan = prepared.plan(&Choices::default());
+        let merged = tavern.merge("merge", &prepared, &plan, CLOSED)?;
+        // The chat keeps an index of what is in the book.
+        if merged.chat_changed { Ok(()) } else { Err("the chat did not follow".into()) }
+    }),
     ("strip", |tavern| {
         let chat = found(tavern, scene::STORY)?;
         tavern.strip(&chat, CLOSED)?;
@@ -87,6 +100,7 @@ fn with_undo(name: &str, run: Run) -> [Case; 2] {
             tavern.clean(false, &|| {})?;
             Ok(())
         }),
+        "merge" => with_registries(),
         _ => Scene::new().all(),
     };
     let done = after(&start, run);
@@ -94,6 +108,33 @@ fn with_undo(name: &str, run: Run) -> [Case; 2] {
         Case { name: name.into(), start, run, is_undo: false },
         Case { name: format!("undo {name}"), start: done, run: undo, is_undo: true },
     ]
+}
+
+/// Two books that list their entries, and a chat that keeps an index of one of them.
+fn with_registries() -> Tree {
+    let scene = Scene::new();
+    let listed = |uids: &[usize]| {
+        let entries: Vec<String> = uids
+            .iter()
+            .map(|uid| {
+                format!(r#""{uid}":{{"uid":{uid},"comment":"entry {uid}","content":"lore"}}"#)
+            })
+            .collect();
+        let lines: Vec<String> =
+            uids.iter().map(|uid| format!(r"- UID={uid} | name: entry {uid}")).collect();
+        let registry = format!(
+            r#""9":{{"uid":9,"comment":"_registry_place","content":"{}"}}"#,
+            lines.join(r"\n")
+        );
+        format!("{{\"entries\":{{{},{registry}}}}}", entries.join(",")).into_bytes()
+    };
+    scene.write(&format!("{USER}/worlds/Shared.json"), &listed(&[0, 1]));
+    scene.write(&format!("{USER}/worlds/Quest lore.json"), &listed(&[0, 3]));
+    let metadata = br#"{"world_info":"Shared","auto_lorebooks":{"registry":{"index":{"0":{"type":"place"}}}}}"#;
+    let header = scene::header(&Json::parse(metadata).unwrap());
+    let chat = [header, scene::message(0, None)].join(&b'\n');
+    scene.write(&format!("{USER}/chats/Alice/Old tale.jsonl"), &chat);
+    scene.all()
 }
 
 fn after(start: &Tree, run: Run) -> Tree {

@@ -104,8 +104,15 @@ fn on_a_disk_that_is_and_stays_full_nothing_is_lost_or_half_done() {
 
 #[test]
 fn whenever_the_power_goes_there_is_the_old_or_the_new_and_what_was_said_to_be_done_stays_done() {
-    let cases =
-        cases::named(&["checkpoint", "branch", "group branch", "split", "restore", "clean"]);
+    let cases = cases::named(&[
+        "checkpoint",
+        "branch",
+        "group branch",
+        "split",
+        "restore",
+        "merge",
+        "clean",
+    ]);
     let tally = try_all(cases, &[("power cut", &kills)], Power::IsCut);
     assert!(report(&tally) > 0);
 }

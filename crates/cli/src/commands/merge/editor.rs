@@ -1,0 +1,54 @@
+//! Someone's own editor, on a file that nobody else can read.
+
+use std::ffi::OsStr;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+use crate::error::CommandError;
+
+/// Lets someone edit `text`, and answers with what they made of it.
+pub(super) fn edited(editor: Option<&OsStr>, text: &str) -> Result<String, CommandError> {
+    let editor = editor.filter(|editor| !editor.is_empty()).ok_or_else(|| {
+        CommandError::new("no editor is set")
+            .hinted("Set VISUAL or EDITOR, or settle with --ours and --theirs.")
+    })?;
+    let failed = |doing: &str, error: io::Error| {
+        CommandError::new(format!("could not {doing}: {error}; nothing was changed"))
+    };
+    let mut file = tempfile::Builder::new()
+        .prefix("forklore-merge-")
+        .suffix(".txt")
+        .tempfile()
+        .map_err(|error| failed("make a file to edit", error))?;
+    file.write_all(text.as_bytes()).map_err(|error| failed("write the file to edit", error))?;
+    // Windows gives no one a file that we hold open.
+    let path = file.into_temp_path();
+    let status =
+        open(editor, &path).map_err(|error| failed(&format!("start {editor:?}"), error))?;
+    if !status.success() {
+        return Err(CommandError::new(format!(
+            "{editor:?} ended with {status}; nothing was changed"
+        )));
+    }
+    std::fs::read_to_string(&path).map_err(|error| failed("read the edited file", error))
+}
+
+/// An editor may be set with arguments, which are a shell's to take apart.
+#[cfg(unix)]
+fn open(editor: &OsStr, path: &Path) -> io::Result<ExitStatus> {
+    let mut line = editor.to_owned();
+    line.push(" \"$@\"");
+    Command::new("sh").arg("-c").arg(line).arg(editor).arg(path).status()
+}
+
+#[cfg(not(unix))]
+fn open(editor: &OsStr, path: &Path) -> io::Result<ExitStatus> {
+    let line = editor.to_string_lossy();
+    let mut words = line.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    match Path::new(editor).is_file() {
+        true => Command::new(editor).arg(path).status(),
+        false => Command::new(program).args(words).arg(path).status(),
+    }
+}

@@ -1,0 +1,146 @@
+//! Entries by what people call them: a title, a uid or a key, and perhaps one field.
+
+use forklore_core::json::JsText;
+
+use super::values::field_key;
+use crate::error::CommandError;
+
+/// An entry that somebody may mean.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) key: JsText,
+    pub(crate) uid: Option<String>,
+    pub(crate) title: String,
+}
+
+/// An entry, and one field of it if only that is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) key: JsText,
+    pub(crate) field: Option<JsText>,
+}
+
+/// How many are named to someone who named none of them.
+const MOST_NAMED: usize = 5;
+
+/// Finds the entry that `wanted` means. What is unknown is `what` in words.
+pub(crate) fn find(
+    wanted: &str,
+    candidates: &[Candidate],
+    what: &str,
+) -> Result<Named, CommandError> {
+    let entry = match one_of(wanted, candidates) {
+        Found::One(key) => return Ok(Named { key, field: None }),
+        other => other,
+    };
+    if let Some((name, field)) = wanted.rsplit_once('.')
+        && let Found::One(key) = one_of(name, candidates)
+    {
+        return Ok(Named { key, field: Some(field_key(field)) });
+    }
+    Err(match entry {
+        Found::Several(found) => {
+            let error = CommandError::new(format!("{wanted:?} could be any of several {what}"));
+            error.hinted(format!("Name it by its uid: {}.", found.join(", ")))
+        }
+        Found::One(_) | Found::None => {
+            let error =
+                CommandError::new(format!("there is none called {wanted:?} among the {what}"));
+            let near = near(wanted, candidates);
+            match near.is_empty() {
+                true => error,
+                false => error.hinted(format!("Did you mean: {}?", near.join(", or "))),
+            }
+        }
+    })
+}
+
+enum Found {
+    None,
+    One(JsText),
+    Several(Vec<String>),
+}
+
+fn one_of(wanted: &str, candidates: &[Candidate]) -> Found {
+    let number = |candidate: &Candidate| {
+        candidate.uid.clone().unwrap_or_else(|| candidate.key.to_string_lossy().into_owned())
+    };
+    let lower = wanted.to_lowercase();
+    let ways: [&dyn Fn(&Candidate) -> bool; 3] = [
+        &|it| it.title == wanted,
+        &|it| it.uid.as_deref() == Some(wanted) || it.key.to_string_lossy() == wanted,
+        &|it| it.title.to_lowercase() == lower,
+    ];
+    for way in ways {
+        let found: Vec<&Candidate> = candidates.iter().filter(|it| way(it)).collect();
+        match found[..] {
+            [] => {}
+            [only] => return Found::One(only.key.clone()),
+            _ => {
+                let several = found.iter().map(|it| format!("{} ({:?})", number(it), it.title));
+                return Found::Several(several.collect());
+            }
+        }
+    }
+    Found::None
+}
+
+/// Titles that have something in common with what was typed; all of them where there are few.
+fn near(wanted: &str, candidates: &[Candidate]) -> Vec<String> {
+    let lower = wanted.to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
+    let is_near = |title: &str| {
+        let title = title.to_lowercase();
+        words.iter().any(|word| word.chars().count() > 2 && title.contains(word))
+    };
+    let titled = || candidates.iter().map(|it| it.title.as_str()).filter(|it| !it.is_empty());
+    let near: Vec<String> = titled().filter(|title| is_near(title)).map(str::to_owned).collect();
+    let mut near = near;
+    let in_common = |title: &str| {
+        let title = title.to_lowercase();
+        title.chars().zip(lower.chars()).take_while(|(one, other)| one == other).count()
+    };
+    near.sort_by_key(|title| std::cmp::Reverse(in_common(title)));
+    let found = if near.is_empty() { titled().map(str::to_owned).collect() } else { near };
+    found.into_iter().take(MOST_NAMED).map(|title| format!("{title:?}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidates() -> Vec<Candidate> {
+        [("0", "Mara"), ("1", "Mr. Finn"), ("2", "mill"), ("3", "Mill"), ("4", ""), ("5", "Mill")]
+            .map(|(key, title)| Candidate {
+                key: key.into(),
+                uid: Some(key.into()),
+                title: title.into(),
+            })
+            .to_vec()
+    }
+
+    #[track_caller]
+    fn check(wanted: &str, expected: Option<(&str, Option<&str>)>) {
+        let found = find(wanted, &candidates(), "entries").ok();
+        let expected =
+            expected.map(|(key, field)| Named { key: key.into(), field: field.map(JsText::from) });
+        assert_eq!(found, expected, "{wanted}");
+    }
+
+    #[test]
+    fn entries_are_found_by_title_uid_or_a_title_in_other_letters() {
+        check("Mara", Some(("0", None)));
+        check("4", Some(("4", None)));
+        check("mara", Some(("0", None)));
+        check("mill", Some(("2", None)));
+        check("Mill", None);
+        check("Marla", None);
+    }
+
+    #[test]
+    fn a_field_comes_after_a_dot_and_a_title_may_have_dots() {
+        check("Mr. Finn", Some(("1", None)));
+        check("Mr. Finn.content", Some(("1", Some("content"))));
+        check("0.keys", Some(("0", Some("key"))));
+    }
+}

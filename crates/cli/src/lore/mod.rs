@@ -1,0 +1,16 @@
+//! Lore on a terminal: texts word by word, values, entries by the names people use for them.
+
+mod base;
+mod entries;
+mod rows;
+mod sides;
+mod values;
+mod words;
+mod wrap;
+
+pub(crate) use base::{base_json, base_words};
+pub(crate) use entries::{Candidate, Named, find};
+pub(crate) use rows::{Row, say_rows};
+pub(crate) use sides::{full_name, side_names};
+pub(crate) use values::{field_name, plain, shown};
+pub(crate) use words::{Paint, Span, tally};

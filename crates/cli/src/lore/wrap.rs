@@ -1,0 +1,132 @@
+//! Styled text, broken into lines that fit.
+
+use super::words::Span;
+use crate::text::{Line, width};
+
+/// Breaks text at spaces, or anywhere in a word that is longer than a line. Line breaks stay.
+pub(super) fn wrap(spans: &[Span], columns: usize) -> Vec<Line> {
+    let mut page = Page { columns: columns.max(1), ..Page::default() };
+    for (style, text) in spans {
+        for part in parts(text) {
+            match part.chars().next() {
+                Some('\n') => {
+                    page.end_word();
+                    page.end_line();
+                }
+                Some(first) if first.is_whitespace() => {
+                    page.end_word();
+                    page.spaces.push((*style, part.replace(['\t', '\r'], " ")));
+                }
+                _ => page.word.push((*style, part.to_owned())),
+            }
+        }
+    }
+    page.end_word();
+    page.end_line();
+    while page.lines.len() > 1 && page.lines.last().is_some_and(|(_, used)| *used == 0) {
+        page.lines.pop();
+    }
+    page.lines.into_iter().map(|(line, _)| line).collect()
+}
+
+#[derive(Default)]
+struct Page {
+    columns: usize,
+    lines: Vec<(Line, usize)>,
+    line: Line,
+    used: usize,
+    /// Spaces that are only written if a word follows on the same line.
+    spaces: Vec<Span>,
+    /// What stands together without a space, in whatever styles.
+    word: Vec<Span>,
+}
+
+impl Page {
+    fn end_line(&mut self) {
+        self.spaces.clear();
+        self.lines.push((std::mem::take(&mut self.line), std::mem::take(&mut self.used)));
+    }
+
+    fn end_word(&mut self) {
+        let wide = |spans: &[Span]| spans.iter().map(|(_, text)| width(text)).sum::<usize>();
+        if self.word.is_empty() {
+            return;
+        }
+        if self.used > 0 && self.used + wide(&self.spaces) + wide(&self.word) > self.columns {
+            self.end_line();
+        }
+        for (style, text) in std::mem::take(&mut self.spaces) {
+            self.used += width(&text);
+            self.line.append(style, &text);
+        }
+        for (style, text) in std::mem::take(&mut self.word) {
+            for character in text.chars() {
+                let character = character.to_string();
+                if self.used > 0 && self.used + width(&character) > self.columns {
+                    self.end_line();
+                }
+                self.used += width(&character);
+                self.line.append(style, &character);
+            }
+        }
+    }
+}
+
+/// Line breaks, runs of spaces, and words.
+fn parts(text: &str) -> Vec<&str> {
+    let kind = |c: char| if c == '\n' { 0 } else { 1 + u8::from(c.is_whitespace()) };
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut before = None;
+    for (at, character) in text.char_indices() {
+        let kind = kind(character);
+        if before.is_some_and(|before| before != kind || kind == 0) {
+            found.push(&text[start..at]);
+            start = at;
+        }
+        before = Some(kind);
+    }
+    if start < text.len() {
+        found.push(&text[start..]);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Style;
+
+    #[track_caller]
+    fn check(text: &str, columns: usize, expected: &[&str]) {
+        let lines = wrap(&[(Style::Plain, text.to_owned())], columns);
+        let lines: Vec<String> = lines.iter().map(|line| line.render(false)).collect();
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn lines_break_at_spaces_and_keep_their_own_breaks() {
+        check("one two three", 8, &["one two", "three"]);
+        check("one\n\ntwo\n", 8, &["one", "", "two"]);
+        check("", 8, &[""]);
+    }
+
+    #[test]
+    fn a_word_that_is_too_long_is_broken_anywhere() {
+        check("abcdefgh ij", 3, &["abc", "def", "gh", "ij"]);
+        check("雨の日に", 5, &["雨の", "日に"]);
+    }
+
+    #[test]
+    fn what_stands_together_stays_together() {
+        let spans = [(Style::Plain, "ab ".to_owned()), (Style::Gone, "cd".to_owned())];
+        let lines = wrap(&[&spans[..], &[(Style::Plain, ", e".to_owned())]].concat(), 5);
+        let lines: Vec<String> = lines.iter().map(|line| line.render(false)).collect();
+        assert_eq!(lines, ["ab", "cd, e"]);
+    }
+
+    #[test]
+    fn what_could_steer_the_terminal_takes_the_room_of_what_is_shown() {
+        check("\u{1b}[2J x", 10, &["\\u{1b}[2J", "x"]);
+    }
+}

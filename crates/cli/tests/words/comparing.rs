@@ -1,0 +1,456 @@
+//! `diff`
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::lore::{BRANCH, BRANCH_LORE, LORE, at_odds, edit, entry, parted};
+use crate::stage::Stage;
+
+#[test]
+fn two_timelines_are_compared_with_what_both_began_as() {
+    let stage = parted(Stage::new());
+    assert_snapshot!(stage.run(["diff", BRANCH, "Story"]), @"
+    Comparing Alice/Story - Branch #1 with Alice/Story
+      began as  both were at message 2, where they part (proved by the seal)
+
+    Entries
+    ~ entry 0  changed in both
+        keys     Story: entry 0, {+zero+}
+        content  Story: lore 0{+ of the story+}
+        order    Story - Branch #1: not set → 200
+
+    ~ entry 2  changed in Story - Branch #1
+        content  lore 2{+ of the branch+}
+
+    + entry 3  added in Story
+        keys     entry 3
+        content  lore 3
+
+    + The well  added in Story - Branch #1
+        keys     the well
+        content  A well that only the branch has.
+
+    + entry 4  added in Story
+        keys     entry 4
+        content  lore 4
+
+    + entry 5  added in Story
+        keys     entry 5
+        content  lore 5
+
+    - entry 1  removed in Story
+        keys     entry 1
+        content  lore 1
+
+    7 entries: 4 added, 1 removed, 2 changed
+    ");
+}
+
+#[test]
+fn what_both_changed_is_shown_from_both_sides() {
+    let stage = at_odds(Stage::new());
+    assert_snapshot!(stage.run(["diff", BRANCH, "Story"]), @"
+    Comparing Alice/Story - Branch #1 with Alice/Story
+      began as  both were at message 2, where they part (proved by the seal)
+
+    Entries
+    ~ entry 0  changed in both
+        keys     Story: entry 0, {+zero+}
+        content  Story - Branch #1: lore 0{+ of the branch+}
+                 Story: lore 0{+ of the story+}
+        order    Story - Branch #1: not set → 200
+
+    ~ entry 2  changed in Story - Branch #1
+        content  lore 2{+ of the branch+}
+
+    + entry 3  added in Story
+        keys     entry 3
+        content  lore 3
+
+    + The well  added in Story - Branch #1
+        keys     the well
+        content  A well that only the branch has.
+
+    + entry 4  added in Story
+        keys     entry 4
+        content  lore 4
+
+    + entry 5  added in Story
+        keys     entry 5
+        content  lore 5
+
+    ~ entry 1  changed in Story - Branch #1, removed in Story
+        keys     entry 1
+        content  lore 1 of the branch
+
+    7 entries: 4 added, 3 changed
+    ");
+}
+
+#[test]
+fn one_line_for_each_entry() {
+    let stage = at_odds(Stage::new());
+    assert_snapshot!(stage.run(["diff", BRANCH, "Story", "--stat"]), @"
+    Comparing Alice/Story - Branch #1 with Alice/Story
+      began as  both were at message 2, where they part (proved by the seal)
+    ~ entry 0   changed in both: keys, content (+1 -1 words), order
+    ~ entry 2   changed in Story - Branch #1: content (+3 -0 words)
+    + entry 3   added in Story
+    + The well  added in Story - Branch #1
+    + entry 4   added in Story
+    + entry 5   added in Story
+    ~ entry 1   changed in Story - Branch #1, removed in Story
+    7 entries: 4 added, 3 changed
+    ");
+}
+
+#[test]
+fn two_messages_of_one_chat_come_in_the_order_of_the_story() {
+    let stage = Stage::new();
+    assert_snapshot!(stage.run(["diff", "Story", "--at", "4"]), @"
+    Comparing Alice/Story at message 4 with now
+      lorebook  message 4: exact (from the journal)
+
+    Entries
+    + entry 5
+        keys     entry 5
+        content  lore 5
+
+    1 entry: 1 added
+    ");
+    let between = stage.run(["diff", "Story@1", "Story@3", "--stat"]);
+    assert_snapshot!(between, @"
+    Comparing Alice/Story at message 1 with message 3
+      lorebook  message 1: exact (from the journal)
+      lorebook  message 3: exact (from the journal)
+    + entry 2
+    + entry 3
+    2 entries: 2 added
+    ");
+    assert_eq!(stage.run(["diff", "Story@3", "Story@1", "--stat"]), between);
+    assert_eq!(stage.run(["diff", "Story@4"]), stage.run(["diff", "Story", "--at", "-2"]));
+}
+
+#[test]
+fn a_moment_from_before_they_part_is_the_past_of_both() {
+    let stage = parted(Stage::new());
+    assert_snapshot!(stage.run(["diff", "Story@1", BRANCH, "--stat"]), @"
+    Comparing Alice/Story at message 1 with Alice/Story - Branch #1
+      began as  Story@1, which the other came from
+      lorebook  Story@1: exact (from the journal)
+    ~ entry 0   order
+    + entry 2
+    + The well
+    3 entries: 2 added, 1 changed
+    ");
+    assert_snapshot!(stage.run(["diff", "Story", BRANCH, "--at", "2"]), @"
+    Comparing Alice/Story at message 2 with Alice/Story - Branch #1 at message 2
+      began as  both were at message 2, where they part (proved by the seal)
+      lorebook  Story@2: exact (from the journal)
+      lorebook  Story - Branch #1@2: exact (this is its last message)
+
+    Entries
+    ~ entry 0  changed in Story - Branch #1@2
+        order  not set → 200
+
+    ~ entry 2  changed in Story - Branch #1@2
+        content  lore 2{+ of the branch+}
+
+    + The well  added in Story - Branch #1@2
+        keys     the well
+        content  A well that only the branch has.
+
+    3 entries: 1 added, 2 changed
+    ");
+}
+
+#[test]
+fn where_nobody_knows_the_beginning_nobody_is_said_to_have_done_anything() {
+    let stage = Stage::new();
+    let other = b"{\"chat_metadata\":{\"world_info\":\"Other\"}}\n{\"mes\":\"a\"}";
+    stage.scene.write("default-user/chats/Alice/Other tale.jsonl", other);
+    let book = json!({ "entries": {
+        "0": entry(0, "entry 0", "lore 0 of another story"),
+        "9": entry(9, "The inn", "It is always full."),
+    } });
+    stage.scene.write("default-user/worlds/Other.json", &serde_json::to_vec(&book).unwrap());
+    assert_snapshot!(stage.run(["diff", "Old tale", "Other tale"]), @"
+    Comparing Alice/Old tale with Alice/Other tale
+      began as  not known, so it cannot be said which of the two changed something
+      marks     [-Old tale-] {+Other tale+}
+
+    Entries
+    ~ entry 0
+        content  lore 0{+ of another story+}
+
+    + The inn  only in Other tale
+        keys     the inn
+        content  It is always full.
+
+    - entry 1  only in Old tale
+        keys     entry 1
+        content  lore 1
+
+    Other
+      note_prompt  [-a note-]
+
+    3 entries: 1 only in Other tale, 1 only in Old tale, 1 different; 1 other thing
+    ");
+    assert_snapshot!(stage.run(["diff", "Old tale", "Other tale", "--stat"]), @"
+    Comparing Alice/Old tale with Alice/Other tale
+      began as  not known, so it cannot be said which of the two changed something
+      marks     [-Old tale-] {+Other tale+}
+    ~ entry 0  content (+3 -0 words)
+    + The inn  only in Other tale
+    - entry 1  only in Old tale
+    3 entries: 1 only in Other tale, 1 only in Old tale, 1 different; 1 other thing
+    ");
+    assert_snapshot!(stage.run(["diff", "Old tale", "Old tale - Branch #1"]), @r#"
+    Comparing Alice/Old tale with Alice/Old tale - Branch #1
+      began as  not known, so it cannot be said which of the two changed something
+      lorebook  both use "Shared", so it cannot differ; `forklore split` gives each
+                its own
+    The lore of both is the same.
+    "#);
+}
+
+#[test]
+fn in_colour_and_on_a_narrow_terminal() {
+    let stage = at_odds(Stage::in_colour().with_columns(60));
+    edit(&stage, LORE, |entries| {
+        let long = "The inn stands at the end of the quay, and everyone who comes to it is wet. ";
+        entries["2"]["content"] = json!(long.repeat(3));
+    });
+    let shown = stage.run(["diff", BRANCH, "Story"]).replace('\x1b', "^");
+    assert_snapshot!(shown, @"
+    Comparing ^[1mAlice/Story - Branch #1^[0m with ^[1mAlice/Story^[0m
+      ^[2mbegan as  ^[0mboth were at message 2, where they part (proved
+                by the seal)
+
+    ^[1mEntries^[0m
+    ^[33m~ ^[0m^[1mentry 0^[0m^[2m  changed in both^[0m
+        ^[2mkeys     ^[0m^[2mStory: ^[0mentry 0, ^[32mzero^[0m
+        ^[2mcontent  ^[0m^[2mStory - Branch #1: ^[0mlore 0^[32m of the branch^[0m
+                 ^[2mStory: ^[0mlore 0^[32m of the story^[0m
+        ^[2morder    ^[0m^[2mStory - Branch #1: not set → ^[0m^[32m200^[0m
+
+    ^[33m~ ^[0m^[1mentry 2^[0m^[2m  changed in both^[0m
+        ^[2mcontent  ^[0m^[2mStory - Branch #1: ^[0mlore 2^[32m of the branch^[0m
+                 ^[2mStory: ^[0m^[9;31mlore 2^[0m
+                 ^[32mThe inn stands at the end of the quay, and^[0m
+                 ^[32meveryone who comes to it is wet. The inn stands^[0m
+                 ^[32mat the end of the quay, and everyone who comes^[0m
+                 ^[32mto it is wet. The inn stands at the end of the^[0m
+                 ^[32mquay, and everyone who comes to it is wet.^[0m
+
+    ^[32m+ ^[0m^[1mentry 3^[0m^[2m  added in Story^[0m
+        ^[2mkeys     ^[0m^[32mentry 3^[0m
+        ^[2mcontent  ^[0m^[32mlore 3^[0m
+
+    ^[32m+ ^[0m^[1mThe well^[0m^[2m  added in Story - Branch #1^[0m
+        ^[2mkeys     ^[0m^[32mthe well^[0m
+        ^[2mcontent  ^[0m^[32mA well that only the branch has.^[0m
+
+    ^[32m+ ^[0m^[1mentry 4^[0m^[2m  added in Story^[0m
+        ^[2mkeys     ^[0m^[32mentry 4^[0m
+        ^[2mcontent  ^[0m^[32mlore 4^[0m
+
+    ^[32m+ ^[0m^[1mentry 5^[0m^[2m  added in Story^[0m
+        ^[2mkeys     ^[0m^[32mentry 5^[0m
+        ^[2mcontent  ^[0m^[32mlore 5^[0m
+
+    ^[33m~ ^[0m^[1mentry 1^[0m^[2m  changed in Story - Branch #1, removed in Story^[0m
+        ^[2mkeys     ^[0mentry 1
+        ^[2mcontent  ^[0mlore 1 of the branch
+
+    ^[2m7 entries: 4 added, 3 changed^[0m
+    ");
+}
+
+#[test]
+fn bookkeeping_is_shown_when_asked_for() {
+    let stage = parted(Stage::new());
+    for (book, content) in [(LORE, "- UID=1 | name: One"), (BRANCH_LORE, "- UID=2 | name: Two")] {
+        edit(&stage, book, |entries| {
+            entries["9"] = entry(9, "_registry_character", content);
+        });
+    }
+    assert!(!stage.run(["diff", BRANCH, "Story"]).contains("_registry_"));
+    assert!(stage.run(["diff", BRANCH, "Story", "--internal"]).contains("_registry_character"));
+}
+
+#[test]
+fn for_programs() {
+    let stage = parted(Stage::new());
+    edit(&stage, LORE, |entries| {
+        let gone: Vec<String> =
+            entries.as_object().unwrap().keys().filter(|key| *key != "0").cloned().collect();
+        for key in gone {
+            entries.as_object_mut().unwrap().shift_remove(&key);
+        }
+    });
+    assert_snapshot!(stage.run(["--json", "diff", "Story@0", "Story"]), @r#"
+    {
+      "format": 1,
+      "command": "diff",
+      "left": {
+        "chat": "Alice/Story",
+        "message": 0,
+        "book": "Lore",
+        "known": {
+          "exactness": "exact",
+          "as_of": null,
+          "source": "journal"
+        }
+      },
+      "right": {
+        "chat": "Alice/Story",
+        "message": null,
+        "book": "Lore",
+        "known": {
+          "exactness": "exact",
+          "as_of": null,
+          "source": "files"
+        }
+      },
+      "base": {
+        "known": "left",
+        "message": null,
+        "parting": null
+      },
+      "same": false,
+      "entries": [
+        {
+          "key": "0",
+          "uid": 0,
+          "internal": false,
+          "title": "entry 0",
+          "left": {
+            "did": "nothing",
+            "entry": {
+              "uid": 0,
+              "key": [
+                "entry 0"
+              ],
+              "comment": "entry 0",
+              "content": "lore 0"
+            }
+          },
+          "right": {
+            "did": "changed",
+            "entry": {
+              "uid": 0,
+              "key": [
+                "entry 0",
+                "zero"
+              ],
+              "comment": "entry 0",
+              "content": "lore 0 of the story"
+            }
+          },
+          "fields": [
+            {
+              "name": "key",
+              "by": "right",
+              "base": [
+                "entry 0"
+              ],
+              "left": [
+                "entry 0"
+              ],
+              "right": [
+                "entry 0",
+                "zero"
+              ]
+            },
+            {
+              "name": "content",
+              "by": "right",
+              "base": "lore 0",
+              "left": "lore 0",
+              "right": "lore 0 of the story"
+            }
+          ]
+        }
+      ],
+      "book": [],
+      "recap": [],
+      "variables": [],
+      "other": []
+    }
+    "#);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let stage = Stage::new();
+    assert_snapshot!(stage.run(["diff", "Story"]), @"
+    -- stderr --
+    Error: nothing to compare Alice/Story with
+    Hint: Name another chat, or a message of this one with --at M.
+    -- exit 1 --
+    ");
+    assert_snapshot!(stage.run(["diff", "Story@1", "--at", "2"]), @"
+    -- stderr --
+    Error: the message is named twice
+    Hint: Use either --at M or CHAT@M.
+    -- exit 1 --
+    ");
+    assert_snapshot!(stage.run(["diff", "Story", "--at", "99"]), @r#"
+    -- stderr --
+    Error: could not look at that message of "Alice/Story"
+      because there is no message 99; the last one is 5
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["diff", "Story", "Bereft"]), @r#"
+    -- stderr --
+    Error: the lorebook "Lost" of "Alice/Bereft" does not exist
+    Hint: `forklore repair` gives the chat its lorebook back.
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["diff", "Story", "Garbled tale"]), @r#"
+    -- stderr --
+    Error: the lorebook "Garbled" of "Alice/Garbled tale" cannot be read: it is not JSON: the text ends in the middle of a value
+    Hint: `forklore repair` gives the chat its lorebook back.
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["diff", "Story", "Nowhere@3"]), @r#"
+    -- stderr --
+    Error: there is no chat "Nowhere"
+    Hint: `forklore tree` lists every chat.
+    -- exit 1 --
+    "#);
+}
+
+#[test]
+fn text_from_a_book_cannot_steer_the_terminal() {
+    let stage = at_odds(Stage::in_colour());
+    for book in [LORE, BRANCH_LORE] {
+        edit(&stage, book, |entries| {
+            let hostile = format!("\u{1b}[2J\u{7}{book}\r\u{202e}\n\u{9b}31m");
+            entries["2"]["content"] = json!(hostile);
+            entries["2"]["comment"] = json!(hostile);
+            entries["2"]["\u{1b}]0;x\u{7}"] = json!(hostile);
+            entries["7"] = entry(7, &hostile, &hostile);
+        });
+    }
+    let commands = [
+        &["diff", BRANCH, "Story"][..],
+        &["diff", BRANCH, "Story", "--stat"],
+        &["diff", BRANCH, "Story@1"],
+        &["merge", "Story", "--into", BRANCH],
+        &["merge", "Story", "--into", BRANCH, "--base", "none"],
+        &["merge", "Story", "--into", BRANCH, "--theirs", "\u{1b}[2J"],
+        &["pick", "Story", "7", "--into", BRANCH],
+        &["pick", "Story", "\u{1b}[2J", "--into", BRANCH],
+        &["merge", "Story", "--into", BRANCH, "--theirs", "--dry-run"],
+    ];
+    for command in commands {
+        let shown = stage.run(command.iter().copied());
+        let ours = ["0", "1", "2", "31", "32", "33", "9;31"].map(|code| format!("\x1b[{code}m"));
+        let rest = ours.iter().fold(shown.clone(), |rest, code| rest.replace(code, ""));
+        let steers = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!rest.contains(steers), "{command:?}: {rest:?}");
+        assert!(shown.contains("\\u{1b}[2J"), "{command:?}: {shown:?}");
+    }
+}

@@ -1,0 +1,55 @@
+//! A story and its branch that went their own ways since message 2.
+#![expect(clippy::unwrap_used, reason = "a helper outside a test function is still a test")]
+
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+pub(crate) const BRANCH: &str = "Story - Branch #1";
+pub(crate) const LORE: &str = "Lore";
+pub(crate) const BRANCH_LORE: &str = "Story - Branch #1 - Lore";
+
+/// Since they part, the story got entries 3 to 5, says more about entry 0 and has no entry 1; the
+/// branch has another word for entry 0 and an entry 3 of its own.
+pub(crate) fn parted(stage: Stage) -> Stage {
+    let made = stage.run(["branch", "Story", "--at", "2"]);
+    assert!(made.contains("Made the branch"), "{made}");
+    edit(&stage, LORE, |entries| {
+        entries["0"]["content"] = json!("lore 0 of the story");
+        entries["0"]["key"] = json!(["entry 0", "zero"]);
+        entries.as_object_mut().unwrap().shift_remove("1");
+    });
+    edit(&stage, BRANCH_LORE, |entries| {
+        entries["0"]["order"] = json!(200);
+        entries["2"]["content"] = json!("lore 2 of the branch");
+        entries["3"] = entry(3, "The well", "A well that only the branch has.");
+    });
+    stage
+}
+
+/// The same, with a text that both wrote anew.
+pub(crate) fn at_odds(stage: Stage) -> Stage {
+    let stage = parted(stage);
+    edit(&stage, BRANCH_LORE, |entries| {
+        entries["0"]["content"] = json!("lore 0 of the branch");
+        entries["1"]["content"] = json!("lore 1 of the branch");
+    });
+    stage
+}
+
+pub(crate) fn entry(uid: usize, title: &str, content: &str) -> Value {
+    json!({ "uid": uid, "key": [title.to_lowercase()], "comment": title, "content": content })
+}
+
+/// Changes the entries of a book.
+pub(crate) fn edit(stage: &Stage, book: &str, change: impl FnOnce(&mut Value)) {
+    let mut lore = read(stage, book);
+    change(&mut lore["entries"]);
+    let text = serde_json::to_vec_pretty(&lore).unwrap();
+    stage.scene.write(&format!("default-user/worlds/{book}.json"), &text);
+}
+
+pub(crate) fn read(stage: &Stage, book: &str) -> Value {
+    let path = format!("default-user/worlds/{book}.json");
+    serde_json::from_slice(&stage.scene.all()[&path]).unwrap()
+}

@@ -1,0 +1,306 @@
+//! The lore of two moments side by side, and what both began as.
+
+use forklore_core::beginning::{How, Sealed, beginning};
+use forklore_core::book::{Book, BookError};
+use forklore_core::clone::book_value;
+use forklore_core::diff::{self, Compared, Side};
+use forklore_core::exactness::Part;
+use forklore_core::family::{self, Timeline};
+use forklore_core::fork::{Obstacle, resolve_message};
+use forklore_core::json::Json;
+use forklore_core::moment::{BookThen, BoundBook, Content, memory_then, moment};
+use forklore_core::names::book_key;
+use forklore_core::repair::Subject;
+
+use crate::disk::Disk;
+use crate::heads::Heads;
+use crate::library::{ChatFile, FindError, Library};
+use crate::tavern::{Loaded, ReadError, Tavern};
+
+/// A chat, now or at one of its messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    pub chat: ChatFile,
+    pub at: Option<i64>,
+}
+
+impl Library {
+    /// Finds what `CHAT` or `CHAT@M` means. A chat that is called so itself comes first: names that
+    /// SillyTavern gives have an `@` in them.
+    pub fn find_point(&self, disk: &dyn Disk, wanted: &str) -> Result<Point, FindError> {
+        let unknown = match self.find(disk, wanted) {
+            Ok(chat) => return Ok(Point { chat: chat.clone(), at: None }),
+            Err(error) => error,
+        };
+        let split = wanted.rsplit_once('@');
+        match split.and_then(|(name, at)| Some((name, at.parse().ok()?))) {
+            Some((name, at)) if matches!(unknown, FindError::Unknown { .. }) => {
+                Ok(Point { chat: self.find(disk, name)?.clone(), at: Some(at) })
+            }
+            _ => Err(unknown),
+        }
+    }
+}
+
+/// The lore of a chat at one moment.
+#[derive(Debug)]
+pub struct Lore {
+    /// The chat, as commands take it; a book that is no chat's by its name.
+    pub label: String,
+    /// `None` is now.
+    pub message: Option<usize>,
+    pub book_name: Option<String>,
+    /// The book's text; `None` where there was none.
+    bytes: Option<Vec<u8>>,
+    pub metadata: Option<Json>,
+    pub known: Part,
+}
+
+impl Lore {
+    pub fn book(&self) -> Option<Book<'_>> {
+        self.bytes.as_deref().and_then(|bytes| Book::read(bytes).ok())
+    }
+
+    /// A book that belongs to no chat.
+    pub(crate) fn of_book(name: &str, bytes: Vec<u8>) -> Result<Self, BookError> {
+        Book::read(&bytes)?;
+        Ok(Self {
+            label: name.to_owned(),
+            message: None,
+            book_name: Some(name.to_owned()),
+            bytes: Some(bytes),
+            metadata: None,
+            known: Part::EXACT_FROM_FILES,
+        })
+    }
+}
+
+/// What both sides began as, as far as it is known.
+#[derive(Debug)]
+pub struct Base {
+    pub known: BaseKnown,
+    bytes: Option<Vec<u8>>,
+    metadata: Option<Json>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BaseKnown {
+    /// One of the two is what the other came from.
+    Left,
+    Right,
+    /// The timelines part after message `parting`, and this is the state of `message`.
+    Beginning {
+        how: How,
+        message: usize,
+        parting: usize,
+    },
+    /// Somebody says so.
+    Chosen(String),
+    /// Somebody says that there was nothing.
+    Empty,
+    /// `parting` is where they part, if that is known.
+    Unknown {
+        parting: Option<usize>,
+    },
+}
+
+impl Base {
+    pub(crate) fn of(known: BaseKnown) -> Self {
+        Self { known, bytes: None, metadata: None }
+    }
+
+    pub(crate) fn chosen(lore: Lore) -> Self {
+        let label = match lore.message {
+            Some(message) => format!("{}@{message}", lore.label),
+            None => lore.label,
+        };
+        Self { known: BaseKnown::Chosen(label), bytes: lore.bytes, metadata: lore.metadata }
+    }
+
+    pub(crate) fn book(&self) -> Option<Book<'_>> {
+        self.bytes.as_deref().and_then(|bytes| Book::read(bytes).ok())
+    }
+}
+
+/// Two sides, and what both began as.
+#[derive(Debug)]
+pub struct Comparison {
+    pub left: Lore,
+    pub right: Lore,
+    pub base: Base,
+}
+
+impl Comparison {
+    pub fn compared(&self, internal: bool) -> Compared {
+        let books = [self.left.book(), self.right.book(), self.base.book()];
+        let [left, right, base] = &books;
+        let left = Side { book: left.as_ref(), metadata: self.left.metadata.as_ref() };
+        let right = Side { book: right.as_ref(), metadata: self.right.metadata.as_ref() };
+        let base = match &self.base.known {
+            BaseKnown::Left => Some(left),
+            BaseKnown::Right => Some(right),
+            BaseKnown::Beginning { .. } | BaseKnown::Chosen(_) | BaseKnown::Empty => {
+                Some(Side { book: base.as_ref(), metadata: self.base.metadata.as_ref() })
+            }
+            BaseKnown::Unknown { .. } => None,
+        };
+        diff::compare(base, left, right, internal)
+    }
+
+    /// The book that both are bound to now.
+    pub fn shared_book(&self) -> Option<&str> {
+        let is_now = self.left.message.is_none() && self.right.message.is_none();
+        let (left, right) = (self.left.book_name.as_deref()?, self.right.book_name.as_deref()?);
+        (is_now && book_key(left) == book_key(right)).then_some(left)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("could not look at that message of {chat:?}")]
+    Message { chat: String, source: Obstacle },
+    #[error("the lorebook {book:?} of {chat:?} does not exist")]
+    BookMissing { chat: String, book: String },
+    #[error("the lorebook {book:?} of {chat:?} cannot be read: {why}")]
+    BookUnreadable { chat: String, book: String, why: BookError },
+    #[error("nothing tells what the lorebook of {chat:?} was at message {message}")]
+    NotKnown { chat: String, message: usize },
+}
+
+impl Tavern<'_> {
+    /// Sets two moments side by side. Two messages of one chat come in the order of the story.
+    pub fn compare(&self, left: &Point, right: &Point) -> Result<Comparison, CompareError> {
+        let library = self.library();
+        let one = self.load(&library, &left.chat)?;
+        let left_at = message_of(&one, left.at)?;
+        if left.chat.path == right.chat.path {
+            let mut moments = [left_at, message_of(&one, right.at)?];
+            moments.sort_by_key(|at| at.unwrap_or(usize::MAX));
+            let [left, right] = moments;
+            let (left, right) = (lore(&one, left)?, lore(&one, right)?);
+            return Ok(Comparison { left, right, base: Base::of(BaseKnown::Left) });
+        }
+        let other = self.load(&library, &right.chat)?;
+        let right_at = message_of(&other, right.at)?;
+        let base = self.base_of(&library, (&one, left_at), (&other, right_at))?;
+        Ok(Comparison { left: lore(&one, left_at)?, right: lore(&other, right_at)?, base })
+    }
+
+    /// What two moments of different timelines began as.
+    pub(crate) fn base_of(
+        &self,
+        library: &Library,
+        (one, left_at): (&Loaded, Option<usize>),
+        (other, right_at): (&Loaded, Option<usize>),
+    ) -> Result<Base, ReadError> {
+        let heads = Heads::read(self.disk, library);
+        let at = |loaded: &Loaded| library.position(&loaded.file);
+        let parted = at(one).zip(at(other)).and_then(|(a, b)| family::parting(&heads.nodes, a, b));
+        let (one_chat, other_chat) = (one.chat(), other.chat());
+        let told = parted.as_ref().and_then(|parted| parted.message);
+        let parting = told.or_else(|| family::common_prefix(&one_chat, &other_chat));
+        let Some(message) = parting else {
+            return Ok(Base::of(BaseKnown::Unknown { parting: None }));
+        };
+        // A moment from before they part is the past of both.
+        let past = |at: Option<usize>| at.filter(|at| *at < message);
+        match (past(left_at), past(right_at)) {
+            (Some(left), Some(right)) if right < left => return Ok(Base::of(BaseKnown::Right)),
+            (Some(_), _) => return Ok(Base::of(BaseKnown::Left)),
+            (None, Some(_)) => return Ok(Base::of(BaseKnown::Right)),
+            (None, None) => {}
+        }
+        let cut = parted.as_ref().and_then(|parted| parted.cut);
+        let sealed = cut.map_or(Sealed::Unknown, |cut| sealed(&heads.timelines[cut]));
+        let ancestor = parted.and_then(|parted| parted.ancestor).map(|at| &library.chats[at]);
+        let third = ancestor.filter(|a| a.path != one.file.path && a.path != other.file.path);
+        let third = third.map(|file| self.load(library, file)).transpose()?;
+        let third_chat = third.as_ref().map(Loaded::chat);
+        let (one_bound, other_bound) = (one.bound(), other.bound());
+        let third_bound = third.as_ref().map(Loaded::bound);
+        let mut witnesses = vec![
+            Subject { name: &one.file.name, chat: &one_chat, bound: &one_bound },
+            Subject { name: &other.file.name, chat: &other_chat, bound: &other_bound },
+        ];
+        if let (Some(third), Some(chat), Some(bound)) = (&third, &third_chat, &third_bound) {
+            witnesses.push(Subject { name: &third.file.name, chat, bound });
+        }
+        Ok(match beginning(&witnesses, message, sealed) {
+            Some(found) => Base {
+                known: BaseKnown::Beginning {
+                    how: found.how,
+                    message: found.message,
+                    parting: message,
+                },
+                bytes: found.book.map(|book| book.stringify()),
+                metadata: found.metadata,
+            },
+            None => Base::of(BaseKnown::Unknown { parting: Some(message) }),
+        })
+    }
+
+    /// The lore at a point.
+    pub(crate) fn lore_at(&self, library: &Library, point: &Point) -> Result<Lore, CompareError> {
+        let loaded = self.load(library, &point.chat)?;
+        lore(&loaded, message_of(&loaded, point.at)?)
+    }
+}
+
+fn sealed(cut: &Timeline) -> Sealed {
+    match cut.seal.as_ref().map(|seal| &seal.book) {
+        Some(Some(book)) => Sealed::Book(book.digest),
+        Some(None) => Sealed::NoBook,
+        None => Sealed::Unknown,
+    }
+}
+
+/// The message that is meant, as SillyTavern counts; none is now.
+pub(crate) fn message_of(loaded: &Loaded, at: Option<i64>) -> Result<Option<usize>, CompareError> {
+    let Some(at) = at else { return Ok(None) };
+    let found = resolve_message(Some(at), loaded.chat().len());
+    let chat = || loaded.file.label();
+    found.map(Some).map_err(|source| CompareError::Message { chat: chat(), source })
+}
+
+/// The lore of a chat now, or at a message.
+pub(crate) fn lore(loaded: &Loaded, at: Option<usize>) -> Result<Lore, CompareError> {
+    let (chat, bound) = (loaded.chat(), loaded.bound());
+    let label = loaded.file.label();
+    let live = || loaded.book.as_ref().map(|book| book.bytes.clone());
+    let Some(message) = at else {
+        let bytes = match bound {
+            BoundBook::None => None,
+            BoundBook::There { .. } => live(),
+            BoundBook::Missing { name } => {
+                return Err(CompareError::BookMissing { chat: label, book: name });
+            }
+            BoundBook::Unreadable { name, error } => {
+                return Err(CompareError::BookUnreadable { chat: label, book: name, why: error });
+            }
+        };
+        return Ok(Lore {
+            label,
+            message: None,
+            book_name: loaded.timeline.book.clone(),
+            bytes,
+            metadata: Some(memory_then(&chat, chat.len().saturating_sub(1), None)),
+            known: Part::EXACT_FROM_FILES,
+        });
+    };
+    let then = moment(&chat, &bound, message, false);
+    let metadata = Some(memory_then(&chat, message, then.metadata.values.as_ref()));
+    let (book_name, bytes, known) = match &then.book {
+        BookThen::None(part) => (None, None, *part),
+        BookThen::Known { part, name, content } => {
+            let bytes = match content {
+                Content::Bytes(_) => live(),
+                other => Some(book_value(other).stringify()),
+            };
+            (Some(name.clone()), bytes, *part)
+        }
+        BookThen::Unknown => return Err(CompareError::NotKnown { chat: label, message }),
+    };
+    Ok(Lore { label, message: Some(message), book_name, bytes, metadata, known })
+}

@@ -1,0 +1,118 @@
+// Comparing two timelines and combining them, as a user does it.
+
+import { until } from './until.mjs';
+
+/** @typedef {import('./page.mjs').TavernPage} TavernPage */
+
+/**
+ * Two branches of a tale's chat, each with its own book, edited on both sides.
+ *
+ * @param {{ page: TavernPage, files: import('./files.mjs').Files }} given
+ * @param {import('./story.mjs').Tale} tale
+ * @param {{ one: (entries: any) => void, two: (entries: any) => void, message?: number }} edits change a book's entries
+ * @returns {Promise<{ one: string, two: string, books: { one: string, two: string } }>} names; `one` is open
+ */
+export async function twoEndings({ page, files }, tale, { one, two, message = 5 }) {
+    const branch = async (edit) => {
+        const name = await page.branchByCommand(message);
+        const { book } = await page.current();
+        const lore = files.book(book).value;
+        edit(lore.entries);
+        await page.saveBook(book, lore);
+        await page.settle();
+        return { name, book };
+    };
+    const second = await branch(two);
+    await page.switchTo(tale.chat);
+    const first = await branch(one);
+    await page.clearToasts();
+    return { one: first.name, two: second.name, books: { one: first.book, two: second.book } };
+}
+
+/** Opens the comparison of two timelines from the magic wand. @param {TavernPage} page */
+export async function compare(page, left, right) {
+    await page.raw.locator('#extensionsMenuButton').click();
+    await page.raw.locator('#forklore_wand_compare').click();
+    const asked = page.dialog();
+    await asked.getByLabel('This one', { exact: true }).selectOption(left.chat ?? left);
+    await asked.getByLabel('With this one', { exact: true }).selectOption(right.chat ?? right);
+    await asked.getByLabel(/Message of the first/).fill(String(left.message ?? ''));
+    await asked.getByLabel(/Message of the second/).fill(String(right.message ?? ''));
+    await asked.locator('.popup-button-ok').click();
+    return comparison(page);
+}
+
+/** The comparison that is open. @param {TavernPage} page */
+export async function comparison(page) {
+    const view = page.raw.locator('.forklore_compare');
+    await view.locator('.forklore_footer').waitFor();
+    return view;
+}
+
+/** One entry of the list, by its title. */
+export function row(view, title) {
+    return view.locator('.forklore_row').filter({ has: view.page().locator('bdi', { hasText: new RegExp(`^${escaped(title)}$`) }) });
+}
+
+const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+export async function tick(view, ...titles) {
+    for (const title of titles) {
+        await row(view, title).locator('.forklore_tick input').check();
+    }
+}
+
+export async function unfold(view, title) {
+    const found = row(view, title);
+    await found.locator('summary').first().click();
+    return found;
+}
+
+/** The button that leads on: to the preview, or to the deed. */
+export const go = (view) => view.locator('.forklore_go');
+
+/** From the list to the preview. */
+export async function preview(view) {
+    await go(view).click();
+    await view.getByRole('heading', { name: 'What will be done' }).waitFor();
+}
+
+/** Does what the preview shows, and waits until the popup is gone. @param {TavernPage} page */
+export async function apply(page, view) {
+    await go(view).click();
+    await until('the popup to be gone', async () => (await page.raw.locator('.forklore_compare').count()) === 0);
+    await page.settle();
+}
+
+/** Chooses what holds in a conflict. @param {'ours' | 'theirs' | 'value'} value */
+export async function settle(view, title, value, text) {
+    const section = view.locator('.forklore_conflict').filter({ hasText: title });
+    await section.locator('.forklore_choice', { has: view.page().locator(`input[value="${value}"]`) }).locator('label').first().click();
+    if (text !== undefined) {
+        await section.locator('textarea').fill(text);
+    }
+}
+
+/**
+ * What SillyTavern loads and activates for a text in the open chat: titles.
+ *
+ * @param {TavernPage} page
+ * @returns {Promise<{ loaded: string[], activated: string[], prompt: string }>}
+ */
+export function worldInfo(page, text) {
+    return page.raw.evaluate(async (text) => {
+        const { eventSource, eventTypes, getWorldInfoPrompt } = SillyTavern.getContext();
+        const found = { loaded: [], activated: [], prompt: '' };
+        const loaded = ({ chatLore }) => found.loaded.push(...chatLore.map(({ comment }) => comment));
+        const activated = (entries) => found.activated.push(...entries.map(({ comment }) => comment));
+        eventSource.on(eventTypes.WORLDINFO_ENTRIES_LOADED, loaded);
+        eventSource.on(eventTypes.WORLD_INFO_ACTIVATED, activated);
+        try {
+            const { worldInfoString } = await getWorldInfoPrompt([text], 16_000, false);
+            return { ...found, prompt: worldInfoString };
+        } finally {
+            eventSource.removeListener(eventTypes.WORLDINFO_ENTRIES_LOADED, loaded);
+            eventSource.removeListener(eventTypes.WORLD_INFO_ACTIVATED, activated);
+        }
+    }, text);
+}

@@ -1,0 +1,182 @@
+// Pages of SillyTavern on one server, as far as books go: a memory that gives out copies, an editor with a copy of its
+// own, saves that write whole books, and answers that take their time.
+
+import { chance } from '../../e2e/harness/chance.mjs';
+import { Guard } from '../guard.js';
+import { Lineage } from '../lineage.js';
+import { readBookSave, bookSave } from '../requests.js';
+import { Trash } from '../trash.js';
+
+/** In turns of the event loop. */
+const LONGEST_ANSWER = 4;
+const LOOK_AGAIN = 30;
+
+export async function turns(count) {
+    for (let turn = 0; turn < count; turn += 1) {
+        await new Promise((resolve) => setImmediate(resolve));
+    }
+}
+
+/** Books and files, and how long an answer takes. */
+export class Server {
+    constructor({ books = {}, seed = 1, hasLocks = true } = {}) {
+        this.books = new Map(Object.entries(books).map(([name, book]) => [name, JSON.stringify(book)]));
+        this.files = new Map();
+        this.slugs = 0;
+        this.chance = chance(seed);
+        this.locks = hasLocks ? new Locks() : undefined;
+        /** What was begun and is to come to its end. */
+        this.begun = new Set();
+    }
+
+    /** The request takes a while to arrive, and the answer to come back. */
+    async answer(step) {
+        await turns(this.chance.below(LONGEST_ANSWER));
+        const result = step();
+        await turns(this.chance.below(LONGEST_ANSWER));
+        return result;
+    }
+
+    book(name) {
+        return JSON.parse(this.books.get(name));
+    }
+
+    begin(promise) {
+        const settled = promise.catch(() => {}).then(() => this.begun.delete(settled));
+        this.begun.add(settled);
+        return promise;
+    }
+
+    async quiet() {
+        while (this.begun.size) {
+            await Promise.all(this.begun);
+        }
+    }
+}
+
+/** As much of the browser's locks as the guard uses. */
+class Locks {
+    constructor() {
+        this.last = new Map();
+    }
+
+    request(name, options, step) {
+        const mine = (this.last.get(name) ?? Promise.resolve()).catch(() => {}).then(step);
+        this.last.set(name, mine);
+        return mine;
+    }
+}
+
+export class Page {
+    /** @param {{server: Server, core: object, isGuarded?: boolean, answer?: Function}} parts `answer` to what is asked */
+    constructor({ server, core, isGuarded = true, answer = () => null }) {
+        this.server = server;
+        this.settings = { guard: isGuarded };
+        this.memory = new Map();
+        this.editor = null;
+        this.asked = [];
+        this.news = [];
+        this.kept = [];
+        this.errors = [];
+        const host = this.host();
+        this.lineage = new Lineage(core);
+        this.trash = new Trash({ host });
+        this.guard = new Guard({
+            host,
+            core,
+            settings: this.settings,
+            lineage: this.lineage,
+            trash: this.trash,
+            ask: async (question) => {
+                this.asked.push(question);
+                return answer(question);
+            },
+            came: (news) => this.news.push(news),
+            kept: (kept) => this.kept.push(kept),
+            changed: () => {},
+            failed: (error) => this.errors.push(error),
+            locks: server.locks,
+            later: (run, wait) => server.begin(turns(wait > 1000 ? 2 : LOOK_AGAIN).then(run).then(() => turns(LOOK_AGAIN))),
+        });
+    }
+
+    host() {
+        const { server } = this;
+        return {
+            copyInMemory: (name, text) => (JSON.stringify(this.memory.get(name)) === text ? this.memory.get(name) : undefined),
+            replaceInMemory: (name, before, after) => {
+                if (JSON.stringify(this.memory.get(name)) !== before) {
+                    return undefined;
+                }
+                this.memory.set(name, JSON.parse(after));
+                return this.memory.get(name);
+            },
+            showAnew: () => {
+                this.mayShowAnew = true;
+            },
+            bookOnServer: (name) => server.answer(() => server.books.get(name) ?? '{"entries":{}}'),
+            listBooks: () => server.answer(() => [...server.books.keys()].map((name) => ({ name, extensions: {} }))),
+            writeBook: (request) => server.answer(() => {
+                const { name, bookText } = readBookSave(request);
+                server.books.set(name, bookText);
+            }),
+            refreshBooks: async (...names) => names.forEach((name) => this.memory.delete(name)),
+            newSlug: () => String(server.slugs += 1).padStart(8, '0'),
+            writeFile: (name, text) => server.answer(() => {
+                server.files.set(name, text);
+                return name;
+            }),
+            readFile: (name) => server.answer(() => server.files.get(name)),
+            deleteFile: (name) => server.answer(() => server.files.delete(name)),
+        };
+    }
+
+    /** As SillyTavern's `loadWorldInfo`: the first one to ask gets the memory's own copy. */
+    async load(name) {
+        if (this.memory.has(name)) {
+            const copy = structuredClone(this.memory.get(name));
+            this.lineage.copied(this.memory.get(name), copy);
+            return copy;
+        }
+        const text = await this.server.answer(() => this.server.books.get(name) ?? '{"entries":{}}');
+        this.lineage.remember(name, text);
+        const book = JSON.parse(text);
+        this.lineage.met(name, book);
+        this.memory.set(name, book);
+        return book;
+    }
+
+    /** Opens a book in the editor, or shows it anew. */
+    async open(name) {
+        this.editor = await this.load(name);
+        this.mayShowAnew = false;
+        return this.editor;
+    }
+
+    /** As SillyTavern's `saveWorldInfo`. @returns {Promise<{ok: boolean}>} */
+    save(name, copy) {
+        this.lineage.met(name, copy);
+        this.memory.set(name, copy);
+        return this.send(name, JSON.stringify(copy));
+    }
+
+    send(name, text) {
+        let sent;
+        const held = {
+            send: (request = bookSave(name, text)) => {
+                sent ??= this.server.answer(() => {
+                    const save = readBookSave(request);
+                    this.server.books.set(save.name, save.bookText);
+                    return { ok: true };
+                });
+                return sent;
+            },
+        };
+        return this.server.begin(this.guard.save(held, name, text));
+    }
+}
+
+/** Versions in the trash, as texts. */
+export function inTrash(server) {
+    return [...server.files.values()].flatMap((file) => JSON.parse(file).books.map((book) => book.text));
+}

@@ -1,0 +1,212 @@
+// What is known of timelines without reading their chats: a record for each, kept between visits.
+//
+// SillyTavern reads a whole file to say what its header holds, so a header that was seen once is remembered. Records
+// come from every listing and every save that passes by; whoever needs to be sure asks SillyTavern again.
+
+/** Of the metadata, what tells a timeline's place, book and seal. The rest can be megabytes long. */
+const KEPT = ['main_chat', 'world_info', 'integrity', 'forklore', 'auto_recap_checkpoint_state'];
+
+/** What the core finds in the part that is not kept, so it is found while that is still at hand. */
+export const OWN_CODES = ['running-missing', 'running-changed', 'combined-changed'];
+
+const PREVIEW_LENGTH = 160;
+const SAVED_AFTER = 1000;
+
+/** @typedef {{group: string | null, avatar: string | null}} Owner */
+
+/**
+ * @typedef {object} TimelineRecord
+ * @property {string} name
+ * @property {number} messages
+ * @property {string} preview the beginning of the last message
+ * @property {number | null} date of the last message, in milliseconds
+ * @property {object | null} metadata what is kept of it; null where the header cannot be read
+ * @property {object[]} own findings of OWN_CODES
+ * @property {number} seenAt when it was first seen like this
+ */
+
+export class TimelineIndex {
+    /**
+     * @param {object} parts
+     * @param {{read: (key: string) => Promise<any>, write: (key: string, value: any) => Promise<void>, clear: () => Promise<void>}} parts.store
+     * @param {object} parts.core
+     * @param {() => number} [parts.now]
+     */
+    constructor({ store, core, now = Date.now }) {
+        Object.assign(this, { store, core, now });
+        /** @type {Map<string, {chats: Map<string, TimelineRecord>, gone: Set<string>, syncedAt: number, loading: Promise<void>}>} */
+        this.shelves = new Map();
+        this.waiting = new Set();
+    }
+
+    /** All records of a character or group. @param {Owner} owner @returns {Promise<Map<string, TimelineRecord>>} */
+    async of(owner) {
+        const shelf = this.shelf(owner);
+        await shelf.loading;
+        return shelf.chats;
+    }
+
+    shelf(owner) {
+        const key = keyOf(owner);
+        if (!this.shelves.has(key)) {
+            const shelf = { chats: new Map(), gone: new Set(), syncedAt: 0, loading: null };
+            shelf.loading = this.load(key, shelf);
+            this.shelves.set(key, shelf);
+        }
+        return this.shelves.get(key);
+    }
+
+    async load(key, shelf) {
+        const stored = await this.store.read(key).catch(() => null);
+        // What came in meanwhile is newer.
+        for (const record of Array.isArray(stored?.chats) ? stored.chats : []) {
+            if (!shelf.chats.has(record.name) && !shelf.gone.has(record.name)) {
+                shelf.chats.set(record.name, record);
+            }
+        }
+        shelf.syncedAt = Math.max(shelf.syncedAt, Number(stored?.syncedAt) || 0);
+        shelf.gone.clear();
+    }
+
+    /** Remembers chats as they were just seen. @param {Array<Owner & {name: string}>} heads with all of their metadata */
+    learn(heads) {
+        const own = this.ownFindings(heads);
+        heads.forEach((head, at) => {
+            const shelf = this.shelf(head);
+            const record = recordOf(head, own[at], this.now());
+            const known = shelf.chats.get(head.name);
+            if (known && isSame(known, record)) {
+                return;
+            }
+            shelf.chats.set(head.name, record);
+            shelf.gone.delete(head.name);
+            this.save(head);
+        });
+    }
+
+    ownFindings(heads) {
+        const asked = heads.map(({ name, group, avatar, messages, metadata }) => ({ name, group, character: avatar, messages, metadata: metadata ?? {} }));
+        const looked = heads.length ? this.core.verify({ timelines: asked }, new TextEncoder().encode('{}')) : [];
+        return looked.map(({ findings }) => findings.filter(({ code }) => OWN_CODES.includes(code)));
+    }
+
+    /** @param {Owner} owner */
+    renamed(owner, from, to) {
+        const shelf = this.shelf(owner);
+        const record = shelf.chats.get(from);
+        this.forget(owner, [from]);
+        if (record) {
+            shelf.chats.set(to, { ...record, name: to, seenAt: this.now() });
+            shelf.gone.delete(to);
+        }
+    }
+
+    forget(owner, names) {
+        const shelf = this.shelf(owner);
+        for (const name of names) {
+            shelf.chats.delete(name);
+            shelf.gone.add(name);
+        }
+        this.save(owner);
+    }
+
+    /** Forgets chats that are not there any more. */
+    async keepOnly(owner, names) {
+        const there = new Set(names);
+        const gone = [...(await this.of(owner)).keys()].filter((name) => !there.has(name));
+        if (gone.length) {
+            this.forget(owner, gone);
+        }
+    }
+
+    /** Every chat of this owner was right at that time. */
+    synced(owner, when) {
+        this.shelf(owner).syncedAt = when;
+        this.save(owner);
+    }
+
+    /**
+     * Whether a chat, as it was just read and before it is learned, proves that whatever was last written before it
+     * is known: it has not changed since, and all chats of `owner` were right at a later time than that.
+     * @param {Owner} owner @param {Owner & {name: string}} head
+     */
+    proves(owner, head) {
+        const known = this.shelf(head).chats.get(head.name);
+        const isUnchanged = known && isSame(known, recordOf(head, this.ownFindings([head])[0], 0));
+        return Boolean(isUnchanged) && known.seenAt <= this.shelf(owner).syncedAt;
+    }
+
+    /** A host that tells this index whatever it reads and writes. */
+    watching(host) {
+        const watched = {
+            chatHeads: async (whose) => {
+                const began = this.now();
+                const heads = await host.chatHeads(whose);
+                this.learn(heads);
+                this.synced(whose, began);
+                return heads;
+            },
+            allChatHeads: async () => {
+                const heads = await host.allChatHeads();
+                // Of those that somebody has looked at: there may be thousands of others.
+                this.learn(heads.filter((head) => this.shelves.has(keyOf(head))));
+                return heads;
+            },
+            writeChat: async (whose, name, lines) => {
+                await host.writeChat(whose, name, lines);
+                const last = lines.length > 1 ? lines.at(-1) : null;
+                this.learn([{
+                    group: whose.group, avatar: whose.avatar, name, messages: lines.length - 1, metadata: lines[0]?.chat_metadata,
+                    preview: String(last?.mes ?? ''), date: host.dateOf(last?.send_date),
+                }]);
+            },
+        };
+        // Defined rather than set: what a module exports cannot be set, not even on what inherits from it.
+        return Object.create(host, Object.fromEntries(Object.entries(watched).map(([name, value]) => [name, { value }])));
+    }
+
+    save(owner) {
+        const key = keyOf(owner);
+        if (this.waiting.has(key)) {
+            return;
+        }
+        this.waiting.add(key);
+        const timer = setTimeout(() => this.write(key), SAVED_AFTER);
+        timer.unref?.();
+    }
+
+    async write(key) {
+        this.waiting.delete(key);
+        const shelf = this.shelves.get(key);
+        await shelf?.loading;
+        if (shelf) {
+            await this.store.write(key, { syncedAt: shelf.syncedAt, chats: [...shelf.chats.values()] }).catch(() => {});
+        }
+    }
+
+    async clear() {
+        this.shelves.clear();
+        await this.store.clear();
+    }
+}
+
+/** @param {Owner} owner */
+function keyOf({ group, avatar }) {
+    return group ? `group ${group}` : `character ${avatar}`;
+}
+
+function recordOf({ name, messages, metadata, preview = '', date = null }, own, seenAt) {
+    const kept = metadata && Object.fromEntries(KEPT.filter((key) => metadata[key] !== undefined).map((key) => [key, structuredClone(metadata[key])]));
+    return { name, messages, preview: shortened(preview), date, metadata: kept ?? null, own, seenAt };
+}
+
+/** One line that does not end in half a character. */
+export function shortened(text) {
+    const line = String(text).replace(/\s+/g, ' ').trim();
+    return line.length > PREVIEW_LENGTH ? `${line.slice(0, PREVIEW_LENGTH).replace(/[\ud800-\udbff]$/, '')}…` : line;
+}
+
+function isSame(one, other) {
+    const facts = ({ messages, preview, date, metadata, own }) => JSON.stringify([messages, preview, date, metadata, own]);
+    return facts(one) === facts(other);
+}

@@ -1,0 +1,49 @@
+/** What slash commands say and understand of a comparison. */
+import { say } from '../words.js';
+
+/** What differs, by names and not by texts: those are in the lorebooks. */
+export function compareAnswer({ left, right, beginning, entries, book, recap, variables, other }) {
+    const names = list => list.map(({ name, by }) => ({ name, by }));
+    return {
+        left: { chat: left.chat, message: left.message, book: left.book },
+        right: { chat: right.chat, message: right.message, book: right.book },
+        beginning,
+        entries: entries.map(entry => ({
+            key: entry.key, uid: entry.uid, title: entry.title, left: entry.left.did, right: entry.right.did, fields: names(entry.fields),
+        })),
+        book: names(book),
+        recap: names(recap),
+        variables: names(variables),
+        other: names(other),
+    };
+}
+
+/**
+ * The entries that are meant by titles or numbers, as the core wants them.
+ * @param {object} model a comparison whose right side is where they come from
+ * @param {string} typed with commas in between
+ */
+export function wantedEntries(model, typed) {
+    // Two moments of one chat are told in their order in time.
+    const isTurned = model.isOneChat && model.left.message !== null;
+    const from = isTurned ? 'left' : 'right';
+    const known = model.entries.filter(entry => model.isOneChat || entry[from].entry || entry[from].did !== 'nothing');
+    const find = (name) => {
+        const low = name.toLowerCase();
+        return known.find(({ title }) => title === name)
+            ?? known.find(({ uid, key }) => String(uid) === name || key === name)
+            ?? known.find(({ title }) => String(title).toLowerCase() === low);
+    };
+    // A title can have a comma in it.
+    const whole = find(typed.trim());
+    const names = whole ? [typed.trim()] : typed.split(',').map(name => name.trim()).filter(Boolean);
+    const found = names.map((name) => {
+        const entry = find(name);
+        if (!entry) {
+            const text = say('word.no-such-entry', { name });
+            throw Object.assign(new Error(text), { word: { code: 'no-such-entry', values: { name }, text } });
+        }
+        return entry;
+    });
+    return Object.fromEntries(found.map(({ key }) => [key, true]));
+}

@@ -1,0 +1,110 @@
+/** One entry that differs: a line that can be ticked, and unfolded to both versions. */
+import { shownValue } from '../conflict.js';
+import { button, folded, icon, nameOf, paragraph } from '../controls.js';
+import { element, freshId } from '../dom.js';
+import { say, sayFields } from '../words.js';
+import { canBring, fieldsToBring, hasSomething, isRemoval, other } from './items.js';
+import { marked, pieces, sideBySide } from './marks.js';
+
+const SIGNS = { added: 'fa-plus', changed: 'fa-pen', removed: 'fa-minus' };
+
+/**
+ * @param {import('./items.js').Item} item
+ * @param {object} parts
+ * @param {object} parts.model
+ * @param {'left'|'right'} parts.from where lore is brought from
+ * @param {import('./selection.js').Selection} parts.selection
+ * @param {(item: object, from: string) => void} parts.bring
+ */
+export function entryRow(item, { model, from, selection, bring }) {
+    const isTickable = canBring(item, from, model);
+    const fieldBoxes = new Map();
+    const box = element('input', {
+        type: 'checkbox',
+        'aria-label': say('compare.tick', { title: item.title }),
+        disabled: !isTickable,
+        title: isTickable ? undefined : say('compare.tick.no', { chat: model[from].chat }),
+        on: { change: () => selection.tick(item, box.checked) },
+    });
+    const show = () => {
+        const ticked = selection.of(item);
+        box.checked = ticked === true || (Array.isArray(ticked) && ticked.length > 0);
+        box.indeterminate = Array.isArray(ticked);
+        fieldBoxes.forEach((field, name) => field.checked = ticked === true || Boolean(ticked?.includes(name)));
+    };
+    selection.watch(item, show);
+    const [{ what }] = item.doings.length ? item.doings : [{ what: 'changed' }];
+    const summary = element('span', { class: 'forklore_entry_title' },
+        icon(SIGNS[what], `forklore_${what}`), ' ', nameOf(item.title),
+        item.isConflict ? element('small', { class: 'forklore_tag forklore_tag_both' }, say('compare.conflict')) : null,
+        element('small', { class: 'forklore_keys' }, item.summary));
+    const body = () => {
+        const inside = [
+            item.left.entry && item.right.entry
+                ? item.fields.map(field => fieldPart(item, field, { model, from, selection, boxes: fieldBoxes }))
+                : wholeEntry(item, model),
+            bringButtons(item, { model, from, bring }),
+        ];
+        show();
+        return inside;
+    };
+    show();
+    return element('div', { class: 'forklore_row', role: 'listitem', data: { key: item.key } },
+        element('label', { class: 'forklore_tick' }, box),
+        folded(summary, body));
+}
+
+function fieldPart(item, field, { model, from, selection, boxes }) {
+    const isAlone = fieldsToBring(item, from, model).length < 2;
+    const canTick = !isAlone && fieldsToBring(item, from, model).includes(field.name);
+    const id = freshId('field');
+    const box = canTick ? element('input', { type: 'checkbox', id, on: { change: () => selection.tickField(item, field.name, box.checked) } }) : null;
+    if (box) {
+        boxes.set(field.name, box);
+    }
+    return element('section', { class: 'forklore_field' },
+        element('div', { class: 'forklore_field_name' },
+            box, element(box ? 'label' : 'span', box ? { for: id } : {}, sayFields([field.name])),
+            model.isOneChat || field.by === 'unknown' ? null : element('small', { class: 'forklore_by' }, byWhom(field.by, model))),
+        sideBySide(columns(field, model), model));
+}
+
+function byWhom(by, model) {
+    return by === 'both' ? say('compare.by.both') : say('compare.by', { chat: model[by].chat });
+}
+
+export function columns(field, model) {
+    const { left, right } = pieces(field, model.words);
+    return { left: marked(left), right: marked(right) };
+}
+
+/** An entry that only one side has. */
+function wholeEntry(item, model) {
+    const has = item.left.entry ? 'left' : 'right';
+    const { entry } = item[has];
+    const isGone = item[other(has)].did === 'removed';
+    const contents = {
+        [has]: [
+            element('div', {}, typeof entry.content === 'string' && entry.content ? entry.content : say('lore.empty')),
+            element('small', { class: 'forklore_keys' }, Array.isArray(entry.key) && entry.key.length
+                ? say('lore.keys', { keys: shownValue(entry.key) })
+                : say('lore.no-keys')),
+        ],
+        [other(has)]: element('em', {}, say(isGone ? 'compare.gone' : 'compare.absent')),
+    };
+    return sideBySide(contents, model);
+}
+
+/** Brings just this one: the way that is chosen below the list, and back where the other side did something, too. */
+function bringButtons(item, { model, from, bring }) {
+    const ways = [
+        hasSomething(item, from, model) ? from : null,
+        !model.isOneChat && canBring(item, other(from), model) ? other(from) : null,
+    ].filter(Boolean);
+    const buttons = ways.map((way) => {
+        const chat = model[other(way)].chat;
+        const key = model.isOneChat ? 'compare.bring.back' : isRemoval(item, way) ? 'compare.bring.removal' : 'compare.bring.one';
+        return button(say(key, { chat }), { icon: model.isOneChat ? 'fa-clock-rotate-left' : 'fa-arrow-right-to-bracket', run: () => bring(item, way) });
+    });
+    return buttons.length ? element('div', { class: 'forklore_buttons' }, buttons) : paragraph(say('compare.bring.none'));
+}

@@ -1,0 +1,111 @@
+/** Comparing and combining: where it is opened from, and how one step leads to the next. */
+import { element, fill } from '../dom.js';
+import { say } from '../words.js';
+import { askTarget, askWhat } from './choose.js';
+import { previewElement } from './preview.js';
+import { CompareView } from './view.js';
+
+/** @param {{app: object, screen: object, toasts: object, actions: object}} parts */
+export function createCompare({ app, screen, toasts, actions }) {
+    const attempt = step => async (...given) => {
+        try {
+            return await step(...given);
+        } catch (error) {
+            toasts.failed(error);
+            return null;
+        }
+    };
+    const moment = what => typeof what === 'string' ? { chat: what, message: null } : what;
+
+    /** Shows what differs between two timelines, by their names or as moments, and brings over what is chosen there. */
+    const show = attempt(async ({ left, right, model: known }) => {
+        const asked = { left: moment(left), right: moment(right) };
+        const model = known ?? await screen.during(app.compare(asked), say('compare.loading'));
+        await screen.popup((close) => {
+            const root = element('div', { class: 'forklore_steps' });
+            const view = new CompareView({
+                model,
+                close: () => close(null),
+                preview: wish => steps.preview(wish),
+            });
+            const steps = stepsIn(root, close, () => fill(root, view.element));
+            fill(root, view.element);
+            return root;
+        }, { look: 'forklore_full' });
+    });
+
+    /** Shows what bringing lore over would do, and does it. */
+    const bring = attempt(async (wish) => {
+        const plan = await screen.during(app.bringPlan(wish), say('compare.loading'));
+        await screen.popup((close) => {
+            const root = element('div', { class: 'forklore_steps' });
+            stepsIn(root, close, null).show(wish, plan);
+            return root;
+        }, { look: 'forklore_full' });
+    });
+
+    /** The steps inside of one popup. Whatever closes it but the last button does nothing. */
+    const stepsIn = (root, close, back) => {
+        let isBusy = false;
+        const once = step => attempt(async (...given) => {
+            if (isBusy) {
+                return;
+            }
+            isBusy = true;
+            try {
+                await step(...given);
+            } finally {
+                isBusy = false;
+            }
+        });
+        const showPlan = (wish, plan, isStale = false) => {
+            const shown = previewElement({ plan, isStale, back, close: () => close(null), apply: settle => apply(wish, plan, settle) });
+            fill(root, shown.body);
+            shown.title.focus?.();
+        };
+        const apply = once(async (wish, seen, settle) => {
+            const done = await app.bring({ ...wish, settle }, seen);
+            if (done.isStale) {
+                showPlan(wish, done.plan, true);
+                return;
+            }
+            close(null);
+            toasts.combined(done, actions);
+        });
+        return {
+            show: showPlan,
+            preview: once(async wish => showPlan(wish, await screen.during(app.bringPlan(wish), say('compare.loading')))),
+        };
+    };
+
+    /** Asks what to compare first. */
+    const choose = attempt(async (first = {}) => {
+        if (!app.open()) {
+            toasts.tell('info', say('ready.no-chat'));
+            return;
+        }
+        const chosen = await askWhat({ screen }, await screen.during(app.timelineChoices(), say('compare.loading')), first);
+        if (chosen) {
+            await show(chosen);
+        }
+    });
+
+    /** Asks where to bring an entry of the open chat, as it was at a message. */
+    const bringEntry = attempt(async ({ message, uid, title }) => {
+        const from = { chat: app.open().name, message };
+        const into = await askTarget({ screen }, await screen.during(app.timelineChoices(), say('compare.loading')), { title });
+        if (into) {
+            await bring({ from, into, uids: [uid] });
+        }
+    });
+
+    return {
+        show,
+        bring,
+        choose,
+        bringEntry,
+        mount() {
+            screen.addWandItem({ id: 'forklore_wand_compare', icon: 'fa-code-compare', text: say('compare.wand'), run: () => choose() });
+        },
+    };
+}

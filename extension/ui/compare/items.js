@@ -1,0 +1,151 @@
+/** What differs, as items of a list: who did what, what can be brought where, what fits a search. */
+import { holdsWords } from '../search.js';
+import { say, sayFields } from '../words.js';
+
+export const SIDES = ['left', 'right'];
+export const KINDS = ['added', 'changed', 'removed'];
+
+/** Fields that people read first. */
+const FIRST = ['content', 'comment', 'key', 'keysecondary'];
+
+/**
+ * @typedef {object} Item
+ * @property {number} id
+ * @property {string} key in the book
+ * @property {string} title
+ * @property {Array<{side: 'left'|'right', what: string}>} doings
+ * @property {boolean} isConflict whether both sides did something about it, each its own way
+ * @property {object} left `did`, `entry`
+ * @property {object} right
+ * @property {object[]} fields
+ * @property {string} summary
+ * @property {string} searched
+ */
+
+/** @param {object} model what `app.compare()` said @returns {Item[]} */
+export function itemsOf(model) {
+    return model.entries.map((entry, id) => {
+        const fields = [...entry.fields].sort((one, other) => rank(one) - rank(other));
+        const doings = doingsOf(entry);
+        const item = {
+            id,
+            key: entry.key,
+            title: entry.title || say('lore.untitled', { uid: entry.uid ?? entry.key }),
+            doings,
+            isConflict: isConflict(entry),
+            left: entry.left,
+            right: entry.right,
+            fields,
+            searched: SIDES.map(side => textOf(entry[side].entry)).join('\n'),
+        };
+        return { ...item, summary: summaryOf(item, model) };
+    });
+}
+
+function rank({ name }) {
+    return (FIRST.indexOf(name) + FIRST.length + 1) % (FIRST.length + 1);
+}
+
+function textOf(entry) {
+    const keys = Array.isArray(entry?.key) ? entry.key : [];
+    return [entry?.comment, entry?.content, ...keys].filter(text => typeof text === 'string').join('\n');
+}
+
+/** Where nobody knows what both began as, what only one side has counts as added there. */
+function doingsOf({ left, right }) {
+    const isUnknown = left.did === 'unknown' || right.did === 'unknown';
+    if (!isUnknown) {
+        return SIDES.map(side => ({ side, what: { left, right }[side].did })).filter(({ what }) => what !== 'nothing');
+    }
+    const isInBoth = left.entry && right.entry;
+    return SIDES.filter(side => ({ left, right })[side].entry).map(side => ({ side, what: isInBoth ? 'changed' : 'added' }));
+}
+
+function isConflict({ left, right, fields }) {
+    const dids = [left.did, right.did];
+    return fields.some(({ by }) => by === 'both') || (dids.includes('removed') && dids.includes('changed'));
+}
+
+function summaryOf({ doings, left, fields }, model) {
+    const names = fields.map(({ name }) => name);
+    if (model.isOneChat) {
+        return sentence(`compare.since.${doings[0]?.what ?? 'changed'}`, names, {});
+    }
+    if (left.did === 'unknown') {
+        return doings.length > 1
+            ? sentence('compare.differs', names, {})
+            : say('compare.only', { chat: model[doings[0].side].chat });
+    }
+    if (doings.length > 1 && doings.every(({ what }) => what === doings[0].what)) {
+        return sentence(`compare.both.${doings[0].what}`, names, {});
+    }
+    return doings.map(({ side, what }) => sentence(`compare.did.${what}`, names, { chat: model[side].chat })).join(say('compare.and'));
+}
+
+function sentence(key, fields, values) {
+    const said = say(key, values);
+    return fields.length && key.endsWith('.changed') || key === 'compare.differs' ? say('compare.with-fields', { said, fields: sayFields(fields) }) : said;
+}
+
+/**
+ * The items to show.
+ * @param {Item[]} items
+ * @param {{kinds: Set<string>, sides: Set<string>, typed: string}} wanted
+ */
+export function matching(items, { kinds, sides, typed }) {
+    return items.filter(({ doings, searched, title }) =>
+        doings.some(({ side, what }) => kinds.has(what) && sides.has(side)) && holdsWords(`${title}\n${searched}`, typed));
+}
+
+/** How many items there are of each kind and of each side. @param {Item[]} items */
+export function counts(items) {
+    const count = fits => items.filter(({ doings }) => doings.some(fits)).length;
+    return Object.fromEntries([
+        ...KINDS.map(kind => [kind, count(({ what }) => what === kind)]),
+        ...SIDES.map(side => [side, count(doing => doing.side === side)]),
+    ]);
+}
+
+export const other = side => side === 'left' ? 'right' : 'left';
+
+/** The timelines that lore can be brought into, the likely one first. */
+export function targets(model) {
+    if (model.isOneChat) {
+        return [{ from: 'left', into: 'right' }];
+    }
+    const ways = [{ from: 'right', into: 'left' }, { from: 'left', into: 'right' }];
+    return model.right.isOpen ? ways.reverse() : ways;
+}
+
+/** Whether one side did something that the other can have. */
+export function canBring(item, from, { isOneChat }) {
+    if (isOneChat) {
+        return true;
+    }
+    const { did, entry } = item[from];
+    return did === 'unknown' ? Boolean(entry) : did !== 'nothing';
+}
+
+/** Fields that can be brought by themselves. */
+export function fieldsToBring(item, from, { isOneChat }) {
+    return item.fields.filter(({ by }) => isOneChat || by === from || by === 'both' || by === 'unknown').map(({ name }) => name);
+}
+
+/** Whether there is anything to bring, though that side may have done nothing. */
+export function hasSomething(item, from, model) {
+    return Boolean(item[from].entry) || canBring(item, from, model);
+}
+
+/** Whether bringing it takes an entry away. */
+export function isRemoval(item, from) {
+    return !item[from].entry && Boolean(item[other(from)].entry);
+}
+
+/** Whether two values differ in more than that one is not there and the other is empty. */
+export function isWorthReading({ left, right }) {
+    return !isEmpty(left) || !isEmpty(right);
+}
+
+function isEmpty(value) {
+    return value === undefined || value === null || value === '' || (typeof value === 'object' && Object.values(value).every(isEmpty));
+}

@@ -1,0 +1,71 @@
+/** Two versions of a value side by side, with what differs marked: by <ins> and <del>, so that no colour is needed to tell. */
+import { shownValue } from '../conflict.js';
+import { nameOf } from '../controls.js';
+import { element } from '../dom.js';
+import { smoothed } from '../pieces.js';
+import { say } from '../words.js';
+
+const isText = value => value === undefined || value === null || typeof value === 'string' || Array.isArray(value);
+const textOf = value => value === undefined || value === null ? '' : Array.isArray(value) ? shownValue(value) : value;
+
+/**
+ * The pieces of both versions.
+ * @param {{by: string, base?: any, left?: any, right?: any}} difference
+ * @param {(before: string, after: string) => Array<{is: string, text: string}>} words
+ * @returns {{left: Array<{is: string, text: string}>, right: Array<{is: string, text: string}>}}
+ */
+export function pieces({ by, base, left, right }, words) {
+    if (!isText(left) || !isText(right)) {
+        const whole = (value, is) => [{ is, text: shownValue(value) }];
+        return {
+            left: whole(left, by === 'right' ? 'removed' : by === 'unknown' ? 'other' : 'added'),
+            right: whole(right, by === 'left' ? 'removed' : by === 'unknown' ? 'other' : 'added'),
+        };
+    }
+    const [one, two] = [textOf(left), textOf(right)];
+    if (by === 'both') {
+        const began = isText(base) ? textOf(base) : '';
+        return { left: words(began, one), right: words(began, two) };
+    }
+    const found = by === 'left' ? words(two, one) : words(one, two);
+    const without = is => found.filter(piece => piece.is !== is);
+    const [older, newer] = [without('added'), without('removed')];
+    const unsigned = list => list.map(({ is, text }) => ({ is: is === 'same' ? is : 'other', text }));
+    if (by === 'unknown') {
+        return { left: unsigned(older), right: unsigned(newer) };
+    }
+    return by === 'left' ? { left: newer, right: older } : { left: older, right: newer };
+}
+
+/** How a value becomes another one, in one line of pieces. */
+export function inline(before, after, words) {
+    return isText(before) && isText(after)
+        ? words(textOf(before), textOf(after))
+        : [{ is: 'removed', text: shownValue(before) }, { is: 'same', text: ' → ' }, { is: 'added', text: shownValue(after) }];
+}
+
+const TAGS = { removed: 'del', added: 'ins', other: 'mark' };
+
+export function marked(list) {
+    const shown = smoothed(list).filter(({ text }) => text !== '');
+    return shown.length
+        ? shown.map(({ is, text }) => TAGS[is] ? element(TAGS[is], { class: `forklore_mark_${is}` }, text) : text)
+        : element('em', {}, say('conflict.nothing'));
+}
+
+/** Two columns; one below the other where there is no room. @param {{left: any, right: any}} contents @param {object} model */
+export function sideBySide(contents, model) {
+    const column = side => element('div', { class: 'forklore_column' },
+        element('small', { class: 'forklore_column_name' }, sideName(model, side)),
+        element('div', { class: 'forklore_content' }, contents[side]));
+    return element('div', { class: 'forklore_columns' }, column('left'), column('right'));
+}
+
+/** What a side is called above its version. */
+export function sideName(model, side) {
+    const { chat, message } = model[side];
+    if (model.isOneChat) {
+        return message === null ? say('compare.now') : say('compare.at', { message });
+    }
+    return nameOf(message === null ? chat : say('compare.chat-at', { chat, message }));
+}

@@ -1,0 +1,206 @@
+/** Two timelines beside each other: where they part, what differs, and what of it is to be brought over. */
+import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from '../controls.js';
+import { element, fill } from '../dom.js';
+import { say, sayMetadataKey, sayPart } from '../words.js';
+import { columns, entryRow } from './entry.js';
+import { canBring, counts, isWorthReading, itemsOf, KINDS, matching, SIDES, targets } from './items.js';
+import { sideBySide } from './marks.js';
+import { Selection } from './selection.js';
+
+/** So many lines are drawn at once; the rest when somebody comes near them. */
+const DRAWN = 100;
+/** In pixels. */
+const NEAR = 400;
+
+export class CompareView {
+    /**
+     * @param {object} parts
+     * @param {object} parts.model what `app.compare()` said
+     * @param {(wish: object) => void} parts.preview
+     * @param {() => void} parts.close
+     */
+    constructor({ model, preview, close }) {
+        Object.assign(this, { model, preview, close });
+        this.items = itemsOf(model);
+        this.kinds = new Set(KINDS);
+        this.sides = new Set(SIDES);
+        this.way = targets(model)[0];
+        this.selection = new Selection({ model, changed: () => this.showFooter() });
+        this.build();
+        this.turn(this.way.from);
+    }
+
+    build() {
+        this.search = element('input', {
+            type: 'search', class: 'text_pole', placeholder: say('lore.search'), 'aria-label': say('lore.search'),
+            on: { input: () => this.showList(), keydown: event => event.stopPropagation() },
+        });
+        this.list = element('div', { class: 'forklore_rows', role: 'list', 'aria-label': say('compare.list') });
+        this.rest = element('div', { class: 'forklore_sections' });
+        // Where there is little room, all of it is scrolled; else only the list.
+        const scrolled = { scroll: event => this.drawMore(event.target) };
+        const body = element('div', { class: 'forklore_compare_body', tabindex: -1, on: scrolled }, this.list, this.rest);
+        this.status = element('span', { class: 'forklore_chosen', role: 'status' });
+        this.go = button('', { icon: 'fa-arrow-right-to-bracket', class: 'forklore_go', run: () => this.preview(this.wish()) });
+        this.select = button('', { icon: 'fa-check-double', run: () => this.tickAll() });
+        this.footer = this.footerElement();
+        this.title = heading(say(this.model.isOneChat ? 'compare.title.messages' : 'compare.title'));
+        this.element = element('div', { class: 'forklore_dialog forklore_compare' },
+            element('div', { class: 'forklore_bar' }, this.title,
+                button('', { icon: 'fa-xmark', title: say('button.close'), label: say('button.close'), class: 'forklore_tool', run: this.close })),
+            element('div', { class: 'forklore_compare_main', tabindex: -1, on: scrolled },
+                headerElement(this.model),
+                this.items.length ? this.filters() : null,
+                body),
+            this.footer);
+        fill(this.rest, sections(this.model));
+    }
+
+    // What is shown
+
+    filters() {
+        const count = counts(this.items);
+        const chip = (set, name, text) => {
+            const chipButton = button(text, { class: 'forklore_chip', run: () => {
+                set.has(name) ? set.delete(name) : set.add(name);
+                chipButton.setAttribute('aria-pressed', String(set.has(name)));
+                this.showList();
+            } });
+            chipButton.setAttribute('aria-pressed', 'true');
+            return chipButton;
+        };
+        const kinds = KINDS.filter(kind => count[kind]).map(kind => chip(this.kinds, kind, say(`compare.chip.${kind}`, { count: count[kind] })));
+        const sides = this.model.isOneChat || SIDES.some(side => !count[side]) ? []
+            : SIDES.map(side => chip(this.sides, side, say('compare.chip.side', { chat: this.model[side].chat, count: count[side] })));
+        return element('div', { class: 'forklore_filters', role: 'group', 'aria-label': say('compare.filters') },
+            kinds.length > 1 ? kinds : null, sides,
+            element('div', { class: 'forklore_search' }, this.search));
+    }
+
+    shown() {
+        return matching(this.items, { kinds: this.kinds, sides: this.sides, typed: this.search.value ?? '' });
+    }
+
+    showList() {
+        this.waiting = this.shown();
+        const nothing = this.items.length ? say('lore.no-match') : say('compare.same');
+        fill(this.list, this.waiting.length ? null : paragraph(this.items.length ? null : icon('fa-equals'), ' ', nothing));
+        this.more = button(say('compare.more'), { run: () => this.draw() });
+        this.draw();
+        this.showFooter();
+    }
+
+    draw() {
+        const rows = this.waiting.splice(0, DRAWN).map(item => entryRow(item, {
+            model: this.model,
+            from: this.way.from,
+            selection: this.selection,
+            bring: (each, from) => this.preview(this.wish({ [each.key]: true }, from)),
+        }));
+        this.more.remove?.();
+        this.list.append(...rows);
+        if (this.waiting.length) {
+            this.list.append(this.more);
+        }
+    }
+
+    drawMore({ scrollTop, clientHeight, scrollHeight }) {
+        if (this.waiting?.length && scrollHeight - scrollTop - clientHeight < NEAR) {
+            this.draw();
+        }
+    }
+
+    // What is chosen
+
+    /** From which side lore comes. */
+    turn(from) {
+        this.way = targets(this.model).find(way => way.from === from);
+        this.selection.start(from);
+        this.showList();
+    }
+
+    wish(only = this.selection.only(), from = this.way.from) {
+        const side = this.model[from];
+        const into = from === 'left' ? this.model.right : this.model.left;
+        return { from: { chat: side.chat, message: side.message }, into: into.chat, only };
+    }
+
+    tickAll() {
+        this.isAllTicked() ? this.selection.clear() : this.selection.tickAll(this.shown());
+    }
+
+    isAllTicked() {
+        const items = this.shown().filter(item => canBring(item, this.way.from, this.model));
+        return items.length > 0 && items.every(item => this.selection.of(item) === true);
+    }
+
+    footerElement() {
+        const ways = targets(this.model);
+        const choice = ways.length < 2 || !this.items.length ? null : element('label', { class: 'forklore_way' },
+            element('span', {}, say('compare.into')),
+            element('select', { class: 'text_pole', on: { change: event => this.turn(event.target.value) } },
+                ways.map(({ from, into }) => element('option', { value: from }, this.model[into].chat))));
+        const doings = this.items.length ? [this.select, this.go] : button(say('button.close'), { run: this.close });
+        return element('div', { class: 'forklore_footer' }, choice, this.status, element('div', { class: 'forklore_buttons' }, doings));
+    }
+
+    showFooter() {
+        if (!this.footer) {
+            return;
+        }
+        const count = this.selection.size;
+        const target = this.model[this.way.into].chat;
+        this.status.textContent = count ? '' : this.items.length ? say('compare.choose') : '';
+        const isAll = this.isAllTicked();
+        label(this.select, say(isAll ? 'compare.select.none' : 'compare.select.all'));
+        this.select.setAttribute('title', isAll ? '' : say('compare.select.all.hint', { chat: this.model[this.way.from].chat }));
+        label(this.go, say(this.model.isOneChat ? 'compare.go.back' : 'compare.go', { count, chat: target }));
+        this.go.disabled = count === 0;
+    }
+}
+
+function label(control, text) {
+    control.children[control.children.length - 1].textContent = text;
+}
+
+function headerElement(model) {
+    const side = (name) => {
+        const { chat, message, book, hasBook, part } = model[name];
+        const about = message === null ? say('compare.side.now') : say('compare.side.then', { message, part: part ? sayPart(part) : '' });
+        return element('div', { class: 'forklore_compared' },
+            element('div', {}, element('b', {}, nameOf(chat)), model[name].isOpen ? element('small', { class: 'forklore_tag' }, say('compare.open')) : null),
+            element('small', {}, part ? [exactnessIcon(part), ' '] : null, about),
+            element('small', {}, book && hasBook ? say('compare.side.book', { book }) : say('compare.side.no-book')));
+    };
+    return element('div', { class: 'forklore_compare_head' },
+        element('div', { class: 'forklore_columns' }, side('left'), side('right')),
+        model.isOneChat ? null : paragraph(icon(model.beginning.known ? 'fa-code-fork' : 'fa-circle-question'), ' ', sayBeginning(model.beginning)));
+}
+
+/** Where two timelines part, and how that is known. */
+export function sayBeginning({ known, how, message, parting, chat }) {
+    if (!known) {
+        return parting === null ? say('compare.began.never') : say('compare.began.unknown', { parting });
+    }
+    const key = how === 'earlier' ? 'compare.began.earlier' : `compare.began.${how}`;
+    return chat === null && how !== 'earlier' ? say('compare.began.nameless', { message }) : say(key, { message, parting, chat: chat ?? '' });
+}
+
+/** What is only read: recap, variables, and the rest that SillyTavern keeps with a chat. */
+function sections(model) {
+    const section = (name, sayName, hasKeys = false) => {
+        const list = model[name].filter(isWorthReading);
+        return list.length === 0 ? null : folded(say(`compare.section.${name}`, { count: list.length }), () => list.map(field =>
+            element('section', { class: 'forklore_field' },
+                element('div', { class: 'forklore_field_name' }, nameOf(sayName(field.name)),
+                    hasKeys ? element('small', { class: 'forklore_by' }, field.name) : null),
+                sideBySide(columns(field, model), model))));
+    };
+    const found = [
+        section('recap', name => say(`compare.recap.${name}`)),
+        section('variables', name => name),
+        section('other', sayMetadataKey, true),
+        section('book', name => name),
+    ].filter(Boolean);
+    return found.length ? [element('h4', {}, say('compare.beside')), found] : null;
+}

@@ -1,0 +1,113 @@
+/** One timeline on the map. */
+import { icon } from '../controls.js';
+import { element } from '../dom.js';
+import { say } from '../words.js';
+
+export const KIND_ICONS = {
+    main: 'fa-book-open',
+    checkpoint: 'fa-flag',
+    branch: 'fa-code-branch',
+    fork: 'fa-code-fork',
+    gone: 'fa-ghost',
+};
+
+/** Names in a family begin alike; what tells them apart stands at the end, where a narrow card has no room. */
+export function shortName(name, rootName) {
+    const rest = rootName && name !== rootName && name.startsWith(rootName) ? name.slice(rootName.length).replace(/^[\s\-–—:]+/, '') : '';
+    return rest ? `… ${rest}` : name;
+}
+
+/** What it is and where it was forked, in few words. */
+export function sayKind({ kind, message }) {
+    return message === null || kind === 'main' || kind === 'gone' ? say(`timelines.kind.${kind}`) : say(`timelines.kind.${kind}.at`, { message });
+}
+
+/** The same for a card, where there is little room. */
+function sayKindShort({ kind, message }) {
+    return message === null || kind === 'main' || kind === 'gone' ? say(`timelines.kind.${kind}`) : say(`timelines.kind.${kind}.short`, { message });
+}
+
+/** How it stands: what is drawn red, what is drawn quietly, and what is not known yet. */
+export function stateOf({ findings, isRead, kind }) {
+    if (kind === 'gone') {
+        return 'gone';
+    }
+    if (!isRead) {
+        return 'unread';
+    }
+    return findings.some(({ problem }) => problem) ? 'problem' : findings.length ? 'note' : 'well';
+}
+
+/**
+ * @param {import('../../timelines.js').Shown} timeline
+ * @param {import('./layout.js').Place} place
+ * @param {{density: string, rootName: string, isSelected: boolean, isCurrent: boolean, isDimmed: boolean, isFound: boolean,
+ *          isFolded: boolean, hasChildren: boolean, hidesProblem: boolean, position: number, siblings: number}} how
+ */
+export function card(timeline, place, how) {
+    const { density, isSelected, isCurrent, isFolded, hasChildren } = how;
+    const state = stateOf(timeline);
+    const drawn = element('div', {
+        class: 'forklore_card',
+        role: 'treeitem',
+        tabindex: isCurrent ? 0 : -1,
+        title: density === 'cards' ? undefined : timeline.name,
+        'aria-label': label(timeline),
+        'aria-level': place.depth + 1,
+        'aria-posinset': how.position,
+        'aria-setsize': how.siblings,
+        'aria-selected': String(isSelected),
+        'aria-expanded': hasChildren ? String(!isFolded) : undefined,
+        'aria-current': timeline.isOpen ? 'location' : undefined,
+        data: {
+            id: timeline.id, kind: timeline.kind, state, density,
+            ...(timeline.isOpen && { open: '' }), ...(how.isDimmed && { dimmed: '' }), ...(how.isFound && { found: '' }), ...(isFolded && { folded: '' }),
+        },
+    }, density === 'dots' ? null : element('span', { class: 'forklore_card_inside' },
+        element('span', { class: 'forklore_card_name' }, icon(timeline.isOpen ? 'fa-location-dot' : KIND_ICONS[timeline.kind]),
+            element('bdi', {}, shortName(timeline.name, how.rootName)), badge(state, timeline)),
+        density === 'cards' ? [
+            element('small', { class: 'forklore_card_kind' }, sayKindShort(timeline),
+                timeline.isRead && timeline.kind !== 'gone' ? ` · ${say('timelines.messages', { count: timeline.messages })}` : ''),
+            element('small', { class: 'forklore_card_preview' }, element('bdi', {}, previewOf(timeline))),
+        ] : null), hasChildren && density !== 'dots' ? fold(place, how) : null);
+    Object.assign(drawn.style, { left: `${place.x}px`, top: `${place.y}px`, width: `${place.width}px`, height: `${place.height}px` });
+    return drawn;
+}
+
+/** Stars around what is done rather than said are meant for the chat. */
+export function withoutStars(text) {
+    return text.replace(/\*+/g, '');
+}
+
+function previewOf(timeline) {
+    if (timeline.kind === 'gone') {
+        return say('timelines.gone');
+    }
+    return timeline.isRead ? withoutStars(timeline.preview) : say('timelines.unread');
+}
+
+const BADGES = { problem: 'fa-circle-exclamation', note: 'fa-circle-info', unread: 'fa-ellipsis' };
+
+function badge(state, { findings }) {
+    const isShared = findings.some(({ code }) => code === 'book-shared');
+    return state in BADGES ? icon(isShared ? 'fa-link' : BADGES[state], `forklore_badge forklore_badge_${state}`) : null;
+}
+
+/** Pressed with the mouse or a finger; the keyboard has a key for it. */
+function fold(place, { isFolded, hidesProblem }) {
+    return element('span', { class: `forklore_fold${hidesProblem ? ' forklore_fold_problem' : ''}`, 'aria-hidden': 'true', title: say(isFolded ? 'timelines.unfold' : 'timelines.fold') },
+        isFolded ? `+${place.hidden}` : '−');
+}
+
+/** All of it in words, for who cannot see the map. */
+function label(timeline) {
+    const problems = timeline.findings.filter(({ problem }) => problem).length;
+    return [
+        timeline.name,
+        sayKind(timeline),
+        timeline.isOpen ? say('timelines.here') : '',
+        timeline.isRead ? '' : say('timelines.unread'),
+        problems ? say('timelines.problems', { count: problems }) : '',
+    ].filter(Boolean).join(say('list.separator'));
+}

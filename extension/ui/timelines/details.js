@@ -1,0 +1,86 @@
+/** Everything about one timeline, and what can be done with it. */
+import { box, button, exactnessIcon, icon, nameOf, wordList } from '../controls.js';
+import { element } from '../dom.js';
+import { say, sayPart } from '../words.js';
+import { KIND_ICONS, sayKind, withoutStars } from './card.js';
+
+/**
+ * @typedef {object} Action
+ * @property {string} id
+ * @property {string} icon
+ * @property {string} [reason] why it cannot be done
+ */
+
+/** What can be done with a timeline, and why not where it cannot. @returns {Action[]} */
+export function actionsFor(timeline, { count, canCompare }) {
+    if (timeline.kind === 'gone') {
+        return [];
+    }
+    const isShared = timeline.findings.some(({ code }) => code === 'book-shared');
+    const isMissing = timeline.findings.some(({ code }) => code === 'book-missing');
+    return [
+        { id: 'open', icon: 'fa-arrow-up-right-from-square', reason: timeline.isOpen ? 'timelines.no.open' : undefined },
+        { id: 'checkpoint', icon: 'fa-flag' },
+        { id: 'branch', icon: 'fa-code-branch' },
+        ...(canCompare ? [{ id: 'compare', icon: 'fa-code-compare', reason: count < 2 ? 'timelines.no.compare' : undefined }] : []),
+        ...(isShared ? [{ id: 'split', icon: 'fa-link-slash' }] : []),
+        ...(isMissing ? [{ id: 'repair', icon: 'fa-screwdriver-wrench' }] : []),
+        { id: 'rename', icon: 'fa-pencil' },
+        { id: 'delete', icon: 'fa-trash-can', reason: timeline.isOpen ? 'timelines.no.delete' : undefined },
+    ];
+}
+
+/**
+ * @param {import('../../timelines.js').Shown} timeline
+ * @param {{parentName: string | null, actions: Action[], sayDate: (milliseconds: number) => string, run: (id: string) => void}} how
+ */
+export function details(timeline, { parentName, actions, sayDate, run }) {
+    const isHere = timeline.isOpen ? element('small', { class: 'forklore_tag forklore_here' }, say('timelines.here')) : null;
+    return [
+        element('h4', { class: 'forklore_details_name' }, icon(timeline.isOpen ? 'fa-location-dot' : KIND_ICONS[timeline.kind]), ' ', nameOf(timeline.name), isHere),
+        timeline.kind === 'gone' ? element('p', { class: 'forklore_text' }, say('timelines.gone.hint')) : [
+            problemsOf(timeline),
+            facts(timeline, parentName, sayDate),
+            element('div', { class: 'forklore_buttons', role: 'group', 'aria-label': say('timelines.actions') }, actions.map(({ id, icon: sign, reason }) =>
+                button(say(`timelines.do.${id}`), {
+                    icon: sign,
+                    title: reason ? say(reason) : say(`timelines.do.${id}.hint`),
+                    disabled: Boolean(reason),
+                    run: () => run(id),
+                }))),
+        ],
+    ];
+}
+
+function problemsOf({ findings }) {
+    const problems = findings.filter(({ problem }) => problem);
+    const notes = findings.filter(({ problem }) => !problem);
+    return [
+        problems.length ? box('warning', wordList(problems)) : null,
+        wordList(notes, 'forklore_small'),
+    ];
+}
+
+function facts(timeline, parentName, sayDate) {
+    const rows = [
+        [say('timelines.fact.kind'), sayKind(timeline)],
+        parentName ? [say('timelines.fact.parent'), nameOf(parentName)] : null,
+        ...(timeline.isRead ? readFacts(timeline, sayDate) : [[say('timelines.fact.state'), say('timelines.unread.hint')]]),
+    ];
+    return element('dl', { class: 'forklore_facts' }, rows.filter(Boolean).map(([name, value]) =>
+        [element('dt', {}, name), element('dd', {}, value)]));
+}
+
+function readFacts(timeline, sayDate) {
+    const made = timeline.made ? Date.parse(timeline.made) : NaN;
+    return [
+        [say('timelines.fact.messages'), String(timeline.messages)],
+        timeline.date ? [say('timelines.fact.last'), sayDate(timeline.date)] : null,
+        Number.isNaN(made) ? null : [say('timelines.fact.made'), sayDate(made)],
+        [say('timelines.fact.book'), timeline.book
+            ? [nameOf(timeline.book), timeline.entries === null ? '' : element('div', {}, say('timelines.entries', { count: timeline.entries }))]
+            : say('timelines.no-book')],
+        timeline.part ? [say('timelines.fact.exactness'), [exactnessIcon(timeline.part), ' ', say('timelines.known', { part: sayPart(timeline.part) })]] : null,
+        timeline.preview ? [say('timelines.fact.preview'), element('bdi', { class: 'forklore_quoted' }, withoutStars(timeline.preview))] : null,
+    ];
+}

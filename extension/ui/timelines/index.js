@@ -1,0 +1,117 @@
+/** The timeline view: where it is opened from, and what is done from there. */
+import { say } from '../words.js';
+import { askDelete, askNewName } from './questions.js';
+import { TimelineView } from './view.js';
+
+/** @param {{app: object, screen: object, toasts: object, actions: object}} parts */
+export function createTimelines({ app, screen, toasts, actions }) {
+    const attempt = (step) => async (...given) => {
+        try {
+            return await step(...given);
+        } catch (error) {
+            toasts.failed(error);
+            return null;
+        }
+    };
+    let isShown = false;
+
+    const show = attempt(async () => {
+        if (isShown) {
+            return;
+        }
+        isShown = true;
+        performance.mark('forklore:timelines-asked');
+        let watch = null;
+        try {
+            await screen.popup((close) => {
+                const view = viewOf(close, () => watch);
+                watch = app.timelines.watch({ show: (model) => view.show(model), note: (progress) => view.note(progress) });
+                watch.start().then(() => {
+                    view.focus();
+                    performance.mark('forklore:timelines-drawn');
+                }, toasts.failed);
+                shown = { view, watch };
+                return view.element;
+            }, { look: 'forklore_full' });
+        } finally {
+            watch?.stop();
+            shown = null;
+            isShown = false;
+        }
+    });
+    /** The view that is open, with what keeps it up to date. */
+    let shown = null;
+
+    const viewOf = (close, watchNow) => new TimelineView({
+        close: () => close(null),
+        refresh: () => void watchNow().start({ all: true }),
+        look: (family) => void watchNow().look(family),
+        sayDate: screen.sayDate,
+        canCompare: Boolean(actions.compare),
+        compare: (left, right) => actions.compare({ left, right }),
+        run: (id, timeline) => doings[id](timeline, () => close(null)),
+    });
+
+    /** Whoever works on another timeline has it open. */
+    const opened = async (name, close) => {
+        if (app.open()?.name !== name) {
+            close();
+            await app.timelines.open(name);
+        }
+    };
+    const forking = (kind) => attempt(async ({ name }, close) => {
+        await opened(name, close);
+        await actions.fork({ kind, message: app.open().messages - 1 });
+    });
+
+    const doings = {
+        open: attempt(async ({ name }, close) => {
+            close();
+            await app.timelines.open(name);
+        }),
+        checkpoint: forking('checkpoint'),
+        branch: forking('branch'),
+        split: attempt(async ({ name }, close) => {
+            await opened(name, close);
+            await app.verifyOpen();
+            await actions.split();
+        }),
+        repair: attempt(async ({ name }, close) => {
+            await opened(name, close);
+            await actions.repair();
+        }),
+        rename: attempt(async ({ name }) => {
+            const typed = await askNewName(screen, name);
+            const to = typed === null ? null : await app.timelines.rename(name, typed);
+            if (to) {
+                await shown?.watch.again();
+                shown?.view.chosen(to);
+            }
+        }),
+        delete: attempt(async ({ name, id }) => {
+            const children = shown.view.model.timelines.filter(({ parent }) => parent === id).map((child) => child.name);
+            if (await askDelete(screen, { name, fate: await app.timelines.fateOf(name), children })) {
+                await app.timelines.delete(name);
+                await shown?.watch.again();
+            }
+        }),
+    };
+
+    /** What happens to the story while it is looked at: forks, splits, another chat opened behind the view. */
+    let again = null;
+    const lookAgain = () => {
+        clearTimeout(again);
+        again = shown && setTimeout(() => shown?.watch.again(), 150);
+    };
+
+    return {
+        show,
+        mount() {
+            const item = { icon: 'fa-sitemap', text: say('timelines.wand'), run: show };
+            screen.addWandItem({ id: 'forklore_wand_timelines', ...item });
+            screen.addOption({ id: 'forklore_option_timelines', ...item, text: say('timelines.option') });
+            app.on('changed', lookAgain);
+            app.on('timelines', lookAgain);
+        },
+    };
+}

@@ -1,0 +1,56 @@
+/** Which timeline a key leads to. */
+
+/**
+ * @param {Map<string, import('./layout.js').Place>} places
+ * @param {string} from
+ * @param {string} key
+ * @returns {string | null} the timeline to go to, or null where there is none
+ */
+export function neighbour(places, from, key) {
+    const here = places.get(from);
+    if (!here) {
+        return places.keys().next().value ?? null;
+    }
+    switch (key) {
+        case 'ArrowLeft': return here.isOnShelf ? besideOnShelf(places, here, -1) ?? here.parent : here.parent;
+        case 'ArrowRight': return (here.isOnShelf ? besideOnShelf(places, here, 1) : null) ?? nearestChild(places, here);
+        case 'ArrowUp': return inColumn(places, here, -1);
+        case 'ArrowDown': return inColumn(places, here, 1);
+        case 'Home': return rootOf(places, here).id;
+        case 'End': return lastBelow(places, rootOf(places, here)).id;
+        default: return null;
+    }
+}
+
+/** On a shelf, left and right lead to whoever stands there. */
+function besideOnShelf(places, here, step) {
+    const row = [...places.values()].filter((place) => place.isOnShelf && place.parent === here.parent && place.y === here.y)
+        .sort((one, other) => one.x - other.x);
+    return row[row.indexOf(here) + step]?.id ?? null;
+}
+
+/** The child at about the same height, so that the eye need not jump. */
+function nearestChild(places, here) {
+    const children = here.children.map((id) => places.get(id));
+    const first = Math.min(...children.map((child) => child.x));
+    return children.filter((child) => child.x === first).sort((one, other) => Math.abs(one.y - here.y) - Math.abs(other.y - here.y))[0]?.id ?? null;
+}
+
+/** The next above or below: siblings first of all, then whoever stands there. */
+function inColumn(places, here, step) {
+    const column = [...places.values()].filter((place) => place.x === here.x).sort((one, other) => one.y - other.y);
+    return column[column.indexOf(here) + step]?.id ?? null;
+}
+
+function rootOf(places, here) {
+    let root = here;
+    while (places.has(root.parent)) {
+        root = places.get(root.parent);
+    }
+    return root;
+}
+
+function lastBelow(places, from) {
+    const all = [...places.values()].filter((place) => rootOf(places, place) === from);
+    return all.sort((one, other) => one.y - other.y || one.x - other.x).at(-1);
+}

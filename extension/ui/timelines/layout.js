@@ -1,0 +1,202 @@
+/**
+ * Where everything lies: the timelines of a family as a tree that grows to the right, drawn at one of three densities.
+ *
+ * The tree is laid out by d3-hierarchy. Many children with nothing to the right of them (checkpoints, mostly, and what
+ * is folded) would make a column that nobody sees the end of; they stand on a shelf, several in a row.
+ */
+import hierarchy from '../../vendor/d3-hierarchy/src/hierarchy/index.js';
+import tree from '../../vendor/d3-hierarchy/src/tree.js';
+
+/** How large a timeline is drawn, and how far from the next. */
+export const DENSITIES = {
+    cards: { width: 232, height: 90, across: 48, down: 14 },
+    names: { width: 190, height: 30, across: 36, down: 6 },
+    dots: { width: 14, height: 14, across: 22, down: 6 },
+};
+
+/** From this many children with nothing to the right of them on, they stand on a shelf. */
+export const SHELF_FROM = 9;
+const SHELF_PADDING = 10;
+/** From this many timelines on a family is too large to be shown with everything unfolded. */
+export const FOLDED_FROM = 50;
+
+/**
+ * @typedef {object} Place
+ * @property {string} id
+ * @property {number} x left edge
+ * @property {number} y top edge
+ * @property {number} width
+ * @property {number} height
+ * @property {number} depth
+ * @property {string | null} parent
+ * @property {string[]} children those that are shown
+ * @property {number} hidden how many descendants are folded away
+ * @property {boolean} isOnShelf
+ */
+
+/**
+ * @param {Array<{id: string, parent: string | null, message: number | null, date: number | null, name: string}>} timelines of one family
+ * @param {{density: keyof typeof DENSITIES, folded?: Set<string>}} how
+ * @returns {{places: Map<string, Place>, links: Array<{from: string, to: string, path: string}>,
+ *            shelves: Array<{of: string, x: number, y: number, width: number, height: number}>, width: number, height: number}}
+ */
+export function layoutOf(timelines, { density, folded = new Set() }) {
+    const size = DENSITIES[density];
+    const family = familyTree(timelines);
+    if (!family) {
+        return { places: new Map(), links: [], shelves: [], width: 0, height: 0 };
+    }
+    const stride = { x: size.width + size.across, y: size.height + size.down };
+    const shelfGap = (2 * SHELF_PADDING) / stride.y;
+    const isShelf = (node) => node.data.row !== undefined;
+    const root = tree()
+        .nodeSize([stride.y, stride.x])
+        .separation((one, other) => {
+            const isWithin = isShelf(one) && isShelf(other) && one.data.shelf === other.data.shelf;
+            return isWithin ? 1 : isShelf(one) || isShelf(other) ? 1 + shelfGap : one.parent === other.parent ? 1 : 1.25;
+        })(hierarchy(arranged(family, folded)));
+
+    const places = new Map();
+    const spots = root.descendants();
+    const top = Math.min(...spots.map((node) => node.x)) - SHELF_PADDING;
+    for (const node of spots) {
+        const { timeline } = node.data;
+        if (timeline) {
+            const x = node.depth * stride.x + SHELF_PADDING;
+            places.set(timeline.id, {
+                id: timeline.id, x, y: node.x - top, width: size.width, height: size.height, depth: timeline.depth,
+                parent: timeline.parent, children: [], hidden: folded.has(timeline.id) ? countBelow(timeline) : 0, isOnShelf: isShelf(node),
+            });
+        }
+    }
+    places.forEach((place) => places.get(place.parent)?.children.push(place.id));
+    const shelves = shelvesOf(places);
+    return {
+        places,
+        shelves,
+        links: linksOf(places, shelves),
+        width: Math.max(...[...places.values()].map((place) => place.x + place.width)) + SHELF_PADDING,
+        height: Math.max(...[...places.values()].map((place) => place.y + place.height)) + SHELF_PADDING,
+    };
+}
+
+/** The family as nested objects, children in the order in which the story came to them. */
+function familyTree(timelines) {
+    const nodes = new Map(timelines.map((timeline) => [timeline.id, { ...timeline, below: [], depth: 0 }]));
+    const roots = [];
+    for (const node of nodes.values()) {
+        const parent = nodes.get(node.parent);
+        if (parent) {
+            parent.below.push(node);
+        } else {
+            node.parent = null;
+            roots.push(node);
+        }
+    }
+    const inOrder = (one, other) => (one.message ?? Infinity) - (other.message ?? Infinity) || (one.date ?? 0) - (other.date ?? 0) || compare(one.name, other.name);
+    const settle = [...roots];
+    while (settle.length) {
+        const node = settle.pop();
+        node.below.sort(inOrder);
+        node.below.forEach((child) => { child.depth = node.depth + 1; });
+        settle.push(...node.below);
+    }
+    return roots[0] ?? null;
+}
+
+/** Names with numbers in the order in which people count. */
+function compare(one, other) {
+    return one.localeCompare(other, undefined, { numeric: true });
+}
+
+function countBelow(node) {
+    return node.below.reduce((sum, child) => sum + 1 + countBelow(child), 0);
+}
+
+/** What the layout is made of: a timeline, and whatever is to be laid out to the right of it. */
+function arranged(node, folded) {
+    const below = folded.has(node.id) ? [] : node.below;
+    const isLeaf = (child) => child.below.length === 0 || folded.has(child.id);
+    const leaves = below.filter(isLeaf);
+    const others = below.filter((child) => !isLeaf(child)).map((child) => arranged(child, folded));
+    if (leaves.length < SHELF_FROM) {
+        return { timeline: node, children: below.map((child) => arranged(child, folded)) };
+    }
+    return { timeline: node, children: [...shelfRows(node.id, leaves), ...others] };
+}
+
+/** Rows of a shelf, each as a chain to the right. Empty places are kept, so that nothing else moves in. */
+function shelfRows(shelf, leaves) {
+    const columns = Math.max(2, Math.min(6, Math.round(Math.sqrt(leaves.length / 6))));
+    const rows = Math.ceil(leaves.length / columns);
+    return Array.from({ length: rows }, (_, row) => {
+        let chain = null;
+        for (let column = columns - 1; column >= 0; column -= 1) {
+            chain = { timeline: leaves[row * columns + column] ?? null, shelf, row, children: chain ? [chain] : [] };
+        }
+        return chain;
+    });
+}
+
+function shelvesOf(places) {
+    const byParent = new Map();
+    for (const place of places.values()) {
+        if (place.isOnShelf) {
+            byParent.set(place.parent, [...(byParent.get(place.parent) ?? []), place]);
+        }
+    }
+    return [...byParent].map(([of, on]) => {
+        const x = Math.min(...on.map((place) => place.x)) - SHELF_PADDING;
+        const y = Math.min(...on.map((place) => place.y)) - SHELF_PADDING;
+        return {
+            of, x, y,
+            width: Math.max(...on.map((place) => place.x + place.width)) + SHELF_PADDING - x,
+            height: Math.max(...on.map((place) => place.y + place.height)) + SHELF_PADDING - y,
+        };
+    });
+}
+
+function linksOf(places, shelves) {
+    const links = [];
+    for (const place of places.values()) {
+        const parent = places.get(place.parent);
+        if (parent && !place.isOnShelf) {
+            links.push({ from: parent.id, to: place.id, path: curve(rightOf(parent), { x: place.x, y: place.y + place.height / 2 }) });
+        }
+    }
+    for (const shelf of shelves) {
+        const parent = places.get(shelf.of);
+        links.push({ from: parent.id, to: '', path: curve(rightOf(parent), { x: shelf.x, y: shelf.y + shelf.height / 2 }) });
+    }
+    return links;
+}
+
+function rightOf(place) {
+    return { x: place.x + place.width, y: place.y + place.height / 2 };
+}
+
+function curve(from, to) {
+    const middle = (from.x + to.x) / 2;
+    return `M${from.x},${from.y}C${middle},${from.y} ${middle},${to.y} ${to.x},${to.y}`;
+}
+
+/**
+ * What is folded at first, so that a large family can be read: every fork of a fork, but for what leads to the open chat.
+ * @param {Array<{id: string, parent: string | null, isOpen: boolean}>} timelines of one family
+ */
+export function foldedAtFirst(timelines) {
+    if (timelines.length < FOLDED_FROM) {
+        return new Set();
+    }
+    const byId = new Map(timelines.map((timeline) => [timeline.id, timeline]));
+    const shown = new Set();
+    for (let at = timelines.find(({ isOpen }) => isOpen); at && !shown.has(at.id); at = byId.get(at.parent)) {
+        shown.add(at.id);
+    }
+    return new Set(timelines.map(({ parent }) => parent).filter((id) => byId.get(id) && byId.has(byId.get(id).parent) && !shown.has(id)));
+}
+
+/** How much of everything is shown at once; none is drawn larger than it is meant to be. */
+export function fitting(layout, view, margin = 16) {
+    return Math.min(1, (view.width - 2 * margin) / Math.max(1, layout.width), (view.height - 2 * margin) / Math.max(1, layout.height));
+}

@@ -1,0 +1,390 @@
+/** The map: cards and the lines between them, moved and zoomed as one. It knows where things are, not what they mean. */
+import { element, fill } from '../dom.js';
+import { say } from '../words.js';
+import { STEP, closeUp, fitsAsCards, fitted, heldInView, middleOf, onMapAt, revealing, showingAt, zoomed } from './camera.js';
+import { card } from './card.js';
+import { listenTo } from './gestures.js';
+import { neighbour } from './keyboard.js';
+import { foldedAtFirst, layoutOf } from './layout.js';
+
+/** How far from a card, in pixels, a finger may come down and still mean it. */
+const FINGER = 24;
+const SVG = 'http://www.w3.org/2000/svg';
+
+export class TimelineMap {
+    /** @param {{select: (id: string) => void, activate: (id: string) => void, search: () => void, leave: () => boolean}} asked */
+    constructor(asked) {
+        this.asked = asked;
+        this.timelines = [];
+        this.folded = new Set();
+        /** What its owner has folded or unfolded, against what is so at first. */
+        this.toggled = new Set();
+        this.unfoldsAll = false;
+        /** Whether its owner has moved or chosen anything; until then it is shown as at first, however much it grows. */
+        this.isTouched = false;
+        /** Whether all of it was asked for, and is to be seen when there is more or less room. */
+        this.showsAll = false;
+        this.found = null;
+        this.density = 'cards';
+        this.camera = { x: 0, y: 0, scale: 1 };
+        this.selected = null;
+        this.layouts = new Map();
+        this.links = document.createElementNS(SVG, 'svg');
+        this.links.setAttribute('class', 'forklore_links');
+        this.links.setAttribute('aria-hidden', 'true');
+        this.cards = element('div', { class: 'forklore_cards', role: 'tree', 'aria-label': say('timelines.tree') });
+        this.world = element('div', { class: 'forklore_world' }, this.links, this.cards);
+        this.element = element('div', { class: 'forklore_map', on: { keydown: (event) => this.keyPressed(event) } }, this.world);
+        listenTo(this.element, {
+            pan: (x, y) => {
+                this.isTouched = true;
+                this.showsAll = false;
+                this.moveTo({ ...this.camera, x: this.camera.x + x, y: this.camera.y + y });
+            },
+            zoom: (factor, at) => this.zoom(factor, at),
+            tap: (event) => this.tapped(event),
+        });
+        this.watchSize();
+    }
+
+    /** On a phone the details take room from the map and give it back. */
+    watchSize() {
+        if (typeof ResizeObserver === 'undefined') {
+            return;
+        }
+        new ResizeObserver(([{ contentRect: { width, height } }]) => {
+            const before = this.size;
+            this.size = { width, height };
+            if (this.awaited && width) {
+                this.frame(this.awaited);
+            } else if (before?.width && width && height && (width !== before.width || height !== before.height)) {
+                this.resized();
+            }
+        }).observe(this.element);
+    }
+
+    resized() {
+        if (this.showsAll || !this.isTouched) {
+            this.frame(this.showsAll ? null : this.selected);
+        } else {
+            this.moveTo(this.centred(this.selected));
+        }
+    }
+
+    /** Measured once for each size: the browser would have to lay everything out to answer. */
+    view() {
+        if (!this.size?.width) {
+            this.size = { width: this.element.clientWidth, height: this.element.clientHeight };
+        }
+        return this.size;
+    }
+
+    layout(density = this.density) {
+        if (!this.layouts.has(density)) {
+            this.layouts.set(density, layoutOf(this.timelines, { density, folded: this.folded }));
+        }
+        return this.layouts.get(density);
+    }
+
+    // What is shown
+
+    /** Other timelines, or the same ones better known. What is seen stays where it is. */
+    show(timelines, { selected = this.selected, around = null } = {}) {
+        const anchor = around ? null : this.anchor();
+        this.timelines = timelines;
+        this.selected = timelines.some(({ id }) => id === selected) ? selected : null;
+        this.fold();
+        if (around || this.showsAll) {
+            this.frame(around);
+        } else {
+            this.draw();
+            this.holdTo(anchor);
+        }
+    }
+
+    frame(around) {
+        if (around) {
+            this.showAround(around);
+        } else {
+            this.showAll();
+        }
+    }
+
+    fold() {
+        const atFirst = this.unfoldsAll ? new Set() : foldedAtFirst(this.timelines);
+        const changed = (id) => atFirst.has(id) !== this.toggled.has(id);
+        this.folded = new Set(this.timelines.map(({ id }) => id).filter(changed));
+        this.layouts.clear();
+    }
+
+    /** Everything, or what is shown at first. */
+    unfoldAll(isWanted) {
+        const anchor = this.anchor();
+        this.isTouched = true;
+        this.unfoldsAll = isWanted;
+        this.toggled.clear();
+        this.fold();
+        this.draw();
+        this.holdTo(anchor);
+    }
+
+    /** @param {Set<string> | null} found ids of what was searched for; null without a search */
+    mark(found) {
+        if (!found && !this.found) {
+            return;
+        }
+        this.found = found;
+        this.draw();
+    }
+
+    select(id, { focus = false, reveal = true } = {}) {
+        this.isTouched = true;
+        this.unfoldTo(id);
+        this.selected = id;
+        this.draw();
+        if (reveal) {
+            this.moveTo(this.revealed(id), true);
+        }
+        if (focus) {
+            this.cardOf(id)?.focus({ preventScroll: true });
+        }
+    }
+
+    unfoldTo(id) {
+        const byId = new Map(this.timelines.map((timeline) => [timeline.id, timeline]));
+        for (let parent = byId.get(id)?.parent; parent; parent = byId.get(parent)?.parent) {
+            if (this.folded.has(parent)) {
+                this.toggle(parent);
+            }
+        }
+        this.fold();
+    }
+
+    toggle(id) {
+        this.isTouched = true;
+        if (!this.toggled.delete(id)) {
+            this.toggled.add(id);
+        }
+    }
+
+    toggleFold(id) {
+        const anchor = this.anchor(id);
+        this.toggle(id);
+        this.fold();
+        this.draw();
+        this.holdTo(anchor);
+    }
+
+    draw() {
+        const { places, links, shelves, width, height } = this.layout();
+        const hadFocus = this.cards.contains(document.activeElement) ? document.activeElement.dataset.id : null;
+        const byId = new Map(this.timelines.map((timeline) => [timeline.id, timeline]));
+        const rootName = [...byId.values()].find(({ parent }) => !byId.has(parent))?.name ?? '';
+        const hasChildren = new Set(this.timelines.map(({ parent }) => parent));
+        const current = places.has(this.selected) ? this.selected : places.keys().next().value;
+        this.element.dataset.density = this.density;
+        fill(this.cards, [...places.values()].map((place) => {
+            const siblings = places.get(place.parent)?.children ?? [place.id];
+            return card(byId.get(place.id), place, {
+                density: this.density,
+                rootName,
+                isSelected: place.id === this.selected,
+                isCurrent: place.id === current,
+                isDimmed: Boolean(this.found) && !this.found.has(place.id) && !(place.hidden && this.hasBelow(place.id, ({ id }) => this.found.has(id))),
+                isFound: Boolean(this.found?.has(place.id)),
+                isFolded: this.folded.has(place.id),
+                hasChildren: hasChildren.has(place.id),
+                hidesProblem: place.hidden > 0 && this.hasBelow(place.id, ({ findings }) => findings.some(({ problem }) => problem)),
+                position: siblings.indexOf(place.id) + 1,
+                siblings: siblings.length,
+            });
+        }));
+        this.links.setAttribute('width', String(width));
+        this.links.setAttribute('height', String(height));
+        this.links.replaceChildren(...shelves.map(drawShelf), ...links.map(({ path }) => drawn('path', { d: path })));
+        Object.assign(this.world.style, { width: `${width}px`, height: `${height}px` });
+        if (hadFocus) {
+            (this.cardOf(hadFocus) ?? this.cardOf(current))?.focus({ preventScroll: true });
+        }
+    }
+
+    hasBelow(id, fits) {
+        return this.timelines.filter(({ parent }) => parent === id).some((child) => fits(child) || this.hasBelow(child.id, fits));
+    }
+
+    cardOf(id) {
+        return [...this.cards.children].find((card) => card.dataset.id === id) ?? null;
+    }
+
+    // Where it is seen from
+
+    moveTo(camera, glides = false) {
+        this.camera = heldInView(camera, this.layout(), this.view());
+        this.world.classList.toggle('forklore_gliding', glides);
+        this.world.style.transform = `translate(${this.camera.x}px, ${this.camera.y}px) scale(${this.camera.scale})`;
+    }
+
+    /** At the same distance from the left, and in the middle of what height there is. */
+    centred(id) {
+        const place = this.layout().places.get(id);
+        const { y } = place ? middleOf(place) : {};
+        const camera = place ? { ...this.camera, y: this.centre().y - y * this.camera.scale } : this.camera;
+        return place ? revealing(camera, place, this.view()) : camera;
+    }
+
+    revealed(id) {
+        const place = this.layout().places.get(id);
+        return place ? revealing(this.camera, place, this.view()) : this.camera;
+    }
+
+    zoom(factor, at = this.centre()) {
+        this.isTouched = true;
+        this.showsAll = false;
+        const { density, scale } = zoomed({ density: this.density, scale: this.camera.scale }, factor);
+        if (density === this.density) {
+            this.moveTo(showingAt(scale, onMapAt(this.camera, at), at));
+            return;
+        }
+        const nearest = this.nearestTo(at);
+        const anchor = nearest && this.anchor(nearest.id);
+        this.density = density;
+        this.camera = { ...this.camera, scale };
+        this.draw();
+        this.holdTo(anchor);
+    }
+
+    zoomIn() {
+        this.zoom(STEP);
+    }
+
+    zoomOut() {
+        this.zoom(1 / STEP);
+    }
+
+    askedForAll() {
+        this.isTouched = true;
+        this.showAll();
+        this.showsAll = true;
+    }
+
+    showAll() {
+        const { density, scale } = fitted((density) => this.layout(density), this.view());
+        this.density = density;
+        this.draw();
+        const { width, height } = this.layout();
+        this.moveTo(showingAt(scale, { x: width / 2, y: height / 2 }, this.centre()), true);
+    }
+
+    /** Everything where there is little; a readable part of it around one timeline where there is much. */
+    showAround(id) {
+        this.unfoldTo(id);
+        // Drawn before the window is there, it is shown as soon as there is room for it.
+        this.awaited = this.view().width ? null : id;
+        if (fitsAsCards(this.layout('cards'), this.view())) {
+            this.showAll();
+            return;
+        }
+        this.showsAll = false;
+        const { density, scale } = closeUp(this.view());
+        this.density = density;
+        this.draw();
+        const place = this.layout().places.get(id) ?? this.layout().places.values().next().value;
+        if (place) {
+            const centre = this.centre();
+            // Nothing is to the left of a root.
+            const x = place.depth === 0 ? Math.min(centre.x, (place.width / 2) * scale + 16) : centre.x;
+            this.moveTo(showingAt(scale, middleOf(place), { x, y: centre.y }));
+        }
+    }
+
+    centre() {
+        const { width, height } = this.view();
+        return { x: width / 2, y: height / 2 };
+    }
+
+    /** A timeline and where it is seen, to find it there again when everything has moved. */
+    anchor(id = this.selected) {
+        const place = this.layout().places.get(id) ?? this.nearestTo(this.centre());
+        const { x, y, scale } = this.camera;
+        return place && { id: place.id, inView: { x: middleOf(place).x * scale + x, y: middleOf(place).y * scale + y } };
+    }
+
+    holdTo(anchor) {
+        const place = anchor && this.layout().places.get(anchor.id);
+        this.moveTo(place ? showingAt(this.camera.scale, middleOf(place), anchor.inView) : this.camera);
+    }
+
+    nearestTo(inView, within = Infinity) {
+        const point = onMapAt(this.camera, inView);
+        const distance = ({ x, y, width, height }) => Math.hypot(
+            Math.max(x - point.x, 0, point.x - x - width), Math.max(y - point.y, 0, point.y - y - height)) * this.camera.scale;
+        const [nearest] = [...this.layout().places.values()].map((place) => ({ place, far: distance(place) })).sort((one, other) => one.far - other.far);
+        return nearest && nearest.far <= within ? nearest.place : null;
+    }
+
+    // What is pressed
+
+    tapped(event) {
+        const onFold = event.target.closest('.forklore_fold');
+        const onCard = event.target.closest('.forklore_card')?.dataset.id;
+        const { left, top } = this.element.getBoundingClientRect();
+        const id = onCard ?? this.nearestTo({ x: event.clientX - left, y: event.clientY - top }, FINGER)?.id;
+        if (onFold) {
+            this.toggleFold(id);
+        } else if (id !== undefined) {
+            this.asked.select(id);
+            this.cardOf(id)?.focus({ preventScroll: true });
+        }
+    }
+
+    keyPressed(event) {
+        const { key } = event;
+        const at = event.target.closest('.forklore_card')?.dataset.id ?? this.selected;
+        const doing = this.doingOf(key, at);
+        if (!doing || event.ctrlKey || event.metaKey || event.altKey) {
+            return;
+        }
+        // SillyTavern has uses of its own for arrows and Enter.
+        event.preventDefault();
+        event.stopPropagation();
+        doing();
+    }
+
+    doingOf(key, at) {
+        const place = this.layout().places.get(at);
+        const to = neighbour(this.layout().places, at, key);
+        if (key === 'ArrowRight' && place && this.folded.has(at)) {
+            return () => this.toggleFold(at);
+        }
+        if (to !== null) {
+            return () => {
+                this.asked.select(to);
+                this.cardOf(to)?.focus({ preventScroll: true });
+            };
+        }
+        const keys = {
+            'Enter': () => this.asked.activate(at),
+            ' ': () => place?.hidden || place?.children.length ? this.toggleFold(at) : this.asked.activate(at),
+            '+': () => this.zoomIn(),
+            '=': () => this.zoomIn(),
+            '-': () => this.zoomOut(),
+            '0': () => this.askedForAll(),
+            '/': () => this.asked.search(),
+            'ArrowLeft': () => {},
+            'ArrowRight': () => {},
+            'ArrowUp': () => {},
+            'ArrowDown': () => {},
+        };
+        return keys[key] ?? null;
+    }
+}
+
+function drawn(tag, attributes) {
+    const result = document.createElementNS(SVG, tag);
+    Object.entries(attributes).forEach(([name, value]) => result.setAttribute(name, String(value)));
+    return result;
+}
+
+function drawShelf({ x, y, width, height }) {
+    return drawn('rect', { x, y, width, height, rx: 12 });
+}

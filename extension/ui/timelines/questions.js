@@ -1,0 +1,35 @@
+/** What is asked before a timeline is renamed or deleted. */
+import { heading, nameOf, paragraph } from '../controls.js';
+import { element } from '../dom.js';
+import { say, sayNames } from '../words.js';
+
+/** @returns {Promise<string | null>} the name, or null to leave it */
+export function askNewName(screen, name) {
+    return screen.ask(element('div', { class: 'forklore_dialog' },
+        heading(say('timelines.rename.title')),
+        element('small', {}, say('timelines.rename.hint'))), { value: name, okText: say('timelines.rename.ok'), cancelText: say('button.cancel') });
+}
+
+/** What becomes of the lorebook, in words. */
+export function sayFate({ fate, book, why, by = [] }) {
+    switch (fate) {
+        case 'trash': return say('timelines.delete.trash', { book });
+        case 'kept': return say(`timelines.delete.kept.${why}`, { book, by: sayNames(by, 3) });
+        default: return say('timelines.delete.no-book');
+    }
+}
+
+/**
+ * @param {object} screen
+ * @param {{name: string, fate: object, children: string[]}} what
+ * @returns {Promise<boolean>}
+ */
+export function askDelete(screen, { name, fate, children }) {
+    return screen.confirm(element('div', { class: 'forklore_dialog' },
+        heading(say('timelines.delete.title')),
+        paragraph(nameOf(name)),
+        paragraph(say('timelines.delete.what')),
+        paragraph(sayFate(fate)),
+        children.length ? paragraph(say('timelines.delete.children', { count: children.length, names: sayNames(children, 3) })) : null),
+    { okText: say('timelines.delete.ok'), cancelText: say('button.cancel') });
+}

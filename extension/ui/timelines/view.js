@@ -1,0 +1,284 @@
+/** The view of all timelines: a bar to search and zoom with, the map, and what is known of the chosen timeline. */
+import { box, button, heading, icon, paragraph } from '../controls.js';
+import { element, fill, freshId } from '../dom.js';
+import { holdsWords } from '../search.js';
+import { say } from '../words.js';
+import { actionsFor, details } from './details.js';
+import { FOLDED_FROM } from './layout.js';
+import { TimelineMap } from './map.js';
+
+export class TimelineView {
+    /**
+     * @param {object} parts
+     * @param {(id: string, timeline: object) => void} parts.run does something with a timeline
+     * @param {(left: string, right: string) => void} parts.compare
+     * @param {() => void} parts.close
+     * @param {() => void} parts.refresh
+     * @param {(family: string) => void} parts.look
+     * @param {(milliseconds: number) => string} parts.sayDate
+     * @param {boolean} parts.canCompare
+     */
+    constructor(parts) {
+        this.parts = parts;
+        this.model = null;
+        this.family = null;
+        this.comparing = null;
+        this.map = new TimelineMap({
+            select: (id) => this.chosen(id),
+            activate: (id) => this.activated(id),
+            search: () => this.search.focus(),
+        });
+        this.build();
+    }
+
+    build() {
+        const tool = (name, sign, run) => button('', { icon: sign, title: say(`timelines.tool.${name}`), label: say(`timelines.tool.${name}`), class: 'forklore_tool', run });
+        this.title = heading(say('timelines.title', { owner: '' }));
+        this.search = element('input', {
+            type: 'search', class: 'text_pole', placeholder: say('timelines.search'), 'aria-label': say('timelines.search'),
+            on: { input: () => this.searched(), keydown: (event) => this.searchKey(event) },
+        });
+        this.unfolder = tool('unfold', 'fa-folder-tree', () => this.unfoldAll(!this.map.unfoldsAll));
+        this.families = element('select', { class: 'text_pole forklore_families', 'aria-label': say('timelines.families'), on: { change: () => this.showFamily(this.families.value) } });
+        this.status = element('small', { class: 'forklore_map_status', role: 'status' });
+        this.asking = element('div', { class: 'forklore_asking', role: 'status' });
+        this.sheetId = freshId('sheet');
+        this.side = element('div', { class: 'forklore_side_content', id: this.sheetId, tabindex: -1 });
+        this.grip = element('button', {
+            type: 'button', class: 'forklore_grip', 'aria-controls': this.sheetId, 'aria-expanded': 'false',
+            on: { click: () => this.openSheet(!this.isSheetOpen), keydown: (event) => event.key === 'Enter' && event.stopPropagation() },
+        }, icon('fa-chevron-up'), element('span', {}, say('timelines.details')));
+        this.aside = element('div', { class: 'forklore_side', role: 'region', 'aria-label': say('timelines.details') }, this.grip, this.side);
+        this.body = element('div', { class: 'forklore_timelines_body' },
+            element('div', { class: 'forklore_map_frame' }, this.map.element, this.asking, legend(), this.status), this.aside);
+        this.element = element('div', { class: 'forklore_dialog forklore_timelines', on: { keydown: (event) => this.keyPressed(event) } },
+            element('div', { class: 'forklore_bar' },
+                this.title,
+                this.families,
+                element('div', { class: 'forklore_search' }, this.search),
+                element('div', { class: 'forklore_tools', role: 'toolbar', 'aria-label': say('timelines.tools') },
+                    tool('out', 'fa-magnifying-glass-minus', () => this.map.zoomOut()),
+                    tool('in', 'fa-magnifying-glass-plus', () => this.map.zoomIn()),
+                    tool('all', 'fa-expand', () => this.map.askedForAll()),
+                    tool('here', 'fa-location-crosshairs', () => this.goHere()),
+                    this.unfolder,
+                    tool('refresh', 'fa-rotate', () => this.parts.refresh())),
+                tool('close', 'fa-xmark', () => this.parts.close())),
+            this.body);
+        this.openSheet(false);
+    }
+
+    // What is known
+
+    /** @param {object | null} model null without an open chat */
+    show(model) {
+        if (!model) {
+            this.model = null;
+            fill(this.body, box('info', paragraph(say('timelines.no-chat'))));
+            return;
+        }
+        const isFirst = !this.model;
+        const hasMoved = !isFirst && this.model.open !== model.open;
+        this.model = model;
+        this.title.textContent = say('timelines.title', { owner: model.owner.label });
+        this.element.closest('dialog')?.setAttribute('aria-label', this.title.textContent);
+        const mine = model.families.find(({ hasOpen }) => hasOpen);
+        if (isFirst || hasMoved || !model.families.some(({ id }) => id === this.family)) {
+            this.family = mine.id;
+        }
+        this.showFamilies();
+        const shown = this.shown();
+        const isAtFirst = isFirst || hasMoved || !this.map.isTouched;
+        this.map.show(shown, isAtFirst ? { selected: model.open, around: model.open } : {});
+        this.searched();
+        this.showSide();
+        if (isFirst && shown.length === 1) {
+            // There is nothing to look at but what a family is.
+            this.openSheet(true);
+        }
+    }
+
+    /** Leads the keyboard to where one is. */
+    focus() {
+        if (this.model) {
+            this.map.cardOf(this.map.selected)?.focus({ preventScroll: true });
+        }
+    }
+
+    shown() {
+        return this.model.timelines.filter(({ family }) => family === this.family);
+    }
+
+    showFamilies() {
+        const { families } = this.model;
+        this.families.hidden = families.length < 2;
+        this.unfolder.hidden = this.shown().length < FOLDED_FROM;
+        fill(this.families, families.map(({ id, name, count, hasOpen }) => element('option', { value: id, selected: id === this.family },
+            say(hasOpen ? 'timelines.family.mine' : 'timelines.family', { name, count }))));
+        this.families.value = this.family;
+    }
+
+    showFamily(id) {
+        this.family = id;
+        const shown = this.shown();
+        const start = shown.find(({ isOpen }) => isOpen) ?? shown.find(({ parent }) => parent === null);
+        this.map.toggled.clear();
+        this.map.show(shown, { selected: start.id, around: start.id });
+        this.searched();
+        this.showSide();
+        this.parts.look(id);
+    }
+
+    note(progress) {
+        this.progress = progress;
+        this.showStatus();
+    }
+
+    showStatus() {
+        const shown = this.model ? this.shown().filter(({ kind }) => kind !== 'gone') : [];
+        const problems = shown.filter(({ findings }) => findings.some(({ problem }) => problem)).length;
+        fill(this.status, [
+            say('timelines.count', { count: shown.length }),
+            problems ? say('timelines.count.problems', { count: problems }) : null,
+            this.progress ? say(`timelines.reading.${this.progress.what}`, this.progress) : null,
+            this.found ? say('timelines.found', { count: this.found.size }) : null,
+        ].filter(Boolean).join(' · '));
+    }
+
+    showSide() {
+        this.showStatus();
+        const timeline = this.timeline(this.map.selected);
+        const isAlone = this.shown().length === 1 && this.model.open === this.map.selected;
+        // What is told again while more is being read must not be taken from under somebody's finger.
+        const told = JSON.stringify([timeline, this.timeline(timeline?.parent)?.name, isAlone, this.model.timelines.length > 1]);
+        if (told === this.told) {
+            return;
+        }
+        this.told = told;
+        const pressed = [...this.side.querySelectorAll('button')].indexOf(document.activeElement);
+        this.fillSide(timeline, isAlone);
+        if (pressed >= 0) {
+            this.side.querySelectorAll('button')[pressed]?.focus();
+        }
+    }
+
+    fillSide(timeline, isAlone) {
+        fill(this.side, timeline ? details(timeline, {
+            parentName: this.timeline(timeline.parent)?.name ?? null,
+            actions: actionsFor(timeline, { count: this.model.timelines.length, canCompare: this.parts.canCompare }),
+            sayDate: this.parts.sayDate,
+            run: (id) => this.run(id, timeline),
+        }) : paragraph(say('timelines.choose')), isAlone ? box('hint', paragraph(say('timelines.alone'))) : null);
+    }
+
+    timeline(id) {
+        return this.model?.timelines.find((timeline) => timeline.id === id) ?? null;
+    }
+
+    openSheet(isOpen) {
+        this.isSheetOpen = isOpen;
+        this.aside.dataset.open = String(isOpen);
+        this.grip.setAttribute('aria-expanded', String(isOpen));
+    }
+
+    // What is done
+
+    chosen(id) {
+        if (this.comparing && id !== this.comparing && this.timeline(id)?.kind !== 'gone') {
+            const left = this.comparing;
+            this.compareWith(null);
+            this.parts.compare(left, id);
+            return;
+        }
+        this.map.select(id);
+        this.openSheet(true);
+        this.showSide();
+    }
+
+    activated(id) {
+        this.chosen(id);
+        this.side.querySelector('button:enabled')?.focus();
+    }
+
+    run(id, timeline) {
+        if (id === 'compare') {
+            this.compareWith(timeline.id);
+        } else {
+            this.parts.run(id, timeline);
+        }
+    }
+
+    /** Waits for a second timeline to be chosen; null waits no more. */
+    compareWith(id) {
+        this.comparing = id;
+        fill(this.asking, id ? [
+            element('span', {}, say('timelines.compare.choose', { name: id })),
+            button(say('button.cancel'), { run: () => this.compareWith(null) }),
+        ] : null);
+        if (id) {
+            this.openSheet(false);
+            this.map.cardOf(id)?.focus({ preventScroll: true });
+        }
+    }
+
+    unfoldAll(isWanted) {
+        this.map.unfoldAll(isWanted);
+        this.unfolder.setAttribute('aria-pressed', String(isWanted));
+    }
+
+    goHere() {
+        if (!this.model) {
+            return;
+        }
+        const mine = this.timeline(this.model.open).family;
+        if (mine !== this.family) {
+            this.families.value = mine;
+            this.showFamily(mine);
+        }
+        this.map.select(this.model.open, { reveal: false });
+        this.map.showAround(this.model.open);
+        this.showSide();
+    }
+
+    searched() {
+        const typed = this.search.value.trim();
+        const fits = ({ name, preview, book }) => holdsWords(`${name}\n${preview}\n${book ?? ''}`, typed);
+        this.found = typed ? new Set(this.shown().filter(fits).map(({ id }) => id)) : null;
+        this.map.mark(this.found);
+        this.showStatus();
+    }
+
+    /** Enter goes from one that was found to the next. */
+    searchKey(event) {
+        event.stopPropagation();
+        if (event.key === 'Enter' && this.found?.size) {
+            event.preventDefault();
+            const found = [...this.found];
+            const next = found[(found.indexOf(this.map.selected) + 1) % found.length];
+            this.map.select(next);
+            this.showSide();
+        } else if (event.key === 'ArrowDown') {
+            event.preventDefault();
+            this.map.cardOf(this.map.selected)?.focus({ preventScroll: true });
+        } else if (event.key === 'Escape' && this.search.value) {
+            // The first Escape takes back the search, the next one leaves.
+            event.preventDefault();
+            this.search.value = '';
+            this.searched();
+        }
+    }
+
+    keyPressed(event) {
+        if (event.key === 'Escape' && this.comparing) {
+            event.preventDefault();
+            event.stopPropagation();
+            this.compareWith(null);
+        }
+    }
+}
+
+/** What the dots mean, where there is nothing but dots. */
+function legend() {
+    const sign = (name) => element('span', {}, element('i', { class: `forklore_dot forklore_dot_${name}` }), ` ${say(`timelines.legend.${name}`)}`);
+    return element('small', { class: 'forklore_legend', 'aria-hidden': 'true' }, ['open', 'branch', 'checkpoint', 'problem', 'folded'].map(sign));
+}

@@ -1,0 +1,3 @@
+export default function() {
+  return Array.from(this);
+}

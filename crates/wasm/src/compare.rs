@@ -4,13 +4,12 @@ use forklore_core::beginning::{Sealed, beginning as find_beginning};
 use forklore_core::book::Book;
 use forklore_core::chat::Chat;
 use forklore_core::clone::book_value;
-use forklore_core::diff::{self, Difference, EntryDifference, EntrySide, Is, Side};
+use forklore_core::diff::{self, Difference, EntryDifference, Is, Side};
 use forklore_core::digest::Digest;
 use forklore_core::family::{self, Timeline};
-use forklore_core::json::{Json, Object, Raw};
+use forklore_core::json::{Json, Raw};
 use forklore_core::moment::{BookThen, BoundBook, memory_then, moment};
 use forklore_core::page;
-use forklore_core::recap::is_internal;
 use forklore_core::repair::Subject;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -37,9 +36,14 @@ pub fn compare(
         Side { book: right.as_ref(), metadata: ask.value("rightMetadata") },
         ask.flag("internal"),
     );
-    let list = |differences: &[Difference]| differences.iter().map(difference).collect::<Vec<_>>();
+    let list = |differences: &[Difference]| {
+        differences.iter().map(Difference::to_json).collect::<Vec<_>>()
+    };
     Ok(Answer::of(&Json::object([
-        ("entries", compared.entries.iter().map(entry_difference).collect::<Vec<_>>().into()),
+        (
+            "entries",
+            compared.entries.iter().map(EntryDifference::to_json).collect::<Vec<_>>().into(),
+        ),
         ("book", list(&compared.book).into()),
         ("recap", list(&compared.recap).into()),
         ("variables", list(&compared.variables).into()),
@@ -58,37 +62,6 @@ pub(crate) fn read_beside<'a>(
 ) -> Result<Book<'a>, JsError> {
     let Some(other) = other else { return read_book(text) };
     Book::read_like(text, other).map_err(|error| JsError::new(&error.to_string()))
-}
-
-fn entry_difference(entry: &EntryDifference) -> Json {
-    let side = |side: &EntrySide| {
-        Json::object([("did", side.did.word().into()), ("entry", side.entry.clone().into())])
-    };
-    let title = entry.title();
-    Json::object([
-        ("key", Json::Text(entry.key.clone())),
-        ("uid", entry.entry().and_then(|entry| entry.get("uid")).cloned().into()),
-        ("internal", is_internal(&title).into()),
-        ("title", title.into()),
-        ("left", side(&entry.left)),
-        ("right", side(&entry.right)),
-        ("fields", entry.fields.iter().map(difference).collect::<Vec<_>>().into()),
-    ])
-}
-
-fn difference(difference: &Difference) -> Json {
-    let mut json = Object::new();
-    json.insert("name", Json::Text(difference.name.clone()));
-    json.insert("by", difference.by.word());
-    // A value that is not there is left out: `null` is a value.
-    let sides =
-        [("base", &difference.base), ("left", &difference.left), ("right", &difference.right)];
-    for (side, value) in sides {
-        if let Some(value) = value {
-            json.insert(side, value.clone());
-        }
-    }
-    json.into()
 }
 
 /// How one text became another, word by word.

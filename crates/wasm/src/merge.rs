@@ -100,8 +100,8 @@ fn shown(plan: &MergePlan, metadata: Option<Json>) -> Json {
         ])
     });
     Json::object([
-        ("steps", plan.steps.iter().map(step).collect::<Vec<_>>().into()),
-        ("conflicts", plan.conflicts.iter().map(conflict).collect::<Vec<_>>().into()),
+        ("steps", plan.steps.iter().map(Step::to_json).collect::<Vec<_>>().into()),
+        ("conflicts", plan.conflicts.iter().map(Conflict::to_json).collect::<Vec<_>>().into()),
         ("kept", kept.collect::<Vec<_>>().into()),
         ("twins", twins.collect::<Vec<_>>().into()),
         ("book", plan.fields.iter().map(|(name, _)| text(name)).collect::<Vec<_>>().into()),
@@ -112,44 +112,4 @@ fn shown(plan: &MergePlan, metadata: Option<Json>) -> Json {
 
 fn text(text: &JsText) -> Json {
     Json::Text(text.clone())
-}
-
-fn title(entry: Option<&Json>) -> Json {
-    entry.and_then(|entry| entry.get("comment")).cloned().unwrap_or_else(|| "".into())
-}
-
-fn step(step: &Step) -> Json {
-    Json::object([
-        ("key", text(&step.key)),
-        ("to", text(&step.to)),
-        ("title", title(step.after.as_ref().or(step.before.as_ref()))),
-        ("what", step.what.word().into()),
-        ("fields", step.fields.iter().map(text).collect::<Vec<_>>().into()),
-        ("before", step.before.clone().into()),
-        ("after", step.after.clone().into()),
-        ("chosen", step.is_chosen.into()),
-        ("internal", step.is_internal.into()),
-    ])
-}
-
-fn conflict(conflict: &Conflict) -> Json {
-    let settled = conflict.settled.as_ref().map(|choice| match choice {
-        Choice::Take(Pick::Ours) => "ours",
-        Choice::Take(Pick::Theirs) => "theirs",
-        Choice::Value(_) => "value",
-    });
-    let mut json = Object::new();
-    json.insert("key", conflict.key.as_ref().map(text));
-    json.insert("title", conflict.title.as_str());
-    json.insert("kind", conflict.about.word());
-    json.insert("field", conflict.about.field().map(text));
-    for (side, value) in
-        [("base", &conflict.base), ("ours", &conflict.ours), ("theirs", &conflict.theirs)]
-    {
-        if let Some(value) = value {
-            json.insert(side, value.clone());
-        }
-    }
-    json.insert("settled", settled.map(str::to_owned));
-    json.into()
 }

@@ -595,7 +595,7 @@ fn for_programs() {
         {
           "key": "0",
           "title": "entry 0",
-          "about": "field",
+          "kind": "field",
           "field": "content",
           "base": "lore 0",
           "ours": "lore 0 of the branch",

@@ -4,6 +4,7 @@
 //! with the earlier one as the beginning, so that the later one did everything.
 
 mod common;
+mod json;
 mod kin;
 mod memory;
 mod table;
@@ -14,6 +15,7 @@ use std::collections::HashSet;
 use crate::book::{Book, Entry, NAMESPACE};
 use crate::json::{JsText, Json, Object};
 
+pub(crate) use json::insert_sides;
 pub(crate) use kin::{INCIDENTAL, kin, lore_of};
 pub(crate) use table::{Table, Tables, differing, same_or_none, value};
 pub use words::{Is, Piece, words};

@@ -41,7 +41,8 @@ pub struct Choices {
     pub settled: HashMap<JsText, Settlement>,
     /// How conflicts are settled that are not named.
     pub otherwise: Option<Pick>,
-    /// Whether the book's own fields come too: two pages that edit one book share everything.
+    /// Whether both sides are the same book, in two pages: then ST-Auto-Recap's queue is shared too.
+    /// Between two timelines each has its own, whose operations belong to its chat.
     pub is_one_book: bool,
 }
 

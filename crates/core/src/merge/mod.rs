@@ -10,6 +10,7 @@ mod entries;
 mod fields;
 mod followers;
 mod free;
+mod json;
 mod registries;
 
 use rustc_hash::{FxHashMap, FxHashSet};

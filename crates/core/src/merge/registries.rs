@@ -141,7 +141,9 @@ fn merge_registry(
     }
 }
 
-/// Lines of three registries. `is_new` takes from `ours`, which is theirs then, what is wanted.
+/// The lines of a registry, three-way: a line comes with the entry that it lists, and goes with it.
+/// For a registry that is new to us, which is given as theirs twice, `is_new` keeps the heading and
+/// the lines that are wanted.
 fn merged(
     base: &str,
     ours: &str,

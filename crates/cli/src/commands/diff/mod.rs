@@ -4,9 +4,7 @@ mod entries;
 mod say;
 mod stat;
 
-use forklore_core::diff::{Compared, Difference, EntryDifference, EntrySide};
-use forklore_core::json::Object;
-use forklore_core::recap::is_internal;
+use forklore_core::diff::{Compared, Difference, EntryDifference};
 use forklore_tavern::comparing::{Comparison, Lore, Point};
 use forklore_tavern::tavern::Tavern;
 
@@ -61,7 +59,7 @@ fn points(tavern: &Tavern<'_>, args: &DiffArgs) -> Result<(Point, Point), Comman
 }
 
 fn answer(comparison: &Comparison, compared: &Compared) -> Json {
-    let list = |found: &[Difference]| Json::Array(found.iter().map(difference).collect::<Vec<_>>());
+    let list = |found: &[Difference]| Json::Array(found.iter().map(Difference::to_json).collect());
     json::answer(
         "diff",
         [
@@ -69,7 +67,10 @@ fn answer(comparison: &Comparison, compared: &Compared) -> Json {
             ("right", side(&comparison.right)),
             ("base", base_json(&comparison.base.known)),
             ("same", Json::from(compared.is_empty())),
-            ("entries", Json::Array(compared.entries.iter().map(entry).collect())),
+            (
+                "entries",
+                Json::Array(compared.entries.iter().map(EntryDifference::to_json).collect()),
+            ),
             ("book", list(&compared.book)),
             ("recap", list(&compared.recap)),
             ("variables", list(&compared.variables)),
@@ -85,35 +86,4 @@ pub(super) fn side(lore: &Lore) -> Json {
         ("book", Json::from(lore.book_name.clone())),
         ("known", json::part(lore.known)),
     ])
-}
-
-fn entry(entry: &EntryDifference) -> Json {
-    let side = |side: &EntrySide| {
-        Json::object([("did", side.did.word().into()), ("entry", side.entry.clone().into())])
-    };
-    let title = entry.title();
-    Json::object([
-        ("key", Json::Text(entry.key.clone())),
-        ("uid", entry.entry().and_then(|entry| entry.get("uid")).cloned().into()),
-        ("internal", is_internal(&title).into()),
-        ("title", title.into()),
-        ("left", side(&entry.left)),
-        ("right", side(&entry.right)),
-        ("fields", entry.fields.iter().map(difference).collect::<Vec<_>>().into()),
-    ])
-}
-
-fn difference(difference: &Difference) -> Json {
-    let mut json = Object::new();
-    json.insert("name", Json::Text(difference.name.clone()));
-    json.insert("by", difference.by.word());
-    // A value that is not there is left out: `null` is a value.
-    let sides =
-        [("base", &difference.base), ("left", &difference.left), ("right", &difference.right)];
-    for (side, value) in sides {
-        if let Some(value) = value {
-            json.insert(side, value.clone());
-        }
-    }
-    json.into()
 }

@@ -1,7 +1,7 @@
 //! A merge for programs.
 
-use forklore_core::json::{JsText, Object};
-use forklore_core::merge::{Choice, Conflict, MergePlan, Pick, Step};
+use forklore_core::json::JsText;
+use forklore_core::merge::{Conflict, MergePlan, Step};
 use forklore_tavern::mending::Mended;
 use forklore_tavern::merging::Prepared;
 
@@ -39,9 +39,9 @@ pub(super) fn answer(
             ("book", prepared.book_name().into()),
             ("base", base_json(&prepared.base.known)),
             ("also_used_by", json::texts(&prepared.also_used_by)),
-            ("steps", plan.steps.iter().map(step).collect::<Vec<_>>().into()),
+            ("steps", plan.steps.iter().map(Step::to_json).collect::<Vec<_>>().into()),
             ("fields", fields.collect::<Vec<_>>().into()),
-            ("conflicts", plan.conflicts.iter().map(conflict).collect::<Vec<_>>().into()),
+            ("conflicts", plan.conflicts.iter().map(Conflict::to_json).collect::<Vec<_>>().into()),
             ("open", plan.open_conflicts().count().into()),
             ("kept", kept.collect::<Vec<_>>().into()),
             ("namesakes", namesakes.collect::<Vec<_>>().into()),
@@ -54,42 +54,4 @@ pub(super) fn answer(
 
 fn text(text: &JsText) -> Json {
     Json::Text(text.clone())
-}
-
-fn step(step: &Step) -> Json {
-    let entry = step.after.as_ref().or(step.before.as_ref());
-    let title = entry.and_then(|entry| entry.get("comment")).cloned();
-    Json::object([
-        ("what", step.what.word().into()),
-        ("key", text(&step.key)),
-        ("to", text(&step.to)),
-        ("title", title.into()),
-        ("fields", step.fields.iter().map(text).collect::<Vec<_>>().into()),
-        ("before", step.before.clone().into()),
-        ("after", step.after.clone().into()),
-        ("chosen", step.is_chosen.into()),
-        ("internal", step.is_internal.into()),
-    ])
-}
-
-fn conflict(conflict: &Conflict) -> Json {
-    let settled = conflict.settled.as_ref().map(|choice| match choice {
-        Choice::Take(Pick::Ours) => "ours",
-        Choice::Take(Pick::Theirs) => "theirs",
-        Choice::Value(_) => "value",
-    });
-    let mut json = Object::new();
-    json.insert("key", conflict.key.as_ref().map(text));
-    json.insert("title", conflict.title.as_str());
-    json.insert("about", conflict.about.word());
-    json.insert("field", conflict.about.field().map(text));
-    // A value that is not there is left out: `null` is a value.
-    let sides = [("base", &conflict.base), ("ours", &conflict.ours), ("theirs", &conflict.theirs)];
-    for (side, value) in sides {
-        if let Some(value) = value {
-            json.insert(side, value.clone());
-        }
-    }
-    json.insert("settled", settled.map(str::to_owned));
-    json.into()
 }

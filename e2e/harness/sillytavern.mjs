@@ -77,7 +77,13 @@ export class SillyTavern {
      * @returns {Promise<any>} the answer, parsed if it is JSON
      */
     async post(endpoint, body = {}) {
-        const response = await this.#session(endpoint, body);
+        const response = await this.#session(endpoint, body).catch((error) => {
+            // While gigabytes are written, SillyTavern closes a connection that nobody uses.
+            if (error.cause?.code !== 'UND_ERR_SOCKET') {
+                throw error;
+            }
+            return this.#session(endpoint, body);
+        });
         const text = await response.text();
         if (!response.ok) {
             throw new Error(`SillyTavern refused ${endpoint} with ${response.status}: ${text}`);

@@ -19,9 +19,9 @@ scenario('two books of ten thousand entries are compared and combined within thr
             const { measureLargeBooks } = await from('bench/large_books.mjs');
             return measureLargeBooks(core);
         }));
-        const { megabytes, parsing, comparing, merging, ratio } = tries.at(-1);
-        console.log(`two books of ${megabytes.toFixed(1)} MB: parsing ${parsing.toFixed(0)} ms, comparing ${comparing.toFixed(0)} ms, `
-            + `merging ${merging.toFixed(0)} ms, ratio ${ratio.toFixed(2)}`);
+        const { megabytes, parsingTwo, parsing, comparing, merging, ratio } = tries.at(-1);
+        console.log(`two books of ${megabytes.toFixed(1)} MB: parsing ${parsingTwo.toFixed(0)} ms, with their base ${parsing.toFixed(0)} ms, `
+            + `comparing ${comparing.toFixed(0)} ms, merging ${merging.toFixed(0)} ms, ratio ${ratio.toFixed(2)}`);
     } while (tries.length < TRIES && tries.at(-1).ratio > 3);
     assert.ok(tries.some(({ ratio }) => ratio <= 3), `ratios ${tries.map(({ ratio }) => ratio.toFixed(2))}`);
     assert.ok(tries.every(({ differences, steps }) => differences === 299 && steps === 149));

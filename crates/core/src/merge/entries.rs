@@ -13,6 +13,7 @@ use crate::json::{JsText, Json};
 pub(super) struct Books<'b, 'a> {
     pub(super) all: [Option<&'b Book<'a>>; 3],
     pub(super) our_book: &'b Book<'a>,
+    pub(super) their_book: &'b Book<'a>,
     /// `None` where nobody knows it.
     pub(super) base: Option<Tables<'a>>,
     pub(super) ours: Tables<'a>,

@@ -239,6 +239,7 @@ pub fn plan<'a>(
     let books = entries::Books {
         all: [Some(ours), Some(theirs), base_book.flatten()],
         our_book: ours,
+        their_book: theirs,
         base: base_table,
         ours: our_table,
         theirs: their_table,

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use super::entries::Books;
 use super::free::{Free, uid_of};
 use super::{Choices, Kept, MergePlan, Step, What};
-use crate::book::Entry;
+use crate::book::{Book, Entry};
 use crate::diff::{Tables, same_or_none, value};
 use crate::json::{JsText, Json};
-use crate::recap::queue;
 use crate::recap::registry::{self, Line};
+use crate::recap::{self, queue};
 
 pub(super) fn follow(
     books: &Books<'_, '_>,
@@ -54,6 +54,8 @@ struct Uids {
     present: HashSet<String>,
     /// In ours, and removed by the plan.
     removed: HashSet<String>,
+    /// In theirs. A line about anything else is a leftover, and that number may be another's in ours.
+    theirs: HashSet<String>,
     /// In theirs, and wanted; `None` for all.
     wanted: Option<HashSet<String>>,
 }
@@ -77,8 +79,13 @@ impl Uids {
             let to = added.get(to).cloned().or_else(|| uid(&books.ours, to))?;
             Some((uid(&books.theirs, from)?, to))
         });
-        let stays = books.our_book.entries().filter(|entry| !gone.contains(&entry.js_key()));
-        let stays = stays.filter_map(|entry| entry.uid());
+        let lore = |book: &Book<'_>| -> Vec<(JsText, String)> {
+            let lore = book.entries().filter(|entry| !recap::is_internal(&entry.comment()));
+            lore.filter_map(|entry| Some((entry.js_key(), entry.uid()?))).collect()
+        };
+        let stays = lore(books.our_book).into_iter().filter(|(key, _)| !gone.contains(key));
+        let stays = stays.map(|(_, uid)| uid);
+        let theirs = lore(books.their_book).into_iter().map(|(_, uid)| uid);
         let wanted = choices
             .only
             .as_ref()
@@ -87,6 +94,7 @@ impl Uids {
             moved: moved.collect(),
             present: stays.chain(added.values().cloned()).collect(),
             removed: gone.iter().filter_map(|key| uid(&books.ours, key)).collect(),
+            theirs: theirs.collect(),
             wanted,
         }
     }
@@ -160,7 +168,7 @@ fn merged(
         let Some(uid) = line.uid else { continue };
         let to = uids.moved.get(uid).map_or(uid, String::as_str);
         let is_as_it_was = to == uid && base.get(uid) == Some(&line.text);
-        if uids.is_wanted(uid) {
+        if uids.is_wanted(uid) && uids.theirs.contains(uid) {
             brought.push((to.to_owned(), line.with_uid(to), is_as_it_was));
         }
     }

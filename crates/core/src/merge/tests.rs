@@ -145,3 +145,18 @@ fn namesakes_are_told() {
     let expected = Namesakes { ours: "1".into(), theirs: "5".into(), title: "Mara".into() };
     assert_eq!(merged.plan.namesakes, [expected]);
 }
+
+#[test]
+fn a_line_about_an_entry_that_is_not_there_is_not_brought() {
+    let registry = |lines: &str| entry(0, "_registry_character", &format!("[Registry]{lines}"));
+    let merged = merge(
+        &[registry("")],
+        &[registry(""), entry(3, "character-Cy", "somebody else")],
+        &[
+            registry("\n- UID=1 | name: Bo\n- UID=3 | name: Mara"),
+            entry(1, "character-Bo", "smith"),
+        ],
+        &Choices::default(),
+    );
+    assert_eq!(merged.text("0", "content").as_deref(), Some("[Registry]\n- UID=1 | name: Bo"));
+}

@@ -10,6 +10,7 @@ use crate::json::JsText;
 pub(crate) const INCIDENTAL: [&str; 2] = ["uid", "displayIndex"];
 
 /// For keys of `right`, the keys of `left` under which the same entry stands, where the two differ.
+/// Of several that are alike, those that are `wanted` are found first.
 ///
 /// An entry that came over once under a free uid is found again by this, so that combining twice
 /// changes nothing.
@@ -17,6 +18,7 @@ pub(crate) fn kin(
     base: Option<&Table<'_>>,
     left: &Table<'_>,
     right: &Table<'_>,
+    wanted: impl Fn(&JsText) -> bool,
 ) -> HashMap<JsText, JsText> {
     let mut waiting: HashMap<Vec<u8>, Vec<&JsText>> = HashMap::new();
     for (key, entry) in born(base, left, right) {
@@ -25,7 +27,9 @@ pub(crate) fn kin(
     for keys in waiting.values_mut() {
         keys.reverse();
     }
-    let found = born(base, right, left).filter_map(|(key, entry)| {
+    let first = born(base, right, left).filter(|(key, _)| wanted(key));
+    let others = born(base, right, left).filter(|(key, _)| !wanted(key));
+    let found = first.chain(others).filter_map(|(key, entry)| {
         let other = waiting.get_mut(&lore_of(entry))?.pop()?;
         Some((key.clone(), other.clone()))
     });

@@ -173,7 +173,7 @@ fn entries<'a>(
 }
 
 fn between(base: Option<&Table<'_>>, left: &Table<'_>, right: &Table<'_>) -> Vec<EntryDifference> {
-    let kin = kin(base, left, right);
+    let kin = kin(base, left, right, |_| true);
     let kin_of_right: HashSet<&JsText> = kin.values().collect();
     let mut found = Vec::new();
     // In the order of the right book; what only the left one has comes last.

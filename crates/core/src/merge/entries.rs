@@ -53,7 +53,8 @@ pub(super) fn merge(
     plan: &mut MergePlan,
 ) {
     let (our, their) = (&books.ours.lore, &books.theirs.lore);
-    let kin = kin(books.base.as_ref().map(|base| &base.lore), our, their);
+    let base = books.base.as_ref().map(|base| &base.lore);
+    let kin = kin(base, our, their, |key| choices.wants_entry(key));
     let removed = books.base.iter().flat_map(|base| base.lore.keys());
     let removed = removed.filter(|key| !their.contains(key));
     for key in their.keys().chain(removed) {

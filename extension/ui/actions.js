@@ -1,16 +1,10 @@
 /** What a click sets going: ask, do, tell. Every failure is told, none is thrown. */
+import { attempting } from './attempt.js';
 import { say } from './words.js';
 
 /** @param {{app: object, screen: object, dialogs: object, toasts: object}} parts */
 export function createActions({ app, screen, dialogs, toasts }) {
-    const attempt = step => async (...given) => {
-        try {
-            return await step(...given);
-        } catch (error) {
-            toasts.failed(error);
-            return null;
-        }
-    };
+    const attempt = attempting(toasts);
 
     const fork = attempt(async ({ kind, message, whenReady = false }) => {
         const name = kind === 'checkpoint' ? await checkpointName(message) : undefined;

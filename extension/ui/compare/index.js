@@ -1,4 +1,5 @@
 /** Comparing and combining: where it is opened from, and how one step leads to the next. */
+import { attempting } from '../attempt.js';
 import { element, fill } from '../dom.js';
 import { say } from '../words.js';
 import { askTarget, askWhat } from './choose.js';
@@ -7,14 +8,7 @@ import { CompareView } from './view.js';
 
 /** @param {{app: object, screen: object, toasts: object, actions: object}} parts */
 export function createCompare({ app, screen, toasts, actions }) {
-    const attempt = step => async (...given) => {
-        try {
-            return await step(...given);
-        } catch (error) {
-            toasts.failed(error);
-            return null;
-        }
-    };
+    const attempt = attempting(toasts);
     const moment = what => typeof what === 'string' ? { chat: what, message: null } : what;
 
     /** Shows what differs between two timelines, by their names or as moments, and brings over what is chosen there. */

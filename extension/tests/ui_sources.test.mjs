@@ -39,6 +39,8 @@ test('every text that is said exists, and every text is said somewhere', () => {
 
 test('colours come from the theme', () => {
     // SillyTavern's notices have colours of their own, which no theme changes.
-    const style = read('../style.css').replace(/#toast-container [^}]*\}/g, '');
+    const imported = [...read('../style.css').matchAll(/@import url\('([^']+)'\)/g)].map(found => found[1]);
+    assert.ok(imported.length > 0);
+    const style = imported.map(file => read(`../${file}`)).join('\n').replace(/#toast-container [^}]*\}/g, '');
     assert.doesNotMatch(style, /#[0-9a-f]{3,8}\b(?!_)(?=[\s;,)])|rgba?\(|hsla?\(/i);
 });

@@ -1,18 +1,12 @@
 /** The timeline view: where it is opened from, and what is done from there. */
+import { attempting } from '../attempt.js';
 import { say } from '../words.js';
 import { askDelete, askNewName } from './questions.js';
 import { TimelineView } from './view.js';
 
 /** @param {{app: object, screen: object, toasts: object, actions: object}} parts */
 export function createTimelines({ app, screen, toasts, actions }) {
-    const attempt = (step) => async (...given) => {
-        try {
-            return await step(...given);
-        } catch (error) {
-            toasts.failed(error);
-            return null;
-        }
-    };
+    const attempt = attempting(toasts);
     let isShown = false;
 
     const show = attempt(async () => {

@@ -85,6 +85,10 @@ pub trait Disk: Send + Sync {
     /// Without `like` only the owner can.
     fn write_new(&self, path: &Path, like: Option<&Path>, parts: &[&[u8]]) -> io::Result<()>;
 
+    /// Writes all of `parts` into a file that is there, from the offset `at` on, where the file then
+    /// ends, and makes sure that they outlive a power cut.
+    fn append(&self, path: &Path, at: u64, parts: &[&[u8]]) -> io::Result<()>;
+
     /// Makes sure that the names in a folder outlive a power cut.
     fn sync_dir(&self, folder: &Path) -> io::Result<()>;
 

@@ -103,16 +103,14 @@ impl<'a> FaultyDisk<'a> {
         drop(calls);
         (self.others)(number, &call);
         match self.fault {
-            Fault::Kill { at, written } if number == at && name == "write_new" => {
-                Ok(Way::Torn(written))
-            }
+            Fault::Kill { at, written } if number == at && writes(name) => Ok(Way::Torn(written)),
             Fault::Kill { at, .. } if number >= at => Err(dead()),
             Fault::Error { at, errno } if number == at => match name {
-                "write_new" => Ok(Way::Half(errno.error())),
+                _ if writes(name) => Ok(Way::Half(errno.error())),
                 _ => Err(errno.error()),
             },
             Fault::Full { at } if number >= at => match name {
-                "write_new" => Ok(Way::Half(Errno::NoSpace.error())),
+                _ if writes(name) => Ok(Way::Half(Errno::NoSpace.error())),
                 _ => Ok(Way::Clear),
             },
             _ => Ok(Way::Clear),
@@ -124,6 +122,19 @@ impl<'a> FaultyDisk<'a> {
     }
 }
 
+impl Written {
+    /// Of so many bytes; `None` where there is not even a file.
+    fn of(self, length: usize) -> Option<usize> {
+        match self {
+            Self::NoFile => None,
+            Self::Nothing => Some(0),
+            Self::Half => Some(length / 2),
+            Self::AllButOneByte => Some(length.saturating_sub(1)),
+            Self::All => Some(length),
+        }
+    }
+}
+
 impl Errno {
     fn error(self) -> io::Error {
         io::Error::from_raw_os_error(match self {
@@ -131,6 +142,10 @@ impl Errno {
             Self::Io => 5,
         })
     }
+}
+
+fn writes(call: &str) -> bool {
+    matches!(call, "write_new" | "append")
 }
 
 fn dead() -> io::Error {
@@ -203,18 +218,24 @@ impl Disk for FaultyDisk<'_> {
                 Err(error)
             }
             Way::Torn(written) => {
-                let length = match written {
-                    Written::NoFile => return Err(dead()),
-                    Written::Nothing => 0,
-                    Written::Half => length / 2,
-                    Written::AllButOneByte => length.saturating_sub(1),
-                    Written::All => length,
-                };
+                let Some(length) = written.of(length) else { return Err(dead()) };
                 write_start(path, parts, length);
                 locked(&self.unsynced).created(path);
                 Err(dead())
             }
         }
+    }
+
+    fn append(&self, path: &Path, at: u64, parts: &[&[u8]]) -> io::Result<()> {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        let (length, error) = match self.way("append", path)? {
+            Way::Clear => return RealDisk.append(path, at, parts),
+            Way::Half(error) => (length / 2, error),
+            Way::Torn(written) => (written.of(length).unwrap_or(0), dead()),
+        };
+        // A failure to leave it is one more way of leaving less.
+        let _ = RealDisk.append(path, at, &[&parts.concat()[..length]]);
+        Err(error)
     }
 
     fn sync_dir(&self, folder: &Path) -> io::Result<()> {

@@ -1,6 +1,6 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Disk, Kind, Look, Start, parent_of, system};
@@ -146,6 +146,24 @@ impl Disk for RealDisk {
             ));
         }
         Ok(())
+    }
+
+    fn append(&self, path: &Path, at: u64, parts: &[&[u8]]) -> io::Result<()> {
+        let mut file = File::options().write(true).open(path)?;
+        let length = file.metadata()?.len();
+        if length < at {
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                format!("it has {length} bytes, not {at}"),
+            ));
+        }
+        if length > at {
+            file.set_len(at)?;
+        }
+        file.seek(SeekFrom::Start(at))?;
+        // In one call where that is possible, so that a crash leaves the beginning of it or nothing.
+        file.write_all(&parts.concat())?;
+        file.sync_data()
     }
 
     fn sync_dir(&self, folder: &Path) -> io::Result<()> {

@@ -127,6 +127,10 @@ impl Disk for Scripted<'_> {
         }
         RealDisk.write_new(path, like, parts)
     }
+    fn append(&self, path: &Path, at: u64, parts: &[&[u8]]) -> io::Result<()> {
+        self.call("append")?;
+        RealDisk.append(path, at, parts)
+    }
     fn sync_dir(&self, folder: &Path) -> io::Result<()> {
         self.call("sync_dir")?;
         RealDisk.sync_dir(folder)

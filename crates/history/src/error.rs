@@ -1,0 +1,39 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use forklore_tavern::lock::LockError;
+
+use crate::git::object::{Collision, Id};
+use crate::git::packs::PackError;
+
+/// The history could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    #[error("could not {doing} `{}`", path.display())]
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Pack(#[from] PackError),
+    #[error(transparent)]
+    Collision(#[from] Collision),
+    /// An object that another one refers to.
+    #[error("the history lacks object {0}")]
+    Missing(Id),
+    #[error("object {id} of the history is not {expected}")]
+    Misshapen { id: Id, expected: &'static str },
+    #[error("there is no history at `{}`", .0.display())]
+    NoHistory(PathBuf),
+    #[error("`{}` is not a history", .0.display())]
+    NotOurs(PathBuf),
+}
+
+pub(crate) trait Doing<T> {
+    fn doing(self, doing: &'static str, path: &Path) -> Result<T, HistoryError>;
+}
+
+impl<T> Doing<T> for io::Result<T> {
+    fn doing(self, doing: &'static str, path: &Path) -> Result<T, HistoryError> {
+        self.map_err(|source| HistoryError::Io { doing, path: path.to_owned(), source })
+    }
+}

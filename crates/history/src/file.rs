@@ -1,0 +1,211 @@
+//! Which files of a user have a history, and what they are called in it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use forklore_tavern::folders::is_sillytavern_temp;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    Chat,
+    Book,
+    Card,
+    Group,
+    Settings,
+}
+
+impl Kind {
+    pub const ALL: [Self; 5] = [Self::Chat, Self::Book, Self::Card, Self::Group, Self::Settings];
+
+    /// The folder of its refs.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Self::Chat => "chats",
+            Self::Book => "books",
+            Self::Card => "cards",
+            Self::Group => "groups",
+            Self::Settings => "settings",
+        }
+    }
+
+    /// What people call it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Book => "lorebook",
+            Self::Card => "card",
+            Self::Group => "group",
+            Self::Settings => "settings",
+        }
+    }
+
+    pub fn of_folder(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.folder() == name)
+    }
+}
+
+/// The path of a file below its user's folder, as text in one line: `chats/Anna/Story.jsonl`.
+///
+/// What cannot stand in such a text is written as `%` and two digits, so that any name a disk allows
+/// has one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name(String);
+
+impl Name {
+    /// Of a path below the user's folder.
+    pub fn of_path(path: &Path) -> Self {
+        let parts = path.components().map(|part| escaped(part.as_os_str().as_encoded_bytes()));
+        Self(parts.collect::<Vec<_>>().join("/"))
+    }
+
+    /// As it was written.
+    pub fn of_text(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The path below the user's folder.
+    pub fn to_path(&self) -> PathBuf {
+        self.0.split('/').map(unescaped).collect()
+    }
+
+    /// What SillyTavern keeps in a file of this name; `None` where it has no history.
+    pub fn kind(&self) -> Option<Kind> {
+        let parts: Vec<&str> = self.0.split('/').collect();
+        let name = parts.last()?;
+        if is_sillytavern_temp(name) || name.starts_with('.') {
+            return None;
+        }
+        match parts.as_slice() {
+            ["chats", _, name] | ["chats" | "group chats", name] if name.ends_with(".jsonl") => {
+                Some(Kind::Chat)
+            }
+            ["worlds", name] if name.ends_with(".json") => Some(Kind::Book),
+            ["characters", name] if name.ends_with(".png") => Some(Kind::Card),
+            ["groups", name] if name.ends_with(".json") => Some(Kind::Group),
+            ["settings.json"] => Some(Kind::Settings),
+            _ => None,
+        }
+    }
+
+    /// How a person calls it: `Anna/Story`, `group:Story`, `Lore`.
+    pub fn label(&self) -> String {
+        let stem = |name: &str| match name.rsplit_once('.') {
+            Some((stem, _)) => stem.to_owned(),
+            None => name.to_owned(),
+        };
+        let parts: Vec<&str> = self.0.split('/').collect();
+        match parts.as_slice() {
+            ["chats", character, chat] => format!("{character}/{}", stem(chat)),
+            ["group chats", chat] => format!("group:{}", stem(chat)),
+            [.., name] => stem(name),
+            [] => String::new(),
+        }
+    }
+}
+
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if character.is_control() || matches!(character, '%' | '/' | '\\') {
+                let mut buffer = [0; 4];
+                character.encode_utf8(&mut buffer).bytes().for_each(|byte| add_hex(&mut text, byte));
+            } else {
+                text.push(character);
+            }
+        }
+        chunk.invalid().iter().for_each(|byte| add_hex(&mut text, *byte));
+    }
+    text
+}
+
+fn add_hex(text: &mut String, byte: u8) {
+    text.push('%');
+    for digit in [byte >> 4, byte & 15] {
+        text.extend(char::from_digit(digit.into(), 16));
+    }
+}
+
+fn unescaped(text: &str) -> OsString {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let hex = |at: usize| char::from(*after.get(at)?).to_digit(16);
+        match (byte, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high * 16 + low) as u8);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    os_string(bytes)
+}
+
+#[cfg(unix)]
+fn os_string(bytes: Vec<u8>) -> OsString {
+    use std::os::unix::ffi::OsStringExt;
+    OsString::from_vec(bytes)
+}
+
+#[cfg(not(unix))]
+fn os_string(bytes: Vec<u8>) -> OsString {
+    String::from_utf8_lossy(&bytes).into_owned().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_a_history() {
+        for (name, kind) in [
+            ("chats/Anna/Story.jsonl", Some(Kind::Chat)),
+            ("chats/Loose.jsonl", Some(Kind::Chat)),
+            ("group chats/1.jsonl", Some(Kind::Chat)),
+            ("worlds/Lore.json", Some(Kind::Book)),
+            ("characters/Anna.png", Some(Kind::Card)),
+            ("groups/1.json", Some(Kind::Group)),
+            ("settings.json", Some(Kind::Settings)),
+            ("secrets.json", None),
+            ("chats/Anna/Story.jsonl.1234567", None),
+            ("worlds/Lore.json.99", None),
+            ("worlds/deep/Lore.json", None),
+            ("backups/chat_x.jsonl", None),
+            ("chats/Anna/.Story.jsonl", None),
+        ] {
+            assert_eq!(Name::of_text(name).kind(), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_path_has_a_name_in_one_line_and_comes_back() {
+        for path in ["chats/Anna/Story.jsonl", "worlds/50% off\n\u{1b}.json", "worlds/a\\b.json"] {
+            let name = Name::of_path(Path::new(path));
+            assert!(!name.as_str().chars().any(char::is_control));
+            assert_eq!(name.to_path(), Path::new(path));
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::ffi::OsStrExt;
+            let path = Path::new(std::ffi::OsStr::from_bytes(b"worlds/\xff\xfe.json"));
+            assert_eq!(Name::of_path(path).as_str(), "worlds/%ff%fe.json");
+            assert_eq!(Name::of_path(path).to_path(), path);
+        }
+    }
+
+    #[test]
+    fn people_have_shorter_names() {
+        assert_eq!(Name::of_text("chats/Anna/Story.jsonl").label(), "Anna/Story");
+        assert_eq!(Name::of_text("group chats/7.jsonl").label(), "group:7");
+        assert_eq!(Name::of_text("worlds/Lore.json").label(), "Lore");
+    }
+}

@@ -1,0 +1,113 @@
+//! The packs of a repository, to be read.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use gix_pack::Bundle;
+use gix_pack::cache::lru::MemoryCappedHashmap;
+
+use super::object::{HASH, Id, Kind};
+
+/// What is kept of objects that others are told by.
+const CACHE: usize = 16 << 20;
+
+/// All packs of a repository, opened. They stay readable when somebody removes their files.
+pub struct Packs {
+    packs: Vec<Bundle>,
+    reader: RefCell<Reader>,
+}
+
+struct Reader {
+    inflate: gix_zlib::Inflate,
+    cache: MemoryCappedHashmap,
+    /// Where something was found last, which is where the next thing is likely to be.
+    last: usize,
+}
+
+/// A pack or an object in it cannot be read.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum PackError {
+    #[error("could not open the pack `{}`: {why}", path.display())]
+    Open { path: PathBuf, why: String },
+    #[error("could not read object {id} in `{}`: {why}", pack.display())]
+    Object { id: Id, pack: PathBuf, why: String },
+}
+
+impl Packs {
+    /// Opens the packs of these indexes.
+    pub fn open(indexes: &[PathBuf]) -> (Self, Vec<PackError>) {
+        let mut packs = Vec::with_capacity(indexes.len());
+        let mut errors = Vec::new();
+        for path in indexes {
+            match Bundle::at(path, HASH) {
+                Ok(bundle) => packs.push(bundle),
+                Err(error) => {
+                    errors.push(PackError::Open { path: path.clone(), why: error.to_string() });
+                }
+            }
+        }
+        let mut all = Self {
+            packs: Vec::new(),
+            reader: RefCell::new(Reader {
+                inflate: gix_zlib::Inflate::default(),
+                cache: MemoryCappedHashmap::new(CACHE),
+                last: 0,
+            }),
+        };
+        for pack in packs {
+            all.take(pack);
+        }
+        (all, errors)
+    }
+
+    /// Adds a pack that was just written.
+    pub fn add(&mut self, index: &Path) -> Result<(), PackError> {
+        let bundle = Bundle::at(index, HASH).map_err(|error| PackError::Open {
+            path: index.to_owned(),
+            why: error.to_string(),
+        })?;
+        self.take(bundle);
+        Ok(())
+    }
+
+    fn take(&mut self, mut bundle: Bundle) {
+        // The cache tells packs apart by this.
+        bundle.pack.id = self.packs.len() as u32;
+        self.packs.push(bundle);
+    }
+
+    pub fn bundles(&self) -> &[Bundle] {
+        &self.packs
+    }
+
+    pub fn has(&self, id: &Id) -> bool {
+        self.find(id).is_some()
+    }
+
+    fn find(&self, id: &Id) -> Option<(usize, u32)> {
+        let last = self.reader.borrow().last;
+        let order = std::iter::once(last).chain((0..self.packs.len()).filter(|at| *at != last));
+        for at in order {
+            if let Some(index) = self.packs.get(at).and_then(|pack| pack.index.lookup(id)) {
+                return Some((at, index));
+            }
+        }
+        None
+    }
+
+    /// Replaces the content of `out` by the object; `None` where there is no such object.
+    pub fn read(&self, id: &Id, out: &mut Vec<u8>) -> Result<Option<Kind>, PackError> {
+        let Some((at, index)) = self.find(id) else { return Ok(None) };
+        let Reader { inflate, cache, last } = &mut *self.reader.borrow_mut();
+        *last = at;
+        let bundle = &self.packs[at];
+        match bundle.get_object_by_index(index, out, inflate, cache) {
+            Ok((data, _)) => Ok(Some(data.kind)),
+            Err(error) => Err(PackError::Object {
+                id: *id,
+                pack: bundle.pack.path().to_owned(),
+                why: error.to_string(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Refs: names for commits. All of them are in one file, `packed-refs`, so that they change together
+//! and thousands of them cost one file.
+
+use std::collections::BTreeMap;
+
+use super::object::Id;
+
+pub type Refs = BTreeMap<String, Id>;
+
+/// Reads `packed-refs`. Lines that say something else are passed over.
+pub fn read(text: &[u8]) -> Refs {
+    text.split(|byte| *byte == b'\n').filter_map(read_line).collect()
+}
+
+fn read_line(line: &[u8]) -> Option<(String, Id)> {
+    let (id, name) = line.split_at_checked(40)?;
+    let name = std::str::from_utf8(name.strip_prefix(b" ")?).ok()?;
+    Some((name.to_owned(), Id::from_hex(id).ok()?))
+}
+
+/// Reads the file of a single ref, as git writes it.
+pub fn read_loose(text: &[u8]) -> Option<Id> {
+    Id::from_hex(text.trim_ascii_end()).ok()
+}
+
+/// Writes `packed-refs`. Nothing here is a tag, so there is nothing to peel.
+pub fn write(refs: &Refs) -> Vec<u8> {
+    let mut text = b"# pack-refs with: peeled fully-peeled sorted \n".to_vec();
+    for (name, id) in refs {
+        text.extend_from_slice(id.to_hex().to_string().as_bytes());
+        text.push(b' ');
+        text.extend_from_slice(name.as_bytes());
+        text.push(b'\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let id = Id::from_hex(b"0123456789012345678901234567890123456789").unwrap();
+        let refs = Refs::from([
+            ("refs/heads/a/chats/b".to_owned(), id),
+            ("refs/heads/a/books/ü".to_owned(), id),
+        ]);
+        assert_eq!(read(&write(&refs)), refs);
+        assert_eq!(read(b"# x\nshort\n^0123456789012345678901234567890123456789\n"), Refs::new());
+    }
+}

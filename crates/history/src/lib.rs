@@ -1,0 +1,32 @@
+//! Every version of every chat and lorebook, in git's own format.
+//!
+//! One bare repository for each user of SillyTavern. Reading order:
+//!
+//! - what has a history, and how a file is taken apart: [`file`], [`split`];
+//! - git's formats: [`git`];
+//! - what is kept is kept: [`layout`], [`journal`], [`store`];
+//! - a file in trees, and what changed in it: [`body`], [`tracked`], [`story`];
+//! - versions and how they hang together: [`version`], [`lineage`], [`history`];
+//! - keeping it small: [`packing`].
+
+pub mod file;
+pub mod split;
+
+pub mod git;
+
+mod error;
+pub mod journal;
+pub mod layout;
+pub mod store;
+
+pub mod body;
+pub mod story;
+pub mod tracked;
+
+pub mod history;
+pub mod lineage;
+pub mod version;
+
+pub mod packing;
+
+pub use error::HistoryError;

@@ -1,0 +1,204 @@
+//! Keeps a repository small: few packs, and in them each object told by its successor.
+
+use std::path::PathBuf;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::error::{Doing, HistoryError};
+use crate::git::index::Place;
+use crate::git::object::{Id, Kind, tree_lines};
+use crate::git::pack::{Laid, Packer};
+use crate::history::History;
+use crate::store::Store;
+use crate::version::Kept;
+
+/// Beyond so many packs, small ones are put together.
+const MANY_PACKS: usize = 16;
+/// A pack of this size is left alone when small ones are put together.
+const LARGE: usize = 256 << 20;
+/// What a pack begins and ends with.
+const PACK_HEADER: usize = 12;
+const PACK_TRAILER: usize = 20;
+
+/// What packing did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+    pub objects: usize,
+}
+
+/// Puts everything that a ref leads to into one pack. What no ref leads to any more is left out.
+pub fn pack(history: &mut History<'_>) -> Result<Packing, HistoryError> {
+    let store = history.store_mut();
+    let mut writing = store.write()?;
+    writing.flush()?;
+    writing.repack()
+}
+
+pub(crate) fn sizes(store: &Store<'_>) -> u64 {
+    store.packs().bundles().iter().map(|bundle| bundle.pack.data_len() as u64).sum()
+}
+
+pub(crate) fn files(store: &Store<'_>) -> Vec<PathBuf> {
+    let packs = store.packs().bundles().iter().map(|bundle| bundle.pack.path().to_owned());
+    packs.flat_map(|pack| [pack.with_extension("idx"), pack]).collect()
+}
+
+/// Puts small packs together when there are many: as they are, one after the other.
+pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<(), HistoryError> {
+    let bundles = store.packs().bundles();
+    if bundles.len() < MANY_PACKS {
+        return Ok(());
+    }
+    let mut order: Vec<usize> = (0..bundles.len()).collect();
+    order.sort_by_key(|at| bundles[*at].pack.data_len());
+    // Each pack that is no larger than twice what is smaller than it: so every byte is copied only
+    // as often as the logarithm of the whole says.
+    let mut sum = 0;
+    let mut taken = Vec::new();
+    for (place, at) in order.into_iter().enumerate() {
+        let size = bundles[at].pack.data_len();
+        if size > LARGE || place >= MANY_PACKS / 2 && size > sum * 2 {
+            break;
+        }
+        sum += size;
+        taken.push(at);
+    }
+    if taken.len() < 2 {
+        return Ok(());
+    }
+    let mut packer = Packer::new(6);
+    let mut there: FxHashSet<Id> = FxHashSet::default();
+    let mut buffer = Vec::new();
+    let mut old = Vec::new();
+    for at in taken {
+        let bundle = &bundles[at];
+        let places: Vec<Place> = bundle
+            .index
+            .iter()
+            .map(|entry| Place {
+                id: entry.oid,
+                offset: entry.pack_offset,
+                crc32: entry.crc32.unwrap_or_default(),
+            })
+            .collect();
+        if places.iter().any(|place| there.contains(&place.id)) {
+            // Two of us wrote the same object; a pack has each only once.
+            for place in &places {
+                if there.insert(place.id)
+                    && let Some(kind) = store.packs().read(&place.id, &mut buffer)?
+                {
+                    packer.add(place.id, kind, &buffer);
+                }
+            }
+        } else {
+            there.extend(places.iter().map(|place| place.id));
+            let end = bundle.pack.data_len() - PACK_TRAILER;
+            let body = bundle.pack.entry_slice(PACK_HEADER as u64..end as u64).unwrap_or_default();
+            packer.add_raw(places.into_iter(), body);
+        }
+        let pack = bundle.pack.path().to_owned();
+        old.extend([pack.with_extension("idx"), pack]);
+    }
+    let kept = store.keep_pack(packer.finish_pack()?)?;
+    remove_packs(store, &old, &kept)
+}
+
+/// Removes packs whose objects are elsewhere by now: the index first, without which nobody looks at
+/// the pack.
+pub(crate) fn remove_packs(
+    store: &mut Store<'_>,
+    old: &[PathBuf],
+    kept: &std::path::Path,
+) -> Result<(), HistoryError> {
+    let is_kept = |path: &PathBuf| path.with_extension("idx") == kept;
+    for path in old.iter().filter(|path| !is_kept(path)) {
+        if store.disk.look(path).doing("look at", path)?.is_some() {
+            store.disk.remove(path).doing("remove", path)?;
+        }
+    }
+    let folder = store.layout().packs();
+    store.disk.sync_dir(&folder).doing("make sure of", &folder)?;
+    store.reopen()
+}
+
+/// All objects that the refs lead to, in the order in which they are to be packed: each after the one
+/// that took its place.
+pub(crate) struct Gathering<'s, 'd> {
+    store: &'s Store<'d>,
+    seen: FxHashSet<Id>,
+    packer: Packer,
+    /// What lies at each path of the lineage that is being packed, in its newest version.
+    newest: FxHashMap<Vec<u8>, (Laid, Kind, Vec<u8>)>,
+    buffer: Vec<u8>,
+}
+
+impl<'s, 'd> Gathering<'s, 'd> {
+    pub(crate) fn new(store: &'s Store<'d>, level: u32) -> Self {
+        Self {
+            store,
+            seen: FxHashSet::default(),
+            packer: Packer::new(level),
+            newest: FxHashMap::default(),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Adds what these commits lead to.
+    pub(crate) fn all(mut self, tips: &[Id]) -> Result<Packer, HistoryError> {
+        for tip in tips {
+            self.newest.clear();
+            let mut next = Some(*tip);
+            while let Some(id) = next {
+                if self.seen.contains(&id) {
+                    break;
+                }
+                self.object(id, b"commit")?;
+                let text = self.store.read(&id, Kind::Commit)?;
+                let misshapen = HistoryError::Misshapen { id, expected: "a version of a file" };
+                let kept = Kept::parse(id, &text).ok_or(misshapen)?;
+                self.tree(kept.tree, &mut Vec::new())?;
+                next = kept.parent;
+            }
+        }
+        Ok(self.packer)
+    }
+
+    fn tree(&mut self, id: Id, path: &mut Vec<u8>) -> Result<(), HistoryError> {
+        if self.seen.contains(&id) {
+            return Ok(());
+        }
+        self.object(id, path)?;
+        let tree = self.store.read(&id, Kind::Tree)?;
+        for line in tree_lines(&tree) {
+            let misshapen = HistoryError::Misshapen { id, expected: "a tree" };
+            let line = line.ok_or(misshapen)?;
+            let length = path.len();
+            path.push(b'/');
+            path.extend_from_slice(line.name);
+            match line.mode {
+                crate::git::object::Mode::Tree => self.tree(line.id, path)?,
+                crate::git::object::Mode::Blob => self.object(line.id, path)?,
+            }
+            path.truncate(length);
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, id: Id, path: &[u8]) -> Result<(), HistoryError> {
+        if !self.seen.insert(id) {
+            return Ok(());
+        }
+        let kind = self.store.read_into(&id, &mut self.buffer)?;
+        let base = self.newest.get(path).filter(|(_, base, _)| *base == kind);
+        let laid = match base {
+            Some((laid, _, base)) => {
+                self.packer.add_like(id, kind, &self.buffer, (*laid, base.as_slice()))
+            }
+            None => self.packer.add(id, kind, &self.buffer),
+        };
+        self.newest.insert(path.to_owned(), (laid, kind, self.buffer.clone()));
+        Ok(())
+    }
+}

@@ -1,0 +1,491 @@
+//! The repository: objects and refs, written so that what was said to be kept is kept.
+//!
+//! A recording is appended to the journal, with one sync. When enough has gathered, it is put into
+//! a pack, the refs follow, and the journal begins anew; in this order, so that after a crash at any
+//! point everything is in the packs, in the journal, or in both.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use forklore_tavern::chance::Chance;
+use forklore_tavern::disk::{Disk, Look};
+use forklore_tavern::lock::UserLock;
+use rustc_hash::FxHashMap;
+
+use crate::error::{Doing, HistoryError};
+use crate::git::object::{Id, Kind, Object, id_of};
+use crate::git::pack::{Packed, Packer};
+use crate::git::packs::{PackError, Packs};
+use crate::git::refs::{self, Refs};
+use crate::journal::{self, Recording};
+use crate::layout::{Layout, replace};
+use crate::packing::{self, Gathering, Packing};
+
+/// How long to wait for another of us.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How much may gather in the journal: reading it is part of opening a history.
+const JOURNAL_BYTES: u64 = 1 << 20;
+const JOURNAL_RECORDINGS: usize = 200;
+
+/// A recording of this size is worth a pack of its own.
+const OWN_PACK: usize = 4 << 20;
+
+/// zlib's level for packs: git's own.
+const LEVEL: u32 = 6;
+/// When everything is packed anew, there is time for the best.
+const PACK_LEVEL: u32 = 9;
+
+/// A repository, as it was when it was opened or last written to.
+pub struct Store<'d> {
+    pub(crate) disk: &'d dyn Disk,
+    pub(crate) chance: &'d dyn Chance,
+    pub(crate) layout: Layout,
+    pub(crate) packs: Packs,
+    unreadable: Vec<PackError>,
+    refs: Refs,
+    pending: Pending,
+    journal: Gathered,
+    /// Counts how often everything was read.
+    loads: u64,
+}
+
+/// What is in the journal and not in a pack.
+#[derive(Default)]
+struct Pending {
+    objects: Vec<Object>,
+    at: FxHashMap<Id, usize>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    generation: u64,
+    end: u64,
+    recordings: usize,
+    /// As we left it. Another process makes another one of it.
+    look: Option<Look>,
+    is_damaged: bool,
+}
+
+/// The right to write, held until it is dropped.
+pub struct Writing<'s, 'd> {
+    store: &'s mut Store<'d>,
+    batch: Recording,
+    size: usize,
+    at: FxHashMap<Id, usize>,
+    _lock: UserLock,
+}
+
+impl<'d> Store<'d> {
+    /// Opens a repository, or makes it.
+    pub fn open(
+        disk: &'d dyn Disk,
+        chance: &'d dyn Chance,
+        repository: impl Into<PathBuf>,
+    ) -> Result<Self, HistoryError> {
+        Self::open_at(disk, chance, Layout::new(repository), true)
+    }
+
+    /// Opens a repository that is there.
+    pub fn open_existing(
+        disk: &'d dyn Disk,
+        chance: &'d dyn Chance,
+        repository: impl Into<PathBuf>,
+    ) -> Result<Self, HistoryError> {
+        let layout = Layout::new(repository);
+        if !layout.exists(disk)? {
+            return Err(HistoryError::NoHistory(layout.repository));
+        }
+        Self::open_at(disk, chance, layout, false)
+    }
+
+    fn open_at(
+        disk: &'d dyn Disk,
+        chance: &'d dyn Chance,
+        layout: Layout,
+        make: bool,
+    ) -> Result<Self, HistoryError> {
+        let _lock = lock(disk, chance, &layout)?;
+        if make {
+            layout.make(disk)?;
+        }
+        let mut store = Self {
+            disk,
+            chance,
+            layout,
+            packs: Packs::open(&[]).0,
+            unreadable: Vec::new(),
+            refs: Refs::new(),
+            pending: Pending::default(),
+            journal: Gathered::default(),
+            loads: 0,
+        };
+        store.load()?;
+        Ok(store)
+    }
+
+    /// Reads everything anew. To be called under the lock.
+    fn load(&mut self) -> Result<(), HistoryError> {
+        self.loads += 1;
+        self.reopen()?;
+        self.refs = self.read_refs()?;
+        self.pending = Pending::default();
+
+        let path = self.layout.journal();
+        let look = self.disk.look(&path).doing("look at", &path)?;
+        let bytes = match look {
+            Some(_) => self.disk.read(&path).doing("read", &path)?,
+            None => Vec::new(),
+        };
+        let Some(read) = journal::read(&bytes) else {
+            // Cut off while it was being made, or never made.
+            self.journal = Gathered { is_damaged: !bytes.is_empty(), ..Gathered::default() };
+            return Ok(());
+        };
+        self.journal = Gathered {
+            generation: read.generation,
+            end: read.end,
+            recordings: read.recordings.len(),
+            look,
+            is_damaged: read.is_damaged,
+        };
+        for recording in read.recordings {
+            self.take_in(recording);
+        }
+        Ok(())
+    }
+
+    fn read_refs(&self) -> Result<Refs, HistoryError> {
+        let path = self.layout.packed_refs();
+        let mut refs = match self.disk.look(&path).doing("look at", &path)? {
+            Some(_) => refs::read(&self.disk.read(&path).doing("read", &path)?),
+            None => Refs::new(),
+        };
+        // Somebody else's git writes each ref into a file of its own.
+        let mut folders = vec![("refs".to_owned(), self.layout.refs())];
+        while let Some((name, folder)) = folders.pop() {
+            for file in self.disk.list(&folder).doing("list", &folder)? {
+                let Some(file) = file.to_str() else { continue };
+                let (name, path) = (format!("{name}/{file}"), folder.join(file));
+                match self.disk.look(&path).doing("look at", &path)?.map(|look| look.kind) {
+                    Some(forklore_tavern::disk::Kind::Dir) => folders.push((name, path)),
+                    Some(forklore_tavern::disk::Kind::File) => {
+                        let text = self.disk.read(&path).doing("read", &path)?;
+                        refs.extend(refs::read_loose(&text).map(|id| (name, id)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(refs)
+    }
+
+    fn take_in(&mut self, recording: Recording) {
+        for object in recording.objects {
+            if !self.pending.at.contains_key(&object.id) && !self.packs.has(&object.id) {
+                self.pending.at.insert(object.id, self.pending.objects.len());
+                self.pending.objects.push(object);
+            }
+        }
+        self.refs.extend(recording.refs);
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Changes when something was read that others may have written.
+    pub fn loads(&self) -> u64 {
+        self.loads
+    }
+
+    pub fn refs(&self) -> &Refs {
+        &self.refs
+    }
+
+    pub fn packs(&self) -> &Packs {
+        &self.packs
+    }
+
+    /// Packs that cannot be opened.
+    pub fn unreadable(&self) -> &[PackError] {
+        &self.unreadable
+    }
+
+    pub fn has_damaged_journal(&self) -> bool {
+        self.journal.is_damaged
+    }
+
+    /// How many recordings are in the journal only.
+    pub fn gathered(&self) -> usize {
+        self.journal.recordings
+    }
+
+    pub fn has(&self, id: &Id) -> bool {
+        self.pending.at.contains_key(id) || self.packs.has(id)
+    }
+
+    /// Replaces the content of `out` by the object.
+    pub fn read_into(&self, id: &Id, out: &mut Vec<u8>) -> Result<Kind, HistoryError> {
+        if let Some(at) = self.pending.at.get(id) {
+            let object = &self.pending.objects[*at];
+            out.clear();
+            out.extend_from_slice(&object.data);
+            return Ok(object.kind);
+        }
+        self.packs.read(id, out)?.ok_or(HistoryError::Missing(*id))
+    }
+
+    pub fn read(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, HistoryError> {
+        let mut data = Vec::new();
+        let found = self.read_into(id, &mut data)?;
+        let expected = match kind {
+            Kind::Commit => "a commit",
+            Kind::Tree => "a tree",
+            Kind::Blob => "a blob",
+            Kind::Tag => "a tag",
+        };
+        if found == kind { Ok(data) } else { Err(HistoryError::Misshapen { id: *id, expected }) }
+    }
+
+    /// Waits for the right to write, and takes in what others wrote meanwhile.
+    pub fn write(&mut self) -> Result<Writing<'_, 'd>, HistoryError> {
+        let lock = lock(self.disk, self.chance, &self.layout)?;
+        let path = self.layout.journal();
+        let look = self.disk.look(&path).doing("look at", &path)?;
+        if look.is_none() || look != self.journal.look {
+            self.load()?;
+        }
+        if self.journal.look.is_none() || self.journal.is_damaged {
+            self.settle()?;
+        }
+        Ok(Writing {
+            store: self,
+            batch: Recording::default(),
+            size: 0,
+            at: FxHashMap::default(),
+            _lock: lock,
+        })
+    }
+
+    /// Whether another process wrote since we last looked.
+    pub fn is_behind(&self) -> Result<bool, HistoryError> {
+        let path = self.layout.journal();
+        Ok(self.disk.look(&path).doing("look at", &path)? != self.journal.look)
+    }
+
+    /// Takes in what others wrote.
+    pub fn refresh(&mut self) -> Result<(), HistoryError> {
+        let _lock = lock(self.disk, self.chance, &self.layout)?;
+        self.load()
+    }
+
+    /// Makes a sound journal where there is none. A damaged one is put aside, not thrown away.
+    fn settle(&mut self) -> Result<(), HistoryError> {
+        let path = self.layout.journal();
+        if self.journal.is_damaged {
+            let aside = self.layout.ours().join(format!("journal-damaged-{}", self.chance.slug()));
+            let bytes = self.disk.read(&path).doing("read", &path)?;
+            self.disk.write_new(&aside, None, &[&bytes]).doing("write", &aside)?;
+        }
+        let folder = self.layout.packs();
+        for name in self.disk.list(&folder).doing("list", &folder)? {
+            // Of one of us who died while writing it.
+            if name.to_string_lossy().starts_with("tmp_forklore_") {
+                let temp = folder.join(&name);
+                self.disk.remove(&temp).doing("remove", &temp)?;
+            }
+        }
+        self.flush()
+    }
+
+    /// Puts what has gathered into a pack, and begins a new journal.
+    fn flush(&mut self) -> Result<(), HistoryError> {
+        if !self.pending.objects.is_empty() {
+            let mut packer = Packer::new(LEVEL);
+            packer.add_all(&self.pending.objects);
+            self.keep_pack(packer.finish_pack()?)?;
+        }
+        self.finish_flush()
+    }
+
+    fn finish_flush(&mut self) -> Result<(), HistoryError> {
+        self.write_refs()?;
+        self.begin_journal()?;
+        self.pending = Pending::default();
+        packing::roll_up(self)
+    }
+
+    /// Opens the packs that are there now.
+    pub(crate) fn reopen(&mut self) -> Result<(), HistoryError> {
+        (self.packs, self.unreadable) = Packs::open(&self.indexes()?);
+        Ok(())
+    }
+
+    fn indexes(&self) -> Result<Vec<PathBuf>, HistoryError> {
+        let folder = self.layout.packs();
+        let names = self.disk.list(&folder).doing("list", &folder)?;
+        let indexes = names.iter().filter(|name| name.to_string_lossy().ends_with(".idx"));
+        Ok(indexes.map(|name| folder.join(name)).collect())
+    }
+
+    pub(crate) fn write_refs(&mut self) -> Result<(), HistoryError> {
+        replace(self.disk, &self.layout.packed_refs(), &[&refs::write(&self.refs)])
+    }
+
+    fn begin_journal(&mut self) -> Result<(), HistoryError> {
+        let path = self.layout.journal();
+        let generation = self.journal.generation.wrapping_add(1);
+        let empty = journal::empty(generation);
+        replace(self.disk, &path, &[&empty])?;
+        self.journal = Gathered {
+            generation,
+            end: empty.len() as u64,
+            recordings: 0,
+            look: self.disk.look(&path).doing("look at", &path)?,
+            is_damaged: false,
+        };
+        Ok(())
+    }
+
+    /// Writes a pack and makes sure of it; its index comes last, so that nobody sees half of it.
+    pub(crate) fn keep_pack(&mut self, packed: Packed) -> Result<PathBuf, HistoryError> {
+        let folder = self.layout.packs();
+        let name = packed.name.to_hex().to_string();
+        let index = folder.join(format!("pack-{name}.idx"));
+        for (extension, bytes) in [("pack", &packed.pack), ("idx", &packed.index)] {
+            let temp = folder.join(format!("tmp_forklore_{name}.{extension}"));
+            if self.disk.look(&temp).doing("look at", &temp)?.is_some() {
+                self.disk.remove(&temp).doing("remove", &temp)?;
+            }
+            self.disk.write_new(&temp, None, &[bytes]).doing("write", &temp)?;
+        }
+        for extension in ["pack", "idx"] {
+            let temp = folder.join(format!("tmp_forklore_{name}.{extension}"));
+            let path = folder.join(format!("pack-{name}.{extension}"));
+            self.disk.rename(&temp, &path).doing("replace", &path)?;
+        }
+        self.disk.sync_dir(&folder).doing("make sure of", &folder)?;
+        self.packs.add(&index)?;
+        Ok(index)
+    }
+}
+
+fn lock(
+    disk: &dyn Disk,
+    chance: &dyn Chance,
+    layout: &Layout,
+) -> Result<UserLock, HistoryError> {
+    Ok(UserLock::acquire(disk, &layout.lock(), PATIENCE, &|time| chance.sleep(time))?)
+}
+
+impl<'d> Writing<'_, 'd> {
+    pub fn store(&self) -> &Store<'d> {
+        self.store
+    }
+
+    /// Adds an object, unless it is there already. `before` is what stood in its place.
+    pub fn put(&mut self, kind: Kind, data: Vec<u8>, before: Option<Id>) -> Result<Id, HistoryError> {
+        let id = id_of(kind, &data)?;
+        if !self.has(&id) {
+            self.add(Object { id, kind, data, before });
+        }
+        Ok(id)
+    }
+
+    /// The same, copying only what is not there.
+    pub fn put_bytes(
+        &mut self,
+        kind: Kind,
+        data: &[u8],
+        before: Option<Id>,
+    ) -> Result<Id, HistoryError> {
+        let id = id_of(kind, data)?;
+        if !self.has(&id) {
+            self.add(Object { id, kind, data: data.to_vec(), before });
+        }
+        Ok(id)
+    }
+
+    fn add(&mut self, object: Object) {
+        self.size += object.data.len();
+        self.at.insert(object.id, self.batch.objects.len());
+        self.batch.objects.push(object);
+    }
+
+    pub fn has(&self, id: &Id) -> bool {
+        self.at.contains_key(id) || self.store.has(id)
+    }
+
+    pub fn read(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, HistoryError> {
+        match self.at.get(id) {
+            Some(at) => Ok(self.batch.objects[*at].data.clone()),
+            None => self.store.read(id, kind),
+        }
+    }
+
+    /// Lets a ref point at a commit.
+    pub fn point(&mut self, name: &str, id: Id) {
+        self.batch.refs.push((name.to_owned(), id));
+    }
+
+    /// How many bytes have gathered since the last [`Writing::keep`].
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Returns when everything added since the last call outlives a power cut.
+    pub fn keep(&mut self) -> Result<(), HistoryError> {
+        if self.batch.objects.is_empty() && self.batch.refs.is_empty() {
+            return Ok(());
+        }
+        let batch = std::mem::take(&mut self.batch);
+        self.at.clear();
+        if std::mem::take(&mut self.size) > OWN_PACK {
+            self.store.take_in(batch);
+            return self.store.flush();
+        }
+        let path = self.store.layout.journal();
+        let entry = journal::entry(self.store.journal.generation, &batch);
+        let end = self.store.journal.end;
+        let appended = self.store.disk.append(&path, end, &[&entry]);
+        if appended.is_err() {
+            // Whatever is there now, it is not what we know.
+            self.store.journal.look = None;
+        }
+        appended.doing("write to", &path)?;
+        self.store.journal.end = end + entry.len() as u64;
+        self.store.journal.recordings += 1;
+        self.store.journal.look = self.store.disk.look(&path).doing("look at", &path)?;
+        self.store.take_in(batch);
+        let journal = &self.store.journal;
+        if journal.end > JOURNAL_BYTES || journal.recordings >= JOURNAL_RECORDINGS {
+            self.store.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Puts everything that a ref leads to into one pack, and removes the others.
+    pub(crate) fn repack(&mut self) -> Result<Packing, HistoryError> {
+        let store = &mut *self.store;
+        let bytes_before = packing::sizes(store);
+        let old = packing::files(store);
+        let tips: Vec<Id> = store.refs.values().copied().collect();
+        let packed = Gathering::new(store, PACK_LEVEL).all(&tips)?.finish_pack()?;
+        let objects = packed.objects;
+        if objects > 0 {
+            let kept = store.keep_pack(packed)?;
+            packing::remove_packs(store, &old, &kept)?;
+        }
+        Ok(Packing { bytes_before, bytes_after: packing::sizes(store), objects })
+    }
+
+    /// Puts everything that was kept where any git can read it.
+    pub fn flush(&mut self) -> Result<(), HistoryError> {
+        self.keep()?;
+        if self.store.journal.recordings > 0 {
+            self.store.flush()?;
+        }
+        Ok(())
+    }
+}

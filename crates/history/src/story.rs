@@ -1,0 +1,211 @@
+//! What happened to a file, in the story's words, from the pieces that differ.
+
+use forklore_core::book::Book;
+use forklore_core::happened::{self, BookWindow, ChatWindow, EntryChange, Happened};
+use forklore_scan::{skip_whitespace, string_end, value_end};
+
+use crate::error::HistoryError;
+use crate::file::Kind;
+use crate::git::object::{self, Id};
+use crate::split::Numbering;
+use crate::store::Writing;
+use crate::tracked::{Compared, Tracked};
+
+/// Words are made of so many pieces at most; where more changed, more of them would not help.
+const MOST: usize = 400;
+
+/// What a version is, told by the one before it.
+pub struct Told {
+    pub words: String,
+    pub collapse: Option<String>,
+    /// Messages or entries.
+    pub count: Option<u64>,
+}
+
+/// `before` is the version before and how many bytes it had; `None` for the first.
+pub fn tell(
+    writing: &Writing<'_, '_>,
+    kind: Kind,
+    before: Option<&Tracked>,
+    now: &Compared<'_>,
+) -> Result<Told, HistoryError> {
+    let (happened, count) = match (kind, before) {
+        (Kind::Chat, Some(before)) => in_chat(writing, before, now)?,
+        (Kind::Chat, None) => {
+            let lines = line_count(now);
+            let last = now.split.body.last().map_or(&now.split.head, |(_, range)| range);
+            let last = without_newline(&now.bytes[last.clone()]);
+            (happened::first_chat(lines, last), lines.saturating_sub(1))
+        }
+        (Kind::Book, Some(before)) => in_book(writing, before, now)?,
+        (Kind::Book, None) => (happened::first_book(now.split.body.len()), now.split.body.len()),
+        _ => return Ok(plain(kind, before, now)),
+    };
+    let collapse = happened.collapse.map(|collapse| collapse.code());
+    Ok(Told { words: happened.words, collapse, count: Some(count as u64) })
+}
+
+fn plain(kind: Kind, before: Option<&Tracked>, now: &Compared<'_>) -> Told {
+    let (what, is_readable) = match kind {
+        Kind::Card => ("card", now.bytes.starts_with(b"\x89PNG")),
+        Kind::Group => ("group", is_json(now.bytes)),
+        _ => ("settings", is_json(now.bytes)),
+    };
+    let words = match before {
+        None => format!("{what} as first seen"),
+        Some(_) if is_readable => format!("{what} changed"),
+        Some(_) => format!("{what} can no longer be read"),
+    };
+    let collapse = (before.is_some() && !is_readable)
+        .then(|| happened::Collapse::Unreadable.code());
+    Told { words, collapse, count: None }
+}
+
+fn is_json(bytes: &[u8]) -> bool {
+    let start = skip_whitespace(bytes, 0);
+    value_end(bytes, start).is_ok_and(|end| skip_whitespace(bytes, end) == bytes.len())
+}
+
+fn without_newline(piece: &[u8]) -> &[u8] {
+    piece.strip_prefix(b"\n").unwrap_or(piece)
+}
+
+/// A newline at the end does not begin another line.
+fn line_count(now: &Compared<'_>) -> usize {
+    let ends_in_newline = now.split.body.last().is_some_and(|(_, range)| range.len() == 1);
+    match now.bytes {
+        [] => 0,
+        _ => 1 + now.split.body.len() - usize::from(ends_in_newline),
+    }
+}
+
+fn in_chat(
+    writing: &Writing<'_, '_>,
+    before: &Tracked,
+    now: &Compared<'_>,
+) -> Result<(Happened, usize), HistoryError> {
+    let old = before.body.pieces();
+    let new = now.now.body.pieces();
+    let prefix = old.iter().zip(new).take_while(|(old, new)| old.1 == new.1).count();
+    let shorter = old.len().min(new.len()) - prefix;
+    let (old_tail, new_tail) = (old.iter().rev(), new.iter().rev());
+    let suffix = old_tail.zip(new_tail).take(shorter).take_while(|(o, n)| o.1 == n.1).count();
+    let old_window = &old[prefix..old.len() - suffix];
+    let new_window = &now.split.body[prefix..new.len() - suffix];
+    let cut = old_window.len().max(new_window.len()) > MOST;
+
+    let old_bytes = old_window.iter().take(MOST);
+    let old_bytes: Vec<Vec<u8>> = old_bytes
+        .map(|(_, id)| writing.read(id, object::Kind::Blob))
+        .collect::<Result<_, _>>()?;
+    let old_head = read_piece(writing, before.head.map(|piece| piece.id))?;
+    let head = &now.bytes[now.split.head.clone()];
+    let last_old = match old.last() {
+        Some((_, id)) => writing.read(id, object::Kind::Blob)?,
+        None => Vec::new(),
+    };
+    let ended_in_newline = last_old == b"\n";
+    let lines_before = match (before.head, old.len()) {
+        (None, 0) => 0,
+        (_, pieces) => 1 + pieces - usize::from(ended_in_newline),
+    };
+    let lines_after = line_count(now);
+    let window = ChatWindow {
+        lines_before,
+        lines_after,
+        first: prefix + 1,
+        before: old_bytes
+            .iter()
+            .map(|line| without_newline(line))
+            .take(lines_before.saturating_sub(prefix + 1))
+            .collect(),
+        after: new_window
+            .iter()
+            .take(MOST)
+            .map(|(_, range)| without_newline(&now.bytes[range.clone()]))
+            .take(lines_after.saturating_sub(prefix + 1))
+            .collect(),
+        cut,
+        header: (old_head != head).then_some((old_head.as_slice(), head)),
+    };
+    Ok((happened::in_chat(&window), lines_after.saturating_sub(1)))
+}
+
+fn read_piece(writing: &Writing<'_, '_>, id: Option<Id>) -> Result<Vec<u8>, HistoryError> {
+    id.map_or(Ok(Vec::new()), |id| writing.read(&id, object::Kind::Blob))
+}
+
+fn in_book(
+    writing: &Writing<'_, '_>,
+    before: &Tracked,
+    now: &Compared<'_>,
+) -> Result<(Happened, usize), HistoryError> {
+    let old = before.body.pieces();
+    let new = now.now.body.pieces();
+    let same_numbers = before.numbering == now.now.numbering;
+    let mut changed: Vec<(u32, Option<Id>, Option<usize>)> = Vec::new();
+    let (mut left, mut right) = (0, 0);
+    while changed.len() < MOST && same_numbers {
+        let (a, b) = (old.get(left), new.get(right));
+        match (a, b) {
+            (None, None) => break,
+            (Some(a), Some(b)) if a.0 == b.0 => {
+                if a.1 != b.1 {
+                    changed.push((a.0, Some(a.1), Some(right)));
+                }
+                (left, right) = (left + 1, right + 1);
+            }
+            (Some(a), b) if b.is_none_or(|b| a.0 < b.0) => {
+                changed.push((a.0, Some(a.1), None));
+                left += 1;
+            }
+            (_, Some(b)) => {
+                changed.push((b.0, None, Some(right)));
+                right += 1;
+            }
+            (Some(_), None) => break,
+        }
+    }
+    let texts: Vec<Vec<u8>> = changed
+        .iter()
+        .map(|(_, old, _)| read_piece(writing, *old))
+        .collect::<Result<_, _>>()?;
+    let changes = changed.iter().zip(&texts).filter_map(|((number, old, new), text)| {
+        let before = old.map(|_| value_of(text));
+        let after = new.map(|at| value_of(&now.bytes[now.split.body[at].1.clone()]));
+        // Only what separates it from the others may differ.
+        (before != after).then_some(EntryChange { number: *number, before, after })
+    });
+    let rest_changed = before.head.map(|piece| piece.id) != now.now.head.map(|piece| piece.id)
+        || before.tail.map(|piece| piece.id) != now.now.tail.map(|piece| piece.id);
+    let is_in_pieces = |tracked: &Tracked| {
+        tracked.numbering == Numbering::Entries || !tracked.body.pieces().is_empty()
+    };
+    // What stands around the entries is read only when it changed.
+    let readable_before = is_in_pieces(before)
+        || Book::read(&read_piece(writing, before.head.map(|piece| piece.id))?).is_ok();
+    let readable_after = if rest_changed || !is_in_pieces(&now.now) {
+        Book::read(now.bytes).is_ok()
+    } else {
+        true
+    };
+    let window = BookWindow {
+        entries_before: old.len(),
+        entries_after: new.len(),
+        changed: changes.collect(),
+        rest_changed,
+        readable_before,
+        readable_after,
+    };
+    Ok((happened::in_book(&window), new.len()))
+}
+
+/// The entry's value, without what separates it from the entry before and its key.
+fn value_of(piece: &[u8]) -> &[u8] {
+    let find = || {
+        let key = memchr::memchr(b'"', piece)?;
+        let end = skip_whitespace(piece, string_end(piece, key).ok()?);
+        Some(&piece[skip_whitespace(piece, end + 1)..])
+    };
+    find().unwrap_or(piece)
+}

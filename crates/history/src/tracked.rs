@@ -1,0 +1,204 @@
+//! What is remembered of a file's newest version, so that finding what changed takes one pass over
+//! its bytes.
+
+use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+use crate::body::Body;
+use crate::error::HistoryError;
+use crate::file;
+use crate::git::object::{Id, Kind, Mode, add_to_tree, id_of, tree_lines};
+use crate::split::{Numbering, Split, split};
+use crate::store::{Store, Writing};
+
+/// The names of the first and the last piece.
+const HEAD: &str = "a";
+const TAIL: &str = "z";
+
+/// A version in pieces. A piece is recognised by a quick hash where that is known, else by its id.
+#[derive(Clone, Debug)]
+pub struct Tracked {
+    pub numbering: Numbering,
+    pub head: Option<Piece>,
+    pub tail: Option<Piece>,
+    pub body: Body,
+    /// Of the pieces of the body, in order; empty where they are not known.
+    hashes: Vec<u128>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    pub id: Id,
+    hash: Option<u128>,
+}
+
+/// A file taken apart and compared with the version before it.
+pub struct Compared<'b> {
+    pub bytes: &'b [u8],
+    pub split: Split,
+    pub now: Tracked,
+    pub tree: Id,
+}
+
+impl Default for Tracked {
+    fn default() -> Self {
+        Self {
+            numbering: Numbering::Places,
+            head: None,
+            tail: None,
+            body: Body::default(),
+            hashes: Vec::new(),
+        }
+    }
+}
+
+impl Tracked {
+    /// Reads the names of the pieces of a version.
+    pub fn read(store: &Store<'_>, tree: Id) -> Result<Self, HistoryError> {
+        let misshapen = || HistoryError::Misshapen { id: tree, expected: "a file in pieces" };
+        let mut tracked = Self::default();
+        for line in tree_lines(&store.read(&tree, Kind::Tree)?) {
+            let line = line.ok_or_else(misshapen)?;
+            let piece = Some(Piece { id: line.id, hash: None });
+            match (line.mode, line.name) {
+                (Mode::Blob, name) if name == HEAD.as_bytes() => tracked.head = piece,
+                (Mode::Blob, name) if name == TAIL.as_bytes() => tracked.tail = piece,
+                (Mode::Tree, name) => {
+                    tracked.numbering = Numbering::of_folder(name).ok_or_else(misshapen)?;
+                    tracked.body = Body::read(store, line.id)?;
+                }
+                _ => return Err(misshapen()),
+            }
+        }
+        Ok(tracked)
+    }
+
+    /// How much memory this takes, roughly, in pieces.
+    pub fn weight(&self) -> usize {
+        self.body.pieces().len() + 16
+    }
+
+    /// All pieces in order.
+    pub fn ids(&self) -> impl Iterator<Item = Id> {
+        let body = self.body.pieces().iter().map(|(_, id)| *id);
+        self.head.map(|piece| piece.id).into_iter().chain(body).chain(self.tail.map(|p| p.id))
+    }
+
+    /// Puts the file together.
+    pub fn rebuild(&self, store: &Store<'_>) -> Result<Vec<u8>, HistoryError> {
+        let mut file = Vec::new();
+        let mut piece = Vec::new();
+        for id in self.ids() {
+            match store.read_into(&id, &mut piece)? {
+                Kind::Blob => file.extend_from_slice(&piece),
+                _ => return Err(HistoryError::Misshapen { id, expected: "a piece of a file" }),
+            }
+        }
+        Ok(file)
+    }
+}
+
+/// Takes a file apart, and keeps what the version before it does not have.
+pub fn compare<'b>(
+    writing: &mut Writing<'_, '_>,
+    seed: u64,
+    kind: file::Kind,
+    before: &Tracked,
+    bytes: &'b [u8],
+) -> Result<Compared<'b>, HistoryError> {
+    let split = split(kind, bytes);
+    let mut known = Known { writing, seed, before, elsewhere: None };
+
+    let head = known.edge(before.head, &bytes[split.head.clone()])?;
+    let tail = known.edge(before.tail, &bytes[split.tail.clone()])?;
+    let mut pieces = Vec::with_capacity(split.body.len());
+    let mut hashes = Vec::with_capacity(split.body.len());
+    let same_numbers = before.numbering == split.numbering;
+    let mut at = 0;
+    for (number, range) in &split.body {
+        let old = before.body.pieces();
+        while same_numbers && old.get(at).is_some_and(|(old, _)| old < number) {
+            at += 1;
+        }
+        let place = at;
+        let there = same_numbers && old.get(place).is_some_and(|(old, _)| old == number);
+        let (id, hash) = known.piece(there.then_some(place), &bytes[range.clone()])?;
+        pieces.push((*number, id));
+        hashes.push(hash);
+    }
+    let mut put = |tree, before| writing.put(Kind::Tree, tree, before);
+    let body = before.body.with(pieces, &mut put)?;
+    let now = Tracked { numbering: split.numbering, head, tail, body, hashes };
+    let tree = writing.put(Kind::Tree, root(&now), None)?;
+    Ok(Compared { bytes, split, now, tree })
+}
+
+/// The tree of a version. The head and the tail are left out where they are empty.
+fn root(tracked: &Tracked) -> Vec<u8> {
+    let mut tree = Vec::with_capacity(128);
+    if let Some(head) = tracked.head {
+        add_to_tree(&mut tree, Mode::Blob, HEAD, &head.id);
+    }
+    if let Some(body) = tracked.body.root() {
+        add_to_tree(&mut tree, Mode::Tree, tracked.numbering.folder(), &body);
+    }
+    if let Some(tail) = tracked.tail {
+        add_to_tree(&mut tree, Mode::Blob, TAIL, &tail.id);
+    }
+    tree
+}
+
+/// Recognises pieces of the version before.
+struct Known<'k, 's, 'd> {
+    writing: &'k mut Writing<'s, 'd>,
+    /// Drawn anew by every process, so that nobody can make two pieces with the same hash.
+    seed: u64,
+    before: &'k Tracked,
+    /// Where pieces are that moved; made when the first one is not where it was.
+    elsewhere: Option<FxHashMap<u128, Id>>,
+}
+
+impl Known<'_, '_, '_> {
+    fn edge(&mut self, before: Option<Piece>, bytes: &[u8]) -> Result<Option<Piece>, HistoryError> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let hash = xxh3_128_with_seed(bytes, self.seed);
+        if let Some(before) = before.filter(|before| before.hash == Some(hash)) {
+            return Ok(Some(before));
+        }
+        let before = before.map(|before| before.id);
+        let id = self.writing.put_bytes(Kind::Blob, bytes, before)?;
+        Ok(Some(Piece { id, hash: Some(hash) }))
+    }
+
+    /// `place` is where in the body before a piece of the same number is.
+    fn piece(&mut self, place: Option<usize>, bytes: &[u8]) -> Result<(Id, u128), HistoryError> {
+        let hash = xxh3_128_with_seed(bytes, self.seed);
+        let old = place.map(|place| self.before.body.pieces()[place].1);
+        if let (Some(place), Some(id)) = (place, old)
+            && self.before.hashes.get(place) == Some(&hash)
+        {
+            return Ok((id, hash));
+        }
+        if let Some(id) = self.moved(hash) {
+            return Ok((id, hash));
+        }
+        if self.before.hashes.is_empty() {
+            let id = id_of(Kind::Blob, bytes)?;
+            if old == Some(id) {
+                return Ok((id, hash));
+            }
+        }
+        Ok((self.writing.put_bytes(Kind::Blob, bytes, old)?, hash))
+    }
+
+    fn moved(&mut self, hash: u128) -> Option<Id> {
+        let before = self.before;
+        let elsewhere = self.elsewhere.get_or_insert_with(|| {
+            let ids = before.body.pieces().iter().map(|(_, id)| *id);
+            before.hashes.iter().copied().zip(ids).collect()
+        });
+        elsewhere.get(&hash).copied()
+    }
+}

@@ -1,0 +1,224 @@
+//! A version: what a commit says of a file at one time.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::error::HistoryError;
+use crate::file::Name;
+use crate::git::object::{Id, Kind};
+use crate::store::Store;
+
+/// How a version came to be known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It was seen when it was saved: nothing lies between it and the version before it.
+    Saved,
+    /// It was found when nobody had been watching: others may have come and gone before it.
+    Found,
+    /// The file was found, or seen, under another name.
+    Renamed { from: Name },
+    /// It began as a copy of another file.
+    Copied { from: Name },
+    /// The file is gone. The content is what it was before.
+    Deleted,
+    /// Brought back by us.
+    Restored { version: u64 },
+    /// From one of SillyTavern's own backups.
+    Imported,
+}
+
+/// All that is known of a version, apart from the file's content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    pub file: Name,
+    /// Counts the versions of a file from 1.
+    pub number: u64,
+    /// Counts everything that this machine recorded, so that versions of different files can be put
+    /// in order whatever the clock did.
+    pub order: u64,
+    pub why: Why,
+    /// One line, for people.
+    pub words: String,
+    /// When the file was written, as far as its disk knows.
+    pub written: SystemTime,
+    pub recorded: SystemTime,
+    /// Messages of a chat, entries of a book.
+    pub count: Option<u64>,
+    pub bytes: u64,
+    /// What looks like a loss.
+    pub collapse: Option<String>,
+}
+
+/// A version that is in the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub id: Id,
+    pub tree: Id,
+    pub parent: Option<Id>,
+    pub version: Version,
+}
+
+impl Why {
+    fn text(&self) -> String {
+        match self {
+            Self::Saved => "saved".into(),
+            Self::Found => "found".into(),
+            Self::Renamed { from } => format!("renamed {}", from.as_str()),
+            Self::Copied { from } => format!("copied {}", from.as_str()),
+            Self::Deleted => "deleted".into(),
+            Self::Restored { version } => format!("restored {version}"),
+            Self::Imported => "imported".into(),
+        }
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+        Some(match word {
+            "saved" => Self::Saved,
+            "found" => Self::Found,
+            "renamed" => Self::Renamed { from: Name::of_text(rest) },
+            "copied" => Self::Copied { from: Name::of_text(rest) },
+            "deleted" => Self::Deleted,
+            "restored" => Self::Restored { version: rest.parse().ok()? },
+            "imported" => Self::Imported,
+            _ => return None,
+        })
+    }
+}
+
+fn milliseconds(time: SystemTime) -> u128 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()
+}
+
+impl Version {
+    /// The text of the commit.
+    pub fn commit(&self, tree: &Id, parent: Option<&Id>) -> Vec<u8> {
+        use std::fmt::Write as _;
+        let mut text = format!("tree {tree}\n");
+        // Writing into a string cannot fail.
+        if let Some(parent) = parent {
+            let _ = writeln!(text, "parent {parent}");
+        }
+        for (role, time) in [("author", self.written), ("committer", self.recorded)] {
+            let seconds = milliseconds(time) / 1000;
+            let _ = writeln!(text, "{role} Forklore <forklore@localhost> {seconds} +0000");
+        }
+        let words = one_line(&self.words);
+        let _ = writeln!(text, "\n{words}\n");
+        let _ = writeln!(text, "File: {}", self.file.as_str());
+        let _ = writeln!(text, "Version: {}", self.number);
+        let _ = writeln!(text, "Order: {}", self.order);
+        let _ = writeln!(text, "Why: {}", self.why.text());
+        let _ = writeln!(text, "Written: {}", milliseconds(self.written));
+        let _ = writeln!(text, "Recorded: {}", milliseconds(self.recorded));
+        let _ = writeln!(text, "Bytes: {}", self.bytes);
+        if let Some(count) = self.count {
+            let _ = writeln!(text, "Count: {count}");
+        }
+        if let Some(collapse) = &self.collapse {
+            let _ = writeln!(text, "Collapse: {}", one_line(collapse));
+        }
+        text.into_bytes()
+    }
+}
+
+/// Nothing in a commit's text may pass for another line of it.
+fn one_line(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line = line.trim();
+    if line.is_empty() { "a version".to_owned() } else { line.to_owned() }
+}
+
+impl Kept {
+    pub fn read(store: &Store<'_>, id: Id) -> Result<Self, HistoryError> {
+        let text = store.read(&id, Kind::Commit)?;
+        let misshapen = || HistoryError::Misshapen { id, expected: "a version of a file" };
+        Self::parse(id, &text).ok_or_else(misshapen)
+    }
+
+    pub fn parse(id: Id, text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok()?;
+        let (headers, message) = text.split_once("\n\n")?;
+        let header = |name: &str| {
+            headers.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
+        };
+        let (words, trailers) = message.split_once("\n\n")?;
+        let trailer = |name: &str| {
+            trailers.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        };
+        let number = |name: &str| trailer(name)?.parse::<u64>().ok();
+        let time = |name| UNIX_EPOCH.checked_add(Duration::from_millis(number(name)?));
+        Some(Self {
+            id,
+            tree: Id::from_hex(header("tree")?.as_bytes()).ok()?,
+            parent: header("parent").and_then(|parent| Id::from_hex(parent.as_bytes()).ok()),
+            version: Version {
+                file: Name::of_text(trailer("File")?),
+                number: number("Version")?,
+                order: number("Order")?,
+                why: Why::read(trailer("Why")?)?,
+                words: words.to_owned(),
+                written: time("Written")?,
+                recorded: time("Recorded")?,
+                count: number("Count"),
+                bytes: number("Bytes")?,
+                collapse: trailer("Collapse").map(str::to_owned),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::object::id_of;
+
+    #[test]
+    fn a_version_comes_back_from_its_commit() {
+        let tree = id_of(Kind::Tree, b"").unwrap();
+        for why in [
+            Why::Saved,
+            Why::Found,
+            Why::Renamed { from: Name::of_text("chats/A B/x.jsonl") },
+            Why::Copied { from: Name::of_text("worlds/x.json") },
+            Why::Deleted,
+            Why::Restored { version: 17 },
+            Why::Imported,
+        ] {
+            let version = Version {
+                file: Name::of_text("chats/Anna/Story: \u{2028}one.jsonl"),
+                number: 3,
+                order: 99,
+                why,
+                words: "message 2 by Anna".into(),
+                written: UNIX_EPOCH + Duration::from_millis(1_700_000_000_123),
+                recorded: UNIX_EPOCH + Duration::from_millis(1_700_000_001_456),
+                count: Some(3),
+                bytes: 1234,
+                collapse: Some("torn".into()),
+            };
+            let text = version.commit(&tree, Some(&tree));
+            let id = id_of(Kind::Commit, &text).unwrap();
+            let kept = Kept::parse(id, &text).unwrap();
+            assert_eq!(kept, Kept { id, tree, parent: Some(tree), version });
+        }
+    }
+
+    #[test]
+    fn words_cannot_pass_for_something_else() {
+        let tree = id_of(Kind::Tree, b"").unwrap();
+        let version = Version {
+            file: Name::of_text("settings.json"),
+            number: 1,
+            order: 1,
+            why: Why::Saved,
+            words: "\n\nOrder: 7\u{1b}[31m\n\n".into(),
+            written: UNIX_EPOCH,
+            recorded: UNIX_EPOCH,
+            count: None,
+            bytes: 0,
+            collapse: None,
+        };
+        let kept = Kept::parse(tree, &version.commit(&tree, None)).unwrap();
+        assert_eq!((kept.version.order, kept.version.words.as_str()), (1, "Order: 7 [31m"));
+    }
+}

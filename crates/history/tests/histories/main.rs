@@ -1,0 +1,56 @@
+//! Random histories, rebuilt byte for byte: by us, and by plain git from the same repository.
+//!
+//! `FORKLORE_HISTORIES=1000` runs as many.
+
+#![expect(clippy::unwrap_used, reason = "the life of files is a test too")]
+
+mod life;
+mod plain_git;
+
+use forklore_history::history::History;
+use forklore_tavern::chance::RealChance;
+use forklore_tavern::disk::RealDisk;
+
+use life::Life;
+
+fn how_many() -> u64 {
+    std::env::var("FORKLORE_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(25)
+}
+
+#[test]
+fn every_version_is_rebuilt_by_us_and_by_git() {
+    let mut versions = 0;
+    for seed in 0..how_many() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = folder.path().join("user.git");
+        let mut life = Life::new(seed);
+        let saves = if seed % 50 == 0 { 1500 } else { 60 };
+        let mut history = History::open(&RealDisk, &RealChance, &repository, "Test PC").unwrap();
+        for _ in 0..saves {
+            life.go_on();
+            life.record(&mut history);
+            if life.random.u8(..40) == 0 {
+                history.record().unwrap().flush().unwrap();
+            }
+            if life.random.u8(..60) == 0 {
+                // As after a restart.
+                history = History::open(&RealDisk, &RealChance, &repository, "Test PC").unwrap();
+            }
+            if life.random.u8(..100) == 0 {
+                forklore_history::packing::pack(&mut history).unwrap();
+            }
+        }
+        history.record().unwrap().flush().unwrap();
+        drop(history);
+
+        let history = History::open(&RealDisk, &RealChance, &repository, "Test PC").unwrap();
+        let ours = life::by_us(&history);
+        life.compare(&ours, seed);
+        let theirs = plain_git::rebuilt(&repository);
+        life.compare(&theirs, seed);
+        plain_git::fsck(&repository);
+        versions += ours.len();
+    }
+    println!("{} histories, {versions} versions rebuilt twice", how_many());
+    assert!(versions as u64 > how_many() * 20);
+}

@@ -1,11 +1,15 @@
 //! The arguments. Their doc comments are the help.
 
+mod history;
 mod lore;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use history::{
+    HistoryArgs, HistoryCommand, LogArgs, RecordArgs, UndeleteArgs, WatchArgs,
+};
 pub(crate) use lore::{CombineArgs, DiffArgs, MergeArgs, PickArgs};
 
 /// Fork the story, and its lore comes along
@@ -24,6 +28,10 @@ pub struct Cli {
     /// User whose stories are meant (default: the only one)
     #[arg(long, global = true, value_name = "HANDLE")]
     pub user: Option<String>,
+
+    /// Folder of all histories (default: `data-history` beside `data`)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub history: Option<PathBuf>,
 
     /// Print one JSON object instead of words
     #[arg(long, global = true)]
@@ -71,6 +79,11 @@ pub enum Command {
     Trash(TrashArgs),
     Undo(UndoArgs),
     Strip(StripArgs),
+    Record(RecordArgs),
+    Watch(WatchArgs),
+    Log(LogArgs),
+    Undelete(UndeleteArgs),
+    History(HistoryArgs),
     /// Print a completion script for a shell
     Completions {
         /// Shell the script is for

@@ -6,6 +6,7 @@ use forklore_core::exactness::{Allow, Exactness};
 use forklore_core::fork::{Obstacle, Refusal};
 use forklore_core::names::NameError;
 use forklore_core::repair::CannotRepair;
+use forklore_history::HistoryError;
 use forklore_tavern::comparing::CompareError;
 use forklore_tavern::folders::UserFolders;
 use forklore_tavern::forking::ForkError;
@@ -290,4 +291,25 @@ impl From<TrashError> for CommandError {
 /// For messages that name the data folder.
 pub(crate) fn place_of(folders: &UserFolders) -> String {
     folders.inside.root().display().to_string()
+}
+
+impl From<HistoryError> for CommandError {
+    fn from(error: HistoryError) -> Self {
+        let hint = match &error {
+            HistoryError::NoHistory(_) => {
+                "`forklore record` begins one, and `forklore watch` keeps it."
+            }
+            HistoryError::Lock(LockError { source: LockCause::Busy { .. }, .. }) => {
+                "Another forklore is at work. Try again when it is done; there is never anything to unlock."
+            }
+            HistoryError::Pack(_)
+            | HistoryError::Missing(_)
+            | HistoryError::Misshapen { .. }
+            | HistoryError::NotOurs(_) => "`forklore history verify` says what is damaged.",
+            HistoryError::Io { .. } | HistoryError::Lock(_) | HistoryError::Collision(_) => "",
+        };
+        let hint = hint.to_owned();
+        let error = Self::of(&error);
+        if hint.is_empty() { error } else { error.hinted(hint) }
+    }
 }

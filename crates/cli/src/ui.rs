@@ -126,8 +126,11 @@ impl<'a> Ui<'a> {
     }
 
     pub(crate) fn progress(&self, total: usize, what: &'static str) -> Progress {
-        let shows = self.terminal.err && !self.json;
-        Progress::new(total, what, shows)
+        Progress::new(total, what, self.shows_progress())
+    }
+
+    pub(crate) fn shows_progress(&self) -> bool {
+        self.terminal.err && !self.json
     }
 }
 
@@ -152,6 +155,14 @@ impl Progress {
             bar.set_length(0);
         }
         Self { bar, began: Instant::now(), done: AtomicUsize::new(0) }
+    }
+
+    /// The same where the total is known only once the work has begun.
+    pub(crate) fn tick_of(&self, total: usize, shows: bool) {
+        if shows && self.bar.length() != Some(total as u64) {
+            self.bar.set_length(total as u64);
+        }
+        self.tick();
     }
 
     pub(crate) fn tick(&self) {

@@ -28,5 +28,6 @@ pub mod cleanup;
 pub mod group;
 pub mod page;
 pub mod diff;
+pub mod happened;
 pub mod beginning;
 pub mod merge;

@@ -33,7 +33,11 @@ impl Body {
     }
 
     /// The body with other pieces. Only trees in which something changed are made.
-    pub fn with(&self, pieces: Vec<(u32, Id)>, put: &mut PutTree<'_>) -> Result<Self, HistoryError> {
+    pub fn with(
+        &self,
+        pieces: Vec<(u32, Id)>,
+        put: &mut PutTree<'_>,
+    ) -> Result<Self, HistoryError> {
         let leaves = trees(&self.pieces, &self.leaves, &pieces, Mode::Blob, put)?;
         let branches = trees(&self.leaves, &self.branches, &leaves, Mode::Tree, put)?;
         let before: Vec<(u32, Id)> = self.root.map(|id| (0, id)).into_iter().collect();

@@ -114,7 +114,10 @@ fn escaped(bytes: &[u8]) -> String {
         for character in chunk.valid().chars() {
             if character.is_control() || matches!(character, '%' | '/' | '\\') {
                 let mut buffer = [0; 4];
-                character.encode_utf8(&mut buffer).bytes().for_each(|byte| add_hex(&mut text, byte));
+                character
+                    .encode_utf8(&mut buffer)
+                    .bytes()
+                    .for_each(|byte| add_hex(&mut text, byte));
             } else {
                 text.push(character);
             }

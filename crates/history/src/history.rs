@@ -215,6 +215,11 @@ impl<'d> Recorder<'_, 'd> {
         &self.known.lineages
     }
 
+    /// When this began.
+    pub fn now(&self) -> SystemTime {
+        self.now
+    }
+
     /// Bytes that have gathered since the last [`Recorder::keep`].
     pub fn size(&self) -> usize {
         self.writing.size()
@@ -238,7 +243,8 @@ impl<'d> Recorder<'_, 'd> {
         if let Some(lineage) = self.known.lineages.live(name).cloned() {
             return self.next(&lineage, name, bytes, written, why);
         }
-        let compared = compare(&mut self.writing, self.known.seed, kind, &Tracked::default(), bytes)?;
+        let compared =
+            compare(&mut self.writing, self.known.seed, kind, &Tracked::default(), bytes)?;
         let machine = self.known.machine.clone();
         let alike: Vec<Lineage> =
             self.known.lineages.with_tree(&machine, kind, &compared.tree).cloned().collect();
@@ -249,7 +255,9 @@ impl<'d> Recorder<'_, 'd> {
             let words = format!("renamed, was {}", before.file().label());
             let told = Told { words, collapse: None, count: before.tip.version.count };
             let change = Change { name, kind, bytes: bytes.len(), written, why, told };
-            return self.add(&before.reference.clone(), Some(before), change, compared.tree).map(Some);
+            return self
+                .add(&before.reference.clone(), Some(before), change, compared.tree)
+                .map(Some);
         }
         if let Some(lineage) = self.known.lineages.deleted(&machine, name).cloned() {
             return self.next(&lineage, name, bytes, written, why);

@@ -236,7 +236,10 @@ mod tests {
             let mut bytes = bytes.clone();
             bytes[at] ^= 0x10;
             let read = read(&bytes).unwrap();
-            assert_eq!(names(&read), ["refs/heads/0", "refs/heads/2", "refs/heads/3", "refs/heads/4"]);
+            assert_eq!(
+                names(&read),
+                ["refs/heads/0", "refs/heads/2", "refs/heads/3", "refs/heads/4"]
+            );
             assert!(read.is_damaged);
             assert_eq!(read.end as usize, bytes.len());
         }

@@ -7,6 +7,7 @@
 //! - what is kept is kept: [`layout`], [`journal`], [`store`];
 //! - a file in trees, and what changed in it: [`body`], [`tracked`], [`story`];
 //! - versions and how they hang together: [`version`], [`lineage`], [`history`];
+//! - where it lies, and filling it: [`place`], [`scan`];
 //! - keeping it small: [`packing`].
 
 pub mod file;
@@ -28,5 +29,7 @@ pub mod lineage;
 pub mod version;
 
 pub mod packing;
+pub mod place;
+pub mod scan;
 
 pub use error::HistoryError;

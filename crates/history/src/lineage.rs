@@ -124,7 +124,13 @@ impl Lineages {
     }
 
     /// A ref for a file that has none yet.
-    pub fn new_reference(&self, store: &Store<'_>, machine: &str, kind: Kind, name: &Name) -> String {
+    pub fn new_reference(
+        &self,
+        store: &Store<'_>,
+        machine: &str,
+        kind: Kind,
+        name: &Name,
+    ) -> String {
         let slug = slug(&name.label());
         (0_u64..)
             .map(|salt| {

@@ -56,9 +56,9 @@ impl Numbering {
 pub fn split(kind: Kind, bytes: &[u8]) -> Split {
     match kind {
         Kind::Chat => lines(bytes),
-        Kind::Book => entries(bytes)
-            .or_else(|| entries_anyhow(bytes))
-            .unwrap_or_else(|| whole(bytes)),
+        Kind::Book => {
+            entries(bytes).or_else(|| entries_anyhow(bytes)).unwrap_or_else(|| whole(bytes))
+        }
         Kind::Card => chunks(bytes).unwrap_or_else(|| whole(bytes)),
         Kind::Group | Kind::Settings => fields(bytes),
     }
@@ -70,12 +70,7 @@ fn whole(bytes: &[u8]) -> Split {
 }
 
 /// The pieces that begin at `starts`, the last of which ends at `end`.
-fn pieces(
-    bytes: &[u8],
-    numbering: Numbering,
-    starts: Vec<(u32, usize)>,
-    end: usize,
-) -> Split {
+fn pieces(bytes: &[u8], numbering: Numbering, starts: Vec<(u32, usize)>, end: usize) -> Split {
     let ends = starts.iter().skip(1).map(|(_, start)| *start).chain([end]);
     let body: Vec<_> =
         starts.iter().zip(ends).map(|((number, start), end)| (*number, *start..end)).collect();
@@ -245,9 +240,11 @@ mod tests {
     fn shown(kind: Kind, bytes: &[u8]) -> Vec<String> {
         let split = split(kind, bytes);
         assert_eq!(sum(bytes, &split), bytes);
-        let text = |range: &Range<usize>| String::from_utf8_lossy(&bytes[range.clone()]).into_owned();
+        let text =
+            |range: &Range<usize>| String::from_utf8_lossy(&bytes[range.clone()]).into_owned();
         let folder = split.numbering.folder();
-        let body = split.body.iter().map(|(number, range)| format!("{folder}{number}={}", text(range)));
+        let body =
+            split.body.iter().map(|(number, range)| format!("{folder}{number}={}", text(range)));
         std::iter::once(text(&split.head)).chain(body).chain([text(&split.tail)]).collect()
     }
 
@@ -278,15 +275,24 @@ mod tests {
     #[test]
     fn a_book_written_in_another_way_is_entries_too() {
         assert_eq!(
-            shown(Kind::Book, b"{\"a\":1, \"entries\": { \"3\":{\"x\":\"},\"} ,\"7\":{} }, \"z\":0}"),
-            ["{\"a\":1, \"entries\": {", "e3= \"3\":{\"x\":\"},\"} ", "e7=,\"7\":{}", " }, \"z\":0}"]
+            shown(
+                Kind::Book,
+                b"{\"a\":1, \"entries\": { \"3\":{\"x\":\"},\"} ,\"7\":{} }, \"z\":0}"
+            ),
+            [
+                "{\"a\":1, \"entries\": {",
+                "e3= \"3\":{\"x\":\"},\"} ",
+                "e7=,\"7\":{}",
+                " }, \"z\":0}"
+            ]
         );
         assert_eq!(
             shown(Kind::Book, b"{\"entries\":{\"7\":{},\"3\":{},\"07\":1}}"),
             ["{\"entries\":{", "p0=\"7\":{}", "p1=,\"3\":{}", "p2=,\"07\":1", "}}"]
         );
         assert_eq!(shown(Kind::Book, b"{\"entries\":{}}"), ["{\"entries\":{", "}}"]);
-        for broken in [&b"{\"entries\":[1]}"[..], b"{\"entries\":{\"1\":{}", b"null", b"", b"\xff"] {
+        for broken in [&b"{\"entries\":[1]}"[..], b"{\"entries\":{\"1\":{}", b"null", b"", b"\xff"]
+        {
             assert_eq!(shown(Kind::Book, broken), [&String::from_utf8_lossy(broken), ""]);
         }
     }
@@ -307,9 +313,11 @@ mod tests {
     #[test]
     fn whatever_it_is_it_is_the_sum_of_its_pieces() {
         let mut random = fastrand::Rng::with_seed(5);
-        let words = ["\n", "    ", "\"", "entries", ": {", "}", ",", "1", "\\", "{", "\u{e9}", "\0"];
+        let words =
+            ["\n", "    ", "\"", "entries", ": {", "}", ",", "1", "\\", "{", "\u{e9}", "\0"];
         for _ in 0..20_000 {
-            let text: String = (0..random.usize(..40)).map(|_| *random.choice(&words).unwrap()).collect();
+            let text: String =
+                (0..random.usize(..40)).map(|_| *random.choice(&words).unwrap()).collect();
             for kind in Kind::ALL {
                 let pieces = split(kind, text.as_bytes());
                 assert_eq!(sum(text.as_bytes(), &pieces), text.as_bytes());

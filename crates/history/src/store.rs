@@ -371,11 +371,7 @@ impl<'d> Store<'d> {
     }
 }
 
-fn lock(
-    disk: &dyn Disk,
-    chance: &dyn Chance,
-    layout: &Layout,
-) -> Result<UserLock, HistoryError> {
+fn lock(disk: &dyn Disk, chance: &dyn Chance, layout: &Layout) -> Result<UserLock, HistoryError> {
     Ok(UserLock::acquire(disk, &layout.lock(), PATIENCE, &|time| chance.sleep(time))?)
 }
 
@@ -385,7 +381,12 @@ impl<'d> Writing<'_, 'd> {
     }
 
     /// Adds an object, unless it is there already. `before` is what stood in its place.
-    pub fn put(&mut self, kind: Kind, data: Vec<u8>, before: Option<Id>) -> Result<Id, HistoryError> {
+    pub fn put(
+        &mut self,
+        kind: Kind,
+        data: Vec<u8>,
+        before: Option<Id>,
+    ) -> Result<Id, HistoryError> {
         let id = id_of(kind, &data)?;
         if !self.has(&id) {
             self.add(Object { id, kind, data, before });

@@ -56,8 +56,8 @@ fn plain(kind: Kind, before: Option<&Tracked>, now: &Compared<'_>) -> Told {
         Some(_) if is_readable => format!("{what} changed"),
         Some(_) => format!("{what} can no longer be read"),
     };
-    let collapse = (before.is_some() && !is_readable)
-        .then(|| happened::Collapse::Unreadable.code());
+    let collapse =
+        (before.is_some() && !is_readable).then(|| happened::Collapse::Unreadable.code());
     Told { words, collapse, count: None }
 }
 
@@ -95,9 +95,8 @@ fn in_chat(
     let cut = old_window.len().max(new_window.len()) > MOST;
 
     let old_bytes = old_window.iter().take(MOST);
-    let old_bytes: Vec<Vec<u8>> = old_bytes
-        .map(|(_, id)| writing.read(id, object::Kind::Blob))
-        .collect::<Result<_, _>>()?;
+    let old_bytes: Vec<Vec<u8>> =
+        old_bytes.map(|(_, id)| writing.read(id, object::Kind::Blob)).collect::<Result<_, _>>()?;
     let old_head = read_piece(writing, before.head.map(|piece| piece.id))?;
     let head = &now.bytes[now.split.head.clone()];
     let last_old = match old.last() {
@@ -166,10 +165,8 @@ fn in_book(
             (Some(_), None) => break,
         }
     }
-    let texts: Vec<Vec<u8>> = changed
-        .iter()
-        .map(|(_, old, _)| read_piece(writing, *old))
-        .collect::<Result<_, _>>()?;
+    let texts: Vec<Vec<u8>> =
+        changed.iter().map(|(_, old, _)| read_piece(writing, *old)).collect::<Result<_, _>>()?;
     let changes = changed.iter().zip(&texts).filter_map(|((number, old, new), text)| {
         let before = old.map(|_| value_of(text));
         let after = new.map(|at| value_of(&now.bytes[now.split.body[at].1.clone()]));
@@ -184,11 +181,8 @@ fn in_book(
     // What stands around the entries is read only when it changed.
     let readable_before = is_in_pieces(before)
         || Book::read(&read_piece(writing, before.head.map(|piece| piece.id))?).is_ok();
-    let readable_after = if rest_changed || !is_in_pieces(&now.now) {
-        Book::read(now.bytes).is_ok()
-    } else {
-        true
-    };
+    let readable_after =
+        if rest_changed || !is_in_pieces(&now.now) { Book::read(now.bytes).is_ok() } else { true };
     let window = BookWindow {
         entries_before: old.len(),
         entries_after: new.len(),

@@ -11,6 +11,8 @@ pub struct Surroundings {
     pub flag: Option<PathBuf>,
     /// `FORKLORE_DATA`
     pub forklore_data: Option<PathBuf>,
+    /// `FORKLORE_HISTORY`, the folder of all histories.
+    pub forklore_history: Option<PathBuf>,
     /// `SILLYTAVERN_DATAROOT`, which SillyTavern obeys too.
     pub sillytavern_dataroot: Option<PathBuf>,
     pub working_folder: PathBuf,
@@ -20,6 +22,8 @@ pub struct Surroundings {
     /// `LOCALAPPDATA`
     pub local_app_data: Option<PathBuf>,
     pub os: Os,
+    /// What people call this machine.
+    pub host: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +57,18 @@ impl Surroundings {
         Self {
             flag,
             forklore_data: path("FORKLORE_DATA"),
+            forklore_history: path("FORKLORE_HISTORY"),
             sillytavern_dataroot: path("SILLYTAVERN_DATAROOT"),
             working_folder,
             home: path(if os == Os::Windows { "USERPROFILE" } else { "HOME" }),
             xdg_data_home: path("XDG_DATA_HOME"),
             local_app_data: path("LOCALAPPDATA"),
             os,
+            host: variable("COMPUTERNAME")
+                .or_else(|| variable("HOSTNAME"))
+                .map(|name| name.to_string_lossy().into_owned())
+                .or_else(host)
+                .unwrap_or_else(|| "this-machine".to_owned()),
         }
     }
 
@@ -82,6 +92,17 @@ impl Surroundings {
         };
         Some(base.join("data"))
     }
+}
+
+#[cfg(unix)]
+fn host() -> Option<String> {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Some(name).filter(|name| !name.is_empty())
+}
+
+#[cfg(not(unix))]
+fn host() -> Option<String> {
+    None
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod check;
 mod clean;
 mod diff;
 mod fork;
+mod history;
 mod mend;
 mod merge;
 mod pages;
@@ -21,9 +22,11 @@ use forklore_tavern::tavern::Tavern;
 use forklore_tavern::users::Users;
 
 use crate::Outside;
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, RecordArgs, WatchArgs};
 use crate::error::CommandError;
 use crate::ui::Ui;
+
+pub(crate) use history::Histories;
 
 /// An exit code: 0, or 1 for "found something" and "refused".
 pub(crate) type Outcome = Result<u8, CommandError>;
@@ -35,6 +38,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
         _ => {}
     }
     let editor = outside.editor.clone();
+    let histories = Histories::new(&outside, cli);
+    if let Command::Record(RecordArgs { all_users: true })
+    | Command::Watch(WatchArgs { all_users: true }) = &cli.command
+    {
+        return history::for_all(ui, outside, cli, &histories);
+    }
     let tavern = open(outside, cli)?;
     match &cli.command {
         Command::Status => status::run(ui, &tavern),
@@ -54,6 +63,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
         Command::Trash(args) => trash::run(ui, &tavern, args),
         Command::Undo(args) => undo::run(ui, &tavern, args),
         Command::Strip(args) => strip::run(ui, &tavern, args),
+        Command::Record(_) => history::record::run(ui, &[tavern], &histories),
+        Command::Watch(_) => history::watch::run(ui, &[tavern], &histories),
+        Command::Log(args) => history::log::run(ui, &tavern, &histories, args),
+        Command::Undelete(args) => history::undelete::run(ui, &tavern, &histories, args),
+        Command::History(args) => history::run(ui, &tavern, &histories, args),
         Command::Completions { .. } | Command::Man { .. } => Ok(0),
     }
 }

@@ -67,13 +67,7 @@ impl Packer {
     }
 
     /// Adds an object as a delta to one that was added before, if that pays.
-    pub fn add_like(
-        &mut self,
-        id: Id,
-        kind: Kind,
-        data: &[u8],
-        base: (Laid, &[u8]),
-    ) -> Laid {
+    pub fn add_like(&mut self, id: Id, kind: Kind, data: &[u8], base: (Laid, &[u8])) -> Laid {
         const OFS_DELTA: u8 = 6;
         let (laid, base) = base;
         if laid.chain >= LONGEST_CHAIN {
@@ -96,10 +90,8 @@ impl Packer {
         let offset = self.pack.len() as u64;
         const HEADER: u64 = 12;
         self.pack.extend_from_slice(body);
-        self.places.extend(places.map(|place| Place {
-            offset: place.offset - HEADER + offset,
-            ..place
-        }));
+        self.places
+            .extend(places.map(|place| Place { offset: place.offset - HEADER + offset, ..place }));
     }
 
     /// Adds all of `objects`. Where one took another's place, the newer is kept whole and the older

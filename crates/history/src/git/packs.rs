@@ -62,10 +62,8 @@ impl Packs {
 
     /// Adds a pack that was just written.
     pub fn add(&mut self, index: &Path) -> Result<(), PackError> {
-        let bundle = Bundle::at(index, HASH).map_err(|error| PackError::Open {
-            path: index.to_owned(),
-            why: error.to_string(),
-        })?;
+        let bundle = Bundle::at(index, HASH)
+            .map_err(|error| PackError::Open { path: index.to_owned(), why: error.to_string() })?;
         self.take(bundle);
         Ok(())
     }

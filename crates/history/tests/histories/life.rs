@@ -7,8 +7,8 @@ use fastrand::Rng;
 use forklore_history::file::Name;
 use forklore_history::history::{History, Seen};
 
-pub struct Life {
-    pub random: Rng,
+pub(crate) struct Life {
+    pub(crate) random: Rng,
     files: BTreeMap<String, Vec<u8>>,
     /// What the history must know: the file, its content and where it stands among all versions.
     expected: Vec<(String, Vec<u8>)>,
@@ -16,17 +16,25 @@ pub struct Life {
 }
 
 /// By its place in the order of everything recorded: the name and the content.
-pub type Rebuilt = BTreeMap<u64, (String, Vec<u8>)>;
+pub(crate) type Rebuilt = BTreeMap<u64, (String, Vec<u8>)>;
 
 impl Life {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { random: Rng::with_seed(seed), files: BTreeMap::new(), expected: Vec::new(), next: 0 }
     }
 
     fn text(&mut self) -> String {
         let words = [
-            "the dragon", "said \\\"no\\\"", "\\ud800", "caf\u{e9}", "\u{1F409}", "\u{2028}", "\\u0000",
-            "walked on", "1e400", "</script>",
+            "the dragon",
+            "said \\\"no\\\"",
+            "\\ud800",
+            "caf\u{e9}",
+            "\u{1F409}",
+            "\u{2028}",
+            "\\u0000",
+            "walked on",
+            "1e400",
+            "</script>",
         ];
         (0..self.random.usize(1..30)).map(|_| *self.random.choice(&words).unwrap()).collect()
     }
@@ -39,7 +47,10 @@ impl Life {
             2 => "{\"mes\":1,\"mes\":2}".to_owned(),
             3 => "\u{feff}{}".to_owned(),
             4 => "  null \r".to_owned(),
-            _ => format!("{{\"name\":\"Mara\",\"mes\":\"{text}\",\"swipe_id\":{}}}", self.random.u8(..3)),
+            _ => format!(
+                "{{\"name\":\"Mara\",\"mes\":\"{text}\",\"swipe_id\":{}}}",
+                self.random.u8(..3)
+            ),
         }
     }
 
@@ -79,7 +90,10 @@ impl Life {
         self.next += 1;
         let number = self.next;
         let (name, bytes) = match self.random.u8(..10) {
-            0 => (format!("characters/c{number}.png"), b"\x89PNG\r\n\x1a\n\0\0\0\x01tEXtacrc!".to_vec()),
+            0 => (
+                format!("characters/c{number}.png"),
+                b"\x89PNG\r\n\x1a\n\0\0\0\x01tEXtacrc!".to_vec(),
+            ),
             1 => ("settings.json".to_owned(), b"{\n    \"a\": 1,\n    \"b\": {}\n}".to_vec()),
             2 => (format!("groups/{number}.json"), b"{\n    \"chats\": []\n}".to_vec()),
             3..=5 => (format!("worlds/Lore {number}.json"), self.book()),
@@ -89,7 +103,7 @@ impl Life {
     }
 
     /// Something happens to a file.
-    pub fn go_on(&mut self) {
+    pub(crate) fn go_on(&mut self) {
         if self.files.is_empty() || self.random.u8(..25) == 0 {
             return self.new_file();
         }
@@ -120,7 +134,8 @@ impl Life {
 
     fn changed(&mut self, name: &str, bytes: Vec<u8>) -> Vec<u8> {
         let separator = if name.ends_with(".jsonl") { b'\n' } else { b'}' };
-        let mut parts: Vec<Vec<u8>> = bytes.split(|byte| *byte == separator).map(<[u8]>::to_vec).collect();
+        let mut parts: Vec<Vec<u8>> =
+            bytes.split(|byte| *byte == separator).map(<[u8]>::to_vec).collect();
         let at = self.random.usize(..parts.len());
         match self.random.u8(..12) {
             0 => parts.truncate(at + 1),
@@ -142,7 +157,7 @@ impl Life {
     }
 
     /// Records all files, as a scan would, and notes what must be known from then on.
-    pub fn record(&mut self, history: &mut History<'_>) {
+    pub(crate) fn record(&mut self, history: &mut History<'_>) {
         let mut recorder = history.record().unwrap();
         let files = &self.files;
         let exists = |name: &Name| files.contains_key(name.as_str());
@@ -167,7 +182,7 @@ impl Life {
         recorder.keep().unwrap();
     }
 
-    pub fn compare(&self, rebuilt: &Rebuilt, seed: u64) {
+    pub(crate) fn compare(&self, rebuilt: &Rebuilt, seed: u64) {
         assert_eq!(rebuilt.len(), self.expected.len(), "seed {seed}");
         for (order, (name, bytes)) in rebuilt {
             let (expected_name, expected) = &self.expected[*order as usize - 1];
@@ -182,7 +197,7 @@ impl Life {
     }
 }
 
-pub fn by_us(history: &History<'_>) -> Rebuilt {
+pub(crate) fn by_us(history: &History<'_>) -> Rebuilt {
     let mut rebuilt = Rebuilt::new();
     for lineage in history.lineages().iter() {
         for version in history.versions(&lineage.tip) {

@@ -13,7 +13,7 @@ fn git(repository: &Path, arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-pub fn fsck(repository: &Path) {
+pub(crate) fn fsck(repository: &Path) {
     let output = Command::new("git")
         .arg("-C")
         .arg(repository)
@@ -27,7 +27,7 @@ pub fn fsck(repository: &Path) {
 }
 
 /// Every version is the sum of the blobs of its tree, in the order in which git lists them.
-pub fn rebuilt(repository: &Path) -> Rebuilt {
+pub(crate) fn rebuilt(repository: &Path) -> Rebuilt {
     let commits = String::from_utf8(git(repository, &["rev-list", "--branches"])).unwrap();
     let mut reader = Batch::new(repository);
     let mut known: BTreeMap<String, Vec<u8>> = BTreeMap::new();

@@ -1,0 +1,94 @@
+//! The commands that keep and read a history.
+
+pub(crate) mod log;
+mod pack;
+pub(crate) mod record;
+pub(crate) mod undelete;
+pub(crate) mod watch;
+
+use std::path::PathBuf;
+
+use forklore_history::history::History;
+use forklore_history::place;
+use forklore_tavern::folders::UserFolders;
+use forklore_tavern::root::find_root;
+use forklore_tavern::tavern::Tavern;
+use forklore_tavern::users::Users;
+
+use super::Outcome;
+use crate::Outside;
+use crate::args::{Cli, Command, HistoryArgs, HistoryCommand};
+use crate::error::CommandError;
+use crate::ui::Ui;
+
+/// Where histories are kept.
+pub(crate) struct Histories {
+    chosen: Option<PathBuf>,
+    host: String,
+}
+
+impl Histories {
+    pub(crate) fn new(outside: &Outside<'_>, cli: &Cli) -> Self {
+        let surroundings = &outside.surroundings;
+        let chosen = cli.history.clone().or_else(|| surroundings.forklore_history.clone());
+        Self { chosen, host: surroundings.host.clone() }
+    }
+
+    fn folder(&self, tavern: &Tavern<'_>) -> PathBuf {
+        place::folder(tavern.folders.inside.root(), self.chosen.as_deref())
+    }
+
+    pub(crate) fn repository(&self, tavern: &Tavern<'_>) -> PathBuf {
+        place::repository(&self.folder(tavern), &tavern.folders.handle)
+    }
+
+    /// The user's history, made where there is none.
+    pub(crate) fn open<'d>(&self, tavern: &Tavern<'d>) -> Result<History<'d>, CommandError> {
+        place::make(tavern.disk, &self.folder(tavern))?;
+        Ok(History::open(tavern.disk, tavern.chance, self.repository(tavern), &self.host)?)
+    }
+
+    /// The user's history, if there is one.
+    pub(crate) fn open_existing<'d>(
+        &self,
+        tavern: &Tavern<'d>,
+    ) -> Result<History<'d>, CommandError> {
+        Ok(History::open_existing(tavern.disk, tavern.chance, self.repository(tavern))?)
+    }
+}
+
+/// `record` and `watch` for every user.
+pub(crate) fn for_all(
+    ui: &mut Ui<'_>,
+    outside: Outside<'_>,
+    cli: &Cli,
+    histories: &Histories,
+) -> Outcome {
+    let Outside { disk, chance, mut surroundings, editor: _ } = outside;
+    if cli.data.is_some() {
+        surroundings.flag.clone_from(&cli.data);
+    }
+    let found = find_root(disk, &surroundings)?;
+    let users = Users::find(disk, &found.root)?;
+    let mut taverns = Vec::new();
+    for user in users.users.iter().filter(|user| user.has_folder) {
+        let folders = UserFolders::new(&found.root, &user.handle)?;
+        taverns.push(Tavern { disk, chance, folders });
+    }
+    match cli.command {
+        Command::Watch(_) => watch::run(ui, &taverns, histories),
+        _ => record::run(ui, &taverns, histories),
+    }
+}
+
+/// `forklore history ...`
+pub(crate) fn run(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    args: &HistoryArgs,
+) -> Outcome {
+    match &args.command {
+        HistoryCommand::Pack => pack::run(ui, tavern, histories),
+    }
+}

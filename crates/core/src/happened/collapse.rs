@@ -1,0 +1,218 @@
+//! When a change looks like a loss rather than a wish.
+//!
+//! SillyTavern overwrites whole files and checks little: a full disk tears the last line, a read
+//! error leaves only the greeting, a page that slept overwrites what another one wrote. Nobody asked
+//! for any of it, so the version before is worth pinning. What people do every day, such as deleting
+//! the last messages, swiping, editing or deleting an entry, must never look like this, or the
+//! warning would not be read.
+
+use super::plain::{entries, messages};
+
+/// What looks like a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Collapse {
+    /// The file is empty, or no message is left of three and more, or no entry of two and more.
+    Emptied,
+    /// Nothing in the file can be read, and before it could be.
+    Unreadable,
+    /// A line is broken that was not before. SillyTavern writes whole lines only, so the disk was
+    /// full, or something else wrote the file.
+    Torn,
+    /// One message is left of three and more: SillyTavern could not read the chat and took it for a
+    /// new one, or a page without messages saved over it.
+    GreetingOnly,
+    /// Twenty messages and more are gone at once, or half of them and at least five.
+    Shrunk { before: usize, after: usize },
+    /// As much is gone as in [`Collapse::Shrunk`], or nearly everything and at least three messages
+    /// or entries, and others stand there: another chat or book was saved under this name. Whoever
+    /// edits a story changes some messages, and leaves them their dates.
+    Replaced,
+    /// Ten entries and more are gone at once, or half of them and at least three.
+    EntriesGone { before: usize, after: usize },
+}
+
+impl Collapse {
+    pub fn words(&self) -> String {
+        match self {
+            Self::Emptied => "nothing is left of it".into(),
+            Self::Unreadable => "it can no longer be read".into(),
+            Self::Torn => "a line of it is broken off".into(),
+            Self::GreetingOnly => "only one message is left".into(),
+            Self::Shrunk { before, after } => format!("{} became {after}", messages(*before)),
+            Self::Replaced => "something else stands in its place".into(),
+            Self::EntriesGone { before, after } => format!("{} became {after}", entries(*before)),
+        }
+    }
+
+    /// Short and the same in every version of ours, for [`Collapse::from_code`].
+    pub fn code(&self) -> String {
+        match self {
+            Self::Emptied => "emptied".into(),
+            Self::Unreadable => "unreadable".into(),
+            Self::Torn => "torn".into(),
+            Self::GreetingOnly => "greeting-only".into(),
+            Self::Shrunk { before, after } => format!("shrunk:{before}:{after}"),
+            Self::Replaced => "replaced".into(),
+            Self::EntriesGone { before, after } => format!("entries-gone:{before}:{after}"),
+        }
+    }
+
+    pub fn from_code(code: &str) -> Option<Self> {
+        let mut parts = code.split(':');
+        let name = parts.next()?;
+        let mut number = || parts.next()?.parse().ok();
+        let collapse = match name {
+            "emptied" => Self::Emptied,
+            "unreadable" => Self::Unreadable,
+            "torn" => Self::Torn,
+            "greeting-only" => Self::GreetingOnly,
+            "shrunk" => Self::Shrunk { before: number()?, after: number()? },
+            "replaced" => Self::Replaced,
+            "entries-gone" => Self::EntriesGone { before: number()?, after: number()? },
+            _ => return None,
+        };
+        // Only what `code` writes.
+        (collapse.code() == code).then_some(collapse)
+    }
+}
+
+/// What is counted in a chat.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ChatTally {
+    pub(super) before: usize,
+    pub(super) after: usize,
+    /// Messages that are nowhere any more, however many stand there now.
+    pub(super) gone: usize,
+    pub(super) is_blank: bool,
+    pub(super) is_unreadable: bool,
+    pub(super) is_torn: bool,
+}
+
+/// The surest first: what is broken, then what is gone.
+pub(super) fn in_chat(tally: &ChatTally) -> Option<Collapse> {
+    let ChatTally { before, after, gone, .. } = *tally;
+    let is_many = |number: usize| number >= 20 || (number >= 5 && number >= before.div_ceil(2));
+    if tally.is_blank {
+        return Some(Collapse::Emptied);
+    }
+    if tally.is_unreadable {
+        return Some(Collapse::Unreadable);
+    }
+    if tally.is_torn {
+        return Some(Collapse::Torn);
+    }
+    match after {
+        0 if before >= 3 => return Some(Collapse::Emptied),
+        1 if before >= 3 => return Some(Collapse::GreetingOnly),
+        _ => {}
+    }
+    if after >= 2 && is_another(before, after, gone) {
+        return Some(Collapse::Replaced);
+    }
+    if is_many(before.saturating_sub(after)) {
+        return Some(Collapse::Shrunk { before, after });
+    }
+    is_many(gone).then_some(Collapse::Replaced)
+}
+
+/// What is counted in a book that can be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BookTally {
+    pub(super) before: usize,
+    pub(super) after: usize,
+    /// Entries that are nowhere any more, under whatever number.
+    pub(super) gone: usize,
+}
+
+/// Two and not one for an empty book: the last entry of a book may be deleted like any other.
+pub(super) fn in_book(tally: &BookTally) -> Option<Collapse> {
+    let BookTally { before, after, gone } = *tally;
+    let is_many = |number: usize| number >= 10 || (number >= 3 && number >= before.div_ceil(2));
+    if after == 0 && before >= 2 {
+        return Some(Collapse::Emptied);
+    }
+    if is_another(before, after, gone) {
+        return Some(Collapse::Replaced);
+    }
+    if is_many(before.saturating_sub(after)) {
+        return Some(Collapse::EntriesGone { before, after });
+    }
+    is_many(gone).then_some(Collapse::Replaced)
+}
+
+/// Whether nearly everything is gone, a greeting that many stories share aside, and most of what
+/// stands there is not what stood there.
+fn is_another(before: usize, after: usize, gone: usize) -> bool {
+    let kept = before.saturating_sub(gone);
+    gone >= 3 && kept <= 1 + before / 10 && after.saturating_sub(kept) > after / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_comes_back_as_what_it_was() {
+        for collapse in [
+            Collapse::Emptied,
+            Collapse::Unreadable,
+            Collapse::Torn,
+            Collapse::GreetingOnly,
+            Collapse::Shrunk { before: 213, after: 3 },
+            Collapse::Replaced,
+            Collapse::EntriesGone { before: 12, after: 0 },
+        ] {
+            assert_eq!(Collapse::from_code(&collapse.code()), Some(collapse));
+            assert!(!collapse.words().is_empty());
+        }
+        for code in ["", "torn:", "shrunk", "shrunk:1", "shrunk:1:2:3", "shrunk:+1:2", "Torn"] {
+            assert_eq!(Collapse::from_code(code), None, "{code:?}");
+        }
+    }
+
+    #[track_caller]
+    fn check(before: usize, after: usize, gone: usize, expected: Option<&str>) {
+        let tally = ChatTally { before, after, gone, ..ChatTally::default() };
+        let found = in_chat(&tally).map(|collapse| collapse.code());
+        assert_eq!(found.as_deref(), expected, "{before} to {after}, {gone} gone");
+    }
+
+    #[test]
+    fn the_limits_of_a_chat() {
+        check(2, 0, 2, None);
+        check(3, 0, 3, Some("emptied"));
+        check(2, 1, 1, None);
+        check(3, 1, 2, Some("greeting-only"));
+        check(9, 5, 4, None);
+        check(10, 5, 5, Some("shrunk:10:5"));
+        check(11, 6, 5, None);
+        check(100, 81, 19, None);
+        check(100, 80, 20, Some("shrunk:100:80"));
+        check(100, 120, 19, None);
+        check(100, 120, 20, Some("replaced"));
+        check(3, 3, 3, Some("replaced"));
+        check(4, 4, 3, Some("replaced"));
+        check(5, 5, 3, None);
+        check(3, 4, 2, None);
+        // Cut down to a few that were there, which is not another story.
+        check(40, 3, 37, Some("shrunk:40:3"));
+    }
+
+    #[test]
+    fn the_limits_of_a_book() {
+        for (before, after, gone, expected) in [
+            (1, 0, 1, None),
+            (2, 0, 2, Some("emptied")),
+            (3, 1, 2, None),
+            (6, 3, 3, Some("entries-gone:6:3")),
+            (7, 4, 3, None),
+            (100, 91, 9, None),
+            (100, 90, 10, Some("entries-gone:100:90")),
+            (3, 3, 3, Some("replaced")),
+            (100, 100, 10, Some("replaced")),
+        ] {
+            let found = in_book(&BookTally { before, after, gone }).map(|found| found.code());
+            assert_eq!(found.as_deref(), expected, "{before} to {after}, {gone} gone");
+        }
+    }
+}

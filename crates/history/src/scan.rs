@@ -1,0 +1,268 @@
+//! Looks through a user's folder and records what changed since the last time.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use forklore_tavern::disk::{self, Disk, Look};
+use forklore_tavern::folders::UserFolders;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::error::{Doing, HistoryError};
+use crate::file::Name;
+use crate::git::object::Id;
+use crate::history::{History, Recorded, Seen};
+use crate::layout::replace;
+
+/// A file that has a history.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub name: Name,
+    pub path: PathBuf,
+    pub look: Look,
+}
+
+/// A file or folder that could not be looked at.
+#[derive(Debug)]
+pub struct Unread {
+    pub path: PathBuf,
+    pub why: String,
+}
+
+/// What a scan did.
+#[derive(Debug, Default)]
+pub struct Scan {
+    pub files: usize,
+    pub recorded: Vec<Recorded>,
+    pub unread: Vec<Unread>,
+}
+
+/// What files looked like when they were recorded: what looks the same is not read again.
+#[derive(Debug, Default)]
+pub struct Remembered {
+    files: FxHashMap<Name, (Look, Id)>,
+}
+
+/// So much is gathered before it is kept.
+const GATHERED: usize = 32 << 20;
+
+/// Disks tell times apart by up to this much: a file written again within it may look the same.
+const GRAIN: Duration = Duration::from_secs(2);
+
+/// How often a file is read that changes while it is read.
+const READS: usize = 20;
+
+/// Lists what has a history.
+pub fn files(disk: &dyn Disk, folders: &UserFolders) -> (Vec<Found>, Vec<Unread>) {
+    let mut listing = Listing { disk, folders, found: Vec::new(), unread: Vec::new() };
+    for folder in ["chats", "group chats", "worlds", "characters", "groups"] {
+        listing.folder(Path::new(folder), folder == "chats");
+    }
+    listing.file(Path::new("settings.json"));
+    (listing.found, listing.unread)
+}
+
+/// The folder of the user.
+pub fn home(folders: &UserFolders) -> PathBuf {
+    folders.inside.root().join(&folders.handle)
+}
+
+struct Listing<'a> {
+    disk: &'a dyn Disk,
+    folders: &'a UserFolders,
+    found: Vec<Found>,
+    unread: Vec<Unread>,
+}
+
+impl Listing<'_> {
+    fn folder(&mut self, folder: &Path, has_folders: bool) {
+        let path = home(self.folders).join(folder);
+        let real = match self.folders.inside.check_no_link(self.disk, &path) {
+            Ok(real) => real,
+            Err(error) => return self.unread.push(Unread { path, why: error.to_string() }),
+        };
+        match self.disk.list(&real) {
+            Ok(names) => {
+                for name in names {
+                    let below = folder.join(&name);
+                    if Name::of_path(&below).kind().is_some() {
+                        self.file(&below);
+                    } else if has_folders && self.is_folder(&below) {
+                        self.folder(&below, false);
+                    }
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
+            Err(error) => self.unread.push(Unread { path, why: error.to_string() }),
+        }
+    }
+
+    fn is_folder(&self, below: &Path) -> bool {
+        let path = home(self.folders).join(below);
+        let is_folder = |look: Look| matches!(look.kind, disk::Kind::Dir | disk::Kind::Link);
+        self.disk.look(&path).is_ok_and(|look| look.is_some_and(is_folder))
+    }
+
+    fn file(&mut self, below: &Path) {
+        let path = home(self.folders).join(below);
+        match look_inside(self.disk, self.folders, &path) {
+            Ok(Some((path, look))) => {
+                self.found.push(Found { name: Name::of_path(below), path, look });
+            }
+            Ok(None) => {}
+            Err(why) => self.unread.push(Unread { path, why }),
+        }
+    }
+}
+
+/// What lies there, links followed as long as they stay below the data root.
+fn look_inside(
+    disk: &dyn Disk,
+    folders: &UserFolders,
+    path: &Path,
+) -> Result<Option<(PathBuf, Look)>, String> {
+    let real = folders.inside.check_no_link(disk, path).map_err(|error| error.to_string())?;
+    let look = disk.look(&real).map_err(|error| error.to_string())?;
+    Ok(look.filter(|look| look.kind == disk::Kind::File).map(|look| (real, look)))
+}
+
+/// Reads a file as it was at one instant.
+pub fn read_still(disk: &dyn Disk, path: &Path) -> io::Result<(Vec<u8>, Look)> {
+    let gone = || io::Error::from(io::ErrorKind::NotFound);
+    let mut look = disk.look(path)?.ok_or_else(gone)?;
+    for _ in 0..READS {
+        let bytes = disk.read(path)?;
+        let after = disk.look(path)?.ok_or_else(gone)?;
+        if after == look && bytes.len() as u64 == look.len {
+            return Ok((bytes, look));
+        }
+        look = after;
+    }
+    Err(io::Error::other("it is being written faster than it can be read"))
+}
+
+/// Records what changed since the last time.
+pub fn scan(
+    history: &mut History<'_>,
+    disk: &dyn Disk,
+    folders: &UserFolders,
+    remembered: &mut Remembered,
+    tick: &dyn Fn(usize, usize),
+) -> Result<Scan, HistoryError> {
+    let place = home(folders);
+    if disk.look(&place).doing("look at", &place)?.is_none() {
+        // A disk that is not there is no reason to call everything deleted.
+        return Err(HistoryError::Io {
+            doing: "find",
+            path: place,
+            source: io::ErrorKind::NotFound.into(),
+        });
+    }
+    let (found, unread) = files(disk, folders);
+    let mut scan = Scan { files: found.len(), recorded: Vec::new(), unread };
+    let names: FxHashSet<&Name> = found.iter().map(|found| &found.name).collect();
+    let exists = |name: &Name| names.contains(name);
+
+    let mut at = 0;
+    while at < found.len() {
+        let mut recorder = history.record()?;
+        while at < found.len() && recorder.size() < GATHERED {
+            let file = &found[at];
+            at += 1;
+            tick(at, found.len());
+            let live = recorder.lineages().live(&file.name);
+            if live.is_some_and(|live| remembered.is_known(file, live.tip.id)) {
+                continue;
+            }
+            let (bytes, look) = match read_still(disk, &file.path) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => {
+                    scan.unread.push(Unread { path: file.path.clone(), why: error.to_string() });
+                    continue;
+                }
+            };
+            let written = look.modified;
+            let recorded = recorder.file(&file.name, &bytes, written, Seen::Later, &exists)?;
+            if let Some(live) = recorder.lineages().live(&file.name) {
+                let tip = live.tip.id;
+                remembered.remember(&file.name, look, tip, recorder.now());
+            }
+            scan.recorded.extend(recorded);
+        }
+        recorder.keep()?;
+    }
+    record_deleted(history, disk, folders, &exists, &mut scan)?;
+    Ok(scan)
+}
+
+fn record_deleted(
+    history: &mut History<'_>,
+    disk: &dyn Disk,
+    folders: &UserFolders,
+    exists: &dyn Fn(&Name) -> bool,
+    scan: &mut Scan,
+) -> Result<(), HistoryError> {
+    let home = home(folders);
+    let mut gone: Vec<Name> = history.lineages().live_names().cloned().collect();
+    // What cannot be looked at is not known to be gone.
+    gone.retain(|name| !exists(name) && matches!(disk.look(&home.join(name.to_path())), Ok(None)));
+    if gone.is_empty() {
+        return Ok(());
+    }
+    gone.sort();
+    let mut recorder = history.record()?;
+    for name in gone {
+        scan.recorded.extend(recorder.deleted(&name)?);
+    }
+    recorder.keep()
+}
+
+impl Remembered {
+    fn is_known(&self, file: &Found, tip: Id) -> bool {
+        self.files.get(&file.name).is_some_and(|(look, known)| *look == file.look && *known == tip)
+    }
+
+    pub(crate) fn remember(&mut self, name: &Name, look: Look, tip: Id, now: SystemTime) {
+        // It may be written again and look the same.
+        if now.duration_since(look.modified).is_ok_and(|age| age > GRAIN) && look.inode != 0 {
+            self.files.insert(name.clone(), (look, tip));
+        } else {
+            self.files.remove(name);
+        }
+    }
+
+    /// Reads what was remembered in another run. Whatever is wrong with it, it only means more to
+    /// read.
+    pub fn load(history: &History<'_>) -> Self {
+        let path = history.store().layout().ours().join("remembered");
+        let text = history.store().disk.read(&path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        Self { files: text.lines().filter_map(read_line).collect() }
+    }
+
+    pub fn save(&self, history: &mut History<'_>) -> Result<(), HistoryError> {
+        let mut lines: Vec<String> = self.files.iter().map(write_line).collect();
+        lines.sort();
+        let disk = history.store().disk;
+        let path = history.store().layout().ours().join("remembered");
+        let _writing = history.store_mut().write()?;
+        replace(disk, &path, &[lines.join("\n").as_bytes()])
+    }
+}
+
+fn write_line((name, (look, tip)): (&Name, &(Look, Id))) -> String {
+    let modified = look.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("{tip} {} {modified} {} {}", look.len, look.inode, name.as_str())
+}
+
+fn read_line(line: &str) -> Option<(Name, (Look, Id))> {
+    let mut parts = line.splitn(5, ' ');
+    let tip = Id::from_hex(parts.next()?.as_bytes()).ok()?;
+    let len = parts.next()?.parse().ok()?;
+    let nanos: u64 = parts.next()?.parse().ok()?;
+    let inode = parts.next()?.parse().ok()?;
+    let modified = UNIX_EPOCH.checked_add(Duration::from_nanos(nanos))?;
+    let look = Look { kind: disk::Kind::File, len, modified, inode };
+    Some((Name::of_text(parts.next()?), (look, tip)))
+}

@@ -11,7 +11,8 @@ use crate::error::{Doing, HistoryError};
 use crate::file::{Kind, Name};
 use crate::git::object::{self, Id};
 use crate::layout::{Layout, replace};
-use crate::lineage::{Lineage, Lineages, slug};
+use crate::lineage::{Lineage, Lineages, lineage_of, slug};
+use crate::looking::Loss;
 use crate::store::{Store, Writing};
 use crate::story::{Told, tell};
 use crate::tracked::{Tracked, compare};
@@ -304,7 +305,14 @@ impl<'d> Recorder<'_, 'd> {
             return Ok(None);
         }
         let mut told = tell(&self.writing, kind, Some(&before), &compared)?;
-        if lineage.is_deleted() {
+        if let Why::Restored { version } = why {
+            // Going back to fewer messages is a wish.
+            told.collapse = None;
+            told.words = match lineage.is_deleted() {
+                true => format!("brought back as it was in version {version}"),
+                false => format!("back to version {version}: {}", told.words),
+            };
+        } else if lineage.is_deleted() {
             told.words = format!("there again: {}", told.words);
         }
         let (tree, tracked) = (compared.tree, compared.now);
@@ -312,6 +320,39 @@ impl<'d> Recorder<'_, 'd> {
         let recorded = self.add(&lineage.reference, Some(lineage), change, tree)?;
         self.known.remember(&lineage.reference, recorded.kept.id, tracked);
         Ok(Some(recorded))
+    }
+
+    /// Adds what was brought back. `from` is the version that it was, of this file or of another.
+    pub fn restored(
+        &mut self,
+        name: &Name,
+        bytes: &[u8],
+        written: SystemTime,
+        from: &Kept,
+    ) -> Result<Option<Recorded>, HistoryError> {
+        let Some(kind) = name.kind() else { return Ok(None) };
+        let machine = self.known.machine.clone();
+        let why = Why::Restored { version: from.version.number };
+        let lineages = &self.known.lineages;
+        if let Some(lineage) = lineages.live(name).or_else(|| lineages.deleted(&machine, name)) {
+            return self.next(&lineage.clone(), name, bytes, written, why);
+        }
+        let compared =
+            compare(&mut self.writing, self.known.seed, kind, &Tracked::default(), bytes)?;
+        let told = tell(&self.writing, kind, None, &compared)?;
+        let from_file = from.version.file.label();
+        let words = format!("began as version {} of {from_file}", from.version.number);
+        let told = Told { words, ..told };
+        let reference =
+            self.known.lineages.new_reference(self.writing.store(), &machine, kind, name);
+        let change = Change { name, kind, bytes: bytes.len(), written, why, told };
+        let before = Lineage { reference: String::new(), machine, kind, tip: from.clone() };
+        self.add(&reference, Some(&before), change, compared.tree).map(Some)
+    }
+
+    /// Says of a loss that it is settled: nobody need hear of it again.
+    pub fn dismiss(&mut self, loss: &Loss) {
+        self.writing.point(&loss.dismissal(), loss.lost.id);
     }
 
     /// What is not kept yet cannot be read back in pieces.
@@ -381,6 +422,7 @@ impl<'d> Recorder<'_, 'd> {
         self.known.order += 1;
         let version = Version {
             file: change.name.clone(),
+            lineage: lineage_of(reference).to_owned(),
             number,
             order: self.known.order,
             why: change.why,
@@ -398,7 +440,7 @@ impl<'d> Recorder<'_, 'd> {
         let mut pinned = None;
         if let (Some(_), Some(before)) = (&version.collapse, before) {
             let good = &before.tip;
-            let lineage = reference.trim_start_matches("refs/heads/");
+            let lineage = lineage_of(reference);
             self.writing.point(&format!("refs/pins/{lineage}/{}", good.version.number), good.id);
             pinned = Some(good.version.number);
         }

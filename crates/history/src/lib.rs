@@ -7,7 +7,8 @@
 //! - what is kept is kept: [`layout`], [`journal`], [`store`];
 //! - a file in trees, and what changed in it: [`body`], [`tracked`], [`story`];
 //! - versions and how they hang together: [`version`], [`lineage`], [`history`];
-//! - where it lies, and filling it: [`place`], [`scan`];
+//! - looking at them, and bringing them back: [`looking`], [`restoring`];
+//! - where it lies, and filling it: [`place`], [`scan`], [`watching`];
 //! - keeping it small: [`packing`].
 
 pub mod file;
@@ -28,8 +29,12 @@ pub mod history;
 pub mod lineage;
 pub mod version;
 
+pub mod looking;
+pub mod restoring;
+
 pub mod packing;
 pub mod place;
 pub mod scan;
+pub mod watching;
 
 pub use error::HistoryError;

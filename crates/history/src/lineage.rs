@@ -144,6 +144,11 @@ impl Lineages {
     }
 }
 
+/// What a ref is called in the commits that it leads to.
+pub fn lineage_of(reference: &str) -> &str {
+    reference.strip_prefix("refs/heads/").unwrap_or(reference)
+}
+
 /// The machine and the kind in the name of a ref.
 fn parts(reference: &str) -> Option<(&str, Kind)> {
     let mut parts = reference.strip_prefix("refs/heads/")?.split('/');

@@ -221,6 +221,11 @@ impl<'d> Store<'d> {
         self.journal.recordings
     }
 
+    /// How much room the packs and the journal take.
+    pub fn bytes(&self) -> u64 {
+        packing::sizes(self) + self.journal.end
+    }
+
     pub fn has(&self, id: &Id) -> bool {
         self.pending.at.contains_key(id) || self.packs.has(id)
     }

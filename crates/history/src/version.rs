@@ -30,6 +30,8 @@ pub enum Why {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     pub file: Name,
+    /// The ref that it was recorded for, without `refs/heads/`: from this, lost refs are found again.
+    pub lineage: String,
     /// Counts the versions of a file from 1.
     pub number: u64,
     /// Counts everything that this machine recorded, so that versions of different files can be put
@@ -105,6 +107,7 @@ impl Version {
         let words = one_line(&self.words);
         let _ = writeln!(text, "\n{words}\n");
         let _ = writeln!(text, "File: {}", self.file.as_str());
+        let _ = writeln!(text, "Lineage: {}", one_line(&self.lineage));
         let _ = writeln!(text, "Version: {}", self.number);
         let _ = writeln!(text, "Order: {}", self.order);
         let _ = writeln!(text, "Why: {}", self.why.text());
@@ -153,6 +156,7 @@ impl Kept {
             parent: header("parent").and_then(|parent| Id::from_hex(parent.as_bytes()).ok()),
             version: Version {
                 file: Name::of_text(trailer("File")?),
+                lineage: trailer("Lineage")?.to_owned(),
                 number: number("Version")?,
                 order: number("Order")?,
                 why: Why::read(trailer("Why")?)?,
@@ -186,6 +190,7 @@ mod tests {
         ] {
             let version = Version {
                 file: Name::of_text("chats/Anna/Story: \u{2028}one.jsonl"),
+                lineage: "pc-1a2b/chats/anna-story-one-01234567".into(),
                 number: 3,
                 order: 99,
                 why,
@@ -208,6 +213,7 @@ mod tests {
         let tree = id_of(Kind::Tree, b"").unwrap();
         let version = Version {
             file: Name::of_text("settings.json"),
+            lineage: "pc-1a2b/settings/settings-01234567".into(),
             number: 1,
             order: 1,
             why: Why::Saved,

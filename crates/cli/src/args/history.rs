@@ -21,6 +21,14 @@ pub struct WatchArgs {
     /// Watch the folders of every user of SillyTavern
     #[arg(long, conflicts_with = "user")]
     pub all_users: bool,
+
+    /// Say only what looks like a loss or goes wrong
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// Add nothing to a user's history that has reached this size
+    #[arg(long, value_name = "MB")]
+    pub most_mb: Option<u64>,
 }
 
 /// Show what happened to a chat or lorebook, or to all of them, newest first

@@ -40,7 +40,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
     let editor = outside.editor.clone();
     let histories = Histories::new(&outside, cli);
     if let Command::Record(RecordArgs { all_users: true })
-    | Command::Watch(WatchArgs { all_users: true }) = &cli.command
+    | Command::Watch(WatchArgs { all_users: true, .. }) = &cli.command
     {
         return history::for_all(ui, outside, cli, &histories);
     }
@@ -64,7 +64,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
         Command::Undo(args) => undo::run(ui, &tavern, args),
         Command::Strip(args) => strip::run(ui, &tavern, args),
         Command::Record(_) => history::record::run(ui, &[tavern], &histories),
-        Command::Watch(_) => history::watch::run(ui, &[tavern], &histories),
+        Command::Watch(args) => history::watch::run(ui, &[tavern], &histories, args),
         Command::Log(args) => history::log::run(ui, &tavern, &histories, args),
         Command::Undelete(args) => history::undelete::run(ui, &tavern, &histories, args),
         Command::History(args) => history::run(ui, &tavern, &histories, args),

@@ -75,8 +75,8 @@ pub(crate) fn for_all(
         let folders = UserFolders::new(&found.root, &user.handle)?;
         taverns.push(Tavern { disk, chance, folders });
     }
-    match cli.command {
-        Command::Watch(_) => watch::run(ui, &taverns, histories),
+    match &cli.command {
+        Command::Watch(args) => watch::run(ui, &taverns, histories, args),
         _ => record::run(ui, &taverns, histories),
     }
 }

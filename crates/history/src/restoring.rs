@@ -1,0 +1,433 @@
+//! Bringing a version back, as one operation of the workshop: never over something that is not kept.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use forklore_core::family::Home;
+use forklore_core::group;
+use forklore_core::names::{self, File, for_restored};
+use forklore_tavern::disk::Disk;
+use forklore_tavern::groups::read_group;
+use forklore_tavern::inside::OutsideError;
+use forklore_tavern::library::Library;
+use forklore_tavern::mending::{MendError, MendOptions};
+use forklore_tavern::tavern::Tavern;
+use forklore_tavern::workshop::{CarryOutError, Task};
+
+use crate::error::HistoryError;
+use crate::file::{Kind, Name};
+use crate::history::{History, Seen};
+use crate::lineage::Lineage;
+use crate::looking::label;
+use crate::scan::{home, read_still};
+use crate::version::{Kept, Why};
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RestoreOptions {
+    /// Over the chat, rather than beside it. Everything else is always put in its own place.
+    pub in_place: bool,
+    /// Its owner says that no page has it open.
+    pub is_closed: bool,
+    pub dry_run: bool,
+}
+
+/// Where a version went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Went {
+    /// Over what was there.
+    InPlace,
+    /// Into a new file beside it.
+    Beside,
+    /// Where it was, and nothing was there any more.
+    Back,
+}
+
+/// What was brought back, or would be.
+#[derive(Debug)]
+pub struct Restored {
+    pub file: Name,
+    pub went: Went,
+    /// The version that what was there before is.
+    pub before: Option<u64>,
+    /// The group that lists the chat now.
+    pub group: Option<String>,
+    /// Whether it is a group's chat that no group lists.
+    pub is_unlisted: bool,
+    pub operation: Option<u64>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    #[error(transparent)]
+    Mend(#[from] MendError),
+    #[error(transparent)]
+    CarryOut(#[from] CarryOutError),
+    #[error(transparent)]
+    Outside(#[from] OutsideError),
+    #[error("could not {doing} `{}`", path.display())]
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
+    #[error("{file:?} is already as it was in version {version}")]
+    AlreadySo { file: String, version: u64 },
+    #[error("every open page of SillyTavern has the {what} and would write over it")]
+    InEveryPage { what: &'static str },
+    #[error("{file:?} is not deleted: something is there")]
+    NotDeleted { file: String },
+}
+
+/// A race is tried again; not for ever.
+const MOST_TRIES: usize = 20;
+
+/// Brings a version of a file back.
+pub fn restore(
+    history: &mut History<'_>,
+    tavern: &Tavern<'_>,
+    lineage: &Lineage,
+    version: &Kept,
+    options: RestoreOptions,
+) -> Result<Restored, RestoreError> {
+    let bytes = history.content(version)?;
+    let file = lineage.file();
+    for _ in 1..MOST_TRIES {
+        let place = Place::of(tavern, file)?;
+        let tried = match &place.now {
+            None => put_back(history, tavern, &place, version, &bytes, options),
+            Some(now) if *now == bytes => {
+                let (file, version) = (label(file), version.version.number);
+                return Err(RestoreError::AlreadySo { file, version });
+            }
+            Some(_) if lineage.kind == Kind::Chat && !options.in_place => {
+                put_beside(history, tavern, &place, lineage, version, &bytes, options)
+            }
+            Some(now) => put_over(history, tavern, &place, now, version, &bytes, options),
+        };
+        match tried {
+            Err(RestoreError::CarryOut(error)) if error.is_a_race() => {}
+            other => return other,
+        }
+    }
+    Err(CarryOutError::NotSoAnyMore.into())
+}
+
+/// Brings a file back that is gone, as it last was.
+pub fn undelete(
+    history: &mut History<'_>,
+    tavern: &Tavern<'_>,
+    lineage: &Lineage,
+    dry_run: bool,
+) -> Result<(Restored, Kept), RestoreError> {
+    let place = Place::of(tavern, lineage.file())?;
+    if place.now.is_some() {
+        return Err(RestoreError::NotDeleted { file: label(lineage.file()) });
+    }
+    let version = last_there(history, lineage)?;
+    let bytes = history.content(&version)?;
+    let options = RestoreOptions { dry_run, ..RestoreOptions::default() };
+    let restored = put_back(history, tavern, &place, &version, &bytes, options)?;
+    Ok((restored, version))
+}
+
+/// The newest version in which the file was there.
+pub fn last_there(history: &History<'_>, lineage: &Lineage) -> Result<Kept, HistoryError> {
+    for kept in history.versions(&lineage.tip) {
+        let kept = kept?;
+        if kept.version.why != Why::Deleted {
+            return Ok(kept);
+        }
+    }
+    Ok(lineage.tip.clone())
+}
+
+/// A file that the history knows, and what is there now.
+struct Place {
+    name: Name,
+    /// Links followed.
+    path: PathBuf,
+    now: Option<Vec<u8>>,
+    written: std::time::SystemTime,
+}
+
+impl Place {
+    fn of(tavern: &Tavern<'_>, name: &Name) -> Result<Self, RestoreError> {
+        let path = home(&tavern.folders).join(name.to_path());
+        let path = tavern.folders.inside.check_no_link(tavern.disk, &path)?;
+        let (now, written) = match read_still(tavern.disk, &path) {
+            Ok((bytes, look)) => (Some(bytes), look.modified),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (None, tavern.chance.now()),
+            Err(source) => return Err(RestoreError::Io { doing: "read", path, source }),
+        };
+        Ok(Self { name: name.clone(), path, now, written })
+    }
+}
+
+fn put_back(
+    history: &mut History<'_>,
+    tavern: &Tavern<'_>,
+    place: &Place,
+    version: &Kept,
+    bytes: &[u8],
+    options: RestoreOptions,
+) -> Result<Restored, RestoreError> {
+    let library = tavern.library();
+    let stem = place.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let listing = match is_group_chat(&place.name) {
+        true => Listing::last(history, tavern, &library, &stem)?,
+        false => None,
+    };
+    let is_listed = library.groups.iter().any(|file| lists(&file.group.chats, &stem));
+    let like = neighbour(&library, place.name.kind());
+    let mut tasks = vec![Task::Create { path: place.path.clone(), like, parts: vec![bytes] }];
+    tasks.extend(listing.as_ref().map(Listing::task));
+    let mut restored = Restored {
+        file: place.name.clone(),
+        went: Went::Back,
+        before: None,
+        is_unlisted: is_group_chat(&place.name) && listing.is_none() && !is_listed,
+        group: listing.as_ref().map(|listing| listing.group.clone()),
+        operation: None,
+    };
+    if !options.dry_run {
+        let summary = format!("brought {} back", label(&place.name));
+        restored.operation = Some(carry_out(tavern, "restore", &summary, &tasks)?);
+        record(history, tavern, &place.name, &place.path, bytes, version)?;
+    }
+    Ok(restored)
+}
+
+fn put_beside(
+    history: &mut History<'_>,
+    tavern: &Tavern<'_>,
+    place: &Place,
+    lineage: &Lineage,
+    version: &Kept,
+    bytes: &[u8],
+    options: RestoreOptions,
+) -> Result<Restored, RestoreError> {
+    let library = tavern.library();
+    let chat = library.chats.iter().find(|chat| chat.path == place.path);
+    let home = chat.map_or(Home::Loose, |chat| chat.home.clone());
+    let stem = place.path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = for_restored(&stem, version.version.number, &library.chat_names(&home));
+    let listing = match &home {
+        Home::Group(Some(id)) => Listing::of(tavern, &library, id, &name)?,
+        _ => None,
+    };
+    let path = place.path.with_file_name(format!("{name}.jsonl"));
+    let file = Name::of_path(&place.name.to_path().with_file_name(format!("{name}.jsonl")));
+    let like = Some(place.path.clone());
+    let mut tasks = vec![Task::Create { path: path.clone(), like, parts: vec![bytes] }];
+    tasks.extend(listing.as_ref().map(Listing::task));
+    let mut restored = Restored {
+        file: file.clone(),
+        went: Went::Beside,
+        before: None,
+        is_unlisted: is_group_chat(&file) && listing.is_none(),
+        group: listing.as_ref().map(|listing| listing.group.clone()),
+        operation: None,
+    };
+    if !options.dry_run {
+        let number = version.version.number;
+        let summary = format!("made {} of version {number} of {}", label(&file), label(&place.name));
+        restored.operation = Some(carry_out(tavern, "restore", &summary, &tasks)?);
+        record(history, tavern, &file, &path, bytes, version)?;
+        settle(history, lineage, version)?;
+    }
+    Ok(restored)
+}
+
+fn put_over(
+    history: &mut History<'_>,
+    tavern: &Tavern<'_>,
+    place: &Place,
+    now: &[u8],
+    version: &Kept,
+    bytes: &[u8],
+    options: RestoreOptions,
+) -> Result<Restored, RestoreError> {
+    check_closed(tavern, place, options)?;
+    let mut restored = Restored {
+        file: place.name.clone(),
+        went: Went::InPlace,
+        before: None,
+        group: None,
+        is_unlisted: false,
+        operation: None,
+    };
+    if options.dry_run {
+        return Ok(restored);
+    }
+    restored.before = keep_first(history, tavern, place, now)?;
+    let number = version.version.number;
+    let summary = format!("put {} back to version {number}", label(&place.name));
+    let path = place.path.clone();
+    let task = Task::Replace { path, expected: now, parts: vec![bytes] };
+    restored.operation = Some(carry_out(tavern, "restore", &summary, &[task])?);
+    record(history, tavern, &place.name, &place.path, bytes, version)?;
+    Ok(restored)
+}
+
+fn carry_out(
+    tavern: &Tavern<'_>,
+    command: &str,
+    summary: &str,
+    tasks: &[Task<'_>],
+) -> Result<u64, RestoreError> {
+    Ok(tavern.workshop()?.carry_out(command, summary, tasks)?.id)
+}
+
+/// A page that has the file in memory would write that over ours.
+fn check_closed(
+    tavern: &Tavern<'_>,
+    place: &Place,
+    options: RestoreOptions,
+) -> Result<(), RestoreError> {
+    if options.is_closed || options.dry_run {
+        return Ok(());
+    }
+    let library = tavern.library();
+    let asked = MendOptions::default();
+    match place.name.kind() {
+        Some(Kind::Chat) => match library.chats.iter().find(|chat| chat.path == place.path) {
+            Some(chat) => Ok(tavern.check_chat_closed(&library, chat, asked)?),
+            None => Ok(()),
+        },
+        Some(Kind::Book) => {
+            let stem = place.path.file_stem().unwrap_or_default().to_string_lossy();
+            Ok(tavern.check_book_closed(&library, &stem, &place.path, asked)?)
+        }
+        Some(kind) => Err(RestoreError::InEveryPage { what: kind.word() }),
+        None => Ok(()),
+    }
+}
+
+/// Keeps what is there in the history before anything takes its place. Answers with its number.
+fn keep_first(
+    history: &mut History<'_>,
+    tavern: &Tavern<'_>,
+    place: &Place,
+    now: &[u8],
+) -> Result<Option<u64>, RestoreError> {
+    let exists = |name: &Name| exists(tavern.disk, &home(&tavern.folders), name);
+    let mut recorder = history.record()?;
+    recorder.file(&place.name, now, place.written, Seen::Later, &exists)?;
+    recorder.keep()?;
+    Ok(recorder.lineages().live(&place.name).map(|lineage| lineage.tip.version.number))
+}
+
+fn exists(disk: &dyn Disk, home: &Path, name: &Name) -> bool {
+    !matches!(disk.look(&home.join(name.to_path())), Ok(None))
+}
+
+fn record(
+    history: &mut History<'_>,
+    tavern: &Tavern<'_>,
+    name: &Name,
+    path: &Path,
+    bytes: &[u8],
+    from: &Kept,
+) -> Result<(), RestoreError> {
+    let look = tavern.disk.look(path).ok().flatten();
+    let written = look.map_or_else(|| tavern.chance.now(), |look| look.modified);
+    let mut recorder = history.record()?;
+    recorder.restored(name, bytes, written, from)?;
+    Ok(recorder.keep()?)
+}
+
+/// A loss is none any more once what was lost has come back beside it.
+fn settle(
+    history: &mut History<'_>,
+    lineage: &Lineage,
+    version: &Kept,
+) -> Result<(), RestoreError> {
+    let mut losses = history.losses_of(lineage)?;
+    losses.retain(|loss| version.version.count >= loss.good.version.count);
+    if losses.is_empty() {
+        return Ok(());
+    }
+    let mut recorder = history.record()?;
+    losses.iter().for_each(|loss| recorder.dismiss(loss));
+    Ok(recorder.keep()?)
+}
+
+fn is_group_chat(name: &Name) -> bool {
+    name.as_str().starts_with("group chats/")
+}
+
+fn lists(chats: &[String], stem: &str) -> bool {
+    chats.iter().any(|chat| names::stem(chat, File::Chat).as_deref() == Some(stem))
+}
+
+/// A file that whoever may read it may also read the new one.
+fn neighbour(library: &Library, kind: Option<Kind>) -> Option<PathBuf> {
+    let chat = || library.chats.first().map(|chat| chat.path.clone());
+    let book = || library.books.first().map(|book| book.path.clone());
+    match kind {
+        Some(Kind::Chat) => chat().or_else(book),
+        _ => book().or_else(chat),
+    }
+}
+
+/// A group's file with one more chat on its list.
+struct Listing {
+    group: String,
+    path: PathBuf,
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+impl Listing {
+    fn task(&self) -> Task<'_> {
+        let (path, expected) = (self.path.clone(), self.before.as_slice());
+        Task::Replace { path, expected, parts: vec![&self.after] }
+    }
+
+    fn of(
+        tavern: &Tavern<'_>,
+        library: &Library,
+        id: &str,
+        chat: &str,
+    ) -> Result<Option<Self>, RestoreError> {
+        let Some(file) = library.group(id) else { return Ok(None) };
+        let path = file.path.clone();
+        let before = tavern.disk.read(&path).map_err(|source| RestoreError::Io {
+            doing: "read",
+            path: path.clone(),
+            source,
+        })?;
+        let after = group::listed(&before, chat).ok().flatten();
+        let group = file.group.name.clone();
+        Ok(after.map(|after| Self { group, path, before, after }))
+    }
+
+    /// For a chat that is gone: the group that was the last to list it.
+    fn last(
+        history: &History<'_>,
+        tavern: &Tavern<'_>,
+        library: &Library,
+        stem: &str,
+    ) -> Result<Option<Self>, RestoreError> {
+        let mut last: Option<(u64, String, String)> = None;
+        for lineage in history.lineages().own(history.machine()) {
+            if lineage.kind != Kind::Group {
+                continue;
+            }
+            for kept in history.own_versions(lineage) {
+                let kept = kept?;
+                let Ok(group) = read_group(&history.content(&kept)?) else { continue };
+                let chat = group.chats.iter().find(|chat| lists(&[(*chat).clone()], stem));
+                if let Some(chat) = chat {
+                    let order = kept.version.order;
+                    if last.as_ref().is_none_or(|(newest, _, _)| *newest < order) {
+                        last = Some((order, group.id, chat.clone()));
+                    }
+                    break;
+                }
+            }
+        }
+        match last {
+            Some((_, id, chat)) => Self::of(tavern, library, &id, &chat),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What the system says about files, as it says it.
+//!
+//! SillyTavern puts a new file in the place of the old one at every save. So a file that is opened as
+//! soon as it is there keeps its content, however soon the next one takes its place; reading it can
+//! wait.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RemoveKind, RenameMode};
+use notify::{EventKind, RecursiveMode, Watcher as _};
+
+use rustc_hash::FxHashMap;
+
+use crate::file::Name;
+
+/// Files that wait to be read are open, and a process may have only so many.
+pub(super) const WAITING: usize = 400;
+
+/// Something happened.
+pub enum Event {
+    /// A file was saved, and this is what was saved.
+    Saved(Caught),
+    /// A file may be gone.
+    Gone { user: usize, name: Name },
+    /// A folder came or went: whatever is below it has to be looked at.
+    Look { user: usize },
+    /// Nobody knows what happened.
+    LookAtAll,
+    /// A user's folder may have come or gone.
+    Users,
+    /// The end.
+    Stop,
+}
+
+pub struct Caught {
+    pub user: usize,
+    pub name: Name,
+    pub file: File,
+    pub written: SystemTime,
+    pub when: Instant,
+}
+
+/// Sends what happens below the folders of users.
+pub(super) struct Events {
+    watcher: notify::RecommendedWatcher,
+    users: Arc<Mutex<Homes>>,
+}
+
+/// The users' folders.
+type Homes = FxHashMap<PathBuf, usize>;
+
+/// The folders of a user in which files have a history, and whether there are folders in them.
+const FOLDERS: [(&str, RecursiveMode); 5] = [
+    ("chats", RecursiveMode::Recursive),
+    ("group chats", RecursiveMode::NonRecursive),
+    ("worlds", RecursiveMode::NonRecursive),
+    ("characters", RecursiveMode::NonRecursive),
+    ("groups", RecursiveMode::NonRecursive),
+];
+
+impl Events {
+    /// `overflow` is set when something could not be sent.
+    pub(super) fn new(
+        sender: SyncSender<Event>,
+        overflow: Arc<AtomicBool>,
+    ) -> notify::Result<Self> {
+        let users: Arc<Mutex<Homes>> = Arc::default();
+        let translator = Translator { users: Arc::clone(&users), sender, overflow };
+        let config = notify::Config::default().with_follow_symlinks(false);
+        let handler = move |event: notify::Result<notify::Event>| translator.take(event);
+        Ok(Self { watcher: notify::RecommendedWatcher::new(handler, config)?, users })
+    }
+
+    /// Watches the folder of a user. Again after one of its folders came.
+    pub(super) fn add(&mut self, user: usize, home: &Path) -> notify::Result<()> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner).insert(home.to_owned(), user);
+        self.watcher.watch(home, RecursiveMode::NonRecursive)?;
+        for (folder, mode) in FOLDERS {
+            let path = home.join(folder);
+            if path.is_dir() {
+                self.watcher.watch(&path, mode)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Watches for users that come and go.
+    pub(super) fn add_root(&mut self, root: &Path) -> notify::Result<()> {
+        self.watcher.watch(root, RecursiveMode::NonRecursive)
+    }
+}
+
+struct Translator {
+    users: Arc<Mutex<Homes>>,
+    sender: SyncSender<Event>,
+    overflow: Arc<AtomicBool>,
+}
+
+enum What {
+    Saved,
+    Linked,
+    Gone,
+    Folder,
+}
+
+impl Translator {
+    fn take(&self, event: notify::Result<notify::Event>) {
+        let Ok(event) = event else { return self.send(Event::LookAtAll) };
+        if event.need_rescan() {
+            return self.send(Event::LookAtAll);
+        }
+        let what = match event.kind {
+            EventKind::Modify(ModifyKind::Name(RenameMode::To))
+            | EventKind::Access(AccessKind::Close(AccessMode::Write)) => What::Saved,
+            EventKind::Create(CreateKind::File) => What::Linked,
+            EventKind::Modify(ModifyKind::Name(RenameMode::From))
+            | EventKind::Remove(RemoveKind::File) => What::Gone,
+            EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => {
+                What::Folder
+            }
+            // Systems that say less than Linux does.
+            EventKind::Any
+            | EventKind::Create(_)
+            | EventKind::Remove(_)
+            | EventKind::Modify(ModifyKind::Any | ModifyKind::Data(_))
+                if !cfg!(target_os = "linux") =>
+            {
+                What::Folder
+            }
+            EventKind::Modify(ModifyKind::Name(RenameMode::Any)) => What::Folder,
+            _ => return,
+        };
+        for path in &event.paths {
+            self.tell(&what, path);
+        }
+    }
+
+    fn tell(&self, what: &What, path: &Path) {
+        let Some((user, name)) = self.whose(path) else {
+            return self.send(Event::Users);
+        };
+        let is_ours = name.kind().is_some();
+        match what {
+            // A folder that was renamed is told as a file is.
+            What::Saved | What::Gone if may_be_a_folder(&name) => self.send(Event::Look { user }),
+            What::Folder => self.send(Event::Look { user }),
+            What::Saved if is_ours => self.catch(user, name, path),
+            // Most files that are created are written next, and told then. A second name of a
+            // file that is there is not.
+            What::Linked if is_ours && has_two_names(path) => self.catch(user, name, path),
+            What::Gone if is_ours => self.send(Event::Gone { user, name }),
+            _ => {}
+        }
+    }
+
+    fn catch(&self, user: usize, name: Name, path: &Path) {
+        match opened(path) {
+            Ok((file, written)) => {
+                let when = Instant::now();
+                self.send(Event::Saved(Caught { user, name, file, written, when }));
+            }
+            // Gone again, which will be told.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => self.overflow.store(true, Ordering::Relaxed),
+        }
+    }
+
+    /// Whose file it is, and what it is called below that user's folder.
+    fn whose(&self, path: &Path) -> Option<(usize, Name)> {
+        let users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        path.ancestors().find_map(|home| {
+            Some((*users.get(home)?, Name::of_path(path.strip_prefix(home).ok()?)))
+        })
+    }
+
+    fn send(&self, event: Event) {
+        match self.sender.try_send(event) {
+            Ok(()) | Err(TrySendError::Disconnected(_)) => {}
+            Err(TrySendError::Full(Event::Saved(caught))) => {
+                // Waiting holds up the system's own queue, which is longer than ours, and loses
+                // nothing for a while.
+                let until = Instant::now() + Duration::from_secs(5);
+                let mut event = Event::Saved(caught);
+                while Instant::now() < until {
+                    std::thread::sleep(Duration::from_millis(2));
+                    match self.sender.try_send(event) {
+                        Err(TrySendError::Full(back)) => event = back,
+                        _ => return,
+                    }
+                }
+                self.overflow.store(true, Ordering::Relaxed);
+            }
+            Err(TrySendError::Full(_)) => self.overflow.store(true, Ordering::Relaxed),
+        }
+    }
+}
+
+/// The folder of a character, or one of those that characters and books are in.
+fn may_be_a_folder(name: &Name) -> bool {
+    let text = name.as_str();
+    let is_top = FOLDERS.iter().any(|(folder, _)| *folder == text);
+    let is_character = text
+        .strip_prefix("chats/")
+        .is_some_and(|rest| !rest.contains('/') && !rest.contains(".jsonl"));
+    is_top || is_character
+}
+
+fn opened(path: &Path) -> io::Result<(File, SystemTime)> {
+    let file = open_file(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    Ok((file, meta.modified()?))
+}
+
+/// Without following a link, and without waiting for whoever writes to a pipe.
+#[cfg(unix)]
+fn open_file(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    File::options().read(true).custom_flags(flags.bits() as i32).open(path)
+}
+
+#[cfg(not(unix))]
+fn open_file(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+#[cfg(unix)]
+fn has_two_names(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    path.symlink_metadata().is_ok_and(|meta| meta.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn has_two_names(_: &Path) -> bool {
+    false
+}

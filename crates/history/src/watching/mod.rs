@@ -1,0 +1,464 @@
+//! Stays, and records every version as it is saved.
+//!
+//! One for all users of a data folder. A user whose files do not change costs a few watches of the
+//! system and nothing else: histories are opened when there is something to record, and closed when
+//! there has been nothing for a while.
+
+mod events;
+
+use std::collections::VecDeque;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use forklore_tavern::chance::Chance;
+use forklore_tavern::disk::Disk;
+use forklore_tavern::folders::UserFolders;
+
+use crate::error::HistoryError;
+use crate::file::Name;
+use crate::history::{History, Recorded, Seen};
+use crate::scan::{self, Remembered, Scan};
+
+pub use events::{Caught, Event};
+use events::{Events, WAITING};
+
+/// A user whose files are watched.
+pub struct User {
+    pub folders: UserFolders,
+    pub repository: PathBuf,
+}
+
+/// What is told to whoever runs this.
+pub enum News<'a> {
+    /// The files of all users were looked at; from now on nothing is missed.
+    Watching {
+        users: usize,
+    },
+    Scanned {
+        user: &'a User,
+        scan: &'a Scan,
+    },
+    Recorded {
+        user: &'a User,
+        recorded: &'a Recorded,
+    },
+    /// Something could not be recorded. It is tried again.
+    Failed {
+        user: &'a User,
+        error: &'a HistoryError,
+    },
+    /// These files are looked at now and then, since they cannot be watched.
+    NotWatched {
+        user: &'a User,
+        why: String,
+    },
+    /// This history is as large as it may be; nothing is added to it.
+    Full {
+        user: &'a User,
+        bytes: u64,
+    },
+}
+
+/// What is the same for all users.
+#[derive(Clone, Copy)]
+pub struct Settings<'d> {
+    pub disk: &'d dyn Disk,
+    pub chance: &'d dyn Chance,
+    pub host: &'d str,
+    /// A history that has reached this size is not added to.
+    pub most_bytes: Option<u64>,
+}
+
+/// After so long without news, what was recorded is put where any git can read it, and histories are
+/// closed.
+const IDLE: Duration = Duration::from_secs(20);
+/// How often files are looked at that cannot be watched, or could not be recorded.
+const AGAIN: Duration = Duration::from_secs(10);
+/// Histories that are open at the same time.
+const OPEN: usize = 32;
+/// What is recorded together.
+const TOGETHER: usize = 64;
+
+/// Lets another thread end the watch.
+#[derive(Clone)]
+pub struct Stopper(SyncSender<Event>);
+
+impl Stopper {
+    pub fn stop(&self) {
+        let _ = self.0.send(Event::Stop);
+    }
+}
+
+pub struct Watch<'d> {
+    settings: Settings<'d>,
+    users: Vec<Watched<'d>>,
+    events: Events,
+    queue: Receiver<Event>,
+    overflow: Arc<AtomicBool>,
+    stopper: Stopper,
+    /// The users whose histories are open, those used last at the end.
+    open: VecDeque<usize>,
+    find_users: Option<Box<FindUsers<'d>>>,
+}
+
+/// Lists the users there are.
+type FindUsers<'d> = dyn Fn() -> Vec<User> + 'd;
+
+struct Watched<'d> {
+    user: User,
+    history: Option<History<'d>>,
+    remembered: Option<Remembered>,
+    state: State,
+    /// Events caught before this are older than what a scan found.
+    scanned: Instant,
+    /// To be looked at again then.
+    again: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Watched,
+    /// Looked at now and then.
+    Polled,
+    Full,
+}
+
+impl<'d> Watch<'d> {
+    pub fn new(settings: Settings<'d>, users: Vec<User>) -> notify::Result<Self> {
+        let (sender, queue) = sync_channel(WAITING);
+        let overflow = Arc::<AtomicBool>::default();
+        let events = Events::new(sender.clone(), Arc::clone(&overflow))?;
+        let now = Instant::now();
+        let users = users.into_iter().map(|user| Watched::new(user, now));
+        Ok(Self {
+            settings,
+            users: users.collect(),
+            events,
+            queue,
+            overflow,
+            stopper: Stopper(sender),
+            open: VecDeque::new(),
+            find_users: None,
+        })
+    }
+
+    /// Watches users that come later, too: `root` is the folder that their folders are in.
+    pub fn follow_users(
+        &mut self,
+        root: &Path,
+        find: impl Fn() -> Vec<User> + 'd,
+    ) -> notify::Result<()> {
+        self.find_users = Some(Box::new(find));
+        self.events.add_root(root)
+    }
+
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Records until it is stopped.
+    pub fn run(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+        for at in 0..self.users.len() {
+            self.begin(at, tell);
+        }
+        tell(News::Watching { users: self.users.len() });
+        loop {
+            match self.queue.recv_timeout(self.patience()) {
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(event) => {
+                    if self.take(event, tell) {
+                        break;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => self.rest(tell),
+            }
+            if self.overflow.swap(false, Ordering::Relaxed) {
+                self.look_at_all(tell);
+            }
+            self.look_again(tell);
+        }
+        for at in 0..self.users.len() {
+            self.close(at, tell);
+        }
+    }
+
+    /// How long to wait for the next event: for ever where nothing is left to do.
+    fn patience(&self) -> Duration {
+        let again = self.users.iter().filter_map(|watched| watched.again).min();
+        let again = again.map(|again| again.saturating_duration_since(Instant::now()));
+        let idle = (!self.open.is_empty()).then_some(IDLE);
+        again.into_iter().chain(idle).min().unwrap_or(Duration::from_secs(24 * 60 * 60))
+    }
+
+    /// Watches first and looks then, so that nothing falls between the two.
+    fn begin(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+        let watched = &mut self.users[at];
+        let home = scan::home(&watched.user.folders);
+        if let Err(error) = self.events.add(at, &home) {
+            watched.state = State::Polled;
+            tell(News::NotWatched { user: &watched.user, why: error.to_string() });
+        }
+        self.look(at, tell);
+        // Thousands of users need not be open at once.
+        if self.users.len() > OPEN {
+            self.close(at, tell);
+        }
+    }
+
+    /// Takes an event and whatever else has come meanwhile. Returns whether this is the end.
+    fn take(&mut self, event: Event, tell: &mut dyn FnMut(News<'_>)) -> bool {
+        let mut events = vec![event];
+        while events.len() < TOGETHER {
+            match self.queue.try_recv() {
+                Ok(event) => events.push(event),
+                Err(_) => break,
+            }
+        }
+        let mut all = false;
+        let mut stop = false;
+        let mut users = false;
+        let mut looks: Vec<usize> = Vec::new();
+        let mut of_users: Vec<(usize, Vec<Happening>)> = Vec::new();
+        for event in events {
+            let (user, happening) = match event {
+                Event::Saved(caught) => (caught.user, Happening::Saved(caught)),
+                Event::Gone { user, name } => (user, Happening::Gone(name)),
+                Event::Look { user } => {
+                    looks.push(user);
+                    continue;
+                }
+                Event::LookAtAll => {
+                    all = true;
+                    continue;
+                }
+                Event::Users => {
+                    users = true;
+                    continue;
+                }
+                Event::Stop => {
+                    stop = true;
+                    continue;
+                }
+            };
+            match of_users.iter_mut().find(|(known, _)| *known == user) {
+                Some((_, happenings)) => happenings.push(happening),
+                None => of_users.push((user, vec![happening])),
+            }
+        }
+        for (at, happenings) in of_users {
+            self.record(at, happenings, tell);
+        }
+        looks.sort_unstable();
+        looks.dedup();
+        for at in looks {
+            // A folder that came is not watched yet.
+            let home = scan::home(&self.users[at].user.folders);
+            let _ = self.events.add(at, &home);
+            self.look(at, tell);
+        }
+        if all {
+            self.look_at_all(tell);
+        }
+        if users {
+            self.look_for_users(tell);
+        }
+        stop
+    }
+
+    /// Begins to watch users that are new.
+    fn look_for_users(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+        let Some(find) = &self.find_users else { return };
+        for user in find() {
+            let is_known = |known: &Watched<'_>| known.user.repository == user.repository;
+            if !self.users.iter().any(is_known) {
+                self.users.push(Watched::new(user, Instant::now()));
+                self.begin(self.users.len() - 1, tell);
+            }
+        }
+    }
+
+    fn record(&mut self, at: usize, happenings: Vec<Happening>, tell: &mut dyn FnMut(News<'_>)) {
+        if self.users[at].state == State::Full {
+            return;
+        }
+        let recorded = self.opened(at).and_then(|watched| watched.record(happenings));
+        self.told(at, recorded, tell);
+    }
+
+    fn look(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+        if self.users[at].state == State::Full {
+            return;
+        }
+        let disk = self.settings.disk;
+        let scanned = self.opened(at).and_then(|watched| watched.scan(disk));
+        match scanned {
+            Ok(scan) => {
+                let watched = &mut self.users[at];
+                let is_polled = watched.state == State::Polled;
+                watched.again = is_polled.then(|| Instant::now() + AGAIN);
+                if !is_polled || !scan.recorded.is_empty() {
+                    tell(News::Scanned { user: &watched.user, scan: &scan });
+                }
+                self.told(at, Ok(Vec::new()), tell);
+            }
+            Err(error) => self.told(at, Err(error), tell),
+        }
+    }
+
+    fn look_at_all(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+        for at in 0..self.users.len() {
+            self.look(at, tell);
+        }
+    }
+
+    fn look_again(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+        let now = Instant::now();
+        for at in 0..self.users.len() {
+            if self.users[at].again.is_some_and(|again| again <= now) {
+                self.users[at].again = None;
+                self.look(at, tell);
+            }
+        }
+    }
+
+    fn told(
+        &mut self,
+        at: usize,
+        recorded: Result<Vec<Recorded>, HistoryError>,
+        tell: &mut dyn FnMut(News<'_>),
+    ) {
+        let watched = &mut self.users[at];
+        match recorded {
+            Ok(recorded) => {
+                for recorded in &recorded {
+                    tell(News::Recorded { user: &watched.user, recorded });
+                }
+                let bytes = watched.history.as_ref().map_or(0, |history| history.store().bytes());
+                if self.settings.most_bytes.is_some_and(|most| bytes >= most) {
+                    watched.state = State::Full;
+                    tell(News::Full { user: &watched.user, bytes });
+                }
+            }
+            Err(error) => {
+                tell(News::Failed { user: &watched.user, error: &error });
+                // Whatever is there then is recorded then.
+                watched.again = Some(Instant::now() + AGAIN);
+                watched.history = None;
+                self.open.retain(|open| *open != at);
+            }
+        }
+    }
+
+    fn opened(&mut self, at: usize) -> Result<&mut Watched<'d>, HistoryError> {
+        self.open.retain(|open| *open != at);
+        self.open.push_back(at);
+        if self.open.len() > OPEN
+            && let Some(oldest) = self.open.pop_front()
+        {
+            self.users[oldest].close()?;
+        }
+        let watched = &mut self.users[at];
+        if watched.history.is_none() {
+            let Settings { disk, chance, host, .. } = self.settings;
+            watched.history = Some(History::open(disk, chance, &watched.user.repository, host)?);
+        }
+        Ok(watched)
+    }
+
+    /// Nothing happened for a while.
+    fn rest(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+        while let Some(at) = self.open.pop_front() {
+            self.close(at, tell);
+        }
+    }
+
+    fn close(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+        self.open.retain(|open| *open != at);
+        let closed = self.users[at].close();
+        if let Err(error) = closed {
+            self.told(at, Err(error), tell);
+        }
+    }
+}
+
+enum Happening {
+    Saved(Caught),
+    Gone(Name),
+}
+
+impl Watched<'_> {
+    fn new(user: User, now: Instant) -> Self {
+        Self {
+            user,
+            history: None,
+            remembered: None,
+            state: State::Watched,
+            scanned: now,
+            again: None,
+        }
+    }
+
+    fn scan(&mut self, disk: &dyn Disk) -> Result<Scan, HistoryError> {
+        let Some(history) = &mut self.history else { return Ok(Scan::default()) };
+        let remembered = self.remembered.get_or_insert_with(|| Remembered::load(history));
+        let scan = scan::scan(history, disk, &self.user.folders, remembered, &|_, _| {})?;
+        self.scanned = Instant::now();
+        Ok(scan)
+    }
+
+    /// Records what happened, in order, and makes sure of it once.
+    fn record(&mut self, happenings: Vec<Happening>) -> Result<Vec<Recorded>, HistoryError> {
+        let Some(history) = &mut self.history else { return Ok(Vec::new()) };
+        let home = scan::home(&self.user.folders);
+        let exists = |name: &Name| home.join(name.to_path()).symlink_metadata().is_ok();
+        let mut all = Vec::new();
+        let mut bytes = Vec::new();
+        let mut recorder = history.record()?;
+        for happening in happenings {
+            match happening {
+                Happening::Saved(mut caught) => {
+                    let live = recorder.lineages().live(&caught.name);
+                    let known = live.map(|live| live.tip.version.written);
+                    if caught.when < self.scanned
+                        && known.is_some_and(|known| caught.written < known)
+                    {
+                        continue;
+                    }
+                    bytes.clear();
+                    if caught.file.read_to_end(&mut bytes).is_err() {
+                        continue;
+                    }
+                    all.extend(recorder.file(
+                        &caught.name,
+                        &bytes,
+                        caught.written,
+                        Seen::AsItHappened,
+                        &exists,
+                    )?);
+                }
+                Happening::Gone(name) => {
+                    if !exists(&name) {
+                        all.extend(recorder.deleted(&name)?);
+                    }
+                }
+            }
+        }
+        recorder.keep()?;
+        Ok(all)
+    }
+
+    /// Puts everything where any git can read it, and lets go of the memory.
+    fn close(&mut self) -> Result<(), HistoryError> {
+        if let Some(mut history) = self.history.take() {
+            history.record()?.flush()?;
+            if let Some(remembered) = self.remembered.take() {
+                remembered.save(&mut history)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -139,7 +139,7 @@ mod tests {
         let files = timelines.map(chat);
         let chats = [Chat::read(&files[0], Place::Solo), Chat::read(&files[1], Place::Solo)];
         let bound = BoundBook::Missing { name: "B".into() };
-        let witness = |chat| Subject { name: "C", chat, bound: &bound };
+        let witness = |chat| Subject { name: "C", chat, bound: &bound, past: None };
         let found = beginning(&[witness(&chats[0]), witness(&chats[1])], 1, sealed)?;
         Some((found.how, found.book))
     }

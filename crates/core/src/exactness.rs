@@ -21,6 +21,8 @@ pub enum Source {
     /// The files as they are now.
     Files,
     Journal,
+    /// The versions that `forklore record` and `forklore watch` keep beside the data.
+    History,
     /// ST-Auto-Recap's copy of the book in a scene break, which keeps most fields.
     RecapSnapshot,
     /// A book that someone chose.
@@ -59,7 +61,13 @@ impl Part {
             _ => Exactness::Live,
         };
         let word = json.get("source")?.as_str()?;
-        let sources = [Source::Files, Source::Journal, Source::RecapSnapshot, Source::Chosen];
+        let sources = [
+            Source::Files,
+            Source::Journal,
+            Source::History,
+            Source::RecapSnapshot,
+            Source::Chosen,
+        ];
         let source = sources.into_iter().find(|source| source.word() == word)?;
         Some(Self { exactness, source })
     }
@@ -90,6 +98,7 @@ impl Source {
         match self {
             Self::Files => "files",
             Self::Journal => "journal",
+            Self::History => "history",
             Self::RecapSnapshot => "recap",
             Self::Chosen => "chosen",
         }

@@ -60,6 +60,19 @@ impl<'a> BoundBook<'a> {
     }
 }
 
+/// What versions of the files, kept somewhere else, say of a message.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// The message that this is proved for: the one asked for, or one before it.
+    pub message: usize,
+    /// Whether nothing can have changed between what is told and the message after that one.
+    pub is_exact: bool,
+    /// The book's name and bytes.
+    pub book: Option<(String, Vec<u8>)>,
+    /// The chat's metadata.
+    pub metadata: Json,
+}
+
 /// The book at a moment.
 #[derive(Clone, Debug)]
 pub enum BookThen<'a> {
@@ -74,7 +87,7 @@ pub enum BookThen<'a> {
     Unknown,
 }
 
-/// The book's content: today's bytes, or a value built from a record.
+/// The book's content: the bytes of a file, or a value built from a record.
 #[derive(Clone, Debug)]
 pub enum Content<'a> {
     Bytes(Book<'a>),
@@ -120,21 +133,60 @@ pub fn memory_then(chat: &Chat<'_>, m: usize, values: Option<&Object>) -> Json {
     then.into()
 }
 
-/// Works out the moment at message `m` from the chat and its book. `fill` lets a recap snapshot
-/// take fields that it lost from today's entries.
-pub fn moment<'a>(chat: &Chat<'_>, bound: &BoundBook<'a>, m: usize, fill: bool) -> Moment<'a> {
+/// Works out the moment at message `m` from the chat, its book and what a history says of it. `fill`
+/// lets a recap snapshot take fields that it lost from today's entries.
+pub fn moment<'a>(
+    chat: &Chat<'_>,
+    bound: &BoundBook<'a>,
+    past: Option<&'a Past>,
+    m: usize,
+    fill: bool,
+) -> Moment<'a> {
     let is_last = m + 1 == chat.len();
     let folded = recorded_state(chat, m);
+    // The journal of the very message goes first, and then whichever knows the newer state.
+    let past = past.filter(|past| {
+        past.message <= m
+            && folded.as_ref().is_none_or(|folded| {
+                folded.message < m && (past.proves(m) || past.message >= folded.message)
+            })
+    });
     Moment {
         message: m,
-        book: book_then(chat, bound, m, is_last, folded.as_ref(), fill),
-        metadata: metadata_then(chat, m, is_last, folded.as_ref()),
+        book: book_then(chat, bound, past, m, is_last, folded.as_ref(), fill),
+        metadata: metadata_then(chat, past, m, is_last, folded.as_ref()),
+    }
+}
+
+impl Past {
+    fn proves(&self, m: usize) -> bool {
+        self.is_exact && self.message == m
+    }
+
+    fn part(&self, m: usize) -> Part {
+        let exactness =
+            if self.proves(m) { Exactness::Exact } else { Exactness::Snapshot(self.message) };
+        Part { exactness, source: Source::History }
+    }
+
+    /// `None` where there was a book that cannot be read.
+    fn book(&self, m: usize) -> Option<BookThen<'_>> {
+        let part = self.part(m);
+        match &self.book {
+            None => Some(BookThen::None(part)),
+            Some((name, bytes)) => Some(BookThen::Known {
+                part,
+                name: name.clone(),
+                content: Content::Bytes(Book::read(bytes).ok()?),
+            }),
+        }
     }
 }
 
 fn book_then<'a>(
     chat: &Chat<'_>,
     bound: &BoundBook<'a>,
+    past: Option<&'a Past>,
     m: usize,
     is_last: bool,
     folded: Option<&Folded>,
@@ -153,6 +205,9 @@ fn book_then<'a>(
             }
             BoundBook::Missing { .. } | BoundBook::Unreadable { .. } => {}
         }
+    }
+    if let Some(then) = past.and_then(|past| past.book(m)) {
+        return then;
     }
     if let Some(folded) = folded {
         let part = part_of(folded.message, m, Source::Journal);
@@ -187,6 +242,7 @@ fn book_then<'a>(
 
 fn metadata_then(
     chat: &Chat<'_>,
+    past: Option<&Past>,
     m: usize,
     is_last: bool,
     folded: Option<&Folded>,
@@ -195,6 +251,15 @@ fn metadata_then(
         return MetadataThen {
             part: Part::EXACT_FROM_FILES,
             values: None,
+            not_of_then: Vec::new(),
+        };
+    }
+    if let Some(past) = past {
+        let kept = RECORDED_METADATA.iter();
+        let values = kept.filter_map(|key| Some((*key, past.metadata.get(key)?.clone())));
+        return MetadataThen {
+            part: past.part(m),
+            values: Some(values.collect()),
             not_of_then: Vec::new(),
         };
     }
@@ -363,7 +428,7 @@ mod tests {
             text.extend(Json::Object(message).stringify());
         }
         let chat = Chat::read(&text, Place::Solo);
-        let moment = moment(&chat, &BoundBook::Missing { name: "B".into() }, 0, false);
+        let moment = moment(&chat, &BoundBook::Missing { name: "B".into() }, None, 0, false);
         let BookThen::Known { content: Content::Journal(book), .. } = moment.book else {
             return None;
         };

@@ -209,6 +209,19 @@ pub fn for_book(child: &str, taken: &[String]) -> String {
     })
 }
 
+/// The name of what a version of the chat `name` comes back as, free among `taken`.
+pub fn for_restored(name: &str, version: u64, taken: &[String]) -> String {
+    let name = stem(name, File::Chat).unwrap_or_default();
+    let name = if name.is_empty() || is_device(&name) { "Chat" } else { &name };
+    first_free(File::Chat, taken, |number| {
+        let suffix = match number {
+            1 => format!(" - restored {version}"),
+            _ => format!(" - restored {version} ({number})"),
+        };
+        shortened(name, LONGEST_GIVEN - suffix.len()) + &suffix
+    })
+}
+
 fn first_free(file: File, taken: &[String], name: impl Fn(usize) -> String) -> String {
     let keys: std::collections::HashSet<String> = taken.iter().map(|name| folded(name)).collect();
     let mut number = 1;
@@ -288,6 +301,15 @@ mod tests {
             "X - Checkpoint #1 - Branch #1"
         );
         assert_eq!(for_child("Branch #12 - 2024", ForkKind::Branch, &[]), "2024 - Branch #1");
+    }
+
+    #[test]
+    fn a_restored_chat_says_which_version_it_is() {
+        assert_eq!(for_restored("X", 30, &[]), "X - restored 30");
+        let taken = ["x - Restored 30".to_owned()];
+        assert_eq!(for_restored("X", 30, &taken), "X - restored 30 (2)");
+        assert_eq!(for_restored("con", 1, &[]), "Chat - restored 1");
+        assert!(for_restored(&"雨".repeat(79), 1, &[]).len() <= 200);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::fork::{Now, Rebinding, Remark, metadata_text, metadata_value, rebind}
 use crate::journal;
 use crate::json::{Change, Json, Object};
 use crate::mark::Mark;
-use crate::moment::{BookThen, BoundBook, Content, moment};
+use crate::moment::{BookThen, BoundBook, Content, Past, moment};
 use crate::names::{self, File};
 use crate::pieces::Pieces;
 use crate::recap::snapshot;
@@ -20,6 +20,8 @@ pub struct Subject<'a> {
     pub name: &'a str,
     pub chat: &'a Chat<'a>,
     pub bound: &'a BoundBook<'a>,
+    /// What a history says of the message, where there is one.
+    pub past: Option<&'a Past>,
 }
 
 /// Where a book comes from that a chat has lost.
@@ -256,7 +258,7 @@ pub fn restore<'a>(
         return Err(CannotRepair::NothingToRestore(m));
     }
     let not_recorded = || CannotRepair::NotRecorded { chat: subject.name.to_owned(), message: m };
-    let moment = moment(subject.chat, subject.bound, m, fill);
+    let moment = moment(subject.chat, subject.bound, subject.past, m, fill);
     let BookThen::Known { part, content, .. } = &moment.book else { return Err(not_recorded()) };
     if part.exactness == Exactness::Live {
         return Err(not_recorded());
@@ -380,7 +382,7 @@ mod tests {
             policy: Policy::default(),
             remarks: Vec::new(),
         };
-        let plan = plan(Parent { name: "Main", chat: &chat, bound: &bound }, &request).unwrap();
+        let plan = plan(Parent { name: "Main", chat: &chat, bound: &bound, past: None }, &request).unwrap();
         (plan.file.to_vec(), plan.book.unwrap().bytes)
     }
 
@@ -389,7 +391,7 @@ mod tests {
         let (child, book) = checkpoint();
         let chat = Chat::read(&child, Place::Solo);
         let bound = BoundBook::read(Some("Own".into()), Some(&book));
-        let subject = Subject { name: "Before the storm", chat: &chat, bound: &bound };
+        let subject = Subject { name: "Before the storm", chat: &chat, bound: &bound, past: None };
         let plan = split(subject, "New", None, &now()).unwrap();
         let written = plan.chat.unwrap().to_vec();
         let seal =
@@ -404,7 +406,7 @@ mod tests {
         let (child, book) = checkpoint();
         let chat = Chat::read(&child, Place::Solo);
         let bound = BoundBook::read(Some("Own".into()), Some(&book));
-        let subject = Subject { name: "Before the storm", chat: &chat, bound: &bound };
+        let subject = Subject { name: "Before the storm", chat: &chat, bound: &bound, past: None };
         let written = follow(subject, "Renamed").unwrap().chat.unwrap().to_vec();
         let metadata = metadata_value(&Chat::read(&written, Place::Solo));
         assert_eq!(metadata.get("world_info"), Some(&Json::from("Renamed")));
@@ -416,7 +418,7 @@ mod tests {
         let repaired = |file: &[u8], name: &str| {
             let chat = Chat::read(file, Place::Solo);
             let bound = BoundBook::read(Some(name.into()), None);
-            let subject = Subject { name: "C", chat: &chat, bound: &bound };
+            let subject = Subject { name: "C", chat: &chat, bound: &bound, past: None };
             let plan = repair(subject, &RepairSource::Empty, "free", &now()).unwrap();
             plan.book.unwrap().bytes
         };

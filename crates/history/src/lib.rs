@@ -7,6 +7,7 @@
 //! - what is kept is kept: [`layout`], [`journal`], [`store`];
 //! - a file in trees, and what changed in it: [`body`], [`tracked`], [`story`];
 //! - versions and how they hang together: [`version`], [`lineage`], [`history`];
+//! - finding a moment among them: [`catalog`], [`past`];
 //! - looking at them, and bringing them back: [`looking`], [`restoring`];
 //! - where it lies, and filling it: [`place`], [`scan`], [`watching`];
 //! - keeping it small: [`packing`].
@@ -25,8 +26,10 @@ pub mod body;
 pub mod story;
 pub mod tracked;
 
+pub mod catalog;
 pub mod history;
 pub mod lineage;
+pub mod past;
 pub mod version;
 
 pub mod looking;

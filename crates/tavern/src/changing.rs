@@ -1,7 +1,7 @@
 //! What changes a chat that exists, or its book: only where no page can lose by it, the book first,
 //! and as one operation.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::SystemTime;
 
 use forklore_core::names::book_key;
@@ -46,7 +46,9 @@ impl Tavern<'_> {
         if let Some(book) = &change.book {
             match loaded.book.as_ref().filter(|_| book.replaces) {
                 Some(old) => {
-                    self.check_book_closed(library, loaded, old.path.clone(), options)?;
+                    if let Some(name) = &loaded.timeline.book {
+                        self.check_book_closed(library, name, &old.path, options)?;
+                    }
                     let (path, expected) = (old.path.clone(), old.bytes.as_slice());
                     tasks.push(Task::Replace { path, expected, parts: vec![book.bytes] });
                 }
@@ -80,7 +82,8 @@ impl Tavern<'_> {
         }
     }
 
-    pub(crate) fn check_chat_closed(
+    /// Refuses where a page may have the chat open.
+    pub fn check_chat_closed(
         &self,
         library: &Library,
         chat: &ChatFile,
@@ -97,20 +100,19 @@ impl Tavern<'_> {
 
     /// A page that has any chat of the book open, or the book selected for all chats, keeps it in
     /// memory and would write that over ours.
-    fn check_book_closed(
+    pub fn check_book_closed(
         &self,
         library: &Library,
-        loaded: &Loaded,
-        path: PathBuf,
+        name: &str,
+        path: &Path,
         options: MendOptions,
     ) -> Result<(), MendError> {
         if options.is_closed || options.dry_run {
             return Ok(());
         }
-        let Some(name) = &loaded.timeline.book else { return Ok(()) };
         let what = format!("the lorebook {name:?}");
         let now: SystemTime = self.chance.now();
-        if let Ok(Some(look)) = self.disk.look(&path)
+        if let Ok(Some(look)) = self.disk.look(path)
             && let Some(ago) = written_recently(look.modified, now)
         {
             return Err(MendError::MayBeOpen { what, why: MayBeOpen::WrittenRecently(ago) });

@@ -4,11 +4,11 @@ use forklore_core::beginning::{How, Sealed, beginning};
 use forklore_core::book::{Book, BookError};
 use forklore_core::clone::book_value;
 use forklore_core::diff::{self, Compared, Side};
-use forklore_core::exactness::Part;
+use forklore_core::exactness::{Part, Source};
 use forklore_core::family::{self, Timeline};
 use forklore_core::fork::{Obstacle, resolve_message};
 use forklore_core::json::Json;
-use forklore_core::moment::{BookThen, BoundBook, Content, memory_then, moment};
+use forklore_core::moment::{BookThen, BoundBook, Content, Past, memory_then, moment};
 use forklore_core::names::book_key;
 use forklore_core::repair::Subject;
 
@@ -179,13 +179,14 @@ impl Tavern<'_> {
             let mut moments = [left_at, message_of(&one, right.at)?];
             moments.sort_by_key(|at| at.unwrap_or(usize::MAX));
             let [left, right] = moments;
-            let (left, right) = (lore(&one, left)?, lore(&one, right)?);
+            let (left, right) = (self.lore(&one, left)?, self.lore(&one, right)?);
             return Ok(Comparison { left, right, base: Base::of(BaseKnown::Left) });
         }
         let other = self.load(&library, &right.chat)?;
         let right_at = message_of(&other, right.at)?;
         let base = self.base_of(&library, (&one, left_at), (&other, right_at))?;
-        Ok(Comparison { left: lore(&one, left_at)?, right: lore(&other, right_at)?, base })
+        let (left, right) = (self.lore(&one, left_at)?, self.lore(&other, right_at)?);
+        Ok(Comparison { left, right, base })
     }
 
     /// What two moments of different timelines began as.
@@ -221,11 +222,11 @@ impl Tavern<'_> {
         let (one_bound, other_bound) = (one.bound(), other.bound());
         let third_bound = third.as_ref().map(Loaded::bound);
         let mut witnesses = vec![
-            Subject { name: &one.file.name, chat: &one_chat, bound: &one_bound },
-            Subject { name: &other.file.name, chat: &other_chat, bound: &other_bound },
+            Subject { name: &one.file.name, chat: &one_chat, bound: &one_bound, past: None },
+            Subject { name: &other.file.name, chat: &other_chat, bound: &other_bound, past: None },
         ];
         if let (Some(third), Some(chat), Some(bound)) = (&third, &third_chat, &third_bound) {
-            witnesses.push(Subject { name: &third.file.name, chat, bound });
+            witnesses.push(Subject { name: &third.file.name, chat, bound, past: None });
         }
         Ok(match beginning(&witnesses, message, sealed) {
             Some(found) => Base {
@@ -244,7 +245,7 @@ impl Tavern<'_> {
     /// The lore at a point.
     pub(crate) fn lore_at(&self, library: &Library, point: &Point) -> Result<Lore, CompareError> {
         let loaded = self.load(library, &point.chat)?;
-        lore(&loaded, message_of(&loaded, point.at)?)
+        self.lore(&loaded, message_of(&loaded, point.at)?)
     }
 }
 
@@ -264,8 +265,15 @@ pub(crate) fn message_of(loaded: &Loaded, at: Option<i64>) -> Result<Option<usiz
     found.map(Some).map_err(|source| CompareError::Message { chat: chat(), source })
 }
 
-/// The lore of a chat now, or at a message.
-pub(crate) fn lore(loaded: &Loaded, at: Option<usize>) -> Result<Lore, CompareError> {
+impl Tavern<'_> {
+    /// The lore of a chat now, or at a message.
+    pub(crate) fn lore(&self, loaded: &Loaded, at: Option<usize>) -> Result<Lore, CompareError> {
+        let past = at.and_then(|message| self.past(loaded, message));
+        lore(loaded, at, past.as_ref())
+    }
+}
+
+fn lore(loaded: &Loaded, at: Option<usize>, past: Option<&Past>) -> Result<Lore, CompareError> {
     let (chat, bound) = (loaded.chat(), loaded.bound());
     let label = loaded.file.label();
     let live = || loaded.book.as_ref().map(|book| book.bytes.clone());
@@ -289,13 +297,14 @@ pub(crate) fn lore(loaded: &Loaded, at: Option<usize>) -> Result<Lore, CompareEr
             known: Part::EXACT_FROM_FILES,
         });
     };
-    let then = moment(&chat, &bound, message, false);
+    let then = moment(&chat, &bound, past, message, false);
     let metadata = Some(memory_then(&chat, message, then.metadata.values.as_ref()));
     let (book_name, bytes, known) = match &then.book {
         BookThen::None(part) => (None, None, *part),
         BookThen::Known { part, name, content } => {
             let bytes = match content {
-                Content::Bytes(_) => live(),
+                Content::Bytes(_) if part.source == Source::Files => live(),
+                Content::Bytes(book) => Some(book.root().bytes().to_vec()),
                 other => Some(book_value(other).stringify()),
             };
             (Some(name.clone()), bytes, *part)

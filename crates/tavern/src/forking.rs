@@ -119,9 +119,11 @@ impl Tavern<'_> {
         let loaded = self.load(library, chat)?;
         let parsed = loaded.chat();
         let bound = loaded.bound();
-        let parent = Parent { name: &chat.name, chat: &parsed, bound: &bound };
         let message = resolve_message(options.at, parsed.len())
             .map_err(|source| ForkError::Message { chat: chat.label(), source })?;
+        let past = self.past(&loaded, message);
+        let past = past.as_ref();
+        let parent = Parent { name: &chat.name, chat: &parsed, bound: &bound, past };
         let request = self.request(library, &loaded, &parsed, options, message)?;
         let plan = fork::plan(parent, &request)?;
 

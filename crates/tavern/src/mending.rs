@@ -83,7 +83,7 @@ impl Tavern<'_> {
         source: &MendSource,
         options: MendOptions,
     ) -> Result<Mended, MendError> {
-        self.mend("repair", chat, options, |library, loaded, subject, now| {
+        self.mend("repair", chat, options, None, |library, loaded, subject, now| {
             let copied;
             let source = match source {
                 MendSource::Journal => RepairSource::Journal,
@@ -121,7 +121,7 @@ impl Tavern<'_> {
         must_share: bool,
         options: MendOptions,
     ) -> Result<Mended, MendError> {
-        self.mend("split", chat, options, |library, loaded, subject, now| {
+        self.mend("split", chat, options, None, |library, loaded, subject, now| {
             if must_share && !self.is_sharing(library, chat)? {
                 return Err(MendError::NotShared(chat.label()));
             }
@@ -184,7 +184,7 @@ impl Tavern<'_> {
         fill: bool,
         options: MendOptions,
     ) -> Result<Mended, MendError> {
-        self.mend("restore", chat, options, |_, _, subject, now| {
+        self.mend("restore", chat, options, at, |_, _, subject, now| {
             let message = resolve_message(at, subject.chat.len())
                 .map_err(|source| MendError::Message { chat: chat.label(), source })?;
             Ok(repair::restore(subject, message, fill, now)?)
@@ -221,6 +221,7 @@ impl Tavern<'_> {
         command: &str,
         chat: &ChatFile,
         options: MendOptions,
+        at: Option<i64>,
         plan: impl for<'a> Fn(
             &Library,
             &Loaded,
@@ -233,7 +234,10 @@ impl Tavern<'_> {
             let (library, chat) = &self.library_around(chat)?;
             let loaded = self.load(library, chat)?;
             let (parsed, bound) = (loaded.chat(), loaded.bound());
-            let subject = Subject { name: &chat.name, chat: &parsed, bound: &bound };
+            let message = at.and_then(|at| resolve_message(Some(at), parsed.len()).ok());
+            let past = message.and_then(|message| self.past(&loaded, message));
+            let past = past.as_ref();
+            let subject = Subject { name: &chat.name, chat: &parsed, bound: &bound, past };
             let mut plan = plan(library, &loaded, subject, &now_of(self.chance.now()))?;
             if let Some(book) = &plan.book {
                 let others = self.also_used_by(library, chat, &book.name);

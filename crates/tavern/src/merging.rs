@@ -11,7 +11,7 @@ use forklore_core::repair::CannotRepair;
 use forklore_core::rewrite::{self, Rewrite};
 
 use crate::changing::{Change, NewContent};
-use crate::comparing::{Base, BaseKnown, CompareError, Lore, Point, lore, message_of};
+use crate::comparing::{Base, BaseKnown, CompareError, Lore, Point, message_of};
 use crate::heads::head;
 use crate::library::{ChatFile, Library};
 use crate::mending::{MendError, MendOptions, Mended, MendedBook};
@@ -132,7 +132,7 @@ impl Tavern<'_> {
             BoundBook::There { name, .. } => name,
             BoundBook::None => return Err(MergeError::NoBook(label)),
             BoundBook::Missing { .. } | BoundBook::Unreadable { .. } => {
-                lore(&loaded, None)?;
+                self.lore(&loaded, None)?;
                 return Err(MergeError::NoBook(label));
             }
         };
@@ -173,13 +173,13 @@ impl Tavern<'_> {
         point: &Point,
     ) -> Result<(Lore, Base), MergeError> {
         if point.chat.path == ours.file.path {
-            let theirs = lore(ours, message_of(ours, point.at)?)?;
+            let theirs = self.lore(ours, message_of(ours, point.at)?)?;
             return Ok((theirs, Base::of(BaseKnown::Right)));
         }
         let loaded = self.load(library, &point.chat)?;
         let at = message_of(&loaded, point.at)?;
         let base = self.base_of(library, (ours, None), (&loaded, at))?;
-        Ok((lore(&loaded, at)?, base))
+        Ok((self.lore(&loaded, at)?, base))
     }
 
     /// Somebody may have thought about conflicts for a while.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use forklore_core::chat::Chat;
 use forklore_core::family::Timeline;
-use forklore_core::moment::BoundBook;
+use forklore_core::moment::{BoundBook, Past};
 
 use crate::chance::Chance;
 use crate::disk::{Disk, Look, parent_of};
@@ -18,6 +18,14 @@ pub struct Tavern<'d> {
     pub disk: &'d dyn Disk,
     pub chance: &'d dyn Chance,
     pub folders: UserFolders,
+    /// Versions of the files that are kept elsewhere, where there are any.
+    pub pasts: Option<&'d dyn Pasts>,
+}
+
+/// Knows chats and books as they were.
+pub trait Pasts {
+    /// What is known of a message of a chat. `chat` is what the file holds now.
+    fn past(&self, file: &ChatFile, chat: &Chat<'_>, message: usize) -> Option<Past>;
 }
 
 /// A chat and its book, read so that they belong together.
@@ -77,6 +85,11 @@ impl<'d> Tavern<'d> {
     /// Whether anything was ever done here. Looking is not worth making folders for.
     pub fn has_history(&self) -> bool {
         matches!(self.disk.look(&self.folders.ours), Ok(Some(_)))
+    }
+
+    /// What the history says of a message.
+    pub fn past(&self, loaded: &Loaded, message: usize) -> Option<Past> {
+        self.pasts?.past(&loaded.file, &loaded.chat(), message)
     }
 
     pub fn workshop(&self) -> Result<Workshop<'_>, CarryOutError> {

@@ -78,7 +78,7 @@ impl Scene {
     }
 
     pub fn tavern<'d>(&self, disk: &'d dyn Disk, chance: &'d dyn Chance) -> Tavern<'d> {
-        Tavern { disk, chance, folders: self.folders() }
+        Tavern { disk, chance, folders: self.folders(), pasts: None }
     }
 
     /// Writes a file, its path below the data root.

@@ -137,7 +137,7 @@ pub fn beginning(ask: &[u8], chats: &[u8], books: &[u8]) -> Result<Answer, JsErr
     let witnesses: Vec<Subject<'_>> = names
         .iter()
         .zip(&chats)
-        .map(|((name, bound), chat)| Subject { name, chat, bound })
+        .map(|((name, bound), chat)| Subject { name, chat, bound, past: None })
         .collect();
     let message = ask.number("message").or_else(|| match &chats[..] {
         [left, right, ..] => family::common_prefix(left, right),
@@ -172,7 +172,7 @@ pub fn moment_book(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Ans
     let chat = Chat::read(&file, ask.place());
     let bound = ask.bound(book.as_deref());
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    let found = moment(&chat, &bound, message, ask.flag("fill"));
+    let found = moment(&chat, &bound, None, message, ask.flag("fill"));
     let metadata = memory_then(&chat, message, found.metadata.values.as_ref());
     let shown = |known: bool, part: Option<Json>, name: Option<&str>| {
         Answer::of(&Json::object([

@@ -34,7 +34,7 @@ pub fn fork(
     let chat = Chat::read(&file, ask.place());
     let bound = ask.bound(book.as_deref());
     let parent_name = ask.needed("parent")?;
-    let parent = Parent { name: &parent_name, chat: &chat, bound: &bound };
+    let parent = Parent { name: &parent_name, chat: &chat, bound: &bound, past: None };
     let child = ask.needed("child")?;
     let selected = ask.names("selected").into_iter().map(Remark::AlsoSelected);
     let fork_request = ForkRequest {
@@ -123,7 +123,7 @@ pub fn check(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, J
     let chat = Chat::read(&file, ask.place());
     let bound = ask.bound(book.as_deref());
     let name = ask.text("parent").unwrap_or_default();
-    let parent = Parent { name: &name, chat: &chat, bound: &bound };
+    let parent = Parent { name: &name, chat: &chat, bound: &bound, past: None };
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
     Ok(Answer::of(&readiness(&fork::check(parent, message, ask.policy(), &ask.now()))))
 }

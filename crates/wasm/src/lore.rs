@@ -21,7 +21,7 @@ pub fn lore(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, Js
     let chat = Chat::read(&file, ask.place());
     let bound = ask.bound(book.as_deref());
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    let found = moment(&chat, &bound, message, ask.flag("fill"));
+    let found = moment(&chat, &bound, None, message, ask.flag("fill"));
     let mut answer = Object::new();
     answer.insert("message", message);
     match &found.book {

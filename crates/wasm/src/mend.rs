@@ -26,7 +26,7 @@ pub fn mend(
     let chat = Chat::read(&file, ask.place());
     let bound = ask.bound(book.as_deref());
     let name = ask.needed("chat")?;
-    let subject = Subject { name: &name, chat: &chat, bound: &bound };
+    let subject = Subject { name: &name, chat: &chat, bound: &bound, past: None };
     let free_name = ask.text("freeName").unwrap_or_default();
     let now = ask.now();
     let plan = match ask.needed("how")?.as_str() {

@@ -33,7 +33,7 @@ enum Operation {
 
 pub(crate) fn run(args: &MemoryArgs) -> anyhow::Result<()> {
     let folders = UserFolders::new(&args.root, "default-user")?;
-    let tavern = Tavern { disk: &RealDisk, chance: &RealChance, folders };
+    let tavern = Tavern { disk: &RealDisk, chance: &RealChance, folders, pasts: None };
     let library = tavern.library();
     let chat = library.chats.first().context("there is no chat")?;
     match args.operation {

@@ -20,7 +20,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CheckArgs) -> Out
     let (parsed, bound) = (loaded.chat(), loaded.bound());
     let message = resolve_message(args.at, parsed.len())
         .map_err(|obstacle| CommandError::new(format!("{}: {obstacle}", chat.label())))?;
-    let parent = Parent { name: &chat.name, chat: &parsed, bound: &bound };
+    let past = tavern.past(&loaded, message);
+    let past = past.as_ref();
+    let parent = Parent { name: &chat.name, chat: &parsed, bound: &bound, past };
     let now = now_of(tavern.chance.now());
     let readiness = check(parent, message, fork::policy(&args.policy), &now);
 
@@ -76,6 +78,7 @@ pub(crate) fn known(exactness: Exactness, source: Source) -> String {
         Source::Files if exactness == Exactness::Exact => "this is its last message",
         Source::Files => "nothing recorded it then",
         Source::Journal => "from the journal",
+        Source::History => "from the history",
         Source::RecapSnapshot => "from a recap snapshot",
         Source::Chosen => "as chosen",
     };

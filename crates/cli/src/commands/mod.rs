@@ -45,6 +45,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
         return history::for_all(ui, outside, cli, &histories);
     }
     let tavern = open(outside, cli)?;
+    let pasts = history::Versions::new(&tavern, &histories);
+    let tavern = Tavern { pasts: Some(&pasts), ..tavern };
     match &cli.command {
         Command::Status => status::run(ui, &tavern),
         Command::Tree(args) => tree::run(ui, &tavern, args),
@@ -83,5 +85,5 @@ fn open<'a>(outside: Outside<'a>, cli: &Cli) -> Result<Tavern<'a>, CommandError>
     let wanted = cli.user.as_deref().or(found.handle.as_deref());
     let user = users.choose(wanted)?;
     let folders = UserFolders::new(&found.root, &user.handle)?;
-    Ok(Tavern { disk, chance, folders })
+    Ok(Tavern { disk, chance, folders, pasts: None })
 }

@@ -20,7 +20,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &ShowArgs) -> Outc
     let (parsed, bound) = (loaded.chat(), loaded.bound());
     let message = resolve_message(Some(args.at), parsed.len())
         .map_err(|obstacle| CommandError::new(format!("{}: {obstacle}", chat.label())))?;
-    let moment = moment(&parsed, &bound, message, args.fill);
+    let past = tavern.past(&loaded, message);
+    let moment = moment(&parsed, &bound, past.as_ref(), message, args.fill);
     let (part, name, content) = match &moment.book {
         BookThen::Known { part, name, content } => (*part, name, content),
         BookThen::None(_) => {

@@ -74,7 +74,7 @@ pub fn check<'a>(parent: Parent<'a>, message: usize, policy: Policy, now: &Now) 
         readiness.obstacles.push(Obstacle::QueueBusy(readiness.work.clone()));
     }
     readiness.look_at_scene(parent, message, policy);
-    let mut moment = moment(chat, parent.bound, message, policy.fill);
+    let mut moment = moment(chat, parent.bound, parent.past, message, policy.fill);
     readiness.look_at_book(parent, &mut moment, policy);
     readiness.look_at_metadata(&moment, policy);
     readiness.moment = Some(moment);
@@ -222,7 +222,7 @@ mod tests {
             "{{\"chat_metadata\":{metadata}}}\n{{\"mes\":\"a\"}}\n{scene}\n{{\"mes\":\"c\"}}"
         );
         let chat = Chat::read(text.as_bytes(), Place::Solo);
-        let parent = Parent { name: "P", chat: &chat, bound: &BoundBook::None };
+        let parent = Parent { name: "P", chat: &chat, bound: &BoundBook::None, past: None };
         let now = Now { iso: String::new(), milliseconds: NOW };
         let found = check(parent, message, policy, &now);
         let obstacles = found.obstacles.iter().map(ToString::to_string);

@@ -17,7 +17,7 @@ use crate::clone::{NewBook, new_book};
 use crate::exactness::Part;
 use crate::json::Json;
 use crate::mark::Mark;
-use crate::moment::{BookThen, BoundBook, Moment};
+use crate::moment::{BookThen, BoundBook, Moment, Past};
 use crate::names::ForkKind;
 use crate::pieces::Pieces;
 use crate::seal::{self, Seal, SealedBook};
@@ -28,6 +28,8 @@ pub struct Parent<'a> {
     pub name: &'a str,
     pub chat: &'a Chat<'a>,
     pub bound: &'a BoundBook<'a>,
+    /// What a history says of the message, where there is one.
+    pub past: Option<&'a Past>,
 }
 
 /// The time, brought in by the caller.
@@ -207,7 +209,7 @@ mod tests {
 
     fn forked(parent: &str, file: &[u8], child: &str) -> (Seal, Vec<u8>) {
         let chat = Chat::read(file, Place::Solo);
-        let parent = Parent { name: parent, chat: &chat, bound: &BoundBook::None };
+        let parent = Parent { name: parent, chat: &chat, bound: &BoundBook::None, past: None };
         let plan = plan(parent, &request(child)).unwrap();
         (plan.seal, plan.file.slices().concat())
     }

@@ -183,6 +183,7 @@ mod tests {
         check(3, 0, 3, Some("emptied"));
         check(2, 1, 1, None);
         check(3, 1, 2, Some("greeting-only"));
+        check(8, 4, 4, None);
         check(9, 5, 4, None);
         check(10, 5, 5, Some("shrunk:10:5"));
         check(11, 6, 5, None);
@@ -203,6 +204,7 @@ mod tests {
         for (before, after, gone, expected) in [
             (1, 0, 1, None),
             (2, 0, 2, Some("emptied")),
+            (4, 2, 2, None),
             (3, 1, 2, None),
             (6, 3, 3, Some("entries-gone:6:3")),
             (7, 4, 3, None),

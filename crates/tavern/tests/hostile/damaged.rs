@@ -42,7 +42,7 @@ fn a_damaged_story(rng: &mut Rng) {
 
     let chance = FixedChance::default();
     let folders = UserFolders::new(root, USER).expect("the user's name is a name");
-    let tavern = Tavern { disk: &RealDisk, chance: &chance, folders };
+    let tavern = Tavern { disk: &RealDisk, chance: &chance, folders, pasts: None };
     let library = tavern.library();
     let heads = Heads::read(&RealDisk, &library);
     assert_eq!(heads.timelines.len(), library.chats.len());

@@ -37,7 +37,7 @@ fn a_folder_full_of_them(rng: &mut Rng) {
 
     let chance = FixedChance::default();
     let folders = UserFolders::new(&root, USER).expect("the user's name is a name");
-    let tavern = Tavern { disk: &RealDisk, chance: &chance, folders };
+    let tavern = Tavern { disk: &RealDisk, chance: &chance, folders, pasts: None };
     let before = tree::files(around.path());
 
     let library = tavern.library();

@@ -70,7 +70,7 @@ fn a_family(rng: &mut Rng, tally: &Tally) {
     story.write_to(root).expect("the story can be written");
     let chance = FixedChance::default();
     let folders = UserFolders::new(root, USER).expect("the user's name is a name");
-    let tavern = Tavern { disk: &RealDisk, chance: &chance, folders };
+    let tavern = Tavern { disk: &RealDisk, chance: &chance, folders, pasts: None };
     let stage = Stage { story: &story, root, tavern: &tavern };
 
     let parent = stage.chat(&story.chat);

@@ -8,11 +8,19 @@ pub(crate) mod watch;
 
 use std::path::PathBuf;
 
+use forklore_core::chat::Chat;
+use forklore_core::moment::Past;
+use forklore_history::file::Name;
 use forklore_history::history::History;
+use forklore_history::past::past;
 use forklore_history::place;
+use forklore_history::scan::home;
+use forklore_tavern::chance::Chance;
+use forklore_tavern::disk::Disk;
 use forklore_tavern::folders::UserFolders;
 use forklore_tavern::root::find_root;
-use forklore_tavern::tavern::Tavern;
+use forklore_tavern::library::ChatFile;
+use forklore_tavern::tavern::{Pasts, Tavern};
 use forklore_tavern::users::Users;
 
 use super::Outcome;
@@ -57,6 +65,34 @@ impl Histories {
     }
 }
 
+/// The history as a source of moments, opened when it is asked.
+pub(crate) struct Versions<'d> {
+    disk: &'d dyn Disk,
+    chance: &'d dyn Chance,
+    home: PathBuf,
+    repository: PathBuf,
+}
+
+impl<'d> Versions<'d> {
+    pub(crate) fn new(tavern: &Tavern<'d>, histories: &Histories) -> Self {
+        Self {
+            disk: tavern.disk,
+            chance: tavern.chance,
+            home: home(&tavern.folders),
+            repository: histories.repository(tavern),
+        }
+    }
+}
+
+impl Pasts for Versions<'_> {
+    fn past(&self, file: &ChatFile, chat: &Chat<'_>, message: usize) -> Option<Past> {
+        let name = Name::of_path(file.path.strip_prefix(&self.home).ok()?);
+        // What cannot be read says nothing; `forklore history verify` says why.
+        let history = History::open_existing(self.disk, self.chance, &self.repository).ok()?;
+        past(&history, &name, chat, message).ok()?
+    }
+}
+
 /// `record` and `watch` for every user.
 pub(crate) fn for_all(
     ui: &mut Ui<'_>,
@@ -73,7 +109,7 @@ pub(crate) fn for_all(
     let mut taverns = Vec::new();
     for user in users.users.iter().filter(|user| user.has_folder) {
         let folders = UserFolders::new(&found.root, &user.handle)?;
-        taverns.push(Tavern { disk, chance, folders });
+        taverns.push(Tavern { disk, chance, folders, pasts: None });
     }
     match &cli.command {
         Command::Watch(args) => watch::run(ui, &taverns, histories, args),

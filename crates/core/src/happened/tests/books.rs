@@ -70,6 +70,8 @@ fn entries_come_change_and_go() {
     assert_eq!(between(&book, &book, false).kind, Kind::Same);
     assert_eq!(between(&[(0, MARA)], &[], false).words, "entry 'Mara' removed");
     assert_eq!(between(&[(0, MARA)], &[], false).collapse, None);
+    let twice = between(&[(0, MARA), (1, MARA), (2, MILL)], &[(2, MILL), (5, MARA)], false);
+    assert_eq!(twice.words, "entry 'Mara' removed, entry 'Mara' moved");
     assert_eq!(first_book(1).words, "first seen, 1 entry");
     assert_eq!(first_book(0).words, "first seen, no entries yet");
 }

@@ -1,0 +1,145 @@
+//! A list of a file's versions that is quick to look through: a story can have a hundred thousand of
+//! them, and reading each commit would take seconds.
+//!
+//! It can be made anew at any time, and is when it does not fit the history.
+
+use std::path::PathBuf;
+
+use crate::error::HistoryError;
+use crate::git::object::Id;
+use crate::history::History;
+use crate::layout::replace;
+use crate::lineage::Lineage;
+use crate::version::{Kept, Why};
+
+/// A version, in short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub id: Id,
+    pub order: u64,
+    /// Messages or entries.
+    pub count: u64,
+    pub number: u64,
+    /// In milliseconds since 1970.
+    pub written: u64,
+    /// It was seen when it was saved.
+    pub was_seen: bool,
+    pub is_deleted: bool,
+    /// It looked like a loss.
+    pub is_loss: bool,
+}
+
+const TITLE: &[u8] = b"forklore catalog 1\n";
+const LENGTH: usize = 20 + 8 * 4 + 1;
+
+/// Fewer new versions than this are not worth writing the list again.
+const WORTH_IT: usize = 200;
+
+/// All versions of a lineage, the oldest first.
+pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<Line>, HistoryError> {
+    let path = path(history, lineage);
+    let bytes = history.store().disk.read(&path).unwrap_or_default();
+    let known = read(&bytes);
+    // A list whose end is not one of the versions belongs to a history that was thinned since.
+    let last = known.last().map(|line| line.id);
+    let mut new = Vec::new();
+    let mut fits = false;
+    for version in history.versions(&lineage.tip) {
+        let version = version?;
+        if Some(version.id) == last {
+            fits = true;
+            break;
+        }
+        new.push(line_of(&version));
+    }
+    new.reverse();
+    let mut lines = if fits { known } else { Vec::new() };
+    let is_worth_it = new.len() >= WORTH_IT;
+    lines.extend(new);
+    if is_worth_it {
+        // Whether it can be written changes nothing but the time it takes.
+        let folder = path.parent().unwrap_or(&path);
+        if history.store().disk.make_dirs(folder).is_ok() {
+            let _ = replace(history.store().disk, &path, &[TITLE, &write(&lines)]);
+        }
+    }
+    Ok(lines)
+}
+
+fn path(history: &History<'_>, lineage: &Lineage) -> PathBuf {
+    let name = lineage.reference.trim_start_matches("refs/heads/").replace('/', "-");
+    history.store().layout().ours().join("catalogs").join(name)
+}
+
+fn line_of(kept: &Kept) -> Line {
+    let version = &kept.version;
+    let written = version.written.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Line {
+        id: kept.id,
+        order: version.order,
+        count: version.count.unwrap_or(0),
+        number: version.number,
+        written: written.as_millis() as u64,
+        was_seen: version.why == Why::Saved,
+        is_deleted: version.why == Why::Deleted,
+        is_loss: version.collapse.is_some(),
+    }
+}
+
+fn write(lines: &[Line]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(lines.len() * LENGTH);
+    for line in lines {
+        bytes.extend_from_slice(line.id.as_slice());
+        for number in [line.order, line.count, line.number, line.written] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        let flags = [line.was_seen, line.is_deleted, line.is_loss];
+        bytes.push((0..).zip(flags).map(|(bit, flag)| u8::from(flag) << bit).sum());
+    }
+    bytes
+}
+
+fn read(bytes: &[u8]) -> Vec<Line> {
+    let Some(rest) = bytes.strip_prefix(TITLE) else { return Vec::new() };
+    let line = |bytes: &[u8]| {
+        let number = |at: usize| {
+            let start = 20 + at * 8;
+            Some(u64::from_le_bytes(*bytes.get(start..)?.first_chunk()?))
+        };
+        let flags = *bytes.last()?;
+        Some(Line {
+            id: Id::try_from(&bytes[..20]).ok()?,
+            order: number(0)?,
+            count: number(1)?,
+            number: number(2)?,
+            written: number(3)?,
+            was_seen: flags & 1 != 0,
+            is_deleted: flags & 2 != 0,
+            is_loss: flags & 4 != 0,
+        })
+    };
+    rest.chunks_exact(LENGTH).filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let id = Id::from_hex(b"0123456789012345678901234567890123456789").unwrap();
+        let line = Line {
+            id,
+            order: 7,
+            count: u64::MAX,
+            number: 3,
+            written: 1_700_000_000_000,
+            was_seen: true,
+            is_deleted: false,
+            is_loss: true,
+        };
+        let lines = [line, Line { order: 8, was_seen: false, is_deleted: true, ..line }];
+        assert_eq!(read(&[TITLE, &write(&lines)].concat()), lines);
+        assert_eq!(read(b"something else"), []);
+    }
+}

@@ -8,5 +8,7 @@ pub mod fixed_chance;
 pub mod tree;
 pub mod scene;
 pub mod faulty;
+#[cfg(target_os = "linux")]
+pub mod power;
 pub mod story;
 pub mod sillytavern;

@@ -1,0 +1,162 @@
+//! Which file a descriptor or a path means.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use super::Follower;
+use crate::power::call::Call;
+use crate::power::disk::Node;
+use crate::power::op::{Inode, Place};
+use crate::power::process::{Opened, What};
+
+/// The arguments that hold a folder, if there is one for it, and a path.
+pub(super) type At = (Option<usize>, usize);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Last {
+    Followed,
+    AsItIs,
+}
+
+/// A path without links.
+pub(super) enum Resolved {
+    /// In the folder that is watched, with what is there.
+    Inside(Option<Inode>, PathBuf),
+    Outside(PathBuf),
+}
+
+/// As many as Linux follows.
+const MOST_LINKS: usize = 40;
+
+impl Follower<'_> {
+    /// What the descriptor in this place was opened as.
+    pub(super) fn opened(&mut self, call: &Call<'_>, at: usize) -> io::Result<Option<&mut Opened>> {
+        let Some(descriptor) = call.descriptor(at)? else { return Ok(None) };
+        let is_inside = descriptor.path.as_ref().is_some_and(|path| path.starts_with(self.root));
+        match self.processes.opened(call.pid, descriptor.number) {
+            None if is_inside => Err(call.unsupported("nobody was seen to open it")),
+            opened => Ok(opened),
+        }
+    }
+
+    pub(super) fn inside(&mut self, call: &Call<'_>, at: usize) -> io::Result<Option<Inode>> {
+        Ok(match self.opened(call, at)? {
+            Some(Opened { what: What::Inside(inode), .. }) => Some(*inode),
+            _ => None,
+        })
+    }
+
+    pub(super) fn refuse_inside(&mut self, call: &Call<'_>) -> io::Result<()> {
+        let root = self.root.to_owned();
+        for (at, arg) in call.args.iter().enumerate() {
+            let is_path = arg.starts_with('"');
+            let is_inside = if is_path {
+                let dir = at.checked_sub(1).filter(|&dir| !call.arg(dir).starts_with('"'));
+                matches!(self.resolve(call, dir, at, Last::AsItIs)?, Resolved::Inside(..))
+            } else {
+                let descriptor = call.descriptor(at).ok().flatten();
+                let path = descriptor.and_then(|descriptor| descriptor.path);
+                path.is_some_and(|path| path.starts_with(&root))
+            };
+            if is_inside {
+                return Err(call.unsupported("this cannot be followed"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The path in argument `path`, relative to the descriptor in argument `dir`.
+    pub(super) fn resolve(
+        &mut self,
+        call: &Call<'_>,
+        dir: Option<usize>,
+        path: usize,
+        last: Last,
+    ) -> io::Result<Resolved> {
+        let given = call.path(path)?;
+        let base = match dir {
+            Some(dir) => call.descriptor(dir)?.and_then(|descriptor| descriptor.path),
+            None => None,
+        };
+        let base = base.unwrap_or_else(|| self.processes.folder(call.pid).clone());
+        // Step by step, for a link may lead anywhere.
+        let mut todo: Vec<PathBuf> = vec![given];
+        let mut reached = base;
+        let mut links = 0;
+        while let Some(path) = todo.pop() {
+            let mut parts = path.components();
+            let Some(part) = parts.next() else { continue };
+            let rest = parts.as_path().to_owned();
+            let is_last = rest.as_os_str().is_empty() && todo.is_empty();
+            if !rest.as_os_str().is_empty() {
+                todo.push(rest);
+            }
+            match part {
+                Component::RootDir | Component::Prefix(_) => reached = PathBuf::from("/"),
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    reached.pop();
+                }
+                Component::Normal(name) => {
+                    reached.push(name);
+                    let is_followed = !is_last || last == Last::Followed;
+                    if let Some(target) = self.link_at(&reached).filter(|_| is_followed) {
+                        links += 1;
+                        if links > MOST_LINKS {
+                            return Err(call.misread());
+                        }
+                        reached.pop();
+                        todo.push(target);
+                    }
+                }
+            }
+        }
+        Ok(match reached.strip_prefix(self.root) {
+            Ok(inside) => Resolved::Inside(self.disk.find(inside), reached),
+            Err(_) => Resolved::Outside(reached),
+        })
+    }
+
+    pub(super) fn link_at(&self, path: &Path) -> Option<PathBuf> {
+        match path.strip_prefix(self.root) {
+            Ok(inside) => match self.disk.node(self.disk.find(inside)?) {
+                Node::Symlink(target) => Some(target.clone()),
+                Node::File(_) | Node::Dir { .. } => None,
+            },
+            Err(_) => fs::read_link(path).ok(),
+        }
+    }
+
+    /// The name in the folder that a path means. `None` outside.
+    pub(super) fn place(&mut self, call: &Call<'_>, (dir, path): At) -> io::Result<Option<Place>> {
+        match self.resolve(call, dir, path, Last::AsItIs)? {
+            Resolved::Outside(_) => Ok(None),
+            Resolved::Inside(_, path) => self.place_of(&path).map(Some).ok_or_else(|| {
+                call.unsupported("its folder is not known, or it is the folder that is watched")
+            }),
+        }
+    }
+
+    pub(super) fn place_of(&self, path: &Path) -> Option<Place> {
+        let inside = path.strip_prefix(self.root).ok()?;
+        let dir = self.disk.find(inside.parent()?)?;
+        Some(Place { dir, name: inside.file_name()?.to_owned() })
+    }
+
+    pub(super) fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(self.root).unwrap_or(path).display().to_string()
+    }
+
+    pub(super) fn arrow(&self, from: &Path, to: &Path) -> String {
+        format!("{} -> {}", self.shown(from), self.shown(to))
+    }
+
+    pub(super) fn shown_arg(&self, call: &Call<'_>, at: usize) -> String {
+        let descriptor = call.descriptor(at).ok().flatten();
+        match descriptor.and_then(|descriptor| descriptor.path) {
+            Some(path) => self.shown(&path),
+            None => "?".into(),
+        }
+    }
+}

@@ -5,10 +5,11 @@ mod lore;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use history::{
-    HistoryArgs, HistoryCommand, LogArgs, RecordArgs, UndeleteArgs, WatchArgs,
+    BundleArgs, DismissArgs, HistoryArgs, HistoryCommand, LogArgs, PullArgs, PurgeArgs, PushArgs,
+    RecordArgs, ThinArgs, UnbundleArgs, UndeleteArgs, WatchArgs,
 };
 pub(crate) use lore::{CombineArgs, DiffArgs, MergeArgs, PickArgs};
 
@@ -215,17 +216,23 @@ pub struct BranchArgs {
     pub dry_run: bool,
 }
 
-/// Print the lorebook as it was at a message
+/// Print the lorebook as it was at a message, or any version of a file
 ///
-/// The lorebook goes to standard output, how well it is known to standard error.
+/// With --at, the chat's lorebook goes to standard output, how well it is known to standard error. With
+/// --version, the file itself, byte for byte as the history has it.
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("when").required(true)))]
 pub struct ShowArgs {
-    /// Chat whose lorebook is meant
+    /// Chat whose lorebook is meant; with --version, any file that has a history
     pub chat: String,
 
     /// Message to look at
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
-    pub at: i64,
+    #[arg(long, value_name = "M", allow_negative_numbers = true, group = "when")]
+    pub at: Option<i64>,
+
+    /// Version to print, by its number in `forklore log`
+    #[arg(long, value_name = "N", group = "when", conflicts_with = "fill")]
+    pub version: Option<u64>,
 
     /// Take fields that a recap snapshot does not keep from today's entries
     #[arg(long)]
@@ -319,17 +326,27 @@ pub struct SplitArgs {
     pub mend: MendArgs,
 }
 
-/// Put a chat's own lorebook back to an earlier message
+/// Put a chat's own lorebook back to an earlier message, or any file back to a version
 ///
-/// Today's lorebook goes to the trash. The chat's messages stay as they are.
+/// With --at, today's lorebook goes to the trash, and the chat's messages stay as they are. With --version, a
+/// chat comes back as a new chat beside it, and anything else in its own place; what was there is kept.
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("when").required(true)))]
 pub struct RestoreArgs {
-    /// Chat whose lorebook is meant
+    /// Chat whose lorebook is meant; with --version, any file that has a history
     pub chat: String,
 
     /// Message to go back to
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
-    pub at: i64,
+    #[arg(long, value_name = "M", allow_negative_numbers = true, group = "when")]
+    pub at: Option<i64>,
+
+    /// Version to go back to, by its number in `forklore log`
+    #[arg(long, value_name = "N", group = "when", conflicts_with = "fill")]
+    pub version: Option<u64>,
+
+    /// Put the chat back in its own place, rather than beside it
+    #[arg(long, requires = "version")]
+    pub in_place: bool,
 
     /// Take fields that a recap snapshot does not keep from today's entries
     #[arg(long)]

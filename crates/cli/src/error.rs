@@ -7,6 +7,11 @@ use forklore_core::fork::{Obstacle, Refusal};
 use forklore_core::names::NameError;
 use forklore_core::repair::CannotRepair;
 use forklore_history::HistoryError;
+use forklore_history::bundle::BundleError;
+use forklore_history::looking::LookError;
+use forklore_history::remote::RemoteError;
+use forklore_history::restoring::RestoreError;
+use forklore_history::sealing::SealError;
 use forklore_tavern::comparing::CompareError;
 use forklore_tavern::folders::UserFolders;
 use forklore_tavern::forking::ForkError;
@@ -22,7 +27,7 @@ use forklore_tavern::users::{ChooseError, UsersError};
 use forklore_tavern::workshop::CarryOutError;
 
 use crate::json::{self, Json};
-use crate::text::{Line, Style};
+use crate::text::{Line, Style, quoted};
 use crate::ui::Ui;
 
 /// A command that was not done.
@@ -50,6 +55,12 @@ impl CommandError {
 
     pub(crate) fn hinted(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// The same error as the cause of a larger one.
+    pub(crate) fn while_doing(mut self, message: impl Into<String>) -> Self {
+        self.causes.insert(0, std::mem::replace(&mut self.message, message.into()));
         self
     }
 
@@ -293,6 +304,57 @@ pub(crate) fn place_of(folders: &UserFolders) -> String {
     folders.inside.root().display().to_string()
 }
 
+impl From<LookError> for CommandError {
+    fn from(error: LookError) -> Self {
+        let hint = match &error {
+            LookError::Unknown { like, .. } if like.is_empty() => {
+                "`forklore log` shows what there is; `forklore record` adds what is new.".to_owned()
+            }
+            LookError::Unknown { like: found, .. } | LookError::Ambiguous { found, .. } => {
+                let found: Vec<String> = found.iter().map(|name| quoted(name)).collect();
+                format!("Did you mean: {}?", found.join(", or "))
+            }
+            LookError::NoVersion { newest: 1, file, .. } => {
+                format!("Version 1 is the only one; `forklore log {}` shows it.", quoted(file))
+            }
+            LookError::NoVersion { newest, file, .. } => {
+                format!("{newest} is the newest; `forklore log {}` lists them.", quoted(file))
+            }
+            LookError::History(_) => match error {
+                LookError::History(error) => return error.into(),
+                other => return Self::of(&other),
+            },
+        };
+        Self::of(&error).hinted(hint)
+    }
+}
+
+impl From<RestoreError> for CommandError {
+    fn from(error: RestoreError) -> Self {
+        let hint = match &error {
+            RestoreError::InEveryPage { .. } => {
+                "Close every page of SillyTavern first, and say so with --closed.".to_owned()
+            }
+            RestoreError::NotDeleted { file } => format!(
+                "`forklore log {0}` lists its versions, and `forklore restore {0} --version N` brings one back.",
+                quoted(file)
+            ),
+            RestoreError::AlreadySo { .. } | RestoreError::Io { .. } => return Self::of(&error),
+            RestoreError::History(_)
+            | RestoreError::Mend(_)
+            | RestoreError::CarryOut(_)
+            | RestoreError::Outside(_) => match error {
+                RestoreError::History(error) => return error.into(),
+                RestoreError::Mend(error) => return error.into(),
+                RestoreError::CarryOut(error) => return error.into(),
+                RestoreError::Outside(error) => return error.into(),
+                other => return Self::of(&other),
+            },
+        };
+        Self::of(&error).hinted(hint)
+    }
+}
+
 impl From<HistoryError> for CommandError {
     fn from(error: HistoryError) -> Self {
         let hint = match &error {
@@ -305,11 +367,78 @@ impl From<HistoryError> for CommandError {
             HistoryError::Pack(_)
             | HistoryError::Missing(_)
             | HistoryError::Misshapen { .. }
+            | HistoryError::LostRef(_)
             | HistoryError::NotOurs(_) => "`forklore history verify` says what is damaged.",
             HistoryError::Io { .. } | HistoryError::Lock(_) | HistoryError::Collision(_) => "",
         };
         let hint = hint.to_owned();
         let error = Self::of(&error);
         if hint.is_empty() { error } else { error.hinted(hint) }
+    }
+}
+
+impl From<RemoteError> for CommandError {
+    fn from(error: RemoteError) -> Self {
+        let hint = match &error {
+            RemoteError::History(_) => "",
+            RemoteError::NoGit => {
+                "Install git; or carry the history with `forklore history bundle` and `unbundle`, which need none."
+            }
+            RemoteError::NotARemote(_) => {
+                "A remote is a folder, or an address as git takes it: git@host:stories.git"
+            }
+            RemoteError::NothingThere(_) => {
+                "`forklore history push --create` makes a repository there."
+            }
+            RemoteError::SomethingThere(_) => {
+                "Leave out --create if it is a repository, or choose another folder."
+            }
+            RemoteError::Git { .. } => {
+                "`git ls-remote` with the same address says whether git reaches it."
+            }
+        };
+        match error {
+            RemoteError::History(error) => error.into(),
+            error => Self::of(&error).hinted(hint),
+        }
+    }
+}
+
+impl From<BundleError> for CommandError {
+    fn from(error: BundleError) -> Self {
+        let hint = match &error {
+            BundleError::History(_) => "",
+            BundleError::NotABundle => "`forklore history bundle` makes one.",
+            BundleError::Needs(_) => {
+                "Take in the earlier bundles first, in the order in which they were made."
+            }
+            BundleError::Header | BundleError::Pack(_) | BundleError::Unsound(_) => {
+                "Nothing was taken in. Copy the file again, or make the bundle anew."
+            }
+        };
+        match error {
+            BundleError::History(error) => error.into(),
+            error => Self::of(&error).hinted(hint),
+        }
+    }
+}
+
+impl From<SealError> for CommandError {
+    fn from(error: SealError) -> Self {
+        let hint = match &error {
+            SealError::NotARecipient(_) => "A recipient begins with age1; `age-keygen` makes one.",
+            SealError::EmptyPassphrase => "Write a passphrase into the file, in one line.",
+            SealError::NoIdentity => "A key begins with AGE-SECRET-KEY-1; `age-keygen` makes one.",
+            SealError::KeyNeeded => "Open it with --passphrase-file FILE or --identity FILE.",
+            SealError::PassphraseNeeded => "Open it with --passphrase-file FILE.",
+            SealError::IdentityNeeded => "Open it with --identity FILE.",
+            SealError::WrongKey => {
+                "Without the right one nobody can open it, and neither can Forklore."
+            }
+            SealError::Armored => "`age --decrypt` opens it; then take in what comes out.",
+            SealError::Damaged => "Nothing was taken in. Copy the file again.",
+            SealError::Seal(_) | SealError::Io(_) => return Self::of(&error),
+        };
+        Self::of(&error).hinted(hint)
     }
 }

@@ -10,6 +10,7 @@ mod json;
 mod lore;
 mod text;
 mod ui;
+mod when;
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;

@@ -108,6 +108,27 @@ pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
+/// A large number, its thousands apart.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A name as it can be typed into a shell.
+pub(crate) fn quoted(name: &str) -> String {
+    match name.contains(['"', '$', '`', '\\', '!']) {
+        false => format!("\"{name}\""),
+        true => format!("'{}'", name.replace('\'', r"'\''")),
+    }
+}
+
 /// How many columns a text takes, roughly: wide scripts count double.
 pub(crate) fn width(text: &str) -> usize {
     harmless(text)
@@ -136,6 +157,17 @@ mod tests {
         let line = Line::new().bold("a\x1b[31mb\u{9b}2J\u{202e}c\nd\u{7f}");
         assert_eq!(line.render(false), "a\\u{1b}[31mb\\u{9b}2J\\u{202e}c\\u{a}d\\u{7f}");
         assert_eq!(line.render(true).matches('\x1b').count(), 2);
+    }
+
+    #[test]
+    fn a_name_can_be_typed() {
+        assert_eq!(quoted("Anna/Story"), "\"Anna/Story\"");
+        assert_eq!(quoted("it's $5"), r"'it'\''s $5'");
+    }
+
+    #[test]
+    fn thousands_are_apart() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 
     #[test]

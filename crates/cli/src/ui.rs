@@ -53,6 +53,11 @@ impl<'a> Ui<'a> {
         self.terminal.color
     }
 
+    /// Whether a person reads the answer.
+    pub(crate) fn is_read(&self) -> bool {
+        self.terminal.out
+    }
+
     /// How many columns running text may take.
     pub(crate) fn columns(&self) -> usize {
         self.terminal.columns.unwrap_or(80).clamp(*COLUMNS.start(), *COLUMNS.end())

@@ -382,7 +382,8 @@ mod tests {
             policy: Policy::default(),
             remarks: Vec::new(),
         };
-        let plan = plan(Parent { name: "Main", chat: &chat, bound: &bound, past: None }, &request).unwrap();
+        let plan = plan(Parent { name: "Main", chat: &chat, bound: &bound, past: None }, &request)
+            .unwrap();
         (plan.file.to_vec(), plan.book.unwrap().bytes)
     }
 

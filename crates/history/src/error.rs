@@ -22,6 +22,9 @@ pub enum HistoryError {
     Missing(Id),
     #[error("object {id} of the history is not {expected}")]
     Misshapen { id: Id, expected: &'static str },
+    /// Versions without a ref.
+    #[error("nothing leads to the versions of `{0}` any more")]
+    LostRef(String),
     #[error("there is no history at `{}`", .0.display())]
     NoHistory(PathBuf),
     #[error("`{}` is not a history", .0.display())]

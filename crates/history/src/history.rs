@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use forklore_tavern::chance::Chance;
 use forklore_tavern::disk::Disk;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Doing, HistoryError};
 use crate::file::{Kind, Name};
@@ -49,6 +49,15 @@ pub enum Seen {
     AsItHappened,
     /// Later.
     Later,
+}
+
+/// A version that is older than what is known.
+#[derive(Clone, Copy, Debug)]
+pub struct OldFile<'a> {
+    pub name: &'a Name,
+    pub reference: &'a str,
+    pub bytes: &'a [u8],
+    pub written: SystemTime,
 }
 
 /// A version that was added.
@@ -148,11 +157,33 @@ impl<'d> History<'d> {
         let mut next = Some(Ok(tip.clone()));
         std::iter::from_fn(move || {
             let this = next.take()?;
-            if let Ok(Kept { parent: Some(parent), .. }) = &this {
-                next = Some(Kept::read(&self.store, *parent));
+            if let Ok(Kept { parent: Some(parent), version, .. }) = &this {
+                let before = Kept::read(&self.store, *parent);
+                next = Some(before.or_else(|error| self.rescued(version).ok_or(error)));
             }
             Some(this)
         })
+    }
+}
+
+impl History<'_> {
+    /// What a repair found of a file from before a version whose predecessor is lost.
+    fn rescued(&self, version: &Version) -> Option<Kept> {
+        let folder = format!("refs/rescued/{}/", version.lineage);
+        let below = self.store.refs().range(folder.clone()..);
+        let found = below.map_while(|(name, id)| Some((name.strip_prefix(&folder)?, id)));
+        let numbered = found.filter_map(|(number, id)| Some((number.parse::<u64>().ok()?, id)));
+        let newest = numbered.filter(|(number, _)| *number < version.number).max()?;
+        Kept::read(&self.store, *newest.1).ok()
+    }
+
+    /// Takes in what became of the file that says which machine this is.
+    pub(crate) fn reread_machine(&mut self) -> Result<(), HistoryError> {
+        if let Some(machine) = read_machine(&self.store)? {
+            self.known.machine = machine;
+        }
+        self.known.forget();
+        self.refresh()
     }
 }
 
@@ -193,7 +224,7 @@ fn machine(store: &mut Store<'_>, host: &str) -> Result<String, HistoryError> {
 impl Known {
     fn refresh(&mut self, store: &Store<'_>) {
         self.lineages.refresh(store, &self.machine);
-        let own = self.lineages.own(&self.machine);
+        let own = self.lineages.recorded_by(&self.machine);
         self.order = own.map(|lineage| lineage.tip.version.order).max().unwrap_or(0);
         self.loads = Some(store.loads());
     }
@@ -214,6 +245,10 @@ impl<'d> Recorder<'_, 'd> {
 
     pub fn lineages(&self) -> &Lineages {
         &self.known.lineages
+    }
+
+    pub fn machine(&self) -> &str {
+        &self.known.machine
     }
 
     /// When this began.
@@ -363,16 +398,15 @@ impl<'d> Recorder<'_, 'd> {
         Tracked::read(self.writing.store(), tree)
     }
 
-    /// Adds a version that was once there, before the oldest that is known: nothing of what is newer
-    /// changes, so it goes into a lineage of its own.
+    /// Adds a version that was once there and that nobody saw: nothing of what is known changes, so it
+    /// goes into a lineage of its own. `known` are the versions that need not be added, and this one
+    /// becomes one of them.
     pub fn old_file(
         &mut self,
-        name: &Name,
-        reference: &str,
-        bytes: &[u8],
-        written: SystemTime,
-        words: &str,
+        old: &OldFile<'_>,
+        known: &mut FxHashSet<Id>,
     ) -> Result<Option<Recorded>, HistoryError> {
+        let OldFile { name, reference, bytes, written } = *old;
         let Some(kind) = name.kind() else { return Ok(None) };
         let parent = self.known.lineages.get(reference).cloned();
         let before = match &parent {
@@ -380,14 +414,14 @@ impl<'d> Recorder<'_, 'd> {
             None => Tracked::default(),
         };
         let compared = compare(&mut self.writing, self.known.seed, kind, &before, bytes)?;
-        if parent.as_ref().is_some_and(|parent| parent.tip.tree == compared.tree) {
+        let tree = compared.tree;
+        if !known.insert(tree) {
             return Ok(None);
         }
         let told = tell(&self.writing, kind, parent.as_ref().map(|_| &before), &compared)?;
-        let told = Told { words: format!("{words}: {}", told.words), collapse: None, ..told };
-        let tree = compared.tree;
-        let why = Why::Imported;
-        let change = Change { name, kind, bytes: bytes.len(), written, why, told };
+        // How a chat that is gone went up and down is no alarm any more.
+        let told = Told { words: format!("a backup: {}", told.words), collapse: None, ..told };
+        let change = Change { name, kind, bytes: bytes.len(), written, why: Why::Imported, told };
         self.add(reference, parent.as_ref(), change, tree).map(Some)
     }
 

@@ -13,7 +13,7 @@ use memchr::memmem;
 use crate::git::object::{Id, Kind, Object};
 
 const TITLE: &[u8] = b"forklore journal 1\n";
-const MARK: &[u8] = b"FkLr";
+pub(crate) const MARK: &[u8] = b"FkLr";
 /// Mark, generation, length, length unpacked, checksum.
 const HEADER: usize = 4 + 8 + 4 + 4 + 4;
 const ID: usize = 20;
@@ -42,6 +42,13 @@ pub fn empty(generation: u64) -> Vec<u8> {
     [TITLE, &generation.to_le_bytes()].concat()
 }
 
+/// Whether a journal of this generation can begin so. `start` may end within its number.
+pub(crate) fn may_be(start: &[u8], generation: u64) -> bool {
+    let begins = empty(generation);
+    let length = start.len().min(begins.len());
+    length > TITLE.len() && start[..length] == begins[..length]
+}
+
 /// A recording as it is appended.
 pub fn entry(generation: u64, recording: &Recording) -> Vec<u8> {
     let raw = write(recording);
@@ -66,7 +73,7 @@ pub fn read(bytes: &[u8]) -> Option<Journal> {
     let mut at = TITLE.len() + 8;
     let mut journal = Journal { generation, end: at as u64, ..Journal::default() };
     while at < bytes.len() {
-        if let Some((recording, length)) = read_entry(&bytes[at..], generation) {
+        if let Some((recording, length)) = read_entry(&bytes[at..], Some(generation)) {
             journal.recordings.push(recording);
             at += length;
             journal.end = at as u64;
@@ -74,7 +81,10 @@ pub fn read(bytes: &[u8]) -> Option<Journal> {
         }
         // Not readable. If another recording follows, this is not merely an unfinished end.
         let next = memmem::find_iter(&bytes[at + 1..], MARK).map(|next| at + 1 + next);
-        match next.into_iter().find(|next| read_entry(&bytes[*next..], generation).is_some()) {
+        // Whole recordings of another journal: then it is the beginning of this one that changed.
+        journal.is_damaged |= read_entry(&bytes[at..], None).is_some();
+        match next.into_iter().find(|next| read_entry(&bytes[*next..], Some(generation)).is_some())
+        {
             Some(next) => {
                 journal.is_damaged = true;
                 at = next;
@@ -85,10 +95,26 @@ pub fn read(bytes: &[u8]) -> Option<Journal> {
     Some(journal)
 }
 
-fn read_entry(bytes: &[u8], generation: u64) -> Option<(Recording, usize)> {
+/// Everything that can be read of a journal, whatever became of the rest of it.
+pub fn salvage(bytes: &[u8]) -> Vec<Recording> {
+    let mut recordings = Vec::new();
+    let mut end = 0;
+    for at in memmem::find_iter(bytes, MARK) {
+        if at >= end
+            && let Some((recording, length)) = read_entry(&bytes[at..], None)
+        {
+            recordings.push(recording);
+            end = at + length;
+        }
+    }
+    recordings
+}
+
+fn read_entry(bytes: &[u8], generation: Option<u64>) -> Option<(Recording, usize)> {
     let header = bytes.first_chunk::<HEADER>()?;
     let number = |at: usize| Some(u32::from_le_bytes(*header.get(at..)?.first_chunk::<4>()?));
-    let is_ours = header.starts_with(MARK) && header[4..12] == generation.to_le_bytes();
+    let is_ours = header.starts_with(MARK)
+        && generation.is_none_or(|generation| header[4..12] == generation.to_le_bytes());
     let length = HEADER + number(12)? as usize;
     let entry = bytes.get(..length)?;
     if !is_ours || checksum(entry) != number(20)? {
@@ -250,6 +276,9 @@ mod tests {
         let mut bytes = empty(8);
         bytes.extend(entry(7, &recording(0)));
         assert!(read(&bytes).unwrap().recordings.is_empty());
+        // Nobody leaves that behind: something changed the number.
+        assert!(read(&bytes).unwrap().is_damaged);
+        assert_eq!(salvage(&bytes).len(), 1);
         assert!(read(b"something else").is_none());
         assert!(read(b"").is_none());
     }

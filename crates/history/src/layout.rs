@@ -61,6 +61,70 @@ impl Layout {
         self.ours().join("lock")
     }
 
+    /// Where damaged files are put. Nothing there is ever removed, but by who asks for it.
+    pub fn damaged(&self) -> PathBuf {
+        self.ours().join("damaged")
+    }
+
+    /// Says what is being purged, until it is.
+    pub fn purge(&self) -> PathBuf {
+        self.ours().join("purging")
+    }
+
+    /// The lineages that somebody began to purge.
+    pub fn unfinished_purge(&self, disk: &dyn Disk) -> Result<Option<Vec<String>>, HistoryError> {
+        let path = self.purge();
+        match disk.look(&path).doing("look at", &path)? {
+            Some(_) => {
+                let text = disk.read(&path).doing("read", &path)?;
+                let text = String::from_utf8_lossy(&text).into_owned();
+                Ok(Some(text.lines().map(str::to_owned).collect()))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// The files that git needs and we do not, and whether each is what we made it. Others may add to
+    /// the settings.
+    pub(crate) fn check(&self, disk: &dyn Disk) -> Result<Vec<(PathBuf, bool)>, HistoryError> {
+        let mut checked = Vec::new();
+        for (path, expected) in [(self.head(), HEAD), (self.config(), CONFIG)] {
+            let is_right = match disk.look(&path).doing("look at", &path)? {
+                Some(_) => {
+                    let text = disk.read(&path).doing("read", &path)?;
+                    let mut lines = text.split(|byte| *byte == b'\n');
+                    expected.split(|byte| *byte == b'\n').all(|line| lines.any(|it| it == line))
+                }
+                None => false,
+            };
+            checked.push((path, is_right));
+        }
+        Ok(checked)
+    }
+
+    /// What one of these files should hold. Of the settings, what others added about other places is
+    /// taken over.
+    pub(crate) fn mended(&self, path: &Path, old: &[u8]) -> Vec<u8> {
+        if path == self.head() {
+            return HEAD.to_vec();
+        }
+        let mut text = CONFIG.to_vec();
+        let mut is_remote = false;
+        for line in old.split_inclusive(|byte| *byte == b'\n') {
+            if line.starts_with(b"[") {
+                is_remote = line.starts_with(b"[remote ") || line.starts_with(b"[branch ");
+            }
+            if is_remote {
+                text.extend_from_slice(line);
+            }
+        }
+        text
+    }
+
+    fn config(&self) -> PathBuf {
+        self.repository.join("config")
+    }
+
     fn head(&self) -> PathBuf {
         self.repository.join("HEAD")
     }
@@ -75,8 +139,15 @@ impl Layout {
         for folder in [self.packs(), self.refs(), self.ours()] {
             disk.make_dirs(&folder).doing("make", &folder)?;
         }
-        let config = self.repository.join("config");
-        for (path, content) in [(config, CONFIG), (self.head(), HEAD)] {
+        if !self.exists(disk)? {
+            // One of us who died may have made some of them without making sure.
+            let packs = self.packs();
+            let above = packs.ancestors().skip(1).take(3);
+            for folder in above.filter(|folder| folder.parent().is_some()) {
+                disk.sync_dir(folder).doing("make sure of", folder)?;
+            }
+        }
+        for (path, content) in [(self.config(), CONFIG), (self.head(), HEAD)] {
             if disk.look(&path).doing("look at", &path)?.is_none() {
                 replace(disk, &path, &[content])?;
             }

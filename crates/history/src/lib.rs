@@ -10,7 +10,9 @@
 //! - finding a moment among them: [`catalog`], [`past`];
 //! - looking at them, and bringing them back: [`looking`], [`restoring`];
 //! - where it lies, and filling it: [`place`], [`scan`], [`watching`];
-//! - keeping it small: [`packing`].
+//! - keeping it small: [`packing`], [`thinning`], [`purging`];
+//! - and sound: [`examining`], [`verifying`], [`repairing`];
+//! - elsewhere: [`joining`], [`remote`], [`bundle`], [`sealing`], [`importing`].
 
 pub mod file;
 pub mod split;
@@ -39,5 +41,18 @@ pub mod packing;
 pub mod place;
 pub mod scan;
 pub mod watching;
+
+pub mod bundle;
+pub mod importing;
+pub mod joining;
+pub mod remote;
+pub mod sealing;
+
+pub mod examining;
+pub mod purging;
+pub mod repairing;
+mod rewriting;
+pub mod thinning;
+pub mod verifying;
 
 pub use error::HistoryError;

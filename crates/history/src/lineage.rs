@@ -39,6 +39,11 @@ impl Lineage {
     pub fn file(&self) -> &Name {
         &self.tip.version.file
     }
+
+    /// Whether it is what SillyTavern's own backups add to the past of a file.
+    pub fn is_imported(&self) -> bool {
+        self.tip.version.why == Why::Imported
+    }
 }
 
 impl Lineages {
@@ -77,7 +82,7 @@ impl Lineages {
             {
                 self.live.remove(before.file());
             }
-            if !lineage.is_deleted() {
+            if !lineage.is_deleted() && !lineage.is_imported() {
                 self.live.insert(lineage.file().clone(), reference.clone());
             }
         }
@@ -119,8 +124,19 @@ impl Lineages {
         self.own(machine).filter(move |lineage| lineage.kind == kind && lineage.tip.tree == *tree)
     }
 
+    /// The files of this machine, as far as they were seen themselves.
     pub fn own<'a>(&'a self, machine: &'a str) -> impl Iterator<Item = &'a Lineage> {
+        self.recorded_by(machine).filter(|lineage| !lineage.is_imported())
+    }
+
+    /// The same, and what SillyTavern's own backups add to their past.
+    pub fn recorded_by<'a>(&'a self, machine: &'a str) -> impl Iterator<Item = &'a Lineage> {
         self.iter().filter(move |lineage| lineage.machine == machine)
+    }
+
+    /// What SillyTavern's own backups add to the past of a file.
+    pub fn backups_of(&self, lineage: &Lineage) -> Option<&Lineage> {
+        self.get(&backups_reference(&lineage.reference))
     }
 
     /// A ref for a file that has none yet.
@@ -147,6 +163,11 @@ impl Lineages {
 /// What a ref is called in the commits that it leads to.
 pub fn lineage_of(reference: &str) -> &str {
     reference.strip_prefix("refs/heads/").unwrap_or(reference)
+}
+
+/// The ref for what SillyTavern's own backups add to the past of a file.
+pub fn backups_reference(reference: &str) -> String {
+    format!("{reference}-backups")
 }
 
 /// The machine and the kind in the name of a ref.

@@ -1,6 +1,7 @@
 //! Finding a file by what a person calls it, its versions, and what looks like a loss.
 
-use std::collections::{BTreeSet, HashMap};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::path::Path;
 
 use forklore_core::chat::{Chat, Place};
@@ -92,6 +93,9 @@ const PREFIXES: [(&str, Kind); 5] = [
     ("group", Kind::Group),
 ];
 
+/// What stands before the name of a file whose backups by SillyTavern are meant.
+const BACKUPS: &str = "backups:";
+
 /// Finds files of a history by what people call them.
 pub struct Finder<'h, 'd> {
     history: &'h History<'d>,
@@ -114,9 +118,28 @@ impl<'h, 'd> Finder<'h, 'd> {
 
     /// Finds the file that `wanted` means: `Anna/Story`, `group:Story`, `Lore`, `book:Lore`, a path,
     /// or a name alone where it is unique; also by a name that it had, and where it is gone. What
-    /// another machine recorded comes after what this one did, or is named `machine:Anna/Story`.
+    /// another machine recorded comes after what this one did, or is named `machine:Anna/Story`; what comes from SillyTavern's own backups, `backups:Anna/Story`.
     pub fn find(&self, wanted: &str) -> Result<&'h Lineage, LookError> {
-        if let Some(found) = self.one_of(wanted, &self.by_path(wanted))? {
+        self.find_among(wanted, &|_| true)
+    }
+
+    /// The same, where only some can be meant.
+    pub fn find_among(
+        &self,
+        wanted: &str,
+        may_be: &dyn Fn(&Lineage) -> bool,
+    ) -> Result<&'h Lineage, LookError> {
+        if let Some(rest) = wanted.strip_prefix(BACKUPS) {
+            let lineage = self.find_among(rest, may_be)?;
+            return self
+                .history
+                .lineages()
+                .backups_of(lineage)
+                .ok_or_else(|| LookError::Unknown { wanted: wanted.to_owned(), like: Vec::new() });
+        }
+        let mut found = self.by_path(wanted);
+        found.retain(|lineage| may_be(lineage));
+        if let Some(found) = self.one_of(wanted, &found)? {
             return Ok(found);
         }
         let (machine, text) = self.machine_of(wanted);
@@ -125,6 +148,7 @@ impl<'h, 'd> Finder<'h, 'd> {
             .lineages()
             .iter()
             .filter(|lineage| machine.is_none_or(|machine| lineage.machine == machine))
+            .filter(|lineage| may_be(lineage))
             .collect();
         let is_called = |lineage: &&Lineage, matches: &dyn Fn(&str) -> bool| {
             is_called(lineage.kind, lineage.file(), text, matches)
@@ -154,7 +178,7 @@ impl<'h, 'd> Finder<'h, 'd> {
     /// The shortest name under which [`Finder::find`] finds it.
     pub fn name_of(&self, lineage: &Lineage) -> String {
         let name = lineage.file();
-        let own = lineage.machine == self.history.machine();
+        let own = lineage.machine == self.history.machine() && !lineage.is_imported();
         let whole = label(name);
         if own && self.called.get(&whole) == Some(&1) {
             return whole;
@@ -163,10 +187,10 @@ impl<'h, 'd> Finder<'h, 'd> {
         let prefix = PREFIXES.iter().find(|(_, kind)| *kind == lineage.kind);
         let prefixed = prefix.map(|(word, _)| format!("{word}:{bare}"));
         let machine = format!("{}:{whole}", lineage.machine);
-        let is_found = |name: &String| {
-            self.find(name).is_ok_and(|found| found.reference == lineage.reference)
-        };
-        [Some(whole), prefixed, Some(machine)]
+        let backups = format!("{BACKUPS}{whole}");
+        let is_found =
+            |name: &String| self.find(name).is_ok_and(|found| found.reference == lineage.reference);
+        [Some(whole), prefixed, Some(machine), Some(backups)]
             .into_iter()
             .flatten()
             .find(is_found)
@@ -218,7 +242,7 @@ impl<'h, 'd> Finder<'h, 'd> {
         found: &[&'h Lineage],
     ) -> Result<Option<&'h Lineage>, LookError> {
         let rank = |lineage: &Lineage| {
-            (lineage.machine != self.history.machine(), lineage.is_deleted())
+            (lineage.machine != self.history.machine(), lineage.is_imported(), lineage.is_deleted())
         };
         let Some(best) = found.iter().map(|lineage| rank(lineage)).min() else { return Ok(None) };
         let mut found: Vec<&Lineage> =
@@ -291,6 +315,74 @@ fn is_called(kind: Kind, name: &Name, text: &str, matches: &dyn Fn(&str) -> bool
     })
 }
 
+/// Everything that was recorded, the newest first; not what SillyTavern's own backups add to it.
+///
+/// What one machine recorded comes in the order in which it did, whatever its clock said; only between
+/// machines do clocks decide.
+pub struct Everything<'h, 'd> {
+    history: &'h History<'d>,
+    machines: Vec<BinaryHeap<Next<'h>>>,
+}
+
+/// By the order in which they were recorded.
+struct Next<'h> {
+    lineage: &'h Lineage,
+    kept: Kept,
+}
+
+impl<'h> Iterator for Everything<'h, '_> {
+    type Item = Result<(&'h Lineage, Kept), HistoryError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let recorded =
+            |machine: &BinaryHeap<Next<'_>>| machine.peek().map(|next| next.kept.version.recorded);
+        let machine = self.machines.iter_mut().max_by_key(|machine| recorded(machine))?;
+        let Next { lineage, kept } = machine.pop()?;
+        if let Some(parent) = kept.parent {
+            match Kept::read(self.history.store(), parent) {
+                Ok(before) if before.version.lineage == kept.version.lineage => {
+                    machine.push(Next { lineage, kept: before });
+                }
+                Ok(_) => {}
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        Some(Ok((lineage, kept)))
+    }
+}
+
+impl Ord for Next<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |next: &Self| (next.kept.version.order, next.kept.id);
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Next<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Next<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Next<'_> {}
+
+impl<'d> History<'d> {
+    pub fn everything(&self) -> Everything<'_, 'd> {
+        let mut machines: BTreeMap<&str, BinaryHeap<Next<'_>>> = BTreeMap::new();
+        for lineage in self.lineages().iter().filter(|lineage| !lineage.is_imported()) {
+            let next = Next { lineage, kept: lineage.tip.clone() };
+            machines.entry(&lineage.machine).or_default().push(next);
+        }
+        Everything { history: self, machines: machines.into_values().collect() }
+    }
+}
+
 impl History<'_> {
     /// The versions that were recorded for a file, under whatever names, the newest first; not those
     /// of the file that it began as a copy of.
@@ -352,10 +444,10 @@ impl History<'_> {
             let kept = kept?;
             if let Some(lost) = lost.take() {
                 let is_open = !later.brought_back(&lost, &kept)
-                    && !self.store().refs().contains_key(&dismissal(
-                        &lineage.reference,
-                        lost.version.number,
-                    ));
+                    && !self
+                        .store()
+                        .refs()
+                        .contains_key(&dismissal(&lineage.reference, lost.version.number));
                 later.add(&lost);
                 // Of a loss upon a loss only what was there before both is worth having back.
                 if is_open && kept.version.collapse.is_none() {
@@ -390,19 +482,31 @@ impl History<'_> {
         Ok(name.map(|name| name.into_owned()).filter(|name| !name.is_empty()))
     }
 
-    /// The lorebook that a version of a chat is bound to, and what it was then.
-    pub fn book_then(&self, chat: &Kept) -> Result<Option<(&Lineage, Kept)>, HistoryError> {
-        let Some(name) = self.bound_book(chat)? else { return Ok(None) };
+    /// The lorebook that a version of a chat is bound to, and what it was before the chat went on.
+    pub fn book_then(
+        &self,
+        chat: &Lineage,
+        version: &Kept,
+    ) -> Result<Option<(&Lineage, Kept)>, HistoryError> {
+        let Some(name) = self.bound_book(version)? else { return Ok(None) };
         let key = book_key(&name);
-        let mut books = self.lineages().own(self.machine());
-        let book =
-            books.find(|other| other.kind == Kind::Book && book_key(&bare(other.file())) == key);
+        let mut next = u64::MAX;
+        for kept in self.versions(&chat.tip) {
+            let kept = kept?;
+            if kept.id == version.id {
+                break;
+            }
+            next = kept.version.order;
+        }
+        let book = self.lineages().iter().find(|other| {
+            other.machine == chat.machine
+                && other.kind == Kind::Book
+                && book_key(&bare(other.file())) == key
+        });
         let Some(book) = book else { return Ok(None) };
         for kept in self.own_versions(book) {
             let kept = kept?;
-            let is_before = kept.version.order < chat.version.order
-                || kept.version.recorded <= chat.version.recorded;
-            if is_before && kept.version.why != Why::Deleted {
+            if kept.version.order < next && kept.version.why != Why::Deleted {
                 return Ok(Some((book, kept)));
             }
         }

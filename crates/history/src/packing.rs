@@ -8,8 +8,9 @@ use crate::error::{Doing, HistoryError};
 use crate::git::index::Place;
 use crate::git::object::{Id, Kind, tree_lines};
 use crate::git::pack::{Laid, Packer};
+use crate::git::salvage::{Bytes, RawIndex, RawPack};
 use crate::history::History;
-use crate::store::Store;
+use crate::store::{Store, TEMP};
 use crate::version::Kept;
 
 /// Beyond so many packs, small ones are put together.
@@ -40,9 +41,37 @@ pub(crate) fn sizes(store: &Store<'_>) -> u64 {
     store.packs().bundles().iter().map(|bundle| bundle.pack.data_len() as u64).sum()
 }
 
+/// The files of all packs that are whole: from the others, a repair may still get something.
 pub(crate) fn files(store: &Store<'_>) -> Vec<PathBuf> {
-    let packs = store.packs().bundles().iter().map(|bundle| bundle.pack.path().to_owned());
+    let bundles = store.packs().bundles();
+    let whole = (0..bundles.len()).filter(|at| is_whole(store, *at));
+    let packs = whole.map(|at| bundles[at].pack.path().to_owned());
     packs.flat_map(|pack| [pack.with_extension("idx"), pack]).collect()
+}
+
+/// Removes what lies beside packs and is none: packs without an index, of which one of us who died
+/// left all elsewhere, and what somebody's git made of packs that are gone.
+pub(crate) fn remove_leftovers(store: &Store<'_>) -> Result<(), HistoryError> {
+    let folder = store.layout().packs();
+    let names = store.disk.list(&folder).doing("list", &folder)?;
+    let open: FxHashSet<PathBuf> =
+        store.packs().bundles().iter().map(|bundle| bundle.pack.path().to_owned()).collect();
+    for path in names.into_iter().map(|name| folder.join(name)) {
+        if !open.contains(&path.with_extension("pack")) {
+            store.disk.remove(&path).doing("remove", &path)?;
+        }
+    }
+    store.disk.sync_dir(&folder).doing("make sure of", &folder)
+}
+
+/// Removes lists that were made of the versions as they were: they are made anew.
+pub(crate) fn forget_lists(store: &Store<'_>) -> Result<(), HistoryError> {
+    let folder = store.layout().ours().join("catalogs");
+    for name in store.disk.list(&folder).doing("list", &folder)? {
+        let path = folder.join(name);
+        store.disk.remove(&path).doing("remove", &path)?;
+    }
+    Ok(())
 }
 
 /// Puts small packs together when there are many: as they are, one after the other.
@@ -52,6 +81,7 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<(), HistoryError> {
         return Ok(());
     }
     let mut order: Vec<usize> = (0..bundles.len()).collect();
+    order.retain(|at| bundles[*at].pack.data_len() <= LARGE && is_whole(store, *at));
     order.sort_by_key(|at| bundles[*at].pack.data_len());
     // Each pack that is no larger than twice what is smaller than it: so every byte is copied only
     // as often as the logarithm of the whole says.
@@ -105,20 +135,68 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<(), HistoryError> {
     remove_packs(store, &old, &kept)
 }
 
-/// Removes packs whose objects are elsewhere by now: the index first, without which nobody looks at
-/// the pack.
+/// Refuses to leave out a file that has versions and no ref: then it is the ref that is lost. What is
+/// being purged is meant to go.
+pub(crate) fn check_left_out(
+    store: &Store<'_>,
+    gathering: &Gathering<'_, '_>,
+) -> Result<(), HistoryError> {
+    let purged = store.layout().unfinished_purge(store.disk)?.unwrap_or_default();
+    let mut data = Vec::new();
+    for entry in store.packs().bundles().iter().flat_map(|bundle| bundle.index.iter()) {
+        let id = entry.oid;
+        if gathering.seen.contains(&id)
+            || !matches!(store.read_into(&id, &mut data), Ok(Kind::Commit))
+        {
+            continue;
+        }
+        let Some(kept) = Kept::parse(id, &data) else { continue };
+        let lineage = kept.version.lineage;
+        if !store.refs().contains_key(&format!("refs/heads/{lineage}"))
+            && !purged.contains(&lineage)
+        {
+            return Err(HistoryError::LostRef(lineage));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a pack and its index are as they were written. What is damaged stays where it is.
+fn is_whole(store: &Store<'_>, at: usize) -> bool {
+    let path = store.packs().bundles()[at].pack.path();
+    let read = |path: &std::path::Path| store.disk.read(path).unwrap_or_default();
+    let index = RawIndex::read(&read(&path.with_extension("idx")));
+    let pack = RawPack::new(Bytes::Read(read(path)), &RawIndex::default());
+    index.is_sound && pack.checksum().is_some() && index.pack == pack.checksum()
+}
+
+/// Removes packs whose objects are elsewhere by now. Their indexes go first, under a name by which the
+/// next of us knows what they are, so that there never is one without its pack.
 pub(crate) fn remove_packs(
     store: &mut Store<'_>,
     old: &[PathBuf],
     kept: &std::path::Path,
 ) -> Result<(), HistoryError> {
     let is_kept = |path: &PathBuf| path.with_extension("idx") == kept;
-    for path in old.iter().filter(|path| !is_kept(path)) {
+    let folder = store.layout().packs();
+    let old = old.iter().filter(|path| !is_kept(path));
+    let (indexes, packs): (Vec<&PathBuf>, Vec<_>) =
+        old.partition(|path| path.extension().is_some_and(|extension| extension == "idx"));
+    let mut temps = Vec::new();
+    for path in indexes {
+        if store.disk.look(path).doing("look at", path)?.is_some() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let temp = folder.join(format!("{TEMP}{}", name.trim_start_matches("pack-")));
+            store.disk.rename(path, &temp).doing("rename", path)?;
+            temps.push(temp);
+        }
+    }
+    store.disk.sync_dir(&folder).doing("make sure of", &folder)?;
+    for path in packs.into_iter().chain(&temps) {
         if store.disk.look(path).doing("look at", path)?.is_some() {
             store.disk.remove(path).doing("remove", path)?;
         }
     }
-    let folder = store.layout().packs();
     store.disk.sync_dir(&folder).doing("make sure of", &folder)?;
     store.reopen()
 }
@@ -145,13 +223,51 @@ impl<'s, 'd> Gathering<'s, 'd> {
         }
     }
 
-    /// Adds what these commits lead to.
+    /// Passes over what these commits lead to.
+    pub(crate) fn leave_out(&mut self, tips: &[Id]) -> Result<(), HistoryError> {
+        let mut trees = Vec::new();
+        for tip in tips {
+            let mut next = Some(*tip);
+            while let Some(id) = next.filter(|id| self.seen.insert(*id)) {
+                let kept = Kept::read(self.store, id)?;
+                trees.push(kept.tree);
+                next = kept.parent;
+            }
+        }
+        while let Some(id) = trees.pop() {
+            if !self.seen.insert(id) {
+                continue;
+            }
+            for line in tree_lines(&self.store.read(&id, Kind::Tree)?).flatten() {
+                match line.mode {
+                    crate::git::object::Mode::Tree => trees.push(line.id),
+                    crate::git::object::Mode::Blob => {
+                        self.seen.insert(line.id);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what these commits lead to, and nothing else.
     pub(crate) fn all(mut self, tips: &[Id]) -> Result<Packer, HistoryError> {
+        self.add(tips)?;
+        Ok(self.finish())
+    }
+
+    pub(crate) fn finish(self) -> Packer {
+        self.packer
+    }
+
+    /// Adds what these commits lead to.
+    pub(crate) fn add(&mut self, tips: &[Id]) -> Result<(), HistoryError> {
         for tip in tips {
             self.newest.clear();
             let mut next = Some(*tip);
             while let Some(id) = next {
-                if self.seen.contains(&id) {
+                // What is lost for good is no reason to keep the rest in pieces.
+                if self.seen.contains(&id) || !self.store.has(&id) {
                     break;
                 }
                 self.object(id, b"commit")?;
@@ -162,11 +278,11 @@ impl<'s, 'd> Gathering<'s, 'd> {
                 next = kept.parent;
             }
         }
-        Ok(self.packer)
+        Ok(())
     }
 
     fn tree(&mut self, id: Id, path: &mut Vec<u8>) -> Result<(), HistoryError> {
-        if self.seen.contains(&id) {
+        if self.seen.contains(&id) || !self.store.has(&id) {
             return Ok(());
         }
         self.object(id, path)?;
@@ -187,7 +303,7 @@ impl<'s, 'd> Gathering<'s, 'd> {
     }
 
     fn object(&mut self, id: Id, path: &[u8]) -> Result<(), HistoryError> {
-        if !self.seen.insert(id) {
+        if !self.store.has(&id) || !self.seen.insert(id) {
             return Ok(());
         }
         let kind = self.store.read_into(&id, &mut self.buffer)?;

@@ -49,7 +49,10 @@ pub fn past(
     // Until the next version of the chat was saved.
     let end = next.map_or(u64::MAX, |next| next.order);
     // Without a next version the chat has gone on since then, and nobody saw it.
-    let was_seen = next.is_some_and(|next| next.was_seen);
+    let was_seen = match next {
+        Some(next) if next.was_seen => goes_on_alike(history, next, chat, message + 1)?,
+        _ => false,
+    };
     let Some(bound) = bound.filter(|name| !name.is_empty()) else {
         return Ok(Some(Past { message, is_exact: was_seen, book: None, metadata }));
     };
@@ -109,14 +112,46 @@ fn is_same_story(
     message: usize,
 ) -> Result<bool, HistoryError> {
     for index in (message.saturating_sub(3)..=message).rev() {
-        let piece = then.body.pieces().iter().find(|(number, _)| *number as usize == index);
-        let (Some((_, id)), Some(line)) = (piece, chat.line(index)) else { continue };
-        let bytes = history.store().read(id, object::Kind::Blob)?;
-        let text = |line: &[u8]| Some(Json::parse(line).ok()?.get("mes")?.clone());
-        let then = bytes.strip_prefix(b"\n").unwrap_or(&bytes);
-        if then == line || text(then).is_some_and(|then| Some(then) == text(line)) {
+        if has_message(history, then, chat, index)? {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Whether the message that came next is the one that comes next in the chat now. If it was removed
+/// since and another came, nobody knows what had changed until then.
+fn goes_on_alike(
+    history: &History<'_>,
+    next: &Line,
+    chat: &Chat<'_>,
+    message: usize,
+) -> Result<bool, HistoryError> {
+    let kept = Kept::read(history.store(), next.id)?;
+    has_message(history, &Tracked::read(history.store(), kept.tree)?, chat, message)
+}
+
+/// Whether a version has this message of the chat, though perhaps with another text.
+fn has_message(
+    history: &History<'_>,
+    version: &Tracked,
+    chat: &Chat<'_>,
+    message: usize,
+) -> Result<bool, HistoryError> {
+    let pieces = version.body.pieces();
+    let piece = pieces.binary_search_by_key(&(message as u32), |(number, _)| *number);
+    let (Ok(piece), Some(now)) = (piece, chat.line(message)) else { return Ok(false) };
+    let bytes = history.store().read(&pieces[piece].1, object::Kind::Blob)?;
+    let then = bytes.strip_prefix(b"\n").unwrap_or(&bytes);
+    if then == now {
+        return Ok(true);
+    }
+    let (Ok(then), Ok(now)) = (Json::parse(then), Json::parse(now)) else { return Ok(false) };
+    let same = |key: &str| then.get(key).is_some() && then.get(key) == now.get(key);
+    let swipes = now.get("swipes").and_then(Json::as_array);
+    let is_swipe = swipes.is_some_and(|swipes| {
+        then.get("mes").is_some_and(|text| swipes.iter().any(|swipe| swipe == text))
+    });
+    // SillyTavern gives a message its date when it comes, and leaves it when it is edited.
+    Ok(same("mes") || same("send_date") || is_swipe)
 }

@@ -16,9 +16,9 @@ use forklore_tavern::workshop::{CarryOutError, Task};
 
 use crate::error::HistoryError;
 use crate::file::{Kind, Name};
-use crate::history::{History, Seen};
+use crate::history::{History, Recorder, Seen};
 use crate::lineage::Lineage;
-use crate::looking::label;
+use crate::looking::{Loss, label};
 use crate::scan::{home, read_still};
 use crate::version::{Kept, Why};
 
@@ -53,6 +53,8 @@ pub struct Restored {
     pub group: Option<String>,
     /// Whether it is a group's chat that no group lists.
     pub is_unlisted: bool,
+    /// The group that did, where that is gone, and the version of it that did.
+    pub lost_group: Option<(Name, u64)>,
     pub operation: Option<u64>,
 }
 
@@ -70,7 +72,9 @@ pub enum RestoreError {
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("{file:?} is already as it was in version {version}")]
     AlreadySo { file: String, version: u64 },
-    #[error("every open page of SillyTavern has the {what} and would write over it")]
+    #[error(
+        "every open page of SillyTavern keeps a copy of the {what} and would save that over it"
+    )]
     InEveryPage { what: &'static str },
     #[error("{file:?} is not deleted: something is there")]
     NotDeleted { file: String },
@@ -171,11 +175,15 @@ fn put_back(
 ) -> Result<Restored, RestoreError> {
     let library = tavern.library();
     let stem = place.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let listing = match is_group_chat(&place.name) {
-        true => Listing::last(history, tavern, &library, &stem)?,
+    let is_listed = library.groups.iter().any(|file| lists(&file.group.chats, &stem));
+    let last = match is_group_chat(&place.name) && !is_listed {
+        true => last_listed(history, &stem)?,
         false => None,
     };
-    let is_listed = library.groups.iter().any(|file| lists(&file.group.chats, &stem));
+    let listing = match &last {
+        Some(last) => Listing::of(tavern, &library, &last.id, &last.chat)?,
+        None => None,
+    };
     let like = neighbour(&library, place.name.kind());
     let mut tasks = vec![Task::Create { path: place.path.clone(), like, parts: vec![bytes] }];
     tasks.extend(listing.as_ref().map(Listing::task));
@@ -184,13 +192,15 @@ fn put_back(
         went: Went::Back,
         before: None,
         is_unlisted: is_group_chat(&place.name) && listing.is_none() && !is_listed,
+        lost_group: last.filter(|_| listing.is_none()).map(|last| (last.file, last.version)),
         group: listing.as_ref().map(|listing| listing.group.clone()),
         operation: None,
     };
     if !options.dry_run {
         let summary = format!("brought {} back", label(&place.name));
-        restored.operation = Some(carry_out(tavern, "restore", &summary, &tasks)?);
-        record(history, tavern, &place.name, &place.path, bytes, version)?;
+        let mut recorder = history.record()?;
+        restored.operation = Some(carry_out(tavern, &summary, &tasks)?);
+        record(&mut recorder, tavern, &place.name, bytes, version)?;
     }
     Ok(restored)
 }
@@ -216,22 +226,26 @@ fn put_beside(
     let path = place.path.with_file_name(format!("{name}.jsonl"));
     let file = Name::of_path(&place.name.to_path().with_file_name(format!("{name}.jsonl")));
     let like = Some(place.path.clone());
-    let mut tasks = vec![Task::Create { path: path.clone(), like, parts: vec![bytes] }];
+    let mut tasks = vec![Task::Create { path, like, parts: vec![bytes] }];
     tasks.extend(listing.as_ref().map(Listing::task));
     let mut restored = Restored {
         file: file.clone(),
         went: Went::Beside,
         before: None,
         is_unlisted: is_group_chat(&file) && listing.is_none(),
+        lost_group: None,
         group: listing.as_ref().map(|listing| listing.group.clone()),
         operation: None,
     };
     if !options.dry_run {
         let number = version.version.number;
-        let summary = format!("made {} of version {number} of {}", label(&file), label(&place.name));
-        restored.operation = Some(carry_out(tavern, "restore", &summary, &tasks)?);
-        record(history, tavern, &file, &path, bytes, version)?;
-        settle(history, lineage, version)?;
+        let summary =
+            format!("made {} of version {number} of {}", label(&file), label(&place.name));
+        let losses = settled(history, lineage, version)?;
+        let mut recorder = history.record()?;
+        restored.operation = Some(carry_out(tavern, &summary, &tasks)?);
+        losses.iter().for_each(|loss| recorder.dismiss(loss));
+        record(&mut recorder, tavern, &file, bytes, version)?;
     }
     Ok(restored)
 }
@@ -252,28 +266,25 @@ fn put_over(
         before: None,
         group: None,
         is_unlisted: false,
+        lost_group: None,
         operation: None,
     };
     if options.dry_run {
         return Ok(restored);
     }
-    restored.before = keep_first(history, tavern, place, now)?;
+    let mut recorder = history.record()?;
+    restored.before = keep_first(&mut recorder, tavern, place, now)?;
     let number = version.version.number;
     let summary = format!("put {} back to version {number}", label(&place.name));
     let path = place.path.clone();
     let task = Task::Replace { path, expected: now, parts: vec![bytes] };
-    restored.operation = Some(carry_out(tavern, "restore", &summary, &[task])?);
-    record(history, tavern, &place.name, &place.path, bytes, version)?;
+    restored.operation = Some(carry_out(tavern, &summary, &[task])?);
+    record(&mut recorder, tavern, &place.name, bytes, version)?;
     Ok(restored)
 }
 
-fn carry_out(
-    tavern: &Tavern<'_>,
-    command: &str,
-    summary: &str,
-    tasks: &[Task<'_>],
-) -> Result<u64, RestoreError> {
-    Ok(tavern.workshop()?.carry_out(command, summary, tasks)?.id)
+fn carry_out(tavern: &Tavern<'_>, summary: &str, tasks: &[Task<'_>]) -> Result<u64, RestoreError> {
+    Ok(tavern.workshop()?.carry_out("restore", summary, tasks)?.id)
 }
 
 /// A page that has the file in memory would write that over ours.
@@ -303,13 +314,12 @@ fn check_closed(
 
 /// Keeps what is there in the history before anything takes its place. Answers with its number.
 fn keep_first(
-    history: &mut History<'_>,
+    recorder: &mut Recorder<'_, '_>,
     tavern: &Tavern<'_>,
     place: &Place,
     now: &[u8],
 ) -> Result<Option<u64>, RestoreError> {
     let exists = |name: &Name| exists(tavern.disk, &home(&tavern.folders), name);
-    let mut recorder = history.record()?;
     recorder.file(&place.name, now, place.written, Seen::Later, &exists)?;
     recorder.keep()?;
     Ok(recorder.lineages().live(&place.name).map(|lineage| lineage.tip.version.number))
@@ -319,35 +329,27 @@ fn exists(disk: &dyn Disk, home: &Path, name: &Name) -> bool {
     !matches!(disk.look(&home.join(name.to_path())), Ok(None))
 }
 
+/// Whoever watches waits for the recorder, and so finds it recorded already.
 fn record(
-    history: &mut History<'_>,
+    recorder: &mut Recorder<'_, '_>,
     tavern: &Tavern<'_>,
     name: &Name,
-    path: &Path,
     bytes: &[u8],
     from: &Kept,
 ) -> Result<(), RestoreError> {
-    let look = tavern.disk.look(path).ok().flatten();
-    let written = look.map_or_else(|| tavern.chance.now(), |look| look.modified);
-    let mut recorder = history.record()?;
-    recorder.restored(name, bytes, written, from)?;
+    recorder.restored(name, bytes, tavern.chance.now(), from)?;
     Ok(recorder.keep()?)
 }
 
-/// A loss is none any more once what was lost has come back beside it.
-fn settle(
-    history: &mut History<'_>,
+/// Losses that are none any more once this version has come back beside them.
+fn settled(
+    history: &History<'_>,
     lineage: &Lineage,
     version: &Kept,
-) -> Result<(), RestoreError> {
+) -> Result<Vec<Loss>, RestoreError> {
     let mut losses = history.losses_of(lineage)?;
     losses.retain(|loss| version.version.count >= loss.good.version.count);
-    if losses.is_empty() {
-        return Ok(());
-    }
-    let mut recorder = history.record()?;
-    losses.iter().for_each(|loss| recorder.dismiss(loss));
-    Ok(recorder.keep()?)
+    Ok(losses)
 }
 
 fn is_group_chat(name: &Name) -> bool {
@@ -399,35 +401,37 @@ impl Listing {
         let group = file.group.name.clone();
         Ok(after.map(|after| Self { group, path, before, after }))
     }
+}
 
-    /// For a chat that is gone: the group that was the last to list it.
-    fn last(
-        history: &History<'_>,
-        tavern: &Tavern<'_>,
-        library: &Library,
-        stem: &str,
-    ) -> Result<Option<Self>, RestoreError> {
-        let mut last: Option<(u64, String, String)> = None;
-        for lineage in history.lineages().own(history.machine()) {
-            if lineage.kind != Kind::Group {
-                continue;
+/// A group that lists a chat, or did.
+struct Listed {
+    file: Name,
+    id: String,
+    /// As the group spells it.
+    chat: String,
+    order: u64,
+    version: u64,
+}
+
+/// The group that was the last to list a chat.
+fn last_listed(history: &History<'_>, stem: &str) -> Result<Option<Listed>, HistoryError> {
+    let mut last: Option<Listed> = None;
+    let groups = history.lineages().own(history.machine());
+    for lineage in groups.filter(|lineage| lineage.kind == Kind::Group) {
+        for kept in history.own_versions(lineage) {
+            let kept = kept?;
+            let order = kept.version.order;
+            if last.as_ref().is_some_and(|last| last.order > order) {
+                break;
             }
-            for kept in history.own_versions(lineage) {
-                let kept = kept?;
-                let Ok(group) = read_group(&history.content(&kept)?) else { continue };
-                let chat = group.chats.iter().find(|chat| lists(&[(*chat).clone()], stem));
-                if let Some(chat) = chat {
-                    let order = kept.version.order;
-                    if last.as_ref().is_none_or(|(newest, _, _)| *newest < order) {
-                        last = Some((order, group.id, chat.clone()));
-                    }
-                    break;
-                }
+            let Ok(group) = read_group(&history.content(&kept)?) else { continue };
+            let is_it = |chat: &&String| names::stem(chat, File::Chat).as_deref() == Some(stem);
+            if let Some(chat) = group.chats.iter().find(is_it).cloned() {
+                let (file, version) = (lineage.file().clone(), kept.version.number);
+                last = Some(Listed { file, id: group.id, chat, order, version });
+                break;
             }
-        }
-        match last {
-            Some((_, id, chat)) => Self::of(tavern, library, &id, &chat),
-            None => Ok(None),
         }
     }
+    Ok(last)
 }

@@ -31,6 +31,9 @@ const JOURNAL_RECORDINGS: usize = 200;
 /// A recording of this size is worth a pack of its own.
 const OWN_PACK: usize = 4 << 20;
 
+/// What the names of packs begin with that are being written or removed.
+pub(crate) const TEMP: &str = "tmp_forklore_";
+
 /// zlib's level for packs: git's own.
 const LEVEL: u32 = 6;
 /// When everything is packed anew, there is time for the best.
@@ -44,6 +47,8 @@ pub struct Store<'d> {
     pub(crate) packs: Packs,
     unreadable: Vec<PackError>,
     refs: Refs,
+    /// Refs that somebody else's git wrote into files of their own, as they were read.
+    loose: Vec<(PathBuf, Id)>,
     pending: Pending,
     journal: Gathered,
     /// Counts how often everything was read.
@@ -116,6 +121,7 @@ impl<'d> Store<'d> {
             packs: Packs::open(&[]).0,
             unreadable: Vec::new(),
             refs: Refs::new(),
+            loose: Vec::new(),
             pending: Pending::default(),
             journal: Gathered::default(),
             loads: 0,
@@ -125,10 +131,14 @@ impl<'d> Store<'d> {
     }
 
     /// Reads everything anew. To be called under the lock.
+    pub(crate) fn reload(&mut self) -> Result<(), HistoryError> {
+        self.load()
+    }
+
     fn load(&mut self) -> Result<(), HistoryError> {
         self.loads += 1;
         self.reopen()?;
-        self.refs = self.read_refs()?;
+        (self.refs, self.loose) = self.read_refs()?;
         self.pending = Pending::default();
 
         let path = self.layout.journal();
@@ -155,13 +165,14 @@ impl<'d> Store<'d> {
         Ok(())
     }
 
-    fn read_refs(&self) -> Result<Refs, HistoryError> {
+    fn read_refs(&self) -> Result<(Refs, Vec<(PathBuf, Id)>), HistoryError> {
         let path = self.layout.packed_refs();
         let mut refs = match self.disk.look(&path).doing("look at", &path)? {
             Some(_) => refs::read(&self.disk.read(&path).doing("read", &path)?),
             None => Refs::new(),
         };
         // Somebody else's git writes each ref into a file of its own.
+        let mut loose = Vec::new();
         let mut folders = vec![("refs".to_owned(), self.layout.refs())];
         while let Some((name, folder)) = folders.pop() {
             for file in self.disk.list(&folder).doing("list", &folder)? {
@@ -171,13 +182,16 @@ impl<'d> Store<'d> {
                     Some(forklore_tavern::disk::Kind::Dir) => folders.push((name, path)),
                     Some(forklore_tavern::disk::Kind::File) => {
                         let text = self.disk.read(&path).doing("read", &path)?;
-                        refs.extend(refs::read_loose(&text).map(|id| (name, id)));
+                        if let Some(id) = refs::read_loose(&text) {
+                            refs.insert(name, id);
+                            loose.push((path, id));
+                        }
                     }
                     _ => {}
                 }
             }
         }
-        Ok(refs)
+        Ok((refs, loose))
     }
 
     fn take_in(&mut self, recording: Recording) {
@@ -256,9 +270,7 @@ impl<'d> Store<'d> {
     /// Waits for the right to write, and takes in what others wrote meanwhile.
     pub fn write(&mut self) -> Result<Writing<'_, 'd>, HistoryError> {
         let lock = lock(self.disk, self.chance, &self.layout)?;
-        let path = self.layout.journal();
-        let look = self.disk.look(&path).doing("look at", &path)?;
-        if look.is_none() || look != self.journal.look {
+        if !self.is_as_we_left_it()? {
             self.load()?;
         }
         if self.journal.look.is_none() || self.journal.is_damaged {
@@ -271,6 +283,23 @@ impl<'d> Store<'d> {
             at: FxHashMap::default(),
             _lock: lock,
         })
+    }
+
+    /// Keeps others from writing until it is dropped.
+    pub(crate) fn lock(&self) -> Result<UserLock, HistoryError> {
+        lock(self.disk, self.chance, &self.layout)
+    }
+
+    /// Whether nobody else wrote since we did. A journal that took the place of ours can look the same,
+    /// where clocks are coarse and the numbers of files are used again.
+    fn is_as_we_left_it(&self) -> Result<bool, HistoryError> {
+        let path = self.layout.journal();
+        let look = self.disk.look(&path).doing("look at", &path)?;
+        if look.is_none() || look != self.journal.look {
+            return Ok(false);
+        }
+        let start = self.disk.read_start(&path, journal::MARK[0]).doing("read", &path)?;
+        Ok(journal::may_be(&start.bytes, self.journal.generation))
     }
 
     /// Whether another process wrote since we last looked.
@@ -293,15 +322,29 @@ impl<'d> Store<'d> {
             let bytes = self.disk.read(&path).doing("read", &path)?;
             self.disk.write_new(&aside, None, &[&bytes]).doing("write", &aside)?;
         }
-        let folder = self.layout.packs();
-        for name in self.disk.list(&folder).doing("list", &folder)? {
-            // Of one of us who died while writing it.
-            if name.to_string_lossy().starts_with("tmp_forklore_") {
-                let temp = folder.join(&name);
-                self.disk.remove(&temp).doing("remove", &temp)?;
-            }
-        }
+        self.clear_temps()?;
         self.flush()
+    }
+
+    /// Removes what one of us left who died: a pack that was not finished, or was being removed. Either
+    /// way its index has a temporary name.
+    fn clear_temps(&self) -> Result<(), HistoryError> {
+        let folder = self.layout.packs();
+        let names = self.disk.list(&folder).doing("list", &folder)?;
+        let has = |name: &str| names.iter().any(|other| other == name);
+        for temp in &names {
+            let Some(name) = temp.to_str().and_then(|temp| temp.strip_prefix(TEMP)) else {
+                continue;
+            };
+            let pack = format!("pack-{}", name.replace(".idx", ".pack"));
+            if name.ends_with(".idx") && has(&pack) && !has(&format!("pack-{name}")) {
+                let pack = folder.join(pack);
+                self.disk.remove(&pack).doing("remove", &pack)?;
+            }
+            let temp = folder.join(temp);
+            self.disk.remove(&temp).doing("remove", &temp)?;
+        }
+        Ok(())
     }
 
     /// Puts what has gathered into a pack, and begins a new journal.
@@ -330,12 +373,25 @@ impl<'d> Store<'d> {
     fn indexes(&self) -> Result<Vec<PathBuf>, HistoryError> {
         let folder = self.layout.packs();
         let names = self.disk.list(&folder).doing("list", &folder)?;
-        let indexes = names.iter().filter(|name| name.to_string_lossy().ends_with(".idx"));
-        Ok(indexes.map(|name| folder.join(name)).collect())
+        let names = names.iter().map(|name| name.to_string_lossy());
+        // One of us who died may have left a pack whole, but under another name: it goes again.
+        let indexes = names.filter(|name| name.starts_with("pack-") && name.ends_with(".idx"));
+        Ok(indexes.map(|name| folder.join(&*name)).collect())
     }
 
     pub(crate) fn write_refs(&mut self) -> Result<(), HistoryError> {
-        replace(self.disk, &self.layout.packed_refs(), &[&refs::write(&self.refs)])
+        replace(self.disk, &self.layout.packed_refs(), &[&refs::write(&self.refs)])?;
+        // A ref in a file of its own goes before the others, also when it is older.
+        for (path, id) in std::mem::take(&mut self.loose) {
+            let text = self.disk.read(&path).unwrap_or_default();
+            if refs::read_loose(&text) == Some(id) {
+                self.disk.remove(&path).doing("remove", &path)?;
+                // If it came back, it would take what is newer along.
+                let folder = path.parent().unwrap_or(&path);
+                self.disk.sync_dir(folder).doing("make sure of", folder)?;
+            }
+        }
+        Ok(())
     }
 
     fn begin_journal(&mut self) -> Result<(), HistoryError> {
@@ -358,15 +414,13 @@ impl<'d> Store<'d> {
         let folder = self.layout.packs();
         let name = packed.name.to_hex().to_string();
         let index = folder.join(format!("pack-{name}.idx"));
+        self.clear_temps()?;
         for (extension, bytes) in [("pack", &packed.pack), ("idx", &packed.index)] {
-            let temp = folder.join(format!("tmp_forklore_{name}.{extension}"));
-            if self.disk.look(&temp).doing("look at", &temp)?.is_some() {
-                self.disk.remove(&temp).doing("remove", &temp)?;
-            }
+            let temp = folder.join(format!("{TEMP}{name}.{extension}"));
             self.disk.write_new(&temp, None, &[bytes]).doing("write", &temp)?;
         }
         for extension in ["pack", "idx"] {
-            let temp = folder.join(format!("tmp_forklore_{name}.{extension}"));
+            let temp = folder.join(format!("{TEMP}{name}.{extension}"));
             let path = folder.join(format!("pack-{name}.{extension}"));
             self.disk.rename(&temp, &path).doing("replace", &path)?;
         }
@@ -471,14 +525,38 @@ impl<'d> Writing<'_, 'd> {
         Ok(())
     }
 
+    /// Adds a whole pack, which no ref leads to yet.
+    pub(crate) fn keep_pack(&mut self, packed: Packed) -> Result<(), HistoryError> {
+        self.store.keep_pack(packed).map(drop)
+    }
+
+    /// Lets these be the refs, all at once, with everything they lead to where any git can read it.
+    pub(crate) fn set_refs(&mut self, refs: Refs) -> Result<(), HistoryError> {
+        self.flush()?;
+        self.store.refs = refs;
+        self.store.write_refs()?;
+        self.store.begin_journal()
+    }
+
+    /// Reads everything anew.
+    pub(crate) fn reload(&mut self) -> Result<(), HistoryError> {
+        self.store.load()
+    }
+
     /// Puts everything that a ref leads to into one pack, and removes the others.
     pub(crate) fn repack(&mut self) -> Result<Packing, HistoryError> {
         let store = &mut *self.store;
         let bytes_before = packing::sizes(store);
         let old = packing::files(store);
         let tips: Vec<Id> = store.refs.values().copied().collect();
-        let packed = Gathering::new(store, PACK_LEVEL).all(&tips)?.finish_pack()?;
+        let mut gathering = Gathering::new(store, PACK_LEVEL);
+        gathering.add(&tips)?;
+        packing::check_left_out(store, &gathering)?;
+        let packed = gathering.finish().finish_pack()?;
         let objects = packed.objects;
+        if objects == 0 && store.layout.unfinished_purge(store.disk)?.is_some() {
+            packing::remove_packs(store, &old, std::path::Path::new(""))?;
+        }
         if objects > 0 {
             let kept = store.keep_pack(packed)?;
             packing::remove_packs(store, &old, &kept)?;
@@ -493,5 +571,49 @@ impl<'d> Writing<'_, 'd> {
             self.store.flush()?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forklore_tavern::chance::RealChance;
+    use forklore_tavern::disk::RealDisk;
+    use std::fs;
+
+    fn open(repository: &std::path::Path) -> Store<'static> {
+        Store::open(&RealDisk, &RealChance, repository).unwrap()
+    }
+
+    fn keep(store: &mut Store<'_>, text: &[u8]) -> Id {
+        let mut writing = store.write().unwrap();
+        let id = writing.put(Kind::Blob, text.to_vec(), None).unwrap();
+        writing.keep().unwrap();
+        id
+    }
+
+    #[test]
+    fn a_journal_of_others_that_looks_like_ours_is_told_from_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = folder.path().join("user.git");
+        let mut ours = open(&repository);
+        drop(ours.write().unwrap());
+        let path = ours.layout().journal();
+        let look = RealDisk.look(&path).unwrap().unwrap();
+
+        // The file of ours, as if the disk had used it again for the journal of another.
+        let same = folder.path().join("same");
+        fs::hard_link(&path, &same).unwrap();
+        let mut others = open(&repository);
+        let theirs = keep(&mut others, b"theirs");
+        others.write().unwrap().flush().unwrap();
+        fs::write(&same, fs::read(&path).unwrap()).unwrap();
+        fs::rename(&same, &path).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(look.modified).unwrap();
+        assert_eq!(RealDisk.look(&path).unwrap(), Some(look));
+
+        let kept = keep(&mut ours, b"ours");
+        let then = open(&repository);
+        assert!(then.has(&kept) && then.has(&theirs));
     }
 }

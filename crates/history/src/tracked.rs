@@ -1,13 +1,15 @@
 //! What is remembered of a file's newest version, so that finding what changed takes one pass over
 //! its bytes.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::body::Body;
 use crate::error::HistoryError;
 use crate::file;
-use crate::git::object::{Id, Kind, Mode, add_to_tree, id_of, tree_lines};
+use crate::git::object::{Id, Kind, Mode, Object, add_to_tree, id_of, tree_lines};
 use crate::split::{Numbering, Split, split};
 use crate::store::{Store, Writing};
 
@@ -131,6 +133,31 @@ pub fn compare<'b>(
     let now = Tracked { numbering: split.numbering, head, tail, body, hashes };
     let tree = writing.put(Kind::Tree, root(&now), None)?;
     Ok(Compared { bytes, split, now, tree })
+}
+
+/// All objects of a file, as if there were none yet, and the name of its tree.
+pub fn objects(kind: file::Kind, bytes: &[u8]) -> Result<(Id, Vec<Object>), HistoryError> {
+    let split = split(kind, bytes);
+    let mut objects = Vec::new();
+    let mut put = |kind, data: &[u8]| {
+        let id = id_of(kind, data)?;
+        objects.push(Object { id, kind, data: data.to_vec(), before: None });
+        Ok::<_, HistoryError>(id)
+    };
+    let mut pieces = Vec::with_capacity(split.body.len());
+    for (number, range) in &split.body {
+        pieces.push((*number, put(Kind::Blob, &bytes[range.clone()])?));
+    }
+    let mut edge = |range: &Range<usize>| match range.is_empty() {
+        true => Ok::<_, HistoryError>(None),
+        false => Ok(Some(Piece { id: put(Kind::Blob, &bytes[range.clone()])?, hash: None })),
+    };
+    let (head, tail) = (edge(&split.head)?, edge(&split.tail)?);
+    let body = Body::default().with(pieces, &mut |tree, _| put(Kind::Tree, &tree))?;
+    let numbering = split.numbering;
+    let tree = root(&Tracked { numbering, head, tail, body, hashes: Vec::new() });
+    let id = put(Kind::Tree, &tree)?;
+    Ok((id, objects))
 }
 
 /// The tree of a version. The head and the tail are left out where they are empty.

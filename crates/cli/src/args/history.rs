@@ -1,5 +1,9 @@
 //! The arguments of the commands that keep and read a history.
 
+use std::path::PathBuf;
+
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
 
 /// Record every chat, lorebook, card and group that changed since the last time
@@ -32,19 +36,36 @@ pub struct WatchArgs {
 }
 
 /// Show what happened to a chat or lorebook, or to all of them, newest first
+///
+/// `!` stands before what looks like a loss. Each line begins with the number of the version, which `show`,
+/// `diff` and `restore` take.
 #[derive(Args, Debug)]
 pub struct LogArgs {
-    /// Chat or lorebook (default: everything)
+    /// Chat, lorebook, card or group (default: everything)
     #[arg(value_name = "FILE")]
     pub file: Option<String>,
+
+    /// How many versions to show
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    pub count: usize,
+
+    /// Show all of them
+    #[arg(long, conflicts_with = "count")]
+    pub all: bool,
 }
 
 /// Bring back a chat or lorebook that was deleted
+///
+/// It comes back under its own name, as it last was, and never over anything.
 #[derive(Args, Debug)]
 pub struct UndeleteArgs {
-    /// Chat or lorebook (default: list what was deleted)
+    /// Chat, lorebook, card or group (default: list what was deleted)
     #[arg(value_name = "FILE")]
     pub file: Option<String>,
+
+    /// Only show what would be done
+    #[arg(long, requires = "file")]
+    pub dry_run: bool,
 }
 
 /// Look after the history: check it, pack it, thin it, carry it elsewhere
@@ -58,4 +79,167 @@ pub struct HistoryArgs {
 pub enum HistoryCommand {
     /// Put everything into one small pack
     Pack,
+    /// Read every byte of the history and say what of it is damaged, down to the message
+    ///
+    /// Nothing is changed. Exit code 1 if anything is damaged.
+    Verify,
+    /// Put a damaged history right, as far as possible, and delete nothing
+    ///
+    /// What can be read of damaged files is kept again, what the files on the disk still have is taken
+    /// from them, and the damaged files themselves are put aside inside the history's folder.
+    Repair,
+    Thin(ThinArgs),
+    Purge(PurgeArgs),
+    Dismiss(DismissArgs),
+    Push(PushArgs),
+    Pull(PullArgs),
+    Bundle(BundleArgs),
+    Unbundle(UnbundleArgs),
+    /// Take in SillyTavern's own backups, as extra past
+    ///
+    /// Each is matched to its chat by what is in it. What was recorded is not changed, and importing
+    /// again adds only what is new.
+    Import,
+}
+
+/// Send the history to a git remote
+///
+/// A remote can read everything: chats, lorebooks, cards, settings. For one that you do not trust,
+/// there is `forklore history bundle`.
+#[derive(Args, Debug)]
+pub struct PushArgs {
+    /// Folder, or address as git takes it
+    #[arg(value_name = "REMOTE")]
+    pub remote: String,
+
+    /// Make an empty repository in the folder first
+    #[arg(long)]
+    pub create: bool,
+
+    /// Remove there what this machine has no more
+    #[arg(long)]
+    pub prune: bool,
+}
+
+/// Take in what other machines recorded, from a git remote
+///
+/// What this machine recorded itself is never changed by it.
+#[derive(Args, Debug)]
+pub struct PullArgs {
+    /// Folder, or address as git takes it
+    #[arg(value_name = "REMOTE")]
+    pub remote: String,
+}
+
+/// Write the history into one file, sealed if you like
+///
+/// The file is a git bundle; sealed, it is one that only age opens (age-encryption.org).
+#[derive(Args, Debug)]
+pub struct BundleArgs {
+    /// File to make
+    pub file: PathBuf,
+
+    /// Leave out what an earlier bundle has
+    #[arg(long, value_name = "LAST")]
+    pub since: Option<PathBuf>,
+
+    /// Seal it with the passphrase in a file
+    #[arg(long, value_name = "FILE", conflicts_with = "recipient")]
+    pub passphrase_file: Option<PathBuf>,
+
+    /// Seal it for the owner of a key, age1... (can be repeated)
+    #[arg(long, value_name = "KEY")]
+    pub recipient: Vec<String>,
+
+    /// Key that opens LAST, where that is sealed
+    #[arg(long, value_name = "FILE", requires = "since")]
+    pub identity: Option<PathBuf>,
+}
+
+/// Take in what other machines recorded, from a bundle
+#[derive(Args, Debug)]
+pub struct UnbundleArgs {
+    /// File that `forklore history bundle` made
+    pub file: PathBuf,
+
+    /// Open it with the passphrase in a file
+    #[arg(long, value_name = "FILE", conflicts_with = "identity")]
+    pub passphrase_file: Option<PathBuf>,
+
+    /// Open it with the key in a file
+    #[arg(long, value_name = "FILE")]
+    pub identity: Option<PathBuf>,
+}
+
+/// Keep fewer versions of long ago
+///
+/// Nothing is ever thinned unless you ask. The first and the last version of each file always stay, and
+/// so do pinned versions, what was there before a loss, and versions where a file was renamed, copied,
+/// deleted or brought back. What is older than all the ages given is kept once a week.
+#[derive(Args, Debug)]
+pub struct ThinArgs {
+    /// Keep every version younger than this: 30d, 12h, 1y
+    #[arg(long, value_name = "AGE", default_value = "30d", value_parser = age)]
+    pub keep_all_for: Duration,
+
+    /// Then keep the last version of each hour, up to this age
+    #[arg(long, value_name = "AGE", default_value = "0d", value_parser = age)]
+    pub hourly_for: Duration,
+
+    /// Then keep the last version of each day, up to this age
+    #[arg(long, value_name = "AGE", default_value = "1y", value_parser = age)]
+    pub daily_for: Duration,
+
+    /// Only show what would go
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// Remove a chat or lorebook from the history for good
+///
+/// All its versions go, and this cannot be undone. The file itself stays where it is, and so do copies
+/// elsewhere: those that are known are named.
+#[derive(Args, Debug)]
+pub struct PurgeArgs {
+    /// Chat, lorebook, card or group
+    #[arg(value_name = "FILE")]
+    pub file: String,
+
+    /// Only show what would go
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// Say of what looks like a loss that it was meant
+///
+/// Nobody is told of it again. What was there before it stays pinned.
+#[derive(Args, Debug)]
+pub struct DismissArgs {
+    /// Chat, lorebook, card or group
+    #[arg(value_name = "FILE")]
+    pub file: String,
+}
+
+/// Reads `30d`, `12h`, `2w`, `1y`.
+fn age(text: &str) -> Result<Duration, String> {
+    let wrong = || "an age is a number and h, d, w or y: 12h, 30d, 2w, 1y".to_owned();
+    let unit = text.chars().next_back().ok_or_else(wrong)?;
+    let hours = match unit {
+        'h' => 1,
+        'd' => 24,
+        'w' => 7 * 24,
+        'y' => 365 * 24,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    let seconds = number.checked_mul(hours * 60 * 60).ok_or_else(wrong)?;
+    Ok(Duration::from_secs(seconds))
 }

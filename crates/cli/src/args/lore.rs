@@ -4,14 +4,17 @@ use clap::Args;
 
 use super::MendArgs;
 
-/// Show what differs between two timelines, or between two messages of one
+/// Show what differs between two timelines, two messages of one, or two versions of a file
 ///
 /// Two timelines are compared against what both began as, so that it can be said which of them changed
 /// something. One chat is compared with itself: `forklore diff CHAT --at 50` shows what came since
 /// message 50, `forklore diff CHAT@50 CHAT@100` what came between the two.
+///
+/// With --version, a file is compared with itself: `forklore diff FILE --version 3` shows what came since
+/// version 3 of it, in messages, entries or settings.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
-    /// Chat to compare; `CHAT@M` is the chat at message M
+    /// Chat to compare; `CHAT@M` is the chat at message M; with --version, any file that has a history
     #[arg(value_name = "CHAT")]
     pub left: String,
 
@@ -23,7 +26,15 @@ pub struct DiffArgs {
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub at: Option<i64>,
 
-    /// Print one line for each entry
+    /// Version to look at, by its number in `forklore log`
+    #[arg(long, value_name = "N", conflicts_with_all = ["right", "at"])]
+    pub version: Option<u64>,
+
+    /// Version to compare it with (default: the file as it is now)
+    #[arg(long, value_name = "K", requires = "version")]
+    pub with: Option<u64>,
+
+    /// Print one line for each entry or message
     #[arg(long)]
     pub stat: bool,
 

@@ -4,8 +4,8 @@ use forklore_core::exactness::{Exactness, Part, Source};
 use forklore_tavern::mending::{MendOptions, MendSource, Mended};
 use forklore_tavern::tavern::Tavern;
 
-use super::Outcome;
 use super::check::known;
+use super::{Histories, Outcome, history};
 use crate::args::{MendArgs, RepairArgs, RestoreArgs, SourceArg, SplitArgs};
 use crate::error::CommandError;
 use crate::json::{self, Json};
@@ -35,10 +35,18 @@ pub(crate) fn repair(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &RepairArgs) ->
     Ok(0)
 }
 
-pub(crate) fn restore(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &RestoreArgs) -> Outcome {
+pub(crate) fn restore(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    args: &RestoreArgs,
+) -> Outcome {
+    if let Some(version) = args.version {
+        return history::restore::run(ui, tavern, histories, args, version);
+    }
     let library = tavern.library();
     let chat = library.find(tavern.disk, &args.chat)?;
-    let mended = tavern.restore(chat, Some(args.at), args.fill, options(args.mend))?;
+    let mended = tavern.restore(chat, args.at, args.fill, options(args.mend))?;
     say(ui, "Restored", "Would restore", &mended);
     ui.answer(&answer("restore", [&mended], &[]));
     Ok(0)

@@ -48,19 +48,19 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
     let pasts = history::Versions::new(&tavern, &histories);
     let tavern = Tavern { pasts: Some(&pasts), ..tavern };
     match &cli.command {
-        Command::Status => status::run(ui, &tavern),
+        Command::Status => status::run(ui, &tavern, &histories),
         Command::Tree(args) => tree::run(ui, &tavern, args),
         Command::Check(args) => check::run(ui, &tavern, args),
         Command::Checkpoint(args) => fork::checkpoint(ui, &tavern, args),
         Command::Branch(args) => fork::branch(ui, &tavern, args),
-        Command::Show(args) => show::run(ui, &tavern, args),
-        Command::Diff(args) => diff::run(ui, &tavern, args),
+        Command::Show(args) => show::run(ui, &tavern, &histories, args),
+        Command::Diff(args) => diff::run(ui, &tavern, &histories, args),
         Command::Merge(args) => merge::merge(ui, &tavern, args, editor.as_deref()),
         Command::Pick(args) => merge::pick(ui, &tavern, args, editor.as_deref()),
         Command::Verify(args) => verify::run(ui, &tavern, args),
         Command::Repair(args) => mend::repair(ui, &tavern, args),
         Command::Split(args) => mend::split(ui, &tavern, args),
-        Command::Restore(args) => mend::restore(ui, &tavern, args),
+        Command::Restore(args) => mend::restore(ui, &tavern, &histories, args),
         Command::Clean(args) => clean::run(ui, &tavern, args),
         Command::Trash(args) => trash::run(ui, &tavern, args),
         Command::Undo(args) => undo::run(ui, &tavern, args),

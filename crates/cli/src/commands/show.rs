@@ -5,20 +5,28 @@ use forklore_core::json::Indent;
 use forklore_core::moment::{BookThen, Content, moment};
 use forklore_tavern::tavern::Tavern;
 
-use super::Outcome;
 use super::check::known;
+use super::{Histories, Outcome, history};
 use crate::args::ShowArgs;
 use crate::error::CommandError;
 use crate::json::{self, Json};
 use crate::text::Line;
 use crate::ui::Ui;
 
-pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &ShowArgs) -> Outcome {
+pub(crate) fn run(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    args: &ShowArgs,
+) -> Outcome {
+    if let Some(version) = args.version {
+        return history::show::run(ui, tavern, histories, &args.chat, version);
+    }
     let library = tavern.library();
     let chat = library.find(tavern.disk, &args.chat)?;
     let loaded = tavern.load(&library, chat)?;
     let (parsed, bound) = (loaded.chat(), loaded.bound());
-    let message = resolve_message(Some(args.at), parsed.len())
+    let message = resolve_message(args.at, parsed.len())
         .map_err(|obstacle| CommandError::new(format!("{}: {obstacle}", chat.label())))?;
     let past = tavern.past(&loaded, message);
     let moment = moment(&parsed, &bound, past.as_ref(), message, args.fill);

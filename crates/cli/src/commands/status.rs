@@ -8,7 +8,8 @@ use forklore_tavern::references::{gather, our_books};
 use forklore_tavern::tavern::Tavern;
 use forklore_tavern::verifying::Verified;
 
-use super::Outcome;
+use super::history::standing::Standing;
+use super::{Histories, Outcome};
 use crate::error::place_of;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
@@ -17,7 +18,7 @@ use crate::ui::Ui;
 /// More than this does not fit on one screen.
 const MOST_LINES: usize = 12;
 
-pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
+pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
     let library = tavern.library();
     let (verified, references) = {
         let progress = ui.progress(library.chats.len() * 2, "Reading");
@@ -31,6 +32,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
     let unused = library.books.iter().filter(|book| references.to(&book.stem).next().is_none());
     let unused = unused.count();
     let interrupted = interrupted(tavern);
+    let standing = Standing::of(tavern, histories);
 
     let of = |kind: Kind| verified.checked.iter().filter(|c| c.node.kind == kind).count();
     let families: BTreeSet<usize> = verified.checked.iter().map(|c| c.node.family).collect();
@@ -68,8 +70,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
         "  {}, {made_by_us} made by Forklore, {unused} that nothing refers to",
         count(library.books.len(), "lorebook", "lorebooks"),
     ));
+    if let Some(line) = standing.line() {
+        ui.say(line);
+    }
     ui.say("");
-    say_problems(ui, &verified, interrupted.as_deref(), plan.remove.len());
+    say_problems(ui, &verified, interrupted.as_deref(), &standing, plan.remove.len());
     ui.answer(&answer(
         tavern,
         &verified,
@@ -78,11 +83,19 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
         unused,
         plan.remove.len(),
         interrupted.as_deref(),
+        &standing,
     ));
-    Ok(u8::from(verified.problems() > 0 || interrupted.is_some()))
+    let is_lost = !standing.problems().is_empty();
+    Ok(u8::from(verified.problems() > 0 || interrupted.is_some() || is_lost))
 }
 
-fn say_problems(ui: &mut Ui<'_>, verified: &Verified, interrupted: Option<&str>, to_clean: usize) {
+fn say_problems(
+    ui: &mut Ui<'_>,
+    verified: &Verified,
+    interrupted: Option<&str>,
+    standing: &Standing,
+    to_clean: usize,
+) {
     let mut lines: Vec<Line> = Vec::new();
     if let Some(summary) = interrupted {
         lines.push(
@@ -92,6 +105,7 @@ fn say_problems(ui: &mut Ui<'_>, verified: &Verified, interrupted: Option<&str>,
                 .plain(summary),
         );
     }
+    lines.extend(standing.problems());
     for unread in &verified.unread {
         lines.push(
             Line::new()
@@ -124,7 +138,9 @@ fn say_problems(ui: &mut Ui<'_>, verified: &Verified, interrupted: Option<&str>,
             ui.say(Line::new().dim(format!("  and {rest} more: forklore verify --all")));
         }
     }
-    for hint in hints(verified, interrupted.is_some(), to_clean) {
+    let hints = hints(verified, interrupted.is_some(), to_clean);
+    let advice = standing.advice();
+    for hint in standing.hints().into_iter().chain(hints).chain(advice) {
         ui.say(Line::new().dim(hint));
     }
 }
@@ -168,6 +184,7 @@ fn answer(
     unused: usize,
     to_clean: usize,
     interrupted: Option<&str>,
+    standing: &Standing,
 ) -> Json {
     json::answer(
         "status",
@@ -181,6 +198,7 @@ fn answer(
             ("unreferenced", Json::from(unused)),
             ("to_clean", Json::from(to_clean)),
             ("interrupted", Json::from(interrupted.map(str::to_owned))),
+            ("history", standing.to_json()),
             ("problems", Json::from(verified.problems())),
             ("timelines", super::verify::timelines(verified)),
             ("unread", super::verify::unread(verified)),

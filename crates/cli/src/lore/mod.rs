@@ -14,3 +14,4 @@ pub(crate) use rows::{Row, say_rows};
 pub(crate) use sides::{full_name, side_names};
 pub(crate) use values::{field_name, plain, shown};
 pub(crate) use words::{Paint, Span, tally};
+pub(crate) use wrap::wrap;

@@ -4,7 +4,7 @@ use super::words::Span;
 use crate::text::{Line, width};
 
 /// Breaks text at spaces, or anywhere in a word that is longer than a line. Line breaks stay.
-pub(super) fn wrap(spans: &[Span], columns: usize) -> Vec<Line> {
+pub(crate) fn wrap(spans: &[Span], columns: usize) -> Vec<Line> {
     let mut page = Page { columns: columns.max(1), ..Page::default() };
     for (style, text) in spans {
         for part in parts(text) {

@@ -208,6 +208,6 @@ fn sillytavern_what_changed_while_nobody_watched_is_recorded_as_a_gap() {
 }
 
 #[expect(clippy::print_stderr, reason = "figures for whoever runs this by hand")]
-fn say(words: &str) {
+pub(crate) fn say(words: &str) {
     eprintln!("{words}");
 }

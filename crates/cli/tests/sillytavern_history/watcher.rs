@@ -54,6 +54,11 @@ impl Watcher {
         }
     }
 
+    /// How many lines it has said so far.
+    pub(crate) fn count(&self) -> usize {
+        self.said.len()
+    }
+
     /// Asks it to stop, as a system does.
     pub(crate) fn stop(mut self) -> Vec<String> {
         let pid = self.child.id().to_string();

@@ -19,18 +19,24 @@ fn help_teaches() {
       check        Say whether a chat could be forked at a message, and how well
       checkpoint   Fork a chat into a checkpoint
       branch       Fork a chat into a branch
-      show         Print the lorebook as it was at a message
-      diff         Show what differs between two timelines, or between two messages of one
+      show         Print the lorebook as it was at a message, or any version of a file
+      diff         Show what differs between two timelines, two messages of one, or two versions of a
+                   file
       merge        Bring what another timeline did to its lorebook into a chat's own
       pick         Bring single entries from another timeline into a chat's lorebook
       verify       Check seals, lorebooks, registries and sharing
       repair       Give a chat its lorebook back
       split        Give a timeline that shares its lorebook one of its own
-      restore      Put a chat's own lorebook back to an earlier message
+      restore      Put a chat's own lorebook back to an earlier message, or any file back to a version
       clean        Move lorebooks of ours that nothing refers to into the trash
       trash        See what is in the trash, put something back, or empty it
       undo         Take back the last operation, whatever it was
       strip        Remove the journal from a chat
+      record       Record every chat, lorebook, card and group that changed since the last time
+      watch        Stay, and record every version as it is saved
+      log          Show what happened to a chat or lorebook, or to all of them, newest first
+      undelete     Bring back a chat or lorebook that was deleted
+      history      Look after the history: check it, pack it, thin it, carry it elsewhere
       completions  Print a completion script for a shell
       man          Print a manual page
       help         Print this message or the help of the given subcommand(s)
@@ -38,6 +44,7 @@ fn help_teaches() {
     Options:
           --data <DIR>     SillyTavern's data folder (default: looked for where SillyTavern keeps it)
           --user <HANDLE>  User whose stories are meant (default: the only one)
+          --history <DIR>  Folder of all histories (default: `data-history` beside `data`)
           --json           Print one JSON object instead of words
           --color <WHEN>   When to use colours [default: auto] [possible values: auto, always, never]
       -h, --help           Print help (see more with '--help')
@@ -81,8 +88,8 @@ fn help_teaches() {
           --user <HANDLE>
               User whose stories are meant (default: the only one)
 
-          --json
-              Print one JSON object instead of words
+          --history <DIR>
+              Folder of all histories (default: `data-history` beside `data`)
 
           --queue <WHAT>
               What to do while ST-Auto-Recap has work in its queue
@@ -93,14 +100,17 @@ fn help_teaches() {
               [default: refuse]
               [possible values: refuse, drain, wait]
 
+          --json
+              Print one JSON object instead of words
+
+          --require-scene
+              Fork only at a scene break
+
           --color <WHEN>
               When to use colours
               
               [default: auto]
               [possible values: auto, always, never]
-
-          --require-scene
-              Fork only at a scene break
 
           --fill
               Take fields that a recap snapshot does not keep from today's entries
@@ -145,6 +155,9 @@ fn help_teaches() {
 
           --dry-run
               Only show what would be done
+
+          --history <DIR>
+              Folder of all histories (default: `data-history` beside `data`)
 
           --json
               Print one JSON object instead of words

@@ -3,9 +3,11 @@
 mod stage;
 
 mod comparing;
+mod elsewhere;
 mod errors;
 mod forks;
 mod help;
+mod history;
 mod looking;
 mod lore;
 mod mending;

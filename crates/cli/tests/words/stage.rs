@@ -1,21 +1,50 @@
 //! Runs commands in this process, on a folder of their own, with a clock that stands still.
 
 use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use forklore::{Outside, Terminal, Ui, run};
+use forklore_tavern::chance::Chance;
 use forklore_tavern::disk::RealDisk;
 use forklore_tavern::surroundings::{Os, Surroundings};
 use forklore_testkit::scene::{Scene, Stopped};
+use tempfile::TempDir;
+
+/// A clock that stands still. But it does wait a little: a lock that was just released may still be
+/// held by a process that another test is about to start.
+struct Waiting;
+
+impl Chance for Waiting {
+    fn now(&self) -> SystemTime {
+        Stopped.now()
+    }
+
+    fn slug(&self) -> String {
+        Stopped.slug()
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time.min(Duration::from_millis(2)));
+    }
+}
 
 pub(crate) struct Stage {
     pub(crate) scene: Scene,
     terminal: Terminal,
     editor: Option<OsString>,
+    histories: TempDir,
 }
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        Self { scene: Scene::new(), terminal: Terminal::default(), editor: None }
+        let histories = tempfile::tempdir().expect("temporary folders can be made");
+        Self { scene: Scene::new(), terminal: Terminal::default(), editor: None, histories }
+    }
+
+    /// The folder of all histories.
+    pub(crate) fn histories(&self) -> &Path {
+        self.histories.path()
     }
 
     /// As it looks on a terminal with colours.
@@ -41,15 +70,16 @@ impl Stage {
     #[must_use = "look at the words, or assert something about them"]
     pub(crate) fn run<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
+        let root = self.scene.root().to_owned();
+        let surroundings = Surroundings {
+            forklore_history: Some(self.histories.path().to_owned()),
+            host: "desk".to_owned(),
+            ..Surroundings::new(Some(root.clone()), root, Os::Linux, |_| None)
+        };
         let outside = Outside {
             disk: &RealDisk,
-            chance: &Stopped,
-            surroundings: Surroundings::new(
-                Some(self.scene.root().to_owned()),
-                self.scene.root().to_owned(),
-                Os::Linux,
-                |_| None,
-            ),
+            chance: &Waiting,
+            surroundings,
             editor: self.editor.clone(),
         };
         let code = {
@@ -57,7 +87,11 @@ impl Stage {
             run(&mut ui, outside, ["forklore"].into_iter().chain(args))
         };
         let root = self.scene.root().display().to_string();
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace(&root, "$DATA");
+        let histories = self.histories.path().display().to_string();
+        let text = |bytes: Vec<u8>| {
+            let text = String::from_utf8_lossy(&bytes);
+            text.replace(&root, "$DATA").replace(&histories, "$HISTORIES")
+        };
         let (out, err) = (text(out), text(err));
         let mut shown = out;
         if !err.is_empty() {

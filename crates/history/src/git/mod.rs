@@ -9,3 +9,5 @@ pub mod object;
 pub mod pack;
 pub mod packs;
 pub mod refs;
+pub mod salvage;
+pub mod unpack;

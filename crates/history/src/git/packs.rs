@@ -11,6 +11,11 @@ use super::object::{HASH, Id, Kind};
 /// What is kept of objects that others are told by.
 const CACHE: usize = 16 << 20;
 
+/// No object takes more memory than so many times its pack, so that a damaged size is noticed before
+/// there is none left.
+const MOST_FROM_ONE: usize = 4096;
+const LEAST_ROOM: usize = 64 << 20;
+
 /// All packs of a repository, opened. They stay readable when somebody removes their files.
 pub struct Packs {
     packs: Vec<Bundle>,
@@ -71,6 +76,8 @@ impl Packs {
     fn take(&mut self, mut bundle: Bundle) {
         // The cache tells packs apart by this.
         bundle.pack.id = self.packs.len() as u32;
+        let most = bundle.pack.data_len().saturating_mul(MOST_FROM_ONE).max(LEAST_ROOM);
+        bundle.pack.alloc_limit_bytes = Some(most);
         self.packs.push(bundle);
     }
 
@@ -83,24 +90,41 @@ impl Packs {
     }
 
     fn find(&self, id: &Id) -> Option<(usize, u32)> {
+        self.all_places(id).next()
+    }
+
+    /// Where an object is: in several packs where two of us wrote it.
+    fn all_places<'a>(&'a self, id: &'a Id) -> impl Iterator<Item = (usize, u32)> + 'a {
         let last = self.reader.borrow().last;
-        let order = std::iter::once(last).chain((0..self.packs.len()).filter(|at| *at != last));
-        for at in order {
-            if let Some(index) = self.packs.get(at).and_then(|pack| pack.index.lookup(id)) {
-                return Some((at, index));
-            }
-        }
-        None
+        let order =
+            std::iter::once(last).chain((0..self.packs.len()).filter(move |at| *at != last));
+        order.filter_map(move |at| Some((at, self.packs.get(at)?.index.lookup(id)?)))
     }
 
     /// Replaces the content of `out` by the object; `None` where there is no such object.
     pub fn read(&self, id: &Id, out: &mut Vec<u8>) -> Result<Option<Kind>, PackError> {
-        let Some((at, index)) = self.find(id) else { return Ok(None) };
+        let mut found = Ok(None);
+        for (at, index) in self.all_places(id) {
+            found = self.read_at(id, at, index, out).map(Some);
+            if found.is_ok() {
+                break;
+            }
+        }
+        found
+    }
+
+    fn read_at(
+        &self,
+        id: &Id,
+        at: usize,
+        index: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<Kind, PackError> {
         let Reader { inflate, cache, last } = &mut *self.reader.borrow_mut();
         *last = at;
         let bundle = &self.packs[at];
         match bundle.get_object_by_index(index, out, inflate, cache) {
-            Ok((data, _)) => Ok(Some(data.kind)),
+            Ok((data, _)) => Ok(data.kind),
             Err(error) => Err(PackError::Object {
                 id: *id,
                 pack: bundle.pack.path().to_owned(),

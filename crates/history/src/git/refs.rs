@@ -15,7 +15,15 @@ pub fn read(text: &[u8]) -> Refs {
 fn read_line(line: &[u8]) -> Option<(String, Id)> {
     let (id, name) = line.split_at_checked(40)?;
     let name = std::str::from_utf8(name.strip_prefix(b" ")?).ok()?;
-    Some((name.to_owned(), Id::from_hex(id).ok()?))
+    is_name(name).then_some((name.to_owned(), Id::from_hex(id).ok()?))
+}
+
+/// Whether a ref may be called so: damage, or somebody, could make it a path to anywhere.
+fn is_name(name: &str) -> bool {
+    let is_part = |part: &str| !part.is_empty() && !part.starts_with('.');
+    name.starts_with("refs/")
+        && name.split('/').all(is_part)
+        && !name.contains(|c: char| c.is_control() || c == ' ' || c == '\\')
 }
 
 /// Reads the file of a single ref, as git writes it.
@@ -47,6 +55,9 @@ mod tests {
             ("refs/heads/a/books/ü".to_owned(), id),
         ]);
         assert_eq!(read(&write(&refs)), refs);
+        for name in ["refs/../../x", "refs//x", "refs/a b", "refs/a\0", "HEAD"] {
+            assert_eq!(read(&write(&Refs::from([(name.to_owned(), id)]))), Refs::new());
+        }
         assert_eq!(read(b"# x\nshort\n^0123456789012345678901234567890123456789\n"), Refs::new());
     }
 }

@@ -91,6 +91,11 @@ impl Server {
         format!("http://127.0.0.1:{}", self.process.port)
     }
 
+    /// For a test that takes something away from it.
+    pub fn process_id(&self) -> u32 {
+        self.process.child.id()
+    }
+
     /// Everything SillyTavern has printed so far.
     pub fn log(&self) -> String {
         self.process.log()

@@ -63,15 +63,18 @@ impl Heading {
 impl Speaker {
     pub(super) fn of(comparison: &Comparison, compared: &Compared) -> Self {
         let known = &comparison.base.known;
+        let names = side_names(&comparison.left, &comparison.right);
+        let is_one_story = matches!(known, BaseKnown::Left | BaseKnown::Right);
+        Self { is_one_story, ..Self::of_versions(names, compared) }
+    }
+
+    /// Of two versions of one lorebook.
+    pub(super) fn of_versions(names: [String; 2], compared: &Compared) -> Self {
         let mut titles = HashMap::new();
         for entry in &compared.entries {
             *titles.entry(entry.title()).or_default() += 1;
         }
-        Self {
-            names: side_names(&comparison.left, &comparison.right),
-            is_one_story: matches!(known, BaseKnown::Left | BaseKnown::Right),
-            titles,
-        }
+        Self { names, is_one_story: true, titles }
     }
 
     /// Who made something differ, unless it goes without saying.

@@ -1,21 +1,32 @@
 //! `forklore diff`
 
+mod chats;
 mod entries;
+mod messages;
 mod say;
 mod stat;
+mod versions;
 
 use forklore_core::diff::{Compared, Difference, EntryDifference};
 use forklore_tavern::comparing::{Comparison, Lore, Point};
 use forklore_tavern::tavern::Tavern;
 
-use super::Outcome;
+use super::{Histories, Outcome};
 use crate::args::DiffArgs;
 use crate::error::CommandError;
 use crate::json::{self, Json};
 use crate::lore::base_json;
 use crate::ui::Ui;
 
-pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &DiffArgs) -> Outcome {
+pub(crate) fn run(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    args: &DiffArgs,
+) -> Outcome {
+    if let Some(version) = args.version {
+        return versions::run(ui, tavern, histories, args, version);
+    }
     let (left, right) = points(tavern, args)?;
     let comparison = tavern.compare(&left, &right)?;
     let compared = comparison.compared(args.internal);

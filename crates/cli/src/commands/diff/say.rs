@@ -15,12 +15,17 @@ use crate::ui::Ui;
 
 pub(super) fn say(ui: &mut Ui<'_>, comparison: &Comparison, compared: &Compared) {
     let speaker = Speaker::of(comparison, compared);
-    let paint = Paint { color: ui.has_color() };
     say_head(ui, comparison, compared);
     if compared.is_empty() {
         ui.say("The lore of both is the same.");
         return;
     }
+    say_compared(ui, &speaker, compared);
+}
+
+/// What differs, entry by entry.
+pub(super) fn say_compared(ui: &mut Ui<'_>, speaker: &Speaker, compared: &Compared) {
+    let paint = Paint { color: ui.has_color() };
     if !compared.entries.is_empty() {
         say_section(ui, "Entries");
     }
@@ -30,7 +35,7 @@ pub(super) fn say(ui: &mut Ui<'_>, comparison: &Comparison, compared: &Compared)
         }
         let heading = speaker.heading(entry);
         ui.say(heading.line());
-        say_rows(ui, 4, &entry_rows(paint, &speaker, entry, &heading));
+        say_rows(ui, 4, &entry_rows(paint, speaker, entry, &heading));
     }
     let sections = [
         ("Lorebook", &compared.book),
@@ -41,14 +46,14 @@ pub(super) fn say(ui: &mut Ui<'_>, comparison: &Comparison, compared: &Compared)
     for (title, list) in sections.into_iter().filter(|(_, list)| !list.is_empty()) {
         say_section(ui, title);
         let rows: Vec<Row> =
-            list.iter().map(|difference| row(paint, &speaker, difference, None)).collect();
+            list.iter().map(|difference| row(paint, speaker, difference, None)).collect();
         say_rows(ui, 2, &rows);
     }
     ui.say("");
     ui.say(Line::new().dim(speaker.totals(compared)));
 }
 
-fn say_section(ui: &mut Ui<'_>, title: &str) {
+pub(super) fn say_section(ui: &mut Ui<'_>, title: &str) {
     ui.say("");
     ui.say(Line::new().bold(title));
 }

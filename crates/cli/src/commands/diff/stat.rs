@@ -17,6 +17,11 @@ pub(super) fn say(ui: &mut Ui<'_>, comparison: &Comparison, compared: &Compared)
         ui.say("The lore of both is the same.");
         return;
     }
+    say_compared(ui, &speaker, compared);
+}
+
+/// What differs, in one line for each entry.
+pub(super) fn say_compared(ui: &mut Ui<'_>, speaker: &Speaker, compared: &Compared) {
     let headings: Vec<_> = compared.entries.iter().map(|entry| speaker.heading(entry)).collect();
     let column = headings.iter().map(|heading| width(&heading.title)).max().unwrap_or(0);
     let column = column.min(ui.columns() / 2);

@@ -1,17 +1,305 @@
 //! `forklore log`
 
+use std::time::SystemTime;
+
+use forklore_history::file::Kind;
+use forklore_history::history::History;
+use forklore_history::lineage::Lineage;
+use forklore_history::looking::{Finder, Loss, label};
+use forklore_history::scan::home;
+use forklore_history::version::{Kept, Version, Why};
 use forklore_tavern::tavern::Tavern;
 
+use super::lines::{self, Told};
 use super::{Histories, Outcome};
 use crate::args::LogArgs;
+use crate::error::CommandError;
+use crate::json::{self, Json};
+use crate::lore::Span;
+use crate::text::{Line, Style, count, grouped, quoted};
 use crate::ui::Ui;
+use crate::when;
 
 pub(crate) fn run(
-    _ui: &mut Ui<'_>,
+    ui: &mut Ui<'_>,
     tavern: &Tavern<'_>,
     histories: &Histories,
-    _args: &LogArgs,
+    args: &LogArgs,
 ) -> Outcome {
-    histories.open_existing(tavern)?;
+    let history = histories.open_existing(tavern)?;
+    let home = home(&tavern.folders);
+    let finder = Finder::new(&history, tavern.disk, &home);
+    let most = if args.all { usize::MAX } else { args.count };
+    let log = Log { history: &history, finder: &finder, now: tavern.chance.now(), most };
+    match &args.file {
+        Some(wanted) => log.of_file(ui, finder.find(wanted)?)?,
+        None => log.of_everything(ui)?,
+    }
     Ok(0)
+}
+
+struct Log<'l, 'd> {
+    history: &'l History<'d>,
+    finder: &'l Finder<'l, 'd>,
+    now: SystemTime,
+    most: usize,
+}
+
+impl Log<'_, '_> {
+    fn of_file(&self, ui: &mut Ui<'_>, lineage: &Lineage) -> Result<(), CommandError> {
+        let mut versions = self.history.own_versions(lineage);
+        let shown: Vec<Kept> = versions.by_ref().take(self.most).collect::<Result<_, _>>()?;
+        let older = versions.count();
+        let pins = self.history.pins(lineage);
+        let losses = self.history.losses_of(lineage)?;
+        let name = self.finder.name_of(lineage);
+        let all = shown.len() + older;
+        let about = [
+            lineage.kind.word().to_owned(),
+            size(lineage.kind, &lineage.tip.version),
+            count(all, "version", "versions"),
+        ];
+        let about: Vec<String> = about.into_iter().filter(|part| !part.is_empty()).collect();
+        let gone = if lineage.is_deleted() { ", deleted" } else { "" };
+        let theirs = self.elsewhere(lineage);
+        let about = format!("  {}{gone}{theirs}", about.join(", "));
+        lines::say_wrapped(ui, &[(Style::Bold, name.clone()), (Style::Dim, about)]);
+
+        let after = self.after(lineage, &shown)?;
+        let mut told = Vec::new();
+        for (kept, after) in shown.iter().zip(&after) {
+            let version = &kept.version;
+            let mut text = vec![(Style::Plain, version.words.clone())];
+            text.extend(after.clone().map(|after| (Style::Dim, format!(", {after}"))));
+            if version.file != *lineage.file() {
+                text.push((Style::Dim, format!(" (as {})", label(&version.file))));
+            }
+            if pins.contains(&version.number) {
+                text.push((Style::Good, " (the last good one)".to_owned()));
+            }
+            told.push(Told {
+                sign: sign(version),
+                number: Some(version.number),
+                when: when::said(version.written, self.now),
+                text,
+            });
+        }
+        lines::say(ui, &told);
+        self.say_end(ui, &shown, older as u64);
+        let before = shown.last().filter(|_| older == 0).and_then(|oldest| oldest.parent);
+        let before = before.map(|parent| Kept::read(self.history.store(), parent)).transpose()?;
+        if let Some(before) = &before {
+            let (file, number) = (label(&before.version.file), before.version.number);
+            ui.say(Line::new().dim(format!(
+                "It began as {file}, version {number}: `forklore log {}` goes on.",
+                quoted(&file)
+            )));
+        }
+        if let Some(backups) = self.history.lineages().backups_of(lineage) {
+            let all = count(backups.tip.version.number as usize, "version", "versions");
+            let name = quoted(&self.finder.name_of(backups));
+            let words = format!("{all} from SillyTavern's own backups: `forklore log {name}`.");
+            ui.say(Line::new().dim(words));
+        }
+        for loss in &losses {
+            ui.say(Line::new().dim(way_back(&name, loss)));
+        }
+        let versions = shown.iter().zip(&after).map(|(kept, after)| {
+            let is_pinned = pins.contains(&kept.version.number);
+            version_json(self.history, lineage, kept, is_pinned, after.as_deref())
+        });
+        ui.answer(&json::answer(
+            "log",
+            [
+                ("file", Json::from(lineage.file().as_str())),
+                ("name", Json::from(name.as_str())),
+                ("versions", Json::Array(versions.collect())),
+                ("older", Json::from(older)),
+                (
+                    "began_as",
+                    before.map_or(Json::Null, |before| {
+                        Json::object([
+                            ("file", Json::from(before.version.file.as_str())),
+                            ("version", Json::from(before.version.number as usize)),
+                        ])
+                    }),
+                ),
+            ],
+        ));
+        Ok(())
+    }
+
+    fn of_everything(&self, ui: &mut Ui<'_>) -> Result<(), CommandError> {
+        let mut shown = Vec::new();
+        for found in self.history.everything().take(self.most) {
+            shown.push(found?);
+        }
+        let seen = self.history.lineages().iter().filter(|lineage| !lineage.is_imported());
+        let all: u64 = seen.map(|lineage| lineage.tip.version.number).sum();
+        let mut told = Vec::new();
+        for (lineage, kept) in &shown {
+            let version = &kept.version;
+            let text = vec![
+                (Style::Bold, self.finder.name_of(lineage)),
+                (Style::Dim, format!(" ({}): ", version.number)),
+                (Style::Plain, version.words.clone()),
+            ];
+            told.push(Told {
+                sign: sign(version),
+                number: None,
+                when: when::said(version.written, self.now),
+                text,
+            });
+        }
+        if told.is_empty() {
+            ui.say("Nothing has been recorded yet.");
+        }
+        lines::say(ui, &told);
+        let kepts: Vec<Kept> = shown.iter().map(|(_, kept)| kept.clone()).collect();
+        self.say_end(ui, &kepts, all.saturating_sub(shown.len() as u64));
+        let versions = shown.iter().map(|(lineage, kept)| {
+            let is_pinned = self.history.pins(lineage).contains(&kept.version.number);
+            version_json(self.history, lineage, kept, is_pinned, None)
+        });
+        ui.answer(&json::answer(
+            "log",
+            [
+                ("file", Json::Null),
+                ("name", Json::Null),
+                ("versions", Json::Array(versions.collect())),
+                ("older", Json::from(all.saturating_sub(shown.len() as u64) as usize)),
+                ("began_as", Json::Null),
+            ],
+        ));
+        Ok(())
+    }
+
+    fn elsewhere(&self, lineage: &Lineage) -> String {
+        match lineage.machine == self.history.machine() {
+            true => String::new(),
+            false => format!(", recorded on {}", lineage.machine),
+        }
+    }
+
+    fn say_end(&self, ui: &mut Ui<'_>, shown: &[Kept], older: u64) {
+        let mut end = Vec::new();
+        if older > 0 {
+            end.push(format!("{} more: --all shows them.", grouped(older)));
+        }
+        if shown.iter().any(|kept| when::is_date(kept.version.written, self.now)) {
+            end.push("Dates are in UTC.".to_owned());
+        }
+        if !end.is_empty() {
+            ui.say(Line::new().dim(end.join(" ")));
+        }
+        if shown.iter().any(|kept| is_unwatched(&kept.version)) {
+            let words = "not watched before this: others may have come and gone.";
+            lines::say_wrapped(ui, &[(Style::Dim, format!("{} {words}", Told::UNWATCHED))]);
+        }
+    }
+
+    /// Which message of which chat each version of a lorebook came after, where that is known.
+    fn after(
+        &self,
+        lineage: &Lineage,
+        shown: &[Kept],
+    ) -> Result<Vec<Option<String>>, CommandError> {
+        let mut after = vec![None; shown.len()];
+        let is_ours = lineage.machine == self.history.machine();
+        let Some(oldest) = shown.last() else { return Ok(after) };
+        if lineage.kind != Kind::Book || !is_ours {
+            return Ok(after);
+        }
+        let mut newest: Vec<Option<u64>> = vec![None; shown.len()];
+        for chat in self.history.chats_of(lineage)? {
+            let name = label(chat.file());
+            for kept in self.history.own_versions(chat) {
+                let version = kept?.version;
+                for (at, book) in shown.iter().enumerate() {
+                    let was_seen = book.version.why == Why::Saved;
+                    let is_newer = newest[at].is_none_or(|order| order < version.order);
+                    if was_seen && version.order < book.version.order && is_newer {
+                        newest[at] = Some(version.order);
+                        let last = version.count.and_then(|count| count.checked_sub(1));
+                        after[at] = last.map(|last| format!("after message {last} of {name}"));
+                    }
+                }
+                if version.order < oldest.version.order {
+                    break;
+                }
+            }
+        }
+        Ok(after)
+    }
+}
+
+/// `212 messages`
+pub(super) fn size(kind: Kind, version: &Version) -> String {
+    let number = version.count.unwrap_or_default() as usize;
+    match (kind, version.count) {
+        (Kind::Chat, Some(_)) => count(number, "message", "messages"),
+        (Kind::Book, Some(_)) => count(number, "entry", "entries"),
+        _ => String::new(),
+    }
+}
+
+/// How to undo a loss.
+pub(crate) fn way_back(name: &str, loss: &Loss) -> String {
+    let good = loss.good.version.number;
+    let kind = loss.file.kind().unwrap_or(Kind::Settings);
+    let what = match size(kind, &loss.good.version) {
+        size if size.is_empty() => format!("version {good}"),
+        size => format!("its {size}"),
+    };
+    format!("`forklore restore {} --version {good}` brings back {what}.", quoted(name))
+}
+
+fn sign(version: &Version) -> Option<Span> {
+    match &version.collapse {
+        Some(_) => Some((Style::Bad, "!".to_owned())),
+        None => is_unwatched(version).then(|| (Style::Dim, Told::UNWATCHED.to_owned())),
+    }
+}
+
+/// Whether others may have come and gone before it.
+fn is_unwatched(version: &Version) -> bool {
+    version.why == Why::Found && version.number > 1
+}
+
+fn version_json(
+    history: &History<'_>,
+    lineage: &Lineage,
+    kept: &Kept,
+    is_pinned: bool,
+    after: Option<&str>,
+) -> Json {
+    let version = &kept.version;
+    let (why, from) = match &version.why {
+        Why::Saved => ("saved", Json::Null),
+        Why::Found => ("found", Json::Null),
+        Why::Renamed { from } => ("renamed", Json::from(from.as_str())),
+        Why::Copied { from } => ("copied", Json::from(from.as_str())),
+        Why::Deleted => ("deleted", Json::Null),
+        Why::Restored { version } => ("restored", Json::from(*version as usize)),
+        Why::Imported => ("imported", Json::Null),
+    };
+    let is_ours = lineage.machine == history.machine();
+    Json::object([
+        ("file", Json::from(version.file.as_str())),
+        ("kind", Json::from(lineage.kind.word())),
+        ("machine", Json::from(lineage.machine.as_str())),
+        ("ours", Json::from(is_ours)),
+        ("version", Json::from(version.number as usize)),
+        ("words", Json::from(version.words.as_str())),
+        ("after", Json::from(after.map(str::to_owned))),
+        ("why", Json::from(why)),
+        ("from", from),
+        ("written", Json::from(when::iso(version.written))),
+        ("recorded", Json::from(when::iso(version.recorded))),
+        ("count", Json::from(version.count.map(|count| count as usize))),
+        ("bytes", Json::from(version.bytes as usize)),
+        ("loss", Json::from(version.collapse.clone())),
+        ("pinned", Json::from(is_pinned)),
+        ("id", Json::from(kept.id.to_string())),
+    ])
 }

@@ -1,9 +1,22 @@
 //! The commands that keep and read a history.
 
+mod bundle;
+mod dismiss;
+mod import;
 pub(crate) mod log;
+mod lines;
 mod pack;
+mod pull;
+mod purge;
+mod push;
 pub(crate) mod record;
+mod repair;
+pub(crate) mod restore;
+pub(crate) mod show;
+pub(crate) mod standing;
+mod thin;
 pub(crate) mod undelete;
+mod verify;
 pub(crate) mod watch;
 
 use std::path::PathBuf;
@@ -18,8 +31,8 @@ use forklore_history::scan::home;
 use forklore_tavern::chance::Chance;
 use forklore_tavern::disk::Disk;
 use forklore_tavern::folders::UserFolders;
-use forklore_tavern::root::find_root;
 use forklore_tavern::library::ChatFile;
+use forklore_tavern::root::find_root;
 use forklore_tavern::tavern::{Pasts, Tavern};
 use forklore_tavern::users::Users;
 
@@ -126,5 +139,15 @@ pub(crate) fn run(
 ) -> Outcome {
     match &args.command {
         HistoryCommand::Pack => pack::run(ui, tavern, histories),
+        HistoryCommand::Verify => verify::run(ui, tavern, histories),
+        HistoryCommand::Repair => repair::run(ui, tavern, histories),
+        HistoryCommand::Thin(args) => thin::run(ui, tavern, histories, args),
+        HistoryCommand::Purge(args) => purge::run(ui, tavern, histories, args),
+        HistoryCommand::Dismiss(args) => dismiss::run(ui, tavern, histories, args),
+        HistoryCommand::Push(args) => push::run(ui, tavern, histories, args),
+        HistoryCommand::Pull(args) => pull::run(ui, tavern, histories, args),
+        HistoryCommand::Bundle(args) => bundle::make(ui, tavern, histories, args),
+        HistoryCommand::Unbundle(args) => bundle::take_in(ui, tavern, histories, args),
+        HistoryCommand::Import => import::run(ui, tavern, histories),
     }
 }

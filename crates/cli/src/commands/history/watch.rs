@@ -41,7 +41,8 @@ pub(crate) fn run(
                 });
                 folders
                     .map(|folders| {
-                        let tavern = Tavern { disk: first.disk, chance: first.chance, folders, pasts: None };
+                        let tavern =
+                            Tavern { disk: first.disk, chance: first.chance, folders, pasts: None };
                         user(&tavern, histories)
                     })
                     .collect()

@@ -1,0 +1,158 @@
+//! `forklore history bundle` and `unbundle`
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use forklore_history::bundle::{self, Header};
+use forklore_history::sealing::{self, Key, SealFor};
+use forklore_tavern::disk::Disk;
+use forklore_tavern::tavern::Tavern;
+
+use super::pack::bytes;
+use super::{Histories, Outcome, pull};
+use crate::args::{BundleArgs, UnbundleArgs};
+use crate::error::CommandError;
+use crate::json::{self, Json};
+use crate::text::{Line, Style, count};
+use crate::ui::Ui;
+
+pub(super) fn make(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    args: &BundleArgs,
+) -> Outcome {
+    let disk = tavern.disk;
+    let mut history = histories.open_existing(tavern)?;
+    let passphrase = args.passphrase_file.as_deref();
+    let seal = match (passphrase, args.recipient.is_empty()) {
+        (Some(file), _) => Some(SealFor::Passphrase(sealing::passphrase(&text(disk, file)?)?)),
+        (None, false) => Some(SealFor::Recipients(args.recipient.clone())),
+        (None, true) => None,
+    };
+    let file = if seal.is_some() { sealed_name(&args.file) } else { args.file.clone() };
+    let since = match &args.since {
+        Some(last) => {
+            // A passphrase is for both.
+            let key = key(
+                disk,
+                passphrase.filter(|_| args.identity.is_none()),
+                args.identity.as_deref(),
+            )?;
+            Some(Header::read(&opened(disk, last, key.as_ref())?)?.0)
+        }
+        None => None,
+    };
+    let Some(made) = bundle::make(&mut history, since.as_ref())? else {
+        ui.say("There is nothing new to put into a bundle.");
+        ui.answer(&json::answer("history bundle", [("file", Json::from(None::<String>))]));
+        return Ok(0);
+    };
+    let whole = match &seal {
+        Some(seal) => sealing::seal(&made.bytes, seal)?,
+        None => made.bytes,
+    };
+    write(disk, &file, &whole)?;
+    let sealed = if seal.is_some() { ", sealed" } else { "" };
+    ui.say(Line::new().plain("Wrote ").bold(file.display().to_string()).plain(format!(
+        ": {}, {}{sealed}.",
+        count(made.files, "file", "files"),
+        bytes(whole.len() as u64)
+    )));
+    if seal.is_none() {
+        ui.note(
+            Line::new().add(Style::Note, "  ! ").plain(
+                "Whoever has this file can read it. --passphrase-file or --recipient seal it.",
+            ),
+        );
+    }
+    ui.answer(&json::answer(
+        "history bundle",
+        [
+            ("file", Json::from(file.display().to_string())),
+            ("files", Json::from(made.files)),
+            ("objects", Json::from(made.objects)),
+            ("bytes", Json::from(whole.len())),
+            ("sealed", Json::from(seal.is_some())),
+        ],
+    ));
+    Ok(0)
+}
+
+pub(super) fn take_in(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    args: &UnbundleArgs,
+) -> Outcome {
+    let cannot = |error: CommandError| {
+        error.while_doing(format!("could not take in `{}`", args.file.display()))
+    };
+    let disk = tavern.disk;
+    let key = key(disk, args.passphrase_file.as_deref(), args.identity.as_deref())?;
+    let whole = opened(disk, &args.file, key.as_ref()).map_err(cannot)?;
+    let mut history = histories.open(tavern)?;
+    let joined = bundle::take_in(&mut history, &whole).map_err(|error| cannot(error.into()))?;
+    Ok(pull::say(ui, "history unbundle", &joined))
+}
+
+/// `stories.bundle.age`
+fn sealed_name(file: &Path) -> PathBuf {
+    if file.extension().is_some_and(|extension| extension == "age") {
+        return file.to_owned();
+    }
+    let mut name = file.as_os_str().to_owned();
+    name.push(".age");
+    name.into()
+}
+
+/// All of it or nothing, and never over something.
+fn write(disk: &dyn Disk, file: &Path, whole: &[u8]) -> Result<(), CommandError> {
+    let cannot = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            CommandError::new(format!("there is already something at `{}`", file.display()))
+                .hinted("Choose a name that is not taken.")
+        }
+        _ => CommandError::new(format!("could not write `{}`: {error}", file.display())),
+    };
+    let mut part = file.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    if disk.look(file).map_err(cannot)?.is_some() {
+        return Err(cannot(io::ErrorKind::AlreadyExists.into()));
+    }
+    // Left by one of us who died.
+    if disk.look(&part).map_err(cannot)?.is_some() {
+        disk.remove(&part).map_err(cannot)?;
+    }
+    disk.write_new(&part, None, &[whole]).map_err(cannot)?;
+    disk.publish(&part, file).map_err(cannot)
+}
+
+fn read(disk: &dyn Disk, file: &Path) -> Result<Vec<u8>, CommandError> {
+    let cannot = |error| CommandError::new(format!("could not read `{}`: {error}", file.display()));
+    disk.read(file).map_err(cannot)
+}
+
+fn text(disk: &dyn Disk, file: &Path) -> Result<String, CommandError> {
+    let cannot = |_| CommandError::new(format!("`{}` is not text", file.display()));
+    String::from_utf8(read(disk, file)?).map_err(cannot)
+}
+
+fn key(
+    disk: &dyn Disk,
+    passphrase: Option<&Path>,
+    identity: Option<&Path>,
+) -> Result<Option<Key>, CommandError> {
+    Ok(match (passphrase, identity) {
+        (Some(file), _) => Some(Key::Passphrase(sealing::passphrase(&text(disk, file)?)?)),
+        (None, Some(file)) => Some(Key::Identities(text(disk, file)?.into())),
+        (None, None) => None,
+    })
+}
+
+/// A bundle, opened where it is sealed.
+fn opened(disk: &dyn Disk, file: &Path, key: Option<&Key>) -> Result<Vec<u8>, CommandError> {
+    let whole = read(disk, file)?;
+    Ok(if sealing::is_sealed(&whole) { sealing::open(&whole, key)? } else { whole })
+}

@@ -1,0 +1,81 @@
+//! `forklore history pull`
+
+use forklore_history::joining::Joined;
+use forklore_history::remote::{self, Git};
+use forklore_tavern::tavern::Tavern;
+
+use super::{Histories, Outcome};
+use crate::args::PullArgs;
+use crate::json::{self, Json};
+use crate::text::{Line, Style, count};
+use crate::ui::Ui;
+
+pub(super) fn run(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    args: &PullArgs,
+) -> Outcome {
+    let mut history = histories.open(tavern)?;
+    let joined = remote::pull(&mut history, &Git::default(), &args.remote)?;
+    Ok(say(ui, "history pull", &joined))
+}
+
+/// Says what came in, and gives the exit code.
+pub(super) fn say(ui: &mut Ui<'_>, command: &'static str, joined: &Joined) -> u8 {
+    for (machine, came) in &joined.machines {
+        let versions = count(came.versions, "version", "versions");
+        let files = count(came.files, "file", "files");
+        ui.say(
+            Line::new()
+                .plain(format!("Took in {versions} of {files} of "))
+                .bold(machine)
+                .plain("."),
+        );
+        if came.rewritten > 0 {
+            ui.say(format!(
+                "  The past of {} was rewritten there. What it was is kept below refs/old.",
+                count(came.rewritten, "file", "files"),
+            ));
+        }
+    }
+    if joined.machines.is_empty() {
+        ui.say("Nothing new.");
+    }
+    if joined.ours_differ > 0 {
+        ui.note(Line::new().add(Style::Note, "  ! ").plain(format!(
+            "{} of this machine there with another past than here; left alone.",
+            match joined.ours_differ {
+                1 => "One file is".to_owned(),
+                many => format!("{many} files are"),
+            },
+        )));
+    }
+    for refused in joined.refused.iter().take(20) {
+        let why = refused.why.to_string();
+        ui.note(
+            Line::new()
+                .add(Style::Bad, "  ! ")
+                .bold(&refused.reference)
+                .plain(": not taken in: ")
+                .plain(why),
+        );
+    }
+    let machines = joined.machines.iter().map(|(machine, came)| {
+        Json::object([
+            ("machine", Json::from(machine.as_str())),
+            ("files", Json::from(came.files)),
+            ("versions", Json::from(came.versions)),
+            ("rewritten", Json::from(came.rewritten)),
+        ])
+    });
+    ui.answer(&json::answer(
+        command,
+        [
+            ("machines", Json::Array(machines.collect())),
+            ("ours_differ", Json::from(joined.ours_differ)),
+            ("refused", json::texts(joined.refused.iter().map(|refused| &refused.reference))),
+        ],
+    ));
+    u8::from(!joined.refused.is_empty())
+}

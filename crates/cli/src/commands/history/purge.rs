@@ -1,0 +1,127 @@
+//! `forklore history purge`
+
+use forklore_history::looking::Finder;
+use forklore_history::purging::{Copy, PurgePlan, Purged, copies, plan, purge};
+use forklore_history::scan::home;
+use forklore_tavern::tavern::Tavern;
+
+use super::{Histories, Outcome};
+use crate::args::PurgeArgs;
+use crate::error::CommandError;
+use crate::json::{self, Json};
+use crate::text::{Line, Style, count};
+use crate::ui::Ui;
+
+pub(super) fn run(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    args: &PurgeArgs,
+) -> Outcome {
+    let mut history = histories.open_existing(tavern)?;
+    let home = home(&tavern.folders);
+    let lineage = Finder::new(&history, tavern.disk, &home).find(&args.file)?.clone();
+    let plan = plan(&history, &lineage)?;
+    let copies = copies(&history, tavern.disk, &home, &plan)?;
+    ui.say(
+        Line::new()
+            .plain(format!("{} of ", count(plan.versions, "version", "versions")))
+            .bold(lineage.file().label())
+            .plain(" go."),
+    );
+    for name in &plan.cut {
+        ui.say(
+            Line::new().plain("  ").bold(name.label()).plain(
+                " began as a copy of it: its own versions stay, what came before them goes.",
+            ),
+        );
+    }
+    if args.dry_run {
+        say_copies(ui, &copies);
+        ui.answer(&answer(&plan, None, &copies));
+        return Ok(0);
+    }
+    if !args.yes {
+        if !ui.can_ask() {
+            return Err(CommandError::new("nothing was removed, because nobody can be asked")
+                .hinted("Say --yes to do it. It cannot be undone."));
+        }
+        if !ui.asks("Remove all of it for good? This cannot be undone.") {
+            return Ok(1);
+        }
+    }
+    let purged = purge(&mut history, &plan)?;
+    say(ui, &purged);
+    say_copies(ui, &copies);
+    ui.answer(&answer(&plan, Some(&purged), &copies));
+    Ok(u8::from(purged.left > 0))
+}
+
+fn say(ui: &mut Ui<'_>, purged: &Purged) {
+    let packs = count(purged.packs, "pack", "packs");
+    let removed = count(purged.removed, "object", "objects");
+    match purged.left {
+        0 => ui.say(
+            Line::new()
+                .add(Style::Good, format!("{removed} removed"))
+                .plain(format!("; none of them is left in {packs}, read to the last byte.")),
+        ),
+        left => ui.say(
+            Line::new()
+                .add(Style::Bad, format!("{left} of {removed} are still there"))
+                .plain(format!(", in {packs}. Run this again.")),
+        ),
+    }
+    if purged.shared > 0 {
+        let pieces = count(purged.shared, "piece", "pieces");
+        ui.say(format!(
+            "{pieces} stay, such as messages: other files have the same, and they are theirs."
+        ));
+    }
+    if !purged.set_aside.is_empty() {
+        let files = count(purged.set_aside.len(), "damaged file", "damaged files");
+        ui.say(format!("{files} that lay aside are removed too: they may have held some of it."));
+    }
+}
+
+/// What is not ours to remove.
+fn say_copies(ui: &mut Ui<'_>, copies: &[Copy]) {
+    if !copies.is_empty() {
+        ui.say("Not removed, because it is not in this history:");
+    }
+    for copy in copies {
+        let line = Line::new().plain("  ");
+        ui.say(match copy {
+            Copy::Live(path) => line.plain(format!("the file itself: {}", path.display())),
+            Copy::Backup(path) => line.plain(format!("a backup of SillyTavern: {}", path.display())),
+            Copy::Remote(name) => line.plain(format!(
+                "what was pushed to {name}: `forklore history push --prune` removes it from the branches there, but a host may keep it for a while"
+            )),
+        });
+    }
+}
+
+fn answer(plan: &PurgePlan, purged: Option<&Purged>, copies: &[Copy]) -> Json {
+    let number =
+        |of: fn(&Purged) -> usize| purged.map_or(Json::Null, |purged| Json::from(of(purged)));
+    json::answer(
+        "history purge",
+        [
+            ("done", Json::from(purged.is_some())),
+            ("versions", Json::from(plan.versions)),
+            ("names", json::texts(plan.names.iter().map(|name| name.as_str()))),
+            ("cut", json::texts(plan.cut.iter().map(|name| name.as_str()))),
+            ("removed", number(|purged| purged.removed)),
+            ("shared", number(|purged| purged.shared)),
+            ("packs_read", number(|purged| purged.packs)),
+            ("left", number(|purged| purged.left)),
+            (
+                "copies",
+                json::texts(copies.iter().map(|copy| match copy {
+                    Copy::Live(path) | Copy::Backup(path) => path.display().to_string(),
+                    Copy::Remote(name) => name.clone(),
+                })),
+            ),
+        ],
+    )
+}

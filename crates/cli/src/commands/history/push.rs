@@ -1,0 +1,69 @@
+//! `forklore history push`
+
+use forklore_history::remote::{self, Git};
+use forklore_tavern::tavern::Tavern;
+
+use super::{Histories, Outcome};
+use crate::args::PushArgs;
+use crate::json::{self, Json};
+use crate::text::{Line, Style, count};
+use crate::ui::Ui;
+
+pub(super) fn run(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    args: &PushArgs,
+) -> Outcome {
+    let mut history = histories.open_existing(tavern)?;
+    let git = Git::default();
+    if args.create {
+        remote::create(&history, &git, &args.remote)?;
+    }
+    let pushed = remote::push(&mut history, &git, &args.remote, args.prune)?;
+    let own = history.machine();
+    let sent: Vec<String> = pushed
+        .files
+        .iter()
+        .map(|(machine, files)| {
+            let whose = if machine == own { "this machine" } else { machine };
+            format!("{} of {whose}", count(*files, "file", "files"))
+        })
+        .collect();
+    if sent.is_empty() {
+        ui.say("Everything was there already.");
+    } else {
+        ui.say(format!("Sent {}.", sent.join(", ")));
+    }
+    if pushed.removed > 0 {
+        ui.say(format!("Removed {} there.", count(pushed.removed, "ref", "refs")));
+    }
+    if pushed.newer_there > 0 {
+        let newer = count(pushed.newer_there, "file", "files");
+        ui.say(format!(
+            "Of {newer} of other machines the remote knows more. `forklore history pull` takes it in.",
+        ));
+    }
+    for (reference, why) in &pushed.refused {
+        ui.note(
+            Line::new()
+                .add(Style::Bad, "  ! ")
+                .bold(reference)
+                .plain(": not taken by the remote: ")
+                .plain(why),
+        );
+    }
+    let files = pushed.files.iter().map(|(machine, files)| {
+        Json::object([("machine", Json::from(machine.as_str())), ("files", Json::from(*files))])
+    });
+    ui.answer(&json::answer(
+        "history push",
+        [
+            ("sent", Json::Array(files.collect())),
+            ("newer_there", Json::from(pushed.newer_there)),
+            ("removed", Json::from(pushed.removed)),
+            ("refused", json::texts(pushed.refused.iter().map(|(reference, _)| reference))),
+        ],
+    ));
+    Ok(u8::from(!pushed.refused.is_empty()))
+}

@@ -1,0 +1,86 @@
+//! `forklore history repair`
+
+use forklore_history::repairing::repair;
+use forklore_tavern::tavern::Tavern;
+
+use super::verify::{answer, live, say};
+use super::{Histories, Outcome};
+use crate::error::CommandError;
+use crate::json::{self, Json};
+use crate::text::{Line, Style, count};
+use crate::ui::Ui;
+
+pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
+    let repository = histories.repository(tavern);
+    let there = tavern.disk.look(&repository).ok().flatten();
+    if there.is_none() {
+        // It says so.
+        histories.open_existing(tavern)?;
+        return Err(CommandError::new("there is no history to repair"));
+    }
+    // What is missing of its frame is made.
+    let mut history = histories.open(tavern)?;
+    let repaired = {
+        let progress = ui.progress(0, "Reading");
+        let shows = ui.shows_progress();
+        repair(&mut history, &live(tavern), &|_, of| progress.tick_of(of, shows))?
+    };
+    let mut did = Vec::new();
+    if repaired.salvaged > 0 {
+        did.push(format!(
+            "got {} out of damaged files",
+            count(repaired.salvaged, "object", "objects")
+        ));
+    }
+    if repaired.healed > 0 {
+        let healed = count(repaired.healed, "object", "objects");
+        did.push(format!("took {healed} from the files on the disk"));
+    }
+    if !repaired.refs.is_empty() {
+        did.push(format!("found {} again", count(repaired.refs.len(), "lost ref", "lost refs")));
+    }
+    if !repaired.rescued.is_empty() {
+        let runs = count(repaired.rescued.len(), "run", "runs");
+        did.push(format!("reconnected {runs} of older versions"));
+    }
+    if !repaired.set_aside.is_empty() {
+        did.push(format!("put {} aside", count(repaired.set_aside.len(), "file", "files")));
+    }
+    match did.is_empty() {
+        true => ui.say("There was nothing to repair."),
+        false => ui.say(
+            Line::new()
+                .add(Style::Good, "Repaired: ")
+                .plain(did.join(", "))
+                .plain(". Nothing was deleted."),
+        ),
+    }
+    for path in &repaired.set_aside {
+        ui.say(Line::new().dim("  aside: ").plain(path.display().to_string()));
+    }
+    say(ui, &repaired.after);
+    if !repaired.after.damage.is_empty() {
+        ui.note(
+            Line::new().add(Style::Good, "Hint: ").plain(
+                "If another machine or a remote has this history, `forklore history pull` and then `repair` again may bring back the rest.",
+            ),
+        );
+    }
+    ui.answer(&json::answer(
+        "history repair",
+        [
+            ("salvaged", Json::from(repaired.salvaged)),
+            ("healed", Json::from(repaired.healed)),
+            ("refs", json::texts(repaired.refs.iter().map(|lost| &lost.reference))),
+            (
+                "rescued",
+                json::texts(
+                    repaired.rescued.iter().map(|(lineage, number)| format!("{lineage}/{number}")),
+                ),
+            ),
+            ("set_aside", json::texts(repaired.set_aside.iter().map(|path| path.display()))),
+            ("history", answer(&repaired.after)),
+        ],
+    ));
+    Ok(u8::from(!repaired.after.is_sound()))
+}

@@ -1,0 +1,155 @@
+//! `forklore restore --version`
+
+use forklore_history::file::Kind;
+use forklore_history::history::History;
+use forklore_history::lineage::Lineage;
+use forklore_history::looking::{Finder, label};
+use forklore_history::restoring::{RestoreOptions, Restored, Went, restore};
+use forklore_history::scan::home;
+use forklore_history::version::Kept;
+use forklore_tavern::tavern::Tavern;
+
+use super::{Histories, Outcome, log};
+use crate::args::RestoreArgs;
+use crate::error::CommandError;
+use crate::json::{self, Json};
+use crate::lore::{Row, say_rows};
+use crate::text::{Line, Style, quoted};
+use crate::ui::Ui;
+
+pub(crate) fn run(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    args: &RestoreArgs,
+    number: u64,
+) -> Outcome {
+    histories.open_existing(tavern)?;
+    let mut history = histories.open(tavern)?;
+    let home = home(&tavern.folders);
+    let finder = Finder::new(&history, tavern.disk, &home);
+    let lineage = finder.find(&args.chat)?.clone();
+    let name = finder.name_of(&lineage);
+    let version = history.version(&lineage, number)?;
+    let book = book_remark(&history, &finder, &lineage, &version)?;
+    let options = RestoreOptions {
+        in_place: args.in_place,
+        is_closed: args.mend.closed,
+        dry_run: args.mend.dry_run,
+    };
+    let restored = restore(&mut history, tavern, &lineage, &version, options)?;
+    let verb = if restored.operation.is_some() { "Restored" } else { "Would restore" };
+    let line = Line::new().add(Style::Good, format!("{verb} ")).bold(&name);
+    ui.say(match restored.went {
+        Went::Beside => line.plain(format!(", version {number}, as ")).bold(label(&restored.file)),
+        Went::InPlace => line.plain(format!(" to version {number}")),
+        Went::Back => line.plain(format!(", version {number}, under its own name")),
+    });
+    say(ui, &restored, &version, book.as_deref());
+    ui.answer(&answer("restore", &name, &restored, &version, book));
+    Ok(0)
+}
+
+/// What is worth knowing of the chat's lorebook, which is not brought back with it.
+fn book_remark(
+    history: &History<'_>,
+    finder: &Finder<'_, '_>,
+    chat: &Lineage,
+    version: &Kept,
+) -> Result<Option<String>, CommandError> {
+    if chat.kind != Kind::Chat {
+        return Ok(None);
+    }
+    let Some((book, then)) = history.book_then(chat, version)? else { return Ok(None) };
+    let name = finder.name_of(book);
+    let way = format!(
+        "`forklore restore {} --version {}` puts it back",
+        quoted(&name),
+        then.version.number
+    );
+    Ok(if book.is_deleted() {
+        Some(format!("{name:?}, which is deleted; {way}"))
+    } else if book.tip.tree != then.tree {
+        Some(format!("{name:?}, which has changed since then; {way}"))
+    } else {
+        None
+    })
+}
+
+/// What came back, and what is to be known of it.
+pub(super) fn say(ui: &mut Ui<'_>, restored: &Restored, version: &Kept, book: Option<&str>) {
+    let row = |name: &str, style: Style, text: String| Row {
+        name: name.to_owned(),
+        text: vec![(style, text)],
+    };
+    let kind = restored.file.kind().unwrap_or(Kind::Settings);
+    let mut rows = Vec::new();
+    let size = log::size(kind, &version.version);
+    if !size.is_empty() {
+        rows.push(row("holds", Style::Plain, size));
+    }
+    if let Some(book) = book {
+        rows.push(row("lorebook", Style::Note, book.to_owned()));
+    }
+    if let Some(group) = &restored.group {
+        rows.push(row("group", Style::Plain, format!("{group} lists it")));
+    }
+    if restored.is_unlisted {
+        let words = match &restored.lost_group {
+            Some((group, number)) => format!(
+                "the one that listed it is gone; `forklore restore {} --version {number}` brings it back",
+                quoted(group.as_str())
+            ),
+            None => "no group lists it, so SillyTavern does not show it".to_owned(),
+        };
+        rows.push(row("group", Style::Note, words));
+    }
+    if restored.went == Went::InPlace && restored.operation.is_some() {
+        let version = restored.before.map(|number| format!("version {number}, and "));
+        let version = version.unwrap_or_default();
+        let words = format!("{version}in the trash; `forklore undo` brings it back");
+        rows.push(row("before", Style::Plain, words));
+    }
+    if restored.operation.is_some() && !restored.is_unlisted {
+        rows.push(row("page", Style::Plain, page_words(kind, restored).to_owned()));
+    }
+    say_rows(ui, 2, &rows);
+}
+
+fn page_words(kind: Kind, restored: &Restored) -> &'static str {
+    match (kind, restored.went) {
+        (Kind::Chat, _) if restored.group.is_some() => {
+            "reload SillyTavern's page, and open it like any other chat"
+        }
+        (Kind::Chat, Went::InPlace) => "reload SillyTavern's page before you go on with this chat",
+        (Kind::Chat, _) => "open it in SillyTavern like any other chat",
+        _ => "reload SillyTavern's page before you go on",
+    }
+}
+
+pub(super) fn answer(
+    command: &str,
+    name: &str,
+    restored: &Restored,
+    version: &Kept,
+    book: Option<String>,
+) -> Json {
+    let went = match restored.went {
+        Went::InPlace => "in place",
+        Went::Beside => "beside",
+        Went::Back => "back",
+    };
+    json::answer(
+        command,
+        [
+            ("name", Json::from(name)),
+            ("version", Json::from(version.version.number as usize)),
+            ("file", Json::from(restored.file.as_str())),
+            ("went", Json::from(went)),
+            ("before", Json::from(restored.before.map(|number| number as usize))),
+            ("group", Json::from(restored.group.clone())),
+            ("remarks", json::texts(book)),
+            ("operation", Json::from(restored.operation.map(|id| id as usize))),
+        ],
+    )
+}

@@ -1,0 +1,136 @@
+//! How the history stands, for `forklore status`
+
+use std::time::SystemTime;
+
+use forklore_history::HistoryError;
+use forklore_history::history::History;
+use forklore_history::looking::{Finder, Loss};
+use forklore_history::scan::home;
+use forklore_tavern::tavern::Tavern;
+
+use super::{Histories, log, pack};
+use crate::json::Json;
+use crate::text::{Line, Style, grouped};
+use crate::when;
+
+/// What `status` says of the history.
+pub(crate) struct Standing {
+    known: Option<Known>,
+    /// Why it cannot be read, though it is there.
+    unreadable: Option<String>,
+}
+
+struct Known {
+    versions: u64,
+    files: u64,
+    bytes: u64,
+    newest: Option<SystemTime>,
+    now: SystemTime,
+    /// With the name that commands take.
+    losses: Vec<(String, Loss)>,
+}
+
+impl Standing {
+    pub(crate) fn of(tavern: &Tavern<'_>, histories: &Histories) -> Self {
+        let place = histories.repository(tavern);
+        let opened = History::open_existing(tavern.disk, tavern.chance, place);
+        match opened.and_then(|history| Known::of(tavern, &history)) {
+            Ok(known) => Self { known: Some(known), unreadable: None },
+            Err(HistoryError::NoHistory(_)) => Self { known: None, unreadable: None },
+            Err(error) => Self { known: None, unreadable: Some(error.to_string()) },
+        }
+    }
+
+    /// One line, if there is a history.
+    pub(crate) fn line(&self) -> Option<String> {
+        let known = self.known.as_ref()?;
+        let newest = known.newest.map(|newest| when::said(newest, known.now));
+        let newest = newest.map(|newest| format!(", newest {newest}")).unwrap_or_default();
+        let number = |number: u64, one: &str, many: &str| {
+            format!("{} {}", grouped(number), if number == 1 { one } else { many })
+        };
+        Some(format!(
+            "  {} of {} in the history, {}{newest}",
+            number(known.versions, "version", "versions"),
+            number(known.files, "file", "files"),
+            pack::bytes(known.bytes),
+        ))
+    }
+
+    pub(crate) fn problems(&self) -> Vec<Line> {
+        let bad = || Line::new().add(Style::Bad, "  ! ");
+        let unreadable = self
+            .unreadable
+            .iter()
+            .map(|why| bad().bold("the history").plain(" cannot be read: ").plain(why));
+        let losses = self.known.iter().flat_map(|known| {
+            known.losses.iter().map(|(name, loss)| {
+                let when = when::said(loss.lost.version.written, known.now);
+                bad()
+                    .bold(name)
+                    .plain(": ")
+                    .plain(loss.words())
+                    .plain(format!(" in version {}, {when}", loss.lost.version.number))
+            })
+        });
+        unreadable.chain(losses).collect()
+    }
+
+    /// What helps against the problems.
+    pub(crate) fn hints(&self) -> Vec<String> {
+        if self.unreadable.is_some() {
+            return vec!["`forklore history verify` says what is damaged.".to_owned()];
+        }
+        let losses = self.known.iter().flat_map(|known| &known.losses);
+        losses.map(|(name, loss)| log::way_back(name, loss)).collect()
+    }
+
+    /// For somebody who has no history yet.
+    pub(crate) fn advice(&self) -> Option<String> {
+        let has_none = self.known.is_none() && self.unreadable.is_none();
+        has_none
+            .then(|| "`forklore watch` keeps every version of every chat and lorebook.".to_owned())
+    }
+
+    pub(crate) fn to_json(&self) -> Json {
+        let Some(known) = &self.known else { return Json::Null };
+        let losses = known.losses.iter().map(|(name, loss)| {
+            Json::object([
+                ("file", Json::from(loss.file.as_str())),
+                ("name", Json::from(name.as_str())),
+                ("version", Json::from(loss.lost.version.number as usize)),
+                ("loss", Json::from(loss.lost.version.collapse.clone())),
+                ("good", Json::from(loss.good.version.number as usize)),
+                ("text", Json::from(loss.words())),
+            ])
+        });
+        Json::object([
+            ("versions", Json::from(known.versions as usize)),
+            ("files", Json::from(known.files as usize)),
+            ("bytes", Json::from(known.bytes as usize)),
+            ("newest", Json::from(known.newest.map(when::iso))),
+            ("losses", Json::Array(losses.collect())),
+        ])
+    }
+}
+
+impl Known {
+    fn of(tavern: &Tavern<'_>, history: &History<'_>) -> Result<Self, HistoryError> {
+        let home = home(&tavern.folders);
+        let finder = Finder::new(history, tavern.disk, &home);
+        let lineages = history.lineages();
+        let name = |loss: &Loss| match lineages.get(&loss.reference) {
+            Some(lineage) => finder.name_of(lineage),
+            None => loss.file.label(),
+        };
+        let losses = history.losses()?;
+        Ok(Self {
+            versions: lineages.iter().map(|lineage| lineage.tip.version.number).sum(),
+            files: lineages.iter().filter(|lineage| !lineage.is_imported()).count() as u64,
+            bytes: history.store().bytes(),
+            newest: lineages.iter().map(|lineage| lineage.tip.version.recorded).max(),
+            now: tavern.chance.now(),
+            losses: losses.into_iter().map(|loss| (name(&loss), loss)).collect(),
+        })
+    }
+}

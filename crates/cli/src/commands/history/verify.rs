@@ -1,0 +1,135 @@
+//! `forklore history verify`
+
+use forklore_history::file::Name;
+use forklore_history::scan::{home, read_still};
+use forklore_history::verifying::{Verified, verify};
+use forklore_tavern::tavern::Tavern;
+
+use super::pack::bytes;
+use super::{Histories, Outcome};
+use crate::json::{self, Json};
+use crate::text::{Line, Style, count};
+use crate::ui::Ui;
+
+pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
+    let mut history = histories.open_existing(tavern)?;
+    let verified = {
+        let progress = ui.progress(0, "Reading");
+        let shows = ui.shows_progress();
+        verify(&mut history, &live(tavern), &|_, of| progress.tick_of(of, shows))?
+    };
+    say(ui, &verified);
+    if !verified.is_sound() {
+        ui.note(
+            Line::new()
+                .add(Style::Good, "Hint: ")
+                .plain("`forklore history repair` saves what can be saved, and deletes nothing."),
+        );
+    }
+    ui.answer(&json::answer("history verify", [("history", answer(&verified))]));
+    Ok(u8::from(!verified.is_sound()))
+}
+
+/// The files as they are now.
+pub(super) fn live(tavern: &Tavern<'_>) -> impl Fn(&Name) -> Option<Vec<u8>> {
+    let home = home(&tavern.folders);
+    move |name| {
+        let path = home.join(name.to_path());
+        let path = tavern.folders.inside.check_no_link(tavern.disk, &path).ok()?;
+        read_still(tavern.disk, &path).ok().map(|(bytes, _)| bytes)
+    }
+}
+
+pub(super) fn say(ui: &mut Ui<'_>, verified: &Verified) {
+    ui.say(format!(
+        "Read {} in {} ({}): {} of {}.",
+        count(verified.objects, "object", "objects"),
+        count(verified.packs, "pack", "packs"),
+        bytes(verified.bytes),
+        count(verified.versions, "version", "versions"),
+        count(verified.files, "file", "files"),
+    ));
+    for fault in &verified.faults {
+        let path = fault.path.display().to_string();
+        ui.say(
+            Line::new()
+                .add(Style::Bad, "  ! ")
+                .plain(path)
+                .plain(": ")
+                .plain(fault.what.to_string()),
+        );
+    }
+    for lost in &verified.lost_refs {
+        let line = Line::new().add(Style::Bad, "  ! ").plain("the way to ").bold(lost.file.label());
+        ui.say(line.plain(format!(" is lost: {}", lost.reference)));
+    }
+    for name in &verified.misspelt {
+        ui.say(Line::new().add(Style::Bad, "  ! ").plain(format!("{name}: nothing has this name")));
+    }
+    for damage in &verified.damage {
+        ui.say(Line::new().add(Style::Bad, "  ! ").plain("lost: ").plain(damage.to_string()));
+    }
+    let hurt = verified.versions - verified.sound_versions;
+    if verified.is_sound() {
+        ui.say(Line::new().add(Style::Good, "Everything is sound.").plain(
+            " Every version can be rebuilt, and the newest of each file was, byte for byte.",
+        ));
+    } else if hurt == 0 {
+        ui.say(format!("All {} that can be reached are whole.", versions(verified.versions)));
+    } else {
+        ui.say(format!(
+            "{} not whole; the other {} are.",
+            match hurt {
+                1 => "1 version is".to_owned(),
+                _ => format!("{hurt} versions are"),
+            },
+            verified.sound_versions,
+        ));
+    }
+    if !verified.unrecorded.is_empty() {
+        let files = count(verified.unrecorded.len(), "file", "files");
+        ui.say(format!("{files} changed since the last recording. That is no damage."));
+    }
+    if !verified.set_aside.is_empty() {
+        let files = count(verified.set_aside.len(), "damaged file", "damaged files");
+        ui.say(format!("{files} lie aside from earlier repairs."));
+    }
+}
+
+fn versions(number: usize) -> String {
+    count(number, "version", "versions")
+}
+
+pub(super) fn answer(verified: &Verified) -> Json {
+    let damage = verified.damage.iter().map(|damage| {
+        let ranges = damage.versions.iter().map(|range| {
+            let ends = [*range.start(), *range.end()];
+            Json::Array(ends.map(|end| Json::from(end as usize)).to_vec())
+        });
+        Json::object([
+            ("file", Json::from(damage.file.as_str())),
+            ("piece", Json::from(damage.piece.to_string().as_str())),
+            ("versions", Json::Array(ranges.collect())),
+        ])
+    });
+    let faults = verified.faults.iter().map(|fault| {
+        Json::object([
+            ("path", Json::from(fault.path.display().to_string().as_str())),
+            ("what", Json::from(fault.what.to_string().as_str())),
+        ])
+    });
+    Json::object([
+        ("sound", Json::from(verified.is_sound())),
+        ("packs", Json::from(verified.packs)),
+        ("bytes", Json::from(verified.bytes as usize)),
+        ("objects", Json::from(verified.objects)),
+        ("files", Json::from(verified.files)),
+        ("versions", Json::from(verified.versions)),
+        ("sound_versions", Json::from(verified.sound_versions)),
+        ("faults", Json::Array(faults.collect())),
+        ("lost", Json::Array(damage.collect())),
+        ("lost_refs", json::texts(verified.lost_refs.iter().map(|lost| &lost.reference))),
+        ("unrecorded", json::texts(verified.unrecorded.iter().map(Name::as_str))),
+        ("set_aside", json::texts(verified.set_aside.iter().map(|path| path.display()))),
+    ])
+}

@@ -1,0 +1,247 @@
+//! Two that record and one that packs, on one history, each killed again and again.
+//!
+//! `FORKLORE_KILLS=20000` kills as often; `--nocapture` shows the numbers. `history_power` does the
+//! same at every single operation, and loses what was not synced as well; here it is the locks that
+//! are tried.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "the helpers are tests too")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use forklore_history::HistoryError;
+use forklore_history::file::Name;
+use forklore_history::git::object::Id;
+use forklore_history::history::{History, Seen};
+use forklore_history::packing;
+use forklore_history::version::Kept;
+use forklore_tavern::chance::{Chance, RealChance};
+use forklore_tavern::disk::RealDisk;
+use forklore_testkit::tree::temporary_folder;
+
+const ROLE: &str = "FORKLORE_KILLED_ROLE";
+const FOLDER: &str = "FORKLORE_KILLED_FOLDER";
+
+const ROLES: [&str; 3] = ["one", "other", "packer"];
+
+/// A new history after so many kills: being made is the best time to be killed.
+const KILLS_OF_ONE: usize = 200;
+/// Everything is checked after so many.
+const KILLS_BETWEEN: usize = 100;
+
+fn kills() -> usize {
+    std::env::var("FORKLORE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(300)
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the numbers are a result")]
+fn whoever_is_killed_takes_nothing_along_that_was_kept() {
+    let (wanted, began) = (kills(), Instant::now());
+    let (mut killed, mut kept, mut most_files) = (0, 0, 0);
+    let mut random = Random(17);
+    while killed < wanted {
+        let folder = temporary_folder();
+        let mut workers = ROLES.map(|role| Worker::start(folder.path(), role));
+        let end = wanted.min(killed + KILLS_OF_ONE);
+        while killed < end {
+            let worker = &mut workers[random.below(ROLES.len())];
+            worker.kill(&mut random);
+            killed += 1;
+            if killed.is_multiple_of(KILLS_BETWEEN) || killed == end {
+                workers.iter_mut().for_each(Worker::stop);
+                most_files = most_files.max(check(folder.path()));
+                workers = ROLES.map(|role| Worker::start(folder.path(), role));
+            } else {
+                *worker = Worker::start(folder.path(), worker.role);
+            }
+        }
+        workers.iter_mut().for_each(Worker::stop);
+        kept += promised(folder.path()).len();
+        check(folder.path());
+        fsck(&repository(folder.path()));
+    }
+    println!(
+        "{killed} kills in {:.0?}, {kept} versions kept, none lost; at most {most_files} files \
+         beside the packs",
+        began.elapsed()
+    );
+    assert!(kept > killed / 10, "only {kept} versions in {killed} lives");
+    assert!(most_files < 20, "what the killed leave behind is cleared away");
+}
+
+struct Worker {
+    role: &'static str,
+    child: Child,
+}
+
+impl Worker {
+    fn start(folder: &Path, role: &'static str) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "it_works_until_it_is_killed", "--ignored", "--nocapture"]);
+        command.args(["--test-threads", "1"]).env(ROLE, role).env(FOLDER, folder);
+        let child = command.stdout(Stdio::piped()).spawn().unwrap();
+        Self { role, child }
+    }
+
+    /// Kills it within 20 ms: mostly of its being at work, now and then of its being started.
+    fn kill(&mut self, random: &mut Random) {
+        if random.below(4) > 0 {
+            let stdout = self.child.stdout.as_mut().unwrap();
+            let mut lines = BufReader::new(stdout).lines();
+            let is_up = lines.any(|line| line.unwrap().contains("at work"));
+            assert!(is_up, "{} did not begin", self.role);
+        }
+        std::thread::sleep(Duration::from_micros(random.below(20_000) as u64));
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        let ended = self.child.try_wait().unwrap();
+        assert!(ended.is_none(), "{} ended by itself: {ended:?}", self.role);
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// Nobody goes on for ever when the test has failed.
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+#[ignore = "the other one runs it, in processes of their own"]
+#[expect(clippy::print_stdout, reason = "the other one waits for it")]
+fn it_works_until_it_is_killed() {
+    let (Ok(role), Some(folder)) = (std::env::var(ROLE), std::env::var_os(FOLDER)) else {
+        return;
+    };
+    let folder = PathBuf::from(folder);
+    println!("at work");
+    loop {
+        match work(&folder, &role) {
+            // Whoever has the lock may have been stopped for long; that is not the question here.
+            Err(HistoryError::Lock(_)) => {}
+            other => other.unwrap(),
+        }
+    }
+}
+
+fn work(folder: &Path, role: &str) -> Result<(), HistoryError> {
+    let mut history = History::open(&RealDisk, &Impatient, repository(folder), "Test PC")?;
+    if role == "packer" {
+        loop {
+            packing::pack(&mut history)?;
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    let promises = folder.join(format!("promises of {role}"));
+    let mut promises = fs::File::options().append(true).create(true).open(promises).unwrap();
+    for turn in 0_usize.. {
+        let mut recorder = history.record()?;
+        let file = if turn.is_multiple_of(3) { "common" } else { role };
+        let name = Name::of_text(&format!("worlds/{file}.json"));
+        let slug = RealChance.slug();
+        let now = RealChance.now();
+        let recorded = recorder.file(&name, &book(&slug), now, Seen::AsItHappened, &|_| true)?;
+        recorder.keep()?;
+        let id = recorded.expect("no two slugs are the same").kept.id;
+        promises.write_all(format!("{id} {slug}\n").as_bytes()).unwrap();
+        drop(recorder);
+        std::thread::sleep(Duration::from_micros(300));
+    }
+    Ok(())
+}
+
+/// One who looks again soon whether the lock is free.
+struct Impatient;
+
+impl Chance for Impatient {
+    fn now(&self) -> SystemTime {
+        RealChance.now()
+    }
+
+    fn slug(&self) -> String {
+        RealChance.slug()
+    }
+
+    fn sleep(&self, _: Duration) {
+        RealChance.sleep(Duration::from_millis(1));
+    }
+}
+
+fn repository(folder: &Path) -> PathBuf {
+    folder.join("user.git")
+}
+
+fn book(slug: &str) -> Vec<u8> {
+    let entry = |uid: usize, text: &str| {
+        format!(r#""{uid}":{{"uid":{uid},"key":["{uid}"],"content":"{text}"}}"#)
+    };
+    let entries = [entry(0, "always the same"), entry(1, slug), entry(2, &slug[..8])];
+    format!(r#"{{"entries":{{{}}}}}"#, entries.join(",")).into_bytes()
+}
+
+/// The versions that somebody lived to say were kept.
+fn promised(folder: &Path) -> BTreeMap<Id, String> {
+    let mut promised = BTreeMap::new();
+    for role in ROLES {
+        let text = fs::read_to_string(folder.join(format!("promises of {role}")));
+        for line in text.unwrap_or_default().split_inclusive('\n') {
+            let Some(line) = line.strip_suffix('\n') else { continue };
+            let (id, slug) = line.split_once(' ').unwrap();
+            promised.insert(Id::from_hex(id.as_bytes()).unwrap(), slug.to_owned());
+        }
+    }
+    promised
+}
+
+/// Everything that was promised is there, and everything that is there can be read. Answers with the
+/// number of files among the packs that are of no use.
+fn check(folder: &Path) -> usize {
+    let mut promised = promised(folder);
+    let opened = History::open_existing(&RealDisk, &RealChance, repository(folder));
+    let history = match opened {
+        Err(HistoryError::NoHistory(_)) if promised.is_empty() => return 0,
+        opened => opened.unwrap(),
+    };
+    let store = history.store();
+    assert!(store.unreadable().is_empty(), "{:?}", store.unreadable());
+    assert!(!store.has_damaged_journal());
+    for tip in store.refs().values() {
+        for kept in history.versions(&Kept::read(store, *tip).unwrap()) {
+            let kept = kept.unwrap();
+            let content = history.content(&kept).unwrap();
+            if let Some(slug) = promised.remove(&kept.id) {
+                assert_eq!(content, book(&slug), "version {}", kept.id);
+            }
+        }
+    }
+    assert!(promised.is_empty(), "{} versions are lost: {promised:?}", promised.len());
+    let files = fs::read_dir(store.layout().packs()).unwrap().count();
+    files - 2 * store.packs().bundles().len()
+}
+
+fn fsck(repository: &Path) {
+    let mut git = Command::new("git");
+    git.envs(["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| (name, "/dev/null")));
+    let output = git.args(["fsck", "--strict", "--full"]).current_dir(repository).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Dice that fall the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}

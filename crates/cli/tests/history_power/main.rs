@@ -1,0 +1,228 @@
+//! The history under a power cut: after every operation of every command, with whatever the disk may
+//! have had by then.
+//!
+//! Every so many states by default; `FORKLORE_POWER=all` judges them all. It needs `strace` and
+//! `git`; `--nocapture` shows the numbers.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "the helpers are tests too")]
+
+mod driver;
+mod git;
+mod judge;
+mod scene;
+
+use std::sync::Mutex;
+
+use forklore_testkit::power::Policy;
+use forklore_testkit::tree::temporary_folder;
+
+use driver::driver;
+use judge::{Case, Tally};
+use scene::{DIARY, STORY, Scene, TALE};
+
+/// How many states of each case are judged where not all are.
+const SAMPLE: usize = 50;
+
+/// A case, begun with this much of a past.
+type Make = fn(usize) -> Case;
+
+/// Everything that writes to a history or brings something back from it.
+const CASES: [Make; 15] = [
+    first_record,
+    record,
+    record_after_a_cut,
+    record_that_rolls_up,
+    pack,
+    keep,
+    keep_and_flush,
+    everything,
+    restore_beside,
+    restore_over,
+    undelete,
+    thin,
+    purge,
+    pull,
+    unbundle,
+];
+
+/// The pasts: one, or several where all is judged.
+fn pasts() -> std::ops::Range<usize> {
+    if judge::is_all() { 0..6 } else { 2..3 }
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the number of states is a result, not a guess")]
+fn nothing_that_was_kept_is_lost_wherever_the_power_is_cut() {
+    let makes: Vec<(Make, usize)> =
+        CASES.iter().flat_map(|make| pasts().map(|past| (*make, past))).collect();
+    let judged = in_threads(&makes, |(make, past)| {
+        let case = make(*past);
+        let tally = case.judge(SAMPLE);
+        (case.name, case.trace.ops().len(), case.trace.syncs(), tally)
+    });
+    let mut tallies: Vec<(String, Tally)> = Vec::new();
+    for same in judged.chunk_by(|one, other| one.0 == other.0) {
+        let mut tally = Tally::default();
+        same.iter().for_each(|(_, _, _, one)| tally.add_all(one));
+        let sum =
+            |of: fn(&(&str, usize, usize, Tally)) -> usize| same.iter().map(of).sum::<usize>();
+        let (ops, syncs) = (sum(|case| case.1), sum(|case| case.2));
+        tallies.push((format!("{}: {ops} operations, {syncs} syncs", same[0].0), tally));
+    }
+    let sum = |of: fn(&Tally) -> usize| tallies.iter().map(|(_, tally)| of(tally)).sum::<usize>();
+    let (judged, broken) = (sum(|tally| tally.judged), sum(Tally::broken));
+    let git = git::judge(SAMPLE);
+    let (git_judged, git_broken) = (git.judged, git.broken());
+    tallies.push(("git add && git commit, as git comes".into(), git));
+
+    for (name, tally) in &tallies {
+        let Tally { all, judged, lost, unreadable, stuck, .. } = tally;
+        println!(
+            "{name}: {all} states, {judged} judged: \
+             {lost} lost, {unreadable} unreadable, {stuck} stuck"
+        );
+        tally.failures.iter().for_each(|failure| println!("    {failure}"));
+    }
+    println!("Forklore: {broken} of {judged} broken; git: {git_broken} of {git_judged}");
+    assert_eq!(broken, 0);
+    assert!(git_broken * 4 > git_judged, "or else nothing was measured");
+}
+
+/// Does them all, the long ones beside the others.
+fn in_threads<T: Sync, R: Send>(things: &[T], each: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = Mutex::new(0..things.len());
+    let done = Mutex::new(Vec::new());
+    let take = || next.lock().unwrap().next();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, |number| number.get()) {
+            scope.spawn(|| {
+                while let Some(at) = take() {
+                    let result = each(&things[at]);
+                    done.lock().unwrap().push((at, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap();
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+fn first_record(past: usize) -> Case {
+    let scene = Scene::new();
+    // The first time there may be more of it, or less.
+    (0..past).for_each(|turn| scene.go_on(turn));
+    Case::new("first record", &scene, &scene.forklore(&["record"]), "recorded 4 changes")
+}
+
+/// A scene in which much has changed since the last time.
+fn changed(packs: usize) -> Scene {
+    let scene = Scene::with_packs(packs);
+    scene.go_on(packs + 1);
+    scene.remove(TALE);
+    scene.write("chats/Alice/New.jsonl", &scene::chat(3, 7));
+    scene.write("worlds/New lore.json", &scene::book(2, 9));
+    scene
+}
+
+fn record(past: usize) -> Case {
+    let scene = changed(past);
+    Case::new("record", &scene, &scene.forklore(&["record"]), "recorded ")
+}
+
+fn record_after_a_cut(past: usize) -> Case {
+    let first = record(past + 1);
+    let middle = first.trace.ops().len() * (past + 2) / 8;
+    let mut states = first.trace.states(&[Policy::ContentTorn]);
+    let state = states.find(|state| state.at > middle).unwrap();
+    let scene = Scene::of(&state);
+    scene.write(STORY, &scene::chat(60, 0));
+    Case::new("record after a cut", &scene, &scene.forklore(&["record"]), "recorded ")
+}
+
+fn record_that_rolls_up(past: usize) -> Case {
+    let scene = changed(14 + past % 3);
+    Case::new("record that rolls up", &scene, &scene.forklore(&["record"]), "recorded ")
+}
+
+fn pack(past: usize) -> Case {
+    let scene = Scene::with_packs(past + 1);
+    Case::new("history pack", &scene, &scene.forklore(&["history", "pack"]), "in one pack")
+}
+
+const DRIVEN: &str = "driven to the end";
+
+fn keep(past: usize) -> Case {
+    let scene = Scene::with_packs(past);
+    Case::new("keep one by one", &scene, &driver(scene.folder(), "keep 40"), DRIVEN)
+}
+
+fn keep_and_flush(past: usize) -> Case {
+    let scene = Scene::with_packs(1);
+    scene.keep(180 + 2 * past);
+    Case::new("keep until it flushes", &scene, &driver(scene.folder(), "keep 30"), DRIVEN)
+}
+
+fn everything(past: usize) -> Case {
+    let scene = Scene::with_packs(past);
+    let doing = "keep 3 flush keep 4 pack keep 1 flush flush keep 2 pack pack ".repeat(past + 1);
+    Case::new("keep, flush, pack", &scene, &driver(scene.folder(), doing.trim()), DRIVEN)
+}
+
+fn restore_beside(past: usize) -> Case {
+    let scene = changed(past + 1);
+    let command = scene.forklore(&["restore", "Alice/Story", "--version", "1"]);
+    Case::new("restore beside", &scene, &command, "version 1")
+}
+
+fn restore_over(past: usize) -> Case {
+    let scene = changed(past + 1);
+    let args = ["restore", "Alice/Story", "--version", "1", "--in-place", "--closed"];
+    Case::new("restore in place", &scene, &scene.forklore(&args), "version 1")
+}
+
+fn undelete(past: usize) -> Case {
+    let scene = Scene::with_packs(past + 1);
+    scene.remove(DIARY);
+    scene.scan();
+    Case::new("undelete", &scene, &scene.forklore(&["undelete", "Diary"]), "Diary")
+}
+
+fn thin(past: usize) -> Case {
+    let scene = Scene::with_packs(past + 2);
+    let args = ["history", "thin", "--keep-all-for", "0d", "--daily-for", "0d", "--yes"];
+    Case::new("history thin", &scene, &scene.forklore(&args), "Done")
+}
+
+fn purge(past: usize) -> Case {
+    let scene = Scene::with_packs(past + 1);
+    let args = ["history", "purge", "Alice/Tale", "--yes"];
+    Case::new("history purge", &scene, &scene.forklore(&args), "none of them is left")
+}
+
+/// What another machine recorded, in a folder that outlives it.
+fn elsewhere(past: usize, args: &[&str]) -> tempfile::TempDir {
+    let folder = temporary_folder();
+    let place = folder.path().join("there");
+    let args = [args, &[place.to_str().unwrap()]].concat();
+    let other = Scene::with_packs(past + 1);
+    let output = other.forklore(&args).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    folder
+}
+
+fn pull(past: usize) -> Case {
+    let scene = Scene::with_packs(past);
+    let there = elsewhere(past, &["history", "push", "--create"]);
+    let there = there.path().join("there");
+    let command = scene.forklore(&["history", "pull", there.to_str().unwrap()]);
+    Case::new("history pull", &scene, &command, "Took in")
+}
+
+fn unbundle(past: usize) -> Case {
+    let scene = Scene::with_packs(past);
+    let there = elsewhere(past, &["history", "bundle"]);
+    let there = there.path().join("there");
+    let command = scene.forklore(&["history", "unbundle", there.to_str().unwrap()]);
+    Case::new("history unbundle", &scene, &command, "Took in")
+}

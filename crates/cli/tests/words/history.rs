@@ -1,0 +1,771 @@
+//! `log`, `show`, `diff`, `restore`, `undelete` and `status` on a history
+
+use std::fs::{self, File};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use forklore_core::json::Json;
+use forklore_history::file::Name;
+use forklore_history::history::{History, Seen};
+use forklore_tavern::disk::RealDisk;
+use forklore_testkit::fixed_chance::FixedChance;
+use forklore_testkit::scene::{Stopped, header, written};
+use insta::assert_snapshot;
+
+use crate::stage::Stage;
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+fn ago(seconds: u64) -> SystemTime {
+    let now = Duration::from_millis(FixedChance::NOW_MILLISECONDS);
+    UNIX_EPOCH + now - Duration::from_secs(seconds)
+}
+
+/// Writes a file of the user's, some time ago.
+fn write(stage: &Stage, path: &str, bytes: &[u8], seconds: u64) {
+    let path = format!("default-user/{path}");
+    stage.scene.write(&path, bytes);
+    let file = File::options().write(true).open(stage.scene.root().join(path)).unwrap();
+    file.set_modified(ago(seconds)).unwrap();
+}
+
+fn remove(stage: &Stage, path: &str) {
+    fs::remove_file(stage.scene.root().join("default-user").join(path)).unwrap();
+}
+
+fn chat(book: Option<&str>, messages: &[(&str, &str)]) -> Vec<u8> {
+    let mut metadata = vec![("integrity", Json::from("0"))];
+    metadata.extend(book.map(|book| ("world_info", Json::from(book))));
+    let mut lines = vec![header(&Json::object(metadata))];
+    lines.extend(messages.iter().enumerate().map(|(at, (name, text))| {
+        let message = Json::object([
+            ("name", Json::from(*name)),
+            ("is_user", Json::from(*name == "User")),
+            ("send_date", Json::from(format!("day {at}"))),
+            ("mes", Json::from(*text)),
+        ]);
+        message.stringify()
+    }));
+    lines.join(&b'\n')
+}
+
+fn book(entries: &[(&str, &str)]) -> Vec<u8> {
+    let entries = entries.iter().enumerate().map(|(uid, (title, content))| {
+        let entry = Json::object([
+            ("uid", Json::from(uid)),
+            ("key", Json::from(vec![*title])),
+            ("comment", Json::from(*title)),
+            ("content", Json::from(*content)),
+        ]);
+        (uid.to_string(), entry)
+    });
+    written(&Json::object([("entries", Json::object(entries))]))
+}
+
+const STORY: &str = "chats/Mara/The mill.jsonl";
+const LORE: &str = "worlds/Mill.json";
+const TELLING: [(&str, &str); 6] = [
+    ("Mara", "The wheel stands still."),
+    ("User", "I ask who stopped it."),
+    ("Mara", "Nobody has turned it since the flood took the bridge and half of the road."),
+    ("User", "I look for the key."),
+    ("Mara", "It hangs where it always hung."),
+    ("User", "I take it."),
+];
+
+/// A stage on which a chat grew, was edited, and was lost; and its lorebook changed.
+fn told(stage: Stage) -> Stage {
+    let began = TELLING[..3].to_vec();
+    write(&stage, STORY, &chat(Some("Mill"), &began), 3 * DAY);
+    write(&stage, LORE, &book(&[("The mill", "It is old.")]), 3 * DAY);
+    let _ = stage.run(["record"]);
+    let mut edited = TELLING.to_vec();
+    write(&stage, STORY, &chat(Some("Mill"), &edited), 5 * HOUR);
+    let _ = stage.run(["record"]);
+    edited[2].1 = "Nobody has turned it since the flood took the bridge and all of the road.";
+    write(&stage, STORY, &chat(Some("Mill"), &edited), 2 * HOUR);
+    write(&stage, LORE, &book(&[("The mill", "It is old and it stands still.")]), 2 * HOUR);
+    let _ = stage.run(["record"]);
+    write(&stage, STORY, &chat(None, &began[..1]), 20 * MINUTE);
+    let lore = book(&[("The mill", "It is old and it stands still."), ("Mara", "The miller.")]);
+    write(&stage, LORE, &lore, 10 * MINUTE);
+    let _ = stage.run(["record"]);
+    stage
+}
+
+#[test]
+fn without_a_history_the_way_to_one_is_shown() {
+    let stage = Stage::new();
+    for args in [&["log"][..], &["undelete"], &["show", "Story", "--version", "1"]] {
+        let said = stage.run(args.iter().copied());
+        assert_eq!(said, stage.run(["undelete", "Story"]), "{args:?}");
+    }
+    assert_snapshot!(stage.run(["log"]), @"
+    -- stderr --
+    Error: there is no history at `$HISTORIES/default-user.git`
+    Hint: `forklore record` begins one, and `forklore watch` keeps it.
+    -- exit 1 --
+    ");
+}
+
+#[test]
+fn the_log_of_a_file_tells_its_story() {
+    let stage = told(Stage::new());
+    assert_snapshot!(stage.run(["log", "The mill"]), @r#"
+    Mara/The mill  chat, 1 message, 4 versions
+    ! 4  20 minutes ago    5 messages removed from the end, 1 left, chat no longer
+                           bound to a lorebook
+    … 3  2 hours ago       message 2 edited (the last good one)
+    … 2  5 hours ago       messages 3 to 5
+      1  2096-09-29 07:06  first seen, 3 messages, the last by Mara
+    Dates are in UTC.
+    … not watched before this: others may have come and gone.
+    `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
+    "#);
+    assert_snapshot!(stage.run(["log", "book:mill"]), @"
+    Mill  lorebook, 2 entries, 3 versions
+    … 3  10 minutes ago    entry 'Mara' new
+    … 2  2 hours ago       entry 'The mill' changed
+      1  2096-09-29 07:06  first seen, 1 entry
+    Dates are in UTC.
+    … not watched before this: others may have come and gone.
+    ");
+    assert_snapshot!(stage.run(["log", "The mill", "-n", "1"]), @r#"
+    Mara/The mill  chat, 1 message, 4 versions
+    ! 4  20 minutes ago  5 messages removed from the end, 1 left, chat no longer
+                         bound to a lorebook
+    3 more: --all shows them.
+    … not watched before this: others may have come and gone.
+    `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
+    "#);
+}
+
+#[test]
+fn the_log_of_everything_is_in_the_order_in_which_it_happened() {
+    let stage = told(Stage::new());
+    assert_snapshot!(stage.run(["log", "-n", "5"]), @"
+    … 10 minutes ago  Mill (3): entry 'Mara' new
+    ! 20 minutes ago  Mara/The mill (4): 5 messages removed from the end, 1 left,
+                      chat no longer bound to a lorebook
+    … 2 hours ago     Mill (2): entry 'The mill' changed
+    … 2 hours ago     Mara/The mill (3): message 2 edited
+    … 5 hours ago     Mara/The mill (2): messages 3 to 5
+    20 more: --all shows them.
+    … not watched before this: others may have come and gone.
+    ");
+}
+
+#[test]
+fn the_log_in_colour_and_on_a_narrow_screen() {
+    assert_snapshot!(told(Stage::in_colour()).run(["log", "The mill"]), @"
+    \u{1b}[1mMara/The mill\u{1b}[0m\u{1b}[2m  chat, 1 message, 4 versions\u{1b}[0m
+    \u{1b}[31m!\u{1b}[0m 4  \u{1b}[2m20 minutes ago  \u{1b}[0m  5 messages removed from the end, 1 left, chat no longer
+                           bound to a lorebook
+    \u{1b}[2m…\u{1b}[0m 3  \u{1b}[2m2 hours ago     \u{1b}[0m  message 2 edited\u{1b}[32m (the last good one)\u{1b}[0m
+    \u{1b}[2m…\u{1b}[0m 2  \u{1b}[2m5 hours ago     \u{1b}[0m  messages 3 to 5
+      1  \u{1b}[2m2096-09-29 07:06\u{1b}[0m  first seen, 3 messages, the last by Mara
+    \u{1b}[2mDates are in UTC.\u{1b}[0m
+    \u{1b}[2m… not watched before this: others may have come and gone.\u{1b}[0m
+    \u{1b}[2m`forklore restore \"Mara/The mill\" --version 3` brings back its 6 messages.\u{1b}[0m
+    ");
+    assert_snapshot!(told(Stage::new().with_columns(40)).run(["log", "The mill"]), @r#"
+    Mara/The mill  chat, 1 message, 4
+    versions
+    ! 4  20 minutes ago
+        5 messages removed from the end, 1
+        left, chat no longer bound to a
+        lorebook
+    … 3  2 hours ago
+        message 2 edited (the last good one)
+    … 2  5 hours ago
+        messages 3 to 5
+      1  2096-09-29 07:06
+        first seen, 3 messages, the last by
+        Mara
+    Dates are in UTC.
+    … not watched before this: others may
+    have come and gone.
+    `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
+    "#);
+}
+
+#[test]
+fn a_program_reads_the_log() {
+    let stage = told(Stage::new());
+    assert_snapshot!(stage.run(["--json", "log", "The mill", "-n", "1"]), @r#"
+    {
+      "format": 1,
+      "command": "log",
+      "file": "chats/Mara/The mill.jsonl",
+      "name": "Mara/The mill",
+      "versions": [
+        {
+          "file": "chats/Mara/The mill.jsonl",
+          "kind": "chat",
+          "machine": "desk-5100a0",
+          "ours": true,
+          "version": 4,
+          "words": "5 messages removed from the end, 1 left, chat no longer bound to a lorebook",
+          "after": null,
+          "why": "found",
+          "from": null,
+          "written": "2096-10-02T06:46:40.000Z",
+          "recorded": "2096-10-02T07:06:40.000Z",
+          "count": 1,
+          "bytes": 198,
+          "loss": "greeting-only",
+          "pinned": false,
+          "id": "9909e1bc840ecce4161b5e7ecf8e53e378ea0503"
+        }
+      ],
+      "older": 3,
+      "began_as": null
+    }
+    "#);
+}
+
+/// Adds a version as `watch` does.
+fn saved(stage: &Stage, path: &str, bytes: &[u8]) {
+    let repository = stage.histories().join("default-user.git");
+    let mut history = History::open(&RealDisk, &Stopped, repository, "desk").unwrap();
+    let mut recorder = history.record().unwrap();
+    let name = Name::of_text(path);
+    recorder.file(&name, bytes, ago(MINUTE), Seen::AsItHappened, &|_| true).unwrap();
+    recorder.keep().unwrap();
+}
+
+#[test]
+fn a_lorebook_says_after_which_message_it_changed() {
+    let stage = Stage::new();
+    saved(&stage, STORY, &chat(Some("Mill"), &TELLING[..3]));
+    saved(&stage, LORE, &book(&[("The mill", "It is old.")]));
+    saved(&stage, STORY, &chat(Some("Mill"), &TELLING));
+    saved(&stage, LORE, &book(&[("The mill", "It is old."), ("The key", "It hangs.")]));
+    assert_snapshot!(stage.run(["log", "Mill"]), @"
+    Mill  lorebook, 2 entries, 2 versions
+      2  1 minute ago  entry 'The key' new, after message 5 of Mara/The mill
+      1  1 minute ago  first seen, 1 entry, after message 2 of Mara/The mill
+    ");
+}
+
+#[test]
+fn a_file_is_found_by_what_people_call_it() {
+    let stage = told(Stage::new());
+    write(&stage, "worlds/The mill.json", &book(&[]), DAY);
+    write(&stage, "chats/Mara/Bridge.jsonl", &chat(None, &TELLING[..2]), DAY);
+    let _ = stage.run(["record"]);
+    let path = stage.scene.root().join("default-user").join(STORY).display().to_string();
+    for name in ["mara/the MILL", "chat:The mill", STORY, &path, "The mill.jsonl"] {
+        let first = stage.run(["log", name, "-n", "1"]);
+        assert!(first.starts_with("Mara/The mill  chat"), "{name}: {first}");
+    }
+    assert_snapshot!(stage.run(["log", "The mill"]), @r#"
+    -- stderr --
+    Error: "The mill" could be any of several files
+    Hint: Did you mean: "Mara/The mill", or "book:The mill"?
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["log", "Mara/The bridge"]), @r#"
+    -- stderr --
+    Error: the history knows nothing called "Mara/The bridge"
+    Hint: Did you mean: "Mara/Bridge", or "Mara/The mill", or "book:The mill"?
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["log", "zzz"]), @r#"
+    -- stderr --
+    Error: the history knows nothing called "zzz"
+    Hint: `forklore log` shows what there is; `forklore record` adds what is new.
+    -- exit 1 --
+    "#);
+    let bridge = fs::read(stage.scene.root().join("default-user/chats/Mara/Bridge.jsonl")).unwrap();
+    remove(&stage, "chats/Mara/Bridge.jsonl");
+    write(&stage, "chats/Mara/River.jsonl", &bridge, HOUR);
+    let _ = stage.run(["record"]);
+    assert_snapshot!(stage.run(["log", "Mara/Bridge"]), @"
+    Mara/River  chat, 2 messages, 2 versions
+      2  1 hour ago        renamed, was Mara/Bridge
+      1  2096-10-01 07:06  first seen, 2 messages, the last by User (as Mara/Bridge)
+    Dates are in UTC.
+    ");
+}
+
+#[test]
+fn show_prints_any_version() {
+    let stage = told(Stage::new());
+    assert_snapshot!(stage.run(["show", "Mill", "--version", "1"]), @r#"
+    {
+        "entries": {
+            "0": {
+                "uid": 0,
+                "key": [
+                    "The mill"
+                ],
+                "comment": "The mill",
+                "content": "It is old."
+            }
+        }
+    }-- stderr --
+    "Mill", version 1, 2096-09-29 07:06: first seen, 1 entry
+    "#);
+    assert_snapshot!(stage.run(["--json", "show", "Mara/The mill", "--version", "4"]), @r#"
+    {
+      "format": 1,
+      "command": "show",
+      "file": "chats/Mara/The mill.jsonl",
+      "name": "Mara/The mill",
+      "version": 4,
+      "words": "5 messages removed from the end, 1 left, chat no longer bound to a lorebook",
+      "written": "2096-10-02T06:46:40.000Z",
+      "text": "{\"user_name\":\"User\",\"character_name\":\"Alice\",\"create_date\":\"2026-1-1@10h10m10s\",\"chat_metadata\":{\"integrity\":\"0\"}}\n{\"name\":\"Mara\",\"is_user\":false,\"send_date\":\"day 0\",\"mes\":\"The wheel stands still.\"}"
+    }
+    "#);
+    assert_snapshot!(stage.run(["show", "Mill", "--version", "9"]), @r#"
+    -- stderr --
+    Error: there is no version 9 of "Mill"
+    Hint: 3 is the newest; `forklore log "Mill"` lists them.
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["show", "Mill"]), @"
+    -- stderr --
+    error: the following required arguments were not provided:
+      <--at <M>|--version <N>>
+
+    Usage: forklore show <--at <M>|--version <N>> <CHAT>
+
+    For more information, try '--help'.
+    -- exit 2 --
+    ");
+    let stage = told(Stage::in_colour());
+    assert_snapshot!(stage.run(["show", "card:Alice", "--version", "1"]), @"
+    -- stderr --
+    \u{1b}[31mError: \u{1b}[0m\"Alice\" is a picture
+    \u{1b}[32mHint: \u{1b}[0mWrite it into a file: `forklore show ... > card.png`.
+    -- exit 1 --
+    ");
+}
+
+#[test]
+fn diff_shows_what_became_of_messages() {
+    let stage = told(Stage::new());
+    assert_snapshot!(stage.run(["diff", "Mara/The mill", "--version", "3"]), @"
+    Comparing Mara/The mill, version 3 with now
+
+    Messages
+    - message 1 by User
+        text  I ask who stopped it.
+    - message 2 by Mara
+        text  Nobody has turned it since the flood took the bridge and all of the
+              road.
+    - message 3 by User
+        text  I look for the key.
+    - message 4 by Mara
+        text  It hangs where it always hung.
+    - message 5 by User
+        text  I take it.
+
+    Chat
+      world_info  [-Mill-]
+
+    5 messages: 5 removed; 1 field of the chat
+    ");
+    assert_snapshot!(stage.run(["diff", "Mara/The mill", "--version", "1", "--with", "3"]), @"
+    Comparing Mara/The mill, version 1 with version 3
+
+    Messages
+    ~ message 2 by Mara
+        text  Nobody has turned it since the flood took the bridge and
+              [-half-]{+all+} of the road.
+    + message 3 by User
+        text  I look for the key.
+    + message 4 by Mara
+        text  It hangs where it always hung.
+    + message 5 by User
+        text  I take it.
+
+    4 messages: 3 added, 1 changed
+    ");
+    assert_snapshot!(
+        stage.run(["diff", "Mara/The mill", "--version", "1", "--with", "3", "--stat"]),
+        @"
+    Comparing Mara/The mill, version 1 with version 3
+
+    Messages
+    ~ message 2 by Mara  +1 -1 words
+    + message 3 by User  +5 -0 words
+    + message 4 by Mara  +6 -0 words
+    + message 5 by User  +3 -0 words
+
+    4 messages: 3 added, 1 changed
+    "
+    );
+    assert_snapshot!(stage.run(["diff", "Mara/The mill", "--version", "4"]), @"
+    Comparing Mara/The mill, version 4 with now
+    Both are the same.
+    ");
+    assert_snapshot!(
+        stage.run(["--json", "diff", "Mara/The mill", "--version", "2", "--with", "3"]),
+        @r#"
+    {
+      "format": 1,
+      "command": "diff",
+      "file": "chats/Mara/The mill.jsonl",
+      "name": "Mara/The mill",
+      "version": 2,
+      "with": 3,
+      "same": false,
+      "messages": [
+        {
+          "what": "changed",
+          "name": "Mara",
+          "left": 2,
+          "right": 2,
+          "before": "Nobody has turned it since the flood took the bridge and half of the road.",
+          "after": "Nobody has turned it since the flood took the bridge and all of the road."
+        }
+      ],
+      "metadata": []
+    }
+    "#
+    );
+}
+
+#[test]
+fn diff_shows_what_became_of_entries_and_settings() {
+    let stage = told(Stage::new());
+    assert_snapshot!(stage.run(["diff", "Mill", "--version", "1"]), @"
+    Comparing Mill, version 1 with now
+
+    Entries
+    ~ The mill
+        content  It is old{+ and it stands still+}.
+
+    + Mara
+        keys     Mara
+        content  The miller.
+
+    2 entries: 1 added, 1 changed
+    ");
+    assert_snapshot!(stage.run(["diff", "Mill", "--version", "1", "--stat"]), @"
+    Comparing Mill, version 1 with now
+    ~ The mill  content (+4 -0 words)
+    + Mara
+    2 entries: 1 added, 1 changed
+    ");
+    write(&stage, "settings.json", br#"{"power_user": {"a": 2}, "new": true}"#, HOUR);
+    assert_snapshot!(stage.run(["diff", "settings", "--version", "1"]), @r#"
+    Comparing settings, version 1 with now
+      world_info_settings  [-{"world_info":{"globalSelect":["Common"]}}-]
+      power_user           {+{"a":2}+}
+      new                  not set → true
+    "#);
+    write(&stage, LORE, b"{", HOUR);
+    assert_snapshot!(stage.run(["diff", "Mill", "--version", "1", "--stat"]), @"
+    Comparing Mill, version 1 with now
+      ! now cannot be read: it is not JSON: the text ends in the middle of a value
+    - The mill
+    1 entry: 1 removed
+    ");
+}
+
+#[test]
+fn diff_in_colour_and_on_a_narrow_screen() {
+    let args = ["diff", "Mara/The mill", "--version", "1", "--with", "3"];
+    assert_snapshot!(told(Stage::in_colour()).run(args), @"
+    Comparing \u{1b}[1mMara/The mill, version 1\u{1b}[0m with \u{1b}[1mversion 3\u{1b}[0m
+
+    \u{1b}[1mMessages\u{1b}[0m
+    \u{1b}[33m~ \u{1b}[0m\u{1b}[1mmessage 2\u{1b}[0m by Mara
+        \u{1b}[2mtext  \u{1b}[0mNobody has turned it since the flood took the bridge and \u{1b}[9;31mhalf\u{1b}[0m\u{1b}[32mall\u{1b}[0m of
+              the road.
+    \u{1b}[32m+ \u{1b}[0m\u{1b}[1mmessage 3\u{1b}[0m by User
+        \u{1b}[2mtext  \u{1b}[0m\u{1b}[32mI look for the key.\u{1b}[0m
+    \u{1b}[32m+ \u{1b}[0m\u{1b}[1mmessage 4\u{1b}[0m by Mara
+        \u{1b}[2mtext  \u{1b}[0m\u{1b}[32mIt hangs where it always hung.\u{1b}[0m
+    \u{1b}[32m+ \u{1b}[0m\u{1b}[1mmessage 5\u{1b}[0m by User
+        \u{1b}[2mtext  \u{1b}[0m\u{1b}[32mI take it.\u{1b}[0m
+
+    \u{1b}[2m4 messages: 3 added, 1 changed\u{1b}[0m
+    ");
+    assert_snapshot!(told(Stage::new().with_columns(40)).run(args), @"
+    Comparing Mara/The mill, version 1 with version 3
+
+    Messages
+    ~ message 2 by Mara
+        text  Nobody has turned it since the
+              flood took the bridge and
+              [-half-]{+all+} of the road.
+    + message 3 by User
+        text  I look for the key.
+    + message 4 by Mara
+        text  It hangs where it always hung.
+    + message 5 by User
+        text  I take it.
+
+    4 messages: 3 added, 1 changed
+    ");
+}
+
+#[test]
+fn a_chat_comes_back_beside_itself() {
+    let stage = told(Stage::new());
+    let args = ["restore", "Mara/The mill", "--version", "3"];
+    assert_snapshot!(stage.run(args.into_iter().chain(["--dry-run"])), @r#"
+    Would restore Mara/The mill, version 3, as Mara/The mill - restored 3
+      holds     6 messages
+      lorebook  "Mill", which has changed since then; `forklore restore "Mill"
+                --version 2` puts it back
+    "#);
+    let before = stage.scene.visible();
+    assert_snapshot!(stage.run(args), @r#"
+    Restored Mara/The mill, version 3, as Mara/The mill - restored 3
+      holds     6 messages
+      lorebook  "Mill", which has changed since then; `forklore restore "Mill"
+                --version 2` puts it back
+      page      open it in SillyTavern like any other chat
+    "#);
+    let mut after = stage.scene.visible();
+    let made = after.remove("chats/Mara/The mill - restored 3.jsonl").unwrap();
+    assert!(made.starts_with(b"{\"user_name\""));
+    assert_eq!(after, before);
+    assert_snapshot!(stage.run(args), @r#"
+    Restored Mara/The mill, version 3, as Mara/The mill - restored 3 (2)
+      holds     6 messages
+      lorebook  "Mill", which has changed since then; `forklore restore "Mill"
+                --version 2` puts it back
+      page      open it in SillyTavern like any other chat
+    "#);
+    assert_snapshot!(stage.run(["log", "The mill - restored 3"]), @r#"
+    Mara/The mill - restored 3  chat, 6 messages, 1 version
+      1  just now  began as version 3 of Mara/The mill
+    It began as Mara/The mill, version 3: `forklore log "Mara/The mill"` goes on.
+    "#);
+}
+
+#[test]
+fn a_chat_comes_back_in_its_place_only_where_nobody_has_it_open() {
+    let stage = told(Stage::new());
+    let newest = [("Mara", "Nobody recorded this.")];
+    write(&stage, STORY, &chat(None, &newest), 10);
+    let before = stage.scene.visible();
+    let args = ["restore", "Mara/The mill", "--version", "3", "--in-place"];
+    assert_snapshot!(stage.run(args), @r#"
+    -- stderr --
+    Error: "Mara/The mill" may be open in SillyTavern: it was written 10 s ago
+    Hint: Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed.
+    -- exit 1 --
+    "#);
+    assert_eq!(stage.scene.visible(), before);
+    assert_snapshot!(stage.run(args.into_iter().chain(["--closed"])), @r#"
+    Restored Mara/The mill to version 3
+      holds     6 messages
+      lorebook  "Mill", which has changed since then; `forklore restore "Mill"
+                --version 2` puts it back
+      before    version 5, and in the trash; `forklore undo` brings it back
+      page      reload SillyTavern's page before you go on with this chat
+    "#);
+    // What was there is a version, though nobody had recorded it.
+    let shown = stage.run(["show", "Mara/The mill", "--version", "5"]);
+    assert!(shown.contains("Nobody recorded this."), "{shown}");
+    assert_snapshot!(stage.run(args.into_iter().chain(["--closed"])), @r#"
+    -- stderr --
+    Error: "Mara/The mill" is already as it was in version 3
+    -- exit 1 --
+    "#);
+    assert_snapshot!(stage.run(["undo"]), @"
+    Undone: put Mara/The mill back to version 3
+      default-user/chats/Mara/The mill.jsonl is as it was before
+    ");
+    assert_eq!(stage.scene.visible(), before);
+}
+
+#[test]
+fn a_lorebook_comes_back_in_its_place() {
+    let stage = told(Stage::new());
+    assert_snapshot!(stage.run(["restore", "Mill", "--version", "1"]), @"
+    Restored Mill to version 1
+      holds   1 entry
+      before  version 3, and in the trash; `forklore undo` brings it back
+      page    reload SillyTavern's page before you go on
+    ");
+    assert_snapshot!(stage.run(["log", "Mill", "-n", "1"]), @"
+    Mill  lorebook, 1 entry, 4 versions
+      4  just now  back to version 1: entry 'Mara' removed, entry 'The mill' changed
+    3 more: --all shows them.
+    ");
+    write(&stage, LORE, &book(&[]), 10);
+    assert_snapshot!(stage.run(["restore", "Mill", "--version", "3"]), @r#"
+    -- stderr --
+    Error: the lorebook "Mill" may be open in SillyTavern: it was written 10 s ago
+    Hint: Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed.
+    -- exit 1 --
+    "#);
+    write(&stage, "settings.json", b"{}", DAY);
+    assert_snapshot!(stage.run(["restore", "settings", "--version", "1"]), @"
+    -- stderr --
+    Error: every open page of SillyTavern keeps a copy of the settings and would save that over it
+    Hint: Close every page of SillyTavern first, and say so with --closed.
+    -- exit 1 --
+    ");
+    assert_snapshot!(stage.run(["restore", "settings", "--version", "1", "--closed"]), @"
+    Restored settings to version 1
+      before  version 2, and in the trash; `forklore undo` brings it back
+      page    reload SillyTavern's page before you go on
+    ");
+}
+
+#[test]
+fn a_chat_that_is_gone_comes_back_under_its_own_name() {
+    let stage = told(Stage::new());
+    assert_snapshot!(stage.run(["undelete"]), @"Nothing that the history knows is deleted.");
+    remove(&stage, STORY);
+    assert_snapshot!(stage.run(["undelete"]), @"
+      not recorded yet  Mara/The mill  chat, 1 message, 198 bytes
+    `forklore undelete FILE` brings one back.
+    ");
+    let _ = stage.run(["record"]);
+    remove(&stage, LORE);
+    assert_snapshot!(stage.run(["undelete"]), @"
+      not recorded yet  Mill  lorebook, 2 entries, 402 bytes
+      just now          Mara/The mill  chat, 1 message, 198 bytes
+    `forklore undelete FILE` brings one back.
+    ");
+    assert_snapshot!(stage.run(["undelete", "The mill", "--dry-run"]), @r#"
+    Would bring back Mara/The mill
+      holds  1 message
+      ! there was more of it: `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
+    "#);
+    assert_snapshot!(stage.run(["undelete", "The mill"]), @r#"
+    Brought back Mara/The mill
+      holds  1 message
+      page   open it in SillyTavern like any other chat
+      ! there was more of it: `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
+    "#);
+    assert_snapshot!(stage.run(["undelete", "Mara/The mill"]), @r#"
+    -- stderr --
+    Error: "Mara/The mill" is not deleted: something is there
+    Hint: `forklore log "Mara/The mill"` lists its versions, and `forklore restore "Mara/The mill" --version N` brings one back.
+    -- exit 1 --
+    "#);
+    remove(&stage, STORY);
+    assert_snapshot!(stage.run(["restore", "Mara/The mill", "--version", "3"]), @r#"
+    Restored Mara/The mill, version 3, under its own name
+      holds     6 messages
+      lorebook  "Mill", which has changed since then; `forklore restore "Mill"
+                --version 2` puts it back
+      page      open it in SillyTavern like any other chat
+    "#);
+    assert_snapshot!(stage.run(["--json", "undelete"]), @r#"
+    {
+      "format": 1,
+      "command": "undelete",
+      "files": [
+        {
+          "file": "worlds/Mill.json",
+          "name": "Mill",
+          "kind": "lorebook",
+          "deleted": null,
+          "count": 2,
+          "bytes": 402
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn a_groups_chat_comes_back_to_its_group() {
+    let stage = Stage::new();
+    let _ = stage.run(["record"]);
+    remove(&stage, "group chats/Quest.jsonl");
+    let group = br#"{"id": "1700", "name": "Company", "chats": ["Meeting"]}"#;
+    write(&stage, "groups/1700.json", group, HOUR);
+    let _ = stage.run(["record"]);
+    assert_snapshot!(stage.run(["undelete", "group:Quest"]), @"
+    Brought back group:Quest
+      holds  4 messages
+      group  Company lists it
+      page   reload SillyTavern's page, and open it like any other chat
+    ");
+    let group = stage.scene.visible().remove("groups/1700.json").unwrap();
+    assert!(String::from_utf8_lossy(&group).contains("\"Quest\""));
+    assert_snapshot!(stage.run(["undo"]), @"
+    Undone: brought group:Quest back
+      default-user/group chats/Quest.jsonl goes to the trash
+      default-user/groups/1700.json is as it was before
+    ");
+    remove(&stage, "groups/1700.json");
+    assert_snapshot!(stage.run(["undelete", "group:Quest"]), @r#"
+    Brought back group:Quest
+      holds  4 messages
+      group  is deleted; `forklore undelete "groups/1700.json"` brings it back, and
+             the chat with it
+    "#);
+}
+
+/// The last lines of `status`: what it says of the history.
+fn status(stage: &Stage) -> String {
+    let status = stage.run(["status"]);
+    let is_about = |line: &str| ["history", "mill", "--version"].iter().any(|it| line.contains(it));
+    // How much room it takes is not ours to say here.
+    let sizeless = |line: &str| match (line.find(", "), line.find(", newest")) {
+        (Some(start), Some(end)) => format!("{}{}", &line[..start], &line[end..]),
+        _ => line.to_owned(),
+    };
+    let lines = status.lines().filter(|line| is_about(line)).map(sizeless);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn status_names_a_loss_until_it_is_made_good() {
+    let stage = told(Stage::new());
+    assert_snapshot!(status(&stage), @r#"
+      25 versions of 20 files in the history, newest just now
+      ! Mara/The mill: only one message is left in version 4, 20 minutes ago
+    `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
+    "#);
+    write(&stage, STORY, &chat(None, &TELLING[..2]), MINUTE);
+    let _ = stage.run(["record"]);
+    assert_snapshot!(status(&stage), @r#"
+      26 versions of 20 files in the history, newest just now
+      ! Mara/The mill: only one message is left in version 4, 20 minutes ago
+    `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
+    "#);
+    let _ = stage.run(["restore", "Mara/The mill", "--version", "3"]);
+    assert_snapshot!(status(&stage), @"  27 versions of 21 files in the history, newest just now");
+
+    let stage = told(Stage::new());
+    let _ = stage.run(["restore", "Mara/The mill", "--version", "3", "--in-place", "--closed"]);
+    assert_snapshot!(status(&stage), @"  26 versions of 20 files in the history, newest just now");
+
+    let stage = told(Stage::new());
+    write(&stage, STORY, &chat(None, &TELLING), MINUTE);
+    let _ = stage.run(["record"]);
+    assert_snapshot!(status(&stage), @"  26 versions of 20 files in the history, newest just now");
+    let json = Json::parse(stage.run(["--json", "status"]).split("-- ").next().unwrap().as_bytes());
+    assert!(json.unwrap().get("history").and_then(|history| history.get("losses")).is_some());
+}
+
+#[test]
+fn names_from_strangers_cannot_steer_the_terminal() {
+    let stage = Stage::in_colour();
+    let path = "worlds/50% \u{1b}[31mred\u{202e}lave.json";
+    write(&stage, path, &book(&[("a\u{1b}]0;x\u{7}", "one")]), DAY);
+    let _ = stage.run(["record"]);
+    write(&stage, path, &book(&[("a\u{1b}]0;x\u{7}", "two\u{202e}")]), HOUR);
+    let _ = stage.run(["record"]);
+    remove(&stage, path);
+    let name = "50% \u{1b}[31mred\u{202e}lave";
+    for args in [
+        vec!["log", name],
+        vec!["undelete"],
+        vec!["diff", name, "--version", "1"],
+        vec!["undelete", name],
+        vec!["restore", name, "--version", "1"],
+        vec!["log", "50"],
+    ] {
+        let shown = stage.run(args.iter().copied());
+        assert!(shown.contains("50% \\u{1b}[31mred\\u{202e}lave"), "{args:?}: {shown}");
+        assert!(!shown.contains("\u{1b}[31mred") && !shown.contains('\u{202e}'), "{args:?}");
+    }
+}

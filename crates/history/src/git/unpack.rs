@@ -1,0 +1,477 @@
+//! A pack that somebody else made, taken apart: every object is found, put together and named anew
+//! before any of it is believed.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use flate2::{Decompress, FlushDecompress, Status};
+use rustc_hash::FxHashMap;
+
+use super::index::{self, Place};
+use super::object::{Id, Kind, id_of};
+use super::pack::{Packed, Packer};
+
+const HEADER: usize = 12;
+const TRAILER: usize = 20;
+/// No piece of a story comes near this.
+const LARGEST: usize = 512 << 20;
+/// Git itself never makes longer chains.
+const LONGEST_CHAIN: usize = 4096;
+/// What is kept of objects that others are told by.
+const CACHE: usize = 64 << 20;
+
+/// The bytes are not a sound pack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnpackError {
+    #[error("it is not a pack")]
+    NotAPack,
+    #[error("it is cut off or damaged")]
+    Damaged,
+    #[error("an object in it is told by one that is not there")]
+    NoBase,
+    #[error("an object in it is too large")]
+    TooLarge,
+}
+
+/// Reads an object that is not in the pack.
+pub type Outside<'a> = dyn Fn(&Id) -> Option<(Kind, Vec<u8>)> + 'a;
+
+/// A pack, taken apart.
+pub struct Unpacked<'p> {
+    pack: &'p [u8],
+    entries: Vec<Entry>,
+    at: FxHashMap<Id, usize>,
+    /// What objects in it are told by, and is not in it.
+    outside: FxHashMap<Id, Whole>,
+    cache: RefCell<Cache>,
+}
+
+#[derive(Clone)]
+struct Whole {
+    kind: Kind,
+    data: Rc<Vec<u8>>,
+}
+
+#[derive(Default)]
+struct Cache {
+    objects: FxHashMap<usize, Whole>,
+    bytes: usize,
+}
+
+struct Entry {
+    offset: usize,
+    /// Where the deflated part begins.
+    body: usize,
+    end: usize,
+    size: usize,
+    told: Told,
+    id: Option<Id>,
+}
+
+#[derive(Clone, Copy)]
+enum Told {
+    Whole(Kind),
+    /// By the entry of this number.
+    By(usize),
+    ById(Id),
+}
+
+impl<'p> Unpacked<'p> {
+    /// Takes a whole pack apart. `outside` reads what is not in it.
+    pub fn read(pack: &'p [u8], outside: &Outside<'_>) -> Result<Self, UnpackError> {
+        let body = pack.len().checked_sub(TRAILER).filter(|end| *end >= HEADER);
+        let body = body.ok_or(UnpackError::Damaged)?;
+        if !pack.starts_with(b"PACK\x00\x00\x00\x02") {
+            return Err(UnpackError::NotAPack);
+        }
+        let sum = index::checksum(&pack[..body]).map_err(|_| UnpackError::Damaged)?;
+        if sum.as_slice() != &pack[body..] {
+            return Err(UnpackError::Damaged);
+        }
+        let mut unpacked = Self {
+            pack: &pack[..body],
+            entries: Vec::new(),
+            at: FxHashMap::default(),
+            outside: FxHashMap::default(),
+            cache: RefCell::default(),
+        };
+        unpacked.find_entries(number(&pack[8..HEADER]))?;
+        unpacked.name_all(outside)?;
+        Ok(unpacked)
+    }
+
+    pub fn len(&self) -> usize {
+        self.at.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.at.is_empty()
+    }
+
+    pub fn has(&self, id: &Id) -> bool {
+        self.at.contains_key(id)
+    }
+
+    pub fn ids(&self) -> impl Iterator<Item = &Id> {
+        self.at.keys()
+    }
+
+    /// The object, if the pack has it.
+    pub fn object(&self, id: &Id) -> Option<(Kind, Rc<Vec<u8>>)> {
+        let whole = self.whole(*self.at.get(id)?).ok()?;
+        Some((whole.kind, whole.data))
+    }
+
+    /// The same pack for our own use: with an index, and with what it was told by.
+    pub fn packed(&self) -> Result<Packed, super::object::Collision> {
+        let mut packer = Packer::new(6);
+        let places = self.entries.iter().filter_map(|entry| {
+            let crc32 = crc32fast::hash(&self.pack[entry.offset..entry.end]);
+            Some(Place { id: entry.id?, offset: entry.offset as u64, crc32 })
+        });
+        packer.add_raw(places, &self.pack[HEADER..]);
+        for (id, whole) in &self.outside {
+            packer.add(*id, whole.kind, &whole.data);
+        }
+        packer.finish_pack()
+    }
+
+    fn find_entries(&mut self, count: usize) -> Result<(), UnpackError> {
+        let mut by_offset: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut at = HEADER;
+        let mut data = Vec::new();
+        for number in 0..count {
+            let mut entry = self.entry(at, &by_offset)?;
+            entry.end = entry.body + self.inflate(entry.body, entry.size, &mut data)?;
+            if let Told::Whole(kind) = entry.told {
+                entry.id = Some(id_of(kind, &data).map_err(|_| UnpackError::Damaged)?);
+            }
+            by_offset.insert(at, number);
+            at = entry.end;
+            self.entries.push(entry);
+        }
+        if at == self.pack.len() { Ok(()) } else { Err(UnpackError::Damaged) }
+    }
+
+    fn entry(
+        &self,
+        offset: usize,
+        by_offset: &FxHashMap<usize, usize>,
+    ) -> Result<Entry, UnpackError> {
+        let mut at = offset;
+        let mut next = || {
+            let byte = self.pack.get(at).copied().ok_or(UnpackError::Damaged);
+            at += 1;
+            byte
+        };
+        let first = next()?;
+        let mut size = u64::from(first & 0x0f);
+        let (mut shift, mut more) = (4, first & 0x80 != 0);
+        while more {
+            let byte = next()?;
+            if shift > 50 {
+                return Err(UnpackError::TooLarge);
+            }
+            size |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            more = byte & 0x80 != 0;
+        }
+        if size > LARGEST as u64 {
+            return Err(UnpackError::TooLarge);
+        }
+        let told = match first >> 4 & 7 {
+            1 => Told::Whole(Kind::Commit),
+            2 => Told::Whole(Kind::Tree),
+            3 => Told::Whole(Kind::Blob),
+            4 => Told::Whole(Kind::Tag),
+            6 => {
+                let mut byte = next()?;
+                let mut distance = usize::from(byte & 0x7f);
+                while byte & 0x80 != 0 {
+                    byte = next()?;
+                    distance = (distance + 1)
+                        .checked_mul(128)
+                        .and_then(|distance| distance.checked_add(usize::from(byte & 0x7f)))
+                        .ok_or(UnpackError::Damaged)?;
+                }
+                let base = offset.checked_sub(distance).and_then(|at| by_offset.get(&at));
+                Told::By(*base.ok_or(UnpackError::Damaged)?)
+            }
+            7 => {
+                let id = self.pack.get(at..at + TRAILER).ok_or(UnpackError::Damaged)?;
+                at += TRAILER;
+                Told::ById(Id::try_from(id).map_err(|_| UnpackError::Damaged)?)
+            }
+            _ => return Err(UnpackError::Damaged),
+        };
+        Ok(Entry { offset, body: at, end: at, size: size as usize, told, id: None })
+    }
+
+    /// Replaces the content of `out`, and says how many bytes it was inflated from.
+    fn inflate(&self, at: usize, size: usize, out: &mut Vec<u8>) -> Result<usize, UnpackError> {
+        const STEP: usize = 1 << 16;
+        out.clear();
+        let input = self.pack.get(at..).ok_or(UnpackError::Damaged)?;
+        let mut inflate = Decompress::new(true);
+        loop {
+            // As much as is needed, whatever the pack claims; one byte more than that is too many.
+            if out.len() == out.capacity() {
+                out.reserve(STEP.min(size + 1 - out.len()));
+            }
+            let (read, written) = (inflate.total_in() as usize, out.len());
+            let status = inflate
+                .decompress_vec(&input[read..], out, FlushDecompress::None)
+                .map_err(|_| UnpackError::Damaged)?;
+            if out.len() > size {
+                return Err(UnpackError::Damaged);
+            }
+            if status == Status::StreamEnd {
+                let is_whole = out.len() == size;
+                return is_whole.then_some(inflate.total_in() as usize).ok_or(UnpackError::Damaged);
+            }
+            if inflate.total_in() as usize == read && out.len() == written {
+                return Err(UnpackError::Damaged);
+            }
+        }
+    }
+
+    /// Names what is told by other objects. Those can come later in the pack, or be elsewhere.
+    fn name_all(&mut self, outside: &Outside<'_>) -> Result<(), UnpackError> {
+        for (at, entry) in self.entries.iter().enumerate() {
+            if let Some(id) = entry.id {
+                self.at.entry(id).or_insert(at);
+            }
+        }
+        let mut waiting: Vec<usize> =
+            (0..self.entries.len()).filter(|at| self.entries[*at].id.is_none()).collect();
+        while !waiting.is_empty() {
+            let before = waiting.len();
+            let mut still = Vec::new();
+            for at in waiting {
+                if !self.is_base_known(at) {
+                    still.push(at);
+                    continue;
+                }
+                let whole = self.whole(at)?;
+                let id = id_of(whole.kind, &whole.data).map_err(|_| UnpackError::Damaged)?;
+                self.entries[at].id = Some(id);
+                self.at.entry(id).or_insert(at);
+            }
+            if still.len() == before {
+                self.fetch_bases(&still, outside)?;
+            }
+            waiting = still;
+        }
+        // Each object only once.
+        if self.at.len() == self.entries.len() { Ok(()) } else { Err(UnpackError::Damaged) }
+    }
+
+    fn is_base_known(&self, at: usize) -> bool {
+        match self.entries[at].told {
+            Told::Whole(_) => true,
+            Told::By(base) => self.entries[base].id.is_some(),
+            Told::ById(id) => self.at.contains_key(&id) || self.outside.contains_key(&id),
+        }
+    }
+
+    fn fetch_bases(&mut self, waiting: &[usize], outside: &Outside<'_>) -> Result<(), UnpackError> {
+        let before = self.outside.len();
+        for at in waiting {
+            if let Told::ById(id) = self.entries[*at].told
+                && let Some((kind, data)) = outside(&id)
+            {
+                self.outside.insert(id, Whole { kind, data: Rc::new(data) });
+            }
+        }
+        if self.outside.len() == before { Err(UnpackError::NoBase) } else { Ok(()) }
+    }
+
+    fn whole(&self, at: usize) -> Result<Whole, UnpackError> {
+        let mut chain = Vec::new();
+        let mut next = at;
+        let mut whole = loop {
+            if let Some(whole) = self.cache.borrow().objects.get(&next) {
+                break whole.clone();
+            }
+            let entry = &self.entries[next];
+            match entry.told {
+                Told::Whole(kind) => {
+                    let mut data = Vec::new();
+                    self.inflate(entry.body, entry.size, &mut data)?;
+                    break Whole { kind, data: Rc::new(data) };
+                }
+                Told::By(base) => {
+                    chain.push(next);
+                    next = base;
+                }
+                Told::ById(id) => {
+                    chain.push(next);
+                    match self.at.get(&id) {
+                        Some(base) => next = *base,
+                        None => break self.outside.get(&id).ok_or(UnpackError::NoBase)?.clone(),
+                    }
+                }
+            }
+            if chain.len() > LONGEST_CHAIN {
+                return Err(UnpackError::Damaged);
+            }
+        };
+        let mut delta = Vec::new();
+        for at in chain.into_iter().rev() {
+            let entry = &self.entries[at];
+            self.inflate(entry.body, entry.size, &mut delta)?;
+            let data = apply(&whole.data, &delta)?;
+            whole = Whole { kind: whole.kind, data: Rc::new(data) };
+            self.remember(at, &whole);
+        }
+        self.remember(at, &whole);
+        Ok(whole)
+    }
+
+    fn remember(&self, at: usize, whole: &Whole) {
+        let mut cache = self.cache.borrow_mut();
+        if cache.bytes + whole.data.len() > CACHE {
+            *cache = Cache::default();
+        }
+        if cache.objects.insert(at, whole.clone()).is_none() {
+            cache.bytes += whole.data.len();
+        }
+    }
+}
+
+fn number(bytes: &[u8]) -> usize {
+    bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte))
+}
+
+/// What a delta makes of its base.
+fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, UnpackError> {
+    let mut rest = delta;
+    if size(&mut rest)? != base.len() {
+        return Err(UnpackError::Damaged);
+    }
+    let target = size(&mut rest)?;
+    if target > LARGEST {
+        return Err(UnpackError::TooLarge);
+    }
+    let mut made = Vec::with_capacity(target.min(base.len() + delta.len()));
+    while let Some((&code, after)) = rest.split_first() {
+        rest = after;
+        let piece = if code & 0x80 != 0 {
+            let mut value = |bits: std::ops::Range<u8>| {
+                let mut value = 0_usize;
+                for (place, bit) in bits.enumerate() {
+                    if code & (1 << bit) != 0 {
+                        let (&byte, after) = rest.split_first().ok_or(UnpackError::Damaged)?;
+                        rest = after;
+                        value |= usize::from(byte) << (8 * place);
+                    }
+                }
+                Ok(value)
+            };
+            let from = value(0..4)?;
+            let length = match value(4..7)? {
+                0 => 0x10000,
+                length => length,
+            };
+            let end = from.checked_add(length).ok_or(UnpackError::Damaged)?;
+            base.get(from..end).ok_or(UnpackError::Damaged)?
+        } else {
+            let length = usize::from(code);
+            let (piece, after) = rest.split_at_checked(length).ok_or(UnpackError::Damaged)?;
+            if length == 0 {
+                return Err(UnpackError::Damaged);
+            }
+            rest = after;
+            piece
+        };
+        if made.len() + piece.len() > target {
+            return Err(UnpackError::Damaged);
+        }
+        made.extend_from_slice(piece);
+    }
+    if made.len() == target { Ok(made) } else { Err(UnpackError::Damaged) }
+}
+
+fn size(rest: &mut &[u8]) -> Result<usize, UnpackError> {
+    let mut size = 0_u64;
+    for shift in (0..56).step_by(7) {
+        let (&byte, after) = rest.split_first().ok_or(UnpackError::Damaged)?;
+        *rest = after;
+        size |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return usize::try_from(size).map_err(|_| UnpackError::TooLarge);
+        }
+    }
+    Err(UnpackError::TooLarge)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::delta;
+    use crate::git::object::Object;
+
+    fn objects() -> Vec<Object> {
+        let mut before = None;
+        let text = |number: usize| format!("{}{number}", "a long tale\n".repeat(40 + number));
+        let mut all = Vec::new();
+        for number in 0..60 {
+            let data = text(number).into_bytes();
+            let id = id_of(Kind::Blob, &data).unwrap();
+            all.push(Object { id, kind: Kind::Blob, data, before });
+            before = Some(id);
+        }
+        all
+    }
+
+    fn packed() -> Packed {
+        let mut packer = Packer::new(6);
+        packer.add_all(&objects());
+        packer.finish_pack().unwrap()
+    }
+
+    #[test]
+    fn every_object_of_a_pack_is_found_again() {
+        let packed = packed();
+        let unpacked = Unpacked::read(&packed.pack, &|_| None).unwrap();
+        assert_eq!(unpacked.len(), 60);
+        for object in objects() {
+            let (kind, data) = unpacked.object(&object.id).unwrap();
+            assert_eq!((kind, &*data), (object.kind, &object.data));
+        }
+        let again = unpacked.packed().unwrap();
+        assert_eq!((again.name, again.pack, again.index), (packed.name, packed.pack, packed.index));
+    }
+
+    #[test]
+    fn a_damaged_pack_is_refused_wherever_the_damage_is() {
+        let pack = packed().pack;
+        for at in 0..pack.len() {
+            let mut damaged = pack.clone();
+            damaged[at] ^= 1 << (at % 8);
+            assert!(Unpacked::read(&damaged, &|_| None).is_err(), "{at}");
+            assert!(Unpacked::read(&pack[..at], &|_| None).is_err(), "{at}");
+            // The same with a checksum that agrees, as someone with intent would make it: what is
+            // found is what its name says.
+            damaged.truncate(pack.len() - TRAILER);
+            let sum = index::checksum(&damaged).unwrap();
+            damaged.extend_from_slice(sum.as_slice());
+            if let Ok(unpacked) = Unpacked::read(&damaged, &|_| None) {
+                for object in objects().iter().filter(|object| unpacked.has(&object.id)) {
+                    assert_eq!(*unpacked.object(&object.id).unwrap().1, object.data, "{at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn deltas_are_undone() {
+        let pairs: [(&[u8], &[u8]); 4] =
+            [(b"", b"x"), (b"abc", b"abc"), (b"one two three", b"one 2 three"), (b"ab", b"")];
+        for (base, target) in pairs {
+            assert_eq!(apply(base, &delta::between(base, target)).unwrap(), target);
+        }
+        let (base, target) = (vec![7; 300_000], vec![7; 200_001]);
+        assert_eq!(apply(&base, &delta::between(&base, &target)).unwrap(), target);
+    }
+}

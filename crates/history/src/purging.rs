@@ -1,0 +1,291 @@
+//! Really removes a story from a history, and proves it.
+
+use std::path::{Path, PathBuf};
+
+use forklore_tavern::disk::Disk;
+use rustc_hash::FxHashSet;
+
+use crate::error::{Doing, HistoryError};
+use crate::examining::{content_at, examine, set_aside_files};
+use crate::file::Name;
+use crate::git::object::{Id, Kind, Mode, tree_lines};
+use crate::git::refs::Refs;
+use crate::history::History;
+use crate::layout::replace;
+use crate::lineage::{Lineage, backups_reference, lineage_of};
+use crate::packing;
+use crate::rewriting::{Fate, Rewriting};
+use crate::store::Store;
+use crate::verifying::numbered;
+use crate::version::Kept;
+
+/// What a purge would remove.
+#[derive(Clone, Debug, Default)]
+pub struct PurgePlan {
+    /// The refs of what goes.
+    pub references: Vec<String>,
+    /// Under which names it was known.
+    pub names: Vec<Name>,
+    pub versions: usize,
+    /// Files that began as a copy of it: they keep their own versions, and lose what came before.
+    pub cut: Vec<Name>,
+}
+
+/// What a purge did.
+#[derive(Clone, Debug, Default)]
+pub struct Purged {
+    /// Objects that nothing else had.
+    pub removed: usize,
+    /// Pieces that other files have as well, and that are theirs.
+    pub shared: usize,
+    /// Damaged files that had been put aside and may have held some of it.
+    pub set_aside: Vec<PathBuf>,
+    /// How many packs were read to the last byte afterwards,
+    pub packs: usize,
+    /// and how many of what was removed was found in them: none, or something went wrong.
+    pub left: usize,
+}
+
+/// A copy that is none of the history's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Copy {
+    Live(PathBuf),
+    /// Of those that SillyTavern makes.
+    Backup(PathBuf),
+    /// What was sent elsewhere.
+    Remote(String),
+}
+
+/// Says what would go with a file: everything that lay in its place on this machine, and what backups
+/// added to its past.
+pub fn plan(history: &History<'_>, lineage: &Lineage) -> Result<PurgePlan, HistoryError> {
+    let all = history.lineages().iter();
+    let same = all.filter(|other| {
+        other.machine == lineage.machine && other.file() == lineage.file()
+            || other.reference == backups_reference(&lineage.reference)
+    });
+    let references: Vec<String> = same.map(|lineage| lineage.reference.clone()).collect();
+    let mut plan = PurgePlan { references, ..PurgePlan::default() };
+    let references = plan.references.clone();
+    let is_gone = |lineage: &str| references.iter().any(|gone| lineage_of(gone) == lineage);
+    let mut names = FxHashSet::default();
+    for lineage in history.lineages().iter() {
+        let own = lineage_of(&lineage.reference);
+        for kept in history.versions(&lineage.tip) {
+            let kept = kept?;
+            if is_gone(own) && kept.version.lineage == own {
+                plan.versions += 1;
+                names.insert(kept.version.file);
+            } else if !is_gone(own) && is_gone(&kept.version.lineage) {
+                plan.cut.push(lineage.file().clone());
+                break;
+            }
+        }
+    }
+    plan.names = names.into_iter().collect();
+    plan.names.sort();
+    Ok(plan)
+}
+
+/// Copies of it that stay: the files themselves, backups of SillyTavern that name it, remotes.
+pub fn copies(
+    history: &History<'_>,
+    disk: &dyn Disk,
+    home: &Path,
+    plan: &PurgePlan,
+) -> Result<Vec<Copy>, HistoryError> {
+    let mut copies = Vec::new();
+    let mut keys = Vec::new();
+    for name in &plan.names {
+        let path = home.join(name.to_path());
+        if disk.look(&path).doing("look at", &path)?.is_some() {
+            copies.push(Copy::Live(path));
+        }
+        // SillyTavern names a chat's backup by its character or group.
+        let label = name.label();
+        let owner = label.split('/').next().unwrap_or_default().trim_start_matches("group:");
+        keys.push(key(owner));
+    }
+    let folder = home.join("backups");
+    for file in disk.list(&folder).doing("list", &folder)? {
+        let name = file.to_string_lossy();
+        let Some(rest) = name.strip_prefix("chat_") else { continue };
+        if keys.iter().any(|owner| !owner.is_empty() && key(rest).starts_with(owner.as_str())) {
+            copies.push(Copy::Backup(folder.join(&file)));
+        }
+    }
+    let config = history.store().layout().repository.join("config");
+    let text = disk.read(&config).unwrap_or_default();
+    for line in String::from_utf8_lossy(&text).lines() {
+        let name = line.strip_prefix("[remote \"").and_then(|line| line.strip_suffix("\"]"));
+        copies.extend(name.map(|name| Copy::Remote(name.to_owned())));
+    }
+    Ok(copies)
+}
+
+fn key(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Carries a plan out. It is safe to break off: whoever begins again ends it.
+pub fn purge(history: &mut History<'_>, plan: &PurgePlan) -> Result<Purged, HistoryError> {
+    let machine = history.machine().to_owned();
+    let mut purged = Purged::default();
+    let gone: FxHashSet<&str> = plan.references.iter().map(|name| lineage_of(name)).collect();
+    let doomed;
+    {
+        let store = history.store_mut();
+        let mut writing = store.write()?;
+        writing.flush()?;
+        let (disk, layout) = (writing.store().disk, writing.store().layout().clone());
+        let lines: Vec<&str> = gone.iter().copied().collect();
+        replace(disk, &layout.purge(), &[lines.join("\n").as_bytes()])?;
+
+        let before = writing.store().refs().clone();
+        let refs = cut(&mut writing, &before, &gone)?;
+        let mut there = Reachable::default();
+        let store = writing.store();
+        there.refs(store, before.iter().filter(|(name, id)| is_of(store, name, id, &gone)))?;
+        let mut stays = Reachable::default();
+        writing.keep()?;
+        stays.refs(writing.store(), refs.iter())?;
+        purged.shared = there.blobs.intersection(&stays.blobs).count();
+        // Also what is left over from earlier, and nothing leads to.
+        doomed = there.all.difference(&stays.all).copied().collect::<FxHashSet<Id>>();
+        purged.removed = doomed.len();
+
+        remove_loose(writing.store(), &before, &refs)?;
+        writing.set_refs(refs)?;
+        writing.repack()?;
+        packing::forget_lists(writing.store())?;
+        packing::remove_leftovers(writing.store())?;
+        purged.set_aside = set_aside_files(writing.store())?;
+        for path in &purged.set_aside {
+            disk.remove(path).doing("remove", path)?;
+        }
+        forget(writing.store(), &plan.names)?;
+        disk.remove(&layout.purge()).doing("remove", &layout.purge())?;
+        disk.sync_dir(&layout.ours()).doing("make sure of", &layout.ours())?;
+        writing.reload()?;
+    }
+    let examined = examine(history.store_mut(), &machine, &|_, _| {})?;
+    purged.packs = examined.packs.len();
+    let mut left: FxHashSet<Id> =
+        doomed.iter().filter(|id| examined.sound.contains_key(*id)).copied().collect();
+    for pack in &examined.packs {
+        let found = pack.raw.walk().0.into_iter();
+        let ids = found.filter_map(|at| Some(content_at(&pack.raw, at, &|_| None)?.0));
+        left.extend(ids.filter(|id| doomed.contains(id)));
+    }
+    purged.left = left.len();
+    history.refresh()?;
+    Ok(purged)
+}
+
+/// Whether a ref belongs to what goes: by its name or, if it is none of a file, by what it leads to.
+fn is_of(store: &Store<'_>, name: &str, id: &Id, gone: &FxHashSet<&str>) -> bool {
+    let lineage = numbered(name).map_or(lineage_of(name), |(lineage, _)| lineage);
+    let leads_there =
+        || Kept::read(store, *id).is_ok_and(|kept| gone.contains(kept.version.lineage.as_str()));
+    gone.contains(lineage) || !name.starts_with("refs/heads/") && leads_there()
+}
+
+/// The refs that stay, and the versions they lead to, without what goes before them.
+fn cut(
+    writing: &mut crate::store::Writing<'_, '_>,
+    before: &Refs,
+    gone: &FxHashSet<&str>,
+) -> Result<Refs, HistoryError> {
+    let mut first: FxHashSet<Id> = FxHashSet::default();
+    let staying: Vec<(&String, &Id)> =
+        before.iter().filter(|(name, id)| !is_of(writing.store(), name, id, gone)).collect();
+    for (_, id) in &staying {
+        let mut next = Some(**id);
+        while let Some(id) = next.filter(|id| writing.has(id) && !first.contains(id)) {
+            let kept = Kept::read(writing.store(), id)?;
+            next = kept.parent;
+            let Some(parent) = next.filter(|parent| writing.has(parent)) else { break };
+            if gone.contains(Kept::read(writing.store(), parent)?.version.lineage.as_str()) {
+                first.insert(id);
+            }
+        }
+    }
+    let fate = |id: &Id| if first.contains(id) { Fate::First } else { Fate::Keep };
+    let mut rewriting = Rewriting::new(writing);
+    let mut refs = Refs::new();
+    for (name, id) in staying {
+        if let Some(now) = rewriting.rewrite(*id, &fate)? {
+            refs.insert(name.clone(), now);
+        }
+    }
+    Ok(refs)
+}
+
+/// What refs lead to.
+#[derive(Default)]
+struct Reachable {
+    all: FxHashSet<Id>,
+    blobs: FxHashSet<Id>,
+}
+
+impl Reachable {
+    fn refs<'r>(
+        &mut self,
+        store: &Store<'_>,
+        refs: impl Iterator<Item = (&'r String, &'r Id)>,
+    ) -> Result<(), HistoryError> {
+        for (_, id) in refs {
+            let mut next = Some(*id);
+            while let Some(id) = next.filter(|id| store.has(id) && self.all.insert(*id)) {
+                let kept = Kept::read(store, id)?;
+                self.tree(store, kept.tree)?;
+                next = kept.parent;
+            }
+        }
+        Ok(())
+    }
+
+    fn tree(&mut self, store: &Store<'_>, id: Id) -> Result<(), HistoryError> {
+        if !store.has(&id) || !self.all.insert(id) {
+            return Ok(());
+        }
+        for line in tree_lines(&store.read(&id, Kind::Tree)?) {
+            let misshapen = HistoryError::Misshapen { id, expected: "a tree" };
+            let line = line.ok_or(misshapen)?;
+            match line.mode {
+                Mode::Tree => self.tree(store, line.id)?,
+                Mode::Blob => {
+                    self.all.insert(line.id);
+                    self.blobs.insert(line.id);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Somebody's git may have written a ref into a file of its own, which would bring it back.
+fn remove_loose(store: &Store<'_>, before: &Refs, now: &Refs) -> Result<(), HistoryError> {
+    for name in before.iter().filter(|(name, id)| now.get(*name) != Some(id)).map(|(name, _)| name)
+    {
+        let path = store.layout().repository.join(name);
+        if store.disk.look(&path).doing("look at", &path)?.is_some() {
+            store.disk.remove(&path).doing("remove", &path)?;
+        }
+    }
+    Ok(())
+}
+
+/// What files of these names looked like is remembered by name.
+fn forget(store: &Store<'_>, names: &[Name]) -> Result<(), HistoryError> {
+    let path = store.layout().ours().join("remembered");
+    if store.disk.look(&path).doing("look at", &path)?.is_none() {
+        return Ok(());
+    }
+    let text = store.disk.read(&path).doing("read", &path)?;
+    let text = String::from_utf8_lossy(&text);
+    let is_gone =
+        |line: &str| names.iter().any(|name| line.ends_with(&format!(" {}", name.as_str())));
+    let lines: Vec<&str> = text.lines().filter(|line| !is_gone(line)).collect();
+    replace(store.disk, &path, &[lines.join("\n").as_bytes()])
+}

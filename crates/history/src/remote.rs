@@ -1,0 +1,488 @@
+//! To a git remote and back: a bare repository on a disk, behind ssh, or with a host.
+//!
+//! The installed git does it, since the keys, agents and proxies that a person has set up are set up
+//! for git. It is started without a shell, and it writes neither into the store nor its refs: it puts a
+//! pack beside them, and what of that is believed is decided in [`crate::joining`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use forklore_tavern::disk::Disk;
+use forklore_tavern::lock::UserLock;
+
+use crate::error::{Doing, HistoryError};
+use crate::git::object::{Id, Kind};
+use crate::git::pack::Packed;
+use crate::git::packs::Packs;
+use crate::git::refs::Refs;
+use crate::history::History;
+use crate::joining::{self, Beside, Joined, Reference, Unsound};
+
+/// A remote could not be written to or read.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    #[error("there is no git on this machine")]
+    NoGit,
+    #[error("{0:?} is not the address of a remote")]
+    NotARemote(String),
+    #[error("there is nothing at `{}`", .0.display())]
+    NothingThere(PathBuf),
+    #[error("there is already something at `{}`", .0.display())]
+    SomethingThere(PathBuf),
+    #[error("git could not {doing} {remote:?}")]
+    Git { doing: &'static str, remote: String, source: Said },
+    #[error(transparent)]
+    History(#[from] HistoryError),
+}
+
+/// What git said about it.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("git says: {0}")]
+pub struct Said(String);
+
+/// What a push did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Pushed {
+    /// Files that are new there or have new versions, by machine.
+    pub files: BTreeMap<String, usize>,
+    /// Files of other machines of which the remote knows more than we do.
+    pub newer_there: usize,
+    /// Refs that are not ours any more and were removed there.
+    pub removed: usize,
+    /// What the remote would not take.
+    pub refused: Vec<(String, String)>,
+}
+
+/// The program that does it.
+#[derive(Clone, Debug)]
+pub struct Git {
+    pub program: OsString,
+}
+
+impl Default for Git {
+    fn default() -> Self {
+        Self { program: "git".into() }
+    }
+}
+
+/// What of a remote is ours.
+const FOLDERS: [&str; 3] = ["heads", "pins", "dismissed"];
+
+/// How long to wait for another of us who pulls.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often a remote is read that changes while it is read.
+const TRIES: usize = 3;
+
+/// Whatever is set on this machine for other work: no hooks, no upkeep, no refs beyond those asked
+/// for, and no address that runs a command.
+const SETTINGS: [&str; 12] = [
+    "core.hooksPath=/dev/null",
+    "core.fsync=all",
+    "core.fsyncMethod=fsync",
+    "protocol.ext.allow=never",
+    "transfer.fsckObjects=true",
+    "transfer.unpackLimit=1",
+    "fetch.unpackLimit=1",
+    "fetch.writeCommitGraph=false",
+    "pack.writeReverseIndex=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "push.gpgSign=false",
+];
+
+/// What would lead git to another repository than ours.
+const ENVIRONMENT: [&str; 8] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
+
+/// Sends everything to a remote. What is there under this machine's name becomes what is here; what
+/// other machines recorded is passed on where it only adds. `prune` removes there what this machine
+/// has no more.
+pub fn push(
+    history: &mut History<'_>,
+    git: &Git,
+    remote: &str,
+    prune: bool,
+) -> Result<Pushed, RemoteError> {
+    check(remote)?;
+    check_folder(history, remote)?;
+    history.record()?.flush()?;
+    let own = history.machine().to_owned();
+    let store = history.store();
+    let repository = &store.layout().repository;
+    let mut mine: BTreeSet<String> = BTreeSet::new();
+    let mut theirs: BTreeSet<String> = BTreeSet::new();
+    for name in store.refs().keys() {
+        let (Some(reference), Some(folder)) = (Reference::parse(name), name.split('/').nth(1))
+        else {
+            continue;
+        };
+        let all = format!("refs/{folder}/{0}/*:refs/{folder}/{0}/*", reference.machine);
+        if reference.machine == own {
+            mine.insert(format!("+{all}"));
+        } else {
+            theirs.insert(all);
+        }
+    }
+    let mut pushed = Pushed::default();
+    if prune {
+        let all: Vec<String> = FOLDERS
+            .iter()
+            .map(|folder| format!("+refs/{folder}/{own}/*:refs/{folder}/{own}/*"))
+            .collect();
+        send(git, repository, remote, &["--prune"], &all, &own, &mut pushed)?;
+        mine.clear();
+    }
+    let all: Vec<String> = mine.into_iter().chain(theirs).collect();
+    if !all.is_empty() {
+        send(git, repository, remote, &[], &all, &own, &mut pushed)?;
+    }
+    Ok(pushed)
+}
+
+fn send(
+    git: &Git,
+    repository: &Path,
+    remote: &str,
+    options: &[&str],
+    all: &[String],
+    own: &str,
+    pushed: &mut Pushed,
+) -> Result<(), RemoteError> {
+    let mut command = git.command(repository);
+    command.args(["push", "--porcelain", "--no-verify", "--no-follow-tags"]).args(options);
+    command.arg("--").arg(remote).args(all);
+    let output = git.run(command, b"")?;
+    let mut lines = 0;
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let mut parts = line.split('\t');
+        let (Some(flag), Some(names), Some(summary)) = (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        lines += 1;
+        let name = names.rsplit(':').next().unwrap_or_default();
+        let Some(reference) = Reference::parse(name) else { continue };
+        let is_own = reference.machine == own;
+        match flag {
+            "!" if !is_own && summary.starts_with("[rejected]") => {
+                pushed.newer_there += usize::from(name.starts_with("refs/heads/"));
+            }
+            "!" => pushed.refused.push((name.to_owned(), plain(summary))),
+            "-" => pushed.removed += 1,
+            "=" => {}
+            _ if name.starts_with("refs/heads/") => {
+                *pushed.files.entry(reference.machine.to_owned()).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+    if !output.status.success() && lines == 0 {
+        return Err(said("push to", remote, &output));
+    }
+    Ok(())
+}
+
+/// Takes in what a remote knows of other machines.
+pub fn pull(history: &mut History<'_>, git: &Git, remote: &str) -> Result<Joined, RemoteError> {
+    check(remote)?;
+    check_folder(history, remote)?;
+    // Git looks at what is here to find out what is missing.
+    history.record()?.flush()?;
+    let own = history.machine().to_owned();
+    let repository = history.store().layout().repository.clone();
+    let incoming = Incoming::open(history)?;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let offered = list(git, &repository, remote)?;
+        let known = history.store().refs();
+        let wanted: String = offered
+            .iter()
+            .filter(|(name, id)| known.get(*name) != Some(*id))
+            .filter(|(name, _)| Reference::parse(name).is_some_and(|it| it.machine != own))
+            .map(|(name, _)| format!("{name}\n"))
+            .collect();
+        if !wanted.is_empty() {
+            fetch(git, &repository, &incoming.folder, remote, &wanted)?;
+        }
+        let store = history.store_mut();
+        store.refresh()?;
+        let mut writing = store.write()?;
+        let came = incoming.packs()?;
+        let plan = joining::plan(writing.store(), &came, &own, &offered)?;
+        // It moved after it was listed.
+        let is_late = plan.joined.refused.iter().any(|refused| refused.why == Unsound::Missing);
+        if is_late && tries < TRIES {
+            continue;
+        }
+        joining::carry_out(&mut writing, &came, &plan)?;
+        drop((writing, came));
+        incoming.clear()?;
+        history.refresh()?;
+        return Ok(plan.joined);
+    }
+}
+
+/// Where git puts what it fetches: outside the store, until it was looked through.
+struct Incoming<'d> {
+    disk: &'d dyn Disk,
+    folder: PathBuf,
+    _lock: UserLock,
+}
+
+/// The packs that git fetched.
+struct Came<'d> {
+    disk: &'d dyn Disk,
+    packs: Packs,
+}
+
+impl<'d> Incoming<'d> {
+    fn open(history: &History<'d>) -> Result<Self, HistoryError> {
+        let store = history.store();
+        let (disk, chance) = (store.disk, store.chance);
+        let folder = store.layout().ours().join("incoming");
+        let lock = store.layout().ours().join("incoming.lock");
+        let lock = UserLock::acquire(disk, &lock, PATIENCE, &|time| chance.sleep(time))?;
+        disk.make_dirs(&folder.join("pack")).doing("make", &folder)?;
+        let incoming = Self { disk, folder, _lock: lock };
+        // Of one that died.
+        incoming.clear()?;
+        Ok(incoming)
+    }
+
+    fn clear(&self) -> Result<(), HistoryError> {
+        for path in self.files()? {
+            self.disk.remove(&path).doing("remove", &path)?;
+        }
+        Ok(())
+    }
+
+    fn files(&self) -> Result<Vec<PathBuf>, HistoryError> {
+        let folder = self.folder.join("pack");
+        let names = self.disk.list(&folder).doing("list", &folder)?;
+        Ok(names.into_iter().map(|name| folder.join(name)).collect())
+    }
+
+    fn packs(&self) -> Result<Came<'d>, HistoryError> {
+        let mut indexes = self.files()?;
+        indexes.retain(|path| path.extension().is_some_and(|extension| extension == "idx"));
+        let (packs, errors) = Packs::open(&indexes);
+        match errors.into_iter().next() {
+            Some(error) => Err(error.into()),
+            None => Ok(Came { disk: self.disk, packs }),
+        }
+    }
+}
+
+impl Beside for Came<'_> {
+    fn has(&self, id: &Id) -> bool {
+        self.packs.has(id)
+    }
+
+    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>, HistoryError> {
+        let mut data = Vec::new();
+        Ok(self.packs.read(id, &mut data)?.map(|kind| (kind, data)))
+    }
+
+    fn ids(&self) -> Vec<Id> {
+        let bundles = self.packs.bundles().iter();
+        bundles.flat_map(|bundle| bundle.index.iter().map(|entry| entry.oid)).collect()
+    }
+
+    fn packs(&self) -> Result<Vec<Packed>, HistoryError> {
+        let mut all = Vec::new();
+        for bundle in self.packs.bundles() {
+            let (pack, index) = (bundle.pack.path(), bundle.index.path());
+            all.push(Packed {
+                name: bundle.pack.checksum(),
+                pack: self.disk.read(pack).doing("read", pack)?,
+                index: self.disk.read(index).doing("read", index)?,
+                objects: bundle.index.num_objects() as usize,
+            });
+        }
+        Ok(all)
+    }
+}
+
+/// All refs of a remote that could be ours.
+fn list(git: &Git, repository: &Path, remote: &str) -> Result<Refs, RemoteError> {
+    let mut command = git.command(repository);
+    command.args(["ls-remote", "--refs", "--quiet", "--"]).arg(remote);
+    let output = git.run(command, b"")?;
+    if !output.status.success() {
+        return Err(said("read", remote, &output));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let refs = text.lines().filter_map(|line| {
+        let (id, name) = line.split_once('\t')?;
+        let folder = name.strip_prefix("refs/")?.split('/').next()?;
+        let id = Id::from_hex(id.as_bytes()).ok()?;
+        FOLDERS.contains(&folder).then(|| (name.to_owned(), id))
+    });
+    Ok(refs.collect())
+}
+
+fn fetch(
+    git: &Git,
+    repository: &Path,
+    incoming: &Path,
+    remote: &str,
+    wanted: &str,
+) -> Result<(), RemoteError> {
+    let mut command = git.command(repository);
+    command.env("GIT_OBJECT_DIRECTORY", incoming);
+    command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&repository.join("objects")));
+    command
+        .args(["fetch", "--quiet", "--stdin", "--no-write-fetch-head", "--no-auto-maintenance"])
+        .args(["--no-tags", "--no-prune", "--no-recurse-submodules", "--"])
+        .arg(remote);
+    let output = git.run(command, wanted.as_bytes())?;
+    if output.status.success() { Ok(()) } else { Err(said("fetch from", remote, &output)) }
+}
+
+/// A path as git reads it in a list of paths, whatever separates those.
+fn quoted(path: &Path) -> OsString {
+    match path.to_str() {
+        Some(text) => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")).into(),
+        None => path.into(),
+    }
+}
+
+/// Makes an empty repository for others to push to.
+pub fn create(history: &History<'_>, git: &Git, remote: &str) -> Result<(), RemoteError> {
+    check(remote)?;
+    let path = local(remote).ok_or_else(|| RemoteError::NotARemote(remote.to_owned()))?;
+    let disk = history.store().disk;
+    // For the owner's eyes only, whatever git would do.
+    disk.make_dirs(path).doing("make", path)?;
+    if !disk.list(path).doing("list", path)?.is_empty() {
+        return Err(RemoteError::SomethingThere(path.to_owned()));
+    }
+    let mut command = git.bare_command();
+    command.args(["init", "--quiet", "--bare", "--template=", "--"]).arg(path);
+    let output = git.run(command, b"")?;
+    if output.status.success() { Ok(()) } else { Err(said("make", remote, &output)) }
+}
+
+/// Refuses what git would take for an option.
+fn check(remote: &str) -> Result<(), RemoteError> {
+    let is_address = !remote.is_empty() && !remote.starts_with('-');
+    if !is_address || remote.chars().any(char::is_control) {
+        return Err(RemoteError::NotARemote(remote.to_owned()));
+    }
+    Ok(())
+}
+
+fn check_folder(history: &History<'_>, remote: &str) -> Result<(), RemoteError> {
+    let Some(path) = local(remote) else { return Ok(()) };
+    match history.store().disk.look(path).doing("look at", path)? {
+        Some(_) => Ok(()),
+        None => Err(RemoteError::NothingThere(path.to_owned())),
+    }
+}
+
+/// The folder that is meant, if it is one: not `https://host/x`, not `host:x`.
+pub fn local(remote: &str) -> Option<&Path> {
+    if let Some(path) = remote.strip_prefix("file://") {
+        return Some(Path::new(path));
+    }
+    let before = remote.split(':').next().unwrap_or_default();
+    let is_drive = cfg!(windows) && before.len() == 1;
+    let is_host = remote.contains(':') && !before.contains('/') && !is_drive;
+    (!is_host).then(|| Path::new(remote))
+}
+
+fn said(doing: &'static str, remote: &str, output: &Output) -> RemoteError {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let shown = &lines[..lines.len().min(4)];
+    let said = if shown.is_empty() { "nothing".to_owned() } else { plain(&shown.join("; ")) };
+    RemoteError::Git { doing, remote: remote.to_owned(), source: Said(said) }
+}
+
+/// A remote's words go to a terminal.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(600).collect()
+}
+
+impl Git {
+    fn command(&self, repository: &Path) -> Command {
+        let mut command = self.bare_command();
+        let mut place = OsString::from("--git-dir=");
+        place.push(repository);
+        command.arg(place);
+        command
+    }
+
+    fn bare_command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        for name in ENVIRONMENT {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn run(&self, mut command: Command, input: &[u8]) -> Result<Output, RemoteError> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => RemoteError::NoGit,
+            _ => RemoteError::History(HistoryError::Io {
+                doing: "run",
+                path: PathBuf::from(&self.program),
+                source: error,
+            }),
+        };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(failed)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // If git ends before it has read everything, it says why.
+            let _ = stdin.write_all(input);
+        }
+        child.wait_with_output().map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_not_an_option() {
+        for remote in ["", "-x", "--upload-pack=touch /tmp/x", "a\nb"] {
+            assert!(matches!(check(remote), Err(RemoteError::NotARemote(_))), "{remote}");
+        }
+        assert!(check("git@host:stories.git").is_ok());
+    }
+
+    #[test]
+    fn a_folder_is_told_from_a_host() {
+        for (remote, expected) in [
+            ("/media/stick/stories.git", Some("/media/stick/stories.git")),
+            ("stories.git", Some("stories.git")),
+            ("./a:b", Some("./a:b")),
+            ("file:///srv/x.git", Some("/srv/x.git")),
+            ("git@host:stories.git", None),
+            ("host:stories.git", None),
+            ("ssh://host/x.git", None),
+            ("https://host/x.git", None),
+            ("ext::sh -c x", None),
+        ] {
+            assert_eq!(local(remote), expected.map(Path::new), "{remote}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A history in one file, open or sealed.
+
+use std::fs;
+use std::path::Path;
+
+use age::secrecy::ExposeSecret as _;
+use forklore_history::bundle::{self, BundleError, Header};
+use forklore_history::history::History;
+use forklore_history::sealing::{self, Key, SealFor};
+
+use crate::stage::{Stage, chat, everything, fsck, git, save, tell};
+
+fn made(history: &mut History<'_>) -> Vec<u8> {
+    bundle::make(history, None).unwrap().unwrap().bytes
+}
+
+/// Names and sentences that must not be seen in what is sealed.
+fn secrets() -> Vec<String> {
+    let names = ["Anna", "Story", "chats/", "refs/heads", "worlds", "PACK", "git bundle", "Lore"];
+    let sentences = (0..50).map(|number| format!("The {number}. secret of the lighthouse"));
+    sentences.chain(names.map(str::to_owned)).collect()
+}
+
+fn story_with_secrets(history: &mut History<'_>) {
+    for secret in secrets() {
+        tell(history, &format!("chats/Anna/{}.jsonl", secret.replace('/', "-")), &secret, 2);
+    }
+    save(history, "worlds/Lore.json", r#"{"entries":{}}"#);
+}
+
+#[test]
+fn a_bundle_brings_everything_and_git_takes_it_too() {
+    let stage = Stage::new();
+    let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
+    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 30);
+    save(&mut pc, "chats/Anna/Story.jsonl", &chat("By the fire", 1));
+    assert!(pc.store().refs().keys().any(|name| name.starts_with("refs/pins/")));
+    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 4);
+    let bytes = made(&mut pc);
+    let joined = bundle::take_in(&mut phone, &bytes).unwrap();
+    assert_eq!(joined.machines[pc.machine()].versions, 31);
+    assert_eq!(everything(&phone).len(), 31 + 4);
+    let refs = phone.store().refs();
+    for (name, id) in pc.store().refs() {
+        assert_eq!(refs.get(name), Some(id), "{name}");
+    }
+    phone.record().unwrap().flush().unwrap();
+    fsck(&stage.path("Phone.git"));
+    let again = bundle::take_in(&mut phone, &bytes).unwrap();
+    assert!(again.machines.is_empty());
+
+    fs::write(stage.path("pc.bundle"), &bytes).unwrap();
+    git(&stage.path("Phone.git"), &["bundle", "verify", "--quiet", "../pc.bundle"]);
+    let place = stage.path("");
+    git(&place, &["clone", "--quiet", "--mirror", "pc.bundle", "clone.git"]);
+    fsck(&stage.path("clone.git"));
+    let tips = git(&stage.path("clone.git"), &["for-each-ref", "--format=%(objectname)"]);
+    for id in pc.store().refs().values() {
+        assert!(tips.contains(&id.to_string()));
+    }
+}
+
+#[test]
+fn a_bundle_goes_on_where_another_ended() {
+    let stage = Stage::new();
+    let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
+    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 40);
+    let first = made(&mut pc);
+    let last = Header::read(&first).unwrap().0;
+    assert!(bundle::make(&mut pc, Some(&last)).unwrap().is_none());
+    save(&mut pc, "chats/Anna/Story.jsonl", &chat("By the fire", 41));
+    save(&mut pc, "chats/Anna/Copy.jsonl", &chat("By the fire", 41));
+    tell(&mut pc, "chats/Bea/Other.jsonl", "At dawn", 2);
+    let more = bundle::make(&mut pc, Some(&last)).unwrap().unwrap();
+    assert!(more.objects < 40, "{}", more.objects);
+
+    let early = bundle::take_in(&mut phone, &more.bytes);
+    assert!(matches!(early, Err(BundleError::Needs(_))), "{early:?}");
+    bundle::take_in(&mut phone, &first).unwrap();
+    fs::write(stage.path("more.bundle"), &more.bytes).unwrap();
+    git(&stage.path("Phone.git"), &["bundle", "verify", "--quiet", "../more.bundle"]);
+    bundle::take_in(&mut phone, &more.bytes).unwrap();
+    assert_eq!(everything(&phone), everything(&pc));
+    fsck(&stage.path("Phone.git"));
+
+    // What git makes of the same, which is told by what is not in it.
+    pc.record().unwrap().flush().unwrap();
+    let name = pc.lineages().own(pc.machine()).next().unwrap().reference.clone();
+    let mut laptop = stage.machine("Laptop");
+    bundle::take_in(&mut laptop, &first).unwrap();
+    let tip = last.refs.values().next().unwrap().to_string();
+    let args = ["bundle", "create", "--quiet", "../thin.bundle", "--branches", &format!("^{tip}")];
+    git(&stage.path("PC.git"), &args);
+    bundle::take_in(&mut laptop, &fs::read(stage.path("thin.bundle")).unwrap()).unwrap();
+    assert_eq!(everything(&laptop), everything(&pc), "{name}");
+    fsck(&stage.path("Laptop.git"));
+}
+
+/// Everything in the folder of a repository, but for what a look at it touches.
+fn state(repository: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut folders = vec![repository.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                all.push((path.display().to_string(), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn of_a_damaged_bundle_nothing_is_taken_in() {
+    let stage = Stage::new();
+    let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
+    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 4);
+    save(&mut pc, "chats/Anna/Story.jsonl", &chat("By the fire", 0));
+    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 2);
+    phone.record().unwrap().flush().unwrap();
+    let bytes = made(&mut pc);
+    let before = state(&stage.path("Phone.git"));
+    let header = bytes.len() - Header::read(&bytes).unwrap().1.len();
+    let places = (0..header).chain((header..bytes.len()).step_by(7));
+    for at in places {
+        let cut = bundle::take_in(&mut phone, &bytes[..at]);
+        assert!(cut.is_err(), "cut at {at}");
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        let flipped = bundle::take_in(&mut phone, &damaged);
+        assert!(flipped.is_err(), "{at}: {:?}", &damaged[at.saturating_sub(60)..at + 1]);
+    }
+    assert_eq!(state(&stage.path("Phone.git")), before);
+    assert!(bundle::take_in(&mut phone, &bytes).is_ok());
+}
+
+#[test]
+fn a_sealed_bundle_shows_nothing_and_opens_with_its_key() {
+    let stage = Stage::new();
+    let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
+    story_with_secrets(&mut pc);
+    let bytes = made(&mut pc);
+    let identity = age::x25519::Identity::generate();
+    let whom = SealFor::Recipients(vec![identity.to_public().to_string()]);
+    let key_file = format!("# made today\n{}\n", identity.to_string().expose_secret());
+    let key = Key::Identities(key_file.into());
+    let phrase = || sealing::passphrase("correct horse battery staple\n").unwrap();
+    let both = [
+        (sealing::seal(&bytes, &whom).unwrap(), key),
+        (sealing::seal(&bytes, &SealFor::Passphrase(phrase())).unwrap(), Key::Passphrase(phrase())),
+    ];
+    for (sealed, key) in both {
+        let seen =
+            |needle: &str| sealed.windows(needle.len()).any(|part| part == needle.as_bytes());
+        let hits: Vec<String> = secrets().into_iter().filter(|secret| seen(secret)).collect();
+        assert!(hits.is_empty(), "{hits:?}");
+        assert!(sealing::is_sealed(&sealed));
+        let opened = sealing::open(&sealed, Some(&key)).unwrap();
+        assert_eq!(opened, bytes);
+        bundle::take_in(&mut phone, &opened).unwrap();
+    }
+    assert_eq!(everything(&phone), everything(&pc));
+}

@@ -1,0 +1,194 @@
+//! Remotes that mean no good, and pulls that were cut short.
+
+use std::fs;
+use std::path::Path;
+
+use forklore_history::history::History;
+use forklore_history::joining::Unsound;
+use forklore_history::packing;
+use forklore_history::remote::{self, Git};
+
+use crate::stage::{Stage, chat, everything, fsck, git, save, tell};
+
+/// A commit as a stranger makes it.
+fn commit(repository: &Path, tree: &str, message: &str, parents: &[&str]) -> String {
+    let mut args = vec!["-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", tree];
+    for parent in parents {
+        args.extend(["-p", parent]);
+    }
+    args.extend(["-m", message]);
+    git(repository, &args).trim().to_owned()
+}
+
+fn tip(history: &History<'_>) -> String {
+    let own = history.lineages().own(history.machine()).next();
+    own.unwrap().tip.id.to_string()
+}
+
+fn reference(history: &History<'_>) -> String {
+    history.lineages().own(history.machine()).next().unwrap().reference.clone()
+}
+
+#[test]
+fn a_remote_cannot_change_what_this_machine_recorded() {
+    let stage = Stage::new();
+    let remote = stage.remote();
+    let at = stage.path("remote.git");
+    let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
+    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 6);
+    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 3);
+    remote::push(&mut pc, &Git::default(), &remote, false).unwrap();
+    remote::push(&mut phone, &Git::default(), &remote, false).unwrap();
+    let before = everything(&pc);
+
+    // Our own story is another one's there, and there is one under our name that we never told.
+    let (ours, theirs) = (reference(&pc), tip(&phone));
+    git(&at, &["update-ref", &ours, &theirs]);
+    git(&at, &["update-ref", &format!("{ours}-more"), &theirs]);
+    let joined = remote::pull(&mut pc, &Git::default(), &remote).unwrap();
+    assert_eq!(joined.ours_differ, 2);
+    let mut after = everything(&pc);
+    after.retain(|(machine, _, _), _| machine == pc.machine());
+    assert_eq!(after, before);
+    assert_eq!(tip(&pc), tip(&stage.machine("PC")));
+    // And pushing sets it right.
+    remote::push(&mut pc, &Git::default(), &remote, false).unwrap();
+    assert_eq!(git(&at, &["rev-parse", &ours]).trim(), tip(&pc));
+}
+
+#[test]
+fn what_is_no_history_is_left_outside() {
+    let stage = Stage::new();
+    let remote = stage.remote();
+    let at = stage.path("remote.git");
+    let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
+    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 3);
+    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 3);
+    remote::push(&mut phone, &Git::default(), &remote, false).unwrap();
+    let good = tip(&phone);
+    let tree = git(&at, &["rev-parse", &format!("{good}^{{tree}}")]).trim().to_owned();
+    let text = git(&at, &["cat-file", "commit", &good]);
+    let message = text.split_once("\n\n").unwrap().1;
+    let evil =
+        |name: &str| message.replace(&phone_lineage(&phone), &format!("evil-1/chats/{name}"));
+    let point = |name: &str, id: &str| {
+        git(&at, &["update-ref", &format!("refs/heads/evil-1/chats/{name}"), id]);
+    };
+    point("plain-1", &commit(&at, &tree, "hello", &[]));
+    point("other-1", &good);
+    let outside = evil("outside-1").replace("chats/Anna/Story", "chats/../Story");
+    point("outside-1", &commit(&at, &tree, &outside, &[]));
+    point("escape-1", &commit(&at, &tree, &format!("\u{1b}[2J{}", evil("escape-1")), &[]));
+    point(
+        "parents-1",
+        &commit(&at, &tree, &evil("parents-1"), &[&good, &commit(&at, &tree, "x", &[])]),
+    );
+    let theft = message.replace(&phone_lineage(&phone), &phone_lineage(&pc));
+    let theft = commit(&at, &tree, &theft, &[]);
+    point("theft-1", &commit(&at, &tree, &evil("theft-1"), &[&theft]));
+    point("behind-1", &commit(&at, &tree, &evil("behind-1"), &[&commit(&at, &tree, "x", &[])]));
+    point("fine-1", &commit(&at, &tree, &evil("fine-1"), &[]));
+    git(&at, &["update-ref", "refs/heads/Evil/chats/x", &good]);
+    git(&at, &["update-ref", "refs/heads/main", &good]);
+    git(&at, &["update-ref", "refs/pins/evil-1/chats/nowhere-1/3", &good]);
+
+    let joined = remote::pull(&mut pc, &Git::default(), &remote).unwrap();
+    let refused: Vec<(&str, Unsound)> =
+        joined.refused.iter().map(|one| (one.reference.as_str(), one.why)).collect();
+    assert_eq!(
+        refused,
+        [
+            ("refs/heads/Evil/chats/x", Unsound::Name),
+            ("refs/heads/evil-1/chats/behind-1", Unsound::NotAVersion),
+            ("refs/heads/evil-1/chats/escape-1", Unsound::NotAVersion),
+            ("refs/heads/evil-1/chats/other-1", Unsound::OtherFile),
+            ("refs/heads/evil-1/chats/outside-1", Unsound::Name),
+            ("refs/heads/evil-1/chats/parents-1", Unsound::NotAVersion),
+            ("refs/heads/evil-1/chats/plain-1", Unsound::NotAVersion),
+            ("refs/heads/evil-1/chats/theft-1", Unsound::OtherFile),
+            ("refs/heads/main", Unsound::Name),
+            ("refs/pins/evil-1/chats/nowhere-1/3", Unsound::OtherFile),
+        ]
+    );
+    assert_eq!(joined.machines["evil-1"].files, 1);
+    assert_eq!(joined.machines[phone.machine()].versions, 3);
+    // Nor does it lie around, for a repair to find.
+    assert!(!pc.store().has(&theft.parse().unwrap()));
+    assert_eq!(fs::read_dir(stage.path("PC.git/forklore/incoming/pack")).unwrap().count(), 0);
+    packing::pack(&mut pc).unwrap();
+    assert_eq!(everything(&pc).len(), 3 + 3 + 1);
+    fsck(&stage.path("PC.git"));
+}
+
+fn phone_lineage(phone: &History<'_>) -> String {
+    reference(phone).trim_start_matches("refs/heads/").to_owned()
+}
+
+#[test]
+fn what_was_rewritten_elsewhere_is_kept_here_as_it_was() {
+    let stage = Stage::new();
+    let remote = stage.remote();
+    let at = stage.path("remote.git");
+    let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
+    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 5);
+    remote::push(&mut phone, &Git::default(), &remote, false).unwrap();
+    remote::pull(&mut pc, &Git::default(), &remote).unwrap();
+    let before = everything(&pc);
+    let (name, old) = (reference(&phone), tip(&phone));
+    // The remote falls back: what is known stays known.
+    git(&at, &["update-ref", &name, &format!("{old}~2")]);
+    let joined = remote::pull(&mut pc, &Git::default(), &remote).unwrap();
+    assert!(joined.machines.is_empty() && joined.refused.is_empty());
+    assert_eq!(everything(&pc), before);
+    // It takes another turn: both are there.
+    let tree = git(&at, &["rev-parse", &format!("{old}~3^{{tree}}")]).trim().to_owned();
+    let text = git(&at, &["cat-file", "commit", &format!("{old}~1")]);
+    let message = text.split_once("\n\n").unwrap().1;
+    let new = commit(&at, &tree, message, &[&format!("{old}~2")]);
+    git(&at, &["update-ref", &name, &new]);
+    let joined = remote::pull(&mut pc, &Git::default(), &remote).unwrap();
+    assert_eq!(joined.machines[phone.machine()].rewritten, 1);
+    let refs = pc.store().refs();
+    assert_eq!(refs[&name].to_string(), new);
+    let kept: Vec<_> = refs.iter().filter(|(name, _)| name.starts_with("refs/old/")).collect();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept[0].1.to_string(), old);
+    packing::pack(&mut pc).unwrap();
+    assert!(pc.store().has(kept_id(&pc)));
+    fsck(&stage.path("PC.git"));
+}
+
+fn kept_id<'h>(history: &'h History<'_>) -> &'h forklore_history::git::object::Id {
+    let mut refs = history.store().refs().iter();
+    refs.find(|(name, _)| name.starts_with("refs/old/")).unwrap().1
+}
+
+#[test]
+fn refs_that_a_stranger_left_are_taken_up_and_do_not_hold_anything_back() {
+    let stage = Stage::new();
+    let remote = stage.remote();
+    let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
+    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 2);
+    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 4);
+    remote::push(&mut phone, &Git::default(), &remote, false).unwrap();
+    pc.record().unwrap().flush().unwrap();
+    drop(pc);
+    // As a person's own git does it, or as a pull that died.
+    git(&stage.path("PC.git"), &["fetch", "--quiet", &remote, "refs/heads/*:refs/heads/*"]);
+    fs::create_dir_all(stage.path("PC.git/forklore/incoming/pack")).unwrap();
+    for name in ["objects/pack/tmp_pack_x1", "forklore/incoming/pack/tmp_pack_x2"] {
+        fs::write(stage.path("PC.git").join(name), b"half of a pa").unwrap();
+    }
+    fs::write(stage.path("PC.git/forklore/incoming/pack/pack-1.idx"), b"half of an in").unwrap();
+    let loose = stage.path("PC.git").join(reference(&phone));
+    assert!(loose.exists());
+
+    let mut pc = stage.machine("PC");
+    assert_eq!(everything(&pc).len(), 6);
+    save(&mut phone, "chats/Anna/Story.jsonl", &chat("By the sea", 5));
+    remote::push(&mut phone, &Git::default(), &remote, false).unwrap();
+    remote::pull(&mut pc, &Git::default(), &remote).unwrap();
+    assert!(!loose.exists());
+    assert_eq!(everything(&stage.machine("PC")).len(), 7);
+    fsck(&stage.path("PC.git"));
+}

@@ -1,0 +1,11 @@
+//! A history on other machines: two that record apart and join, remotes that mean no good, bundles,
+//! and SillyTavern's own backups.
+
+#![expect(clippy::unwrap_used, reason = "the stage is a test too")]
+
+mod stage;
+
+mod backups;
+mod bundles;
+mod hostile;
+mod machines;

@@ -1,0 +1,117 @@
+//! Machines with stories, and remotes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use forklore_history::file::Name;
+use forklore_history::history::{History, Seen};
+use forklore_tavern::chance::RealChance;
+use forklore_tavern::disk::RealDisk;
+use tempfile::TempDir;
+
+pub(crate) struct Stage {
+    folder: TempDir,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The history of a machine, made when it is first asked for.
+    pub(crate) fn machine(&self, host: &str) -> History<'static> {
+        let repository = self.path(&format!("{host}.git"));
+        History::open(&RealDisk, &RealChance, repository, host).unwrap()
+    }
+
+    /// An empty bare repository.
+    pub(crate) fn remote(&self) -> String {
+        let path = self.path("remote.git");
+        git(Path::new("/"), &["init", "--quiet", "--bare", path.to_str().unwrap()]);
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+pub(crate) fn now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_800_000_000)
+}
+
+/// A chat of so many messages.
+pub(crate) fn chat(words: &str, messages: usize) -> String {
+    let mut text =
+        String::from(r#"{"chat_metadata":{},"user_name":"unused","character_name":"unused"}"#);
+    for number in 0..messages {
+        text += &format!(
+            "\n{{\"name\":\"Anna\",\"is_user\":false,\"send_date\":\"{words} {number}\",\"mes\":\"{words}, {number}.\"}}"
+        );
+    }
+    text
+}
+
+pub(crate) fn save(history: &mut History<'_>, name: &str, text: &str) {
+    let mut recorder = history.record().unwrap();
+    let name = Name::of_text(name);
+    recorder.file(&name, text.as_bytes(), now(), Seen::AsItHappened, &|_| true).unwrap();
+    recorder.keep().unwrap();
+}
+
+/// Saves a chat message by message.
+pub(crate) fn tell(history: &mut History<'_>, name: &str, words: &str, messages: usize) {
+    for number in 1..=messages {
+        save(history, name, &chat(words, number));
+    }
+}
+
+/// Every version of every file, by machine, file and number.
+pub(crate) fn everything(history: &History<'_>) -> BTreeMap<(String, String, u64), Vec<u8>> {
+    let mut all = BTreeMap::new();
+    assert!(history.lineages().unreadable.is_empty());
+    for lineage in history.lineages().iter() {
+        for kept in history.own_versions(lineage) {
+            let kept = kept.unwrap();
+            let file = kept.version.file.as_str().to_owned();
+            let content = history.content(&kept).unwrap();
+            all.insert((lineage.machine.clone(), file, kept.version.number), content);
+        }
+    }
+    all
+}
+
+/// Git, as a person would run it, with nothing of the person's settings.
+pub(crate) fn git(folder: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .current_dir(folder)
+        .args(args)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {args:?}: {said}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub(crate) fn fsck(repository: &Path) {
+    let output = Command::new("git")
+        .arg("--git-dir")
+        .arg(repository)
+        .args(["fsck", "--strict", "--no-dangling"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned()
+        + &String::from_utf8_lossy(&output.stdout);
+    let said: Vec<&str> = said.lines().filter(|line| !is_harmless(line)).collect();
+    assert!(output.status.success() && said.is_empty(), "{said:?}");
+}
+
+/// A bare repository without a branch `main` is what we make.
+fn is_harmless(line: &str) -> bool {
+    line.starts_with("notice: HEAD points to an unborn branch")
+        || line == "notice: No default references"
+}

@@ -1,0 +1,270 @@
+//! Versions that go because somebody asked for it: what stays is whole, what goes is gone.
+
+#![expect(clippy::unwrap_used, reason = "what helps the tests is a test too")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use forklore_history::file::Name;
+use forklore_history::history::{History, Seen};
+use forklore_history::purging::{self, Copy};
+use forklore_history::thinning::{self, Rules};
+use forklore_history::verifying::verify;
+use forklore_tavern::chance::Chance;
+use forklore_tavern::disk::RealDisk;
+
+/// A clock that a test sets.
+#[derive(Default)]
+struct Clock {
+    seconds: AtomicU64,
+    slugs: AtomicU64,
+}
+
+const BEGAN: u64 = 1_700_000_000;
+const HOUR: u64 = 3600;
+const DAY: u64 = 24 * HOUR;
+
+impl Chance for Clock {
+    fn now(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(BEGAN + self.seconds.load(Ordering::Relaxed))
+    }
+
+    fn slug(&self) -> String {
+        format!("00000000-0000-4000-8000-{:012x}", self.slugs.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A git that is being started holds our lock for a moment, as everything we have open.
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn record(history: &mut History<'_>, clock: &Clock, files: &Files) {
+    let mut recorder = history.record().unwrap();
+    let exists = |name: &Name| files.contains_key(name.as_str());
+    let gone: Vec<Name> =
+        recorder.lineages().live_names().filter(|name| !exists(name)).cloned().collect();
+    for (name, bytes) in files {
+        recorder
+            .file(&Name::of_text(name), bytes, clock.now(), Seen::AsItHappened, &exists)
+            .unwrap();
+    }
+    for name in gone {
+        recorder.deleted(&name).unwrap();
+    }
+    recorder.keep().unwrap();
+}
+
+fn chat(marker: &str, messages: usize) -> Vec<u8> {
+    let mut lines = vec![format!("{{\"user_name\":\"{marker}\"}}")];
+    lines.extend(
+        (0..messages).map(|n| format!("{{\"name\":\"A\",\"mes\":\"{marker} number {n}\"}}")),
+    );
+    lines.join("\n").into_bytes()
+}
+
+/// Every version by file and number.
+fn versions(history: &History<'_>) -> BTreeMap<(String, u64), Vec<u8>> {
+    let mut versions = BTreeMap::new();
+    for lineage in history.lineages().iter() {
+        for kept in history.own_versions(lineage) {
+            let kept = kept.unwrap();
+            let content = history.content(&kept).unwrap();
+            assert_eq!(content.len() as u64, kept.version.bytes);
+            versions.insert((kept.version.lineage, kept.version.number), content);
+        }
+    }
+    versions
+}
+
+fn git(repository: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git").arg("-C").arg(repository).args(arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said: Vec<&str> = said.lines().filter(|line| !line.starts_with("notice: ")).collect();
+    assert!(output.status.success() && said.is_empty(), "{said:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn fsck(repository: &Path) {
+    git(repository, &["fsck", "--strict", "--full", "--no-dangling"]);
+}
+
+/// All objects' contents, one after the other.
+fn everything(repository: &Path) -> String {
+    git(repository, &["cat-file", "--batch", "--batch-all-objects", "--unordered"])
+}
+
+const RULES: Rules = Rules {
+    all_for: Duration::from_secs(10 * DAY),
+    hourly_for: Duration::from_secs(20 * DAY),
+    daily_for: Duration::from_secs(60 * DAY),
+};
+
+#[test]
+fn what_thinning_keeps_is_whole_and_the_rest_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let repository = folder.path().join("user.git");
+    let clock = Clock::default();
+    let mut history = History::open(&RealDisk, &clock, &repository, "Test PC").unwrap();
+    let mut files = Files::new();
+    // Four saves an hour, a few hours every fourth day, for a hundred days.
+    let mut messages = 0;
+    for day in (0..100).step_by(4) {
+        for save in 0..12 {
+            clock.seconds.store(day * DAY + save * HOUR / 4, Ordering::Relaxed);
+            messages += 1;
+            files.insert("chats/Anna/Story.jsonl".into(), chat("story", messages));
+            if (day, save) == (40, 6) {
+                files.insert("chats/Anna/Story.jsonl".into(), chat("story", 1));
+            }
+            if (day, save) == (44, 3) {
+                files.insert("chats/Anna/Branch.jsonl".into(), chat("story", messages));
+            }
+            record(&mut history, &clock, &files);
+        }
+    }
+    let before = versions(&history);
+    let pins: Vec<u64> = history.lineages().iter().flat_map(|l| history.pins(l)).collect();
+    assert_eq!(pins.len(), 1, "{pins:?}");
+    let plan = thinning::plan(&history, RULES, clock.now()).unwrap();
+    assert_eq!(plan.kept + plan.dropped, before.len());
+    assert!(plan.dropped > before.len() / 2, "{plan:?}");
+    let packing = thinning::thin(&mut history, &plan).unwrap();
+    assert!(packing.bytes_after < packing.bytes_before);
+
+    drop(history);
+    let mut history = History::open(&RealDisk, &clock, &repository, "Test PC").unwrap();
+    let after = versions(&history);
+    assert_eq!(after.len(), plan.kept);
+    for (key, content) in &after {
+        assert!(before.get(key) == Some(content), "{key:?} is another");
+    }
+    // The first, the last, the pinned one, the one after it, and where the branch began.
+    let story: Vec<u64> = after
+        .keys()
+        .filter(|(lineage, _)| lineage.contains("story"))
+        .map(|(_, number)| *number)
+        .collect();
+    let last = before.keys().filter(|(lineage, _)| lineage.contains("story")).count() as u64;
+    for number in [1, last, pins[0], pins[0] + 1] {
+        assert!(story.contains(&number), "{number} of {story:?}");
+    }
+    for dropped in &plan.files[0].dropped {
+        assert!(!story.contains(dropped) || plan.files[0].file.as_str().contains("Branch"));
+    }
+    let verified = verify(&mut history, &|_| None, &|_, _| {}).unwrap();
+    assert!(verified.is_sound(), "{verified:?}");
+    fsck(&repository);
+    // Thinned once is thinned.
+    let again = thinning::plan(&history, RULES, clock.now()).unwrap();
+    assert_eq!(again.dropped, 0, "{again:?}");
+    // And life goes on.
+    files.insert("chats/Anna/Story.jsonl".into(), chat("story", messages + 1));
+    record(&mut history, &clock, &files);
+    assert_eq!(versions(&history).len(), after.len() + 1);
+}
+
+#[test]
+fn a_clock_that_was_set_costs_no_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Clock::default();
+    let mut history =
+        History::open(&RealDisk, &clock, folder.path().join("user.git"), "Test PC").unwrap();
+    let mut files = Files::new();
+    let years = 10 * 365 * DAY;
+    for save in 0..40_u64 {
+        // Ten years off, one way and the other, for a while.
+        let leap = match save {
+            10..15 => years,
+            _ => 0,
+        };
+        clock.seconds.store(years + save * HOUR / 4 - leap, Ordering::Relaxed);
+        files.insert("chats/Anna/Story.jsonl".into(), chat("story", save as usize + 1));
+        record(&mut history, &clock, &files);
+    }
+    for now in [10 * DAY, years, years + 5 * DAY, 2 * years, 3 * years] {
+        let now = UNIX_EPOCH + Duration::from_secs(BEGAN + now);
+        let plan = thinning::plan(&history, RULES, now).unwrap();
+        assert_eq!((plan.kept, plan.dropped), (40, 0));
+    }
+}
+
+#[test]
+fn what_is_purged_is_nowhere_any_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let repository = folder.path().join("user.git");
+    let clock = Clock::default();
+    let mut history = History::open(&RealDisk, &clock, &repository, "Test PC").unwrap();
+    let mut files = Files::new();
+    let secret = "the lighthouse keeper confessed";
+    files.insert("chats/Ben/Other.jsonl".into(), chat("harmless", 4));
+    for messages in 1..10 {
+        files.insert("chats/Anna/Secret.jsonl".into(), chat(secret, messages));
+        record(&mut history, &clock, &files);
+        if messages == 5 {
+            // Its own versions do not mention it.
+            let name = "chats/Anna/Copy.jsonl";
+            files.insert(name.into(), files["chats/Anna/Secret.jsonl"].clone());
+            record(&mut history, &clock, &files);
+            history.record().unwrap().flush().unwrap();
+        }
+        if messages >= 5 {
+            files.insert("chats/Anna/Copy.jsonl".into(), chat("mild", messages));
+        }
+    }
+    // One message is in both.
+    let mut shared = chat("harmless", 4);
+    shared.extend_from_slice(b"\n{\"name\":\"A\",\"mes\":\"in both\"}");
+    files.insert("chats/Ben/Other.jsonl".into(), shared);
+    let mut last = files["chats/Anna/Secret.jsonl"].clone();
+    last.extend_from_slice(b"\n{\"name\":\"A\",\"mes\":\"in both\"}");
+    files.insert("chats/Anna/Secret.jsonl".into(), last);
+    record(&mut history, &clock, &files);
+    let aside = repository.join("forklore/damaged");
+    std::fs::create_dir_all(&aside).unwrap();
+    std::fs::write(aside.join("1-pack-x.pack"), secret).unwrap();
+    std::fs::create_dir_all(home.join("chats/Anna")).unwrap();
+    std::fs::create_dir_all(home.join("backups")).unwrap();
+    std::fs::write(home.join("chats/Anna/Secret.jsonl"), "x").unwrap();
+    std::fs::write(home.join("backups/chat_anna_20260101-000000.jsonl"), "x").unwrap();
+
+    let before = versions(&history);
+    let find = |history: &History<'_>, name: &str| {
+        let mut all = history.lineages().iter();
+        all.find(|lineage| lineage.file().as_str() == name).cloned()
+    };
+    let lineage = find(&history, "chats/Anna/Secret.jsonl").unwrap();
+    let plan = purging::plan(&history, &lineage).unwrap();
+    assert_eq!(plan.versions, 10);
+    assert_eq!(plan.cut, [Name::of_text("chats/Anna/Copy.jsonl")]);
+    let copies = purging::copies(&history, &RealDisk, &home, &plan).unwrap();
+    assert!(matches!(&copies[..], [Copy::Live(_), Copy::Backup(_)]), "{copies:?}");
+    let purged = purging::purge(&mut history, &plan).unwrap();
+    assert_eq!((purged.left, purged.packs, purged.set_aside.len()), (0, 1, 1), "{purged:?}");
+    assert!(purged.removed > 10 && purged.shared > 0, "{purged:?}");
+
+    drop(history);
+    let mut history = History::open(&RealDisk, &clock, &repository, "Test PC").unwrap();
+    assert!(find(&history, "chats/Anna/Secret.jsonl").is_none());
+    let after = versions(&history);
+    let expected: BTreeMap<_, _> =
+        before.into_iter().filter(|((lineage, _), _)| !lineage.contains("secret")).collect();
+    assert_eq!(after, expected);
+    assert!(verify(&mut history, &|_| None, &|_, _| {}).unwrap().is_sound());
+    fsck(&repository);
+    // The copy's first version is what the secret was then; it is the copy's own.
+    let copy = find(&history, "chats/Anna/Copy.jsonl").unwrap();
+    let copy = purging::plan(&history, &copy).unwrap();
+    assert!(everything(&repository).contains("mild"));
+    purging::purge(&mut history, &copy).unwrap();
+    let left = everything(&repository);
+    assert!(!left.contains(secret), "still there");
+    assert!(left.contains("harmless") && left.contains("in both"));
+    fsck(&repository);
+}

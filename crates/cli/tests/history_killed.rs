@@ -51,12 +51,11 @@ fn whoever_is_killed_takes_nothing_along_that_was_kept() {
             let worker = &mut workers[random.below(ROLES.len())];
             worker.kill(&mut random);
             killed += 1;
+            *worker = Worker::start(folder.path(), worker.role);
             if killed.is_multiple_of(KILLS_BETWEEN) || killed == end {
                 workers.iter_mut().for_each(Worker::stop);
                 most_files = most_files.max(check(folder.path()));
                 workers = ROLES.map(|role| Worker::start(folder.path(), role));
-            } else {
-                *worker = Worker::start(folder.path(), worker.role);
             }
         }
         workers.iter_mut().for_each(Worker::stop);

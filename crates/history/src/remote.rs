@@ -4,23 +4,21 @@
 //! for git. It is started without a shell, and it writes neither into the store nor its refs: it puts a
 //! pack beside them, and what of that is believed is decided in [`crate::joining`].
 
+mod incoming;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
-
-use forklore_tavern::disk::Disk;
-use forklore_tavern::lock::UserLock;
 
 use crate::error::{Doing, HistoryError};
-use crate::git::object::{Id, Kind};
-use crate::git::pack::Packed;
-use crate::git::packs::Packs;
+use crate::git::object::Id;
 use crate::git::refs::Refs;
 use crate::history::History;
-use crate::joining::{self, Beside, Joined, Reference, Unsound};
+use crate::joining::{self, Joined, Reference, Unsound};
+
+use incoming::Incoming;
 
 /// A remote could not be written to or read.
 #[derive(Debug, thiserror::Error)]
@@ -71,9 +69,6 @@ impl Default for Git {
 
 /// What of a remote is ours.
 const FOLDERS: [&str; 3] = ["heads", "pins", "dismissed"];
-
-/// How long to wait for another of us who pulls.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often a remote is read that changes while it is read.
 const TRIES: usize = 3;
@@ -233,87 +228,6 @@ pub fn pull(history: &mut History<'_>, git: &Git, remote: &str) -> Result<Joined
         incoming.clear()?;
         history.refresh()?;
         return Ok(plan.joined);
-    }
-}
-
-/// Where git puts what it fetches: outside the store, until it was looked through.
-struct Incoming<'d> {
-    disk: &'d dyn Disk,
-    folder: PathBuf,
-    _lock: UserLock,
-}
-
-/// The packs that git fetched.
-struct Came<'d> {
-    disk: &'d dyn Disk,
-    packs: Packs,
-}
-
-impl<'d> Incoming<'d> {
-    fn open(history: &History<'d>) -> Result<Self, HistoryError> {
-        let store = history.store();
-        let (disk, chance) = (store.disk, store.chance);
-        let folder = store.layout().ours().join("incoming");
-        let lock = store.layout().ours().join("incoming.lock");
-        let lock = UserLock::acquire(disk, &lock, PATIENCE, &|time| chance.sleep(time))?;
-        disk.make_dirs(&folder.join("pack")).doing("make", &folder)?;
-        let incoming = Self { disk, folder, _lock: lock };
-        // Of one that died.
-        incoming.clear()?;
-        Ok(incoming)
-    }
-
-    fn clear(&self) -> Result<(), HistoryError> {
-        for path in self.files()? {
-            self.disk.remove(&path).doing("remove", &path)?;
-        }
-        Ok(())
-    }
-
-    fn files(&self) -> Result<Vec<PathBuf>, HistoryError> {
-        let folder = self.folder.join("pack");
-        let names = self.disk.list(&folder).doing("list", &folder)?;
-        Ok(names.into_iter().map(|name| folder.join(name)).collect())
-    }
-
-    fn packs(&self) -> Result<Came<'d>, HistoryError> {
-        let mut indexes = self.files()?;
-        indexes.retain(|path| path.extension().is_some_and(|extension| extension == "idx"));
-        let (packs, errors) = Packs::open(&indexes);
-        match errors.into_iter().next() {
-            Some(error) => Err(error.into()),
-            None => Ok(Came { disk: self.disk, packs }),
-        }
-    }
-}
-
-impl Beside for Came<'_> {
-    fn has(&self, id: &Id) -> bool {
-        self.packs.has(id)
-    }
-
-    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>, HistoryError> {
-        let mut data = Vec::new();
-        Ok(self.packs.read(id, &mut data)?.map(|kind| (kind, data)))
-    }
-
-    fn ids(&self) -> Vec<Id> {
-        let bundles = self.packs.bundles().iter();
-        bundles.flat_map(|bundle| bundle.index.iter().map(|entry| entry.oid)).collect()
-    }
-
-    fn packs(&self) -> Result<Vec<Packed>, HistoryError> {
-        let mut all = Vec::new();
-        for bundle in self.packs.bundles() {
-            let (pack, index) = (bundle.pack.path(), bundle.index.path());
-            all.push(Packed {
-                name: bundle.pack.checksum(),
-                pack: self.disk.read(pack).doing("read", pack)?,
-                index: self.disk.read(index).doing("read", index)?,
-                objects: bundle.index.num_objects() as usize,
-            });
-        }
-        Ok(all)
     }
 }
 

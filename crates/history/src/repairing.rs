@@ -248,16 +248,16 @@ impl Repair<'_, '_, '_> {
             let mut walk = Walk::new(examined);
             walk.refs(&refs);
             let lost = lost_refs(examined, &refs, &walk.seen, &self.machine, &purged);
-            let rescued = rescued(examined, &walk);
+            let rescued = rescued(examined, &walk.cuts, &refs);
             if lost.is_empty() && rescued.is_empty() {
                 break;
             }
             refs.extend(lost.iter().map(|lost| (lost.reference.clone(), lost.tip)));
             self.repaired.refs.extend(lost);
             for kept in rescued {
-                let (lineage, number) = (kept.version.lineage.clone(), kept.version.number);
-                refs.insert(format!("refs/rescued/{lineage}/{number}"), kept.id);
-                self.repaired.rescued.push((lineage, number));
+                refs.insert(rescue(kept), kept.id);
+                let version = &kept.version;
+                self.repaired.rescued.push((version.lineage.clone(), version.number));
             }
         }
         let path = layout.packed_refs();
@@ -406,17 +406,18 @@ fn live_names(examined: &Examined, machine: &str) -> FxHashSet<Name> {
         .collect()
 }
 
-/// The newest version before each cut that nothing leads to.
-fn rescued<'e>(examined: &'e Examined, walk: &Walk<'_>) -> Vec<&'e Kept> {
+/// The newest version before each cut, where nothing says yet that it goes on there.
+fn rescued<'e>(examined: &'e Examined, cuts: &[(String, u64)], refs: &Refs) -> Vec<&'e Kept> {
     let mut all = Vec::new();
-    for (lineage, before) in &walk.cuts {
+    for (lineage, before) in cuts {
         let own = examined.commits.values().filter(|kept| kept.version.lineage == *lineage);
-        let before = own.filter(|kept| kept.version.number < *before);
-        if let Some(newest) = before.max_by_key(|kept| kept.version.number)
-            && !walk.seen.contains(&newest.id)
-        {
-            all.push(newest);
-        }
+        let older = own.filter(|kept| kept.version.number < *before);
+        let newest = older.max_by_key(|kept| kept.version.number);
+        all.extend(newest.filter(|kept| !refs.contains_key(&rescue(kept))));
     }
     all
+}
+
+fn rescue(kept: &Kept) -> String {
+    format!("refs/rescued/{}/{}", kept.version.lineage, kept.version.number)
 }

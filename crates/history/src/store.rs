@@ -423,8 +423,9 @@ impl<'d> Store<'d> {
             let temp = folder.join(format!("{TEMP}{name}.{extension}"));
             let path = folder.join(format!("pack-{name}.{extension}"));
             self.disk.rename(&temp, &path).doing("replace", &path)?;
+            // One by one: an index must not outlive a power cut that its pack does not.
+            self.disk.sync_dir(&folder).doing("make sure of", &folder)?;
         }
-        self.disk.sync_dir(&folder).doing("make sure of", &folder)?;
         self.packs.add(&index)?;
         Ok(index)
     }

@@ -386,6 +386,20 @@ pub(crate) fn numbered(name: &str) -> Option<(&str, u64)> {
 /// Refs to single versions.
 const NUMBERED: [&str; 3] = ["pins", "dismissed", "rescued"];
 
+/// Where refs are: ours, and those that people's gits make.
+const PLACES: [&str; 10] = [
+    "heads",
+    "pins",
+    "dismissed",
+    "rescued",
+    "old",
+    "remotes",
+    "tags",
+    "notes",
+    "replace",
+    "original",
+];
+
 /// Refs that commits tell of and that are not there, or lead elsewhere. `seen` are the versions that
 /// can be reached; what is being purged is not missed.
 pub(crate) fn lost_refs(
@@ -476,7 +490,7 @@ pub(crate) fn misspelt(examined: &Examined, refs: &Refs) -> Vec<String> {
             }
             None => match name.strip_prefix("refs/heads/") {
                 Some(lineage) => !lineages.contains(lineage),
-                None => false,
+                None => !name.split('/').nth(1).is_some_and(|place| PLACES.contains(&place)),
             },
         }
     };

@@ -75,16 +75,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     }
     ui.say("");
     say_problems(ui, &verified, interrupted.as_deref(), &standing, plan.remove.len());
-    ui.answer(&answer(
-        tavern,
-        &verified,
-        &library,
-        made_by_us,
-        unused,
-        plan.remove.len(),
-        interrupted.as_deref(),
-        &standing,
-    ));
+    let books = [made_by_us, unused, plan.remove.len()];
+    ui.answer(&answer(tavern, &verified, &library, books, interrupted.as_deref(), &standing));
     let is_lost = !standing.problems().is_empty();
     Ok(u8::from(verified.problems() > 0 || interrupted.is_some() || is_lost))
 }
@@ -180,9 +172,7 @@ fn answer(
     tavern: &Tavern<'_>,
     verified: &Verified,
     library: &forklore_tavern::library::Library,
-    made_by_us: usize,
-    unused: usize,
-    to_clean: usize,
+    [made_by_us, unused, to_clean]: [usize; 3],
     interrupted: Option<&str>,
     standing: &Standing,
 ) -> Json {

@@ -33,7 +33,11 @@ pub(crate) struct Case {
     done: &'static str,
     /// Whether it takes versions away.
     removes: bool,
+    /// The same command for another folder, where it can be given twice.
+    again: Option<Box<Again>>,
 }
+
+type Again = dyn Fn(&Path) -> Command + Send + Sync;
 
 /// How a state is not as it has to be.
 #[derive(Debug)]
@@ -122,7 +126,12 @@ impl Case {
         let removes = before.keys().any(|version| !after.contains_key(version));
         let live_before = live_in(&trace.before());
         let live_after = live_in(&trace.states(&[Policy::Kept]).last().unwrap().tree);
-        Self { name, trace, before, after, live_before, live_after, done, removes }
+        Self { name, trace, before, after, live_before, live_after, done, removes, again: None }
+    }
+
+    /// Whoever gives the command once more after the cut has it done.
+    pub(crate) fn again(self, command: impl Fn(&Path) -> Command + Send + Sync + 'static) -> Self {
+        Self { again: Some(Box::new(command)), ..self }
     }
 
     /// Judges as many states as these, or all.
@@ -145,7 +154,11 @@ impl Case {
     fn check(&self, folder: &Path, state: &State, number: usize) -> Result<(), Failure> {
         let is_done = state.said.contains(self.done);
         self.check_live(state, is_done)?;
-        let is_lock = |path: &Path| path.extension().is_some_and(|end| end == "lock");
+        // Those of git, not those of ours, which the system takes from whoever is gone.
+        let is_lock = |path: &Path| {
+            path.extension().is_some_and(|end| end == "lock")
+                && path.parent().is_some_and(|folder| !folder.ends_with("forklore"))
+        };
         if let Some(lock) = state.tree.keys().find(|path| is_lock(path)) {
             return Err(Failure::Stuck(format!("{} is there", lock.display())));
         }
@@ -160,7 +173,24 @@ impl Case {
             }
         }
         self.check_promised(&found, state, is_done)?;
-        go_on(folder, &found, number)
+        match &self.again {
+            Some(again) if number % 8 == 3 => self.check_again(folder, &mut again(folder)),
+            _ => go_on(folder, &found, number),
+        }
+    }
+
+    fn check_again(&self, folder: &Path, command: &mut Command) -> Result<(), Failure> {
+        let output = command.output().unwrap();
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr);
+            return Err(Failure::Stuck(format!("once more: {why}")));
+        }
+        let then = versions(folder)?;
+        let contents: BTreeSet<&Vec<u8>> = then.values().collect();
+        match self.after.iter().find(|(_, content)| !contents.contains(content)) {
+            Some((version, _)) => Err(Failure::Lost(format!("{version}, once more"))),
+            None => Ok(()),
+        }
     }
 
     fn check_promised(&self, found: &Versions, state: &State, done: bool) -> Result<(), Failure> {

@@ -11,14 +11,17 @@ mod git;
 mod judge;
 mod scene;
 
+use std::fs;
+use std::path::Path;
 use std::sync::Mutex;
 
+use forklore_history::version::Kept;
 use forklore_testkit::power::Policy;
 use forklore_testkit::tree::temporary_folder;
 
 use driver::driver;
 use judge::{Case, Tally};
-use scene::{DIARY, STORY, Scene, TALE};
+use scene::{DIARY, STORY, Scene, TALE, forklore, repository};
 
 /// How many states of each case are judged where not all are.
 const SAMPLE: usize = 50;
@@ -27,11 +30,12 @@ const SAMPLE: usize = 50;
 type Make = fn(usize) -> Case;
 
 /// Everything that writes to a history or brings something back from it.
-const CASES: [Make; 15] = [
+const CASES: [Make; 16] = [
     first_record,
     record,
     record_after_a_cut,
     record_that_rolls_up,
+    record_with_loose_refs,
     pack,
     keep,
     keep_and_flush,
@@ -112,7 +116,7 @@ fn first_record(past: usize) -> Case {
     let scene = Scene::new();
     // The first time there may be more of it, or less.
     (0..past).for_each(|turn| scene.go_on(turn));
-    Case::new("first record", &scene, &scene.forklore(&["record"]), "recorded 4 changes")
+    Case::new("first record", &scene, &forklore(scene.folder(), &["record"]), "recorded 4 changes")
 }
 
 /// A scene in which much has changed since the last time.
@@ -127,7 +131,8 @@ fn changed(packs: usize) -> Scene {
 
 fn record(past: usize) -> Case {
     let scene = changed(past);
-    Case::new("record", &scene, &scene.forklore(&["record"]), "recorded ")
+    Case::new("record", &scene, &forklore(scene.folder(), &["record"]), "recorded ")
+        .again(|folder| forklore(folder, &["record"]))
 }
 
 fn record_after_a_cut(past: usize) -> Case {
@@ -137,17 +142,35 @@ fn record_after_a_cut(past: usize) -> Case {
     let state = states.find(|state| state.at > middle).unwrap();
     let scene = Scene::of(&state);
     scene.write(STORY, &scene::chat(60, 0));
-    Case::new("record after a cut", &scene, &scene.forklore(&["record"]), "recorded ")
+    Case::new("record after a cut", &scene, &forklore(scene.folder(), &["record"]), "recorded ")
 }
 
 fn record_that_rolls_up(past: usize) -> Case {
-    let scene = changed(14 + past % 3);
-    Case::new("record that rolls up", &scene, &scene.forklore(&["record"]), "recorded ")
+    let scene = changed(15);
+    scene.keep(past);
+    Case::new("record that rolls up", &scene, &forklore(scene.folder(), &["record"]), "recorded ")
+}
+
+/// Somebody's git wrote refs into files of their own, which have to go.
+fn record_with_loose_refs(past: usize) -> Case {
+    let scene = changed(past + 2);
+    scene.history().record().unwrap().flush().unwrap();
+    let history = scene.history();
+    for (name, tip) in history.store().refs() {
+        let kept = Kept::read(history.store(), *tip).unwrap();
+        let path = repository(scene.folder()).join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("{}\n", kept.id)).unwrap();
+    }
+    let command = forklore(scene.folder(), &["record"]);
+    Case::new("record with loose refs", &scene, &command, "recorded ")
 }
 
 fn pack(past: usize) -> Case {
     let scene = Scene::with_packs(past + 1);
-    Case::new("history pack", &scene, &scene.forklore(&["history", "pack"]), "in one pack")
+    let args = ["history", "pack"];
+    Case::new("history pack", &scene, &forklore(scene.folder(), &args), "in one pack")
+        .again(move |folder| forklore(folder, &args))
 }
 
 const DRIVEN: &str = "driven to the end";
@@ -171,33 +194,34 @@ fn everything(past: usize) -> Case {
 
 fn restore_beside(past: usize) -> Case {
     let scene = changed(past + 1);
-    let command = scene.forklore(&["restore", "Alice/Story", "--version", "1"]);
+    let command = forklore(scene.folder(), &["restore", "Alice/Story", "--version", "1"]);
     Case::new("restore beside", &scene, &command, "version 1")
 }
 
 fn restore_over(past: usize) -> Case {
     let scene = changed(past + 1);
     let args = ["restore", "Alice/Story", "--version", "1", "--in-place", "--closed"];
-    Case::new("restore in place", &scene, &scene.forklore(&args), "version 1")
+    Case::new("restore in place", &scene, &forklore(scene.folder(), &args), "version 1")
 }
 
 fn undelete(past: usize) -> Case {
     let scene = Scene::with_packs(past + 1);
     scene.remove(DIARY);
     scene.scan();
-    Case::new("undelete", &scene, &scene.forklore(&["undelete", "Diary"]), "Diary")
+    Case::new("undelete", &scene, &forklore(scene.folder(), &["undelete", "Diary"]), "Diary")
 }
 
 fn thin(past: usize) -> Case {
     let scene = Scene::with_packs(past + 2);
     let args = ["history", "thin", "--keep-all-for", "0d", "--daily-for", "0d", "--yes"];
-    Case::new("history thin", &scene, &scene.forklore(&args), "Done")
+    Case::new("history thin", &scene, &forklore(scene.folder(), &args), "Done")
+        .again(move |folder| forklore(folder, &args))
 }
 
 fn purge(past: usize) -> Case {
     let scene = Scene::with_packs(past + 1);
     let args = ["history", "purge", "Alice/Tale", "--yes"];
-    Case::new("history purge", &scene, &scene.forklore(&args), "none of them is left")
+    Case::new("history purge", &scene, &forklore(scene.folder(), &args), "none of them is left")
 }
 
 /// What another machine recorded, in a folder that outlives it.
@@ -206,7 +230,7 @@ fn elsewhere(past: usize, args: &[&str]) -> tempfile::TempDir {
     let place = folder.path().join("there");
     let args = [args, &[place.to_str().unwrap()]].concat();
     let other = Scene::with_packs(past + 1);
-    let output = other.forklore(&args).output().unwrap();
+    let output = forklore(other.folder(), &args).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     folder
 }
@@ -214,15 +238,17 @@ fn elsewhere(past: usize, args: &[&str]) -> tempfile::TempDir {
 fn pull(past: usize) -> Case {
     let scene = Scene::with_packs(past);
     let there = elsewhere(past, &["history", "push", "--create"]);
-    let there = there.path().join("there");
-    let command = scene.forklore(&["history", "pull", there.to_str().unwrap()]);
-    Case::new("history pull", &scene, &command, "Took in")
+    let pull = move |folder: &Path| {
+        forklore(folder, &["history", "pull", there.path().join("there").to_str().unwrap()])
+    };
+    Case::new("history pull", &scene, &pull(scene.folder()), "Took in").again(pull)
 }
 
 fn unbundle(past: usize) -> Case {
     let scene = Scene::with_packs(past);
     let there = elsewhere(past, &["history", "bundle"]);
-    let there = there.path().join("there");
-    let command = scene.forklore(&["history", "unbundle", there.to_str().unwrap()]);
-    Case::new("history unbundle", &scene, &command, "Took in")
+    let unbundle = move |folder: &Path| {
+        forklore(folder, &["history", "unbundle", there.path().join("there").to_str().unwrap()])
+    };
+    Case::new("history unbundle", &scene, &unbundle(scene.folder()), "Took in").again(unbundle)
 }

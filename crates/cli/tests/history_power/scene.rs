@@ -11,7 +11,6 @@ use forklore_history::scan::{Remembered, scan};
 use forklore_tavern::chance::{Chance as _, RealChance};
 use forklore_tavern::disk::RealDisk;
 use forklore_tavern::folders::UserFolders;
-use forklore_tavern::tavern::Tavern;
 use forklore_testkit::power::{Found, State, Tree};
 use forklore_testkit::tree::temporary_folder;
 
@@ -105,13 +104,13 @@ impl Scene {
             keep_diary(&mut history, turn);
         }
     }
+}
 
-    /// The command on this folder.
-    pub(crate) fn forklore(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_forklore"));
-        command.arg("--data").arg(data(self.folder())).args(args);
-        command
-    }
+/// The command on a folder.
+pub(crate) fn forklore(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forklore"));
+    command.arg("--data").arg(data(folder)).args(args);
+    command
 }
 
 /// Records a version of the diary and returns its name once it is kept.
@@ -127,11 +126,6 @@ pub(crate) fn keep_diary(history: &mut History<'_>, turn: usize) -> String {
 
 pub(crate) fn history_in(folder: &Path) -> History<'static> {
     History::open(&RealDisk, &RealChance, repository(folder), "Test PC").unwrap()
-}
-
-pub(crate) fn tavern_in(folder: &Path) -> Tavern<'static> {
-    let folders = UserFolders::new(&data(folder), USER).unwrap();
-    Tavern { disk: &RealDisk, chance: &RealChance, folders, pasts: None }
 }
 
 pub(crate) fn data(folder: &Path) -> PathBuf {

@@ -698,8 +698,8 @@ fn a_groups_chat_comes_back_to_its_group() {
     assert_snapshot!(stage.run(["undelete", "group:Quest"]), @r#"
     Brought back group:Quest
       holds  4 messages
-      group  is deleted; `forklore undelete "groups/1700.json"` brings it back, and
-             the chat with it
+      group  the one that listed it is gone; `forklore restore "groups/1700.json"
+             --version 1` brings it back
     "#);
 }
 

@@ -17,10 +17,10 @@ fn status_fits_on_one_screen() {
       ! Alice/Garbled tale: its lorebook "Garbled" cannot be read: it is not JSON: the text ends in the middle of a value
       ! Alice/Old tale - Branch #1: shares its lorebook "Shared" with "Old tale"
       ! Alice/Old tale: shares its lorebook "Shared" with "Old tale - Branch #1"
-    `forklore watch` keeps every version of every chat and lorebook.
     `forklore split --all` gives every timeline its own lorebook.
     `forklore repair CHAT --from ...` gives a chat its lorebook back.
     `forklore clean` would move 2 lorebooks of ours to the trash.
+    `forklore watch` keeps every version of every chat and lorebook.
     -- exit 1 --
     "#);
 }

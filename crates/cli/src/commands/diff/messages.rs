@@ -1,5 +1,7 @@
 //! Which messages of a chat came, went or changed between two versions.
 
+use std::ops::Range;
+
 use forklore_core::chat::Chat;
 use forklore_core::json::Json;
 
@@ -20,6 +22,8 @@ pub(super) enum Change {
 
 /// Where more than this must be compared, messages are taken one by one, as they stand.
 const MOST_COMPARISONS: usize = 4_000_000;
+/// So far on from where it stood, a message is looked for.
+const FARTHEST: usize = 200;
 
 /// What changed, in the order of the chat.
 pub(super) fn changes(chats: Chats<'_>) -> Vec<Change> {
@@ -38,7 +42,7 @@ pub(super) fn changes(chats: Chats<'_>) -> Vec<Change> {
     for (same_old, same_new) in common(old, new).into_iter().chain([ends]) {
         let removed = prefix + at_old..prefix + same_old;
         let added = prefix + at_new..prefix + same_new;
-        found.extend(paired(chats, removed.collect(), added.collect()));
+        found.extend(paired(chats, removed, added));
         (at_old, at_new) = (same_old + 1, same_new + 1);
     }
     found
@@ -80,37 +84,50 @@ fn common(old: &[Vec<u8>], new: &[Vec<u8>]) -> Vec<(usize, usize)> {
 
 /// Messages that went and came in one place. One that stands where another of the same speaker stood,
 /// with its date or with as many others, is that one, changed.
-fn paired(chats: Chats<'_>, removed: Vec<usize>, added: Vec<usize>) -> Vec<Change> {
-    let field = |chat: &Chat<'_>, at: usize, name: &str| {
-        chat.message(at).and_then(|message| message.get(name)?.json().ok())
-    };
-    let is_alike = |one: usize, other: usize, name: &str| {
-        let (one, other) = (field(chats.left, one, name), field(chats.right, other, name));
-        one.is_some() && one == other
-    };
+fn paired(chats: Chats<'_>, removed: Range<usize>, added: Range<usize>) -> Vec<Change> {
+    if removed.is_empty() || added.is_empty() {
+        return removed.map(Change::Removed).chain(added.map(Change::Added)).collect();
+    }
     let as_many = removed.len() == added.len();
+    let heads: Vec<Head> = added.clone().map(|at| Head::of(chats.right, at)).collect();
+    let mut next = 0;
     let mut found = Vec::new();
-    let mut rest = added.into_iter().peekable();
-    let mut gone = removed.into_iter().peekable();
-    while let Some(one) = gone.next() {
-        let later: Vec<usize> = rest.clone().collect();
-        let partner = later
-            .iter()
-            .position(|other| is_alike(one, *other, "name") && is_alike(one, *other, "send_date"));
-        let partner = partner.or_else(|| {
-            let first = later.first()?;
-            (as_many && is_alike(one, *first, "name")).then_some(0)
-        });
-        match partner {
-            Some(at) => {
-                found.extend(rest.by_ref().take(at).map(Change::Added));
-                found.extend(rest.next().map(|other| Change::Changed(one, other)));
+    for one in removed {
+        let head = Head::of(chats.left, one);
+        let later = &heads[next..];
+        let same = later.iter().take(FARTHEST).position(|other| *other == head && head.is_dated());
+        let first = || (as_many && later.first()?.name == head.name).then_some(0);
+        match same.or_else(first) {
+            Some(skipped) => {
+                let other = added.start + next + skipped;
+                found.extend((added.start + next..other).map(Change::Added));
+                found.push(Change::Changed(one, other));
+                next += skipped + 1;
             }
             None => found.push(Change::Removed(one)),
         }
     }
-    found.extend(rest.map(Change::Added));
+    found.extend((added.start + next..added.end).map(Change::Added));
     found
+}
+
+/// What stays when a message is edited.
+#[derive(PartialEq)]
+struct Head {
+    name: Option<Json>,
+    date: Option<Json>,
+}
+
+impl Head {
+    fn of(chat: &Chat<'_>, at: usize) -> Self {
+        let message = chat.message(at);
+        let field = |name: &str| message.and_then(|message| message.get(name)?.json().ok());
+        Self { name: field("name"), date: field("send_date") }
+    }
+
+    fn is_dated(&self) -> bool {
+        self.date.is_some()
+    }
 }
 
 /// A message's text and who says it.

@@ -25,9 +25,9 @@ pub(super) fn run(
     let copies = copies(&history, tavern.disk, &home, &plan)?;
     ui.say(
         Line::new()
-            .plain(format!("{} of ", count(plan.versions, "version", "versions")))
+            .plain("All of ")
             .bold(lineage.file().label())
-            .plain(" go."),
+            .plain(format!(" goes: {}.", count(plan.versions, "version", "versions"))),
     );
     for name in &plan.cut {
         ui.say(
@@ -73,10 +73,8 @@ fn say(ui: &mut Ui<'_>, purged: &Purged) {
         ),
     }
     if purged.shared > 0 {
-        let pieces = count(purged.shared, "piece", "pieces");
-        ui.say(format!(
-            "{pieces} stay, such as messages: other files have the same, and they are theirs."
-        ));
+        let pieces = count(purged.shared, "piece, such as a message,", "pieces, such as messages,");
+        ui.say(format!("Other files share {pieces} with it: that stays, it is theirs."));
     }
     if !purged.set_aside.is_empty() {
         let files = count(purged.set_aside.len(), "damaged file", "damaged files");

@@ -59,7 +59,7 @@ fn say(ui: &mut Ui<'_>, plan: &ThinPlan) {
         ));
     }
     ui.say(format!(
-        "{} of {} go; {} stay.",
+        "To go: {} of {}. To stay: {}.",
         count(plan.dropped, "version", "versions"),
         count(plan.files.len(), "file", "files"),
         plan.kept,

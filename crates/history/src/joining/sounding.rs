@@ -1,0 +1,221 @@
+//! Looks through what refs lead to, before it is believed.
+
+use std::path::Component;
+
+use rustc_hash::FxHashSet;
+
+use super::{Beside, Reference, Unsound};
+use crate::error::HistoryError;
+use crate::file::Name;
+use crate::git::object::{Id, Kind, Mode, tree_lines};
+use crate::store::Store;
+use crate::version::Kept;
+
+/// Where the objects of what is offered are.
+pub(super) struct Source<'s, 'd> {
+    pub(super) store: &'s Store<'d>,
+    pub(super) beside: &'s dyn Beside,
+}
+
+/// What a ref leads to.
+pub(super) struct Found {
+    pub(super) versions: usize,
+    pub(super) objects: Vec<Id>,
+}
+
+/// Looks through what refs lead to.
+pub(super) struct Sounding<'s, 'd> {
+    source: &'s Source<'s, 'd>,
+    /// Versions that are there with all that belongs to them.
+    sound: FxHashSet<Id>,
+    trees: FxHashSet<Id>,
+    /// Of what is looked through now, what is not in the store.
+    new: Vec<Id>,
+}
+
+/// Why a look through something ends early.
+pub(super) enum Stop {
+    Unsound(Unsound),
+    Failed(HistoryError),
+}
+
+impl From<Unsound> for Stop {
+    fn from(why: Unsound) -> Self {
+        Self::Unsound(why)
+    }
+}
+
+impl From<HistoryError> for Stop {
+    fn from(error: HistoryError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Deeper than a file's trees ever are.
+const DEEPEST: usize = 8;
+
+impl<'s, 'd> Sounding<'s, 'd> {
+    pub(super) fn new(source: &'s Source<'s, 'd>) -> Self {
+        let (sound, trees) = (FxHashSet::default(), FxHashSet::default());
+        let mut sounding = Self { source, sound, trees, new: Vec::new() };
+        for tip in source.store.refs().values() {
+            let mut next = Some(*tip);
+            while let Some(id) = next.filter(|id| !sounding.sound.contains(id)) {
+                // What is damaged here is for `forklore history verify` to say.
+                let Ok(kept) = Kept::read(source.store, id) else { break };
+                sounding.sound.insert(id);
+                next = kept.parent;
+            }
+        }
+        sounding
+    }
+
+    /// Says what is new about a ref.
+    pub(super) fn tip(&mut self, tip: Id, reference: &Reference<'_>) -> Result<Found, Stop> {
+        self.new.clear();
+        // What was looked through with something that was refused is looked through again.
+        let trees = std::mem::take(&mut self.trees);
+        let found = self.chain(tip, reference);
+        if found.is_err() {
+            self.trees = trees;
+        } else {
+            self.trees.extend(trees);
+        }
+        found
+    }
+
+    fn chain(&mut self, tip: Id, reference: &Reference<'_>) -> Result<Found, Stop> {
+        let kept = self.version(tip)?;
+        let is_right = match reference.number {
+            None => kept.version.lineage == reference.lineage,
+            Some(number) => kept.version.number == number,
+        };
+        if !is_right || kept.version.file.kind() != Some(reference.kind) {
+            return Err(Unsound::OtherFile.into());
+        }
+        let mut versions = Vec::new();
+        let mut next = Some(kept);
+        while let Some(kept) = next.filter(|kept| !self.sound.contains(&kept.id)) {
+            let lineage = kept.version.lineage.split_once('/');
+            if lineage.is_none_or(|(machine, _)| machine != reference.machine) {
+                return Err(Unsound::OtherFile.into());
+            }
+            if !is_below_home(&kept.version.file) {
+                return Err(Unsound::Name.into());
+            }
+            self.tree(kept.tree, 0)?;
+            versions.push(kept.id);
+            next = kept.parent.map(|parent| self.version(parent)).transpose()?;
+        }
+        for id in &versions {
+            self.note(*id);
+        }
+        let objects = std::mem::take(&mut self.new);
+        let found = Found { versions: versions.len(), objects };
+        self.sound.extend(versions);
+        Ok(found)
+    }
+
+    fn note(&mut self, id: Id) {
+        if !self.source.store.has(&id) {
+            self.new.push(id);
+        }
+    }
+
+    fn version(&self, id: Id) -> Result<Kept, Stop> {
+        let (kind, text) = self.source.read(&id)?.ok_or(Unsound::Missing)?;
+        let is_plain = std::str::from_utf8(&text)
+            .is_ok_and(|text| !text.chars().any(|c| c.is_control() && c != '\n'));
+        let headers = text.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
+        let parents = headers.filter(|line| line.starts_with(b"parent ")).count();
+        let kept = Kept::parse(id, &text).filter(|kept| {
+            let agrees = parents == usize::from(kept.parent.is_some());
+            kind == Kind::Commit && is_plain && agrees
+        });
+        Ok(kept.ok_or(Unsound::NotAVersion)?)
+    }
+
+    fn tree(&mut self, id: Id, depth: usize) -> Result<(), Stop> {
+        if self.trees.contains(&id) {
+            return Ok(());
+        }
+        let (kind, tree) = self.source.read(&id)?.ok_or(Unsound::Missing)?;
+        if kind != Kind::Tree || depth > DEEPEST {
+            return Err(Unsound::Shape.into());
+        }
+        for line in tree_lines(&tree) {
+            let line = line.ok_or(Unsound::Shape)?;
+            match line.mode {
+                Mode::Tree => self.tree(line.id, depth + 1)?,
+                Mode::Blob if self.source.has(&line.id) => self.note(line.id),
+                Mode::Blob => return Err(Unsound::Missing.into()),
+            }
+        }
+        self.trees.insert(id);
+        self.note(id);
+        Ok(())
+    }
+
+    /// Whether `ancestor` is `tip` or came before it.
+    pub(super) fn leads_to(&self, tip: Id, ancestor: Id) -> Result<bool, HistoryError> {
+        let mut next = Some(tip);
+        while let Some(id) = next {
+            if id == ancestor {
+                return Ok(true);
+            }
+            next = match self.version(id) {
+                Ok(kept) => kept.parent,
+                Err(Stop::Unsound(_)) => None,
+                Err(Stop::Failed(error)) => return Err(error),
+            };
+        }
+        Ok(false)
+    }
+}
+
+/// Whether the file lies below its user's folder, however its name is written.
+fn is_below_home(name: &Name) -> bool {
+    let path = name.to_path();
+    let parts = path.components().filter(|part| matches!(part, Component::Normal(_))).count();
+    parts == path.components().count() && parts == name.as_str().split('/').count()
+}
+
+impl Source<'_, '_> {
+    fn has(&self, id: &Id) -> bool {
+        self.store.has(id) || self.beside.has(id)
+    }
+
+    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>, HistoryError> {
+        if let Some(object) = self.beside.read(id)? {
+            return Ok(Some(object));
+        }
+        let mut data = Vec::new();
+        match self.store.read_into(id, &mut data) {
+            Ok(kind) => Ok(Some((kind, data))),
+            Err(HistoryError::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_lies_outside() {
+        for (name, expected) in [
+            ("chats/Anna/Story.jsonl", true),
+            ("settings.json", true),
+            ("worlds/50%25 off.json", true),
+            ("chats/../Story.jsonl", false),
+            ("chats/%2e%2e/Story.jsonl", false),
+            ("chats/..%2f..%2fetc/Story.jsonl", false),
+            ("chats/./Story.jsonl", false),
+            ("chats//Story.jsonl", false),
+            ("/worlds/x.json", false),
+        ] {
+            assert_eq!(is_below_home(&Name::of_text(name)), expected, "{name}");
+        }
+    }
+}

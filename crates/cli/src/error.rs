@@ -368,6 +368,7 @@ impl From<HistoryError> for CommandError {
             | HistoryError::Missing(_)
             | HistoryError::Misshapen { .. }
             | HistoryError::LostRef(_)
+            | HistoryError::Damaged(_)
             | HistoryError::NotOurs(_) => "`forklore history verify` says what is damaged.",
             HistoryError::Io { .. } | HistoryError::Lock(_) | HistoryError::Collision(_) => "",
         };

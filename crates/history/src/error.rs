@@ -25,6 +25,9 @@ pub enum HistoryError {
     /// Versions without a ref.
     #[error("nothing leads to the versions of `{0}` any more")]
     LostRef(String),
+    /// Something that must not be done to what is damaged.
+    #[error("`{}` is damaged", .0.display())]
+    Damaged(PathBuf),
     #[error("there is no history at `{}`", .0.display())]
     NoHistory(PathBuf),
     #[error("`{}` is not a history", .0.display())]

@@ -11,6 +11,7 @@ use crate::git::salvage::{Bytes, Content, Elsewhere, RawIndex, RawPack};
 use crate::journal;
 use crate::layout::Layout;
 use crate::store::Store;
+use crate::verifying::Walk;
 use crate::version::Kept;
 
 /// What lies on the disk, examined.
@@ -28,6 +29,8 @@ pub struct Examined {
     pub refs: Refs,
     /// Those that the journal says something else of.
     superseded: Refs,
+    /// Lineages that somebody began to purge.
+    pub purged: Vec<String>,
     pub faults: Vec<Fault>,
     pub bytes: u64,
     pub objects: usize,
@@ -241,7 +244,8 @@ impl Examined {
                 self.fault(&path, What::Changed);
             }
         }
-        if layout.unfinished_purge(store.disk)?.is_some() {
+        if let Some(purged) = layout.unfinished_purge(store.disk)? {
+            self.purged = purged;
             self.fault(&layout.purge(), What::UnfinishedPurge);
         }
         let prefix = format!("refs/heads/{machine}/");
@@ -323,12 +327,11 @@ impl Examined {
             self.packs.push(ExaminedPack { path, raw, index, is_sound });
         }
         for at in orphans {
-            // Left by one of us who died while removing it, if all of it is elsewhere.
-            if self.unnamed(at).any(|id| !self.sound.contains_key(&id)) {
+            if self.is_leftover(at) {
+                self.packs[at].is_sound = true;
+            } else {
                 let path = self.packs[at].path.clone();
                 self.fault(&path, What::NoIndex);
-            } else {
-                self.packs[at].is_sound = true;
             }
         }
         if self.superseded.values().any(|id| !self.sound.contains_key(id)) {
@@ -338,15 +341,24 @@ impl Examined {
         self.objects = self.sound.len();
     }
 
-    /// What is in a pack, whatever its index says. What nobody can read has no name.
-    fn unnamed(&self, pack: usize) -> impl Iterator<Item = Id> {
+    /// Whether a pack without an index was left by one of us who died while removing it: it is as it was
+    /// written, and nothing in it is missed.
+    fn is_leftover(&self, pack: usize) -> bool {
         let raw = &self.packs[pack].raw;
-        let (entries, gaps) = raw.walk();
-        let unknown = (!gaps.is_empty()).then_some(Id::null(crate::git::object::HASH));
-        let found = entries.into_iter().map(move |at| content_at(raw, at, &|_| None));
-        found
-            .map(|found| found.map_or(Id::null(crate::git::object::HASH), |(id, _)| id))
-            .chain(unknown)
+        let mut walk = Walk::new(self);
+        walk.refs(&self.refs);
+        let is_missed = |(id, (kind, data)): (Id, Content)| {
+            let is_lost = |kept: Kept| {
+                let lineage = kept.version.lineage;
+                let has_ref = self.refs.contains_key(&format!("refs/heads/{lineage}"));
+                !has_ref && !self.purged.contains(&lineage)
+            };
+            let kept = Some(&data).filter(|_| kind == Kind::Commit);
+            walk.missing.contains(&id)
+                || kept.and_then(|data| Kept::parse(id, data)).is_some_and(is_lost)
+        };
+        let mut found = raw.walk().0.into_iter().filter_map(|at| content_at(raw, at, &|_| None));
+        raw.checksum().is_some() && !found.any(is_missed)
     }
 }
 

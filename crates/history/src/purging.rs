@@ -6,7 +6,7 @@ use forklore_tavern::disk::Disk;
 use rustc_hash::FxHashSet;
 
 use crate::error::{Doing, HistoryError};
-use crate::examining::{content_at, examine, set_aside_files};
+use crate::examining::{Examined, content_at, examine, examine_locked, set_aside_files};
 use crate::file::Name;
 use crate::git::object::{Id, Kind, Mode, tree_lines};
 use crate::git::refs::Refs;
@@ -127,49 +127,82 @@ fn key(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Carries a plan out. It is safe to break off: whoever begins again ends it.
+/// Carries a plan out. Whatever breaks it off, [`finish`] ends it.
 pub fn purge(history: &mut History<'_>, plan: &PurgePlan) -> Result<Purged, HistoryError> {
+    carry_out(history, plan.references.iter().map(|name| lineage_of(name).to_owned()).collect())
+}
+
+/// Ends what somebody began to purge; `None` where nobody did.
+pub fn finish(history: &mut History<'_>) -> Result<Option<Purged>, HistoryError> {
+    let store = history.store();
+    match store.layout().unfinished_purge(store.disk)? {
+        Some(_) => carry_out(history, Vec::new()).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged, HistoryError> {
     let machine = history.machine().to_owned();
     let mut purged = Purged::default();
-    let gone: FxHashSet<&str> = plan.references.iter().map(|name| lineage_of(name)).collect();
     let doomed;
     {
-        let store = history.store_mut();
-        let mut writing = store.write()?;
+        let mut writing = history.store_mut().write()?;
         writing.flush()?;
         let (disk, layout) = (writing.store().disk, writing.store().layout().clone());
+        let mut all = lineages;
+        all.extend(layout.unfinished_purge(disk)?.unwrap_or_default());
+        let gone: FxHashSet<&str> = all.iter().map(String::as_str).collect();
+        refuse_damaged(&examine_locked(writing.store(), &machine)?)?;
         let lines: Vec<&str> = gone.iter().copied().collect();
         replace(disk, &layout.purge(), &[lines.join("\n").as_bytes()])?;
 
         let before = writing.store().refs().clone();
         let refs = cut(&mut writing, &before, &gone)?;
-        let mut there = Reachable::default();
-        let store = writing.store();
-        there.refs(store, before.iter().filter(|(name, id)| is_of(store, name, id, &gone)))?;
-        let mut stays = Reachable::default();
         writing.keep()?;
-        stays.refs(writing.store(), refs.iter())?;
+        let store = writing.store();
+        let (mut there, mut stays) = (Reachable::default(), Reachable::default());
+        there.refs(store, before.iter().filter(|(name, id)| is_of(store, name, id, &gone)))?;
+        stays.refs(store, refs.iter())?;
         purged.shared = there.blobs.intersection(&stays.blobs).count();
-        // Also what is left over from earlier, and nothing leads to.
+        // Also what nothing leads to any more: it may be of the same story.
+        let packed = store.packs().bundles().iter().flat_map(|bundle| bundle.index.iter());
+        there.all.extend(packed.map(|entry| entry.oid));
         doomed = there.all.difference(&stays.all).copied().collect::<FxHashSet<Id>>();
         purged.removed = doomed.len();
 
-        remove_loose(writing.store(), &before, &refs)?;
+        remove_loose(store, &before, &refs)?;
         writing.set_refs(refs)?;
         writing.repack()?;
         packing::forget_lists(writing.store())?;
         packing::remove_leftovers(writing.store())?;
         purged.set_aside = set_aside_files(writing.store())?;
-        for path in &purged.set_aside {
-            disk.remove(path).doing("remove", path)?;
+        // What files looked like is remembered by their names, and found out again.
+        let remembered = layout.ours().join("remembered");
+        for path in purged.set_aside.iter().chain([&remembered, &layout.purge()]) {
+            if disk.look(path).doing("look at", path)?.is_some() {
+                disk.remove(path).doing("remove", path)?;
+            }
         }
-        forget(writing.store(), &plan.names)?;
-        disk.remove(&layout.purge()).doing("remove", &layout.purge())?;
         disk.sync_dir(&layout.ours()).doing("make sure of", &layout.ours())?;
         writing.reload()?;
     }
     let examined = examine(history.store_mut(), &machine, &|_, _| {})?;
     purged.packs = examined.packs.len();
+    purged.left = left(&examined, &doomed);
+    history.refresh()?;
+    Ok(purged)
+}
+
+/// What is damaged may hold some of it, and some of other stories that could still be saved.
+fn refuse_damaged(examined: &Examined) -> Result<(), HistoryError> {
+    match examined.packs.iter().find(|pack| !pack.is_sound) {
+        Some(pack) => Err(HistoryError::Damaged(pack.path.clone())),
+        None => Ok(()),
+    }
+}
+
+/// How many of these can be found: by their name, or by going through all packs.
+fn left(examined: &Examined, doomed: &FxHashSet<Id>) -> usize {
     let mut left: FxHashSet<Id> =
         doomed.iter().filter(|id| examined.sound.contains_key(*id)).copied().collect();
     for pack in &examined.packs {
@@ -177,9 +210,7 @@ pub fn purge(history: &mut History<'_>, plan: &PurgePlan) -> Result<Purged, Hist
         let ids = found.filter_map(|at| Some(content_at(&pack.raw, at, &|_| None)?.0));
         left.extend(ids.filter(|id| doomed.contains(id)));
     }
-    purged.left = left.len();
-    history.refresh()?;
-    Ok(purged)
+    left.len()
 }
 
 /// Whether a ref belongs to what goes: by its name or, if it is none of a file, by what it leads to.
@@ -274,18 +305,4 @@ fn remove_loose(store: &Store<'_>, before: &Refs, now: &Refs) -> Result<(), Hist
         }
     }
     Ok(())
-}
-
-/// What files of these names looked like is remembered by name.
-fn forget(store: &Store<'_>, names: &[Name]) -> Result<(), HistoryError> {
-    let path = store.layout().ours().join("remembered");
-    if store.disk.look(&path).doing("look at", &path)?.is_none() {
-        return Ok(());
-    }
-    let text = store.disk.read(&path).doing("read", &path)?;
-    let text = String::from_utf8_lossy(&text);
-    let is_gone =
-        |line: &str| names.iter().any(|name| line.ends_with(&format!(" {}", name.as_str())));
-    let lines: Vec<&str> = text.lines().filter(|line| !is_gone(line)).collect();
-    replace(store.disk, &path, &[lines.join("\n").as_bytes()])
 }

@@ -17,6 +17,7 @@ use crate::git::salvage::{Content, RawIndex, RawPack};
 use crate::history::History;
 use crate::journal;
 use crate::layout::replace;
+use crate::purging::finish;
 use crate::store::Writing;
 use crate::tracked;
 use crate::verifying::{LostRef, Verified, Walk, lost_refs, misspelt, verify};
@@ -70,6 +71,11 @@ pub fn repair(
         repaired.set_aside = now.into_iter().filter(|path| !there.contains(path)).collect();
     }
     history.reread_machine()?;
+    // What somebody wanted to be gone.
+    match finish(history) {
+        Ok(_) | Err(HistoryError::Damaged(_)) => {}
+        Err(error) => return Err(error),
+    }
     repaired.after = verify(history, live, tick)?;
     Ok(repaired)
 }
@@ -238,7 +244,6 @@ impl Repair<'_, '_, '_> {
     fn refs(&mut self, examined: &Examined) -> Result<(), HistoryError> {
         let store = self.writing.store();
         let layout = store.layout().clone();
-        let purged = layout.unfinished_purge(store.disk)?.unwrap_or_default();
         let before = store.refs().clone();
         let mut refs = before.clone();
         for name in misspelt(examined, &refs) {
@@ -247,7 +252,7 @@ impl Repair<'_, '_, '_> {
         loop {
             let mut walk = Walk::new(examined);
             walk.refs(&refs);
-            let lost = lost_refs(examined, &refs, &walk.seen, &self.machine, &purged);
+            let lost = lost_refs(examined, &refs, &walk.seen, &self.machine, &examined.purged);
             let rescued = rescued(examined, &walk.cuts, &refs);
             if lost.is_empty() && rescued.is_empty() {
                 break;

@@ -127,8 +127,6 @@ pub fn verify(
     let machine = history.machine().to_owned();
     let examined = examine(history.store_mut(), &machine, tick)?;
     history.refresh()?;
-    let layout = history.store().layout();
-    let purged = layout.unfinished_purge(history.store().disk)?.unwrap_or_default();
     let mut walk = Walk::new(&examined);
     walk.refs(&examined.refs);
     let mut verified = Verified {
@@ -138,7 +136,7 @@ pub fn verify(
         files: history.lineages().iter().count(),
         versions: walk.versions,
         faults: examined.faults.clone(),
-        lost_refs: lost_refs(&examined, &examined.refs, &walk.seen, &machine, &purged),
+        lost_refs: lost_refs(&examined, &examined.refs, &walk.seen, &machine, &examined.purged),
         misspelt: misspelt(&examined, &examined.refs),
         set_aside: set_aside_files(history.store())?,
         ..Verified::default()

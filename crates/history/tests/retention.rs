@@ -1,4 +1,6 @@
 //! Versions that go because somebody asked for it: what stays is whole, what goes is gone.
+//!
+//! `FORKLORE_KILLS=1` breaks a purge off at every call instead of every fifth.
 
 #![expect(clippy::unwrap_used, reason = "what helps the tests is a test too")]
 
@@ -15,6 +17,7 @@ use forklore_history::thinning::{self, Rules};
 use forklore_history::verifying::verify;
 use forklore_tavern::chance::Chance;
 use forklore_tavern::disk::RealDisk;
+use forklore_testkit::faulty::{Fault, FaultyDisk, Written};
 
 /// A clock that a test sets.
 #[derive(Default)]
@@ -267,4 +270,77 @@ fn what_is_purged_is_nowhere_any_more() {
     assert!(!left.contains(secret), "still there");
     assert!(left.contains("harmless") && left.contains("in both"));
     fsck(&repository);
+}
+
+#[test]
+fn a_purge_that_is_broken_off_anywhere_harms_nothing_else_and_is_ended_later() {
+    let secret = "the lighthouse keeper confessed";
+    let place = tempfile::tempdir().unwrap();
+    let clock = Clock::default();
+    let original = place.path().join("user.git");
+    let mut history = History::open(&RealDisk, &clock, &original, "Test PC").unwrap();
+    for messages in 1..4 {
+        let files = Files::from([
+            ("chats/Anna/Secret.jsonl".to_owned(), chat(secret, messages)),
+            ("chats/Ben/Other.jsonl".to_owned(), chat("harmless", messages)),
+        ]);
+        record(&mut history, &clock, &files);
+        if messages == 2 {
+            history.record().unwrap().flush().unwrap();
+        }
+    }
+    let others = |history: &History<'_>| -> BTreeMap<(String, u64), Vec<u8>> {
+        let all = versions(history).into_iter();
+        all.filter(|((lineage, _), _)| lineage.contains("other")).collect()
+    };
+    let expected = others(&history);
+    assert_eq!(expected.len(), 3);
+    drop(history);
+    let mut kills = 0;
+    let step = std::env::var("FORKLORE_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
+    for at in (0..).step_by(step) {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = folder.path().join("user.git");
+        copy(&original, &repository);
+        let disk = FaultyDisk::new(Fault::Kill { at, written: Written::Half });
+        let done = {
+            let Ok(mut history) = History::open_existing(&disk, &clock, &repository) else {
+                continue;
+            };
+            let secret = history.lineages().iter().find(|l| l.file().as_str().contains("Secret"));
+            let plan = purging::plan(&history, &secret.unwrap().clone()).unwrap();
+            purging::purge(&mut history, &plan).is_ok()
+        };
+        let mut history = History::open(&RealDisk, &clock, &repository, "Test PC").unwrap();
+        assert_eq!(others(&history), expected, "killed at {at}");
+        let began = repository.join("forklore/purging").exists();
+        assert_eq!(purging::finish(&mut history).unwrap().is_some(), began);
+        assert_eq!(others(&history), expected, "killed at {at}");
+        let verified = verify(&mut history, &|_| None, &|_, _| {}).unwrap();
+        assert!(verified.is_sound(), "killed at {at}: {verified:?}");
+        let gone = history.lineages().iter().count() == 1;
+        assert!(gone || !began, "killed at {at}");
+        if gone {
+            history.record().unwrap().flush().unwrap();
+            assert!(!everything(&repository).contains(secret), "killed at {at}");
+        }
+        kills += 1;
+        if done {
+            break;
+        }
+    }
+    assert!(kills * step > 40, "{kills}");
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
 }

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use forklore_history::version::Kept;
-use forklore_testkit::power::Policy;
+use forklore_testkit::power::{Policy, State};
 use forklore_testkit::tree::temporary_folder;
 
 use driver::driver;
@@ -137,10 +137,8 @@ fn record(past: usize) -> Case {
 
 fn record_after_a_cut(past: usize) -> Case {
     let first = record(past + 1);
-    let middle = first.trace.ops().len() * (past + 2) / 8;
-    let mut states = first.trace.states(&[Policy::ContentTorn]);
-    let state = states.find(|state| state.at > middle).unwrap();
-    let scene = Scene::of(&state);
+    let states: Vec<State> = first.trace.states(&[Policy::ContentTorn]).collect();
+    let scene = Scene::of(&states[states.len() * (past + 1) / 7]);
     scene.write(STORY, &scene::chat(60, 0));
     Case::new("record after a cut", &scene, &forklore(scene.folder(), &["record"]), "recorded ")
 }

@@ -92,7 +92,7 @@ impl Scene {
 
     /// Records all that changed, in the journal.
     pub(crate) fn scan(&self) {
-        let folders = UserFolders::new(&data(self.folder()), USER).unwrap();
+        let folders = UserFolders::new(data(self.folder()), USER).unwrap();
         let mut remembered = Remembered::default();
         scan(&mut self.history(), &RealDisk, &folders, &mut remembered, &|_, _| {}).unwrap();
     }

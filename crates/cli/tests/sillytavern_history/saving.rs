@@ -62,7 +62,7 @@ impl Client {
         let text = format!("{file} {number} {}", "the rain went on ".repeat(number % 40));
         match &self.work {
             Work::Chat { avatar, name } => {
-                let swiped = number % 5 == 0 && self.lines.len() > 1;
+                let swiped = number.is_multiple_of(5) && self.lines.len() > 1;
                 if swiped {
                     self.lines.pop();
                 }

@@ -1,4 +1,5 @@
 //! `history push`, `pull`, `bundle`, `unbundle`, `import`
+#![expect(clippy::unwrap_used, reason = "the stage of two machines is a test too")]
 
 use std::fs;
 use std::path::Path;

@@ -8,10 +8,10 @@ use forklore_history::file::Name;
 use forklore_history::history::{History, Seen};
 use forklore_tavern::disk::RealDisk;
 use forklore_testkit::fixed_chance::FixedChance;
-use forklore_testkit::scene::{Stopped, header, written};
+use forklore_testkit::scene::{header, written};
 use insta::assert_snapshot;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, Waiting};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -26,12 +26,15 @@ fn ago(seconds: u64) -> SystemTime {
 fn write(stage: &Stage, path: &str, bytes: &[u8], seconds: u64) {
     let path = format!("default-user/{path}");
     stage.scene.write(&path, bytes);
-    let file = File::options().write(true).open(stage.scene.root().join(path)).unwrap();
-    file.set_modified(ago(seconds)).unwrap();
+    let file = File::options()
+        .write(true)
+        .open(stage.scene.root().join(path))
+        .expect("it was just written");
+    file.set_modified(ago(seconds)).expect("its time can be set");
 }
 
 fn remove(stage: &Stage, path: &str) {
-    fs::remove_file(stage.scene.root().join("default-user").join(path)).unwrap();
+    fs::remove_file(stage.scene.root().join("default-user").join(path)).expect("it is there");
 }
 
 fn chat(book: Option<&str>, messages: &[(&str, &str)]) -> Vec<u8> {
@@ -228,11 +231,14 @@ fn a_program_reads_the_log() {
 /// Adds a version as `watch` does.
 fn saved(stage: &Stage, path: &str, bytes: &[u8]) {
     let repository = stage.histories().join("default-user.git");
-    let mut history = History::open(&RealDisk, &Stopped, repository, "desk").unwrap();
-    let mut recorder = history.record().unwrap();
+    let mut history =
+        History::open(&RealDisk, &Waiting, repository, "desk").expect("it can be made");
+    let mut recorder = history.record().expect("nobody else records");
     let name = Name::of_text(path);
-    recorder.file(&name, bytes, ago(MINUTE), Seen::AsItHappened, &|_| true).unwrap();
-    recorder.keep().unwrap();
+    recorder
+        .file(&name, bytes, ago(MINUTE), Seen::AsItHappened, &|_| true)
+        .expect("it can be recorded");
+    recorder.keep().expect("it can be kept");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 /// A clock that stands still. But it does wait a little: a lock that was just released may still be
 /// held by a process that another test is about to start.
-struct Waiting;
+pub(crate) struct Waiting;
 
 impl Chance for Waiting {
     fn now(&self) -> SystemTime {

@@ -1,7 +1,7 @@
 //! `forklore history purge`
 
 use forklore_history::looking::Finder;
-use forklore_history::purging::{Copy, PurgePlan, Purged, copies, plan, purge};
+use forklore_history::purging::{Copy, PurgePlan, Purged, copies, finish, plan, purge};
 use forklore_history::scan::home;
 use forklore_tavern::tavern::Tavern;
 
@@ -19,6 +19,9 @@ pub(super) fn run(
     args: &PurgeArgs,
 ) -> Outcome {
     let mut history = histories.open_existing(tavern)?;
+    if !args.dry_run && finish(&mut history)?.is_some() {
+        ui.note("An earlier purge had been broken off; it is done now.");
+    }
     let home = home(&tavern.folders);
     let lineage = Finder::new(&history, tavern.disk, &home).find(&args.file)?.clone();
     let plan = plan(&history, &lineage)?;

@@ -1,5 +1,6 @@
 //! Keeps a repository small: few packs, and in them each object told by its successor.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -209,8 +210,18 @@ pub(crate) struct Gathering<'s, 'd> {
     packer: Packer,
     /// What lies at each path of the lineage that is being packed, in its newest version.
     newest: FxHashMap<Vec<u8>, (Laid, Kind, Vec<u8>)>,
+    /// The last few pieces that were packed, by what they are pieces of: messages resemble messages,
+    /// if only in what is not their text.
+    neighbours: FxHashMap<u8, VecDeque<(Laid, Vec<u8>)>>,
     buffer: Vec<u8>,
 }
+
+/// How many neighbours a piece is compared with.
+const NEIGHBOURS: usize = 4;
+/// Pieces lean on their neighbours in short chains only, and only short ones do: reading a file reads
+/// all its pieces.
+const NEIGHBOURS_CHAIN: usize = 4;
+const NEIGHBOURS_BYTES: usize = 64 << 10;
 
 impl<'s, 'd> Gathering<'s, 'd> {
     pub(crate) fn new(store: &'s Store<'d>, level: u32) -> Self {
@@ -219,6 +230,7 @@ impl<'s, 'd> Gathering<'s, 'd> {
             seen: FxHashSet::default(),
             packer: Packer::new(level),
             newest: FxHashMap::default(),
+            neighbours: FxHashMap::default(),
             buffer: Vec::new(),
         }
     }
@@ -308,12 +320,23 @@ impl<'s, 'd> Gathering<'s, 'd> {
         }
         let kind = self.store.read_into(&id, &mut self.buffer)?;
         let base = self.newest.get(path).filter(|(_, base, _)| *base == kind);
-        let laid = match base {
-            Some((laid, _, base)) => {
-                self.packer.add_like(id, kind, &self.buffer, (*laid, base.as_slice()))
-            }
-            None => self.packer.add(id, kind, &self.buffer),
-        };
+        // `/m/00/17`: messages with messages, entries with entries, heads with heads.
+        let family = path.get(1).copied().filter(|_| kind == Kind::Blob);
+        let near = family.and_then(|family| self.neighbours.get(&family));
+        // A piece that took another's place resembles that one most.
+        let near = near.filter(|_| base.is_none() && self.buffer.len() <= NEIGHBOURS_BYTES);
+        let near = near.into_iter().flatten().map(|(laid, data)| (*laid, data.as_slice()));
+        let base = base.map(|(laid, _, data)| (*laid, data.as_slice()));
+        let bases: Vec<_> = base.into_iter().chain(near).collect();
+        let laid = self.packer.add_shortest(id, kind, &self.buffer, &bases);
+        if let Some(family) = family
+            && laid.chain() < NEIGHBOURS_CHAIN
+            && self.buffer.len() <= NEIGHBOURS_BYTES
+        {
+            let near = self.neighbours.entry(family).or_default();
+            near.truncate(NEIGHBOURS - 1);
+            near.push_front((laid, self.buffer.clone()));
+        }
         self.newest.insert(path.to_owned(), (laid, kind, self.buffer.clone()));
         Ok(())
     }

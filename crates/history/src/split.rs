@@ -54,8 +54,14 @@ impl Numbering {
 }
 
 pub fn split(kind: Kind, bytes: &[u8]) -> Split {
+    split_seeing(kind, bytes, &mut |_| {})
+}
+
+/// The same, and shows each message of a chat when it is found, in order: a long chat does not stay
+/// near the processor until all of it was looked through.
+pub fn split_seeing(kind: Kind, bytes: &[u8], see: &mut dyn FnMut(&[u8])) -> Split {
     match kind {
-        Kind::Chat => lines(bytes),
+        Kind::Chat => lines(bytes, see),
         Kind::Book => {
             entries(bytes).or_else(|| entries_anyhow(bytes)).unwrap_or_else(|| whole(bytes))
         }
@@ -79,15 +85,21 @@ fn pieces(bytes: &[u8], numbering: Numbering, starts: Vec<(u32, usize)>, end: us
 }
 
 /// The first line is the head, each other one is a message.
-fn lines(bytes: &[u8]) -> Split {
+fn lines(bytes: &[u8], see: &mut dyn FnMut(&[u8])) -> Split {
     let mut starts: Vec<(u32, usize)> = Vec::new();
     let mut end = bytes.len();
     for (number, start) in (0..).zip(memchr_iter(b'\n', bytes)) {
+        if let Some((_, before)) = starts.last() {
+            see(&bytes[*before..start]);
+        }
         if number == MOST {
             end = start;
             break;
         }
         starts.push((number, start));
+    }
+    if let Some((_, last)) = starts.last().filter(|_| end == bytes.len()) {
+        see(&bytes[*last..]);
     }
     pieces(bytes, Numbering::Messages, starts, end)
 }
@@ -308,6 +320,17 @@ mod tests {
         assert_eq!(sum(png, &pieces), png);
         assert_eq!(pieces.body.len(), 3);
         assert_eq!(split(Kind::Card, b"GIF").head, 0..3);
+    }
+
+    #[test]
+    fn each_message_is_shown_once() {
+        for text in ["", "h", "h\na", "h\na\n\nb", "\n\n", "h\r\na\r\n"] {
+            let mut seen: Vec<Vec<u8>> = Vec::new();
+            let see = &mut |piece: &[u8]| seen.push(piece.to_vec());
+            let pieces = split_seeing(Kind::Chat, text.as_bytes(), see);
+            let body = pieces.body.into_iter().map(|(_, range)| text.as_bytes()[range].to_vec());
+            assert_eq!(seen, body.collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::body::Body;
 use crate::error::HistoryError;
 use crate::file;
 use crate::git::object::{Id, Kind, Mode, Object, add_to_tree, id_of, tree_lines};
-use crate::split::{Numbering, Split, split};
+use crate::split::{Numbering, Split, split, split_seeing};
 use crate::store::{Store, Writing};
 
 /// The names of the first and the last piece.
@@ -108,25 +108,28 @@ pub fn compare<'b>(
     before: &Tracked,
     bytes: &'b [u8],
 ) -> Result<Compared<'b>, HistoryError> {
-    let split = split(kind, bytes);
-    let mut known = Known { writing, seed, before, elsewhere: None };
+    let mut hashes = Vec::new();
+    let hash = |piece: &[u8]| xxh3_128_with_seed(piece, seed);
+    let split = split_seeing(kind, bytes, &mut |piece| hashes.push(hash(piece)));
+    if hashes.len() != split.body.len() {
+        hashes = split.body.iter().map(|(_, range)| hash(&bytes[range.clone()])).collect();
+    }
+    let mut known = Known { writing, seed, before, elsewhere: None, strange: 0 };
 
     let head = known.edge(before.head, &bytes[split.head.clone()])?;
     let tail = known.edge(before.tail, &bytes[split.tail.clone()])?;
     let mut pieces = Vec::with_capacity(split.body.len());
-    let mut hashes = Vec::with_capacity(split.body.len());
     let same_numbers = before.numbering == split.numbering;
     let mut at = 0;
-    for (number, range) in &split.body {
+    for ((number, range), hash) in split.body.iter().zip(&hashes) {
         let old = before.body.pieces();
         while same_numbers && old.get(at).is_some_and(|(old, _)| old < number) {
             at += 1;
         }
         let place = at;
         let there = same_numbers && old.get(place).is_some_and(|(old, _)| old == number);
-        let (id, hash) = known.piece(there.then_some(place), &bytes[range.clone()])?;
+        let id = known.piece(there.then_some(place), &bytes[range.clone()], *hash)?;
         pieces.push((*number, id));
-        hashes.push(hash);
     }
     let mut put = |tree, before| writing.put(Kind::Tree, tree, before);
     let body = before.body.with(pieces, &mut put)?;
@@ -181,9 +184,14 @@ struct Known<'k, 's, 'd> {
     /// Drawn anew by every process, so that nobody can make two pieces with the same hash.
     seed: u64,
     before: &'k Tracked,
-    /// Where pieces are that moved; made when the first one is not where it was.
+    /// Where pieces are that moved; made when several are not where they were.
     elsewhere: Option<FxHashMap<u128, Id>>,
+    /// Pieces that are not where they were.
+    strange: usize,
 }
+
+/// Up to here it is quicker to compute the names of pieces than to list where all of them are.
+const FEW: usize = 8;
 
 impl Known<'_, '_, '_> {
     fn edge(&mut self, before: Option<Piece>, bytes: &[u8]) -> Result<Option<Piece>, HistoryError> {
@@ -200,27 +208,35 @@ impl Known<'_, '_, '_> {
     }
 
     /// `place` is where in the body before a piece of the same number is.
-    fn piece(&mut self, place: Option<usize>, bytes: &[u8]) -> Result<(Id, u128), HistoryError> {
-        let hash = xxh3_128_with_seed(bytes, self.seed);
+    fn piece(
+        &mut self,
+        place: Option<usize>,
+        bytes: &[u8],
+        hash: u128,
+    ) -> Result<Id, HistoryError> {
         let old = place.map(|place| self.before.body.pieces()[place].1);
         if let (Some(place), Some(id)) = (place, old)
             && self.before.hashes.get(place) == Some(&hash)
         {
-            return Ok((id, hash));
+            return Ok(id);
         }
         if let Some(id) = self.moved(hash) {
-            return Ok((id, hash));
+            return Ok(id);
         }
         if self.before.hashes.is_empty() {
             let id = id_of(Kind::Blob, bytes)?;
             if old == Some(id) {
-                return Ok((id, hash));
+                return Ok(id);
             }
         }
-        Ok((self.writing.put_bytes(Kind::Blob, bytes, old)?, hash))
+        self.writing.put_bytes(Kind::Blob, bytes, old)
     }
 
     fn moved(&mut self, hash: u128) -> Option<Id> {
+        self.strange += 1;
+        if self.strange <= FEW {
+            return None;
+        }
         let before = self.before;
         let elsewhere = self.elsewhere.get_or_insert_with(|| {
             let ids = before.body.pieces().iter().map(|(_, id)| *id);

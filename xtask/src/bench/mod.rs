@@ -1,8 +1,10 @@
 //! Figures as ratios, each against something measured in the same run on the same disk.
 
 pub(crate) mod data;
-pub(crate) mod memory;
+mod history;
+mod host;
 mod measure;
+pub(crate) mod memory;
 mod rebuild;
 
 use std::env;
@@ -18,6 +20,9 @@ use measure::{Measured, durable_copy, median_of, timed};
 
 #[derive(clap::Args)]
 pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    what: Option<What>,
+
     /// How often each thing is measured; the median counts
     #[arg(long, default_value_t = 7)]
     rounds: usize,
@@ -31,7 +36,20 @@ pub(crate) struct BenchArgs {
     check: bool,
 }
 
+#[derive(clap::Subcommand)]
+enum What {
+    /// Measure what keeping every version costs, beside what else could keep them
+    History(history::HistoryArgs),
+    /// Measure `forklore watch` on a generated host with many users
+    Host(host::HostArgs),
+}
+
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
+    match &args.what {
+        Some(What::History(args)) => return history::run(args),
+        Some(What::Host(args)) => return host::run(args),
+        None => {}
+    }
     let forklore = forklore_binary()?;
     let mut figures = vec![fork(&forklore, args.rounds)?, verify(&forklore, args.rounds)?];
     figures.extend(memory::figures()?);

@@ -1,22 +1,92 @@
 //! Deltas: an object told by what it shares with another one.
 
-/// Tells `target` by `base`: what both begin and end with, and what `target` has in between.
-///
-/// No search: the base is the version before or after, where one place changed.
+/// Runs that both have are looked for from this length on. Telling where a shorter one lies takes
+/// about as much as the run itself does when it is deflated.
+const BLOCK: usize = 16;
+
+/// So many places of a base are remembered at most.
+const PLACES: usize = 1 << 14;
+
+/// Tells `target` by `base`: what both begin and end with, and in between every longer run that is
+/// anywhere in `base`.
 pub fn between(base: &[u8], target: &[u8]) -> Vec<u8> {
     let most = base.len().min(target.len());
     let prefix = common_prefix(base, target);
     let suffix = common_suffix(&base[prefix..], &target[prefix..]).min(most - prefix);
-    let mut delta = Vec::with_capacity(target.len() - prefix - suffix + 32);
+    let end = target.len() - suffix;
+    let mut delta = Vec::with_capacity((end - prefix) / 2 + 32);
     add_size(&mut delta, base.len());
     add_size(&mut delta, target.len());
     add_copy(&mut delta, 0, prefix);
-    for piece in target[prefix..target.len() - suffix].chunks(127) {
+    add_middle(&mut delta, base, &target[..end], prefix);
+    add_copy(&mut delta, base.len() - suffix, suffix);
+    delta
+}
+
+/// Adds what `target` has from `at` on.
+fn add_middle(delta: &mut Vec<u8>, base: &[u8], target: &[u8], mut at: usize) {
+    // What has not been told yet begins here.
+    let mut new = at;
+    if target.len() - at > BLOCK && base.len() >= BLOCK {
+        let places = Places::of(base);
+        while at + BLOCK <= target.len() {
+            let Some(found) = places.find(base, &target[at..at + BLOCK]) else {
+                at += 1;
+                continue;
+            };
+            let before = common_suffix(&base[..found], &target[new..at]);
+            let after = common_prefix(&base[found + BLOCK..], &target[at + BLOCK..]);
+            add_new(delta, &target[new..at - before]);
+            add_copy(delta, found - before, before + BLOCK + after);
+            at += BLOCK + after;
+            new = at;
+        }
+    }
+    add_new(delta, &target[new..]);
+}
+
+fn add_new(delta: &mut Vec<u8>, new: &[u8]) {
+    for piece in new.chunks(127) {
         delta.push(piece.len() as u8);
         delta.extend_from_slice(piece);
     }
-    add_copy(&mut delta, base.len() - suffix, suffix);
-    delta
+}
+
+/// Where in a base each block lies: of two with the same hash, the first.
+struct Places {
+    table: Vec<u32>,
+    shift: u32,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl Places {
+    fn of(base: &[u8]) -> Self {
+        let step = base.len().div_ceil(PLACES).max(4);
+        let count = base.len().div_ceil(step);
+        let bits = (count * 2).next_power_of_two().trailing_zeros().max(1);
+        let mut places = Self { table: vec![NOWHERE; 1 << bits], shift: 64 - bits };
+        // Positions beyond four gigabytes are not told apart, and no piece is that long.
+        for (at, block) in base.windows(BLOCK).enumerate().step_by(step).take(NOWHERE as usize) {
+            let slot = places.slot(block);
+            if places.table[slot] == NOWHERE {
+                places.table[slot] = at as u32;
+            }
+        }
+        places
+    }
+
+    fn slot(&self, block: &[u8]) -> usize {
+        let word = |at: usize| block[at..].first_chunk::<8>().map_or(0, |w| u64::from_le_bytes(*w));
+        let mixed = word(0) ^ word(8).rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed.wrapping_mul(0xff51_afd7_ed55_8ccd) >> self.shift) as usize
+    }
+
+    fn find(&self, base: &[u8], block: &[u8]) -> Option<usize> {
+        let at = self.table[self.slot(block)];
+        let at = (at != NOWHERE).then_some(at as usize)?;
+        (base.get(at..at + BLOCK)? == block).then_some(at)
+    }
 }
 
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
@@ -133,6 +203,27 @@ mod tests {
             assert_eq!(applied(base, &between(base, target)), target);
         }
         assert!(between(&long, &changed).len() < 340);
+    }
+
+    #[test]
+    fn what_moved_is_found_where_it_was() {
+        let mut random = fastrand::Rng::with_seed(9);
+        let text: Vec<u8> = (0..6_000).map(|_| random.u8(..)).collect();
+        let moved =
+            [&text[4_000..], b"something new", &text[..1_000], &text[1_500..4_000]].concat();
+        let delta = between(&text, &moved);
+        assert_eq!(applied(&text, &delta), moved);
+        assert!(delta.len() < 60, "{}", delta.len());
+        for _ in 0..500 {
+            let mut target = Vec::new();
+            while target.len() < 3_000 {
+                let start = random.usize(..text.len());
+                let end = (start + random.usize(..200)).min(text.len());
+                target.extend_from_slice(&text[start..end]);
+                target.extend((0..random.usize(..20)).map(|_| random.u8(..)));
+            }
+            assert_eq!(applied(&text, &between(&text, &target)), target);
+        }
     }
 
     #[test]

@@ -1,9 +1,6 @@
 //! Packs: many objects in one file.
 
-use std::io::Write as _;
-
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use rustc_hash::FxHashMap;
 
 use super::delta;
@@ -12,6 +9,9 @@ use super::object::{Collision, Id, Kind, Object};
 
 /// Packs are read by people's gits too, which follow a chain of deltas up to this length quickly.
 const LONGEST_CHAIN: usize = 40;
+
+/// A delta that saves fewer bytes than this is not made.
+const WORTH_IT: usize = 8;
 
 /// A pack and its index, ready to be written to disk.
 pub struct Packed {
@@ -26,7 +26,7 @@ pub struct Packed {
 pub struct Packer {
     pack: Vec<u8>,
     places: Vec<Place>,
-    level: Compression,
+    deflate: Compress,
 }
 
 /// Where an object lies in the pack that is being made, and how many deltas lead to it.
@@ -36,12 +36,21 @@ pub struct Laid {
     chain: usize,
 }
 
+impl Laid {
+    /// How many deltas lead to it.
+    pub fn chain(&self) -> usize {
+        self.chain
+    }
+}
+
 impl Packer {
     /// `level` is zlib's, from 1 (quick) to 9 (small).
     pub fn new(level: u32) -> Self {
         let mut pack = b"PACK\x00\x00\x00\x02".to_vec();
         pack.extend_from_slice(&[0; 4]);
-        Self { pack, places: Vec::new(), level: Compression::new(level) }
+        // One for all objects: making one takes longer than deflating a message.
+        let deflate = Compress::new(Compression::new(level), true);
+        Self { pack, places: Vec::new(), deflate }
     }
 
     pub fn len(&self) -> usize {
@@ -54,35 +63,50 @@ impl Packer {
 
     /// Adds an object as it is.
     pub fn add(&mut self, id: Id, kind: Kind, data: &[u8]) -> Laid {
+        self.add_shortest(id, kind, data, &[])
+    }
+
+    /// Adds an object as a delta to one that was added before, if that pays.
+    pub fn add_like(&mut self, id: Id, kind: Kind, data: &[u8], base: (Laid, &[u8])) -> Laid {
+        self.add_shortest(id, kind, data, &[base])
+    }
+
+    /// Adds an object as it is, or as a delta to one of `bases`, which were added before: whatever is
+    /// shortest in the end.
+    pub fn add_shortest(
+        &mut self,
+        id: Id,
+        kind: Kind,
+        data: &[u8],
+        bases: &[(Laid, &[u8])],
+    ) -> Laid {
+        const OFS_DELTA: u8 = 6;
+        let offset = self.pack.len() as u64;
+        let bases = bases.iter().filter(|(laid, _)| laid.chain < LONGEST_CHAIN);
+        let deltas = bases.map(|(laid, base)| (delta::between(base, data), *laid));
+        // The shortest before deflating is all but always the shortest after it.
+        let delta = deltas.min_by_key(|(delta, _)| delta.len());
+        if let Some((delta, laid)) = delta.filter(|(delta, _)| delta.len() < data.len()) {
+            let deflated = self.deflated(&delta);
+            let is_short = delta.len() * 8 < data.len();
+            // Whatever a delta saves, it must be worth following it.
+            if is_short || deflated.len() + WORTH_IT < self.deflated(data).len() {
+                self.add_header(OFS_DELTA, delta.len());
+                self.add_distance(offset - laid.offset);
+                self.finish(id, offset, &deflated);
+                return Laid { offset, chain: laid.chain + 1 };
+            }
+        }
         let code = match kind {
             Kind::Commit => 1,
             Kind::Tree => 2,
             Kind::Blob => 3,
             Kind::Tag => 4,
         };
-        let offset = self.pack.len();
+        let deflated = self.deflated(data);
         self.add_header(code, data.len());
-        self.finish(id, offset, data);
-        Laid { offset: offset as u64, chain: 0 }
-    }
-
-    /// Adds an object as a delta to one that was added before, if that pays.
-    pub fn add_like(&mut self, id: Id, kind: Kind, data: &[u8], base: (Laid, &[u8])) -> Laid {
-        const OFS_DELTA: u8 = 6;
-        let (laid, base) = base;
-        if laid.chain >= LONGEST_CHAIN {
-            return self.add(id, kind, data);
-        }
-        let delta = delta::between(base, data);
-        // Deltas hardly deflate any more, and what they replace does.
-        if delta.len() * 3 > data.len() {
-            return self.add(id, kind, data);
-        }
-        let offset = self.pack.len();
-        self.add_header(OFS_DELTA, delta.len());
-        self.add_distance(offset as u64 - laid.offset);
-        self.finish(id, offset, &delta);
-        Laid { offset: offset as u64, chain: laid.chain + 1 }
+        self.finish(id, offset, &deflated);
+        Laid { offset, chain: 0 }
     }
 
     /// Takes in an object as it lies in another pack, with its header.
@@ -161,12 +185,27 @@ impl Packer {
         self.pack.extend_from_slice(&bytes[at..]);
     }
 
-    fn finish(&mut self, id: Id, offset: usize, data: &[u8]) {
-        let mut encoder = ZlibEncoder::new(&mut self.pack, self.level);
-        // Writing into memory cannot fail.
-        let _ = encoder.write_all(data);
-        let _ = encoder.finish();
-        let crc32 = crc32fast::hash(&self.pack[offset..]);
-        self.places.push(Place { id, offset: offset as u64, crc32 });
+    fn finish(&mut self, id: Id, offset: u64, deflated: &[u8]) {
+        self.pack.extend_from_slice(deflated);
+        let crc32 = crc32fast::hash(&self.pack[offset as usize..]);
+        self.places.push(Place { id, offset, crc32 });
+    }
+
+    fn deflated(&mut self, data: &[u8]) -> Vec<u8> {
+        self.deflate.reset();
+        // Enough for what does not deflate at all; but if it were not, it would grow.
+        let mut out = vec![0; data.len() + data.len() / 1_000 + 64];
+        loop {
+            let (taken, given) =
+                (self.deflate.total_in() as usize, self.deflate.total_out() as usize);
+            let rest = (&data[taken..], &mut out[given..]);
+            // Deflating from memory to memory fails only where there is no room.
+            let done = self.deflate.compress(rest.0, rest.1, FlushCompress::Finish);
+            if matches!(done, Ok(Status::StreamEnd)) {
+                out.truncate(self.deflate.total_out() as usize);
+                return out;
+            }
+            out.resize(out.len() * 2, 0);
+        }
     }
 }

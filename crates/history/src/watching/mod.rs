@@ -6,7 +6,7 @@
 
 mod events;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use forklore_tavern::chance::Chance;
 use forklore_tavern::disk::Disk;
 use forklore_tavern::folders::UserFolders;
+use rustc_hash::FxHashSet;
 
 use crate::error::HistoryError;
 use crate::file::Name;
@@ -78,8 +79,12 @@ pub struct Settings<'d> {
 const IDLE: Duration = Duration::from_secs(20);
 /// How often files are looked at that cannot be watched, or could not be recorded.
 const AGAIN: Duration = Duration::from_secs(10);
+/// Where others keep saving, so long without news of a user: all theirs is in the journal meanwhile.
+const QUIET: Duration = Duration::from_secs(10 * 60);
 /// Histories that are open at the same time.
 const OPEN: usize = 32;
+/// Users whose folders are watched before the first of them is looked at.
+const BATCH: usize = 500;
 /// What is recorded together.
 const TOGETHER: usize = 64;
 
@@ -102,6 +107,12 @@ pub struct Watch<'d> {
     stopper: Stopper,
     /// The users whose histories are open, those used last at the end.
     open: VecDeque<usize>,
+    /// Users whose histories were let go with something in the journal, and when.
+    let_go: VecDeque<(Instant, usize)>,
+    /// When to look again, and at whom. A user may have been looked at since.
+    agains: BTreeSet<(Instant, usize)>,
+    /// What is being read: large files take longer to find memory for than to read.
+    buffer: Vec<u8>,
     find_users: Option<Box<FindUsers<'d>>>,
 }
 
@@ -110,13 +121,16 @@ type FindUsers<'d> = dyn Fn() -> Vec<User> + 'd;
 
 struct Watched<'d> {
     user: User,
-    history: Option<History<'d>>,
+    /// Boxed: most users have none.
+    history: Option<Box<History<'d>>>,
     remembered: Option<Remembered>,
     state: State,
     /// Events caught before this are older than what a scan found.
     scanned: Instant,
     /// To be looked at again then.
     again: Option<Instant>,
+    /// Something is in the journal that no git can read yet, since then.
+    let_go: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +156,9 @@ impl<'d> Watch<'d> {
             overflow,
             stopper: Stopper(sender),
             open: VecDeque::new(),
+            let_go: VecDeque::new(),
+            agains: BTreeSet::new(),
+            buffer: Vec::new(),
             find_users: None,
         })
     }
@@ -162,8 +179,12 @@ impl<'d> Watch<'d> {
 
     /// Records until it is stopped.
     pub fn run(&mut self, tell: &mut dyn FnMut(News<'_>)) {
-        for at in 0..self.users.len() {
-            self.begin(at, tell);
+        // In batches: what is remembered of a folder that is watched stays, and if it lay between the
+        // large things that come and go with each history, their memory could not be used again.
+        for first in (0..self.users.len()).step_by(BATCH) {
+            let batch = first..self.users.len().min(first + BATCH);
+            batch.clone().for_each(|at| self.watch(at, tell));
+            batch.for_each(|at| self.look_first(at, tell));
         }
         tell(News::Watching { users: self.users.len() });
         loop {
@@ -180,6 +201,7 @@ impl<'d> Watch<'d> {
                 self.look_at_all(tell);
             }
             self.look_again(tell);
+            self.tidy(tell);
         }
         for at in 0..self.users.len() {
             self.close(at, tell);
@@ -188,20 +210,29 @@ impl<'d> Watch<'d> {
 
     /// How long to wait for the next event: for ever where nothing is left to do.
     fn patience(&self) -> Duration {
-        let again = self.users.iter().filter_map(|watched| watched.again).min();
+        let again = self.agains.first().map(|(again, _)| *again);
         let again = again.map(|again| again.saturating_duration_since(Instant::now()));
-        let idle = (!self.open.is_empty()).then_some(IDLE);
+        let is_at_rest = self.open.is_empty() && self.let_go.is_empty();
+        let idle = (!is_at_rest).then_some(IDLE);
         again.into_iter().chain(idle).min().unwrap_or(Duration::from_secs(24 * 60 * 60))
     }
 
     /// Watches first and looks then, so that nothing falls between the two.
     fn begin(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+        self.watch(at, tell);
+        self.look_first(at, tell);
+    }
+
+    fn watch(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
         let watched = &mut self.users[at];
         let home = scan::home(&watched.user.folders);
         if let Err(error) = self.events.add(at, &home) {
             watched.state = State::Polled;
             tell(News::NotWatched { user: &watched.user, why: error.to_string() });
         }
+    }
+
+    fn look_first(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
         self.look(at, tell);
         // Thousands of users need not be open at once.
         if self.users.len() > OPEN {
@@ -272,12 +303,13 @@ impl<'d> Watch<'d> {
     /// Begins to watch users that are new.
     fn look_for_users(&mut self, tell: &mut dyn FnMut(News<'_>)) {
         let Some(find) = &self.find_users else { return };
-        for user in find() {
-            let is_known = |known: &Watched<'_>| known.user.repository == user.repository;
-            if !self.users.iter().any(is_known) {
-                self.users.push(Watched::new(user, Instant::now()));
-                self.begin(self.users.len() - 1, tell);
-            }
+        let known: FxHashSet<&Path> =
+            self.users.iter().map(|known| known.user.repository.as_path()).collect();
+        let mut new = find();
+        new.retain(|user| !known.contains(user.repository.as_path()));
+        for user in new {
+            self.users.push(Watched::new(user, Instant::now()));
+            self.begin(self.users.len() - 1, tell);
         }
     }
 
@@ -285,7 +317,9 @@ impl<'d> Watch<'d> {
         if self.users[at].state == State::Full {
             return;
         }
-        let recorded = self.opened(at).and_then(|watched| watched.record(happenings));
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let recorded = self.opened(at).and_then(|watched| watched.record(happenings, &mut buffer));
+        self.buffer = buffer;
         self.told(at, recorded, tell);
     }
 
@@ -299,9 +333,12 @@ impl<'d> Watch<'d> {
             Ok(scan) => {
                 let watched = &mut self.users[at];
                 let is_polled = watched.state == State::Polled;
-                watched.again = is_polled.then(|| Instant::now() + AGAIN);
+                watched.again = None;
                 if !is_polled || !scan.recorded.is_empty() {
                     tell(News::Scanned { user: &watched.user, scan: &scan });
+                }
+                if is_polled {
+                    self.again(at);
                 }
                 self.told(at, Ok(Vec::new()), tell);
             }
@@ -315,12 +352,36 @@ impl<'d> Watch<'d> {
         }
     }
 
+    /// Has a user looked at again after a while.
+    fn again(&mut self, at: usize) {
+        let again = Instant::now() + AGAIN;
+        self.users[at].again = Some(again);
+        self.agains.insert((again, at));
+    }
+
     fn look_again(&mut self, tell: &mut dyn FnMut(News<'_>)) {
         let now = Instant::now();
-        for at in 0..self.users.len() {
-            if self.users[at].again.is_some_and(|again| again <= now) {
+        while let Some((again, at)) = self.agains.first().copied().filter(|(when, _)| *when <= now)
+        {
+            self.agains.remove(&(again, at));
+            if self.users[at].again == Some(again) {
                 self.users[at].again = None;
                 self.look(at, tell);
+            }
+        }
+    }
+
+    /// Puts where any git can read it what was recorded for a user of whom nothing was heard for
+    /// long. One at a time: others are saving.
+    fn tidy(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+        while let Some((when, at)) = self.let_go.front().copied() {
+            let is_quiet = self.users[at].let_go == Some(when);
+            if is_quiet && when.elapsed() < QUIET {
+                return;
+            }
+            self.let_go.pop_front();
+            if is_quiet {
+                return self.close(at, tell);
             }
         }
     }
@@ -345,10 +406,10 @@ impl<'d> Watch<'d> {
             }
             Err(error) => {
                 tell(News::Failed { user: &watched.user, error: &error });
-                // Whatever is there then is recorded then.
-                watched.again = Some(Instant::now() + AGAIN);
                 watched.history = None;
                 self.open.retain(|open| *open != at);
+                // Whatever is there then is recorded then.
+                self.again(at);
             }
         }
     }
@@ -359,14 +420,32 @@ impl<'d> Watch<'d> {
         if self.open.len() > OPEN
             && let Some(oldest) = self.open.pop_front()
         {
-            self.users[oldest].close()?;
+            self.let_go(oldest)?;
         }
         let watched = &mut self.users[at];
         if watched.history.is_none() {
             let Settings { disk, chance, host, .. } = self.settings;
-            watched.history = Some(History::open(disk, chance, &watched.user.repository, host)?);
+            let history = History::open(disk, chance, &watched.user.repository, host)?;
+            watched.history = Some(Box::new(history));
         }
+        watched.let_go = None;
         Ok(watched)
+    }
+
+    /// Makes room for another history. What is in the journal is sure already, and making a pack of
+    /// it takes ten times as long as it took to record it; that can wait until it is quiet.
+    fn let_go(&mut self, at: usize) -> Result<(), HistoryError> {
+        let watched = &mut self.users[at];
+        if watched.remembered.is_some() {
+            return watched.close();
+        }
+        let history = watched.history.take();
+        if history.is_some_and(|history| history.store().gathered() > 0) {
+            let now = Instant::now();
+            watched.let_go = Some(now);
+            self.let_go.push_back((now, at));
+        }
+        Ok(())
     }
 
     /// Nothing happened for a while.
@@ -374,9 +453,21 @@ impl<'d> Watch<'d> {
         while let Some(at) = self.open.pop_front() {
             self.close(at, tell);
         }
+        // Those that wait longest, and not so many that news would have to wait.
+        for (when, at) in self.let_go.drain(..self.let_go.len().min(OPEN)).collect::<Vec<_>>() {
+            if self.users[at].let_go == Some(when) {
+                self.close(at, tell);
+            }
+        }
+        self.buffer = Vec::new();
     }
 
     fn close(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+        if self.users[at].let_go.is_some()
+            && let Err(error) = self.opened(at)
+        {
+            return self.told(at, Err(error), tell);
+        }
         self.open.retain(|open| *open != at);
         let closed = self.users[at].close();
         if let Err(error) = closed {
@@ -399,6 +490,7 @@ impl Watched<'_> {
             state: State::Watched,
             scanned: now,
             again: None,
+            let_go: None,
         }
     }
 
@@ -411,12 +503,15 @@ impl Watched<'_> {
     }
 
     /// Records what happened, in order, and makes sure of it once.
-    fn record(&mut self, happenings: Vec<Happening>) -> Result<Vec<Recorded>, HistoryError> {
+    fn record(
+        &mut self,
+        happenings: Vec<Happening>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Vec<Recorded>, HistoryError> {
         let Some(history) = &mut self.history else { return Ok(Vec::new()) };
         let home = scan::home(&self.user.folders);
         let exists = |name: &Name| home.join(name.to_path()).symlink_metadata().is_ok();
         let mut all = Vec::new();
-        let mut bytes = Vec::new();
         let mut recorder = history.record()?;
         for happening in happenings {
             match happening {
@@ -429,12 +524,12 @@ impl Watched<'_> {
                         continue;
                     }
                     bytes.clear();
-                    if caught.file.read_to_end(&mut bytes).is_err() {
+                    if caught.file.read_to_end(bytes).is_err() {
                         continue;
                     }
                     all.extend(recorder.file(
                         &caught.name,
-                        &bytes,
+                        bytes,
                         caught.written,
                         Seen::AsItHappened,
                         &exists,

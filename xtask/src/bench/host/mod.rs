@@ -1,0 +1,325 @@
+//! One `forklore watch` for a host with many users, and a day of theirs at speed.
+
+mod data;
+mod process;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use forklore_history::catalog::catalog;
+use forklore_history::file::Name;
+use forklore_history::history::History;
+use forklore_history::place;
+use forklore_history::version::Kept;
+use forklore_tavern::chance::RealChance;
+use forklore_tavern::disk::RealDisk;
+use tempfile::TempDir;
+
+use super::forklore_binary;
+use super::history::{Table, settle};
+use data::{Host, Taken, handle, taken};
+use process::{Watching, syncs};
+
+#[derive(clap::Args)]
+pub(crate) struct HostArgs {
+    /// How many users the host has
+    #[arg(long, default_value_t = 10_000)]
+    users: usize,
+
+    /// How many of them are at it at the same time
+    #[arg(long, default_value_t = 1_000)]
+    active: usize,
+
+    /// How often each of those saves
+    #[arg(long, default_value_t = 15)]
+    saves: usize,
+
+    /// Where the host is made (default: on the disk of the checkout)
+    #[arg(long)]
+    folder: Option<PathBuf>,
+
+    /// Saves that may be on their way at any time
+    #[arg(long, default_value_t = 200)]
+    ahead: u64,
+}
+
+/// A day of one user: 100 messages, and a swipe or some such for every second one.
+const SAVES_A_DAY: f64 = 150.0;
+const PATIENCE: Duration = Duration::from_secs(60 * 60);
+/// How many users' histories are packed, to see what that gives.
+const PACKED: usize = 20;
+
+pub(crate) fn run(args: &HostArgs) -> anyhow::Result<()> {
+    ensure!(args.active <= args.users, "more users are active than there are");
+    let forklore = forklore_binary()?;
+    // Under `target`, so that it is on the disk of the checkout and not in memory.
+    let target = std::env::current_exe()?.with_file_name("bench");
+    let target = args.folder.clone().unwrap_or(target);
+    fs::create_dir_all(&target)?;
+    let folder = TempDir::new_in(target)?;
+    let host = Host::make(folder.path().join("data"), args.users)?;
+    let histories = place::folder(&host.root, None);
+    settle()?;
+    let mut day =
+        Day { args, host, forklore: &forklore, table: Table::new(&["what", "all", "for each"]) };
+    day.start(&histories)?;
+    day.live(&histories)?;
+    println!("{} users, {} of them active:\n\n{}", args.users, args.active, day.table);
+    Ok(())
+}
+
+struct Day<'a> {
+    args: &'a HostArgs,
+    host: Host,
+    forklore: &'a Path,
+    table: Table,
+}
+
+impl Day<'_> {
+    fn row(&mut self, what: &str, all: String, each: String) {
+        self.table.add(vec![what.to_owned(), all, each]);
+    }
+
+    /// The first start records everything, the second one finds everything as it was.
+    fn start(&mut self, histories: &Path) -> anyhow::Result<()> {
+        let users = self.args.users;
+        let folders = taken(&self.host.root)?;
+        self.row("the users' own files", bytes(folders.bytes), each(folders.bytes, users));
+        let watching = Watching::start(self.forklore, &self.host.root, PATIENCE)?;
+        let usage = watching.usage()?;
+        self.row(
+            "first start, everything recorded",
+            seconds(watching.start),
+            per(watching.start, users),
+        );
+        self.row("processor for it", seconds(usage.processor), per(usage.processor, users));
+        self.row("memory after it", bytes(usage.memory), each(usage.memory, users));
+        watching.stop()?;
+        settle()?;
+        let kept = taken(histories)?;
+        self.row("histories", bytes(kept.bytes), each(kept.bytes, users));
+        self.row("on disk, in whole blocks", bytes(kept.allocated), each(kept.allocated, users));
+        let files = format!("{} and {} folders", kept.files, kept.inodes - kept.files);
+        let of_each = |count: u64| format!("{:.1}", count as f64 / users as f64);
+        let per_user = format!("{} and {}", of_each(kept.files), of_each(kept.inodes - kept.files));
+        self.row("files of the histories", files, per_user);
+        Ok(())
+    }
+
+    fn live(&mut self, histories: &Path) -> anyhow::Result<()> {
+        let users = self.args.users;
+        let watching = Watching::start(self.forklore, &self.host.root, PATIENCE)?;
+        let idle = watching.usage()?;
+        self.row(
+            "another start, nothing changed",
+            seconds(watching.start),
+            per(watching.start, users),
+        );
+        self.row("processor for it", seconds(idle.processor), per(idle.processor, users));
+        self.row("memory, idle", bytes(idle.memory), each(idle.memory, users));
+        let limit = fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").unwrap_or_default();
+        self.row(
+            "watches of the system",
+            format!("{} of {}", idle.watches, limit.trim()),
+            format!("{:.1}", idle.watches as f64 / users as f64),
+        );
+        self.row(
+            "threads and open files",
+            format!("{} and {}", idle.threads, idle.open_files),
+            String::new(),
+        );
+
+        let before = taken(histories)?;
+        let wanted = (self.args.active * self.args.saves) as u64;
+        let began = Instant::now();
+        let written = self.replay(&watching, 1..=self.args.saves)?;
+        let took = began.elapsed();
+        let busy = watching.usage()?;
+        let recorded = watching.recorded();
+        self.row(
+            "saves, never too far ahead of the watch",
+            format!("{wanted} in {}", seconds(took)),
+            format!("{:.0} a second", wanted as f64 / took.as_secs_f64()),
+        );
+        self.row("said to be recorded meanwhile", recorded.to_string(), String::new());
+        self.row("of that time, writing as SillyTavern does", seconds(written), String::new());
+        let processor = busy.processor - idle.processor;
+        self.row("processor", seconds(processor), per_save(processor, wanted));
+        let out = busy.written - idle.written;
+        self.row("sent to the disk", bytes(out), each(out, wanted as usize));
+        self.row("memory at its highest", bytes(busy.most_memory), String::new());
+        self.row("memory after it", bytes(busy.memory), String::new());
+        let complaints = watching.complaints();
+        self.row("complaints", complaints.to_string(), String::new());
+
+        // A little more, watched closely.
+        let few = self.args.active.min(100);
+        let process = watching.id();
+        let more = self.args.saves + 1..=self.args.saves + 3;
+        let synced = syncs(process, || self.replay_few(&watching, few, more).map(drop))?;
+        if let Some(synced) = synced {
+            let saves = few * 3;
+            self.row(
+                &format!("syncs for {saves} more saves of {few} users"),
+                synced.to_string(),
+                format!("{:.2}", synced as f64 / saves as f64),
+            );
+        }
+        let stopping = watching.stop()?;
+        self.row("stopping", seconds(stopping), String::new());
+        let after = taken(histories)?;
+        let all = wanted + if synced.is_some() { few as u64 * 3 } else { 0 };
+        self.grown(before, after, all);
+        self.verified(histories, few, synced.is_some())?;
+        self.packed(histories)
+    }
+
+    fn grown(&mut self, before: Taken, after: Taken, saves: u64) {
+        let grown = after.bytes.saturating_sub(before.bytes);
+        let allocated = after.allocated.saturating_sub(before.allocated);
+        let each_save = grown as f64 / saves as f64;
+        self.row("histories grew by", bytes(grown), format!("{} a save", size(each_save)));
+        let day = each_save * SAVES_A_DAY;
+        self.row("a day of 150 saves, at that", String::new(), format!("{} a user", size(day)));
+        self.row(
+            "on disk, in whole blocks",
+            bytes(allocated),
+            format!("{} a save", size(allocated as f64 / saves as f64)),
+        );
+        let files = after.files as f64 - before.files as f64;
+        self.row(
+            "more files",
+            format!("{files:.0}"),
+            format!("{:.1} an active user", files / self.args.active as f64),
+        );
+    }
+
+    /// Every active user saves, round after round: the order that is worst for whoever keeps
+    /// histories open.
+    fn replay(
+        &self,
+        watching: &Watching,
+        saves: std::ops::RangeInclusive<usize>,
+    ) -> anyhow::Result<Duration> {
+        self.replay_few(watching, self.args.active, saves)
+    }
+
+    fn replay_few(
+        &self,
+        watching: &Watching,
+        users: usize,
+        saves: std::ops::RangeInclusive<usize>,
+    ) -> anyhow::Result<Duration> {
+        let mut writing = Duration::ZERO;
+        let recorded = watching.recorded();
+        let mut sent = 0;
+        for save in saves {
+            for user in 0..users {
+                let began = Instant::now();
+                self.host.save(user, 0, save)?;
+                writing += began.elapsed();
+                sent += 1;
+                wait(|| watching.recorded() - recorded + self.args.ahead >= sent);
+            }
+        }
+        wait(|| watching.recorded() - recorded >= sent);
+        Ok(writing)
+    }
+
+    /// Counts what was lost, by what every version holds.
+    fn verified(&mut self, histories: &Path, few: usize, has_more: bool) -> anyhow::Result<()> {
+        let name = Name::of_text("chats/Character 0/Story 0.jsonl");
+        let (mut lost, mut there) = (0, 0);
+        for user in 0..self.args.active {
+            let saves = self.args.saves + if has_more && user < few { 3 } else { 0 };
+            let repository = place::repository(histories, &handle(user));
+            let history = History::open_existing(&RealDisk, &RealChance, repository)?;
+            let lineage = history.lineages().live(&name);
+            let lineage = lineage.ok_or_else(|| anyhow::anyhow!("a chat was not recorded"))?;
+            let versions = catalog(&history, lineage)?;
+            let first = data::MESSAGES as u64 + 1;
+            for save in 0..=saves as u64 {
+                let found = versions.iter().any(|version| version.count == first + save);
+                if found { there += 1 } else { lost += 1 }
+            }
+            // Byte for byte, for some.
+            if user % 50 == 0 {
+                let kept = Kept::read(history.store(), lineage.tip.id)?;
+                let is_same = history.content(&kept)? == self.host.saved(user, 0, saves);
+                ensure!(is_same, "{} has another version at the end", handle(user));
+            }
+        }
+        self.row("versions found in the histories", there.to_string(), format!("{lost} lost"));
+        Ok(())
+    }
+
+    fn packed(&mut self, histories: &Path) -> anyhow::Result<()> {
+        let users = PACKED.min(self.args.active);
+        let size = || {
+            (0..users)
+                .map(|user| taken(&place::repository(histories, &handle(user))))
+                .try_fold((0, 0), |sum, taken| {
+                    taken.map(|taken| (sum.0 + taken.bytes, sum.1 + taken.files))
+                })
+        };
+        let before = size()?;
+        let began = Instant::now();
+        for user in 0..users {
+            let done = Command::new(self.forklore)
+                .arg("--data")
+                .arg(&self.host.root)
+                .args(["--user", &handle(user), "history", "pack"])
+                .output()?;
+            ensure!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        }
+        let took = began.elapsed();
+        let after = size()?;
+        self.row(
+            "an active user's history before and after packing",
+            format!("{} and {}", each(before.0, users), each(after.0, users)),
+            format!("{} and {} files", before.1 / users as u64, after.1 / users as u64),
+        );
+        self.row("packing it", String::new(), per(took, users));
+        Ok(())
+    }
+}
+
+/// Waits, but not for ever: what was lost does not come.
+fn wait(is_done: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_done() && began.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+fn size(bytes: f64) -> String {
+    match bytes {
+        ..1e3 => format!("{bytes:.0} bytes"),
+        ..1e6 => format!("{:.1} KB", bytes / 1e3),
+        ..1e9 => format!("{:.1} MB", bytes / 1e6),
+        _ => format!("{:.1} GB", bytes / 1e9),
+    }
+}
+
+fn bytes(bytes: u64) -> String {
+    size(bytes as f64)
+}
+
+fn each(bytes: u64, count: usize) -> String {
+    size(bytes as f64 / count as f64)
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+fn per(time: Duration, count: usize) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1e3 / count as f64)
+}
+
+fn per_save(time: Duration, saves: u64) -> String {
+    format!("{} a save", per(time, saves as usize))
+}

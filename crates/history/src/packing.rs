@@ -11,7 +11,7 @@ use crate::git::object::{Id, Kind, tree_lines};
 use crate::git::pack::{Laid, Packer};
 use crate::git::salvage::{Bytes, RawIndex, RawPack};
 use crate::history::History;
-use crate::store::{Store, TEMP};
+use crate::store::{NEW, Store, TEMP};
 use crate::version::Kept;
 
 /// Beyond so many packs, small ones are put together.
@@ -187,7 +187,7 @@ pub(crate) fn remove_packs(
     for path in indexes {
         if store.disk.look(path).doing("look at", path)?.is_some() {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let temp = folder.join(format!("{TEMP}{}", name.trim_start_matches("pack-")));
+            let temp = folder.join(format!("{TEMP}{}{NEW}", name.trim_start_matches("pack-")));
             store.disk.rename(path, &temp).doing("rename", path)?;
             temps.push(temp);
         }

@@ -33,6 +33,8 @@ const OWN_PACK: usize = 4 << 20;
 
 /// What the names of packs begin with that are being written or removed.
 pub(crate) const TEMP: &str = "tmp_forklore_";
+/// And end so: git takes any name with the ending of an index for one.
+pub(crate) const NEW: &str = ".new";
 
 /// zlib's level for packs: git's own.
 const LEVEL: u32 = 6;
@@ -336,6 +338,7 @@ impl<'d> Store<'d> {
             let Some(name) = temp.to_str().and_then(|temp| temp.strip_prefix(TEMP)) else {
                 continue;
             };
+            let name = name.strip_suffix(NEW).unwrap_or(name);
             let pack = format!("pack-{}", name.replace(".idx", ".pack"));
             if name.ends_with(".idx") && has(&pack) && !has(&format!("pack-{name}")) {
                 let pack = folder.join(pack);
@@ -416,11 +419,11 @@ impl<'d> Store<'d> {
         let index = folder.join(format!("pack-{name}.idx"));
         self.clear_temps()?;
         for (extension, bytes) in [("pack", &packed.pack), ("idx", &packed.index)] {
-            let temp = folder.join(format!("{TEMP}{name}.{extension}"));
+            let temp = folder.join(format!("{TEMP}{name}.{extension}{NEW}"));
             self.disk.write_new(&temp, None, &[bytes]).doing("write", &temp)?;
         }
         for extension in ["pack", "idx"] {
-            let temp = folder.join(format!("{TEMP}{name}.{extension}"));
+            let temp = folder.join(format!("{TEMP}{name}.{extension}{NEW}"));
             let path = folder.join(format!("pack-{name}.{extension}"));
             self.disk.rename(&temp, &path).doing("replace", &path)?;
             // One by one: an index must not outlive a power cut that its pack does not.

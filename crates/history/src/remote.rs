@@ -49,6 +49,9 @@ pub struct Pushed {
     pub files: BTreeMap<String, usize>,
     /// Files of other machines of which the remote knows more than we do.
     pub newer_there: usize,
+    /// Files of this machine of which the remote has versions that are not here: they were thinned,
+    /// or another machine writes under our name.
+    pub ours_differ: usize,
     /// Refs that are not ours any more and were removed there.
     pub removed: usize,
     /// What the remote would not take.
@@ -102,9 +105,8 @@ const ENVIRONMENT: [&str; 8] = [
     "GIT_PREFIX",
 ];
 
-/// Sends everything to a remote. What is there under this machine's name becomes what is here; what
-/// other machines recorded is passed on where it only adds. `prune` removes there what this machine
-/// has no more.
+/// Sends everything to a remote, where it only adds to what is there. `prune` makes what is there
+/// under this machine's name what is here, and so removes there what this machine has no more.
 pub fn push(
     history: &mut History<'_>,
     git: &Git,
@@ -117,30 +119,23 @@ pub fn push(
     let own = history.machine().to_owned();
     let store = history.store();
     let repository = &store.layout().repository;
-    let mut mine: BTreeSet<String> = BTreeSet::new();
-    let mut theirs: BTreeSet<String> = BTreeSet::new();
+    let mut all: BTreeSet<String> = BTreeSet::new();
     for name in store.refs().keys() {
         let (Some(reference), Some(folder)) = (Reference::parse(name), name.split('/').nth(1))
         else {
             continue;
         };
-        let all = format!("refs/{folder}/{0}/*:refs/{folder}/{0}/*", reference.machine);
-        if reference.machine == own {
-            mine.insert(format!("+{all}"));
-        } else {
-            theirs.insert(all);
+        // When something is to be removed there, what is ours is sent by itself.
+        if !prune || reference.machine != own {
+            all.insert(format!("refs/{folder}/{0}/*:refs/{folder}/{0}/*", reference.machine));
         }
     }
     let mut pushed = Pushed::default();
     if prune {
-        let all: Vec<String> = FOLDERS
-            .iter()
-            .map(|folder| format!("+refs/{folder}/{own}/*:refs/{folder}/{own}/*"))
-            .collect();
-        send(git, repository, remote, &["--prune"], &all, &own, &mut pushed)?;
-        mine.clear();
+        let mine = FOLDERS.map(|folder| format!("+refs/{folder}/{own}/*:refs/{folder}/{own}/*"));
+        send(git, repository, remote, &["--prune"], &mine, &own, &mut pushed)?;
     }
-    let all: Vec<String> = mine.into_iter().chain(theirs).collect();
+    let all: Vec<String> = all.into_iter().collect();
     if !all.is_empty() {
         send(git, repository, remote, &[], &all, &own, &mut pushed)?;
     }
@@ -170,15 +165,17 @@ fn send(
         lines += 1;
         let name = names.rsplit(':').next().unwrap_or_default();
         let Some(reference) = Reference::parse(name) else { continue };
-        let is_own = reference.machine == own;
+        let is_file = name.starts_with("refs/heads/");
         match flag {
-            "!" if !is_own && summary.starts_with("[rejected]") => {
-                pushed.newer_there += usize::from(name.starts_with("refs/heads/"));
+            "!" if summary.starts_with("[rejected]") => {
+                let is_own = reference.machine == own;
+                let left = if is_own { &mut pushed.ours_differ } else { &mut pushed.newer_there };
+                *left += usize::from(is_file);
             }
             "!" => pushed.refused.push((name.to_owned(), plain(summary))),
             "-" => pushed.removed += 1,
             "=" => {}
-            _ if name.starts_with("refs/heads/") => {
+            _ if is_file => {
                 *pushed.files.entry(reference.machine.to_owned()).or_default() += 1;
             }
             _ => {}

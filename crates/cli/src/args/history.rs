@@ -116,7 +116,7 @@ pub struct PushArgs {
     #[arg(long)]
     pub create: bool,
 
-    /// Remove there what this machine has no more
+    /// Remove there what this machine has no more, because it was thinned or purged
     #[arg(long)]
     pub prune: bool,
 }

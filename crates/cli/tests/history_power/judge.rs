@@ -15,7 +15,7 @@ use forklore_tavern::disk::RealDisk;
 use forklore_tavern::write::is_our_temp;
 use forklore_testkit::power::{Materialiser, Policy, State, Trace};
 
-use crate::scene::{Files, STORY, Scene, book, chat, files_in, live_in, repository};
+use crate::scene::{Files, STORY, Scene, book, chat, files_in, forklore, live_in, repository};
 
 /// Every version that a ref leads to, with its content. A version is told by its file and number:
 /// thinning gives it another commit.
@@ -35,6 +35,8 @@ pub(crate) struct Case {
     removes: bool,
     /// The same command for another folder, where it can be given twice.
     again: Option<Box<Again>>,
+    /// Whether it begins with a damaged history, which only the command can read again.
+    mends: bool,
 }
 
 type Again = dyn Fn(&Path) -> Command + Send + Sync;
@@ -117,6 +119,31 @@ impl Case {
         done: &'static str,
     ) -> Self {
         let before = versions(scene.folder()).unwrap();
+        Self::with_past(name, scene, command, done, before)
+    }
+
+    /// The same on a history that was damaged.
+    pub(crate) fn mending(
+        name: &'static str,
+        scene: &Scene,
+        damage: impl Fn(&Path),
+        args: &'static [&'static str],
+        done: &'static str,
+    ) -> Self {
+        let before = versions(scene.folder()).unwrap();
+        damage(&repository(scene.folder()));
+        let command = forklore(scene.folder(), args);
+        let case = Self::with_past(name, scene, &command, done, before);
+        Self { mends: true, ..case.again(move |folder| forklore(folder, args)) }
+    }
+
+    fn with_past(
+        name: &'static str,
+        scene: &Scene,
+        command: &Command,
+        done: &'static str,
+        before: Versions,
+    ) -> Self {
         let trace = Trace::record(scene.folder(), command).unwrap();
         let said = String::from_utf8_lossy(&trace.stdout);
         let errors = String::from_utf8_lossy(&trace.stderr);
@@ -126,7 +153,8 @@ impl Case {
         let removes = before.keys().any(|version| !after.contains_key(version));
         let live_before = live_in(&trace.before());
         let live_after = live_in(&trace.states(&[Policy::Kept]).last().unwrap().tree);
-        Self { name, trace, before, after, live_before, live_after, done, removes, again: None }
+        let (again, mends) = (None, false);
+        Self { name, trace, before, after, live_before, live_after, done, removes, again, mends }
     }
 
     /// Whoever gives the command once more after the cut has it done.
@@ -161,6 +189,9 @@ impl Case {
         };
         if let Some(lock) = state.tree.keys().find(|path| is_lock(path)) {
             return Err(Failure::Stuck(format!("{} is there", lock.display())));
+        }
+        if let Some(again) = self.again.as_ref().filter(|_| self.mends) {
+            return self.check_again(folder, &mut again(folder));
         }
         let found = versions(folder)?;
         for (version, content) in &found {

@@ -30,7 +30,7 @@ const SAMPLE: usize = 50;
 type Make = fn(usize) -> Case;
 
 /// Everything that writes to a history or brings something back from it.
-const CASES: [Make; 16] = [
+const CASES: [Make; 17] = [
     first_record,
     record,
     record_after_a_cut,
@@ -45,6 +45,7 @@ const CASES: [Make; 16] = [
     undelete,
     thin,
     purge,
+    repair,
     pull,
     unbundle,
 ];
@@ -220,6 +221,28 @@ fn purge(past: usize) -> Case {
     let scene = Scene::with_packs(past + 1);
     let args = ["history", "purge", "Alice/Tale", "--yes"];
     Case::new("history purge", &scene, &forklore(scene.folder(), &args), "none of them is left")
+}
+
+/// A history of which the disk has harmed something, each past in another way.
+fn repair(past: usize) -> Case {
+    let scene = Scene::with_packs(past + 1);
+    let damage = |repository: &Path| {
+        let packs = fs::read_dir(repository.join("objects/pack")).unwrap();
+        let mut packs: Vec<_> = packs.map(|entry| entry.unwrap().path()).collect();
+        packs.sort();
+        let of = |end: &str| packs.iter().find(|path| path.extension().is_some_and(|it| it == end));
+        let (index, pack) = (of("idx").unwrap(), of("pack").unwrap());
+        let (path, harm): (_, fn(&mut Vec<u8>)) = match past % 3 {
+            0 => (index.clone(), |bytes| bytes.iter_mut().for_each(|byte| *byte = !*byte)),
+            1 => (repository.join("packed-refs"), |bytes| bytes.truncate(bytes.len() / 2)),
+            _ => (pack.clone(), |bytes| *bytes.last_mut().unwrap() ^= 1),
+        };
+        let mut bytes = fs::read(&path).unwrap();
+        harm(&mut bytes);
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, bytes).unwrap();
+    };
+    Case::mending("history repair", &scene, damage, &["history", "repair"], "Nothing was deleted")
 }
 
 /// What another machine recorded, in a folder that outlives it.

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use insta::assert_snapshot;
 use tempfile::TempDir;
@@ -87,6 +88,7 @@ fn through_a_remote_and_back() {
         }
       ],
       "newer_there": 0,
+      "ours_differ": 0,
       "removed": 0,
       "refused": []
     }
@@ -107,6 +109,38 @@ fn through_a_remote_and_back() {
       "refused": []
     }
     "#);
+}
+
+#[test]
+fn a_remote_that_has_more_under_this_name() {
+    let two = Two::new();
+    let _ = two.run("pc", &["record"]);
+    let _ = two.run("pc", &["history", "push", "@stick.git", "--create"]);
+    // A copy of the whole folder, and both go on.
+    fs::remove_dir_all(two.path("laptop")).unwrap();
+    let copied = Command::new("cp").args(["-r", &two.path("pc"), &two.path("laptop")]).status();
+    assert!(copied.unwrap().success());
+    for (host, stage) in [("laptop", &two.laptop), ("pc", &two.pc)] {
+        let story = stage.scene.root().join("default-user/chats/Alice/Story.jsonl");
+        let mut told = fs::read_to_string(&story).unwrap();
+        told += &format!("\n{{\"name\":\"Alice\",\"mes\":\"On the {host}\"}}");
+        fs::write(story, told).unwrap();
+        let _ = two.run(host, &["record"]);
+    }
+    let _ = two.run("pc", &["history", "push", "@stick.git"]);
+    assert_snapshot!(two.run("laptop", &["history", "push", "@stick.git"]), @"
+    -- stderr --
+      ! Of 1 file of this machine the remote has versions that are not here. They were left alone.
+    Hint: If this history is a copy of another machine's, remove the file `forklore/machine` in it: then it records under a name of its own.
+    Hint: If they were thinned here, `forklore history push --prune` makes the remote the same.
+    -- exit 1 --
+    ");
+    assert_snapshot!(two.run("laptop", &["history", "pull", "@stick.git"]), @"
+    Nothing new.
+    -- stderr --
+      ! Of 1 file of this machine the remote has versions that are not here. They were left alone.
+    Hint: If this history is a copy of another machine's, remove the file `forklore/machine` in it: then it records under a name of its own.
+    ");
 }
 
 #[test]

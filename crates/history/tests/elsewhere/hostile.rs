@@ -51,8 +51,12 @@ fn a_remote_cannot_change_what_this_machine_recorded() {
     after.retain(|(machine, _, _), _| machine == pc.machine());
     assert_eq!(after, before);
     assert_eq!(tip(&pc), tip(&stage.machine("PC")));
-    // And pushing sets it right.
-    remote::push(&mut pc, &Git::default(), &remote, false).unwrap();
+    // Pushing sets it right, but only when told to: it could be somebody's.
+    let pushed = remote::push(&mut pc, &Git::default(), &remote, false).unwrap();
+    assert_eq!((pushed.ours_differ, pushed.refused.len()), (1, 0));
+    assert_eq!(git(&at, &["rev-parse", &ours]).trim(), theirs);
+    let pushed = remote::push(&mut pc, &Git::default(), &remote, true).unwrap();
+    assert_eq!((pushed.ours_differ, pushed.removed), (0, 1));
     assert_eq!(git(&at, &["rev-parse", &ours]).trim(), tip(&pc));
 }
 

@@ -117,6 +117,47 @@ fn what_this_machine_has_no_more_is_removed_only_when_asked() {
     assert!(!refs().contains(&extra) && refs().contains(other));
 }
 
+/// Somebody copied the whole folder to a second machine, and both go on.
+#[test]
+fn a_copy_that_records_under_the_same_name_takes_nothing_away() {
+    const STORY: &str = "chats/Anna/Story.jsonl";
+    let stage = Stage::new();
+    let remote = stage.remote();
+    let mut pc = stage.machine("PC");
+    tell(&mut pc, STORY, "By the fire", 3);
+    remote::push(&mut pc, &GIT(), &remote, false).unwrap();
+    let mut copy = stage.copy(pc, "Copy");
+    let mut pc = stage.machine("PC");
+    assert_eq!(copy.machine(), pc.machine());
+    tell(&mut pc, STORY, "By the fire, on the PC", 5);
+    tell(&mut copy, STORY, "By the fire, on the copy", 5);
+    remote::push(&mut pc, &GIT(), &remote, false).unwrap();
+    let there = || git(&stage.path("remote.git"), &["for-each-ref"]);
+    let before = there();
+
+    let pushed = remote::push(&mut copy, &GIT(), &remote, false).unwrap();
+    assert_eq!((pushed.ours_differ, pushed.files.len()), (1, 0));
+    assert_eq!(there(), before);
+    let joined = remote::pull(&mut copy, &GIT(), &remote).unwrap();
+    assert_eq!((joined.ours_differ, joined.machines.len()), (1, 0));
+
+    // With a name of its own it can send what it records, and take in what the other one has.
+    let tip = copy.lineages().iter().next().unwrap().tip.id;
+    drop(copy);
+    std::fs::remove_file(stage.path("Copy.git/forklore/machine")).unwrap();
+    let mut copy = stage.machine("Copy");
+    assert_ne!(copy.machine(), pc.machine());
+    let joined = remote::pull(&mut copy, &GIT(), &remote).unwrap();
+    assert_eq!((joined.ours_differ, joined.machines[pc.machine()].rewritten), (0, 1));
+    let mut old = copy.store().refs().iter().filter(|(name, _)| name.starts_with("refs/old/"));
+    assert!(old.any(|(_, id)| *id == tip));
+    tell(&mut copy, STORY, "By the fire, on the copy", 6);
+    let pushed = remote::push(&mut copy, &GIT(), &remote, false).unwrap();
+    assert_eq!((pushed.ours_differ, pushed.files[copy.machine()]), (0, 1));
+    remote::pull(&mut pc, &GIT(), &remote).unwrap();
+    assert_eq!(everything(&copy), everything(&pc));
+}
+
 #[test]
 fn without_git_it_says_so() {
     let stage = Stage::new();

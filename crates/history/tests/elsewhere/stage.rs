@@ -30,6 +30,19 @@ impl Stage {
         History::open(&RealDisk, &RealChance, repository, host).unwrap()
     }
 
+    /// The history of a machine that is a copy of another, name and all.
+    pub(crate) fn copy(&self, history: History<'_>, host: &str) -> History<'static> {
+        let repository = history.store().layout().repository.clone();
+        drop(history);
+        let copied = Command::new("cp")
+            .arg("-r")
+            .arg(repository)
+            .arg(self.path(&format!("{host}.git")))
+            .status();
+        assert!(copied.unwrap().success());
+        self.machine(host)
+    }
+
     /// An empty bare repository.
     pub(crate) fn remote(&self) -> String {
         let path = self.path("remote.git");

@@ -82,9 +82,12 @@ impl Host {
         bytes
     }
 
-    /// Saves a chat once more, as SillyTavern does.
-    pub(crate) fn save(&self, user: usize, chat: usize, saves: usize) -> anyhow::Result<()> {
-        save(&self.chat_path(user, chat), &self.saved(user, chat, saves))
+    /// Adds the message of a save to a chat, as SillyTavern does: by writing all of it.
+    pub(crate) fn save(&self, user: usize, chat: usize, number: usize) -> anyhow::Result<()> {
+        let path = self.chat_path(user, chat);
+        let mut bytes = fs::read(&path)?;
+        bytes.extend(line(user, number));
+        save(&path, &bytes)
     }
 }
 

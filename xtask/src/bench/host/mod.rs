@@ -2,6 +2,7 @@
 
 mod data;
 mod process;
+mod sillytavern;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ pub(crate) struct HostArgs {
     active: usize,
 
     /// How often each of those saves
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 150)]
     saves: usize,
 
     /// Where the host is made (default: on the disk of the checkout)
@@ -44,6 +45,10 @@ pub(crate) struct HostArgs {
     /// Saves that may be on their way at any time
     #[arg(long, default_value_t = 200)]
     ahead: u64,
+
+    /// Leave out the comparison that needs a running SillyTavern
+    #[arg(long)]
+    without_sillytavern: bool,
 }
 
 /// A day of one user: 100 messages, and a swipe or some such for every second one.
@@ -67,6 +72,9 @@ pub(crate) fn run(args: &HostArgs) -> anyhow::Result<()> {
         Day { args, host, forklore: &forklore, table: Table::new(&["what", "all", "for each"]) };
     day.start(&histories)?;
     day.live(&histories)?;
+    if !args.without_sillytavern {
+        day.sillytavern()?;
+    }
     println!("{} users, {} of them active:\n\n{}", args.users, args.active, day.table);
     Ok(())
 }
@@ -175,6 +183,21 @@ impl Day<'_> {
         self.grown(before, after, all);
         self.verified(histories, few, synced.is_some())?;
         self.packed(histories)
+    }
+
+    /// The same saves, by those who make them.
+    fn sillytavern(&mut self) -> anyhow::Result<()> {
+        let served = sillytavern::served(&self.host)?;
+        let rate = served.saves as f64 / served.took.as_secs_f64();
+        self.row(
+            "SillyTavern alone, such chats saved through its API",
+            format!("{} in {}", served.saves, seconds(served.took)),
+            format!("{rate:.0} a second"),
+        );
+        let processor = per_save(served.processor, served.saves as u64);
+        self.row("processor of SillyTavern for it", seconds(served.processor), processor);
+        self.row("memory of SillyTavern, one user", bytes(served.memory), String::new());
+        Ok(())
     }
 
     fn grown(&mut self, before: Taken, after: Taken, saves: u64) {

@@ -116,7 +116,7 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    fn of(process: u32) -> anyhow::Result<Self> {
+    pub(crate) fn of(process: u32) -> anyhow::Result<Self> {
         let place = Path::new("/proc").join(process.to_string());
         let status = fs::read_to_string(place.join("status")).context("this needs Linux")?;
         let number = |text: &str, name: &str| {

@@ -4,6 +4,7 @@ use forklore_history::joining::Joined;
 use forklore_history::remote::{self, Git};
 use forklore_tavern::tavern::Tavern;
 
+use super::push::say_ours_differ;
 use super::{Histories, Outcome};
 use crate::args::PullArgs;
 use crate::json::{self, Json};
@@ -43,13 +44,7 @@ pub(super) fn say(ui: &mut Ui<'_>, command: &'static str, joined: &Joined) -> u8
         ui.say("Nothing new.");
     }
     if joined.ours_differ > 0 {
-        ui.note(Line::new().add(Style::Note, "  ! ").plain(format!(
-            "{} of this machine there with another past than here; left alone.",
-            match joined.ours_differ {
-                1 => "One file is".to_owned(),
-                many => format!("{many} files are"),
-            },
-        )));
+        say_ours_differ(ui, joined.ours_differ);
     }
     for refused in joined.refused.iter().take(20) {
         let why = refused.why.to_string();

@@ -30,10 +30,10 @@ pub(super) fn run(
             format!("{} of {whose}", count(*files, "file", "files"))
         })
         .collect();
-    if sent.is_empty() {
-        ui.say("Everything was there already.");
-    } else {
+    if !sent.is_empty() {
         ui.say(format!("Sent {}.", sent.join(", ")));
+    } else if pushed.ours_differ == 0 {
+        ui.say("Everything was there already.");
     }
     if pushed.removed > 0 {
         ui.say(format!("Removed {} there.", count(pushed.removed, "ref", "refs")));
@@ -42,6 +42,12 @@ pub(super) fn run(
         let newer = count(pushed.newer_there, "file", "files");
         ui.say(format!(
             "Of {newer} of other machines the remote knows more. `forklore history pull` takes it in.",
+        ));
+    }
+    if pushed.ours_differ > 0 {
+        say_ours_differ(ui, pushed.ours_differ);
+        ui.note(hint(
+            "If they were thinned here, `forklore history push --prune` makes the remote the same.",
         ));
     }
     for (reference, why) in &pushed.refused {
@@ -61,9 +67,25 @@ pub(super) fn run(
         [
             ("sent", Json::Array(files.collect())),
             ("newer_there", Json::from(pushed.newer_there)),
+            ("ours_differ", Json::from(pushed.ours_differ)),
             ("removed", Json::from(pushed.removed)),
             ("refused", json::texts(pushed.refused.iter().map(|(reference, _)| reference))),
         ],
     ));
-    Ok(u8::from(!pushed.refused.is_empty()))
+    Ok(u8::from(!pushed.refused.is_empty() || pushed.ours_differ > 0))
+}
+
+/// Says that a remote has versions under our name that are not here.
+pub(super) fn say_ours_differ(ui: &mut Ui<'_>, files: usize) {
+    let files = count(files, "file", "files");
+    ui.note(Line::new().add(Style::Note, "  ! ").plain(format!(
+        "Of {files} of this machine the remote has versions that are not here. They were left alone.",
+    )));
+    ui.note(hint(
+        "If this history is a copy of another machine's, remove the file `forklore/machine` in it: then it records under a name of its own.",
+    ));
+}
+
+fn hint(text: &str) -> Line {
+    Line::new().add(Style::Good, "Hint: ").plain(text)
 }

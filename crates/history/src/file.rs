@@ -92,20 +92,43 @@ impl Name {
         }
     }
 
-    /// How a person calls it: `Anna/Story`, `group:Story`, `Lore`.
+    /// How a person calls it: `Anna/Story`, `group:Story`, `Lore`. What no terminal should be given
+    /// stays a `%` and two digits.
     pub fn label(&self) -> String {
-        let stem = |name: &str| match name.rsplit_once('.') {
-            Some((stem, _)) => stem.to_owned(),
-            None => name.to_owned(),
-        };
+        let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
         let parts: Vec<&str> = self.0.split('/').collect();
-        match parts.as_slice() {
+        let label = match parts.as_slice() {
             ["chats", character, chat] => format!("{character}/{}", stem(chat)),
             ["group chats", chat] => format!("group:{}", stem(chat)),
             [.., name] => stem(name),
             [] => String::new(),
+        };
+        label.replace("%5c", "\\").replace("%25", "%")
+    }
+
+    /// The same without the character, or what says that it is a group's.
+    pub fn bare_label(&self) -> String {
+        let label = self.label();
+        let start = match self.0.split_once('/') {
+            Some(("chats", _)) => label.find('/').map_or(0, |at| at + 1),
+            Some(("group chats", _)) => label.find(':').map_or(0, |at| at + 1),
+            _ => 0,
+        };
+        label[start..].to_owned()
+    }
+}
+
+/// What someone typed, spelt as labels are.
+pub fn spelt(typed: &str) -> String {
+    let mut text = String::with_capacity(typed.len());
+    for character in typed.chars() {
+        if character.is_control() {
+            add_escaped(&mut text, character);
+        } else {
+            text.push(character);
         }
     }
+    text
 }
 
 fn escaped(bytes: &[u8]) -> String {
@@ -113,11 +136,7 @@ fn escaped(bytes: &[u8]) -> String {
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
             if character.is_control() || matches!(character, '%' | '/' | '\\') {
-                let mut buffer = [0; 4];
-                character
-                    .encode_utf8(&mut buffer)
-                    .bytes()
-                    .for_each(|byte| add_hex(&mut text, byte));
+                add_escaped(&mut text, character);
             } else {
                 text.push(character);
             }
@@ -125,6 +144,11 @@ fn escaped(bytes: &[u8]) -> String {
         chunk.invalid().iter().for_each(|byte| add_hex(&mut text, *byte));
     }
     text
+}
+
+fn add_escaped(text: &mut String, character: char) {
+    let mut buffer = [0; 4];
+    character.encode_utf8(&mut buffer).bytes().for_each(|byte| add_hex(text, byte));
 }
 
 fn add_hex(text: &mut String, byte: u8) {
@@ -210,5 +234,15 @@ mod tests {
         assert_eq!(Name::of_text("chats/Anna/Story.jsonl").label(), "Anna/Story");
         assert_eq!(Name::of_text("group chats/7.jsonl").label(), "group:7");
         assert_eq!(Name::of_text("worlds/Lore.json").label(), "Lore");
+        let odd = Name::of_path(Path::new("chats/50%/a\\b %5c\u{1b}.jsonl"));
+        assert_eq!(odd.label(), "50%/a\\b %5c%1b");
+        assert_eq!(spelt("50%/a\\b %5c\u{1b}"), odd.label());
+        for (name, bare) in [
+            ("chats/Anna/Story.jsonl", "Story"),
+            ("group chats/7: the end.jsonl", "7: the end"),
+            ("worlds/a: b.json", "a: b"),
+        ] {
+            assert_eq!(Name::of_text(name).bare_label(), bare);
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::file::{Kind, Name};
 use crate::git::object::{self, Id};
 use crate::layout::{Layout, replace};
 use crate::lineage::{Lineage, Lineages, lineage_of, slug};
-use crate::looking::Loss;
+use crate::losing::Loss;
 use crate::store::{Store, Writing};
 use crate::story::{Told, tell};
 use crate::tracked::{Tracked, compare};

@@ -8,7 +8,8 @@
 //! - a file in trees, and what changed in it: [`body`], [`tracked`], [`story`];
 //! - versions and how they hang together: [`version`], [`lineage`], [`history`];
 //! - finding a moment among them: [`catalog`], [`past`];
-//! - looking at them, and bringing them back: [`looking`], [`restoring`];
+//! - looking at them, and bringing them back: [`looking`], [`finding`], [`everything`], [`losing`],
+//!   [`restoring`];
 //! - where it lies, and filling it: [`place`], [`scan`], [`watching`];
 //! - keeping it small: [`packing`], [`thinning`], [`purging`];
 //! - and sound: [`examining`], [`verifying`], [`repairing`];
@@ -34,7 +35,10 @@ pub mod lineage;
 pub mod past;
 pub mod version;
 
+pub mod everything;
+pub mod finding;
 pub mod looking;
+pub mod losing;
 pub mod restoring;
 
 pub mod packing;

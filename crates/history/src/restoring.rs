@@ -18,7 +18,7 @@ use crate::error::HistoryError;
 use crate::file::{Kind, Name};
 use crate::history::{History, Recorder, Seen};
 use crate::lineage::Lineage;
-use crate::looking::{Loss, label};
+use crate::losing::Loss;
 use crate::scan::{home, read_still};
 use crate::version::{Kept, Why};
 
@@ -98,7 +98,7 @@ pub fn restore(
         let tried = match &place.now {
             None => put_back(history, tavern, &place, version, &bytes, options),
             Some(now) if *now == bytes => {
-                let (file, version) = (label(file), version.version.number);
+                let (file, version) = (file.label(), version.version.number);
                 return Err(RestoreError::AlreadySo { file, version });
             }
             Some(_) if lineage.kind == Kind::Chat && !options.in_place => {
@@ -123,7 +123,7 @@ pub fn undelete(
 ) -> Result<(Restored, Kept), RestoreError> {
     let place = Place::of(tavern, lineage.file())?;
     if place.now.is_some() {
-        return Err(RestoreError::NotDeleted { file: label(lineage.file()) });
+        return Err(RestoreError::NotDeleted { file: lineage.file().label() });
     }
     let version = last_there(history, lineage)?;
     let bytes = history.content(&version)?;
@@ -197,7 +197,7 @@ fn put_back(
         operation: None,
     };
     if !options.dry_run {
-        let summary = format!("brought {} back", label(&place.name));
+        let summary = format!("brought {} back", place.name.label());
         let mut recorder = history.record()?;
         restored.operation = Some(carry_out(tavern, &summary, &tasks)?);
         record(&mut recorder, tavern, &place.name, bytes, version)?;
@@ -240,7 +240,7 @@ fn put_beside(
     if !options.dry_run {
         let number = version.version.number;
         let summary =
-            format!("made {} of version {number} of {}", label(&file), label(&place.name));
+            format!("made {} of version {number} of {}", file.label(), place.name.label());
         let losses = settled(history, lineage, version)?;
         let mut recorder = history.record()?;
         restored.operation = Some(carry_out(tavern, &summary, &tasks)?);
@@ -275,7 +275,7 @@ fn put_over(
     let mut recorder = history.record()?;
     restored.before = keep_first(&mut recorder, tavern, place, now)?;
     let number = version.version.number;
-    let summary = format!("put {} back to version {number}", label(&place.name));
+    let summary = format!("put {} back to version {number}", place.name.label());
     let path = place.path.clone();
     let task = Task::Replace { path, expected: now, parts: vec![bytes] };
     restored.operation = Some(carry_out(tavern, &summary, &[task])?);

@@ -102,8 +102,18 @@ impl std::fmt::Display for Piece {
     }
 }
 
+impl Damage {
+    /// Whether no version of the file can be reached, so that its ref stands for its name.
+    pub fn is_all_unreached(&self) -> bool {
+        self.piece == Piece::Version && self.file.as_str() == self.lineage
+    }
+}
+
 impl std::fmt::Display for Damage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_all_unreached() {
+            return write!(f, "everything of {}", self.lineage);
+        }
         let versions: Vec<String> = self.versions.iter().map(range_words).collect();
         let is_one = matches!(&self.versions[..], [range] if range.start() == range.end());
         let word = if is_one { "version" } else { "versions" };

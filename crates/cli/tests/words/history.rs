@@ -15,7 +15,7 @@ use crate::stage::{Stage, Waiting};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
-const DAY: u64 = 24 * HOUR;
+pub(crate) const DAY: u64 = 24 * HOUR;
 
 fn ago(seconds: u64) -> SystemTime {
     let now = Duration::from_millis(FixedChance::NOW_MILLISECONDS);
@@ -78,7 +78,7 @@ const TELLING: [(&str, &str); 6] = [
 ];
 
 /// A stage on which a chat grew, was edited, and was lost; and its lorebook changed.
-fn told(stage: Stage) -> Stage {
+pub(crate) fn told(stage: Stage) -> Stage {
     let began = TELLING[..3].to_vec();
     write(&stage, STORY, &chat(Some("Mill"), &began), 3 * DAY);
     write(&stage, LORE, &book(&[("The mill", "It is old.")]), 3 * DAY);
@@ -232,7 +232,8 @@ fn a_program_reads_the_log() {
 fn saved(stage: &Stage, path: &str, bytes: &[u8]) {
     let repository = stage.histories().join("default-user.git");
     let mut history =
-        History::open(&RealDisk, &Waiting, repository, "desk").expect("it can be made");
+        History::open(&RealDisk, &Waiting { later: Duration::ZERO }, repository, "desk")
+            .expect("it can be made");
     let mut recorder = history.record().expect("nobody else records");
     let name = Name::of_text(path);
     recorder
@@ -771,7 +772,7 @@ fn names_from_strangers_cannot_steer_the_terminal() {
         vec!["log", "50"],
     ] {
         let shown = stage.run(args.iter().copied());
-        assert!(shown.contains("50% \\u{1b}[31mred\\u{202e}lave"), "{args:?}: {shown}");
+        assert!(shown.contains("50% %1b[31mred\\u{202e}lave"), "{args:?}: {shown}");
         assert!(!shown.contains("\u{1b}[31mred") && !shown.contains('\u{202e}'), "{args:?}");
     }
 }

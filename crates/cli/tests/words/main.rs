@@ -14,3 +14,4 @@ mod mending;
 mod merging;
 mod programs;
 mod tidying;
+mod upkeep;

@@ -13,11 +13,14 @@ use tempfile::TempDir;
 
 /// A clock that stands still. But it does wait a little: a lock that was just released may still be
 /// held by a process that another test is about to start.
-pub(crate) struct Waiting;
+pub(crate) struct Waiting {
+    /// By how much it is later than usual.
+    pub(crate) later: Duration,
+}
 
 impl Chance for Waiting {
     fn now(&self) -> SystemTime {
-        Stopped.now()
+        Stopped.now() + self.later
     }
 
     fn slug(&self) -> String {
@@ -34,12 +37,14 @@ pub(crate) struct Stage {
     terminal: Terminal,
     editor: Option<OsString>,
     histories: TempDir,
+    later: Duration,
 }
 
 impl Stage {
     pub(crate) fn new() -> Self {
         let histories = tempfile::tempdir().expect("temporary folders can be made");
-        Self { scene: Scene::new(), terminal: Terminal::default(), editor: None, histories }
+        let (terminal, later) = (Terminal::default(), Duration::ZERO);
+        Self { scene: Scene::new(), terminal, editor: None, histories, later }
     }
 
     /// The folder of all histories.
@@ -57,6 +62,12 @@ impl Stage {
     /// With a command that edits files.
     pub(crate) fn with_editor(mut self, editor: impl Into<OsString>) -> Self {
         self.editor = Some(editor.into());
+        self
+    }
+
+    /// After some time.
+    pub(crate) fn later(mut self, seconds: u64) -> Self {
+        self.later += Duration::from_secs(seconds);
         self
     }
 
@@ -78,7 +89,7 @@ impl Stage {
         };
         let outside = Outside {
             disk: &RealDisk,
-            chance: &Waiting,
+            chance: &Waiting { later: self.later },
             surroundings,
             editor: self.editor.clone(),
         };

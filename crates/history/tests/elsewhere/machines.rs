@@ -1,7 +1,7 @@
 //! Two machines that record apart, and a remote between them.
 
 use forklore_history::file::Name;
-use forklore_history::looking::Finder;
+use forklore_history::finding::Finder;
 use forklore_history::packing;
 use forklore_history::remote::{self, Git, RemoteError};
 use forklore_tavern::disk::RealDisk;

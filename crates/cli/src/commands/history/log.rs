@@ -3,9 +3,10 @@
 use std::time::SystemTime;
 
 use forklore_history::file::Kind;
+use forklore_history::finding::Finder;
 use forklore_history::history::History;
 use forklore_history::lineage::Lineage;
-use forklore_history::looking::{Finder, Loss, label};
+use forklore_history::losing::Loss;
 use forklore_history::scan::home;
 use forklore_history::version::{Kept, Version, Why};
 use forklore_tavern::tavern::Tavern;
@@ -72,7 +73,7 @@ impl Log<'_, '_> {
             let mut text = vec![(Style::Plain, version.words.clone())];
             text.extend(after.clone().map(|after| (Style::Dim, format!(", {after}"))));
             if version.file != *lineage.file() {
-                text.push((Style::Dim, format!(" (as {})", label(&version.file))));
+                text.push((Style::Dim, format!(" (as {})", version.file.label())));
             }
             if pins.contains(&version.number) {
                 text.push((Style::Good, " (the last good one)".to_owned()));
@@ -89,7 +90,7 @@ impl Log<'_, '_> {
         let before = shown.last().filter(|_| older == 0).and_then(|oldest| oldest.parent);
         let before = before.map(|parent| Kept::read(self.history.store(), parent)).transpose()?;
         if let Some(before) = &before {
-            let (file, number) = (label(&before.version.file), before.version.number);
+            let (file, number) = (before.version.file.label(), before.version.number);
             ui.say(Line::new().dim(format!(
                 "It began as {file}, version {number}: `forklore log {}` goes on.",
                 quoted(&file)
@@ -212,7 +213,7 @@ impl Log<'_, '_> {
         }
         let mut newest: Vec<Option<u64>> = vec![None; shown.len()];
         for chat in self.history.chats_of(lineage)? {
-            let name = label(chat.file());
+            let name = chat.file().label();
             for kept in self.history.own_versions(chat) {
                 let version = kept?.version;
                 for (at, book) in shown.iter().enumerate() {

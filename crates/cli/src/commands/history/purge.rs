@@ -1,6 +1,6 @@
 //! `forklore history purge`
 
-use forklore_history::looking::Finder;
+use forklore_history::finding::Finder;
 use forklore_history::purging::{Copy, PurgePlan, Purged, copies, finish, plan, purge};
 use forklore_history::scan::home;
 use forklore_tavern::tavern::Tavern;

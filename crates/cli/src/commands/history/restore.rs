@@ -1,9 +1,9 @@
 //! `forklore restore --version`
 
 use forklore_history::file::Kind;
+use forklore_history::finding::Finder;
 use forklore_history::history::History;
 use forklore_history::lineage::Lineage;
-use forklore_history::looking::{Finder, label};
 use forklore_history::restoring::{RestoreOptions, Restored, Went, restore};
 use forklore_history::scan::home;
 use forklore_history::version::Kept;
@@ -41,7 +41,7 @@ pub(crate) fn run(
     let verb = if restored.operation.is_some() { "Restored" } else { "Would restore" };
     let line = Line::new().add(Style::Good, format!("{verb} ")).bold(&name);
     ui.say(match restored.went {
-        Went::Beside => line.plain(format!(", version {number}, as ")).bold(label(&restored.file)),
+        Went::Beside => line.plain(format!(", version {number}, as ")).bold(restored.file.label()),
         Went::InPlace => line.plain(format!(" to version {number}")),
         Went::Back => line.plain(format!(", version {number}, under its own name")),
     });

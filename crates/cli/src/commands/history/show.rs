@@ -1,7 +1,7 @@
 //! `forklore show --version`
 
 use forklore_history::file::Kind;
-use forklore_history::looking::Finder;
+use forklore_history::finding::Finder;
 use forklore_history::scan::home;
 use forklore_tavern::tavern::Tavern;
 

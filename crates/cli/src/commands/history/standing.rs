@@ -3,8 +3,9 @@
 use std::time::SystemTime;
 
 use forklore_history::HistoryError;
+use forklore_history::finding::Finder;
 use forklore_history::history::History;
-use forklore_history::looking::{Finder, Loss};
+use forklore_history::losing::Loss;
 use forklore_history::scan::home;
 use forklore_tavern::tavern::Tavern;
 

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::time::SystemTime;
 
+use forklore_history::finding::Finder;
 use forklore_history::history::History;
 use forklore_history::lineage::Lineage;
-use forklore_history::looking::{Finder, LookError};
+use forklore_history::looking::LookError;
 use forklore_history::restoring::undelete;
 use forklore_history::scan::home;
 use forklore_tavern::tavern::Tavern;

@@ -66,14 +66,14 @@ pub(super) fn say(ui: &mut Ui<'_>, verified: &Verified) {
     for name in &verified.misspelt {
         ui.say(Line::new().add(Style::Bad, "  ! ").plain(format!("{name}: nothing has this name")));
     }
-    for damage in &verified.damage {
-        ui.say(Line::new().add(Style::Bad, "  ! ").plain("lost: ").plain(damage.to_string()));
-    }
+    say_damage(ui, verified);
     let hurt = verified.versions - verified.sound_versions;
     if verified.is_sound() {
         ui.say(Line::new().add(Style::Good, "Everything is sound.").plain(
             " Every version can be rebuilt, and the newest of each file was, byte for byte.",
         ));
+    } else if verified.versions == 0 {
+        ui.say("No version can be reached as it is now.");
     } else if hurt == 0 {
         ui.say(format!("All {} that can be reached are whole.", versions(verified.versions)));
     } else {
@@ -95,6 +95,26 @@ pub(super) fn say(ui: &mut Ui<'_>, verified: &Verified) {
         ui.say(format!("{files} lie aside from earlier repairs."));
     }
 }
+
+/// What of which file is not there. As long as a file of ours is damaged, some of it may come back.
+fn say_damage(ui: &mut Ui<'_>, verified: &Verified) {
+    let word = if verified.faults.is_empty() { "lost: " } else { "cannot be read now: " };
+    let mark = || Line::new().add(Style::Bad, "  ! ").plain(word);
+    // Of these not even the name is known, only the ref.
+    let (unreached, partly): (Vec<_>, Vec<_>) =
+        verified.damage.iter().partition(|damage| damage.is_all_unreached());
+    for damage in &partly {
+        ui.say(mark().plain(damage.to_string()));
+    }
+    if unreached.len() > MOST_NAMED {
+        ui.say(mark().plain(format!("everything of {} files", unreached.len())));
+    } else {
+        unreached.iter().for_each(|damage| ui.say(mark().plain(damage.to_string())));
+    }
+}
+
+/// Files of which nothing is known that are named one by one.
+const MOST_NAMED: usize = 5;
 
 fn versions(number: usize) -> String {
     count(number, "version", "versions")

@@ -1,0 +1,174 @@
+//! `history verify`, `repair`, `pack`, `thin`, `purge` and `dismiss`
+#![expect(clippy::unwrap_used, reason = "the helpers are tests too")]
+
+use std::fs;
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+
+use crate::history::{DAY, told};
+use crate::stage::Stage;
+
+/// Runs `forklore history`, and leaves out what differs each time: sizes, and the names of packs.
+fn run(stage: &Stage, args: &[&str]) -> String {
+    let said = stage.run(["history"].into_iter().chain(args.iter().copied()));
+    let mut steady = String::new();
+    for line in said.split_inclusive('\n') {
+        let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        for at in 1..words.len() {
+            let unit = words[at].trim_end_matches(|c: char| !c.is_ascii_alphabetic()).to_owned();
+            let number = words[at - 1].trim_start_matches('(').to_owned();
+            if ["bytes", "KB", "MB"].contains(&&*unit) && number.parse::<f64>().is_ok() {
+                words[at - 1] = words[at - 1].replace(&number, "[size]");
+                words[at] = words[at].replacen(&unit, "", 1);
+            }
+        }
+        steady += &words.join(" ").replace("[size] ", "[size]");
+    }
+    while let Some(at) = steady.find("pack-") {
+        steady.replace_range(at..at + "pack-".len() + 40, "[pack]");
+    }
+    steady
+}
+
+fn index(stage: &Stage) -> PathBuf {
+    let packs = fs::read_dir(stage.histories().join("default-user.git/objects/pack")).unwrap();
+    let mut packs = packs.map(|entry| entry.unwrap().path());
+    packs.find(|path| path.extension().is_some_and(|end| end == "idx")).unwrap()
+}
+
+#[test]
+fn a_sound_history_is_packed_and_stays_sound() {
+    let stage = told(Stage::new());
+    assert_snapshot!(run(&stage, &["verify"]), @"
+    Read 172 objects in 4 packs ([size]): 25 versions of 20 files.
+    Everything is sound. Every version can be rebuilt, and the newest of each file was, byte for byte.
+    ");
+    assert_snapshot!(run(&stage, &["repair"]), @"
+    There was nothing to repair.
+    Read 172 objects in 4 packs ([size]): 25 versions of 20 files.
+    Everything is sound. Every version can be rebuilt, and the newest of each file was, byte for byte.
+    ");
+    assert_snapshot!(run(&stage, &["pack"]), @"172 objects in one pack: [size] instead of [size].");
+    assert_snapshot!(run(&stage, &["verify"]), @"
+    Read 172 objects in 1 pack ([size]): 25 versions of 20 files.
+    Everything is sound. Every version can be rebuilt, and the newest of each file was, byte for byte.
+    ");
+}
+
+#[test]
+fn damage_is_named_and_repaired() {
+    let stage = told(Stage::new());
+    let _ = run(&stage, &["pack"]);
+    let index = index(&stage);
+    let harmed: Vec<u8> = fs::read(&index).unwrap().iter().map(|byte| !byte).collect();
+    fs::remove_file(&index).unwrap();
+    fs::write(&index, harmed).unwrap();
+    assert_snapshot!(run(&stage, &["verify"]), @"
+    Read 0 objects in 1 pack ([size]): 0 versions of 0 files.
+      ! $HISTORIES/default-user.git/objects/pack/[pack].idx: is not as it was written
+      ! cannot be read now: everything of 20 files
+    No version can be reached as it is now.
+    -- stderr --
+    Hint: `forklore history repair` saves what can be saved, and deletes nothing.
+    -- exit 1 --
+    ");
+    assert_snapshot!(run(&stage, &["repair"]), @"
+    Repaired: got 172 objects out of damaged files, put 2 files aside. Nothing was deleted.
+      aside: $HISTORIES/default-user.git/forklore/damaged/1-[pack].idx
+      aside: $HISTORIES/default-user.git/forklore/damaged/1-[pack].pack
+    Read 172 objects in 1 pack ([size]): 25 versions of 20 files.
+    Everything is sound. Every version can be rebuilt, and the newest of each file was, byte for byte.
+    2 damaged files lie aside from earlier repairs.
+    ");
+    assert_snapshot!(run(&stage, &["verify"]), @"
+    Read 172 objects in 1 pack ([size]): 25 versions of 20 files.
+    Everything is sound. Every version can be rebuilt, and the newest of each file was, byte for byte.
+    2 damaged files lie aside from earlier repairs.
+    ");
+}
+
+#[test]
+fn nothing_is_thinned_unasked() {
+    let stage = told(Stage::new());
+    assert_snapshot!(run(&stage, &["thin"]), @"Nothing to thin: all 25 versions stay.");
+    let stage = stage.later(10 * DAY);
+    let args = ["thin", "--keep-all-for", "5d", "--daily-for", "5d"];
+    assert_snapshot!(run(&stage, &[&args[..], &["--dry-run"]].concat()), @"
+    To go: 2 versions of 2 files. To stay: 23.
+      Mill: 1 go, 2 stay
+      Mara/The mill: 1 go, 3 stay
+    ");
+    assert_snapshot!(run(&stage, &args), @"
+    To go: 2 versions of 2 files. To stay: 23.
+      Mill: 1 go, 2 stay
+      Mara/The mill: 1 go, 3 stay
+    -- stderr --
+    Error: nothing was thinned, because nobody can be asked
+    Hint: Say --yes to do it. What goes cannot be brought back.
+    -- exit 1 --
+    ");
+    assert_snapshot!(run(&stage, &[&args[..], &["--yes"]].concat()), @"
+    To go: 2 versions of 2 files. To stay: 23.
+      Mill: 1 go, 2 stay
+      Mara/The mill: 1 go, 3 stay
+    Done: [size] instead of [size].
+    ");
+    assert_snapshot!(run(&stage, &args), @"Nothing to thin: all 23 versions stay.");
+    assert_snapshot!(stage.run(["log", "book:mill"]), @"
+    Mill  lorebook, 2 entries, 2 versions
+    … 3  2096-10-02 06:56  entry 'Mara' new
+      1  2096-09-29 07:06  first seen, 1 entry
+    Dates are in UTC.
+    … not watched before this: others may have come and gone.
+    ");
+    assert_snapshot!(stage.run(["log", "The mill"]), @r#"
+    Mara/The mill  chat, 1 message, 3 versions
+    ! 4  2096-10-02 06:46  5 messages removed from the end, 1 left, chat no longer
+                           bound to a lorebook
+    … 3  2096-10-02 05:06  message 2 edited (the last good one)
+      1  2096-09-29 07:06  first seen, 3 messages, the last by Mara
+    Dates are in UTC.
+    … not watched before this: others may have come and gone.
+    `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
+    "#);
+}
+
+#[test]
+fn a_purge_says_what_it_cannot_reach() {
+    let stage = told(Stage::new());
+    assert_snapshot!(run(&stage, &["purge", "The mill"]), @"
+    All of Mara/The mill goes: 4 versions.
+    -- stderr --
+    Error: nothing was removed, because nobody can be asked
+    Hint: Say --yes to do it. It cannot be undone.
+    -- exit 1 --
+    ");
+    assert_snapshot!(run(&stage, &["purge", "The mill", "--yes"]), @"
+    All of Mara/The mill goes: 4 versions.
+    29 objects removed; none of them is left in 1 pack, read to the last byte.
+    Not removed, because it is not in this history:
+      the file itself: $DATA/default-user/chats/Mara/The mill.jsonl
+    ");
+    assert_snapshot!(stage.run(["log", "The mill"]), @r#"
+    -- stderr --
+    Error: the history knows nothing called "The mill"
+    Hint: Did you mean: "Mill"?
+    -- exit 1 --
+    "#);
+}
+
+#[test]
+fn a_loss_that_was_meant_is_dismissed() {
+    let stage = told(Stage::new());
+    assert_snapshot!(run(&stage, &["dismiss", "The mill"]), @"Dismissed: Mara/The mill, version 4: only one message is left. Version 3, from before it, stays pinned.");
+    assert_snapshot!(run(&stage, &["dismiss", "The mill"]), @"Nothing in Mara/The mill looks like a loss.");
+    assert_snapshot!(stage.run(["log", "The mill", "-n", "2"]), @"
+    Mara/The mill  chat, 1 message, 4 versions
+    ! 4  20 minutes ago  5 messages removed from the end, 1 left, chat no longer
+                         bound to a lorebook
+    … 3  2 hours ago     message 2 edited (the last good one)
+    2 more: --all shows them.
+    … not watched before this: others may have come and gone.
+    ");
+}

@@ -6,8 +6,8 @@
 
 use std::io::Write as _;
 
-use flate2::Compression;
-use flate2::write::{ZlibDecoder, ZlibEncoder};
+use flate2::write::ZlibEncoder;
+use flate2::{Compression, Decompress, FlushDecompress, Status};
 use memchr::memmem;
 
 use crate::git::object::{Id, Kind, Object};
@@ -72,8 +72,9 @@ pub fn read(bytes: &[u8]) -> Option<Journal> {
     let generation = u64::from_le_bytes(*rest.first_chunk::<8>()?);
     let mut at = TITLE.len() + 8;
     let mut journal = Journal { generation, end: at as u64, ..Journal::default() };
+    let mut reader = Reader::new();
     while at < bytes.len() {
-        if let Some((recording, length)) = read_entry(&bytes[at..], Some(generation)) {
+        if let Some((recording, length)) = reader.entry(&bytes[at..], Some(generation)) {
             journal.recordings.push(recording);
             at += length;
             journal.end = at as u64;
@@ -82,9 +83,9 @@ pub fn read(bytes: &[u8]) -> Option<Journal> {
         // Not readable. If another recording follows, this is not merely an unfinished end.
         let next = memmem::find_iter(&bytes[at + 1..], MARK).map(|next| at + 1 + next);
         // Whole recordings of another journal: then it is the beginning of this one that changed.
-        journal.is_damaged |= read_entry(&bytes[at..], None).is_some();
-        match next.into_iter().find(|next| read_entry(&bytes[*next..], Some(generation)).is_some())
-        {
+        journal.is_damaged |= reader.entry(&bytes[at..], None).is_some();
+        let mut next = next.into_iter();
+        match next.find(|next| reader.entry(&bytes[*next..], Some(generation)).is_some()) {
             Some(next) => {
                 journal.is_damaged = true;
                 at = next;
@@ -97,11 +98,12 @@ pub fn read(bytes: &[u8]) -> Option<Journal> {
 
 /// Everything that can be read of a journal, whatever became of the rest of it.
 pub fn salvage(bytes: &[u8]) -> Vec<Recording> {
+    let mut reader = Reader::new();
     let mut recordings = Vec::new();
     let mut end = 0;
     for at in memmem::find_iter(bytes, MARK) {
         if at >= end
-            && let Some((recording, length)) = read_entry(&bytes[at..], None)
+            && let Some((recording, length)) = reader.entry(&bytes[at..], None)
         {
             recordings.push(recording);
             end = at + length;
@@ -110,19 +112,38 @@ pub fn salvage(bytes: &[u8]) -> Vec<Recording> {
     recordings
 }
 
-fn read_entry(bytes: &[u8], generation: Option<u64>) -> Option<(Recording, usize)> {
-    let header = bytes.first_chunk::<HEADER>()?;
-    let number = |at: usize| Some(u32::from_le_bytes(*header.get(at..)?.first_chunk::<4>()?));
-    let is_ours = header.starts_with(MARK)
-        && generation.is_none_or(|generation| header[4..12] == generation.to_le_bytes());
-    let length = HEADER + number(12)? as usize;
-    let entry = bytes.get(..length)?;
-    if !is_ours || checksum(entry) != number(20)? {
-        return None;
+/// Reads recordings one after the other. What unpacks them is made once: that takes longer than
+/// unpacking a small one.
+struct Reader {
+    inflate: Decompress,
+    raw: Vec<u8>,
+}
+
+impl Reader {
+    fn new() -> Self {
+        Self { inflate: Decompress::new(true), raw: Vec::new() }
     }
-    let mut decoder = ZlibDecoder::new(Vec::with_capacity(number(16)? as usize));
-    decoder.write_all(&entry[HEADER..]).ok()?;
-    Some((parse(&decoder.finish().ok()?)?, length))
+
+    /// Reads the recording that `bytes` begin with, and says how long it is.
+    fn entry(&mut self, bytes: &[u8], generation: Option<u64>) -> Option<(Recording, usize)> {
+        let header = bytes.first_chunk::<HEADER>()?;
+        let number = |at: usize| Some(u32::from_le_bytes(*header.get(at..)?.first_chunk::<4>()?));
+        let is_ours = header.starts_with(MARK)
+            && generation.is_none_or(|generation| header[4..12] == generation.to_le_bytes());
+        let length = HEADER + number(12)? as usize;
+        let entry = bytes.get(..length)?;
+        if !is_ours || checksum(entry) != number(20)? {
+            return None;
+        }
+        self.inflate.reset(true);
+        self.raw.clear();
+        self.raw.reserve(number(16)? as usize);
+        let packed = &entry[HEADER..];
+        let status =
+            self.inflate.decompress_vec(packed, &mut self.raw, FlushDecompress::Finish).ok()?;
+        let recording = (status == Status::StreamEnd).then(|| parse(&self.raw))??;
+        Some((recording, length))
+    }
 }
 
 fn checksum(entry: &[u8]) -> u32 {

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How much may gather in the journal: reading it is part of opening a history.
 const JOURNAL_BYTES: u64 = 1 << 20;
-const JOURNAL_RECORDINGS: usize = 200;
+const JOURNAL_RECORDINGS: usize = 64;
 
 /// A recording of this size is worth a pack of its own.
 const OWN_PACK: usize = 4 << 20;

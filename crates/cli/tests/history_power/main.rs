@@ -181,7 +181,7 @@ fn keep(past: usize) -> Case {
 
 fn keep_and_flush(past: usize) -> Case {
     let scene = Scene::with_packs(1);
-    scene.keep(180 + 2 * past);
+    scene.keep(44 + 2 * past);
     Case::new("keep until it flushes", &scene, &driver(scene.folder(), "keep 30"), DRIVEN)
 }
 

@@ -1,8 +1,13 @@
 //! Deltas: an object told by what it shares with another one.
 
+use std::ops::Range;
+
 /// Runs that both have are looked for from this length on. Telling where a shorter one lies takes
 /// about as much as the run itself does when it is deflated.
 const BLOCK: usize = 16;
+
+/// No piece of a story comes near this. A delta of a few bytes could ask for as much as it likes.
+pub(super) const LARGEST: usize = 512 << 20;
 
 /// So many places of a base are remembered at most.
 const PLACES: usize = 1 << 14;
@@ -138,50 +143,64 @@ fn add_copy(delta: &mut Vec<u8>, mut offset: usize, mut length: usize) {
     }
 }
 
+/// What a delta makes of its base, if it is one.
+pub(super) fn applied(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = delta;
+    if size(&mut rest)? != base.len() {
+        return None;
+    }
+    let size = size(&mut rest).filter(|size| *size <= LARGEST)?;
+    // The size may be a lie.
+    let mut target = Vec::with_capacity(size.min(base.len() + delta.len()));
+    while let Some((&code, after)) = rest.split_first() {
+        rest = after;
+        let piece = if code & 0x80 == 0 {
+            let (new, after) = rest.split_at_checked(code.into())?;
+            rest = after;
+            Some(new).filter(|new| !new.is_empty())?
+        } else {
+            let mut number = |bits: Range<u8>| {
+                let mut number = 0;
+                for (place, bit) in bits.enumerate() {
+                    if code & 1 << bit != 0 {
+                        let (&byte, after) = rest.split_first()?;
+                        rest = after;
+                        number |= usize::from(byte) << (8 * place);
+                    }
+                }
+                Some(number)
+            };
+            let start = number(0..4)?;
+            let length = match number(4..7)? {
+                0 => 0x10000,
+                length => length,
+            };
+            base.get(start..start.checked_add(length)?)?
+        };
+        if target.len() + piece.len() > size {
+            return None;
+        }
+        target.extend_from_slice(piece);
+    }
+    (target.len() == size).then_some(target)
+}
+
+fn size(rest: &mut &[u8]) -> Option<usize> {
+    let mut size = 0_u64;
+    for shift in (0..63).step_by(7) {
+        let (&byte, after) = rest.split_first()?;
+        *rest = after;
+        size |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return usize::try_from(size).ok();
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn size(delta: &mut &[u8]) -> usize {
-        let mut size = 0;
-        for shift in (0..).step_by(7) {
-            let byte = delta[0];
-            *delta = &delta[1..];
-            size |= usize::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                break;
-            }
-        }
-        size
-    }
-
-    /// As git's documentation tells it.
-    fn applied(base: &[u8], mut delta: &[u8]) -> Vec<u8> {
-        assert_eq!(size(&mut delta), base.len());
-        let length = size(&mut delta);
-        let mut target = Vec::new();
-        while let Some((&code, rest)) = delta.split_first() {
-            delta = rest;
-            if code < 0x80 {
-                let (new, rest) = delta.split_at(code.into());
-                target.extend_from_slice(new);
-                delta = rest;
-                continue;
-            }
-            let mut numbers = [0_usize; 2];
-            for bit in 0..7 {
-                if code & 1 << bit != 0 {
-                    let (number, byte) = if bit < 4 { (0, bit) } else { (1, bit - 4) };
-                    numbers[number] |= usize::from(delta[0]) << (8 * byte);
-                    delta = &delta[1..];
-                }
-            }
-            let [offset, length] = numbers;
-            target.extend_from_slice(&base[offset..offset + length]);
-        }
-        assert_eq!(target.len(), length);
-        target
-    }
 
     #[test]
     fn what_is_told_is_what_was_meant() {
@@ -200,7 +219,7 @@ mod tests {
             (&changed, &long[..150_000]),
         ];
         for (base, target) in cases {
-            assert_eq!(applied(base, &between(base, target)), target);
+            assert_eq!(applied(base, &between(base, target)).as_deref(), Some(target));
         }
         assert!(between(&long, &changed).len() < 340);
     }
@@ -212,7 +231,7 @@ mod tests {
         let moved =
             [&text[4_000..], b"something new", &text[..1_000], &text[1_500..4_000]].concat();
         let delta = between(&text, &moved);
-        assert_eq!(applied(&text, &delta), moved);
+        assert_eq!(applied(&text, &delta), Some(moved));
         assert!(delta.len() < 60, "{}", delta.len());
         for _ in 0..500 {
             let mut target = Vec::new();
@@ -222,8 +241,24 @@ mod tests {
                 target.extend_from_slice(&text[start..end]);
                 target.extend((0..random.usize(..20)).map(|_| random.u8(..)));
             }
-            assert_eq!(applied(&text, &between(&text, &target)), target);
+            assert_eq!(applied(&text, &between(&text, &target)), Some(target));
         }
+    }
+
+    #[test]
+    fn what_is_no_delta_makes_nothing() {
+        let base = b"one two three";
+        let delta = between(base, b"one 2 three");
+        for length in 0..delta.len() {
+            assert_eq!(applied(base, &delta[..length]), None);
+        }
+        assert_eq!(applied(b"another", &delta), None);
+        // Copies of a little, over and over.
+        let mut bomb = Vec::new();
+        add_size(&mut bomb, base.len());
+        add_size(&mut bomb, LARGEST + 1);
+        (0..100).for_each(|_| add_copy(&mut bomb, 0, base.len()));
+        assert_eq!(applied(base, &bomb), None);
     }
 
     #[test]
@@ -232,7 +267,7 @@ mod tests {
         let mut target = base.clone();
         target.push(2);
         let delta = between(&base, &target);
-        assert_eq!(applied(&base, &delta), target);
+        assert_eq!(applied(&base, &delta), Some(target));
         assert!(delta.len() < 40);
     }
 }

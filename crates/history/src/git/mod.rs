@@ -4,6 +4,7 @@
 //! makes sure that what it wrote outlives a power cut.
 
 pub mod delta;
+mod entry;
 pub mod index;
 pub mod object;
 pub mod pack;

@@ -5,20 +5,17 @@ use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
-use flate2::{Decompress, FlushDecompress, Status};
 use rustc_hash::FxHashMap;
 
+use super::delta::applied;
+use super::entry::{HASH, Header, PACK_HEADER, Told, inflate};
 use super::index::{Place, checksum};
 use super::object::{Id, Kind};
 
-const PACK_HEADER: usize = 12;
-const HASH: usize = 20;
 /// What is kept of objects that others are told by.
 const CACHE: usize = 32 << 20;
 /// Nobody writes longer chains of deltas; one that is longer leads in a circle.
 const LONGEST_CHAIN: usize = 10_000;
-/// How many bytes deflate can make of one.
-const MOST_FROM_ONE: u64 = 1100;
 
 /// The content of an object.
 pub type Content = (Kind, Rc<[u8]>);
@@ -46,14 +43,6 @@ pub enum Bytes {
 struct Cache {
     objects: FxHashMap<u64, Content>,
     size: usize,
-}
-
-/// How the content of an entry is told.
-enum Told {
-    Whole(Kind),
-    /// As a delta to what begins there.
-    At(u64),
-    By(Id),
 }
 
 struct Entry {
@@ -143,7 +132,7 @@ impl RawPack {
                 }
                 Some(Entry { told: Told::At(base), data, .. }) => {
                     deltas.push((at, data));
-                    Ok(base)
+                    Ok(base as u64)
                 }
                 Some(Entry { told: Told::By(id), data, .. }) => {
                     deltas.push((at, data));
@@ -166,10 +155,10 @@ impl RawPack {
 
     /// Where the base of a delta begins.
     pub fn base_of(&self, offset: u64) -> Option<u64> {
-        match self.header(usize::try_from(offset).ok()?)? {
-            (Told::At(base), ..) => Some(base),
-            (Told::By(id), ..) => self.places.get(&id).copied(),
-            (Told::Whole(_), ..) => None,
+        match self.header(offset)?.told {
+            Told::At(base) => Some(base as u64),
+            Told::By(id) => self.places.get(&id).copied(),
+            Told::Whole(_) => None,
         }
     }
 
@@ -203,60 +192,15 @@ impl RawPack {
         (entries, gaps)
     }
 
-    /// What stands before the content: how it is told, its size, where it begins.
-    fn header(&self, offset: usize) -> Option<(Told, u64, usize)> {
-        let bytes = self.body();
-        if !(PACK_HEADER..bytes.len()).contains(&offset) {
-            return None;
-        }
-        let mut at = offset;
-        let mut next = || {
-            at += 1;
-            bytes.get(at - 1).copied()
-        };
-        let mut byte = next()?;
-        let code = byte >> 4 & 7;
-        let mut size = u64::from(byte & 15);
-        let mut shift = 4;
-        while byte & 0x80 != 0 {
-            byte = next()?;
-            if shift > 56 {
-                return None;
-            }
-            size |= u64::from(byte & 0x7f) << shift;
-            shift += 7;
-        }
-        let told = match code {
-            1 => Told::Whole(Kind::Commit),
-            2 => Told::Whole(Kind::Tree),
-            3 => Told::Whole(Kind::Blob),
-            4 => Told::Whole(Kind::Tag),
-            6 => {
-                byte = next()?;
-                let mut distance = u64::from(byte & 0x7f);
-                while byte & 0x80 != 0 {
-                    byte = next()?;
-                    distance = distance.checked_add(1)?.checked_mul(128)?;
-                    distance |= u64::from(byte & 0x7f);
-                }
-                let base = (offset as u64).checked_sub(distance).filter(|_| distance > 0)?;
-                Told::At(Some(base).filter(|base| *base >= PACK_HEADER as u64)?)
-            }
-            7 => {
-                let id = Id::try_from(bytes.get(at..at + HASH)?).ok()?;
-                at += HASH;
-                Told::By(id)
-            }
-            _ => return None,
-        };
-        Some((told, size, at))
+    fn entry(&self, offset: u64) -> Option<Entry> {
+        let Header { told, size, body } = self.header(offset)?;
+        let mut data = Vec::new();
+        let used = inflate(self.body().get(body..)?, size, &mut data)?;
+        Some(Entry { told, data, end: body + used })
     }
 
-    fn entry(&self, offset: u64) -> Option<Entry> {
-        let (told, size, at) = self.header(usize::try_from(offset).ok()?)?;
-        let rest = self.body().get(at..)?;
-        let (data, used) = inflated(rest, size)?;
-        Some(Entry { told, data, end: at + used })
+    fn header(&self, offset: u64) -> Option<Header> {
+        Header::read(self.body(), usize::try_from(offset).ok()?)
     }
 }
 
@@ -265,85 +209,6 @@ fn sound_end(bytes: &[u8]) -> Option<Id> {
     let (body, end) = bytes.split_at(bytes.len().checked_sub(HASH)?);
     let end = Id::try_from(end).ok()?;
     (checksum(body).ok()? == end).then_some(end)
-}
-
-/// Inflates what must come to `size` bytes; also how many bytes that took.
-fn inflated(bytes: &[u8], size: u64) -> Option<(Vec<u8>, usize)> {
-    let start = bytes.first_chunk::<2>()?;
-    let is_zlib = start[0] & 15 == 8 && u16::from_be_bytes(*start) % 31 == 0;
-    if !is_zlib || size > (bytes.len() as u64).saturating_mul(MOST_FROM_ONE) {
-        return None;
-    }
-    let size = usize::try_from(size).ok()?;
-    let mut inflate = Decompress::new(true);
-    let mut data = Vec::new();
-    loop {
-        // Not more than what is there already: the size may be a lie.
-        let more = (data.len().max(4096)).min(size + 1 - data.len());
-        data.reserve(more);
-        let used = usize::try_from(inflate.total_in()).ok()?;
-        let before = data.len();
-        let status =
-            inflate.decompress_vec(bytes.get(used..)?, &mut data, FlushDecompress::None).ok()?;
-        let now = usize::try_from(inflate.total_in()).ok()?;
-        match status {
-            _ if data.len() > size => return None,
-            Status::StreamEnd => return (data.len() == size).then_some((data, now)),
-            _ if now == used && data.len() == before => return None,
-            _ => {}
-        }
-    }
-}
-
-/// What a delta makes of its base.
-fn applied(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
-    let mut delta = delta.iter().copied();
-    if size(&mut delta)? != base.len() as u64 {
-        return None;
-    }
-    let size = usize::try_from(size(&mut delta)?).ok()?;
-    let mut target = Vec::with_capacity(size.min(base.len() + 4096));
-    while let Some(code) = delta.next() {
-        if code & 0x80 == 0 {
-            let before = target.len();
-            target.extend(delta.by_ref().take(code.into()));
-            if code == 0 || target.len() - before != usize::from(code) {
-                return None;
-            }
-        } else {
-            let mut number = |bits: Range<u8>| {
-                let mut number = 0_usize;
-                for (shift, bit) in bits.enumerate() {
-                    if code & 1 << bit != 0 {
-                        number |= usize::from(delta.next()?) << (8 * shift);
-                    }
-                }
-                Some(number)
-            };
-            let start = number(0..4)?;
-            let length = match number(4..7)? {
-                0 => 0x10000,
-                length => length,
-            };
-            target.extend_from_slice(base.get(start..start.checked_add(length)?)?);
-        }
-        if target.len() > size {
-            return None;
-        }
-    }
-    (target.len() == size).then_some(target)
-}
-
-fn size(delta: &mut impl Iterator<Item = u8>) -> Option<u64> {
-    let mut size = 0;
-    for shift in (0..63).step_by(7) {
-        let byte = delta.next()?;
-        size |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(size);
-        }
-    }
-    None
 }
 
 impl RawIndex {

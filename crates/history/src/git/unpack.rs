@@ -4,17 +4,14 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use flate2::{Decompress, FlushDecompress, Status};
 use rustc_hash::FxHashMap;
 
+use super::delta::{LARGEST, applied};
+use super::entry::{self, HASH, Header, PACK_HEADER};
 use super::index::{self, Place};
 use super::object::{Id, Kind, id_of};
 use super::pack::{Packed, Packer};
 
-const HEADER: usize = 12;
-const TRAILER: usize = 20;
-/// No piece of a story comes near this.
-const LARGEST: usize = 512 << 20;
 /// Git itself never makes longer chains.
 const LONGEST_CHAIN: usize = 4096;
 /// What is kept of objects that others are told by.
@@ -63,7 +60,7 @@ struct Entry {
     /// Where the deflated part begins.
     body: usize,
     end: usize,
-    size: usize,
+    size: u64,
     told: Told,
     id: Option<Id>,
 }
@@ -79,7 +76,7 @@ enum Told {
 impl<'p> Unpacked<'p> {
     /// Takes a whole pack apart. `outside` reads what is not in it.
     pub fn read(pack: &'p [u8], outside: &Outside<'_>) -> Result<Self, UnpackError> {
-        let body = pack.len().checked_sub(TRAILER).filter(|end| *end >= HEADER);
+        let body = pack.len().checked_sub(HASH).filter(|end| *end >= PACK_HEADER);
         let body = body.ok_or(UnpackError::Damaged)?;
         if !pack.starts_with(b"PACK\x00\x00\x00\x02") {
             return Err(UnpackError::NotAPack);
@@ -95,7 +92,7 @@ impl<'p> Unpacked<'p> {
             outside: FxHashMap::default(),
             cache: RefCell::default(),
         };
-        unpacked.find_entries(number(&pack[8..HEADER]))?;
+        unpacked.find_entries(number(&pack[8..PACK_HEADER]))?;
         unpacked.name_all(outside)?;
         Ok(unpacked)
     }
@@ -129,7 +126,7 @@ impl<'p> Unpacked<'p> {
             let crc32 = crc32fast::hash(&self.pack[entry.offset..entry.end]);
             Some(Place { id: entry.id?, offset: entry.offset as u64, crc32 })
         });
-        packer.add_raw(places, &self.pack[HEADER..]);
+        packer.add_raw(places, &self.pack[PACK_HEADER..]);
         for (id, whole) in &self.outside {
             packer.add(*id, whole.kind, &whole.data);
         }
@@ -138,7 +135,7 @@ impl<'p> Unpacked<'p> {
 
     fn find_entries(&mut self, count: usize) -> Result<(), UnpackError> {
         let mut by_offset: FxHashMap<usize, usize> = FxHashMap::default();
-        let mut at = HEADER;
+        let mut at = PACK_HEADER;
         let mut data = Vec::new();
         for number in 0..count {
             let mut entry = self.entry(at, &by_offset)?;
@@ -158,81 +155,22 @@ impl<'p> Unpacked<'p> {
         offset: usize,
         by_offset: &FxHashMap<usize, usize>,
     ) -> Result<Entry, UnpackError> {
-        let mut at = offset;
-        let mut next = || {
-            let byte = self.pack.get(at).copied().ok_or(UnpackError::Damaged);
-            at += 1;
-            byte
-        };
-        let first = next()?;
-        let mut size = u64::from(first & 0x0f);
-        let (mut shift, mut more) = (4, first & 0x80 != 0);
-        while more {
-            let byte = next()?;
-            if shift > 50 {
-                return Err(UnpackError::TooLarge);
-            }
-            size |= u64::from(byte & 0x7f) << shift;
-            shift += 7;
-            more = byte & 0x80 != 0;
-        }
-        if size > LARGEST as u64 {
+        let header = Header::read(self.pack, offset).ok_or(UnpackError::Damaged)?;
+        if header.size > LARGEST as u64 {
             return Err(UnpackError::TooLarge);
         }
-        let told = match first >> 4 & 7 {
-            1 => Told::Whole(Kind::Commit),
-            2 => Told::Whole(Kind::Tree),
-            3 => Told::Whole(Kind::Blob),
-            4 => Told::Whole(Kind::Tag),
-            6 => {
-                let mut byte = next()?;
-                let mut distance = usize::from(byte & 0x7f);
-                while byte & 0x80 != 0 {
-                    byte = next()?;
-                    distance = (distance + 1)
-                        .checked_mul(128)
-                        .and_then(|distance| distance.checked_add(usize::from(byte & 0x7f)))
-                        .ok_or(UnpackError::Damaged)?;
-                }
-                let base = offset.checked_sub(distance).and_then(|at| by_offset.get(&at));
-                Told::By(*base.ok_or(UnpackError::Damaged)?)
-            }
-            7 => {
-                let id = self.pack.get(at..at + TRAILER).ok_or(UnpackError::Damaged)?;
-                at += TRAILER;
-                Told::ById(Id::try_from(id).map_err(|_| UnpackError::Damaged)?)
-            }
-            _ => return Err(UnpackError::Damaged),
+        let told = match header.told {
+            entry::Told::Whole(kind) => Told::Whole(kind),
+            entry::Told::At(base) => Told::By(*by_offset.get(&base).ok_or(UnpackError::Damaged)?),
+            entry::Told::By(id) => Told::ById(id),
         };
-        Ok(Entry { offset, body: at, end: at, size: size as usize, told, id: None })
+        Ok(Entry { offset, body: header.body, end: header.body, size: header.size, told, id: None })
     }
 
     /// Replaces the content of `out`, and says how many bytes it was inflated from.
-    fn inflate(&self, at: usize, size: usize, out: &mut Vec<u8>) -> Result<usize, UnpackError> {
-        const STEP: usize = 1 << 16;
-        out.clear();
-        let input = self.pack.get(at..).ok_or(UnpackError::Damaged)?;
-        let mut inflate = Decompress::new(true);
-        loop {
-            // As much as is needed, whatever the pack claims; one byte more than that is too many.
-            if out.len() == out.capacity() {
-                out.reserve(STEP.min(size + 1 - out.len()));
-            }
-            let (read, written) = (inflate.total_in() as usize, out.len());
-            let status = inflate
-                .decompress_vec(&input[read..], out, FlushDecompress::None)
-                .map_err(|_| UnpackError::Damaged)?;
-            if out.len() > size {
-                return Err(UnpackError::Damaged);
-            }
-            if status == Status::StreamEnd {
-                let is_whole = out.len() == size;
-                return is_whole.then_some(inflate.total_in() as usize).ok_or(UnpackError::Damaged);
-            }
-            if inflate.total_in() as usize == read && out.len() == written {
-                return Err(UnpackError::Damaged);
-            }
-        }
+    fn inflate(&self, at: usize, size: u64, out: &mut Vec<u8>) -> Result<usize, UnpackError> {
+        let input = self.pack.get(at..).unwrap_or_default();
+        entry::inflate(input, size, out).ok_or(UnpackError::Damaged)
     }
 
     /// Names what is told by other objects. Those can come later in the pack, or be elsewhere.
@@ -320,7 +258,7 @@ impl<'p> Unpacked<'p> {
         for at in chain.into_iter().rev() {
             let entry = &self.entries[at];
             self.inflate(entry.body, entry.size, &mut delta)?;
-            let data = apply(&whole.data, &delta)?;
+            let data = applied(&whole.data, &delta).ok_or(UnpackError::Damaged)?;
             whole = Whole { kind: whole.kind, data: Rc::new(data) };
             self.remember(at, &whole);
         }
@@ -343,72 +281,9 @@ fn number(bytes: &[u8]) -> usize {
     bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// What a delta makes of its base.
-fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, UnpackError> {
-    let mut rest = delta;
-    if size(&mut rest)? != base.len() {
-        return Err(UnpackError::Damaged);
-    }
-    let target = size(&mut rest)?;
-    if target > LARGEST {
-        return Err(UnpackError::TooLarge);
-    }
-    let mut made = Vec::with_capacity(target.min(base.len() + delta.len()));
-    while let Some((&code, after)) = rest.split_first() {
-        rest = after;
-        let piece = if code & 0x80 != 0 {
-            let mut value = |bits: std::ops::Range<u8>| {
-                let mut value = 0_usize;
-                for (place, bit) in bits.enumerate() {
-                    if code & (1 << bit) != 0 {
-                        let (&byte, after) = rest.split_first().ok_or(UnpackError::Damaged)?;
-                        rest = after;
-                        value |= usize::from(byte) << (8 * place);
-                    }
-                }
-                Ok(value)
-            };
-            let from = value(0..4)?;
-            let length = match value(4..7)? {
-                0 => 0x10000,
-                length => length,
-            };
-            let end = from.checked_add(length).ok_or(UnpackError::Damaged)?;
-            base.get(from..end).ok_or(UnpackError::Damaged)?
-        } else {
-            let length = usize::from(code);
-            let (piece, after) = rest.split_at_checked(length).ok_or(UnpackError::Damaged)?;
-            if length == 0 {
-                return Err(UnpackError::Damaged);
-            }
-            rest = after;
-            piece
-        };
-        if made.len() + piece.len() > target {
-            return Err(UnpackError::Damaged);
-        }
-        made.extend_from_slice(piece);
-    }
-    if made.len() == target { Ok(made) } else { Err(UnpackError::Damaged) }
-}
-
-fn size(rest: &mut &[u8]) -> Result<usize, UnpackError> {
-    let mut size = 0_u64;
-    for shift in (0..56).step_by(7) {
-        let (&byte, after) = rest.split_first().ok_or(UnpackError::Damaged)?;
-        *rest = after;
-        size |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return usize::try_from(size).map_err(|_| UnpackError::TooLarge);
-        }
-    }
-    Err(UnpackError::TooLarge)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::delta;
     use crate::git::object::Object;
 
     fn objects() -> Vec<Object> {
@@ -453,7 +328,7 @@ mod tests {
             assert!(Unpacked::read(&pack[..at], &|_| None).is_err(), "{at}");
             // The same with a checksum that agrees, as someone with intent would make it: what is
             // found is what its name says.
-            damaged.truncate(pack.len() - TRAILER);
+            damaged.truncate(pack.len() - HASH);
             let sum = index::checksum(&damaged).unwrap();
             damaged.extend_from_slice(sum.as_slice());
             if let Ok(unpacked) = Unpacked::read(&damaged, &|_| None) {
@@ -462,16 +337,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn deltas_are_undone() {
-        let pairs: [(&[u8], &[u8]); 4] =
-            [(b"", b"x"), (b"abc", b"abc"), (b"one two three", b"one 2 three"), (b"ab", b"")];
-        for (base, target) in pairs {
-            assert_eq!(apply(base, &delta::between(base, target)).unwrap(), target);
-        }
-        let (base, target) = (vec![7; 300_000], vec![7; 200_001]);
-        assert_eq!(apply(&base, &delta::between(&base, &target)).unwrap(), target);
     }
 }

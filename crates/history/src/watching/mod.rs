@@ -81,8 +81,10 @@ const IDLE: Duration = Duration::from_secs(20);
 const AGAIN: Duration = Duration::from_secs(10);
 /// Where others keep saving, so long without news of a user: all theirs is in the journal meanwhile.
 const QUIET: Duration = Duration::from_secs(10 * 60);
-/// Histories that are open at the same time.
-const OPEN: usize = 32;
+/// Histories that are open at the same time: to open one takes longer than to record a message.
+const OPEN: usize = 128;
+/// Histories that are closed at a time, so that news need not wait.
+const CLOSED: usize = 32;
 /// Users whose folders are watched before the first of them is looked at.
 const BATCH: usize = 500;
 /// What is recorded together.
@@ -450,11 +452,11 @@ impl<'d> Watch<'d> {
 
     /// Nothing happened for a while.
     fn rest(&mut self, tell: &mut dyn FnMut(News<'_>)) {
-        while let Some(at) = self.open.pop_front() {
+        for at in self.open.drain(..self.open.len().min(CLOSED)).collect::<Vec<_>>() {
             self.close(at, tell);
         }
-        // Those that wait longest, and not so many that news would have to wait.
-        for (when, at) in self.let_go.drain(..self.let_go.len().min(OPEN)).collect::<Vec<_>>() {
+        // Those that wait longest.
+        for (when, at) in self.let_go.drain(..self.let_go.len().min(CLOSED)).collect::<Vec<_>>() {
             if self.users[at].let_go == Some(when) {
                 self.close(at, tell);
             }

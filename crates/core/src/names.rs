@@ -209,18 +209,28 @@ pub fn for_book(child: &str, taken: &[String]) -> String {
     })
 }
 
-/// The name of what a version of the chat `name` comes back as, free among `taken`.
+/// The name of what a version of the chat `name` comes back as, free among `taken`. One that came back
+/// before is not given another ending: version numbers are each file's own.
 pub fn for_restored(name: &str, version: u64, taken: &[String]) -> String {
     let name = stem(name, File::Chat).unwrap_or_default();
     let name = if name.is_empty() || is_device(&name) { "Chat" } else { &name };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let before = name.rsplit_once(RESTORED).and_then(|(name, ending)| {
+        let version = ending.split_once(" (").map_or(ending, |(version, _)| version);
+        is_number(version).then_some((name, version))
+    });
+    let ending = version.to_string();
+    let (name, version) = before.unwrap_or((name, &ending));
     first_free(File::Chat, taken, |number| {
         let suffix = match number {
-            1 => format!(" - restored {version}"),
-            _ => format!(" - restored {version} ({number})"),
+            1 => format!("{RESTORED}{version}"),
+            _ => format!("{RESTORED}{version} ({number})"),
         };
         shortened(name, LONGEST_GIVEN - suffix.len()) + &suffix
     })
 }
+
+const RESTORED: &str = " - restored ";
 
 fn first_free(file: File, taken: &[String], name: impl Fn(usize) -> String) -> String {
     let keys: std::collections::HashSet<String> = taken.iter().map(|name| folded(name)).collect();
@@ -308,6 +318,11 @@ mod tests {
         assert_eq!(for_restored("X", 30, &[]), "X - restored 30");
         let taken = ["x - Restored 30".to_owned()];
         assert_eq!(for_restored("X", 30, &taken), "X - restored 30 (2)");
+        let taken = ["X - restored 30".to_owned(), "X - restored 30 (2)".to_owned()];
+        for before in &taken {
+            assert_eq!(for_restored(before, 7, &taken), "X - restored 30 (3)");
+        }
+        assert_eq!(for_restored("X - restored hope", 7, &[]), "X - restored hope - restored 7");
         assert_eq!(for_restored("con", 1, &[]), "Chat - restored 1");
         assert!(for_restored(&"雨".repeat(79), 1, &[]).len() <= 200);
     }

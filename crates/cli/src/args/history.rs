@@ -41,7 +41,7 @@ pub struct WatchArgs {
 /// `diff` and `restore` take.
 #[derive(Args, Debug)]
 pub struct LogArgs {
-    /// Chat, lorebook, card or group (default: everything)
+    /// Chat, lorebook, card, group, or a character for all of its chats (default: everything)
     #[arg(value_name = "FILE")]
     pub file: Option<String>,
 

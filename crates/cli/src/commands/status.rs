@@ -130,26 +130,41 @@ fn say_problems(
             ui.say(Line::new().dim(format!("  and {rest} more: forklore verify --all")));
         }
     }
-    let hints = hints(verified, interrupted.is_some(), to_clean);
+    let hints = hints(verified, standing, interrupted.is_some(), to_clean);
     let advice = standing.advice();
     for hint in standing.hints().into_iter().chain(hints).chain(advice) {
         ui.say(Line::new().dim(hint));
     }
 }
 
-fn hints(verified: &Verified, is_interrupted: bool, to_clean: usize) -> Vec<String> {
+fn hints(
+    verified: &Verified,
+    standing: &Standing,
+    is_interrupted: bool,
+    to_clean: usize,
+) -> Vec<String> {
     use forklore_core::verify::Finding;
-    let any = |wanted: fn(&Finding) -> bool| {
-        verified.checked.iter().flat_map(|checked| &checked.findings).any(wanted)
-    };
+    let findings = || verified.checked.iter().flat_map(|checked| &checked.findings);
     let mut hints = Vec::new();
     if is_interrupted {
         hints.push("`forklore undo` takes it back.".to_owned());
     }
-    if any(|finding| matches!(finding, Finding::BookShared { .. })) {
+    if findings().any(|finding| matches!(finding, Finding::BookShared { .. })) {
         hints.push("`forklore split --all` gives every timeline its own lorebook.".to_owned());
     }
-    if any(|f| matches!(f, Finding::BookMissing(_) | Finding::BookUnreadable { .. })) {
+    let undeletes: BTreeSet<String> = findings()
+        .filter_map(|finding| match finding {
+            Finding::BookMissing(book) if !standing.has_lost(book) => standing.undelete(book),
+            _ => None,
+        })
+        .collect();
+    hints.extend(undeletes);
+    let needs_repair = |finding: &Finding| match finding {
+        Finding::BookMissing(book) => !standing.has_lost(book) && standing.undelete(book).is_none(),
+        Finding::BookUnreadable { name, .. } => !standing.has_lost(name),
+        _ => false,
+    };
+    if findings().any(needs_repair) {
         hints.push("`forklore repair CHAT --from ...` gives a chat its lorebook back.".to_owned());
     }
     if to_clean > 0 {

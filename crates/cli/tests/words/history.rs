@@ -160,6 +160,52 @@ fn the_log_of_everything_is_in_the_order_in_which_it_happened() {
 }
 
 #[test]
+fn what_was_saved_in_one_go_is_one_line() {
+    let stage = told(Stage::new());
+    for messages in 2..=5 {
+        saved(&stage, STORY, &chat(None, &TELLING[..messages]));
+    }
+    saved(&stage, LORE, &book(&[("The mill", "It turns.")]));
+    saved(&stage, STORY, &chat(None, &TELLING));
+    assert_snapshot!(stage.run(["log", "-n", "4"]), @"
+      1 minute ago    Mara/The mill (9): message 5 by User
+      1 minute ago    Mill (4): entry 'Mara' removed, entry 'The mill' changed
+      1 minute ago    Mara/The mill (5 to 8): message 4 by Mara, after 3 changes
+    … 10 minutes ago  Mill (3): entry 'Mara' new
+    24 more: --all shows them.
+    … not watched before this: others may have come and gone.
+    ");
+    let json = stage.run(["--json", "log", "-n", "4"]);
+    let json = Json::parse(json.as_bytes()).expect("it is JSON");
+    let versions = json.get("versions").and_then(Json::as_array).expect("it has versions");
+    assert_eq!(versions.len(), 4);
+}
+
+#[test]
+fn whoever_names_a_character_means_its_stories() {
+    let stage = told(Stage::new());
+    write(&stage, "characters/Mara.png", b"\x89PNG not really", HOUR);
+    write(&stage, "chats/Mara/Another day.jsonl", &chat(None, &TELLING[..2]), HOUR);
+    let _ = stage.run(["record"]);
+    assert_snapshot!(stage.run(["log", "Mara"]), @"
+      1 hour ago        Mara (1): card as first seen
+      1 hour ago        Mara/Another day (1): first seen, 2 messages, the last by
+                        User
+    ! 20 minutes ago    Mara/The mill (4): 5 messages removed from the end, 1 left,
+                        chat no longer bound to a lorebook
+    … 2 hours ago       Mara/The mill (3): message 2 edited
+    … 5 hours ago       Mara/The mill (2): messages 3 to 5
+      2096-09-29 07:06  Mara/The mill (1): first seen, 3 messages, the last by Mara
+    Dates are in UTC.
+    … not watched before this: others may have come and gone.
+    ");
+    assert_snapshot!(stage.run(["log", "card:Mara"]), @"
+    Mara  card, 1 version
+      1  1 hour ago  card as first seen
+    ");
+}
+
+#[test]
 fn the_log_in_colour_and_on_a_narrow_screen() {
     assert_snapshot!(told(Stage::in_colour()).run(["log", "The mill"]), @"
     \u{1b}[1mMara/The mill\u{1b}[0m\u{1b}[2m  chat, 1 message, 4 versions\u{1b}[0m
@@ -751,6 +797,28 @@ fn status_names_a_loss_until_it_is_made_good() {
     assert_snapshot!(status(&stage), @"  26 versions of 20 files in the history, newest just now");
     let json = Json::parse(stage.run(["--json", "status"]).split("-- ").next().unwrap().as_bytes());
     assert!(json.unwrap().get("history").and_then(|history| history.get("losses")).is_some());
+}
+
+#[test]
+fn status_says_how_a_lost_lorebook_comes_back() {
+    let stage = Stage::new();
+    let _ = stage.run(["record"]);
+    remove(&stage, "worlds/Quest lore.json");
+    let _ = stage.run(["record"]);
+    assert_snapshot!(ways_back(&stage, "Quest"), @r#"`forklore undelete "Quest lore"` brings back the lorebook."#);
+    let _ = stage.run(["undelete", "Quest lore"]);
+    write(&stage, "worlds/Quest lore.json", b"", MINUTE);
+    let _ = stage.run(["record"]);
+    assert_snapshot!(ways_back(&stage, "Quest"), @r#"`forklore restore "Quest lore" --version 3` brings back its 4 entries."#);
+    let _ = stage.run(["restore", "Quest lore", "--version", "1", "--closed"]);
+    assert_snapshot!(ways_back(&stage, "Quest"), @"");
+}
+
+/// The lines of `status` with a command in them that has to do with a name.
+fn ways_back(stage: &Stage, name: &str) -> String {
+    let said = stage.run(["status"]);
+    let lines = said.lines().filter(|line| line.contains('`') && line.contains(name));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]

@@ -6,6 +6,7 @@ use forklore_history::file::Kind;
 use forklore_history::finding::Finder;
 use forklore_history::history::History;
 use forklore_history::lineage::Lineage;
+use forklore_history::looking::LookError;
 use forklore_history::losing::Loss;
 use forklore_history::scan::home;
 use forklore_history::version::{Kept, Version, Why};
@@ -32,11 +33,54 @@ pub(crate) fn run(
     let finder = Finder::new(&history, tavern.disk, &home);
     let most = if args.all { usize::MAX } else { args.count };
     let log = Log { history: &history, finder: &finder, now: tavern.chance.now(), most };
-    match &args.file {
-        Some(wanted) => log.of_file(ui, finder.find(wanted)?)?,
-        None => log.of_everything(ui)?,
+    let Some(wanted) = &args.file else {
+        log.of_many(ui, None)?;
+        return Ok(0);
+    };
+    match finder.find(wanted) {
+        // Who names a character means the stories.
+        Ok(lineage) if lineage.kind == Kind::Card && log.has_chats(wanted) => {
+            log.of_many(ui, Some(wanted))?;
+        }
+        Err(LookError::Unknown { .. }) if log.has_chats(wanted) => log.of_many(ui, Some(wanted))?,
+        found => log.of_file(ui, found?)?,
     }
     Ok(0)
+}
+
+/// Versions of one file with nothing between them: the newest, and how many there are.
+struct Run<'l> {
+    lineage: &'l Lineage,
+    newest: Kept,
+    oldest: u64,
+    versions: usize,
+}
+
+impl Run<'_> {
+    /// Whether a version that came just before goes without saying.
+    fn takes(&mut self, lineage: &Lineage, kept: &Kept) -> bool {
+        let is_plain = |version: &Version| version.why == Why::Saved && version.collapse.is_none();
+        let is_one_more = self.lineage.reference == lineage.reference
+            && is_plain(&self.newest.version)
+            && is_plain(&kept.version)
+            // The beginning is worth a line.
+            && kept.version.number > 1;
+        if is_one_more {
+            self.oldest = kept.version.number;
+            self.versions += 1;
+        }
+        is_one_more
+    }
+}
+
+/// Whether a file is a character's: its card, or one of its chats.
+fn is_of(lineage: &Lineage, character: &str) -> bool {
+    let label = lineage.file().label();
+    match lineage.kind {
+        Kind::Card => label == character,
+        Kind::Chat => label.rsplit_once('/').is_some_and(|(owner, _)| owner == character),
+        _ => false,
+    }
 }
 
 struct Log<'l, 'd> {
@@ -130,49 +174,77 @@ impl Log<'_, '_> {
         Ok(())
     }
 
-    fn of_everything(&self, ui: &mut Ui<'_>) -> Result<(), CommandError> {
+    fn has_chats(&self, character: &str) -> bool {
+        let is_chat = |lineage: &Lineage| lineage.kind == Kind::Chat && is_of(lineage, character);
+        self.history.lineages().iter().any(is_chat)
+    }
+
+    /// Of everything, or of a character.
+    fn of_many(&self, ui: &mut Ui<'_>, character: Option<&str>) -> Result<(), CommandError> {
+        let is_meant =
+            |lineage: &Lineage| character.is_none_or(|character| is_of(lineage, character));
+        let mut runs: Vec<Run<'_>> = Vec::new();
         let mut shown = Vec::new();
-        for found in self.history.everything().take(self.most) {
-            shown.push(found?);
+        for found in self.history.everything() {
+            let (lineage, kept) = found?;
+            if !is_meant(lineage) {
+                continue;
+            }
+            if !runs.last_mut().is_some_and(|run| run.takes(lineage, &kept)) {
+                if runs.len() == self.most {
+                    break;
+                }
+                let (newest, oldest) = (kept.clone(), kept.version.number);
+                runs.push(Run { lineage, newest, oldest, versions: 1 });
+            }
+            shown.push((lineage, kept));
         }
         let seen = self.history.lineages().iter().filter(|lineage| !lineage.is_imported());
+        let seen = seen.filter(|lineage| is_meant(lineage));
         let all: u64 = seen.map(|lineage| lineage.tip.version.number).sum();
-        let mut told = Vec::new();
-        for (lineage, kept) in &shown {
-            let version = &kept.version;
-            let text = vec![
-                (Style::Bold, self.finder.name_of(lineage)),
-                (Style::Dim, format!(" ({}): ", version.number)),
-                (Style::Plain, version.words.clone()),
-            ];
-            told.push(Told {
-                sign: sign(version),
-                number: None,
-                when: when::said(version.written, self.now),
-                text,
-            });
-        }
-        if told.is_empty() {
+        if runs.is_empty() {
             ui.say("Nothing has been recorded yet.");
         }
+        let told: Vec<Told> = runs.iter().map(|run| self.line(run)).collect();
         lines::say(ui, &told);
-        let kepts: Vec<Kept> = shown.iter().map(|(_, kept)| kept.clone()).collect();
+        let kepts: Vec<Kept> = runs.iter().map(|run| run.newest.clone()).collect();
         self.say_end(ui, &kepts, all.saturating_sub(shown.len() as u64));
-        let versions = shown.iter().map(|(lineage, kept)| {
+        let versions = shown.iter().take(self.most).map(|(lineage, kept)| {
             let is_pinned = self.history.pins(lineage).contains(&kept.version.number);
             version_json(self.history, lineage, kept, is_pinned, None)
         });
+        let versions: Vec<Json> = versions.collect();
+        let older = all.saturating_sub(versions.len() as u64);
         ui.answer(&json::answer(
             "log",
             [
                 ("file", Json::Null),
-                ("name", Json::Null),
-                ("versions", Json::Array(versions.collect())),
-                ("older", Json::from(all.saturating_sub(shown.len() as u64) as usize)),
+                ("name", Json::from(character.map(str::to_owned))),
+                ("versions", Json::Array(versions)),
+                ("older", Json::from(older as usize)),
                 ("began_as", Json::Null),
             ],
         ));
         Ok(())
+    }
+
+    fn line(&self, run: &Run<'_>) -> Told {
+        let version = &run.newest.version;
+        let numbers = match run.versions {
+            1 => format!(" ({}): ", version.number),
+            _ => format!(" ({} to {}): ", run.oldest, version.number),
+        };
+        let mut text = vec![
+            (Style::Bold, self.finder.name_of(run.lineage)),
+            (Style::Dim, numbers),
+            (Style::Plain, version.words.clone()),
+        ];
+        if run.versions > 1 {
+            let before = count(run.versions - 1, "change", "changes");
+            text.push((Style::Dim, format!(", after {before}")));
+        }
+        let when = when::said(version.written, self.now);
+        Told { sign: sign(version), number: None, when, text }
     }
 
     fn elsewhere(&self, lineage: &Lineage) -> String {

@@ -2,7 +2,9 @@
 
 use std::time::SystemTime;
 
+use forklore_core::names::book_key;
 use forklore_history::HistoryError;
+use forklore_history::file::Kind;
 use forklore_history::finding::Finder;
 use forklore_history::history::History;
 use forklore_history::losing::Loss;
@@ -11,7 +13,7 @@ use forklore_tavern::tavern::Tavern;
 
 use super::{Histories, log, pack};
 use crate::json::Json;
-use crate::text::{Line, Style, grouped};
+use crate::text::{Line, Style, grouped, quoted};
 use crate::when;
 
 /// What `status` says of the history.
@@ -29,6 +31,8 @@ struct Known {
     now: SystemTime,
     /// With the name that commands take.
     losses: Vec<(String, Loss)>,
+    /// Lorebooks that were deleted: what tells them apart, and the name that commands take.
+    deleted_books: Vec<(String, String)>,
 }
 
 impl Standing {
@@ -86,6 +90,23 @@ impl Standing {
         losses.map(|(name, loss)| log::way_back(name, loss)).collect()
     }
 
+    /// The command that brings back a lorebook that was deleted.
+    pub(crate) fn undelete(&self, book: &str) -> Option<String> {
+        let key = book_key(book);
+        let mut deleted = self.known.iter().flat_map(|known| &known.deleted_books);
+        let (_, name) = deleted.find(|(other, _)| *other == key)?;
+        Some(format!("`forklore undelete {}` brings back the lorebook.", quoted(name)))
+    }
+
+    /// Whether a lorebook is among what looks lost, so that the way back is named already.
+    pub(crate) fn has_lost(&self, book: &str) -> bool {
+        let key = book_key(book);
+        let mut losses = self.known.iter().flat_map(|known| &known.losses);
+        losses.any(|(_, loss)| {
+            loss.file.kind() == Some(Kind::Book) && book_key(&loss.file.bare_label()) == key
+        })
+    }
+
     /// For somebody who has no history yet.
     pub(crate) fn advice(&self) -> Option<String> {
         let has_none = self.known.is_none() && self.unreadable.is_none();
@@ -125,7 +146,12 @@ impl Known {
             None => loss.file.label(),
         };
         let losses = history.losses()?;
+        let deleted = lineages.own(history.machine()).filter(|lineage| lineage.is_deleted());
+        let deleted_books = deleted
+            .filter(|lineage| lineage.kind == Kind::Book)
+            .map(|lineage| (book_key(&lineage.file().bare_label()), finder.name_of(lineage)));
         Ok(Self {
+            deleted_books: deleted_books.collect(),
             versions: lineages.iter().map(|lineage| lineage.tip.version.number).sum(),
             files: lineages.iter().filter(|lineage| !lineage.is_imported()).count() as u64,
             bytes: history.store().bytes(),

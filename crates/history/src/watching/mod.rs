@@ -181,14 +181,36 @@ impl<'d> Watch<'d> {
 
     /// Records until it is stopped.
     pub fn run(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+        if !self.begin_all(tell) {
+            self.go_on(tell);
+        }
+        for at in 0..self.users.len() {
+            self.close(at, tell);
+        }
+    }
+
+    /// Looks at everybody for the first time. Returns whether it was stopped meanwhile.
+    fn begin_all(&mut self, tell: &mut dyn FnMut(News<'_>)) -> bool {
         // In batches: what is remembered of a folder that is watched stays, and if it lay between the
         // large things that come and go with each history, their memory could not be used again.
         for first in (0..self.users.len()).step_by(BATCH) {
             let batch = first..self.users.len().min(first + BATCH);
             batch.clone().for_each(|at| self.watch(at, tell));
             batch.for_each(|at| self.look_first(at, tell));
+            // With many users this takes long, and those who are done go on writing. Not before
+            // everybody who is watched was looked at: what is recorded then counts as a version
+            // before which nothing was missed.
+            while let Ok(event) = self.queue.try_recv() {
+                if self.take(event, tell) {
+                    return true;
+                }
+            }
         }
         tell(News::Watching { users: self.users.len() });
+        false
+    }
+
+    fn go_on(&mut self, tell: &mut dyn FnMut(News<'_>)) {
         loop {
             match self.queue.recv_timeout(self.patience()) {
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
@@ -204,9 +226,6 @@ impl<'d> Watch<'d> {
             }
             self.look_again(tell);
             self.tidy(tell);
-        }
-        for at in 0..self.users.len() {
-            self.close(at, tell);
         }
     }
 

@@ -131,17 +131,14 @@ impl<'a> Ui<'a> {
     }
 
     pub(crate) fn progress(&self, total: usize, what: &'static str) -> Progress {
-        Progress::new(total, what, self.shows_progress())
-    }
-
-    pub(crate) fn shows_progress(&self) -> bool {
-        self.terminal.err && !self.json
+        Progress::new(total, what, self.terminal.err && !self.json)
     }
 }
 
 /// A bar on stderr that only shows up when the work takes a while, and only on a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    shows: bool,
     began: Instant,
     done: AtomicUsize,
 }
@@ -155,30 +152,26 @@ impl Progress {
             bar.set_style(style);
         }
         bar.set_message(what);
-        // Hidden bars are asked nothing; a bar of length 0 stays hidden for good.
-        if !shows {
-            bar.set_length(0);
-        }
-        Self { bar, began: Instant::now(), done: AtomicUsize::new(0) }
-    }
-
-    /// The same where the total is known only once the work has begun.
-    pub(crate) fn tick_of(&self, total: usize, shows: bool) {
-        if shows && self.bar.length() != Some(total as u64) {
-            self.bar.set_length(total as u64);
-        }
-        self.tick();
+        Self { bar, shows, began: Instant::now(), done: AtomicUsize::new(0) }
     }
 
     pub(crate) fn tick(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        let shows = self.bar.length() != Some(0);
-        if shows && self.bar.is_hidden() && self.began.elapsed() > PATIENCE {
+        if !self.shows {
+            return;
+        }
+        if self.bar.is_hidden() && self.began.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(15));
         }
-        if shows {
-            self.bar.set_position(done as u64);
+        self.bar.set_position(done as u64);
+    }
+
+    /// The same where the total is known only once the work has begun.
+    pub(crate) fn tick_of(&self, total: usize) {
+        if self.shows && self.bar.length() != Some(total as u64) {
+            self.bar.set_length(total as u64);
         }
+        self.tick();
     }
 }
 

@@ -4,6 +4,8 @@
 //! a pack, the refs follow, and the journal begins anew; in this order, so that after a crash at any
 //! point everything is in the packs, in the journal, or in both.
 
+mod writing;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,23 +15,18 @@ use forklore_tavern::lock::UserLock;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Doing, HistoryError};
-use crate::git::object::{Id, Kind, Object, id_of};
+use crate::git::object::{Id, Kind, Object};
 use crate::git::pack::{Packed, Packer};
 use crate::git::packs::{PackError, Packs};
 use crate::git::refs::{self, Refs};
 use crate::journal::{self, Recording};
 use crate::layout::{Layout, replace};
-use crate::packing::{self, Gathering, Packing};
+use crate::packing;
+
+pub use writing::Writing;
 
 /// How long to wait for another of us.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// How much may gather in the journal: reading it is part of opening a history.
-const JOURNAL_BYTES: u64 = 1 << 20;
-const JOURNAL_RECORDINGS: usize = 64;
-
-/// A recording of this size is worth a pack of its own.
-const OWN_PACK: usize = 4 << 20;
 
 /// What the names of packs begin with that are being written or removed.
 pub(crate) const TEMP: &str = "tmp_forklore_";
@@ -38,8 +35,6 @@ pub(crate) const NEW: &str = ".new";
 
 /// zlib's level for packs: git's own.
 const LEVEL: u32 = 6;
-/// When everything is packed anew, there is time for the best.
-const PACK_LEVEL: u32 = 9;
 
 /// A repository, as it was when it was opened or last written to.
 pub struct Store<'d> {
@@ -72,15 +67,6 @@ struct Gathered {
     /// As we left it. Another process makes another one of it.
     look: Option<Look>,
     is_damaged: bool,
-}
-
-/// The right to write, held until it is dropped.
-pub struct Writing<'s, 'd> {
-    store: &'s mut Store<'d>,
-    batch: Recording,
-    size: usize,
-    at: FxHashMap<Id, usize>,
-    _lock: UserLock,
 }
 
 impl<'d> Store<'d> {
@@ -278,13 +264,7 @@ impl<'d> Store<'d> {
         if self.journal.look.is_none() || self.journal.is_damaged {
             self.settle()?;
         }
-        Ok(Writing {
-            store: self,
-            batch: Recording::default(),
-            size: 0,
-            at: FxHashMap::default(),
-            _lock: lock,
-        })
+        Ok(Writing::new(self, lock))
     }
 
     /// Keeps others from writing until it is dropped.
@@ -436,146 +416,6 @@ impl<'d> Store<'d> {
 
 fn lock(disk: &dyn Disk, chance: &dyn Chance, layout: &Layout) -> Result<UserLock, HistoryError> {
     Ok(UserLock::acquire(disk, &layout.lock(), PATIENCE, &|time| chance.sleep(time))?)
-}
-
-impl<'d> Writing<'_, 'd> {
-    pub fn store(&self) -> &Store<'d> {
-        self.store
-    }
-
-    /// Adds an object, unless it is there already. `before` is what stood in its place.
-    pub fn put(
-        &mut self,
-        kind: Kind,
-        data: Vec<u8>,
-        before: Option<Id>,
-    ) -> Result<Id, HistoryError> {
-        let id = id_of(kind, &data)?;
-        if !self.has(&id) {
-            self.add(Object { id, kind, data, before });
-        }
-        Ok(id)
-    }
-
-    /// The same, copying only what is not there.
-    pub fn put_bytes(
-        &mut self,
-        kind: Kind,
-        data: &[u8],
-        before: Option<Id>,
-    ) -> Result<Id, HistoryError> {
-        let id = id_of(kind, data)?;
-        if !self.has(&id) {
-            self.add(Object { id, kind, data: data.to_vec(), before });
-        }
-        Ok(id)
-    }
-
-    fn add(&mut self, object: Object) {
-        self.size += object.data.len();
-        self.at.insert(object.id, self.batch.objects.len());
-        self.batch.objects.push(object);
-    }
-
-    pub fn has(&self, id: &Id) -> bool {
-        self.at.contains_key(id) || self.store.has(id)
-    }
-
-    pub fn read(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, HistoryError> {
-        match self.at.get(id) {
-            Some(at) => Ok(self.batch.objects[*at].data.clone()),
-            None => self.store.read(id, kind),
-        }
-    }
-
-    /// Lets a ref point at a commit.
-    pub fn point(&mut self, name: &str, id: Id) {
-        self.batch.refs.push((name.to_owned(), id));
-    }
-
-    /// How many bytes have gathered since the last [`Writing::keep`].
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
-    /// Returns when everything added since the last call outlives a power cut.
-    pub fn keep(&mut self) -> Result<(), HistoryError> {
-        if self.batch.objects.is_empty() && self.batch.refs.is_empty() {
-            return Ok(());
-        }
-        let batch = std::mem::take(&mut self.batch);
-        self.at.clear();
-        if std::mem::take(&mut self.size) > OWN_PACK {
-            self.store.take_in(batch);
-            return self.store.flush();
-        }
-        let path = self.store.layout.journal();
-        let entry = journal::entry(self.store.journal.generation, &batch);
-        let end = self.store.journal.end;
-        let appended = self.store.disk.append(&path, end, &[&entry]);
-        if appended.is_err() {
-            // Whatever is there now, it is not what we know.
-            self.store.journal.look = None;
-        }
-        appended.doing("write to", &path)?;
-        self.store.journal.end = end + entry.len() as u64;
-        self.store.journal.recordings += 1;
-        self.store.journal.look = self.store.disk.look(&path).doing("look at", &path)?;
-        self.store.take_in(batch);
-        let journal = &self.store.journal;
-        if journal.end > JOURNAL_BYTES || journal.recordings >= JOURNAL_RECORDINGS {
-            self.store.flush()?;
-        }
-        Ok(())
-    }
-
-    /// Adds a whole pack, which no ref leads to yet.
-    pub(crate) fn keep_pack(&mut self, packed: Packed) -> Result<(), HistoryError> {
-        self.store.keep_pack(packed).map(drop)
-    }
-
-    /// Lets these be the refs, all at once, with everything they lead to where any git can read it.
-    pub(crate) fn set_refs(&mut self, refs: Refs) -> Result<(), HistoryError> {
-        self.flush()?;
-        self.store.refs = refs;
-        self.store.write_refs()?;
-        self.store.begin_journal()
-    }
-
-    /// Reads everything anew.
-    pub(crate) fn reload(&mut self) -> Result<(), HistoryError> {
-        self.store.load()
-    }
-
-    /// Puts everything that a ref leads to into one pack, and removes the others.
-    pub(crate) fn repack(&mut self) -> Result<Packing, HistoryError> {
-        let store = &mut *self.store;
-        let bytes_before = packing::sizes(store);
-        let old = packing::files(store);
-        let tips: Vec<Id> = store.refs.values().copied().collect();
-        let mut gathering = Gathering::new(store, PACK_LEVEL);
-        gathering.add(&tips)?;
-        packing::check_left_out(store, &gathering)?;
-        let packed = gathering.finish().finish_pack()?;
-        let objects = packed.objects;
-        if objects == 0 && store.layout.unfinished_purge(store.disk)?.is_some() {
-            packing::remove_packs(store, &old, std::path::Path::new(""))?;
-        }
-        if objects > 0 {
-            let kept = store.keep_pack(packed)?;
-            packing::remove_packs(store, &old, &kept)?;
-        }
-        Ok(Packing { bytes_before, bytes_after: packing::sizes(store), objects })
-    }
-
-    /// Puts everything that was kept where any git can read it.
-    pub fn flush(&mut self) -> Result<(), HistoryError> {
-        self.keep()?;
-        if self.store.journal.recordings > 0 {
-            self.store.flush()?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //! there has been nothing for a while.
 
 mod events;
+mod watched;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +20,12 @@ use forklore_tavern::folders::UserFolders;
 use rustc_hash::FxHashSet;
 
 use crate::error::HistoryError;
-use crate::file::Name;
-use crate::history::{History, Recorded, Seen};
-use crate::scan::{self, Remembered, Scan};
+use crate::history::{History, Recorded};
+use crate::scan::{self, Scan};
 
 pub use events::{Caught, Event};
 use events::{Events, WAITING};
+use watched::{Happening, State, Watched};
 
 /// A user whose files are watched.
 pub struct User {
@@ -120,28 +120,6 @@ pub struct Watch<'d> {
 
 /// Lists the users there are.
 type FindUsers<'d> = dyn Fn() -> Vec<User> + 'd;
-
-struct Watched<'d> {
-    user: User,
-    /// Boxed: most users have none.
-    history: Option<Box<History<'d>>>,
-    remembered: Option<Remembered>,
-    state: State,
-    /// Events caught before this are older than what a scan found.
-    scanned: Instant,
-    /// To be looked at again then.
-    again: Option<Instant>,
-    /// Something is in the journal that no git can read yet, since then.
-    let_go: Option<Instant>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Watched,
-    /// Looked at now and then.
-    Polled,
-    Full,
-}
 
 impl<'d> Watch<'d> {
     pub fn new(settings: Settings<'d>, users: Vec<User>) -> notify::Result<Self> {
@@ -494,87 +472,5 @@ impl<'d> Watch<'d> {
         if let Err(error) = closed {
             self.told(at, Err(error), tell);
         }
-    }
-}
-
-enum Happening {
-    Saved(Caught),
-    Gone(Name),
-}
-
-impl Watched<'_> {
-    fn new(user: User, now: Instant) -> Self {
-        Self {
-            user,
-            history: None,
-            remembered: None,
-            state: State::Watched,
-            scanned: now,
-            again: None,
-            let_go: None,
-        }
-    }
-
-    fn scan(&mut self, disk: &dyn Disk) -> Result<Scan, HistoryError> {
-        let Some(history) = &mut self.history else { return Ok(Scan::default()) };
-        let remembered = self.remembered.get_or_insert_with(|| Remembered::load(history));
-        let scan = scan::scan(history, disk, &self.user.folders, remembered, &|_, _| {})?;
-        self.scanned = Instant::now();
-        Ok(scan)
-    }
-
-    /// Records what happened, in order, and makes sure of it once.
-    fn record(
-        &mut self,
-        happenings: Vec<Happening>,
-        bytes: &mut Vec<u8>,
-    ) -> Result<Vec<Recorded>, HistoryError> {
-        let Some(history) = &mut self.history else { return Ok(Vec::new()) };
-        let home = scan::home(&self.user.folders);
-        let exists = |name: &Name| home.join(name.to_path()).symlink_metadata().is_ok();
-        let mut all = Vec::new();
-        let mut recorder = history.record()?;
-        for happening in happenings {
-            match happening {
-                Happening::Saved(mut caught) => {
-                    let live = recorder.lineages().live(&caught.name);
-                    let known = live.map(|live| live.tip.version.written);
-                    if caught.when < self.scanned
-                        && known.is_some_and(|known| caught.written < known)
-                    {
-                        continue;
-                    }
-                    bytes.clear();
-                    if caught.file.read_to_end(bytes).is_err() {
-                        continue;
-                    }
-                    all.extend(recorder.file(
-                        &caught.name,
-                        bytes,
-                        caught.written,
-                        Seen::AsItHappened,
-                        &exists,
-                    )?);
-                }
-                Happening::Gone(name) => {
-                    if !exists(&name) {
-                        all.extend(recorder.deleted(&name)?);
-                    }
-                }
-            }
-        }
-        recorder.keep()?;
-        Ok(all)
-    }
-
-    /// Puts everything where any git can read it, and lets go of the memory.
-    fn close(&mut self) -> Result<(), HistoryError> {
-        if let Some(mut history) = self.history.take() {
-            history.record()?.flush()?;
-            if let Some(remembered) = self.remembered.take() {
-                remembered.save(&mut history)?;
-            }
-        }
-        Ok(())
     }
 }

@@ -14,13 +14,12 @@ const FEW: usize = 5;
 
 pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
     let mut history = histories.open(tavern)?;
-    let shows = ui.shows_progress();
     {
         // A backup is matched to the chats that are known.
         let progress = ui.progress(0, "Recording");
         let mut remembered = Remembered::load(&history);
         scan(&mut history, tavern.disk, &tavern.folders, &mut remembered, &|_, of| {
-            progress.tick_of(of, shows);
+            progress.tick_of(of);
         })?;
         history.record()?.flush()?;
         remembered.save(&mut history)?;
@@ -28,7 +27,7 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     let imported = {
         let progress = ui.progress(0, "Importing");
         import(&mut history, tavern.disk, &tavern.folders, &|_, of| {
-            progress.tick_of(of, shows);
+            progress.tick_of(of);
         })?
     };
     ui.say(words(&imported));

@@ -33,9 +33,8 @@ fn record(
     let mut remembered = Remembered::load(&history);
     let scan = {
         let progress = ui.progress(0, "Recording");
-        let shows = ui.shows_progress();
         scan(&mut history, tavern.disk, &tavern.folders, &mut remembered, &|_, of| {
-            progress.tick_of(of, shows);
+            progress.tick_of(of);
         })?
     };
     history.record()?.flush()?;

@@ -22,8 +22,7 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     let mut history = histories.open(tavern)?;
     let repaired = {
         let progress = ui.progress(0, "Reading");
-        let shows = ui.shows_progress();
-        repair(&mut history, &live(tavern), &|_, of| progress.tick_of(of, shows))?
+        repair(&mut history, &live(tavern), &|_, of| progress.tick_of(of))?
     };
     let mut did = Vec::new();
     if repaired.salvaged > 0 {

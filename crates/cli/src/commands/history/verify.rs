@@ -15,8 +15,7 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     let mut history = histories.open_existing(tavern)?;
     let verified = {
         let progress = ui.progress(0, "Reading");
-        let shows = ui.shows_progress();
-        verify(&mut history, &live(tavern), &|_, of| progress.tick_of(of, shows))?
+        verify(&mut history, &live(tavern), &|_, of| progress.tick_of(of))?
     };
     say(ui, &verified);
     if !verified.is_sound() {

@@ -1,0 +1,331 @@
+//! Adding versions to a history.
+
+use std::time::SystemTime;
+
+use rustc_hash::FxHashSet;
+
+use super::Known;
+use crate::error::HistoryError;
+use crate::file::{Kind, Name};
+use crate::git::object::{self, Id};
+use crate::lineage::{Lineage, Lineages, lineage_of};
+use crate::losing::Loss;
+use crate::store::{Store, Writing};
+use crate::story::{Told, tell};
+use crate::tracked::{Tracked, compare};
+use crate::version::{Kept, Version, Why};
+
+/// The right to add versions, held until it is dropped.
+pub struct Recorder<'h, 'd> {
+    pub(super) writing: Writing<'h, 'd>,
+    pub(super) known: &'h mut Known,
+    pub(super) now: SystemTime,
+}
+
+/// How a file came to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// When it was saved.
+    AsItHappened,
+    /// Later.
+    Later,
+}
+
+/// A version that is older than what is known.
+#[derive(Clone, Copy, Debug)]
+pub struct OldFile<'a> {
+    pub name: &'a Name,
+    pub reference: &'a str,
+    pub bytes: &'a [u8],
+    pub written: SystemTime,
+}
+
+/// A version that was added.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    pub reference: String,
+    pub kept: Kept,
+    /// The version that is pinned because this one looks like a loss.
+    pub pinned: Option<u64>,
+}
+
+struct Change<'a> {
+    name: &'a Name,
+    kind: Kind,
+    bytes: usize,
+    written: SystemTime,
+    why: Why,
+    told: Told,
+}
+
+impl<'d> Recorder<'_, 'd> {
+    pub fn store(&self) -> &Store<'d> {
+        self.writing.store()
+    }
+
+    pub fn lineages(&self) -> &Lineages {
+        &self.known.lineages
+    }
+
+    pub fn machine(&self) -> &str {
+        &self.known.machine
+    }
+
+    /// When this began.
+    pub fn now(&self) -> SystemTime {
+        self.now
+    }
+
+    /// Bytes that have gathered since the last [`Recorder::keep`].
+    pub fn size(&self) -> usize {
+        self.writing.size()
+    }
+
+    /// Adds what a file holds now, if that is new. `exists` says whether a file is there, which tells
+    /// a file that was renamed from one that was copied.
+    pub fn file(
+        &mut self,
+        name: &Name,
+        bytes: &[u8],
+        written: SystemTime,
+        seen: Seen,
+        exists: &dyn Fn(&Name) -> bool,
+    ) -> Result<Option<Recorded>, HistoryError> {
+        let Some(kind) = name.kind() else { return Ok(None) };
+        let why = match seen {
+            Seen::AsItHappened => Why::Saved,
+            Seen::Later => Why::Found,
+        };
+        if let Some(lineage) = self.known.lineages.live(name).cloned() {
+            return self.next(&lineage, name, bytes, written, why);
+        }
+        let compared =
+            compare(&mut self.writing, self.known.seed, kind, &Tracked::default(), bytes)?;
+        let machine = self.known.machine.clone();
+        let alike: Vec<Lineage> =
+            self.known.lineages.with_tree(&machine, kind, &compared.tree).cloned().collect();
+        let gone = alike.iter().find(|other| other.file() != name && !exists(other.file()));
+        if let Some(before) = gone.filter(|_| !bytes.is_empty()) {
+            // Under a new name, the same file.
+            let why = Why::Renamed { from: before.file().clone() };
+            let words = format!("renamed, was {}", before.file().label());
+            let told = Told { words, collapse: None, count: before.tip.version.count };
+            let change = Change { name, kind, bytes: bytes.len(), written, why, told };
+            return self
+                .add(&before.reference.clone(), Some(before), change, compared.tree)
+                .map(Some);
+        }
+        if let Some(lineage) = self.known.lineages.deleted(&machine, name).cloned() {
+            return self.next(&lineage, name, bytes, written, why);
+        }
+        let told = tell(&self.writing, kind, None, &compared)?;
+        let reference =
+            self.known.lineages.new_reference(self.writing.store(), &machine, kind, name);
+        let (tree, tracked) = (compared.tree, compared.now);
+        let copied = alike.iter().find(|other| !other.is_deleted() && !bytes.is_empty());
+        let recorded = match copied {
+            Some(other) => {
+                let why = Why::Copied { from: other.file().clone() };
+                let words = format!("began as a copy of {}", other.file().label());
+                let told = Told { words, ..told };
+                let change = Change { name, kind, bytes: bytes.len(), written, why, told };
+                self.add(&reference, Some(other), change, tree)?
+            }
+            None => {
+                let change = Change { name, kind, bytes: bytes.len(), written, why, told };
+                self.add(&reference, None, change, tree)?
+            }
+        };
+        self.known.remember(&reference, recorded.kept.id, tracked);
+        Ok(Some(recorded))
+    }
+
+    /// Adds a version to a lineage, if it differs from the newest one.
+    fn next(
+        &mut self,
+        lineage: &Lineage,
+        name: &Name,
+        bytes: &[u8],
+        written: SystemTime,
+        why: Why,
+    ) -> Result<Option<Recorded>, HistoryError> {
+        let before = match self.known.tracked.remove(&lineage.reference) {
+            Some((tip, tracked)) if tip == lineage.tip.id => tracked,
+            _ => self.read_tracked(lineage.tip.tree)?,
+        };
+        let kind = lineage.kind;
+        let compared = compare(&mut self.writing, self.known.seed, kind, &before, bytes)?;
+        if compared.tree == lineage.tip.tree && !lineage.is_deleted() {
+            self.known.remember(&lineage.reference, lineage.tip.id, compared.now);
+            return Ok(None);
+        }
+        let mut told = tell(&self.writing, kind, Some(&before), &compared)?;
+        if let Why::Restored { version } = why {
+            // Going back to fewer messages is a wish.
+            told.collapse = None;
+            told.words = match lineage.is_deleted() {
+                true => format!("brought back as it was in version {version}"),
+                false => format!("back to version {version}: {}", told.words),
+            };
+        } else if lineage.is_deleted() {
+            told.words = format!("there again: {}", told.words);
+        }
+        let (tree, tracked) = (compared.tree, compared.now);
+        let change = Change { name, kind, bytes: bytes.len(), written, why, told };
+        let recorded = self.add(&lineage.reference, Some(lineage), change, tree)?;
+        self.known.remember(&lineage.reference, recorded.kept.id, tracked);
+        Ok(Some(recorded))
+    }
+
+    /// Adds what was brought back. `from` is the version that it was, of this file or of another.
+    pub fn restored(
+        &mut self,
+        name: &Name,
+        bytes: &[u8],
+        written: SystemTime,
+        from: &Kept,
+    ) -> Result<Option<Recorded>, HistoryError> {
+        let Some(kind) = name.kind() else { return Ok(None) };
+        let machine = self.known.machine.clone();
+        let why = Why::Restored { version: from.version.number };
+        let lineages = &self.known.lineages;
+        if let Some(lineage) = lineages.live(name).or_else(|| lineages.deleted(&machine, name)) {
+            return self.next(&lineage.clone(), name, bytes, written, why);
+        }
+        let compared =
+            compare(&mut self.writing, self.known.seed, kind, &Tracked::default(), bytes)?;
+        let told = tell(&self.writing, kind, None, &compared)?;
+        let from_file = from.version.file.label();
+        let words = format!("began as version {} of {from_file}", from.version.number);
+        let told = Told { words, ..told };
+        let reference =
+            self.known.lineages.new_reference(self.writing.store(), &machine, kind, name);
+        let change = Change { name, kind, bytes: bytes.len(), written, why, told };
+        let before = Lineage { reference: String::new(), machine, kind, tip: from.clone() };
+        self.add(&reference, Some(&before), change, compared.tree).map(Some)
+    }
+
+    /// Says of a loss that it is settled: nobody need hear of it again.
+    pub fn dismiss(&mut self, loss: &Loss) {
+        self.writing.point(&loss.dismissal(), loss.lost.id);
+    }
+
+    /// What is not kept yet cannot be read back in pieces.
+    fn read_tracked(&mut self, tree: Id) -> Result<Tracked, HistoryError> {
+        if !self.writing.store().has(&tree) {
+            self.keep()?;
+        }
+        Tracked::read(self.writing.store(), tree)
+    }
+
+    /// Adds a version that was once there and that nobody saw: nothing of what is known changes, so it
+    /// goes into a lineage of its own. `known` are the versions that need not be added, and this one
+    /// becomes one of them.
+    pub fn old_file(
+        &mut self,
+        old: &OldFile<'_>,
+        known: &mut FxHashSet<Id>,
+    ) -> Result<Option<Recorded>, HistoryError> {
+        let OldFile { name, reference, bytes, written } = *old;
+        let Some(kind) = name.kind() else { return Ok(None) };
+        let parent = self.known.lineages.get(reference).cloned();
+        let before = match &parent {
+            Some(lineage) => self.read_tracked(lineage.tip.tree)?,
+            None => Tracked::default(),
+        };
+        let compared = compare(&mut self.writing, self.known.seed, kind, &before, bytes)?;
+        let tree = compared.tree;
+        if !known.insert(tree) {
+            return Ok(None);
+        }
+        let told = tell(&self.writing, kind, parent.as_ref().map(|_| &before), &compared)?;
+        // How a chat that is gone went up and down is no alarm any more.
+        let told = Told { words: format!("a backup: {}", told.words), collapse: None, ..told };
+        let change = Change { name, kind, bytes: bytes.len(), written, why: Why::Imported, told };
+        self.add(reference, parent.as_ref(), change, tree).map(Some)
+    }
+
+    /// Adds that a file is gone.
+    pub fn deleted(&mut self, name: &Name) -> Result<Option<Recorded>, HistoryError> {
+        let Some(lineage) = self.known.lineages.live(name).cloned() else { return Ok(None) };
+        let told = Told {
+            words: format!("{} deleted", lineage.kind.word()),
+            collapse: None,
+            count: lineage.tip.version.count,
+        };
+        let change = Change {
+            name,
+            kind: lineage.kind,
+            bytes: lineage.tip.version.bytes as usize,
+            written: self.now,
+            why: Why::Deleted,
+            told,
+        };
+        self.add(&lineage.reference, Some(&lineage), change, lineage.tip.tree).map(Some)
+    }
+
+    fn add(
+        &mut self,
+        reference: &str,
+        before: Option<&Lineage>,
+        change: Change<'_>,
+        tree: Id,
+    ) -> Result<Recorded, HistoryError> {
+        let own = before.filter(|before| before.reference == reference);
+        let number = own.map_or(0, |before| before.tip.version.number) + 1;
+        self.known.order += 1;
+        let version = Version {
+            file: change.name.clone(),
+            lineage: lineage_of(reference).to_owned(),
+            number,
+            order: self.known.order,
+            why: change.why,
+            words: change.told.words,
+            written: change.written,
+            recorded: self.now,
+            count: change.told.count,
+            bytes: change.bytes as u64,
+            collapse: change.told.collapse,
+        };
+        let parent = before.map(|before| before.tip.id);
+        let text = version.commit(&tree, parent.as_ref());
+        let id = self.writing.put(object::Kind::Commit, text, parent)?;
+        self.writing.point(reference, id);
+        let mut pinned = None;
+        if let (Some(_), Some(before)) = (&version.collapse, before) {
+            let good = &before.tip;
+            let lineage = lineage_of(reference);
+            self.writing.point(&format!("refs/pins/{lineage}/{}", good.version.number), good.id);
+            pinned = Some(good.version.number);
+        }
+        let kept = Kept { id, tree, parent, version };
+        let lineage = Lineage {
+            reference: reference.to_owned(),
+            machine: self.known.machine.clone(),
+            kind: change.kind,
+            tip: kept.clone(),
+        };
+        let machine = self.known.machine.clone();
+        self.known.lineages.insert(lineage, &machine);
+        Ok(Recorded { reference: reference.to_owned(), kept, pinned })
+    }
+
+    /// Returns when everything added so far outlives a power cut.
+    pub fn keep(&mut self) -> Result<(), HistoryError> {
+        let kept = self.writing.keep();
+        if kept.is_err() {
+            // What is remembered is not what is there.
+            self.known.forget();
+        }
+        kept
+    }
+
+    /// Puts everything where any git can read it.
+    pub fn flush(&mut self) -> Result<(), HistoryError> {
+        let flushed = self.writing.flush();
+        if flushed.is_err() {
+            self.known.forget();
+        }
+        flushed
+    }
+}

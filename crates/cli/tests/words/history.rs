@@ -199,6 +199,7 @@ fn whoever_names_a_character_means_its_stories() {
     Dates are in UTC.
     … not watched before this: others may have come and gone.
     ");
+    assert_eq!(stage.run(["log", "mara"]), stage.run(["log", "Mara"]));
     assert_snapshot!(stage.run(["log", "card:Mara"]), @"
     Mara  card, 1 version
       1  1 hour ago  card as first seen

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use forklore_core::names::folded;
 use forklore_history::file::Kind;
 use forklore_history::finding::Finder;
 use forklore_history::history::History;
@@ -76,11 +77,12 @@ impl Run<'_> {
 /// Whether a file is a character's: its card, or one of its chats.
 fn is_of(lineage: &Lineage, character: &str) -> bool {
     let label = lineage.file().label();
-    match lineage.kind {
-        Kind::Card => label == character,
-        Kind::Chat => label.rsplit_once('/').is_some_and(|(owner, _)| owner == character),
-        _ => false,
-    }
+    let owner = match lineage.kind {
+        Kind::Card => Some(&*label),
+        Kind::Chat => label.rsplit_once('/').map(|(owner, _)| owner),
+        _ => None,
+    };
+    owner.is_some_and(|owner| folded(owner) == folded(character))
 }
 
 struct Log<'l, 'd> {

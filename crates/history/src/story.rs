@@ -3,10 +3,11 @@
 use forklore_core::book::Book;
 use forklore_core::happened::{self, BookWindow, ChatWindow, EntryChange, Happened};
 use forklore_scan::{skip_whitespace, string_end, value_end};
+use rustc_hash::FxHashSet;
 
 use crate::error::HistoryError;
 use crate::file::Kind;
-use crate::git::object::{self, Id};
+use crate::git::object::{self, Id, id_of};
 use crate::split::Numbering;
 use crate::store::Writing;
 use crate::tracked::{Compared, Tracked};
@@ -39,13 +40,18 @@ pub fn tell(
         }
         (Kind::Book, Some(before)) => in_book(writing, before, now)?,
         (Kind::Book, None) => (happened::first_book(now.split.body.len()), now.split.body.len()),
-        _ => return Ok(plain(kind, before, now)),
+        _ => return plain(writing, kind, before, now),
     };
     let collapse = happened.collapse.map(|collapse| collapse.code());
     Ok(Told { words: happened.words, collapse, count: Some(count as u64) })
 }
 
-fn plain(kind: Kind, before: Option<&Tracked>, now: &Compared<'_>) -> Told {
+fn plain(
+    writing: &Writing<'_, '_>,
+    kind: Kind,
+    before: Option<&Tracked>,
+    now: &Compared<'_>,
+) -> Result<Told, HistoryError> {
     let (what, is_readable) = match kind {
         Kind::Card => ("card", now.bytes.starts_with(b"\x89PNG")),
         Kind::Group => ("group", is_json(now.bytes)),
@@ -53,12 +59,60 @@ fn plain(kind: Kind, before: Option<&Tracked>, now: &Compared<'_>) -> Told {
     };
     let words = match before {
         None => format!("{what} as first seen"),
+        Some(before) if is_readable && kind != Kind::Card => {
+            match changed_fields(writing, before, now)? {
+                fields if fields.is_empty() => format!("{what} changed"),
+                fields => format!("{what} changed: {fields}"),
+            }
+        }
         Some(_) if is_readable => format!("{what} changed"),
         Some(_) => format!("{what} can no longer be read"),
     };
     let collapse =
         (before.is_some() && !is_readable).then(|| happened::Collapse::Unreadable.code());
-    Told { words, collapse, count: None }
+    Ok(Told { words, collapse, count: None })
+}
+
+/// The names of fields that are new or have another value, those that are names.
+fn changed_fields(
+    writing: &Writing<'_, '_>,
+    before: &Tracked,
+    now: &Compared<'_>,
+) -> Result<String, HistoryError> {
+    const MOST_NAMED: usize = 3;
+    let old = before.body.pieces();
+    let mut known: FxHashSet<Id> = old.iter().map(|(_, id)| *id).collect();
+    // The piece of the last field has the end of the file in it; another field may be the last now.
+    let last = read_piece(writing, old.last().map(|(_, id)| *id))?;
+    known.insert(id_of(object::Kind::Blob, without_end(&last))?);
+    let mut names = Vec::new();
+    for ((_, id), (_, range)) in now.now.body.pieces().iter().zip(&now.split.body) {
+        let piece = &now.bytes[range.clone()];
+        let is_known = known.contains(id)
+            || range.end == now.split.tail.start
+                && known.contains(&id_of(object::Kind::Blob, without_end(piece))?);
+        names.extend(field_name(piece).filter(|_| !is_known));
+    }
+    let shown = names[..names.len().min(MOST_NAMED)].join(", ");
+    Ok(match names.len().saturating_sub(MOST_NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    })
+}
+
+/// A field without the brace that ends the file after it.
+fn without_end(piece: &[u8]) -> &[u8] {
+    let piece = piece.trim_ascii_end();
+    piece.strip_suffix(b"}").map_or(piece, <[u8]>::trim_ascii_end)
+}
+
+fn field_name(piece: &[u8]) -> Option<&str> {
+    const LONGEST: usize = 40;
+    let start = memchr::memchr(b'"', piece)? + 1;
+    let name = &piece[start..start + memchr::memchr(b'"', &piece[start..])?];
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let is_plain = (1..=LONGEST).contains(&name.len()) && name.iter().all(is_name);
+    std::str::from_utf8(name).ok().filter(|_| is_plain)
 }
 
 fn is_json(bytes: &[u8]) -> bool {

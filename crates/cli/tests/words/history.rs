@@ -182,6 +182,30 @@ fn what_was_saved_in_one_go_is_one_line() {
 }
 
 #[test]
+fn groups_and_settings_say_what_changed() {
+    let stage = Stage::new();
+    let settings = |world: &str, more: &str| {
+        format!("{{\n    \"username\": \"User\",\n    \"world\": \"{world}\"{more}\n}}")
+            .into_bytes()
+    };
+    saved(&stage, "settings.json", &settings("one", ""));
+    saved(&stage, "settings.json", &settings("two", ""));
+    let more = ["a_b", "c", "d\u{202e}", "e", "f"].map(|key| format!(",\n    \"{key}\": 1"));
+    saved(&stage, "settings.json", &settings("two", &more.concat()));
+    saved(&stage, "settings.json", &settings("two", &more[1..].concat()));
+    saved(&stage, "settings.json", b"{ torn");
+    assert_snapshot!(stage.run(["log", "settings"]), @r#"
+    settings  settings, 5 versions
+    ! 5  1 minute ago  settings can no longer be read
+      4  1 minute ago  settings changed (the last good one)
+      3  1 minute ago  settings changed: a_b, c, e and 1 more
+      2  1 minute ago  settings changed: world
+      1  1 minute ago  settings as first seen
+    `forklore restore "settings" --version 4` brings back version 4.
+    "#);
+}
+
+#[test]
 fn whoever_names_a_character_means_its_stories() {
     let stage = told(Stage::new());
     write(&stage, "characters/Mara.png", b"\x89PNG not really", HOUR);

@@ -1,5 +1,7 @@
 //! SillyTavern's endpoints, one method each, in the order in which a story needs them.
 
+use std::io;
+
 use super::Answer;
 use super::body::Body;
 use super::session::Session;
@@ -164,9 +166,14 @@ impl Api {
     /// Posts JSON text to any endpoint.
     #[track_caller]
     pub fn post_text(&self, path: &str, json: &str) -> Answer {
-        self.session
-            .post(path, json)
-            .unwrap_or_else(|error| panic!("SillyTavern did not answer {path}: {error}"))
+        let posted = self.session.post(path, json).or_else(|error| match error {
+            // A connection that nobody used for a while is closed, sometimes just as we use it again.
+            ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionReset => {
+                self.session.post(path, json)
+            }
+            error => Err(error),
+        });
+        posted.unwrap_or_else(|error| panic!("SillyTavern did not answer {path}: {error}"))
     }
 
     /// Posts as another site would: with our cookies, without our token.

@@ -88,7 +88,7 @@ impl CommandError {
             ui.note(Line::new().dim("  because ").plain(cause));
         }
         for hint in &self.hints {
-            ui.note(Line::new().add(Style::Good, "Hint: ").plain(hint));
+            ui.hint(hint);
         }
         1
     }

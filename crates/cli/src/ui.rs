@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::Color;
 use crate::json::Json;
-use crate::text::{Line, harmless};
+use crate::text::{Line, Style, harmless};
 
 /// What is at the other ends.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,6 +80,11 @@ impl<'a> Ui<'a> {
     pub(crate) fn note(&mut self, line: impl Into<Line>) {
         let text = line.into().render(self.terminal.color && self.terminal.err);
         let _ = writeln!(self.err, "{text}");
+    }
+
+    /// What to do about what was just said.
+    pub(crate) fn hint(&mut self, text: &str) {
+        self.note(Line::new().add(Style::Good, "Hint: ").plain(text));
     }
 
     pub(crate) fn answer(&mut self, json: &Json) {

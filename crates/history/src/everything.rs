@@ -66,9 +66,11 @@ impl PartialEq for Next<'_> {
 impl Eq for Next<'_> {}
 
 impl<'d> History<'d> {
-    pub fn everything(&self) -> Everything<'_, 'd> {
+    /// Everything of the files that `is_meant`. Those of others are not read.
+    pub fn everything(&self, is_meant: impl Fn(&Lineage) -> bool) -> Everything<'_, 'd> {
         let mut machines: BTreeMap<&str, BinaryHeap<Next<'_>>> = BTreeMap::new();
-        for lineage in self.lineages().iter().filter(|lineage| !lineage.is_imported()) {
+        let seen = self.lineages().iter().filter(|lineage| !lineage.is_imported());
+        for lineage in seen.filter(|lineage| is_meant(lineage)) {
             let next = Next { lineage, kept: lineage.tip.clone() };
             machines.entry(&lineage.machine).or_default().push(next);
         }

@@ -37,13 +37,6 @@ impl Folder {
         self.user().join("worlds").join(format!("{name}.json"))
     }
 
-    /// Waits until everything is on disk, so that writing it does not go on behind what is measured.
-    pub(crate) fn settle(&self) -> anyhow::Result<()> {
-        let synced = std::process::Command::new("sync").status()?;
-        anyhow::ensure!(synced.success(), "could not sync");
-        Ok(())
-    }
-
     /// Every chat and book.
     pub(crate) fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
         let mut files = Vec::new();

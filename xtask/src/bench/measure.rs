@@ -107,3 +107,10 @@ pub(crate) fn durable_copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+/// Waits until everything is on disk, so that writing it does not go on behind what is measured.
+pub(crate) fn settle() -> anyhow::Result<()> {
+    let synced = std::process::Command::new("sync").status()?;
+    anyhow::ensure!(synced.success(), "could not sync");
+    Ok(())
+}

@@ -16,7 +16,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 
 use data::Folder;
-use measure::{Measured, durable_copy, median_of, timed};
+use measure::{Measured, durable_copy, median_of, settle, timed};
 
 #[derive(clap::Args)]
 pub(crate) struct BenchArgs {
@@ -87,7 +87,7 @@ fn fork(forklore: &Path, rounds: usize) -> anyhow::Result<Measured> {
     let folder = Folder::new()?;
     folder.chat("Ada", "Long story", 5_000, 4_000, Some("Long lore"))?;
     folder.book("Long lore", 1_000)?;
-    folder.settle()?;
+    settle()?;
     let chat = folder.chat_path("Ada", "Long story");
     let book = folder.book_path("Long lore");
     let (mut ours, mut copies) = (Vec::new(), Vec::new());
@@ -128,7 +128,7 @@ fn verify(forklore: &Path, rounds: usize) -> anyhow::Result<Measured> {
             )?;
         }
     }
-    folder.settle()?;
+    settle()?;
     let files = folder.files()?;
     let bytes: u64 = files.iter().map(|file| fs::metadata(file).map_or(0, |file| file.len())).sum();
     let (mut ours, mut reads) = (Vec::new(), Vec::new());

@@ -37,15 +37,15 @@ pub struct WatchArgs {
 
 /// Show what happened to a chat or lorebook, or to all of them, newest first
 ///
-/// `!` stands before what looks like a loss. Each line begins with the number of the version, which `show`,
-/// `diff` and `restore` take.
+/// `!` stands before what looks like a loss. The number in a line is that of the version, which `show`, `diff`
+/// and `restore` take. Where all are shown, what was saved in one go is one line.
 #[derive(Args, Debug)]
 pub struct LogArgs {
     /// Chat, lorebook, card, group, or a character for all of its chats (default: everything)
     #[arg(value_name = "FILE")]
     pub file: Option<String>,
 
-    /// How many versions to show
+    /// How many lines to show
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     pub count: usize,
 

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use forklore_history::file::Name;
 use forklore_history::history::{History, Seen};
@@ -17,7 +17,7 @@ use super::rivals::{
     Committing, Comparing, Copying, FastImport, Finding, Plumbing, Reading, Rival, read,
 };
 use super::stories::{Lore, Story, save};
-use crate::bench::measure::{Measured, median_of, timed};
+use crate::bench::measure::{Measured, median_of, settle, timed};
 use crate::bench::megabytes;
 
 /// How long a story is, and how often it is added to.
@@ -296,13 +296,6 @@ pub(crate) fn flat(all: &[Appended]) -> Table {
     table
 }
 
-/// Waits until everything is on disk, so that writing it does not go on behind what is measured.
-pub(crate) fn settle() -> anyhow::Result<()> {
-    let synced = std::process::Command::new("sync").status()?;
-    anyhow::ensure!(synced.success(), "could not sync");
-    Ok(())
-}
-
 fn slow(times: &[Duration]) -> Duration {
     let mut times = times.to_vec();
     times.sort_unstable();
@@ -311,8 +304,4 @@ fn slow(times: &[Duration]) -> Duration {
 
 pub(crate) fn milliseconds(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
-}
-
-pub(crate) fn now() -> SystemTime {
-    SystemTime::now()
 }

@@ -1,6 +1,6 @@
 //! Finding the moment of a message, or a version by its number, among very many versions.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use fastrand::Rng;
 use forklore_core::chat::{Chat, Place as Where};
@@ -12,7 +12,7 @@ use forklore_tavern::chance::RealChance;
 use forklore_tavern::disk::RealDisk;
 
 use super::Table;
-use super::append::{Place, book, chat, milliseconds, now};
+use super::append::{Place, book, chat, milliseconds};
 use super::stories::{Lore, Shape, Story};
 use crate::bench::measure::{Measured, median_of};
 
@@ -109,17 +109,23 @@ fn told(history: &mut History<'_>, versions: usize) -> anyhow::Result<Story> {
     let mut story = Story::new(41, "Lore");
     let mut lore = Lore::new(42, 40);
     let mut recorder = history.record()?;
-    recorder.file(&book(), &lore.bytes(), now(), Seen::AsItHappened, &|_| true)?;
+    recorder.file(&book(), &lore.bytes(), SystemTime::now(), Seen::AsItHappened, &|_| true)?;
     for version in 0..versions {
         if version % SAVES == 0 {
             story.add_shaped(false, Shape { prose: 60, reasoning: 0, swipes: 1 });
         } else {
             story.touch("Lore", version);
         }
-        recorder.file(&chat(), &story.bytes, now(), Seen::AsItHappened, &|_| true)?;
+        recorder.file(&chat(), &story.bytes, SystemTime::now(), Seen::AsItHappened, &|_| true)?;
         if version % (SAVES * 10) == 0 {
             lore.extend(version);
-            recorder.file(&book(), &lore.bytes(), now(), Seen::AsItHappened, &|_| true)?;
+            recorder.file(
+                &book(),
+                &lore.bytes(),
+                SystemTime::now(),
+                Seen::AsItHappened,
+                &|_| true,
+            )?;
             recorder.keep()?;
         }
     }

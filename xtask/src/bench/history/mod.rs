@@ -15,7 +15,6 @@ use std::fmt;
 use anyhow::ensure;
 
 use super::measure::Measured;
-pub(crate) use append::settle;
 
 #[derive(clap::Args)]
 pub(crate) struct HistoryArgs {

@@ -1,6 +1,6 @@
 //! Any version of a file put together again, against parsing what comes out.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use fastrand::Rng;
 use forklore_core::book::Book;
@@ -11,7 +11,7 @@ use forklore_history::packing;
 use forklore_history::version::Kept;
 
 use super::Table;
-use super::append::{Place, book, chat, milliseconds, now};
+use super::append::{Place, book, chat, milliseconds};
 use super::stories::{Lore, Story};
 use crate::bench::measure::{Measured, median_of, timed};
 use crate::bench::megabytes;
@@ -76,7 +76,7 @@ fn add(
     let mut recorder = history.record()?;
     for version in 0..versions {
         let seen = forklore_history::history::Seen::AsItHappened;
-        recorder.file(name, &next(), now(), seen, &|_| true)?;
+        recorder.file(name, &next(), SystemTime::now(), seen, &|_| true)?;
         if version % 50 == 0 {
             recorder.keep()?;
         }

@@ -20,7 +20,8 @@ use forklore_tavern::disk::RealDisk;
 use tempfile::TempDir;
 
 use super::forklore_binary;
-use super::history::{Table, settle};
+use super::history::Table;
+use super::measure::settle;
 use data::{Host, Taken, handle, taken};
 use process::{Watching, syncs};
 

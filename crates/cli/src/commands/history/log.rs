@@ -187,11 +187,9 @@ impl Log<'_, '_> {
             |lineage: &Lineage| character.is_none_or(|character| is_of(lineage, character));
         let mut runs: Vec<Run<'_>> = Vec::new();
         let mut shown = Vec::new();
-        for found in self.history.everything() {
+        let mut passed = 0_u64;
+        for found in self.history.everything(is_meant) {
             let (lineage, kept) = found?;
-            if !is_meant(lineage) {
-                continue;
-            }
             if !runs.last_mut().is_some_and(|run| run.takes(lineage, &kept)) {
                 if runs.len() == self.most {
                     break;
@@ -199,7 +197,11 @@ impl Log<'_, '_> {
                 let (newest, oldest) = (kept.clone(), kept.version.number);
                 runs.push(Run { lineage, newest, oldest, versions: 1 });
             }
-            shown.push((lineage, kept));
+            passed += 1;
+            // A run can be long, and only programs are told of each version.
+            if shown.len() < self.most {
+                shown.push((lineage, kept));
+            }
         }
         let seen = self.history.lineages().iter().filter(|lineage| !lineage.is_imported());
         let seen = seen.filter(|lineage| is_meant(lineage));
@@ -210,8 +212,8 @@ impl Log<'_, '_> {
         let told: Vec<Told> = runs.iter().map(|run| self.line(run)).collect();
         lines::say(ui, &told);
         let kepts: Vec<Kept> = runs.iter().map(|run| run.newest.clone()).collect();
-        self.say_end(ui, &kepts, all.saturating_sub(shown.len() as u64));
-        let versions = shown.iter().take(self.most).map(|(lineage, kept)| {
+        self.say_end(ui, &kepts, all.saturating_sub(passed));
+        let versions = shown.iter().map(|(lineage, kept)| {
             let is_pinned = self.history.pins(lineage).contains(&kept.version.number);
             version_json(self.history, lineage, kept, is_pinned, None)
         });

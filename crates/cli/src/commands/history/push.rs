@@ -46,9 +46,9 @@ pub(super) fn run(
     }
     if pushed.ours_differ > 0 {
         say_ours_differ(ui, pushed.ours_differ);
-        ui.note(hint(
+        ui.hint(
             "If they were thinned here, `forklore history push --prune` makes the remote the same.",
-        ));
+        );
     }
     for (reference, why) in &pushed.refused {
         ui.note(
@@ -81,11 +81,7 @@ pub(super) fn say_ours_differ(ui: &mut Ui<'_>, files: usize) {
     ui.note(Line::new().add(Style::Note, "  ! ").plain(format!(
         "Of {files} of this machine the remote has versions that are not here. They were left alone.",
     )));
-    ui.note(hint(
+    ui.hint(
         "If this history is a copy of another machine's, remove the file `forklore/machine` in it: then it records under a name of its own.",
-    ));
-}
-
-fn hint(text: &str) -> Line {
-    Line::new().add(Style::Good, "Hint: ").plain(text)
+    );
 }

@@ -19,11 +19,7 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     };
     say(ui, &verified);
     if !verified.is_sound() {
-        ui.note(
-            Line::new()
-                .add(Style::Good, "Hint: ")
-                .plain("`forklore history repair` saves what can be saved, and deletes nothing."),
-        );
+        ui.hint("`forklore history repair` saves what can be saved, and deletes nothing.");
     }
     ui.answer(&json::answer("history verify", [("history", answer(&verified))]));
     Ok(u8::from(!verified.is_sound()))

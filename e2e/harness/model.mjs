@@ -69,6 +69,14 @@ export class Reply {
         this.#event({ choices: [{ index: 0, delta: { content: text } }] });
     }
 
+    /**
+     * A word without letters. Of two words in the same millisecond SillyTavern shows only the first, and counts the
+     * beginning as one; the next word, even an empty one, shows what it left out.
+     */
+    nudge() {
+        this.say('');
+    }
+
     end() {
         this.#event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
         this.response.end('data: [DONE]\n\n');

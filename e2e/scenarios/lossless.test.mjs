@@ -466,7 +466,10 @@ function isWriting(page) {
 async function said(page, reply, text) {
     reply.say(text);
     const shown = page.raw.locator('.mes[mesid="5"] .mes_text');
-    await until(`"${text}" to be shown`, async () => (await shown.innerText()).includes(text.trim()));
+    await until(`"${text}" to be shown`, async () => {
+        reply.nudge();
+        return (await shown.innerText()).includes(text.trim());
+    });
 }
 
 // ---- A tab that closes at any step of a fork ----

@@ -9,7 +9,7 @@ use crate::error::HistoryError;
 use crate::file::{Kind, Name};
 use crate::git::object::Id;
 use crate::store::Store;
-use crate::version::{Kept, Why};
+use crate::version::{Kept, Version, Why};
 
 /// One file's versions, by the newest of them.
 #[derive(Clone, Debug)]
@@ -38,6 +38,12 @@ impl Lineage {
 
     pub fn file(&self) -> &Name {
         &self.tip.version.file
+    }
+
+    /// How many versions of it there are.
+    pub fn versions(&self) -> u64 {
+        let Version { number, thinned, .. } = self.tip.version;
+        number.saturating_sub(thinned)
     }
 
     /// Whether it is what SillyTavern's own backups add to the past of a file.

@@ -1,12 +1,12 @@
-//! Gives versions other predecessors: the content and everything said of them stay, their names
-//! change.
+//! Gives versions other predecessors: the content and everything said of them stay, but for how many
+//! came before them; their names change.
 
 use rustc_hash::FxHashMap;
 
 use crate::error::HistoryError;
 use crate::git::object::{Id, Kind};
 use crate::store::Writing;
-use crate::version::Kept;
+use crate::version::{Kept, THINNED};
 
 /// What becomes of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +21,21 @@ pub(crate) enum Fate {
 /// Versions that are being rewritten.
 pub(crate) struct Rewriting<'w, 's, 'd> {
     writing: &'w mut Writing<'s, 'd>,
-    /// What each version has become; `None` where nothing of it or before it is left.
-    now: FxHashMap<Id, Option<Id>>,
+    done: FxHashMap<Id, Done>,
+}
+
+/// What a version has become.
+#[derive(Clone, Copy)]
+struct Done {
+    /// `None` where nothing of it or before it is left.
+    now: Option<Id>,
+    /// How many versions of the same file were dropped, up to and with this one.
+    dropped: u64,
 }
 
 impl<'w, 's, 'd> Rewriting<'w, 's, 'd> {
     pub(crate) fn new(writing: &'w mut Writing<'s, 'd>) -> Self {
-        Self { writing, now: FxHashMap::default() }
+        Self { writing, done: FxHashMap::default() }
     }
 
     /// What a version becomes, after all that come before it.
@@ -40,7 +48,7 @@ impl<'w, 's, 'd> Rewriting<'w, 's, 'd> {
         let mut next = Some(tip);
         while let Some(id) = next {
             // What is lost stays lost, and is still referred to.
-            if self.now.contains_key(&id) || !self.writing.has(&id) {
+            if self.done.contains_key(&id) || !self.writing.has(&id) {
                 break;
             }
             let kept = Kept::read(self.writing.store(), id)?;
@@ -49,41 +57,62 @@ impl<'w, 's, 'd> Rewriting<'w, 's, 'd> {
         }
         for kept in chain.into_iter().rev() {
             let fate = fate(&kept.id);
-            let before = kept.parent.filter(|_| fate != Fate::First);
-            let before = before.and_then(|id| self.now.get(&id).copied().unwrap_or(Some(id)));
-            let now = match fate {
-                Fate::Drop => before,
-                _ if before == kept.parent => Some(kept.id),
-                _ => Some(self.with_parent(&kept, before)?),
+            let before = match kept.parent.filter(|_| fate != Fate::First) {
+                Some(id) => self.done.get(&id).copied().unwrap_or(Done::unchanged(id)),
+                None => Done { now: None, dropped: 0 },
             };
-            self.now.insert(kept.id, now);
+            // What comes before the first is another file's.
+            let dropped = if kept.version.number == 1 { 0 } else { before.dropped };
+            let done = match fate {
+                Fate::Drop => Done { now: before.now, dropped: dropped + 1 },
+                _ if before.now == kept.parent => Done::unchanged(kept.id),
+                _ => Done { now: Some(self.after(&kept, before.now, dropped)?), dropped },
+            };
+            self.done.insert(kept.id, done);
         }
-        Ok(self.now.get(&tip).copied().unwrap_or(Some(tip)))
+        Ok(self.done.get(&tip).map_or(Some(tip), |done| done.now))
     }
 
-    fn with_parent(&mut self, kept: &Kept, parent: Option<Id>) -> Result<Id, HistoryError> {
+    fn after(&mut self, kept: &Kept, parent: Option<Id>, dropped: u64) -> Result<Id, HistoryError> {
         let text = self.writing.read(&kept.id, Kind::Commit)?;
-        let text = with_parent(&text, parent.as_ref());
+        let text = rewritten(&text, parent.as_ref(), kept.version.thinned + dropped);
         self.writing.put(Kind::Commit, text, parent)
     }
 }
 
-/// The text of a commit with another parent, and all else as it is.
-fn with_parent(text: &[u8], parent: Option<&Id>) -> Vec<u8> {
-    let mut new = Vec::with_capacity(text.len() + 48);
-    let mut is_header = true;
+impl Done {
+    fn unchanged(id: Id) -> Self {
+        Self { now: Some(id), dropped: 0 }
+    }
+}
+
+/// The text of a commit with another parent, after versions that were thinned away, and all else as
+/// it is.
+fn rewritten(text: &[u8], parent: Option<&Id>, thinned: u64) -> Vec<u8> {
+    let mut new = Vec::with_capacity(text.len() + 64);
+    // Header, words and trailers have an empty line between them.
+    let mut part = 0;
+    let thinned_before = format!("{THINNED}: ");
     for line in text.split_inclusive(|byte| *byte == b'\n') {
-        is_header &= line != b"\n";
-        if is_header && line.starts_with(b"parent ") {
+        part += usize::from(line == b"\n");
+        let is_replaced = match part {
+            0 => line.starts_with(b"parent "),
+            1 => false,
+            _ => line.starts_with(thinned_before.as_bytes()),
+        };
+        if is_replaced {
             continue;
         }
         new.extend_from_slice(line);
-        if is_header
+        if part == 0
             && line.starts_with(b"tree ")
             && let Some(parent) = parent
         {
             new.extend_from_slice(format!("parent {parent}\n").as_bytes());
         }
+    }
+    if thinned > 0 {
+        new.extend_from_slice(format!("{THINNED}: {thinned}\n").as_bytes());
     }
     new
 }
@@ -93,12 +122,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_parent_changes() {
+    fn only_the_parent_changes_and_how_many_were_thinned_away() {
         let id = Id::from_hex(b"0123456789012345678901234567890123456789").unwrap();
-        let with = format!("tree {id}\nparent {id}\nauthor x\n\nwords\nparent of all\n");
-        let without = format!("tree {id}\nauthor x\n\nwords\nparent of all\n");
-        assert_eq!(with_parent(with.as_bytes(), None), without.as_bytes());
-        assert_eq!(with_parent(without.as_bytes(), Some(&id)), with.as_bytes());
-        assert_eq!(with_parent(with.as_bytes(), Some(&id)), with.as_bytes());
+        let body = "author x\n\nThinned: 9 parent of all\n\nThing: 4\n";
+        let with = format!("tree {id}\nparent {id}\n{body}");
+        let without = format!("tree {id}\n{body}");
+        assert_eq!(rewritten(with.as_bytes(), None, 0), without.as_bytes());
+        assert_eq!(rewritten(without.as_bytes(), Some(&id), 0), with.as_bytes());
+        assert_eq!(rewritten(with.as_bytes(), Some(&id), 0), with.as_bytes());
+        let thinned = rewritten(with.as_bytes(), Some(&id), 5);
+        assert_eq!(thinned, format!("{with}Thinned: 5\n").as_bytes());
+        let again = rewritten(&thinned, Some(&id), 17);
+        assert_eq!(again, format!("{with}Thinned: 17\n").as_bytes());
     }
 }

@@ -210,6 +210,8 @@ pub fn thin(history: &mut History<'_>, plan: &ThinPlan) -> Result<Packing, Histo
     writing.set_refs(refs)?;
     let packing = writing.repack()?;
     packing::forget_lists(writing.store())?;
+    drop(writing);
+    history.refresh()?;
     Ok(packing)
 }
 

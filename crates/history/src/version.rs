@@ -7,6 +7,9 @@ use crate::file::Name;
 use crate::git::object::{Id, Kind};
 use crate::store::Store;
 
+/// The name of the line that rewriting changes.
+pub(crate) const THINNED: &str = "Thinned";
+
 /// How a version came to be known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
@@ -48,6 +51,8 @@ pub struct Version {
     pub bytes: u64,
     /// What looks like a loss.
     pub collapse: Option<String>,
+    /// How many of the versions that were counted before this one have been thinned away.
+    pub thinned: u64,
 }
 
 /// A version that is in the store.
@@ -120,6 +125,9 @@ impl Version {
         if let Some(collapse) = &self.collapse {
             let _ = writeln!(text, "Collapse: {}", one_line(collapse));
         }
+        if self.thinned > 0 {
+            let _ = writeln!(text, "{THINNED}: {}", self.thinned);
+        }
         text.into_bytes()
     }
 }
@@ -166,6 +174,7 @@ impl Kept {
                 count: number("Count"),
                 bytes: number("Bytes")?,
                 collapse: trailer("Collapse").map(str::to_owned),
+                thinned: number(THINNED).unwrap_or(0),
             },
         })
     }
@@ -200,6 +209,7 @@ mod tests {
                 count: Some(3),
                 bytes: 1234,
                 collapse: Some("torn".into()),
+                thinned: 2,
             };
             let text = version.commit(&tree, Some(&tree));
             let id = id_of(Kind::Commit, &text).unwrap();
@@ -223,6 +233,7 @@ mod tests {
             count: None,
             bytes: 0,
             collapse: None,
+            thinned: 0,
         };
         let kept = Kept::parse(tree, &version.commit(&tree, None)).unwrap();
         assert_eq!((kept.version.order, kept.version.words.as_str()), (1, "Order: 7 [31m"));

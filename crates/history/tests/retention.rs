@@ -75,8 +75,9 @@ fn chat(marker: &str, messages: usize) -> Vec<u8> {
 fn versions(history: &History<'_>) -> BTreeMap<(String, u64), Vec<u8>> {
     let mut versions = BTreeMap::new();
     for lineage in history.lineages().iter() {
-        for kept in history.own_versions(lineage) {
-            let kept = kept.unwrap();
+        let own: Vec<_> = history.own_versions(lineage).map(Result::unwrap).collect();
+        assert_eq!(lineage.versions(), own.len() as u64, "{lineage:?}");
+        for kept in own {
             let content = history.content(&kept).unwrap();
             assert_eq!(content.len() as u64, kept.version.bytes);
             versions.insert((kept.version.lineage, kept.version.number), content);
@@ -170,6 +171,13 @@ fn what_thinning_keeps_is_whole_and_the_rest_is_gone() {
     files.insert("chats/Anna/Story.jsonl".into(), chat("story", messages + 1));
     record(&mut history, &clock, &files);
     assert_eq!(versions(&history).len(), after.len() + 1);
+    // Until somebody wants fewer.
+    let day = Duration::from_secs(DAY);
+    let fewer = Rules { all_for: day, hourly_for: day, daily_for: day };
+    let plan = thinning::plan(&history, fewer, clock.now()).unwrap();
+    assert!(plan.dropped > 0, "{plan:?}");
+    thinning::thin(&mut history, &plan).unwrap();
+    assert_eq!(versions(&history).len(), after.len() + 1 - plan.dropped);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use forklore_core::digest::Digest;
 use forklore_history::history::History;
 use forklore_history::place;
 use forklore_history::version::Why;
@@ -102,16 +103,16 @@ fn clients(home: &Path, api: &Api) -> Vec<Client> {
     ]
 }
 
-/// Every version of every file, by what it is called.
-fn recorded(data: &Path) -> BTreeMap<String, BTreeSet<Vec<u8>>> {
+/// Every version of every file, by what it is called. In ten minutes they come to more than the memory holds.
+fn recorded(data: &Path) -> BTreeMap<String, BTreeSet<Digest>> {
     let repository = place::repository(&place::folder(data, None), "default-user");
     let history = History::open_existing(&RealDisk, &RealChance, repository).unwrap();
-    let mut all: BTreeMap<String, BTreeSet<Vec<u8>>> = BTreeMap::new();
+    let mut all: BTreeMap<String, BTreeSet<Digest>> = BTreeMap::new();
     for lineage in history.lineages().iter() {
         for version in history.versions(&lineage.tip) {
             let version = version.unwrap();
-            let bytes = history.content(&version).unwrap();
-            all.entry(version.version.file.as_str().to_owned()).or_default().insert(bytes);
+            let content = Digest::of(&history.content(&version).unwrap());
+            all.entry(version.version.file.as_str().to_owned()).or_default().insert(content);
         }
     }
     all
@@ -132,15 +133,15 @@ fn sillytavern_every_version_saved_by_eight_clients_is_recorded() {
     let watcher = Watcher::start(&data);
 
     let end = Instant::now() + Duration::from_secs(seconds());
-    let written: Mutex<Vec<(String, Vec<u8>)>> = Mutex::default();
+    let written: Mutex<Vec<(String, Digest)>> = Mutex::default();
     std::thread::scope(|scope| {
         for mut client in clients {
             let (written, home, api) = (&written, &home, server.api());
             scope.spawn(move || {
                 while Instant::now() < end {
                     let began = Instant::now();
-                    let bytes = client.save(api);
-                    written.lock().unwrap().push((name_of(home, &client.path), bytes));
+                    let content = Digest::of(&client.save(api));
+                    written.lock().unwrap().push((name_of(home, &client.path), content));
                     // A client at its own pace.
                     std::thread::sleep(client.pause.saturating_sub(began.elapsed()));
                 }
@@ -152,7 +153,7 @@ fn sillytavern_every_version_saved_by_eight_clients_is_recorded() {
     let recorded = recorded(&data);
     let missing = written
         .iter()
-        .filter(|(name, bytes)| !recorded.get(name).is_some_and(|known| known.contains(bytes)))
+        .filter(|(name, content)| !recorded.get(name).is_some_and(|known| known.contains(content)))
         .count();
     assert!(written.len() as u64 > seconds() * 5, "{} saves", written.len());
     assert_eq!(missing, 0, "of {} versions", written.len());

@@ -115,6 +115,11 @@ fn nothing_is_thinned_unasked() {
     Done: [size] instead of [size].
     ");
     assert_snapshot!(run(&stage, &args), @"Nothing to thin: all 23 versions stay.");
+    assert_snapshot!(stage.run(["log", "--count", "1"]), @"
+    … 2096-10-02 06:56  Mill (3): entry 'Mara' new
+    22 more: --all shows them. Dates are in UTC.
+    … not watched before this: others may have come and gone.
+    ");
     assert_snapshot!(stage.run(["log", "book:mill"]), @"
     Mill  lorebook, 2 entries, 2 versions
     … 3  2096-10-02 06:56  entry 'Mara' new

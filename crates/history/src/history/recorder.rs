@@ -272,12 +272,13 @@ impl<'d> Recorder<'_, 'd> {
         tree: Id,
     ) -> Result<Recorded, HistoryError> {
         let own = before.filter(|before| before.reference == reference);
-        let number = own.map_or(0, |before| before.tip.version.number) + 1;
+        let (number, thinned) =
+            own.map_or((0, 0), |before| (before.tip.version.number, before.tip.version.thinned));
         self.known.order += 1;
         let version = Version {
             file: change.name.clone(),
             lineage: lineage_of(reference).to_owned(),
-            number,
+            number: number + 1,
             order: self.known.order,
             why: change.why,
             words: change.told.words,
@@ -286,6 +287,7 @@ impl<'d> Recorder<'_, 'd> {
             count: change.told.count,
             bytes: change.bytes as u64,
             collapse: change.told.collapse,
+            thinned,
         };
         let parent = before.map(|before| before.tip.id);
         let text = version.commit(&tree, parent.as_ref());

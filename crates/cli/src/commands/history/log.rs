@@ -143,7 +143,7 @@ impl Log<'_, '_> {
             )));
         }
         if let Some(backups) = self.history.lineages().backups_of(lineage) {
-            let all = count(backups.tip.version.number as usize, "version", "versions");
+            let all = count(backups.versions() as usize, "version", "versions");
             let name = quoted(&self.finder.name_of(backups));
             let words = format!("{all} from SillyTavern's own backups: `forklore log {name}`.");
             ui.say(Line::new().dim(words));
@@ -205,7 +205,7 @@ impl Log<'_, '_> {
         }
         let seen = self.history.lineages().iter().filter(|lineage| !lineage.is_imported());
         let seen = seen.filter(|lineage| is_meant(lineage));
-        let all: u64 = seen.map(|lineage| lineage.tip.version.number).sum();
+        let all: u64 = seen.map(Lineage::versions).sum();
         if runs.is_empty() {
             ui.say("Nothing has been recorded yet.");
         }

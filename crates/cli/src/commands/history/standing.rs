@@ -7,6 +7,7 @@ use forklore_history::HistoryError;
 use forklore_history::file::Kind;
 use forklore_history::finding::Finder;
 use forklore_history::history::History;
+use forklore_history::lineage::Lineage;
 use forklore_history::losing::Loss;
 use forklore_history::scan::home;
 use forklore_tavern::tavern::Tavern;
@@ -152,7 +153,7 @@ impl Known {
             .map(|lineage| (book_key(&lineage.file().bare_label()), finder.name_of(lineage)));
         Ok(Self {
             deleted_books: deleted_books.collect(),
-            versions: lineages.iter().map(|lineage| lineage.tip.version.number).sum(),
+            versions: lineages.iter().map(Lineage::versions).sum(),
             files: lineages.iter().filter(|lineage| !lineage.is_imported()).count() as u64,
             bytes: history.store().bytes(),
             newest: lineages.iter().map(|lineage| lineage.tip.version.recorded).max(),

@@ -43,7 +43,7 @@ impl Lineage {
     /// How many versions of it there are.
     pub fn versions(&self) -> u64 {
         let Version { number, thinned, .. } = self.tip.version;
-        number.saturating_sub(thinned)
+        number - thinned
     }
 
     /// Whether it is what SillyTavern's own backups add to the past of a file.

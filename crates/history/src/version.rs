@@ -7,6 +7,9 @@ use crate::file::Name;
 use crate::git::object::{Id, Kind};
 use crate::store::Store;
 
+/// No count and no time of ours comes near this, so that they can be added up. Others can say anything.
+const MOST: u64 = 1 << 48;
+
 /// The name of the line that rewriting changes.
 pub(crate) const THINNED: &str = "Thinned";
 
@@ -156,7 +159,9 @@ impl Kept {
         let trailer = |name: &str| {
             trailers.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
         };
-        let number = |name: &str| trailer(name)?.parse::<u64>().ok();
+        let number =
+            |name: &str| trailer(name)?.parse::<u64>().ok().filter(|number| *number < MOST);
+        let counted = number("Version").filter(|number| *number > 0)?;
         let time = |name| UNIX_EPOCH.checked_add(Duration::from_millis(number(name)?));
         Some(Self {
             id,
@@ -165,7 +170,7 @@ impl Kept {
             version: Version {
                 file: Name::of_text(trailer("File")?),
                 lineage: trailer("Lineage")?.to_owned(),
-                number: number("Version")?,
+                number: counted,
                 order: number("Order")?,
                 why: Why::read(trailer("Why")?)?,
                 words: words.to_owned(),
@@ -174,7 +179,7 @@ impl Kept {
                 count: number("Count"),
                 bytes: number("Bytes")?,
                 collapse: trailer("Collapse").map(str::to_owned),
-                thinned: number(THINNED).unwrap_or(0),
+                thinned: number(THINNED).filter(|thinned| *thinned < counted).unwrap_or(0),
             },
         })
     }
@@ -216,6 +221,26 @@ mod tests {
             let kept = Kept::parse(id, &text).unwrap();
             assert_eq!(kept, Kept { id, tree, parent: Some(tree), version });
         }
+    }
+
+    #[test]
+    fn counts_that_cannot_be_are_not_believed() {
+        let tree = id_of(Kind::Tree, b"").unwrap();
+        let text = |version: &str, thinned: &str| {
+            format!(
+                "tree {tree}\n\nwords\n\nFile: settings.json\nLineage: x\nVersion: {version}\nOrder: 1\n\
+                 Why: saved\nWritten: 1\nRecorded: 1\nBytes: 1\nThinned: {thinned}\n"
+            )
+        };
+        let read = |version, thinned| {
+            let version = Kept::parse(tree, text(version, thinned).as_bytes())?.version;
+            Some((version.number, version.thinned))
+        };
+        assert_eq!(read("3", "2"), Some((3, 2)));
+        assert_eq!(read("3", "3"), Some((3, 0)));
+        assert_eq!(read("3", "18446744073709551615"), Some((3, 0)));
+        assert_eq!(read("0", "0"), None);
+        assert_eq!(read("18446744073709551615", "0"), None);
     }
 
     #[test]

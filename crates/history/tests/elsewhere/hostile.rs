@@ -91,6 +91,8 @@ fn what_is_no_history_is_left_outside() {
     let theft = commit(&at, &tree, &theft, &[]);
     point("theft-1", &commit(&at, &tree, &evil("theft-1"), &[&theft]));
     point("behind-1", &commit(&at, &tree, &evil("behind-1"), &[&commit(&at, &tree, "x", &[])]));
+    let endless = evil("endless-1").replace("Version: 3", &format!("Version: {}", u64::MAX));
+    point("endless-1", &commit(&at, &tree, &endless, &[]));
     point("fine-1", &commit(&at, &tree, &evil("fine-1"), &[]));
     git(&at, &["update-ref", "refs/heads/Evil/chats/x", &good]);
     git(&at, &["update-ref", "refs/heads/main", &good]);
@@ -104,6 +106,7 @@ fn what_is_no_history_is_left_outside() {
         [
             ("refs/heads/Evil/chats/x", Unsound::Name),
             ("refs/heads/evil-1/chats/behind-1", Unsound::NotAVersion),
+            ("refs/heads/evil-1/chats/endless-1", Unsound::NotAVersion),
             ("refs/heads/evil-1/chats/escape-1", Unsound::NotAVersion),
             ("refs/heads/evil-1/chats/other-1", Unsound::OtherFile),
             ("refs/heads/evil-1/chats/outside-1", Unsound::Name),

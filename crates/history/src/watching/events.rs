@@ -183,8 +183,8 @@ impl Translator {
         match self.sender.try_send(event) {
             Ok(()) | Err(TrySendError::Disconnected(_)) => {}
             Err(TrySendError::Full(Event::Saved(caught))) => {
-                // Waiting holds up the system's own queue, which is longer than ours, and loses
-                // nothing for a while.
+                // Waiting holds up the system's own queue, which is longer than ours. All that is
+                // lost by it is the first of two saves of the same file meanwhile.
                 let until = Instant::now() + Duration::from_secs(5);
                 let mut event = Event::Saved(caught);
                 while Instant::now() < until {

@@ -5,6 +5,8 @@
 //! there has been nothing for a while.
 
 mod events;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
 mod watched;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -248,7 +250,8 @@ impl<'d> Watch<'d> {
                 Err(_) => break,
             }
         }
-        let mut all = false;
+        // Read after the events: what was not sent came before some of them.
+        let mut all = self.overflow.swap(false, Ordering::Relaxed);
         let mut stop = false;
         let mut users = false;
         let mut looks: Vec<usize> = Vec::new();
@@ -278,6 +281,9 @@ impl<'d> Watch<'d> {
                 Some((_, happenings)) => happenings.push(happening),
                 None => of_users.push((user, vec![happening])),
             }
+        }
+        if all {
+            self.users.iter_mut().for_each(|watched| watched.has_missed = true);
         }
         for (at, happenings) in of_users {
             self.record(at, happenings, tell);
@@ -319,7 +325,11 @@ impl<'d> Watch<'d> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let recorded = self.opened(at).and_then(|watched| watched.record(happenings, &mut buffer));
         self.buffer = buffer;
+        let is_recorded = recorded.is_ok();
         self.told(at, recorded, tell);
+        if is_recorded && self.users[at].has_missed {
+            self.look(at, tell);
+        }
     }
 
     fn look(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
@@ -333,6 +343,7 @@ impl<'d> Watch<'d> {
                 let watched = &mut self.users[at];
                 let is_polled = watched.state == State::Polled;
                 watched.again = None;
+                watched.has_missed = false;
                 if !is_polled || !scan.recorded.is_empty() {
                     tell(News::Scanned { user: &watched.user, scan: &scan });
                 }
@@ -406,6 +417,7 @@ impl<'d> Watch<'d> {
             Err(error) => {
                 tell(News::Failed { user: &watched.user, error: &error });
                 watched.history = None;
+                watched.has_missed = true;
                 self.open.retain(|open| *open != at);
                 // Whatever is there then is recorded then.
                 self.again(at);

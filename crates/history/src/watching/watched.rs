@@ -23,6 +23,8 @@ pub(super) struct Watched<'d> {
     pub(super) scanned: Instant,
     /// To be looked at again then.
     pub(super) again: Option<Instant>,
+    /// Something was not recorded, and nobody has looked since.
+    pub(super) has_missed: bool,
     /// Something is in the journal that no git can read yet, since then.
     pub(super) let_go: Option<Instant>,
 }
@@ -50,6 +52,7 @@ impl Watched<'_> {
             state: State::Watched,
             scanned: now,
             again: None,
+            has_missed: false,
             let_go: None,
         }
     }
@@ -85,13 +88,16 @@ impl Watched<'_> {
                     }
                     bytes.clear();
                     if caught.file.read_to_end(bytes).is_err() {
+                        self.has_missed = true;
                         continue;
                     }
+                    // What was missed may have come just before.
+                    let seen = if self.has_missed { Seen::Later } else { Seen::AsItHappened };
                     all.extend(recorder.file(
                         &caught.name,
                         bytes,
                         caught.written,
-                        Seen::AsItHappened,
+                        seen,
                         &exists,
                     )?);
                 }

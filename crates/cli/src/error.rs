@@ -1,6 +1,7 @@
 //! Errors as a person meets them: what could not be done, why, and what helps.
 
 use std::error::Error;
+use std::io;
 
 use forklore_core::exactness::{Allow, Exactness};
 use forklore_core::fork::{Obstacle, Refusal};
@@ -370,6 +371,18 @@ impl From<HistoryError> for CommandError {
             | HistoryError::LostRef(_)
             | HistoryError::Damaged(_)
             | HistoryError::NotOurs(_) => "`forklore history verify` says what is damaged.",
+            HistoryError::Io { doing: "make", source, .. }
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+                ) =>
+            {
+                "The history lies beside SillyTavern's data folder; --history DIR puts it elsewhere."
+            }
+            // The history is all that is written to.
+            HistoryError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                "Make room there, or move the history to another disk and name it with --history DIR."
+            }
             HistoryError::Io { .. } | HistoryError::Lock(_) | HistoryError::Collision(_) => "",
         };
         let hint = hint.to_owned();
@@ -441,5 +454,23 @@ impl From<SealError> for CommandError {
             SealError::Seal(_) | SealError::Io(_) => return Self::of(&error),
         };
         Self::of(&error).hinted(hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_that_cannot_be_written_says_what_helps() {
+        let hints = |doing, kind: io::ErrorKind| {
+            let path = "/data-history".into();
+            CommandError::from(HistoryError::Io { doing, path, source: kind.into() }).hints
+        };
+        assert!(hints("make", io::ErrorKind::PermissionDenied)[0].contains("--history DIR"));
+        assert!(hints("make", io::ErrorKind::ReadOnlyFilesystem)[0].contains("--history DIR"));
+        assert!(hints("write to", io::ErrorKind::StorageFull)[0].contains("Make room"));
+        // It may be a file of SillyTavern's.
+        assert!(hints("read", io::ErrorKind::PermissionDenied).is_empty());
     }
 }

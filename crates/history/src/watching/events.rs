@@ -30,6 +30,8 @@ pub enum Event {
     Gone { user: usize, name: Name },
     /// A folder came or went: whatever is below it has to be looked at.
     Look { user: usize },
+    /// A file was saved that could not be opened.
+    Missed { user: usize },
     /// Nobody knows what happened.
     LookAtAll,
     /// A user's folder may have come or gone.
@@ -167,7 +169,7 @@ impl Translator {
             }
             // Gone again, which will be told.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(_) => self.overflow.store(true, Ordering::Relaxed),
+            Err(_) => self.send(Event::Missed { user }),
         }
     }
 

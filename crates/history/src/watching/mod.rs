@@ -264,6 +264,11 @@ impl<'d> Watch<'d> {
                     looks.push(user);
                     continue;
                 }
+                Event::Missed { user } => {
+                    self.users[user].has_missed = true;
+                    looks.push(user);
+                    continue;
+                }
                 Event::LookAtAll => {
                     all = true;
                     continue;

@@ -3,7 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use forklore_tavern::chance::RealChance;
@@ -37,6 +38,10 @@ impl Stage {
         Self { folder, watch }
     }
 
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
     fn save(&self, book: &str, entries: usize) {
         save(self.folder.path(), book, entries);
     }
@@ -50,10 +55,15 @@ impl Stage {
         assert!(!self.watch.take(event, &mut fails));
     }
 
+    fn take_together(&mut self, first: Event, second: Event) {
+        self.watch.stopper.0.send(second).unwrap();
+        self.take(first);
+    }
+
     /// How many entries each version has, the oldest first, and how it came to be known.
     fn versions(mut self, book: &str) -> Vec<(u64, Why)> {
         self.watch.close(0, &mut fails);
-        let repository = self.folder.path().join("user.git");
+        let repository = self.path("user.git");
         let history = History::open_existing(&RealDisk, &RealChance, repository).unwrap();
         let lineage = history.lineages().iter().find(|it| it.file().bare_label() == book).unwrap();
         let versions = history.own_versions(lineage).map(|kept| kept.unwrap().version);
@@ -113,8 +123,7 @@ fn what_comes_after_the_system_lost_count_follows_a_gap() {
         }
     }
     let last = stage.heard();
-    stage.watch.stopper.0.send(last).unwrap();
-    stage.take(Event::LookAtAll);
+    stage.take_together(Event::LookAtAll, last);
     assert_eq!(stage.versions("Lore"), [(1, Why::Found), (3, Why::Found)]);
 }
 
@@ -128,4 +137,19 @@ fn what_was_missed_of_another_file_is_looked_for() {
     let event = stage.heard();
     stage.take(event);
     assert_eq!(stage.versions("Other").last(), Some(&(2, Why::Found)));
+}
+
+#[test]
+fn a_file_that_cannot_be_opened_leaves_a_gap() {
+    let mut stage = Stage::new();
+    let (new, lore) = (stage.path("new"), stage.path("data/default-user/worlds/Lore.json"));
+    symlink("nowhere", &new).unwrap();
+    fs::rename(&new, &lore).unwrap();
+    let event = stage.heard();
+    assert!(matches!(event, Event::Missed { user: 0 }));
+    stage.save("Lore", 3);
+    let last = stage.heard();
+    stage.take_together(event, last);
+    let versions = stage.versions("Lore");
+    assert_eq!(versions.last(), Some(&(3, Why::Found)), "{versions:?}");
 }

@@ -19,9 +19,7 @@ import { Timelines } from './timelines.js';
 import { Trash } from './trash.js';
 import { Verifying } from './verifying.js';
 import { Waiting } from './waiting.js';
-
-/** With more chats than this, a character's family is only looked at when someone asks. */
-const FAMILY_LOOKED_AT = 60;
+import { WhoseBook } from './whose_book.js';
 
 export class App {
     /**
@@ -33,8 +31,9 @@ export class App {
         this.coreError = coreError;
         this.settings = completed(host.settings());
         this.listeners = new Map();
-        /** What was found when the open chat was opened. */
+        /** What was found in the open chat when it was last looked at; `null` where something has changed since. */
         this.openFindings = null;
+        this.looks = 0;
         /** Asks the owner how to go on; the user interface puts it here. */
         this.askFork = async () => 'cancel';
         /** Asks which of two versions holds, entry by entry; the user interface puts it here. */
@@ -49,7 +48,7 @@ export class App {
         host = Object.create(plain, { writeBook: { value: (request) => this.writeBook(plain, request) } });
         this.trash = new Trash({ host });
         this.mending = new Mending({ host, core, trash: this.trash, changed: () => this.loreChanged() });
-        this.verifying = new Verifying({ host, core });
+        this.verifying = new Verifying({ host, core, index });
         this.cleaning = new Cleaning({ host, core, trash: this.trash, leftBehind: () => this.settings.leftBehind ?? [] });
         this.renaming = new Renaming({ host, core, mending: this.mending });
         this.losing = new Losing({ host, mending: this.mending, failed: (error) => this.tell('failed', error) });
@@ -77,8 +76,10 @@ export class App {
             came: (news) => this.tell('came', news),
             kept: (kept) => this.tell('kept', kept),
             changed: (name, text) => this.recording.bookChanged(name, text),
+            found: (name, text) => this.recording.fileSeen(name, text),
             failed: (error) => this.tell('failed', error),
         });
+        this.whoseBook = new WhoseBook({ host, core, told: (shown) => this.tell('editor', shown) });
         this.comparing = new Comparing({ host, core, mending: this.mending, timelines: this.timelines });
         this.combining = new Combining({
             host,
@@ -137,26 +138,56 @@ export class App {
         this.recording.opened();
         this.scenes.opened();
         this.timelines.openSaved();
+        void this.quietly(() => this.whoseBook.chatOpened(open));
         this.tell('changed');
         if (!open) {
             return;
         }
-        const isSame = () => {
-            const now = this.host.openChat();
-            return now?.name === open.name && now?.integrity === open.integrity;
-        };
         await this.quietly(async () => {
             await this.meetBook(open.book);
-            const names = await this.host.chatNames(open);
-            const found = await this.verifying.open(open, { withFamily: names.length > 1 && names.length <= FAMILY_LOOKED_AT });
-            if (!isSame()) {
-                return;
-            }
-            found.findings = await this.losing.told(found.findings);
-            this.openFindings = found;
-            this.announce('verified', { chat: found.chat, findings: found.findings }, 'opened');
-            this.tell('changed');
+            await this.lookAt(open, 'opened');
         });
+    }
+
+    /**
+     * Looks at the open chat. What was found is only kept if it was not looked at again meanwhile.
+     * @param {'opened' | 'again'} when
+     * @param {{reach?: import('./verifying.js').Reach, listed?: object[]}} [options]
+     * @returns {Promise<{chat: string, findings: object[]}>}
+     */
+    async lookAt(open, when, options = {}) {
+        this.looks += 1;
+        const look = this.looks;
+        const reach = options.reach ?? await this.verifying.reach(open);
+        const found = await this.verifying.open(open, { ...options, reach });
+        found.findings = await this.losing.told(found.findings);
+        const now = this.host.openChat();
+        if (look === this.looks && now?.name === open.name && now?.integrity === open.integrity) {
+            this.openFindings = { ...found, when, book: open.book };
+            this.whoseBook.learned(found.heads);
+            this.announce('verified', { chat: found.chat, findings: found.findings }, when === 'opened' ? 'opened' : 'checked');
+            this.tell('changed');
+        }
+        return found;
+    }
+
+    /** The open chat was saved: it may be bound to another book than when it was looked at. */
+    async openSaved() {
+        this.timelines.openSaved();
+        const { openFindings } = this;
+        if (openFindings && openFindings.book !== this.host.openChat()?.book) {
+            this.openFindings = null;
+            this.tell('changed');
+            await this.checkAgain();
+        }
+    }
+
+    /** What was found in the open chat may not hold any more. */
+    async checkAgain(options) {
+        const open = this.host.openChat();
+        if (open) {
+            await this.quietly(() => this.lookAt(open, 'again', options));
+        }
     }
 
     /** Another tab may have made the book since this page read the list of books. */
@@ -182,6 +213,16 @@ export class App {
         }
         this.openFindings = null;
         this.tell('changed');
+    }
+
+    /** The open chat's book was deleted in this page. */
+    async bookLost(book) {
+        this.losing.name = book;
+        await this.checkAgain();
+        const { journal } = await this.repairOptions();
+        if (this.host.openChat()?.book === book) {
+            this.tell('lost', { book, canBringBack: Boolean(journal) });
+        }
     }
 
     announce(event, value, own = event) {
@@ -220,8 +261,9 @@ export class App {
     async check(message, decision = {}) {
         const open = this.losing.asRecorded() ?? this.mending.opened();
         const book = await this.mending.bookOf(open.book);
-        const ask = { parent: open.name, group: Boolean(open.group), bookName: open.book, message, ...timeNow(), ...policyFor(this.settings, decision) };
-        return this.core.check(ask, chatForCore(open), book);
+        const ask = { parent: open.name, group: Boolean(open.group), isOpen: true, bookName: open.book, message, ...timeNow(), ...policyFor(this.settings, decision) };
+        const found = this.core.check(ask, chatForCore(open), book);
+        return { ...found, obstacles: [...found.obstacles, ...this.unfinished(message)] };
     }
 
     /**
@@ -233,7 +275,6 @@ export class App {
             return {};
         }
         const found = await this.check(message);
-        found.obstacles.push(...this.unfinished(message));
         if (found.obstacles.length === 0) {
             return {};
         }
@@ -252,13 +293,31 @@ export class App {
         return { nearest: { allow: 'live' }, live: { allow: 'live' }, without: WITHOUT_BOOK }[choice] ?? null;
     }
 
+    /** Whoever forks without being asked is refused what is still being edited. */
+    refuseEdited(message) {
+        const [edited] = this.beingEdited(message);
+        if (edited) {
+            throw wordError(edited.text, edited.code, edited.values);
+        }
+    }
+
+    /** The message, or one before it, may become another one any moment. */
+    beingEdited(message) {
+        const edited = this.host.editedUpTo(message);
+        if (edited === null) {
+            return [];
+        }
+        const isThis = edited === message;
+        return [{ code: 'being-edited', values: isThis ? {} : { message: edited }, text: `${isThis ? 'this message' : `message ${edited}`} is being edited` }];
+    }
+
     /** A message that is not final yet. */
     unfinished(message) {
         const open = this.host.openChat();
         const isWriting = this.host.isWriting() && message === open.messages.length - 1;
         return [
             ...(isWriting ? [{ code: 'still-writing', values: {}, text: 'this message is still being written' }] : []),
-            ...(this.host.isBeingEdited(message) ? [{ code: 'being-edited', values: {}, text: 'this message is being edited' }] : []),
+            ...this.beingEdited(message),
         ];
     }
 
@@ -348,7 +407,7 @@ export class App {
 
     async readiness() {
         const open = this.host.openChat();
-        const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [] };
+        const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [], hasFamily: false, reach: null, owner: '', selected: [] };
         if (!open) {
             return answer;
         }
@@ -367,39 +426,54 @@ export class App {
         if (busy) {
             return { ...answer, state: 'waiting', operations: Math.max(1, operations) };
         }
-        const shared = this.openFindings?.findings.find((found) => found.code === 'book-shared');
-        return shared ? { ...answer, state: 'shared', sharedWith: shared.values.with } : { ...answer, state: 'ready' };
+        const known = this.openFindings?.book === open.book ? this.openFindings : null;
+        const found = (code) => known?.findings.find((finding) => finding.code === code)?.values;
+        const { with: family = [] } = found('book-shared') ?? {};
+        const { by: elsewhere = [] } = found('book-elsewhere') ?? {};
+        const key = this.core.bookKey(open.book);
+        return {
+            ...answer,
+            state: family.length ? 'shared' : elsewhere.length ? 'elsewhere' : 'ready',
+            sharedWith: [...family, ...elsewhere],
+            hasFamily: family.length > 0,
+            reach: known?.reach ?? null,
+            owner: this.host.owners().find((owner) => owner.group === open.group && owner.avatar === open.avatar)?.label ?? '',
+            selected: [...new Set(this.host.bookReferences().filter(({ book }) => this.core.bookKey(book) === key).map(({ place }) => place))],
+        };
     }
 
     async lore(message) {
         const open = this.mending.opened();
         const book = await this.mending.bookOf(open.book);
-        const found = this.core.lore({ group: Boolean(open.group), bookName: open.book, message }, chatForCore(open), book);
+        const found = this.core.lore({ group: Boolean(open.group), isOpen: true, bookName: open.book, message }, chatForCore(open), book);
         if (!found.known) {
             throw wordError('nothing recorded the lorebook at that message', 'lore-unknown', { message });
         }
-        return found;
+        const isSame = (one, other) => Boolean(one && other) && this.core.bookKey(one) === this.core.bookKey(other);
+        const isInherited = message <= (open.metadata.forklore?.parent?.message ?? -1) && !isSame(found.book, open.book);
+        return { ...found, isInherited };
     }
 
     async restore(message, options = {}) {
         const result = await this.mending.restore(message, options);
         if (!options.dryRun) {
             this.announce('restored', { ...result, message });
+            await this.checkAgain();
         }
         return result;
     }
 
     async verifyOpen() {
         const open = this.mending.opened();
-        this.openFindings = await this.verifying.open(open);
-        const { chat, findings } = this.openFindings;
-        this.host.emit('forklore:verified', { chat, findings });
-        this.tell('changed');
+        const reach = await this.verifying.reach(open);
+        const { chat, findings } = await this.lookAt(open, 'again', { reach: reach === 'open' ? 'owner' : reach });
         return { chat, findings };
     }
 
-    verifyAll(progress) {
-        return this.verifying.all(progress);
+    async verifyAll(progress) {
+        const { results, heads } = await this.verifying.all(progress);
+        await this.checkAgain({ reach: 'all', listed: heads });
+        return results;
     }
 
     repairOptions() {
@@ -410,6 +484,7 @@ export class App {
         const result = await this.mending.repair(choice, this.losing.name);
         this.losing.name = null;
         this.announce('repaired', { ...result, source: choice.source });
+        await this.checkAgain();
         return result;
     }
 
@@ -422,8 +497,13 @@ export class App {
         const { keeper, heads } = await this.verifying.sharing(this.mending.opened(), { family });
         const result = { keeper, chats: await this.mending.split(heads) };
         this.announce('split', result);
-        await this.verifyOpen();
+        await this.checkAgain();
         return result;
+    }
+
+    /** Lets SillyTavern's editor show the lorebook of the open chat. */
+    showOwnBook() {
+        this.whoseBook.showOwn();
     }
 
     cleanupPlan() {
@@ -456,18 +536,20 @@ export class App {
             this.recording.bookChanged(done.book, text);
             this.host.showAnew(done.book);
             this.announce('combined', done);
+            await this.checkAgain();
         }
         return done;
     }
 
     async undo(token) {
-        const restored = await this.trash.giveBack(token);
+        const { restored, replaced } = await this.trash.giveBack(token);
         if (restored.length) {
             await this.combining.takeBack(token);
         }
         this.announce('undone', { restored });
         this.loreChanged();
-        return { restored };
+        await this.checkAgain();
+        return { restored, replaced };
     }
 
     async strip() {

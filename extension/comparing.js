@@ -83,7 +83,7 @@ export class Comparing {
     }
 
     then(open, side, message) {
-        const ask = { group: Boolean(open.group), bookName: side.bookName, message };
+        const ask = { group: Boolean(open.group), isOpen: side.isOpen, bookName: side.bookName, message };
         const { value, book } = this.core.momentBook(ask, chatForCore(side.chat), side.book);
         if (!value.known) {
             throw wordError('nothing recorded the lorebook at that message', 'lore-unknown', { message });

@@ -8,7 +8,7 @@ export const WITHOUT_BOOK = { leaveBook: true, drain: true, allow: 'live', requi
 
 /** How a fork may go: what the owner's settings, or the owner, decided. */
 export function policyFor(settings, decision = {}) {
-    const allow = { ask: 'exact', nearest: 'live', refuse: 'exact' }[settings.whenInexact] ?? 'exact';
+    const allow = { ask: 'message', nearest: 'live', refuse: 'message' }[settings.whenInexact] ?? 'message';
     return { allow, requireScene: Boolean(settings.requireScene), ...decision };
 }
 
@@ -147,6 +147,7 @@ export class Forking {
                 parentIntegrity: this.parentsSlug(kind, save, open),
                 child: save.name,
                 group: save.group,
+                isOpen: this.isChildOfOpen(kind, save, open),
                 unlinked: kind === 'conversion',
                 bookName,
                 books: books.map((book) => book.name),
@@ -157,7 +158,7 @@ export class Forking {
             };
             const answer = this.core.fork(ask, body, later, book);
             if (answer.value.made) {
-                return { report: answer.value, body: answer.body, book: answer.book };
+                return { report: { ...answer.value, isConversion: kind === 'conversion' }, body: answer.body, book: answer.book };
             }
             const reply = answerTo(answer.value, this.settings, { hasWaited });
             if (reply === 'wait') {

@@ -36,12 +36,13 @@ export class Guard {
      * @param {(news: object) => void} parts.came what others did to a book
      * @param {(kept: object) => void} parts.kept what is in the trash, because something else was chosen
      * @param {(name: string, text: string) => void} parts.changed the server has a book as we wrote it
+     * @param {(name: string, text: string) => void} [parts.found] the server has a book so, just now
      * @param {(error: Error) => void} parts.failed
      * @param {LockManager} [parts.locks] of all tabs of this browser; missing where the page is not served securely
      * @param {(run: () => void, wait: number) => unknown} [parts.later]
      */
     constructor({ locks = globalThis.navigator?.locks, later = setTimeout, ...parts }) {
-        Object.assign(this, parts, { locks });
+        Object.assign(this, { found: () => {} }, parts, { locks });
         this.later = (run, wait) => later(run, wait);
         /** @type {Map<string, Promise<unknown>>} the save of each book that the next one waits for */
         this.turns = new Map();
@@ -108,7 +109,7 @@ export class Guard {
         let draft = null;
         for (let questions = 0; ; questions += 1) {
             // Nobody else may be kept waiting by a question, so the lock is not held while it stands.
-            const result = await this.locked(name, () => this.attempt({ held, name, version, settle, otherwise }));
+            const result = await this.locked(name, () => this.attempt({ held, name, version, settle, otherwise, isDecided: questions > 0 }));
             if (!result.conflicts) {
                 if (draft && result.response.ok) {
                     await this.host.deleteFile(draft).catch(() => {});
@@ -140,7 +141,7 @@ export class Guard {
     }
 
     /** Saves, unless something has to be asked first. @returns {Promise<{response?: Response, text?: string, conflicts?: object[]}>} */
-    async attempt({ held, name, version, settle, otherwise }) {
+    async attempt({ held, name, version, settle, otherwise, isDecided = false }) {
         const base = this.lineage.baseOf(version);
         if (!base) {
             return this.send(held, { name, version, before: null });
@@ -148,8 +149,9 @@ export class Guard {
         let ours = withMoved(version.text, base.moved);
         const before = withMoved(base.text, base.moved);
         const found = await this.host.bookOnServer(name);
+        this.found(name, found);
         const theirs = await this.repaired(name, found);
-        const whole = { name, version, before: found, moved: base.moved };
+        const whole = { name, version, before: found, moved: base.moved, isDecided };
         if (isSame(theirs, before) || isSame(theirs, ours)) {
             return this.send(held, { ...whole, written: ours });
         }
@@ -166,7 +168,7 @@ export class Guard {
             return { conflicts: open };
         }
         await this.keepWhatGoes(name, { conflicts: value.conflicts, ours: version.text, theirs });
-        if (theirs !== this.seen.get(base.key)) {
+        if (!isSame(theirs, this.seen.get(base.key))) {
             this.tellNews(name, { steps: value.steps });
         }
         return this.send(held, { ...whole, written, moved });
@@ -189,7 +191,7 @@ export class Guard {
     }
 
     /** @param {{before: string | null, written?: string}} what `before`: as the server had it, `null` where it had none */
-    async send(held, { name, version, before, written = version.text, moved = {} }) {
+    async send(held, { name, version, before, written = version.text, moved = {}, isDecided = false }) {
         const { text } = version;
         const response = await held.send(written === text ? undefined : bookSave(name, written));
         if (!response.ok) {
@@ -198,7 +200,7 @@ export class Guard {
         this.lineage.saved(version, moved);
         this.wrote(name, before, written);
         if (written !== text) {
-            this.bringIn(name, text, written);
+            this.bringIn(name, text, written, isDecided);
         }
         return { response, text: written };
     }
@@ -221,13 +223,16 @@ export class Guard {
         this.fresh.delete(key);
     }
 
-    /** The page goes on with the merged book, unless it has been edited further; then the next save brings it in. */
-    bringIn(name, text, written) {
+    /**
+     * The page goes on with the merged book, unless it has been edited further; then the next save brings it in.
+     * @param {boolean} isDecided whether somebody was asked: then nobody was typing, and the choice is shown at once
+     */
+    bringIn(name, text, written, isDecided) {
         const copy = this.host.replaceInMemory(name, text, written);
         if (copy) {
             this.lineage.replaced(name, copy, written);
         }
-        this.host.showAnew(name);
+        this.host.showAnew(name, { atOnce: isDecided && Boolean(copy) });
     }
 
     /** What is on the server, with our last saves where another device has just undone them. */
@@ -259,6 +264,10 @@ export class Guard {
             }
             const found = await this.host.bookOnServer(name);
             const whole = await this.repaired(name, found);
+            if (!this.fresh.get(key)?.includes(fresh)) {
+                // Forklore itself has written the book meanwhile.
+                return;
+            }
             this.fresh.set(key, this.fresh.get(key).filter((each) => each !== fresh));
             if (whole !== found && fresh.looks < LOOKS) {
                 await this.host.writeBook(bookSave(name, whole));
@@ -309,7 +318,7 @@ export class Guard {
 
 /** Two texts of one book. Most often they are the same letter by letter. */
 function isSame(one, other) {
-    return one === other || sameJson(one, other);
+    return one === other || (one !== undefined && other !== undefined && sameJson(one, other));
 }
 
 function withAnswer(settle, answer) {

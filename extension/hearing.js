@@ -34,7 +34,7 @@ export class Hearing {
         }
         const response = await held.send(this.app.recording.carriedBy(text));
         if (response.ok) {
-            await this.app.quietly(() => this.app.timelines.openSaved());
+            void this.app.quietly(() => this.app.openSaved());
         }
         this.app.waitingFor.lookAgain();
         this.app.scenes.look();
@@ -51,10 +51,13 @@ export class Hearing {
 
     /** What the page reads now is what it will save an edit of. */
     async bookRead(held) {
+        const arrived = this.app.recording.arrivedSoFar();
         const response = await held.send();
         if (response.ok) {
             const { name } = JSON.parse(await held.text());
-            this.app.lineage.remember(name, await response.clone().text());
+            const text = await response.clone().text();
+            this.app.lineage.remember(name, text);
+            this.app.recording.bookRead(name, text, arrived);
         }
         return response;
     }
@@ -69,6 +72,7 @@ export class Hearing {
                 this.app.recording.bookChanged(name, text);
             }
             this.app.host.bookWasSaved(name, edit);
+            this.app.recording.bookSaved(name);
             this.app.renaming.bookSaved(name, text);
             this.app.waitingFor.lookAgain();
             this.app.tell('changed');
@@ -86,11 +90,11 @@ export class Hearing {
         }
         if (response.ok) {
             const { book } = this.app.host.openChat() ?? {};
-            if (book && this.app.core.bookKey(book) === this.app.core.bookKey(name)) {
-                this.app.losing.name = book;
-            }
             this.app.recording.bookChanged(name, null);
             this.app.lineage.forget(name);
+            if (book && this.app.core.bookKey(book) === this.app.core.bookKey(name)) {
+                void this.app.quietly(() => this.app.bookLost(book));
+            }
             this.app.tell('changed');
         }
         return response;

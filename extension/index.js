@@ -50,6 +50,7 @@ function listen() {
     story.useFetch(tap.fetch);
     story.watchCopies(app.lineage);
     story.watchBooksInMemory((name) => app.recording.bookChanged(name, undefined));
+    story.onBookInEditor(() => app.whoseBook.look());
     story.on('CHAT_CHANGED', () => void app.chatOpened());
     story.on('ITEMIZED_PROMPTS_SAVED', ({ chatId } = {}) => {
         app.forking.expectedCheckpoint = chatId ?? null;

@@ -13,12 +13,17 @@ const decoder = new TextDecoder();
 const toBytes = (value) => encoder.encode(JSON.stringify(value));
 const fromBytes = (bytes) => (bytes ? JSON.parse(decoder.decode(bytes)) : null);
 
+/** Tells the records of this page from those of any other. */
+const RANDOM_LETTERS = 5;
+const randomText = () => Array.from(crypto.getRandomValues(new Uint8Array(RANDOM_LETTERS)), (byte) => (byte % 36).toString(36)).join('');
+
 /**
  * What the chat is bound to now.
  * @typedef {object} Now
  * @property {?string} bookName the book the chat is bound to, if any
  * @property {?string} [bookText] the book's JSON text. `undefined`: as at the last call. `null`: it cannot be had;
  *     until it is back nothing new is recorded, since what is known of it may be needed to make it again
+ * @property {boolean} [isOwn] whether that is the page's own copy, and not the file's text because it has none
  * @property {object} metadata the chat's metadata
  *
  * @typedef {{changed: boolean, last: ?object}} Outcome whether any message was given another record, and the last one's
@@ -37,10 +42,13 @@ export class Journal {
     /** The messages at the last call, or `null` where we know nothing of the chat; and the record of each. */
     #messages = null;
     #records = [];
+    /** Makes the uids of messages that are put in between. */
+    #inserted = 0;
+    #random = randomText();
 
     /**
      * @param {object} parts
-     * @param {object} parts.core the core's `Journal`, `join_records` and `recorded_metadata_keys`
+     * @param {object} parts.core the core's `Journal`, `join_records`, `insert_record` and `recorded_metadata_keys`
      * @param {() => boolean} parts.isOn whether anything is to be recorded
      * @param {() => number} parts.largestBook in bytes: of a larger book only digests are kept
      */
@@ -59,13 +67,76 @@ export class Journal {
     }
 
     /**
-     * Brings the records up to date. What changed since the last call belongs to the message that was the last then.
+     * Brings the records up to date. What changed since the last call belongs to the last message.
      * @param {object[]} chat @param {Now} now @returns {Outcome}
      */
     sync(chat, now) {
         return this.#guarded(() => {
             const dealt = this.#messages && this.#deal(chat);
             return dealt ? this.#goOn(chat, now, dealt) : this.#begin(chat, now);
+        });
+    }
+
+    /**
+     * Messages are about to be put at the end of the chat: looks at what holds now, lets it happen, and lets the new
+     * ones testify to it. Where the last message is not one that we know, they testify to nothing.
+     * @template T
+     * @param {object[]} chat @param {() => Now} look @param {() => T} put
+     * @returns {T}
+     */
+    arrive(chat, look, put) {
+        const isWatched = this.#isWatching(chat, look);
+        const result = put();
+        if (isWatched) {
+            this.#guarded(() => {
+                if (!this.#shown.isOwn) {
+                    // The page has not read the book yet: what its file holds now, the next look tells.
+                    this.#writer.observe_book(this.#shown.name ?? undefined, undefined);
+                    this.#shown.text = null;
+                }
+                const records = [...this.#records];
+                while (records.length < chat.length) {
+                    records.push(fromBytes(this.#writer.arrive()));
+                }
+                return this.#write(chat, records);
+            });
+        }
+        return result;
+    }
+
+    #isWatching(chat, look) {
+        if (!chat.length || !this.#messages || this.#messages.lastIndexOf(chat.at(-1)) < 0) {
+            return false;
+        }
+        this.sync(chat, look());
+        return this.#messages !== null;
+    }
+
+    /** Records whose message's arrival was seen with a book, and of which it is not known what the file was then. */
+    notLookedAt() {
+        return this.#records.filter((record) => record?.came?.book && record.came.book !== 'none' && record.came.file === undefined);
+    }
+
+    /**
+     * The book's file was read after messages had arrived.
+     * @param {object[]} chat @param {Set<string>} uids of their records
+     * @param {(record: object) => boolean} isOurs whether it was what the page that saw the message had read or written
+     * @returns {Outcome}
+     */
+    lookedAtFile(chat, uids, isOurs) {
+        if (!this.#messages || !uids.size) {
+            return { changed: false, last: null };
+        }
+        return this.#guarded(() => {
+            const isMeant = (record) => record?.came?.book && record.came.file === undefined && uids.has(record.uid);
+            const records = this.#records.map((record) => (isMeant(record) ? { ...record, came: { ...record.came, file: isOurs(record) } } : record));
+            const last = records.at(-1);
+            if (last !== this.#records.at(-1)) {
+                this.#writer.amend(toBytes(last));
+            }
+            const isSame = this.#messages.length === chat.length && this.#messages.every((message, place) => message === chat[place]);
+            const messages = isSame ? chat : this.#messages;
+            return this.#write(messages, records);
         });
     }
 
@@ -107,22 +178,33 @@ export class Journal {
         return this.#write(chat, records);
     }
 
-    #goOn(chat, now, { records, retreats, heritage }) {
+    #goOn(chat, now, { records, retreats, heritage, isAmended }) {
         retreats.forEach((record) => this.#writer.retreat(toBytes(record)));
         if (heritage) {
             this.#writer.inherit(toBytes(heritage));
         }
+        if (isAmended) {
+            this.#writer.amend(toBytes(records.at(-1)));
+        }
+        const found = chat.length - records.length;
+        if (found > 0) {
+            // Nobody saw them arrive. Whatever differs from what was seen before belongs to the last of them.
+            this.#updateLast(records);
+            this.#writer.grow(found);
+            records.push(...Array(found).fill(null));
+        }
         this.#show(now);
         this.#updateLast(records);
-        while (records.length < chat.length) {
-            records.push(fromBytes(this.#writer.advance()));
-        }
         return this.#write(chat, records);
     }
 
     #deal(chat) {
-        return dealOut(this.#messages, this.#records, chat, (earlier, later) =>
-            fromBytes(this.#core.join_records(toBytes(earlier), toBytes(later))));
+        const join = (earlier, later) => fromBytes(this.#core.join_records(toBytes(earlier), toBytes(later)));
+        const insert = (earlier, later) => {
+            this.#inserted += 1;
+            return fromBytes(this.#core.insert_record(toBytes(earlier), toBytes(later), `${this.#random}.${this.#inserted}`));
+        };
+        return dealOut(this.#messages, this.#records, chat, { join, insert });
     }
 
     #prepareWriter() {
@@ -131,17 +213,18 @@ export class Journal {
             return;
         }
         this.#writer?.free();
-        this.#writer = new this.#core.Journal(limit);
+        this.#writer = new this.#core.Journal(limit, this.#random);
         this.#limit = limit;
         this.#keys = fromBytes(this.#core.recorded_metadata_keys());
         this.#shown = {};
     }
 
     /** Shows the writer what is new, which is nothing most of the time. */
-    #show({ bookName, bookText, metadata }) {
+    #show({ bookName, bookText, isOwn = true, metadata }) {
         const shown = this.#shown;
         const name = bookName || null;
         const text = bookText !== undefined ? bookText : name === shown.name ? shown.text : null;
+        shown.isOwn = isOwn || name === null;
         if (name !== shown.name || text !== shown.text) {
             this.#writer.observe_book(name ?? undefined, text === null ? undefined : encoder.encode(text));
             Object.assign(shown, { name, text });
@@ -185,27 +268,28 @@ export class Journal {
  * Deals the records of `before` out to the places of `chat`, up to the messages that came at the end.
  *
  * A deleted message's record goes to the one before it, or from the beginning to the next that has one. A message
- * that came in between changed nothing. Order among the messages does not matter.
+ * that came in between changed nothing, and arrived together with the next. Order among the messages does not matter.
  * @param {object[]} before @param {?object[]} records what each of them carried
- * @param {(earlier: object, later: object) => ?object} join two records as one, or `null` if they do not fit
- * @returns {?{records: object[], retreats: object[], heritage: ?object}} `null` if this is another chat altogether.
- *     What the writer has to be told of the last message: `retreats`, one for each that was deleted from the end, what
- *     the one before it carried; `heritage`, what is left of those deleted from the beginning
+ * @param {object} core
+ * @param {(earlier: object, later: object) => ?object} core.join two records as one, or `null` if they do not fit
+ * @param {(earlier: object, later: object) => ?object[]} core.insert the record of a message between two, and the later one's
+ * @returns {?{records: object[], retreats: object[], heritage: ?object, isAmended: boolean}} `null` if this is another
+ *     chat altogether. What the writer has to be told of the last message: `retreats`, one for each that was deleted
+ *     from the end, what the one before it carried; `heritage`, what is left of those deleted from the beginning;
+ *     `isAmended`, whether its record says something else about its arrival
  */
-export function dealOut(before, records, chat, join) {
+export function dealOut(before, records, chat, { join, insert }) {
     if (chat.length >= before.length && before.every((message, place) => message === chat[place])) {
-        return before.length ? { records, retreats: [], heritage: null } : null;
+        return before.length ? { records: [...records], retreats: [], heritage: null, isAmended: false } : null;
     }
-    const wasThere = new Set(before);
-    const kept = chat.flatMap((message, place) => (wasThere.delete(message) ? place : []));
-    // Those that went are left; where the others were, in order, is where the kept ones are now.
-    const places = before.flatMap((message, place) => (wasThere.has(message) ? [] : place));
+    const { kept, places } = whatStayed(before, records, chat);
     if (!kept.length) {
         return null;
     }
     const dealt = [];
     // What deleted messages at the very beginning said.
     let held = null;
+    let isAmended = false;
     let [from, to] = [0, 0];
 
     const following = (record) => {
@@ -216,10 +300,17 @@ export function dealOut(before, records, chat, join) {
         held = null;
         return joined;
     };
-    const keep = (place) => {
+    const keep = (place, inserted) => {
         // The record of the last one is the writer's business, here and below.
         const isLast = place === before.length - 1;
-        dealt.push(isLast ? records[place] : following(records[place]));
+        let record = records[place];
+        for (let count = 0; count < inserted; count++) {
+            const [between, later] = (record && dealt.at(-1) && insert(dealt.at(-1), record)) || [null, record];
+            isAmended ||= isLast && later !== record;
+            dealt.push(between);
+            record = later;
+        }
+        dealt.push(isLast ? record : following(record));
     };
     const drop = (place) => {
         const record = following(records[place]);
@@ -231,36 +322,54 @@ export function dealOut(before, records, chat, join) {
         }
     };
 
+    /**
+     * Some went where others came, and nobody knows in which order: what the last of those that went said, the last of
+     * those that came says now. Which state the one before them had when they came, it does not.
+     */
+    const replace = (end, count) => {
+        const gone = records.slice(from, end).reduce((earlier, later) => (earlier && later ? join(earlier, later) : later), null);
+        dealt.push(...Array(count - 1).fill(null), gone && { ...gone, came: undefined });
+        from = end;
+    };
+
     kept.forEach((place, which) => {
-        // As many as came where others went took their places.
-        for (; from < places[which] && to < place; from++, to++) {
-            keep(from);
+        const isReplaced = from < places[which] && to < place;
+        if (isReplaced) {
+            replace(places[which], place - to);
         }
         for (; from < places[which]; from++) {
             drop(from);
         }
-        for (; to < place; to++) {
-            dealt.push(unchanged(dealt.at(-1)));
-        }
-        keep(from);
-        [from, to] = [from + 1, to + 1];
+        keep(from, isReplaced ? 0 : place - to);
+        [from, to] = [from + 1, place + 1];
     });
     // At the end, only a copy takes its original's place; anything else is a new message.
     while (from < before.length && isCopy(chat[to], records[from])) {
-        keep(from);
+        keep(from, 0);
         [from, to] = [from + 1, to + 1];
     }
     const retreats = from < before.length ? [...records.slice(from, -1).reverse(), dealt.at(-1)] : [];
-    return { records: dealt, retreats, heritage: held };
+    return { records: dealt, retreats, heritage: held, isAmended };
 }
 
-/** The record of a message that came in between. */
-function unchanged(record) {
-    if (!record) {
-        return null;
-    }
-    const { v, id, digest } = record;
-    return digest ? { v, id, digest } : { v, id };
+/**
+ * Which places of `chat` hold messages of `before`, and where those were, in order. A message is the same if it is the
+ * same object, or a copy of one that is gone, with its record.
+ */
+function whatStayed(before, records, chat) {
+    const gone = new Set(before);
+    const isThere = chat.map((message) => gone.delete(message));
+    const copies = new Map(before.flatMap((message, place) => (gone.has(message) && records[place]?.uid ? [[records[place].uid, message]] : [])));
+    chat.forEach((message, place) => {
+        const original = isThere[place] ? undefined : copies.get(message?.[FIELD]?.uid);
+        if (original) {
+            copies.delete(message[FIELD].uid);
+            isThere[place] = gone.delete(original);
+        }
+    });
+    const kept = chat.flatMap((_, place) => (isThere[place] ? place : []));
+    const places = before.flatMap((message, place) => (gone.has(message) ? [] : place));
+    return { kept, places };
 }
 
 function isCopy(message, record) {

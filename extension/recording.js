@@ -1,28 +1,47 @@
 // Keeps the journal of the open chat: when to look, and at what. What goes on which message is journal.js's business.
 
-import { Journal } from './journal.js';
+import { watchArrivals } from './arrivals.js';
+import { BookFile } from './book_file.js';
+import { textBytes } from './core.js';
+import { FIELD, Journal } from './journal.js';
 
 /** Events after which a message may have come, gone or settled. */
 export const EVENTS = ['MESSAGE_SENT', 'MESSAGE_RECEIVED', 'MESSAGE_DELETED', 'MESSAGE_SWIPED', 'GENERATION_ENDED'];
 
-const soon = globalThis.requestIdleCallback?.bind(globalThis) ?? ((run) => setTimeout(run, 50));
+const idle = globalThis.requestIdleCallback?.bind(globalThis) ?? ((run) => setTimeout(run, 50));
 
 export class Recording {
-    /** @param {{host: object, core: object, settings: object, failed: (error: Error) => void}} parts */
-    constructor({ host, core, settings, failed }) {
+    /**
+     * @param {object} parts
+     * @param {object} parts.host @param {object} parts.core @param {object} parts.settings
+     * @param {(error: Error) => void} parts.failed
+     * @param {(run: () => void) => void} [parts.soon] runs something when the page is at rest
+     */
+    constructor({ host, core, settings, failed, soon = idle }) {
         this.host = host;
         this.core = core;
         this.settings = settings;
         this.failed = failed;
+        this.soon = soon;
         this.journal = null;
         this.current = null;
         this.isScheduled = false;
+        this.isLooking = false;
     }
 
     /** A chat was opened, or none is open. */
     opened() {
         const open = this.host.openChat();
-        this.current = open && { name: open.name, integrity: open.integrity, book: undefined, isBookStale: true, text: undefined };
+        this.current = open && {
+            name: open.name,
+            integrity: open.integrity,
+            book: undefined,
+            isBookStale: true,
+            text: undefined,
+            file: new BookFile(),
+            /** Records of messages that this page saw arriving. */
+            arrived: new Set(),
+        };
         this.journal = open && new Journal({
             core: this.core.wasm,
             isOn: () => this.settings.journal,
@@ -31,6 +50,7 @@ export class Recording {
         this.length = 0;
         this.hook();
         this.schedule();
+        this.look();
     }
 
     /** The chat the journal is for, if that is still the one on the screen. */
@@ -46,17 +66,62 @@ export class Recording {
 
     /**
      * The text of a book is another one.
-     * @param {string | null | undefined} text `null` when it was deleted, `undefined` when the page's memory has it
+     * @param {string | null | undefined} text what is being saved; `null` when it was deleted, `undefined` when the
+     *     page's memory has it
      */
     bookChanged(name, text) {
         const open = this.chat();
-        if (!open?.book || this.core.bookKey(open.book) !== this.core.bookKey(name)) {
+        if (!open?.book || !this.isBook(open.book, name)) {
             return;
         }
         this.messageMayHaveCome();
-        this.current.isBookStale = true;
-        this.current.text = text;
+        Object.assign(this.current, { isBookStale: true, text });
+        if (typeof text === 'string') {
+            this.current.file.writes(open.book, text);
+        }
         this.schedule();
+    }
+
+    /** Records of messages that have arrived by now: a reading of the file that begins now is one after them. */
+    arrivedSoFar() {
+        return this.chat() ? this.notLookedAt() : new Set();
+    }
+
+    /**
+     * The page has read a book from the server: that is what its copy is from now on.
+     * @param {Set<string>} [arrived] `arrivedSoFar` when it began
+     */
+    bookRead(name, text, arrived) {
+        const open = this.chat();
+        if (open?.book && this.isBook(open.book, name)) {
+            this.seen(open, text, arrived);
+            this.current.file.reads(open.book, text);
+            Object.assign(this.current, { isBookStale: true, text: undefined });
+            this.schedule();
+        }
+    }
+
+    /** A book was saved. What the last message says of it is to be in the chat's file, too, if the page is closed now. */
+    bookSaved(name) {
+        const open = this.chat();
+        if (open?.book && this.isBook(open.book, name)) {
+            this.sync();
+            if (this.isUnsaved) {
+                this.host.saveChatSoon();
+            }
+        }
+    }
+
+    /** Somebody has read the file of a book, for a reason of their own. */
+    fileSeen(name, text) {
+        const open = this.chat();
+        if (open?.book && this.isBook(open.book, name)) {
+            this.seen(open, text);
+        }
+    }
+
+    isBook(one, other) {
+        return this.core.bookKey(one) === this.core.bookKey(other);
     }
 
     schedule() {
@@ -64,18 +129,45 @@ export class Recording {
             return;
         }
         this.isScheduled = true;
-        soon(() => {
+        this.soon(() => {
             this.isScheduled = false;
             this.sync();
         });
     }
 
-    /** A message may have come: what changed until now belongs to the one before. */
+    /** A message may have come that nobody saw: what changes from now on belongs to it. */
     messageMayHaveCome() {
         const open = this.chat();
         if (open && open.messages.length !== this.length) {
             this.sync();
         }
+    }
+
+    /** A message is about to be put at the end of the chat. */
+    arriving(put) {
+        const open = this.settings.journal ? this.chat() : null;
+        if (!open || !open.messages.length) {
+            return put();
+        }
+        let isPut = false;
+        let result;
+        const putOnce = () => {
+            isPut = true;
+            result = put();
+            return result;
+        };
+        this.guarded(() => {
+            if (!this.length) {
+                // Opened a moment ago, and not looked at yet.
+                this.sync();
+            }
+            this.journal?.arrive(open.messages, () => ({ ...this.bookNow(open, { isFresh: true }), metadata: open.metadata }), putOnce);
+            this.current.file.ages();
+            open.messages.slice(this.length).forEach((message) => this.current.arrived.add(message?.[FIELD]?.uid));
+            this.length = open.messages.length;
+            this.look();
+        });
+        return isPut ? result : put();
     }
 
     /** Brings the records up to date. @returns {boolean} whether any changed */
@@ -87,37 +179,126 @@ export class Recording {
         if (!this.settings.journal) {
             // What happens meanwhile is not known afterwards, of the messages or of the book.
             this.journal.forget();
+            this.length = 0;
             Object.assign(this.current, { isBookStale: true, text: undefined });
             return false;
         }
         return this.guarded(() => {
             this.hook();
+            const isFresh = open.messages.length !== this.length;
             this.length = open.messages.length;
-            return this.journal.sync(open.messages, { ...this.bookNow(open), metadata: open.metadata }).changed;
+            const { changed } = this.journal.sync(open.messages, { ...this.bookNow(open, { isFresh }), metadata: open.metadata });
+            this.isUnsaved ||= changed;
+            return changed;
         }) ?? false;
     }
 
-    /** The book as the journal wants it: its text only where that is new, `null` where it is lost. */
-    bookNow(open) {
+    /**
+     * The book as the journal wants it: its text only where that is new, `null` where it is lost.
+     * @param {{isFresh: boolean}} how `isFresh`: whatever we were told, the page's copy itself has to be looked at
+     */
+    bookNow(open, { isFresh }) {
         const { current } = this;
         if (!open.book) {
             current.book = null;
             return { bookName: null, bookText: null };
         }
-        if (current.book === open.book && !current.isBookStale) {
+        if (!isFresh && current.book === open.book && !current.isBookStale) {
             return { bookName: open.book, bookText: undefined };
         }
-        const isThere = current.text !== null && this.host.knownBooks().includes(open.book);
-        const text = typeof current.text === 'string' ? current.text : isThere ? this.host.bookInMemory(open.book) : null;
-        Object.assign(current, { book: open.book, isBookStale: typeof text !== 'string', text: undefined });
-        return { bookName: open.book, bookText: text ?? null };
+        const own = this.pagesBook(open.book);
+        const text = own ?? (this.isThere(open.book) ? current.file.textOf(open.book) : undefined);
+        if (own !== undefined) {
+            current.file.begins(open.book, own);
+        }
+        Object.assign(current, { book: open.book, isBookStale: text === undefined });
+        return { bookName: open.book, bookText: text ?? null, isOwn: own !== undefined };
+    }
+
+    isThere(name) {
+        return this.current.text !== null && this.host.knownBooks().includes(name);
+    }
+
+    /** The text of the page's copy, unsaved edits included; `undefined` as long as the page has not needed the book. */
+    pagesBook(name) {
+        return this.isThere(name) ? this.host.bookInMemory(name) : undefined;
+    }
+
+    /** Reads the book's file when the page is at rest, to see whether it is what this page has read or written. */
+    look() {
+        if (!this.isLooking) {
+            this.isLooking = true;
+            this.soon(() => this.lookAtFile().catch(() => {}));
+        }
+    }
+
+    async lookAtFile() {
+        this.isLooking = false;
+        const open = this.chat();
+        if (!open?.book || !this.settings.journal || !this.host.knownBooks().includes(open.book)) {
+            return;
+        }
+        const { journal, current } = this;
+        const name = open.book;
+        const uids = this.notLookedAt();
+        const last = open.messages.at(-1);
+        const text = await this.host.bookOnServer(name);
+        const now = this.chat();
+        if (this.journal !== journal || this.current !== current || now?.book !== name) {
+            return;
+        }
+        this.seen(now, text, uids);
+        if (this.pagesBook(name) !== undefined) {
+            return;
+        }
+        // The page has no copy of its own, so the file is what holds, if no message has arrived meanwhile.
+        if (now.messages.at(-1) !== last) {
+            this.look();
+            return;
+        }
+        current.file.reads(name, text);
+        current.isBookStale = true;
+        this.sync();
+        this.seen(now, text);
+    }
+
+    notLookedAt() {
+        return new Set(this.journal.notLookedAt().map((record) => record.uid));
+    }
+
+    /**
+     * The book's file was read, and held `text`.
+     * @param {Set<string>} uids of the records whose messages had arrived before
+     */
+    seen(open, text, uids = this.notLookedAt()) {
+        this.guarded(() => {
+            const { file, arrived } = this.current;
+            const isOurs = file.isOurs(open.book, text);
+            // Of messages that came before this page was loaded, the records tell what the page of then had.
+            let digest;
+            const isSame = (record) => {
+                digest ??= this.core.wasm.book_digest(open.book, textBytes(text)) ?? null;
+                return record.came.book === digest;
+            };
+            // What somebody else wrote was there, or came meanwhile, for every message that this page has seen since.
+            const meant = isOurs ? uids : this.notLookedAt();
+            const { changed } = this.journal.lookedAtFile(open.messages, meant, (record) => (arrived.has(record.uid) ? isOurs : isSame(record)));
+            if (changed) {
+                this.host.saveChatSoon();
+            }
+        });
     }
 
     hook() {
+        const open = this.host.openChat();
+        if (open) {
+            watchArrivals(open.messages, (put) => this.arriving(put));
+        }
         this.host.beforeWritingOut((message) => {
             if (this.chat()?.messages[0] === message) {
                 this.sync();
                 this.isWrittenOut = true;
+                this.isUnsaved = false;
             }
         });
     }

@@ -119,7 +119,7 @@ export class Timelines {
             made: typeof seal?.made === 'string' ? seal.made : null,
             book,
             entries: book ? this.entriesOf(book, isBookRead ? looked.entries : undefined, seal) : null,
-            part: book && seal?.book?.exactness ? { exactness: seal.book.exactness, as_of: seal.book.as_of, source: seal.book.source } : null,
+            part: book && seal?.book?.exactness ? partOf(seal) : null,
             findings: metadata === undefined ? [] : metadata === null ? [UNREADABLE] : findings,
             isOpen: head.name === open.name,
             isRead: metadata !== undefined,
@@ -256,4 +256,9 @@ function familiesOf(timelines) {
         families.set(family, known);
     }
     return [...families.values()].sort((one, other) => Number(other.hasOpen) - Number(one.hasOpen) || other.date - one.date);
+}
+
+/** How well a timeline's book was known when it was made. */
+function partOf({ book: { exactness, as_of, settled_at, source }, parent }) {
+    return { exactness, as_of, settled_at, source, ...(exactness === 'snapshot' && as_of === parent?.message ? { here: true } : {}) };
 }

@@ -50,7 +50,8 @@ export class Trash {
 
     /**
      * Puts books back, each unless there is another one of that name by now.
-     * @returns {Promise<string[]>} names of those that are back
+     * @returns {Promise<{restored: string[], replaced: string[]}>} names of those that are back, and of those of them
+     *          that were there with something else in them
      */
     async giveBack(token) {
         const { format, books } = JSON.parse(await this.host.readFile(token));
@@ -71,7 +72,8 @@ export class Trash {
         if (back.length === books.length) {
             await this.host.deleteFile(token);
         }
-        return back.map((book) => book.name);
+        const restored = back.map((book) => book.name);
+        return { restored, replaced: restored.filter((name) => there.has(name)) };
     }
 
     /** Whether what was written in a book's place is unchanged. */

@@ -99,15 +99,29 @@ export async function pressInDialog(page, text) {
     await page.raw.waitForFunction((dialog) => !dialog.isConnected || !dialog.open, open);
 }
 
+/** Forklore's drawer among the extensions, which can be read while it is closed. @param {TavernPage} page */
+export const panel = (page) => page.raw.locator('#forklore_settings .forklore_panel');
+
+/** Waits until the panel says so about the open chat. @param {TavernPage} page @param {RegExp} text */
+export const panelSays = (page, text) => until(`the panel to say ${text}`, async () => {
+    const shown = (await panel(page).locator('.forklore_status').textContent()).replace(/\s+/g, ' ');
+    if (!text.test(shown)) {
+        throw new Error(`it says: ${shown}`);
+    }
+    return shown;
+});
+
+/** A button of the panel, which may be closed. @param {TavernPage} page */
+export const inPanel = (page, text) => panel(page).locator('.forklore_buttons button', { hasText: text });
+
 /** Presses one of the buttons of Forklore's drawer among the extensions. @param {TavernPage} page */
 export async function pressInDrawer(page, text) {
     const drawers = page.raw.locator('#extensions-settings-button .drawer-toggle');
-    const panel = page.raw.locator('#forklore_settings .forklore_panel');
     await drawers.click();
-    if (!(await panel.isVisible())) {
+    if (!(await panel(page).isVisible())) {
         await page.raw.locator('#forklore_settings .inline-drawer-toggle').first().click();
     }
-    await panel.getByRole('button', { name: text, exact: true }).click();
+    await panel(page).getByRole('button', { name: text, exact: true }).click();
     await drawers.click();
 }
 

@@ -75,13 +75,13 @@ export function assertOwnLore(files, tale, before, { child, kind, message, book,
 
     const { forklore: seal } = metadata;
     assert.ok(seal, 'the child has a seal');
-    assert.equal(seal.format, 1);
+    assert.equal(seal.format, 2);
     assert.equal(seal.kind, kind);
     assert.deepEqual(seal.parent, { chat: tale.chat, integrity: before.parent.metadata.integrity, message });
     assert.equal(seal.book.name, own);
     assert.equal(seal.book.from, tale.book);
     assert.equal(seal.book.entries, Object.keys(book.entries).length);
-    assert.match(seal.book.digest, /^sha256:[0-9a-f]{64}$/);
+    assert.match(seal.book.digest, /^blake3:[0-9a-f]{64}$/);
     assert.deepEqual({ ...seal.book, ...part }, seal.book, 'how the book is known');
     assert.ok(Array.isArray(seal.warnings));
     assertTime(seal.made);

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 
+import { notice } from '../harness/forklore.mjs';
 import { assertForked, assertOwnLore, assertSameBook, lookAround } from '../harness/forks.mjs';
 import { entry, loreWithGaps } from '../harness/lore.mjs';
 import { stage } from '../harness/scenario.mjs';
@@ -175,6 +176,7 @@ scenario('a solo chat that becomes a group chat takes a copy of the book along',
     await page.save();
     const before = lookAround(files, tale);
 
+    page.watch.clear();
     const chat = await page.convertToGroup();
 
     const { group, book } = await page.current();
@@ -187,6 +189,7 @@ scenario('a solo chat that becomes a group chat takes a copy of the book along',
     assert.equal(converted.messages.length, 6);
     assert.equal(files.chat(tale).metadata.world_info, tale.book);
     assert.equal(files.book(tale.book).text, before.bookText);
+    await notice(page, /Group chat created: It has its own copy of the lorebook: “.*”, 4 entries\./, 'success');
 });
 
 /**

@@ -163,6 +163,26 @@ for (const { what, answer, inBook, inTrash } of [
     });
 }
 
+scenario('after an answer the field holds what was chosen, and typing on asks nothing', {}, async ({ page, files, story }) => {
+    const tale = await story.begin({ book: lore() });
+    const { tabs: [, other], close } = await twoTabs(page, tale);
+    await saving(page, tale.book, 3, 'by this tab');
+    await typing(other, tale.book, 3, 'by the other tab');
+    await dialog(other, 'Which version do you want?');
+    await choose(other, 'theirs');
+    await agree(other);
+    const field = other.raw.locator('.world_entry[uid="3"] textarea[name="content"]');
+    await until('the field to hold what was chosen', async () => await field.inputValue() === 'by this tab', { within: 3000 });
+    assert.ok(await field.evaluate((field) => field === document.activeElement), 'whoever was in the field still is');
+
+    await field.press('End');
+    await field.pressSequentially(' and on');
+    await files.bookWhen(tale.book, ({ entries }) => entries[3].content === 'by this tab and on');
+    await untilSaved(other);
+    await assertNothingUnexpected(other, {});
+    await close();
+});
+
 scenario('a tab that is closed with the question on its screen loses nothing', {}, async ({ page, files, story }) => {
     const tale = await story.begin({ book: lore() });
     const { tabs: [, other] } = await twoTabs(page, tale);

@@ -212,7 +212,7 @@ scenario('entries, their keywords, contents and changes: lore at a message, and 
     await page.messageAction(2, '.forklore_lore');
     await dialog(page, 'Lore at message 2');
     const shown = await assertShows(page, texts, 'lore');
-    assert.match(shown, /Since then: 100 added, 100 removed, 200 changed/);
+    assert.match(shown, /Since then: 100 added, 200 changed, 100 removed/);
     assert.ok(shown.includes(own));
     await page.dialog().getByRole('searchbox').fill('__trap(188)');
     await until('the entry that was searched', async () => (await page.dialog().locator('.forklore_entries .forklore_folded').count()) === 1);

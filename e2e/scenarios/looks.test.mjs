@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 
-import { choose, decline, dialog, notice, pressNotice, withSettings } from '../harness/forklore.mjs';
+import { choose, decline, dialog, notice, panelSays, pressNotice, withSettings } from '../harness/forklore.mjs';
 import { assertSameBook } from '../harness/forks.mjs';
 import { overflowing, poorlyVisible, readable, tooSmall } from '../harness/looks.mjs';
 import { book, entry, loreWithGaps } from '../harness/lore.mjs';
@@ -423,10 +423,6 @@ async function openPanel(page, press = (control) => control.click()) {
 
 function setting(page, name) {
     return page.raw.evaluate((name) => SillyTavern.getContext().extensionSettings.forklore[name], name);
-}
-
-async function panelSays(page, text) {
-    await until(`the panel to say ${text}`, async () => text.test(await page.raw.locator('#forklore_settings .forklore_line').textContent()));
 }
 
 async function assertFits(root, where) {

@@ -122,7 +122,7 @@ class Told {
         } else {
             this.book.entries[uid].content = `entry ${uid} at step ${this.steps}`;
         }
-        const how = random.of(['saved', 'pending', 'raw']);
+        const how = random.of(['saved', 'pending']);
         await this.page.raw.evaluate(write, { name: this.tale.book, book: this.book, how });
     }
 
@@ -177,17 +177,10 @@ class Told {
     }
 }
 
-/** Writes a book in the page: at once, a second later, or as an extension does that knows only the server. */
+/**
+ * Writes a book in the page, at once or a second later. Not behind its back: an extension that knows only the server
+ * leaves the page's copy as it was, and that is what the prompt is made of.
+ */
 async function write({ name, book, how }) {
-    const context = SillyTavern.getContext();
-    if (how === 'raw' && globalThis.hasPendingBook) {
-        // Whoever saves a second later would undo it; that is SillyTavern's.
-        how = 'saved';
-    }
-    globalThis.hasPendingBook = how === 'pending';
-    if (how === 'raw') {
-        await fetch('/api/worldinfo/edit', { method: 'POST', headers: context.getRequestHeaders(), body: JSON.stringify({ name, data: book }) });
-        return;
-    }
-    await context.saveWorldInfo(name, book, how === 'saved');
+    await SillyTavern.getContext().saveWorldInfo(name, book, how === 'saved');
 }

@@ -117,7 +117,7 @@ describe('beside ST-Auto-Recap', () => {
             assert.deepEqual(await doubleDid(page), [], 'the fork is ours');
             const { metadata, messages } = files.chat(tale, child);
             const own = metadata.world_info;
-            assertOwnLore(files, tale, before, { child, kind, message: end, book: lore, part: { exactness: 'exact', source: 'journal' } });
+            assertOwnLore(files, tale, before, { child, kind, message: end, book: lore, part: { exactness: 'settled', source: 'journal' } });
 
             // What it remembers is of its own book, and ends with that scene.
             assert.equal(metadata.auto_lorebooks.lorebookName, own);
@@ -158,7 +158,7 @@ describe('beside ST-Auto-Recap', () => {
         assert.deepEqual([files.chats(tale), files.books()], [before.chats, before.books]);
 
         const child = await page.checkpointByButton(scenes[0].end);
-        assertOwnLore(files, tale, before, { child, kind: 'checkpoint', message: scenes[0].end, book: scenes[0].lore });
+        assertOwnLore(files, tale, before, { child, kind: 'checkpoint', message: scenes[0].end, book: scenes[0].lore, part: { exactness: 'settled', source: 'journal' } });
     });
 
     scenario('a checkpoint is put at every scene break that has its recap', { settings: { checkpointAtScenes: true } }, async (given) => {

@@ -185,6 +185,11 @@ export function mountPanel(panel) {
     place?.append(panel);
 }
 
+/** Puts a line into SillyTavern's editor of lorebooks, below the name of the one that it shows. */
+export function mountInEditor(line) {
+    document.getElementById('world_editor_select')?.parentElement?.after(line);
+}
+
 /** An item in the menu of the magic wand. */
 export function addWandItem({ id, icon, text, run }) {
     const sign = within('div');
@@ -334,6 +339,23 @@ export function addCommands(commands) {
             unnamedArgumentList: unnamed.map(argument => SlashCommandArgument.fromProps(argumentProps(argument))),
             callback: async (given, text) => String(await run(given, typeof text === 'string' ? text : '') ?? ''),
         }));
+    }
+}
+
+/**
+ * Asks before each of these commands of SillyTavern's own whether it may run; one that may not answers with nothing.
+ * @param {Array<{name: string, mayRun: (named: object, unnamed: any) => boolean}>} commands
+ */
+export function guardCommands(commands) {
+    const { SlashCommandParser } = stContext();
+    for (const { name, mayRun } of commands) {
+        const command = SlashCommandParser.commands[name];
+        const run = command?.callback;
+        if (run) {
+            command.callback = function (named, unnamed) {
+                return mayRun(named, unnamed) ? run.call(this, named, unnamed) : '';
+            };
+        }
     }
 }
 

@@ -87,7 +87,44 @@ export function openChat() {
 
 export const saveOpenChat = () => saveChatConditional();
 export const isWriting = () => isGenerating();
-export const isBeingEdited = (message) => Boolean(document.querySelector(`#chat .mes[mesid="${Number(message)}"] .edit_textarea`));
+
+/** In milliseconds: most often SillyTavern saves the chat itself before that. */
+const CHAT_SAVED_WITHIN = 3000;
+let savingSoon = null;
+
+/**
+ * Saves the open chat in a while, unless the server has another one: another tab may have gone on with it, and its
+ * messages would be lost.
+ */
+export function saveChatSoon() {
+    clearTimeout(savingSoon);
+    const name = openChat()?.name;
+    savingSoon = setTimeout(() => saveChatIfSame(name).catch((error) => console.warn('Forklore:', error)), CHAT_SAVED_WITHIN);
+}
+
+async function saveChatIfSame(name) {
+    const open = openChat();
+    if (!open || open.name !== name) {
+        return;
+    }
+    const isBusy = () => isWriting() || document.querySelector('#chat .edit_textarea');
+    if (isBusy()) {
+        saveChatSoon();
+        return;
+    }
+    const count = chat.length;
+    const [head] = await chatHeadsOf(open, [name]);
+    const isSame = head?.messages === count && head.date === dateOf(chat.at(-1)?.send_date);
+    if (isSame && openChat()?.name === name && chat.length === count && !isBusy()) {
+        await saveChatConditional();
+    }
+}
+
+/** The first message up to this one that is being edited, or `null`. */
+export function editedUpTo(message) {
+    const edited = [...document.querySelectorAll('#chat .mes:has(.edit_textarea)')].map((shown) => Number(shown.getAttribute('mesid')));
+    return edited.find((number) => number <= message) ?? null;
+}
 export const newSlug = () => uuidv4();
 
 /**
@@ -246,6 +283,9 @@ export function owners() {
     ];
 }
 
+/** How long all chats together were when SillyTavern last listed its characters and groups. */
+export const bytesOfChats = () => [...characters, ...groups].reduce((sum, { chat_size: bytes }) => sum + (Number(bytes) || 0), 0);
+
 function stem(fileName) {
     return String(fileName ?? '').replace(/\.jsonl$/, '');
 }
@@ -399,8 +439,10 @@ export async function refreshBooks(...names) {
     await updateWorldInfoList();
 }
 
-/** Lets SillyTavern's editor show a book as the page's memory has it, as soon as nobody is at work in it. */
-export const showAnew = (name) => editor.showAnew(name, () => isSaveComing(name));
+/** Lets SillyTavern's editor show a book as the page's memory has it, as soon as nobody is at work in it, or at once. */
+export const showAnew = (name, options) => editor.showAnew(name, () => isSaveComing(name), options);
+export const { onShown: onBookInEditor, show: showInEditor, shownBook: bookInEditor } = editor;
+export const showInEditorInstead = (shown, name, isWanted) => editor.showInstead(shown, name, { isUnsaved: () => isSaveComing(shown), isWanted });
 
 /** Places beside chats that name books: settings, cards, personas. */
 export function bookReferences() {

@@ -69,17 +69,37 @@ export class Journal {
         wasm.__wbg_journal_free(ptr, 0);
     }
     /**
-     * A message came. Gives its record, if it gets one.
+     * What is testified of the last message's arrival is what `last`, its record, says now.
+     * @param {Uint8Array | number[]} last
+     */
+    amend(last) {
+        const ptr0 = passArray8ToWasm0(last, wasm.__wbindgen_malloc);
+        const len0 = WASM_VECTOR_LEN;
+        const ret = wasm.journal_amend(this.__wbg_ptr, ptr0, len0);
+        if (ret[1]) {
+            throw takeFromExternrefTable0(ret[0]);
+        }
+    }
+    /**
+     * A message arrives at this instant, in the state observed last. Gives its record, if it gets
+     * one. Ask for the record of the one before first.
      * @returns {Uint8Array | undefined}
      */
-    advance() {
-        const ret = wasm.journal_advance(this.__wbg_ptr);
+    arrive() {
+        const ret = wasm.journal_arrive(this.__wbg_ptr);
         let v1;
         if (ret[0] !== 0) {
             v1 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
             wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
         }
         return v1;
+    }
+    /**
+     * Messages were found at the end that nobody saw arrive. Observe afterwards.
+     * @param {number} count
+     */
+    grow(count) {
+        wasm.journal_grow(this.__wbg_ptr, count);
     }
     /**
      * All messages before the last one that had a record were deleted; `gone` is theirs.
@@ -94,11 +114,16 @@ export class Journal {
         }
     }
     /**
-     * `largest_book` in bytes: of a larger one only a digest is kept.
+     * `largest_book` in bytes: of a larger one only a digest is kept. `random` tells the records
+     * of this page from those of others.
      * @param {number} largest_book
+     * @param {string} random
      */
-    constructor(largest_book) {
-        const ret = wasm.journal_new(largest_book);
+    constructor(largest_book, random) {
+        const val2 = +largest_book;
+        const ptr0 = passStringToWasm0(random, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+        const len0 = WASM_VECTOR_LEN;
+        const ret = wasm.journal_new(val2, ptr0, len0);
         this.__wbg_ptr = ret;
         JournalFinalization.register(this, this.__wbg_ptr, this);
         return this;
@@ -205,6 +230,33 @@ export function beginning(ask, chats, books) {
         throw takeFromExternrefTable0(ret[1]);
     }
     return Answer.__wrap(ret[0]);
+}
+
+/**
+ * The digest under which records know a book of this name and text, if it can be read.
+ * @param {string} name
+ * @param {Uint8Array | number[]} text
+ * @returns {string | undefined}
+ */
+export function book_digest(name, text) {
+    let ptr0, len0, ptr1, len1;
+    try {
+        ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.book_digest(ptr0, len0, ptr1, len1);
+    let v3;
+    if (ret[0] !== 0) {
+        v3 = getStringFromWasm0(ret[0], ret[1]);
+        wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
+    }
+    return v3;
 }
 
 /**
@@ -379,6 +431,41 @@ export function fork(ask, body, later, book) {
         throw takeFromExternrefTable0(ret[1]);
     }
     return Answer.__wrap(ret[0]);
+}
+
+/**
+ * The records of a message put between two others and of the later one, as an array; nothing where
+ * nobody saw the later one arrive. `random` makes the new one's uid.
+ * @param {Uint8Array | number[]} earlier
+ * @param {Uint8Array | number[]} later
+ * @param {string} random
+ * @returns {Uint8Array | undefined}
+ */
+export function insert_record(earlier, later, random) {
+    let ptr0, len0, ptr1, len1, ptr2, len2;
+    try {
+        ptr0 = passArray8ToWasm0(earlier, wasm.__wbindgen_malloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passArray8ToWasm0(later, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+        ptr2 = passStringToWasm0(random, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+        len2 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.insert_record(ptr0, len0, ptr1, len1, ptr2, len2);
+    if (ret[3]) {
+        throw takeFromExternrefTable0(ret[2]);
+    }
+    let v4;
+    if (ret[0] !== 0) {
+        v4 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
+        wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
+    }
+    return v4;
 }
 
 /**
@@ -626,8 +713,8 @@ export function recorded_metadata_keys() {
 }
 
 /**
- * The newest state that the journal proves at or before a message, and the message it is of.
- * `chat` is an array of the chat's header and messages.
+ * The newest state that the journal holds at or before a message, the message it is of, and
+ * whether it is exact, part by part. `chat` is an array of the chat's header and messages.
  * @param {Uint8Array | number[]} chat
  * @param {number} message
  * @returns {Uint8Array | undefined}

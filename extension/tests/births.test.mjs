@@ -146,7 +146,7 @@ test('what a message holds beside text comes through whole', async () => {
 test('the child of a chat whose book is lost takes the journal\'s, not what was put in its place', async () => {
     const tavern = new Tavern();
     const { Journal } = (await realCore()).wasm;
-    const writer = new Journal(1e6);
+    const writer = new Journal(1e6, 'r');
     const bytes = (value) => new TextEncoder().encode(JSON.stringify(value));
     writer.open(bytes([null]));
     writer.observe_book('Lost', bytes({ entries: { 3: { uid: 3, content: 'lore' } } }));

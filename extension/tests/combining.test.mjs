@@ -63,11 +63,11 @@ test('it can be undone, but not over later work', async () => {
     const wish = { from: { chat: 'Two' }, into: 'One', otherwise: 'theirs' };
     const done = await app.bring(wish);
     assert.notEqual(JSON.stringify(tavern.books.get(bookOf('One'))), before);
-    assert.deepEqual(await app.undo(done.undo), { restored: [bookOf('One')] });
+    assert.deepEqual(await app.undo(done.undo), { restored: [bookOf('One')], replaced: [bookOf('One')] });
     assert.equal(JSON.stringify(tavern.books.get(bookOf('One'))), before);
     const again = await app.bring(wish);
     entriesOf('One')[0].content = 'later work';
-    assert.deepEqual(await app.undo(again.undo), { restored: [] });
+    assert.deepEqual(await app.undo(again.undo), { restored: [], replaced: [] });
     assert.equal(entriesOf('One')[0].content, 'later work');
 });
 

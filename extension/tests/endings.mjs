@@ -42,5 +42,6 @@ export async function twoEndings({ lore = book(), metadata = {} } = {}) {
 export async function goOn({ app, tavern, host }, mes) {
     tavern.open.messages.push({ mes, extra: {} });
     app.recording.sync();
+    await app.recording.lookAtFile();
     await host.saveOpenChat();
 }

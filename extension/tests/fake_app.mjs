@@ -19,12 +19,13 @@ export function finding(code, problem, values = {}) {
 }
 
 export const READINESS = {
-    ready: { state: 'ready', book: 'Harbour lore', entries: 34, operations: 0, sharedWith: [] },
+    ready: { state: 'ready', book: 'Harbour lore', entries: 34, operations: 0, sharedWith: [], hasFamily: false, reach: 'all', owner: 'Ada', selected: [] },
     waiting: { state: 'waiting', book: 'Harbour lore', entries: 34, operations: 3, sharedWith: [] },
     shared: {
         state: 'shared', book: 'Harbour lore', entries: 34, operations: 0,
-        sharedWith: ['The harbour', `The harbour - Branch ${MARKUP}`, 'The harbour - Branch #2'],
+        sharedWith: ['The harbour', `The harbour - Branch ${MARKUP}`, 'The harbour - Branch #2'], hasFamily: true,
     },
+    elsewhere: { state: 'elsewhere', book: 'Harbour lore', entries: 34, operations: 0, sharedWith: ['The harbour imported'], hasFamily: false },
     missing: { state: 'missing', book: `Lost book ${MARKUP}`, entries: 0, operations: 0, sharedWith: [] },
     'no-book': { state: 'no-book', book: null, entries: 0, operations: 0, sharedWith: [] },
     'no-chat': { state: 'no-chat', book: null, entries: 0, operations: 0, sharedWith: [] },
@@ -117,6 +118,7 @@ export function fakeApp(given = {}) {
         saveSettings: () => calls.push(['saveSettings']),
         open: () => ({ name: 'The harbour', group: false, messages: 58 }),
         readiness: answer('readiness', READINESS.ready),
+        refuseEdited: () => {},
         check: answer('check', { obstacles: [], remarks: [], book: EXACT, metadata: EXACT }),
         fork: answer('fork', asked => ({ ...REPORT, ...asked, child: asked.name ?? 'The harbour - Checkpoint #1' })),
         suggestName: answer('suggestName', 'Scene 3 - The quay'),
@@ -132,9 +134,10 @@ export function fakeApp(given = {}) {
         split: answer('split', SPLIT),
         cleanupPlan: answer('cleanupPlan', CLEANUP),
         clean: answer('clean', { removed: CLEANUP.remove.map(({ name }) => name), undo: 'token' }),
-        undo: answer('undo', { restored: ['Harbour lore (Scene 1)'] }),
+        undo: answer('undo', { restored: ['Harbour lore (Scene 1)'], replaced: [] }),
         strip: answer('strip', 12),
         waiting: null,
+        openFindings: null,
         stopWaiting: () => calls.push(['stopWaiting']),
         coreError: null,
         on: (event, listener) => (listeners[event] ??= []).push(listener),

@@ -96,12 +96,14 @@ export function fakeScreen(answers = []) {
         popup,
         confirm: async (content, options) => await popup(content, options) === 'ok',
         ask: popup,
+        mountInEditor: (line) => { mounted.line = line; },
         mountPanel: (panel) => { mounted.panel = panel; },
         addWandItem: (item) => { mounted.wand ??= item; },
         addOption: (item) => { mounted.option = item; },
         sayDate: milliseconds => new Date(milliseconds).toISOString(),
         addMessageAction: (action) => { mounted.action = action; },
         addCommands: (commands) => { mounted.commands = commands; },
+        guardCommands: (commands) => { mounted.guarded = commands; },
         openChat: async (where) => { mounted.opened = where; },
     };
 }

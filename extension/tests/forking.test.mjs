@@ -20,7 +20,7 @@ test('what is not exactly known is asked about, taken or left', () => {
     assert.equal(answerTo(inexact, settings(), { hasWaited: false }), 'ask');
     assert.equal(answerTo(inexact, settings({ whenInexact: 'refuse' }), { hasWaited: false }).leaveBook, true);
     assert.equal(policyFor(settings({ whenInexact: 'nearest' })).allow, 'live');
-    assert.equal(policyFor(settings()).allow, 'exact');
+    assert.equal(policyFor(settings()).allow, 'message');
 });
 
 test('a book that is gone cannot be asked for', () => {

@@ -359,3 +359,32 @@ test('whatever the order, an edit of an entry that both edit is in the book or i
         assert.deepEqual(pages.flatMap(({ errors }) => errors), []);
     }
 });
+
+test('a book that Forklore writes during the second look stays as Forklore wrote it', async () => {
+    const { server, pages: [page] } = await twoPages();
+    const restored = JSON.stringify({ entries: { 0: entry(0, { content: 'restored' }) } });
+    const { bookOnServer } = page.guard.host;
+    page.editor.entries[0].content = 'edited';
+    await page.save('Lore', page.editor);
+    page.guard.host.bookOnServer = async (name) => {
+        const found = await bookOnServer(name);
+        server.books.set('Lore', restored);
+        page.guard.wroteOurselves('Lore', restored);
+        return found;
+    };
+    await server.quiet();
+    assert.deepEqual(page.errors, []);
+    assert.equal(server.books.get('Lore'), restored);
+});
+
+test('what Forklore wrote itself is not told as another page’s, however the server spells it', async () => {
+    const { server, pages: [page] } = await twoPages();
+    const restored = { entries: { ...lore().entries, 1: entry(1, { content: 'restored' }) } };
+    server.books.set('Lore', JSON.stringify(restored));
+    page.guard.wroteOurselves('Lore', JSON.stringify(restored, null, 4));
+    page.editor.entries[0].content = 'edited';
+    await page.save('Lore', page.editor);
+    await server.quiet();
+    assert.deepEqual(page.news, []);
+    assert.deepEqual([server.book('Lore').entries[0].content, server.book('Lore').entries[1].content], ['edited', 'restored']);
+});

@@ -29,7 +29,7 @@ describe('what changes belongs to the message that was the last', () => {
     test('and a message in which nothing changed says just that', () => {
         const page = story(2);
         page.says('next');
-        assert.deepEqual(Object.keys(page.chat[2][FIELD]), ['v', 'id']);
+        assert.deepEqual(Object.keys(page.chat[2][FIELD]), ['v', 'id', 'uid', 'came']);
         assert.equal(page.chat[2][FIELD].id, page.chat[1][FIELD].id);
     });
 
@@ -236,17 +236,17 @@ test('an error of the core leaves the chat as it was, and the next call begins a
         ...core,
         Journal: class {
             #inner;
-            constructor(limit) {
-                this.#inner = new core.Journal(limit);
-                for (const name of ['open', 'observe_book', 'observe_metadata', 'record', 'retreat', 'inherit']) {
+            constructor(...parts) {
+                this.#inner = new core.Journal(...parts);
+                for (const name of ['open', 'observe_book', 'observe_metadata', 'arrive', 'amend', 'retreat', 'inherit']) {
                     this[name] = (...given) => this.#inner[name](...given);
                 }
             }
-            advance() {
+            record() {
                 if (fails) {
                     throw new Error('of the core');
                 }
-                return this.#inner.advance();
+                return this.#inner.record();
             }
         },
     };
@@ -255,11 +255,11 @@ test('an error of the core leaves the chat as it was, and the next call begins a
     page.says('first');
     fails = true;
     page.metadata.variables.gold = 1;
-    const before = JSON.stringify([...page.chat, { mes: 'next' }]);
+    const before = JSON.stringify(page.chat);
     assert.throws(() => page.says('next'), /of the core/);
     assert.equal(JSON.stringify(page.chat), before);
     fails = false;
-    page.sync();
+    page.says('next');
     assert.deepEqual(page.gold(), [0, 1]);
 });
 
@@ -290,9 +290,11 @@ test('records are dealt out without a core, where none are joined', () => {
     const [a, b, c, d] = 'abcd'.split('').map((mes) => ({ mes }));
     const ids = (dealt) => dealt.records.map((record) => record.id);
     const records = ['A', 'B', 'C'].map((id) => ({ v: 1, id }));
-    assert.deepEqual(ids(dealOut([a, b, c], records, [c, a, b], null)), ['A', 'B', 'C']);
-    assert.deepEqual(ids(dealOut([a, b, c], records, [a, d, b, c], null)), ['A', 'A', 'B', 'C']);
-    assert.deepEqual(dealOut([a, b, c], records, [a], null).retreats, [records[1], records[0]]);
-    assert.equal(dealOut([a, b, c], records, [d], null), null);
-    assert.equal(dealOut([], [], [d], null), null);
+    const insert = (earlier, later) => [earlier, later];
+    const dealt = (before, chat) => dealOut(before, records.slice(0, before.length), chat, { insert });
+    assert.deepEqual(ids(dealt([a, b, c], [c, a, b])), ['A', 'B', 'C']);
+    assert.deepEqual(ids(dealt([a, b, c], [a, d, b, c])), ['A', 'A', 'B', 'C']);
+    assert.deepEqual(dealt([a, b, c], [a]).retreats, [records[1], records[0]]);
+    assert.equal(dealt([a, b, c], [d]), null);
+    assert.equal(dealt([], [d]), null);
 });

@@ -55,7 +55,7 @@ class History extends Page {
         const isFirst = !this.chat.length;
         this.lastWas(this.seen());
         for (let n = 0; n < count; n++) {
-            this.chat.push({ mes: 'x' });
+            this.arrives({ mes: 'x' });
             this.truths.push(isFirst ? unknown() : this.seen() ?? unknown());
         }
     }
@@ -73,7 +73,7 @@ class History extends Page {
             truths[at - 1] = before.isSure && gone.isSure
                 ? gone
                 : { states: [...before.states, ...gone.states], isSure: gone.isSure && !before.states.length };
-        } else if (truths.every((truth) => !truth.states.length)) {
+        } else if (chat.every((message) => !(FIELD in message))) {
             // Nobody else knows anything: the last one keeps it, so that the lore is not lost.
             truths[truths.length - 1] = { states: gone.states, isSure: false };
         }
@@ -81,16 +81,12 @@ class History extends Page {
 
     insert(at, message) {
         this.chat.splice(at, 0, message);
-        this.truths.splice(at, 0, at > 0 ? { ...this.truths[at - 1] } : unknown());
+        // It gets a record only where the next one was seen to arrive.
+        this.truths.splice(at, 0, at > 0 ? { ...this.truths[at - 1], isSure: false } : unknown());
     }
 
     swap(one, other) {
-        const { chat, truths } = this;
-        [chat[one], chat[other]] = [chat[other], chat[one]];
-        if (!this.isOn) {
-            // Nobody deals the records out again, so they go along.
-            [truths[one], truths[other]] = [truths[other], truths[one]];
-        }
+        [this.chat[one], this.chat[other]] = [this.chat[other], this.chat[one]];
     }
 
     /** Something happened that the journal could not follow. */
@@ -167,7 +163,7 @@ function changeMessages(page, chance) {
         page.delete(chat.length - 1);
     } else if (action === 5) {
         page.delete(below(chat.length));
-    } else if (action === 6 && chat.length > 1) {
+    } else if (action === 6 && chat.length > 1 && page.isOn) {
         page.swap(below(chat.length), below(chat.length));
     } else if (action === 7) {
         // An edit or a swipe: the same message says something else.

@@ -55,9 +55,15 @@ export class Page {
         return this.journal.opened(this.chat, this.now());
     }
 
+    /** Messages arrive one by one, and the book's file is looked at afterwards. */
     says(...messages) {
-        this.chat.push(...messages.map((mes) => ({ mes })));
+        messages.forEach((mes) => this.arrives({ mes }));
         return this.sync();
+    }
+
+    arrives(message) {
+        this.journal.arrive(this.chat, () => this.now(), () => this.chat.push(message));
+        this.journal.lookedAtFile(this.chat, new Set(this.journal.notLookedAt().map((record) => record.uid)), () => true);
     }
 
     /** The variable `gold` at each message, `null` where that is not known. */

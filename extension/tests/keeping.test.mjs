@@ -33,7 +33,7 @@ test('only what is ours and unused goes, and it can be had back', async () => {
     assert.deepEqual(removed, ['Idle']);
     assert.deepEqual([...tavern.books.keys()], ['Lore', 'Used', 'Theirs']);
     assert.deepEqual(tavern.log.map(([what]) => what), ['writeFile', 'deleteBook'], 'the copy comes first');
-    assert.deepEqual(await trash.giveBack(undo), ['Idle']);
+    assert.deepEqual(await trash.giveBack(undo), { restored: ['Idle'], replaced: [] });
     assert.deepEqual(tavern.books.get('Idle'), before);
     assert.equal(tavern.files.size, 0);
 });
@@ -44,7 +44,7 @@ test('a book that is there again is not written over', async () => {
     const { cleaning, trash } = await keeping(tavern);
     const { undo } = await cleaning.clean();
     tavern.books.set('Idle', { entries: { 5: {} } });
-    assert.deepEqual(await trash.giveBack(undo), []);
+    assert.deepEqual(await trash.giveBack(undo), { restored: [], replaced: [] });
     assert.deepEqual(tavern.books.get('Idle'), { entries: { 5: {} } });
     assert.equal(tavern.files.size, 1, 'the copy stays');
 });
@@ -128,8 +128,8 @@ test('a book that was written over can be had back while nobody has changed it s
     const [old, later] = [structuredClone(tavern.books.get('Lore')), { entries: { 7: { uid: 7 } } }];
     const token = await trash.put(['Lore'], 'restore', { replacedBy: JSON.stringify(later) });
     tavern.books.set('Lore', { entries: { 8: { uid: 8 } } });
-    assert.deepEqual(await trash.giveBack(token), []);
+    assert.deepEqual(await trash.giveBack(token), { restored: [], replaced: [] });
     tavern.books.set('Lore', later);
-    assert.deepEqual(await trash.giveBack(token), ['Lore']);
+    assert.deepEqual(await trash.giveBack(token), { restored: ['Lore'], replaced: ['Lore'] });
     assert.deepEqual(tavern.books.get('Lore'), old);
 });

@@ -58,11 +58,12 @@ export class Tavern {
             },
             newSlug: () => 'a fresh slug',
             isWriting: () => false,
-            isBeingEdited: () => false,
+            editedUpTo: () => null,
             copyRecapSettings: () => {},
             chatNames: async () => [...tavern.chats.keys()],
             chatHeads: async (whose) => tavern.heads(whose),
             allChatHeads: async () => tavern.heads({ group: null, avatar: 'Ada.png' }),
+            bytesOfChats: () => 0,
             owners: () => [{ group: null, avatar: 'Ada.png', label: 'Ada' }],
             readChat: async (whose, name) => copy(tavern.chats.get(name) ?? []),
             chatHeadsOf: async (whose, names) => {
@@ -97,6 +98,8 @@ export class Tavern {
             knownBooks: () => [...tavern.books.keys()],
             bookSeen: (name) => tavern.books.get(name),
             bookInMemory: (name) => tavern.books.has(name) ? JSON.stringify(tavern.books.get(name)) : undefined,
+            bookOnServer: async (name) => JSON.stringify(tavern.books.get(name) ?? { entries: {} }),
+            saveChatSoon: () => {},
             readBook: async (name) => bytes(tavern.books.get(name) ?? { entries: {} }),
             writeBook: async (request) => {
                 const { name, data } = JSON.parse(request);
@@ -110,6 +113,7 @@ export class Tavern {
             refreshBooks: async () => {},
             untilSaved: async () => {},
             showAnew: () => {},
+            bookInEditor: () => null,
             bookReferences: () => tavern.references,
             saveOpenChat: async () => {
                 tavern.call('saveOpenChat');

@@ -18,9 +18,19 @@ test('the panel says how the open chat stands', () => {
     assert.match(view('ready').line, /“Harbour lore” \(34 entries\) belongs to this chat alone/);
     assert.match(view('waiting').line, /3 operations left/);
     assert.match(view('shared').line, /shared with 3 other chats/);
+    assert.match(view('elsewhere').line, /“Harbour lore” \(34 entries\) is also used by 1 other chat\./);
     assert.match(view('missing').line, /missing/);
     assert.ok(view('missing').line.includes(MARKUP));
     assert.equal(panelView({ readiness: null }).state, 'loading');
+});
+
+test('only a look at all chats lets the panel call a lorebook this chat’s alone', () => {
+    const line = more => panelView({ readiness: { ...READINESS.ready, ...more } }).line;
+    assert.match(line({}), /belongs to this chat alone\.$/);
+    assert.match(line({ reach: 'owner' }), /is not linked to any other chat of Ada\.$/);
+    assert.match(line({ reach: 'open' }), /Whether other chats use it was not checked/);
+    assert.equal(line({ reach: null }), 'Ready. Lorebook “Harbour lore” (34 entries).');
+    assert.match(line({ selected: ['global', 'card'] }), /not linked to any other chat\. It is also selected for all chats\. It is also the lorebook of a character card\.$/);
 });
 
 test('the panel offers what helps', () => {
@@ -28,21 +38,23 @@ test('the panel offers what helps', () => {
     assert.deepEqual(offered('ready'), ['checkpoint']);
     assert.deepEqual(offered('waiting'), ['when-ready']);
     assert.deepEqual(offered('shared'), ['split', 'checkpoint']);
+    assert.deepEqual(offered('elsewhere'), ['split', 'checkpoint']);
     assert.deepEqual(offered('missing'), ['repair', 'checkpoint']);
     assert.deepEqual(offered('waiting', { waiting: { message: 5, kind: 'branch', operations: 1 } }), ['stop-waiting']);
     assert.equal(panelView({ readiness: READINESS['no-chat'] }).actions[0].disabled, true);
 });
 
 test('a core that could not load is all that the panel speaks of', () => {
-    const view = panelView({ readiness: null, coreError: new Error('no wasm'), findings: [finding('no-seal', false)] });
+    const view = panelView({ readiness: null, coreError: new Error('no wasm'), checked: { when: 'opened', findings: [finding('no-seal', false)] } });
     assert.match(view.line, /no wasm/);
     assert.equal(view.note, '');
     assert.equal(view.actions[0].disabled, true);
 });
 
 test('the panel keeps what was found when the chat was opened', () => {
-    const note = findings => panelView({ readiness: READINESS.ready, findings }).note;
+    const note = (findings, when = 'opened') => panelView({ readiness: READINESS.ready, checked: findings && { findings, when } }).note;
     assert.equal(note(null), '');
+    assert.equal(note([], 'again'), 'Checked again: all is well.');
     assert.match(note([]), /all is well\.$/);
     assert.match(note([finding('no-seal', false)]), /1 thing worth knowing/);
     assert.match(note([finding('no-seal', false), finding('damage', true)]), /1 problem\.$/);
@@ -143,6 +155,12 @@ test('a fork is told with its book and how well it is known', () => {
     assert.match(forkNotice({ ...REPORT, book: null, part: null }, SETTINGS).about, /no lorebook/);
 });
 
+test('a chat that became a group’s is no branch, and says that the lorebook was copied', () => {
+    const notice = forkNotice({ ...REPORT, kind: 'branch', isConversion: true }, SETTINGS);
+    assert.equal(notice.title, 'Group chat created');
+    assert.match(notice.about, /^It has its own copy of the lorebook: “Harbour lore \(Scene 3\)”, 34 entries/);
+});
+
 test('what could not be brought back is told if it is wanted', () => {
     const few = forkNotice({ ...REPORT, remarks: REMARKS.slice(0, 3) }, SETTINGS);
     assert.deepEqual(few.shown.map(({ code }) => code), ['metadata-live', 'running-dropped']);
@@ -164,10 +182,26 @@ test('the lore of a message: entries, what memory extensions keep, what happened
     assert.deepEqual([view.entries.length, view.internal.length], [8, 2]);
     assert.match(view.exactness, /message 42/);
     assert.equal(view.entries.find(({ title }) => title === 'Entry 5').keys, 'No keywords');
-    assert.equal(view.since, 'Since then: 1 added, 1 removed, 1 changed');
+    assert.equal(view.since, 'Since message 42: 1 added, 1 changed, 1 removed');
     assert.equal(view.changes[2].about, 'changed: content, keywords, odd_field');
     assert.deepEqual(view.restored.map(({ what, about }) => [what, about]),
         [['removed', 'is taken out'], ['added', 'comes back'], ['changed', 'goes back: content, keywords, odd_field']]);
+});
+
+test('what happened since a message is only told where the message is known', () => {
+    const since = (part, changes) => loreView({ ...LORE, part, changes }).since;
+    assert.equal(since(EXACT, []), 'Nothing has changed since then.');
+    assert.equal(since(EXACT, LORE.changes.slice(0, 1)), 'Since then: 1 added');
+    assert.equal(since(SNAPSHOT, []), 'Today’s lorebook is the same as at message 42.');
+    assert.equal(since(LIVE, []), 'What has changed since then is not known.');
+    const without = part => loreView({ message: 3, part, book: null, entries: [], changes: [] });
+    assert.deepEqual([without(EXACT).book, without(EXACT).since], ['This chat had no lorebook then.', '']);
+    assert.equal(without(LIVE).book, 'This chat has no lorebook.', 'of then, nothing is known');
+});
+
+test('an inherited message does not call its parent’s lorebook its own', () => {
+    assert.equal(loreView({ ...LORE, isInherited: true }).book, 'As inherited from the parent: 10 entries');
+    assert.match(loreView(LORE).book, /^Lorebook “Harbour lore”/);
 });
 
 test('lore can be restored only if there is something to restore', () => {

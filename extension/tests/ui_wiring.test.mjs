@@ -73,9 +73,26 @@ test('the panel follows the app', async () => {
     app.emit('changed');
     await settled();
     assert.match(panel.textContent, /shared with 3 other chats/);
-    app.emit('opened', { chat: 'c', findings: [finding('no-seal', false)] });
+    app.openFindings = { findings: [finding('no-seal', false)], when: 'opened' };
+    app.emit('changed');
     await settled();
     assert.match(panel.textContent, /1 thing worth knowing/);
+    app.openFindings = { findings: [], when: 'again' };
+    app.emit('changed');
+    await settled();
+    assert.match(panel.textContent, /Checked again: all is well/);
+    assert.throws(() => panel.saying('Details'), 'there is nothing left to tell');
+});
+
+test('a lorebook that is used elsewhere can be split off, without a family to split', async () => {
+    const { app, ui } = await start({ readiness: async () => READINESS.elsewhere }, [async (body) => {
+        await settled();
+        assert.match(body.textContent, /also used by:The harbour imported/);
+        assert.equal(body.all(({ attributes }) => attributes.type === 'radio').length, 1);
+        return 'ok';
+    }]);
+    await ui.actions.split();
+    assert.deepEqual(asked(app, 'split'), [[{ family: false }]]);
 });
 
 test('an answer that comes late does not replace a newer one', async () => {
@@ -139,6 +156,50 @@ test('cleaning up is shown first, and can be undone', async () => {
     await settled();
     assert.deepEqual(asked(app, 'undo'), [['token']]);
     assert.match(screen.toasts.at(-1).lines[0], /1 lorebook is back/);
+});
+
+test('an undo says what became of the lorebook', async () => {
+    const { app, screen, ui } = await start({ undo: async () => ({ restored: ['Harbour lore'], replaced: ['Harbour lore'] }) });
+    await ui.actions.undo('token');
+    assert.equal(screen.toasts.at(-1).lines[0], 'Undone. “Harbour lore” is as it was before.');
+    app.undo = async () => ({ restored: ['One', 'Two'], replaced: [] });
+    await ui.actions.undo('token');
+    assert.equal(screen.toasts.at(-1).lines[0], '2 lorebooks are back: “One”, “Two”.');
+});
+
+test('what was brought over is told without what was not', async () => {
+    const { screen, ui, app } = await start();
+    ui.toasts.combined({ into: 'C', added: [], changed: [1], removed: [], undo: 'token' }, { undo: app.undo });
+    assert.equal(screen.toasts.at(-1).lines[0], 'Brought into “C”: 1 changed.');
+    ui.toasts.combined({ into: 'C', added: [1, 2], changed: [], removed: [3], undo: 'token' }, { undo: app.undo });
+    assert.equal(screen.toasts.at(-1).lines[0], 'Brought into “C”: 2 added, 1 removed.');
+});
+
+test('chats worth knowing about are called more only beside others', async () => {
+    const seen = [];
+    const look = async (body) => {
+        await settled();
+        seen.push(body.textContent);
+    };
+    const notes = [{ chat: 'An older branch', owner: 'Bram', findings: [finding('no-seal', false)] }];
+    const { ui } = await start({ verifyAll: async () => notes }, [look]);
+    await ui.actions.verifyAll();
+    assert.match(seen[0], /Worth knowing about 1 chat/);
+    const both = await start({}, [look]);
+    await both.ui.actions.verifyAll();
+    assert.match(seen[1], /Worth knowing about 2 more chats/);
+});
+
+test('a lorebook that was deleted is brought back from the journal, or from wherever it can be', async () => {
+    const { app, screen } = await start({}, [null]);
+    app.emit('lost', { book: 'B', canBringBack: true });
+    assert.equal(screen.toasts.at(-1).lines[0], 'The lorebook “B” of this chat was deleted.');
+    assert.equal(screen.toasts.at(-1).options.buttons[0].text, 'Bring it back');
+    screen.toasts.at(-1).options.buttons[0].run();
+    await settled();
+    assert.deepEqual(asked(app, 'repair'), [[{ source: 'journal' }]]);
+    app.emit('lost', { book: 'B', canBringBack: false });
+    assert.equal(screen.toasts.at(-1).options.buttons[0].text, 'Repair…');
 });
 
 test('nothing is cleaned without a yes, nor when there is nothing', async () => {
@@ -217,6 +278,11 @@ test('notices: forks, removed books, chats that were opened', async () => {
     assert.equal(screen.toasts.length, before, 'a chat that is well is opened in silence');
     app.emit('opened', { chat: 'c', findings: [finding('book-missing', true, { name: 'B' })] });
     assert.deepEqual([screen.toasts.at(-1).options.sticky, screen.toasts.at(-1).options.buttons[0].text], [true, 'Repair…']);
+    app.emit('checked', { chat: 'c', findings: [finding('book-missing', true, { name: 'B' })] });
+    assert.notEqual(screen.toasts.at(-1).kind, 'closed', 'it is still so');
+    app.emit('checked', { chat: 'c', findings: [] });
+    assert.equal(screen.toasts.at(-1).kind, 'closed', 'it was put right');
+    app.emit('opened', { chat: 'c', findings: [finding('book-missing', true, { name: 'B' })] });
     app.emit('opened', { chat: 'd', findings: [] });
     assert.equal(screen.toasts.at(-1).kind, 'closed', 'what was said of the last chat is taken back');
 });

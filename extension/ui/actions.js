@@ -45,9 +45,11 @@ export function createActions({ app, screen, dialogs, toasts }) {
             }
         }),
 
+        /** The lorebook of the open chat, as its journal has it, without a question. */
+        bringBack: attempt(async () => toasts.repaired('journal', await app.repair({ source: 'journal' }))),
+
         split: attempt(async () => {
-            const { book, sharedWith } = await app.readiness();
-            const choice = await dialogs.askSplit({ book, sharedWith });
+            const choice = await dialogs.askSplit(await app.readiness());
             if (choice) {
                 toasts.split(await app.split(choice));
             }

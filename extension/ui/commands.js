@@ -52,7 +52,9 @@ export function commandList({ app, toasts, actions }) {
                 if (!['checkpoint', 'branch'].includes(kind)) {
                     throw complaint('command.bad-kind', kind);
                 }
-                const report = await app.fork({ kind, message: messageNumber(app, number), ...(name ? { name } : {}), ask: false });
+                const at = messageNumber(app, number);
+                app.refuseEdited(at);
+                const report = await app.fork({ kind, message: at, ...(name ? { name } : {}), ask: false });
                 return report?.child ?? '';
             },
         }),
@@ -152,6 +154,33 @@ export function commandList({ app, toasts, actions }) {
                 return JSON.stringify((await app.clean()).removed);
             },
         }),
+    ];
+}
+
+/**
+ * SillyTavern's own commands that fork, each with the message that it will take.
+ * @param {{app: object, toasts: object}} parts
+ * @returns {Array<{name: string, mayRun: (named: object, unnamed: any) => boolean}>} as `screen.guardCommands` takes them
+ */
+export function forkCommands({ app, toasts }) {
+    const guarded = (name, messageOf) => ({
+        name,
+        mayRun: (named, unnamed) => {
+            const message = Number(messageOf(named, unnamed) ?? app.open()?.messages - 1);
+            try {
+                if (app.settings.isolate && Number.isInteger(message)) {
+                    app.refuseEdited(message);
+                }
+                return true;
+            } catch (error) {
+                toasts.failed(error);
+                return false;
+            }
+        },
+    });
+    return [
+        guarded('checkpoint-create', ({ mesId }) => mesId),
+        guarded('branch-create', ({ mesId }, text) => mesId ?? text),
     ];
 }
 

@@ -73,6 +73,7 @@ export function folded(summary, content, { open = false } = {}) {
 const EXACTNESS_ICONS = {
     exact: 'fa-circle-check',
     snapshot: 'fa-clock-rotate-left',
+    settled: 'fa-circle-check',
     live: 'fa-triangle-exclamation',
 };
 

@@ -18,7 +18,7 @@ export function createDialogs({ app, screen }) {
         askConflict: question => askConflict({ screen }, question),
         /** What `app.repairOptions()` said -> `{source, book?}`, or null for not now */
         askRepair: options => askRepair({ screen }, options),
-        /** `{book, sharedWith}` -> `{family}`, or null for not now */
+        /** What `app.readiness()` said -> `{family}`, or null for not now */
         askSplit: shared => askSplit({ screen, plan: family => app.splitPlan({ family }) }, shared),
         /** What `app.cleanupPlan()` said -> whether to go on */
         askCleanup: plan => askCleanup({ screen }, plan),

@@ -1,8 +1,9 @@
 /** The whole user interface, put together. */
 import { createActions } from './actions.js';
-import { commandList } from './commands.js';
+import { commandList, forkCommands } from './commands.js';
 import { createCompare } from './compare/index.js';
 import { createDialogs } from './dialogs.js';
+import { mountEditorLine } from './editor_line.js';
 import { createLore } from './lore.js';
 import { mountPanel } from './panel.js';
 import { createTimelines } from './timelines/index.js';
@@ -29,9 +30,13 @@ export function startUi({ app, screen }) {
         lore.mount();
         timelines.mount();
         compare.mount();
+        mountEditorLine({ app, screen });
         screen.addCommands(commandList({ app, toasts, actions }));
+        screen.guardCommands(forkCommands({ app, toasts }));
         app.on('forked', report => toasts.forked(report, actions));
         app.on('opened', report => toasts.opened(report, actions));
+        app.on('lost', report => toasts.lost(report, actions));
+        app.on('checked', report => toasts.checked(report));
         app.on('removed', report => toasts.removed(report, actions));
         app.on('came', news => toasts.came(news));
         app.on('kept', report => toasts.kept(report, actions));

@@ -2,7 +2,7 @@
 import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from './controls.js';
 import { element, fill } from './dom.js';
 import { holdsWords } from './search.js';
-import { say, sayFields, sayList, sayPart } from './words.js';
+import { say, sayCounts, sayFields, sayList, sayPart } from './words.js';
 
 /** From so many entries on there is a field to search them. */
 const SEARCH_FROM = 8;
@@ -20,7 +20,7 @@ const WHEN_RESTORED = {
 };
 
 /** What `app.lore()` said, as lines to show. */
-export function loreView({ message, part, book, entries, changes }) {
+export function loreView({ message, part, book, entries, changes, isInherited = false }) {
     const shown = entries.map(entry => ({
         uid: entry.uid,
         title: entry.title || say('lore.untitled', { uid: entry.uid }),
@@ -32,20 +32,37 @@ export function loreView({ message, part, book, entries, changes }) {
     }));
     return {
         title: say('lore.title', { message }),
-        book: book ? say('lore.book', { book, count: entries.length }) : say('lore.no-book'),
+        book: bookLine({ part, book, entries, isInherited }),
         exactness: book ? say('lore.exactness', { part: sayPart(part) }) : '',
         entries: shown.filter(({ isInternal }) => !isInternal),
         internal: shown.filter(({ isInternal }) => isInternal),
         changes: changes.map(changeLine),
         restored: changes.map(restoredLine),
-        since: changes.length ? say('lore.since', counted(changes)) : say('lore.since.nothing'),
+        since: book ? sinceLine(part, changes) : '',
         canRestore: Boolean(book) && changes.length > 0,
     };
 }
 
-function counted(changes) {
+/** A branch carries its parent's records, which name the parent's lorebook. */
+function bookLine({ part, book, entries, isInherited }) {
+    if (!book) {
+        return say(part.exactness === 'live' ? 'lore.no-book.now' : 'lore.no-book');
+    }
+    return say(isInherited ? 'lore.book.inherited' : 'lore.book', { book, count: entries.length });
+}
+
+/** What is shown is compared with today's lorebook, so the sentence begins where what is shown is known from. */
+function sinceLine({ exactness, as_of }, changes) {
+    if (exactness === 'live') {
+        return say('lore.since.unknown');
+    }
+    const of = exactness === 'snapshot' ? '.snapshot' : '';
+    return changes.length ? say(`lore.since${of}`, { as_of, changes: sayCounts(countedBy(changes)) }) : say(`lore.since.nothing${of}`, { as_of });
+}
+
+function countedBy(changes) {
     const count = what => changes.filter(change => change.what === what).length;
-    return { added: count('added'), removed: count('removed'), changed: count('changed') };
+    return { added: count('added'), changed: count('changed'), removed: count('removed') };
 }
 
 function changeLine({ uid, title, what, fields }) {
@@ -126,7 +143,7 @@ function loreElement(view, part, bring) {
         view.exactness ? paragraph(exactnessIcon(part), ' ', view.exactness) : null,
         view.changes.length
             ? folded(view.since, () => changeList(view.changes), { open: view.changes.length <= CHANGES_SHOWN })
-            : paragraph(view.since),
+            : view.since ? paragraph(view.since) : null,
         entryList(view.entries, bring),
         view.internal.length
             ? folded(say('lore.internal', { count: view.internal.length }), () => view.internal.map(entry => entryElement(entry)))

@@ -12,12 +12,11 @@ import { say } from './words.js';
 export function mountPanel({ app, screen, actions }) {
     const status = element('div', { class: 'forklore_status', role: 'status', 'aria-live': 'polite' });
     const doings = element('div', { class: 'forklore_buttons' });
-    let findings = null;
     let asked = 0;
 
     const show = readiness => showStatus(status, doings, panelView({
-        readiness, waiting: app.waiting, coreError: app.coreError, findings,
-    }), actions, findings);
+        readiness, waiting: app.waiting, coreError: app.coreError, checked: app.openFindings,
+    }), actions, app.openFindings?.findings);
     const refresh = async () => {
         asked += 1;
         const question = asked;
@@ -31,10 +30,6 @@ export function mountPanel({ app, screen, actions }) {
     show(null);
     screen.mountPanel(drawer({ status, doings, app, actions, refresh }));
     app.on('changed', refresh);
-    app.on('opened', (report) => {
-        findings = report.findings;
-        refresh();
-    });
     refresh();
     return { refresh };
 }

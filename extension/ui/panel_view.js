@@ -11,30 +11,31 @@ const SIGNS = {
     waiting: { icon: 'fa-hourglass-half', tone: 'care' },
     pending: { icon: 'fa-hourglass-half', tone: 'care' },
     shared: { icon: 'fa-link', tone: 'bad' },
+    elsewhere: { icon: 'fa-link', tone: 'care' },
     missing: { icon: 'fa-triangle-exclamation', tone: 'bad' },
 };
 
 /** States in which a checkpoint may be asked for; what stands in the way otherwise is asked about then. */
-const FORKABLE = ['no-book', 'ready', 'waiting', 'shared', 'missing', 'off'];
+const FORKABLE = ['no-book', 'ready', 'waiting', 'shared', 'elsewhere', 'missing', 'off'];
 
 /**
  * @param {object} facts
  * @param {object|null} facts.readiness what `app.readiness()` said; null while it is not known
  * @param {object|null} [facts.waiting] `app.waiting`
  * @param {Error|null} [facts.coreError] `app.coreError`
- * @param {Array|null} [facts.findings] what was found when the chat was opened; null if it was not checked
+ * @param {{findings: Array, when: 'opened'|'again'}|null} [facts.checked] what was found in the chat; null if it was not checked
  * @returns {{state: string, icon: string, tone: string, line: string, note: string, hasDetails: boolean,
  *            actions: Array<{id: string, text: string, hint: string, icon: string, disabled: boolean}>}}
  */
-export function panelView({ readiness, waiting = null, coreError = null, findings = null }) {
+export function panelView({ readiness, waiting = null, coreError = null, checked = null }) {
     const state = stateOf(readiness, waiting, coreError);
-    const checked = coreError ? null : findings;
+    const known = coreError ? null : checked;
     return {
         state,
         ...SIGNS[state],
         line: lineOf(state, readiness, waiting, coreError),
-        note: noteOf(checked),
-        hasDetails: Boolean(checked?.length),
+        note: noteOf(known),
+        hasDetails: Boolean(known?.findings.length),
         actions: actionsOf(state),
     };
 }
@@ -53,20 +54,33 @@ function lineOf(state, readiness, waiting, coreError) {
     switch (state) {
         case 'error': return say('ready.error', { reason: coreError.message });
         case 'pending': return say(`ready.pending.${waiting.kind}`, waiting);
-        case 'shared': return say('ready.shared', { book: readiness.book, count: readiness.sharedWith.length });
+        case 'shared': case 'elsewhere': return say(`ready.${state}`, { ...readiness, count: readiness.sharedWith.length });
+        case 'ready': return readyLine(readiness);
         default: return say(`ready.${state}`, readiness ?? {});
     }
 }
 
-function noteOf(findings) {
-    if (!findings) {
+/** Whose the lorebook is, as far as anybody has looked. */
+function readyLine(readiness) {
+    const { reach, selected } = readiness;
+    if (reach === 'all' && !selected.length) {
+        return say('ready.ready', readiness);
+    }
+    const linked = { all: 'ready.linked.all', owner: 'ready.linked.owner', open: 'ready.linked.unknown' }[reach] ?? 'ready.unchecked';
+    return selected.reduce((first, place) => say('list.sentences', { first, then: say(`ready.selected.${place}`) }), say(linked, readiness));
+}
+
+function noteOf(checked) {
+    if (!checked) {
         return '';
     }
+    const { findings } = checked;
+    const when = say(`ready.when.${checked.when}`);
     const problems = findings.filter(({ problem }) => problem).length;
     if (problems) {
-        return say('ready.checked.problems', { count: problems });
+        return say('ready.checked.problems', { when, count: problems });
     }
-    return findings.length ? say('ready.checked.notes', { count: findings.length }) : say('ready.checked.well');
+    return findings.length ? say('ready.checked.notes', { when, count: findings.length }) : say('ready.checked.well', { when });
 }
 
 function actionsOf(state) {
@@ -77,7 +91,7 @@ function actionsOf(state) {
     const actions = [isBusy
         ? action('when-ready', 'do.when-ready', 'fa-hourglass-half')
         : action('checkpoint', 'do.checkpoint', 'fa-flag-checkered', !FORKABLE.includes(state))];
-    if (state === 'shared') {
+    if (state === 'shared' || state === 'elsewhere') {
         actions.unshift(action('split', 'do.split', 'fa-code-branch'));
     }
     if (state === 'missing') {

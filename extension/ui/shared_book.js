@@ -23,10 +23,10 @@ export function splitView({ keeper, chats }, book) {
 
 /**
  * @param {{screen: object, plan: (family: boolean) => Promise<object>}} parts
- * @param {{book: string, sharedWith: string[]}} shared
+ * @param {{book: string, sharedWith: string[], hasFamily: boolean}} shared `hasFamily`: forks of one story are among them
  * @returns {Promise<{family: boolean}|null>} null: not now
  */
-export async function askSplit({ screen, plan }, { book, sharedWith }) {
+export async function askSplit({ screen, plan }, { book, sharedWith, hasFamily }) {
     let family = false;
     let isReady = false;
     let asked = 0;
@@ -46,7 +46,7 @@ export async function askSplit({ screen, plan }, { book, sharedWith }) {
     };
     const group = freshId('split');
     const way = (name, whole) => choice({
-        group, value: name, title: say(`shared.${name}`), hint: say(`shared.${name}.hint`), checked: !whole, run: () => show(whole),
+        group, value: name, title: say(`shared.${name}`), hint: say(`shared.${name}.hint`, { book }), checked: !whole, run: () => show(whole),
     });
     const content = element('div', { class: 'forklore_dialog' },
         heading(say('shared.title')),
@@ -54,7 +54,7 @@ export async function askSplit({ screen, plan }, { book, sharedWith }) {
         element('ul', { class: 'forklore_words forklore_short_list' }, sharedWith.map(name => element('li', {}, nameOf(name)))),
         paragraph(say('shared.why')),
         element('div', { class: 'forklore_choices', role: 'radiogroup', 'aria-label': say('shared.title') },
-            way('this', false), way('family', true)),
+            way('this', false), hasFamily ? way('family', true) : null),
         element('h4', {}, say('shared.plan')),
         preview);
     show(false);

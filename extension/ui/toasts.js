@@ -1,7 +1,7 @@
 /** What is told without being asked. */
 import { wordList } from './controls.js';
 import { element } from './dom.js';
-import { say, sayError, sayNames, sayPart, sayPartShort } from './words.js';
+import { say, sayCounts, sayError, sayNames, sayPart, sayPartShort } from './words.js';
 
 const REMARKS_SHOWN = 2;
 
@@ -14,15 +14,16 @@ const QUIET = ['no-scene-recap', 'no-running-recap', 'not-in-running-recap', 'no
  * @param {{warnings: boolean}} settings
  */
 export function forkNotice(report, { warnings }) {
-    const { kind, child, book, part, remarks } = report;
+    const { kind, child, book, part, remarks, isConversion = false } = report;
     const told = warnings ? remarks.filter(({ code }) => !QUIET.includes(code)) : [];
     const isAsItWas = part?.exactness !== 'live';
     return {
         kind: isAsItWas && !remarks.some(({ code }) => code === 'without-book') ? 'success' : 'warning',
-        title: say(`notice.${kind}`),
-        name: say('list.quote', { text: child }),
+        title: say(`notice.${isConversion ? 'group' : kind}`),
+        // SillyTavern calls the chat of a new group by the time of day, and shows the group's name itself.
+        name: isConversion ? '' : say('list.quote', { text: child }),
         about: book
-            ? say('notice.book', { book: book.name, entries: book.entries, part: part ? sayPart(part) : '' })
+            ? say(isConversion ? 'notice.group.book' : 'notice.book', { book: book.name, entries: book.entries, part: part ? sayPart(part) : '' })
             : say('notice.no-book'),
         shown: told.length <= REMARKS_SHOWN ? told : [],
         summary: told.length > REMARKS_SHOWN ? say('notice.remarks', { count: told.length }) : '',
@@ -78,7 +79,7 @@ export function createToasts({ app, screen }) {
         forked(report, { showRemarks }) {
             const notice = forkNotice(report, app.settings);
             toast(notice.kind, [
-                element('div', { class: 'forklore_name' }, notice.name),
+                notice.name ? element('div', { class: 'forklore_name' }, notice.name) : null,
                 notice.about,
                 notice.summary || null,
                 wordList(notice.shown, 'forklore_small'),
@@ -105,7 +106,22 @@ export function createToasts({ app, screen }) {
                 split: { text: say('do.split'), run: split },
                 details: { text: say('button.details'), run: () => showFindings(findings) },
             }[notice.act];
-            openNotice = toast('warning', notice.text, { sticky: true, buttons: [button] });
+            openNotice = { ...toast('warning', notice.text, { sticky: true, buttons: [button] }), act: notice.act };
+        },
+
+        /** The open chat's lorebook was deleted just now. */
+        lost({ book, canBringBack }, { repair, bringBack }) {
+            openNotice?.close();
+            const button = canBringBack ? { text: say('notice.deleted.back'), run: bringBack } : { text: say('do.repair'), run: repair };
+            openNotice = { ...toast('warning', say('notice.deleted', { name: book }), { sticky: true, buttons: [button] }), act: 'repair' };
+        },
+
+        /** The open chat was looked at again: what was said of it is taken back where it no longer holds. */
+        checked({ findings }) {
+            if (openNotice && openNotice.act !== openedNotice(findings)?.act) {
+                openNotice.close();
+                openNotice = null;
+            }
         },
 
         removed: ({ chat, books, undo }, { undo: takeBack }) => toast('info',
@@ -129,16 +145,14 @@ export function createToasts({ app, screen }) {
 
         /** What was brought from one timeline into another. */
         combined: ({ into, added, changed, removed, undo }, { undo: takeBack }) => toast(undo ? 'success' : 'info',
-            undo ? say('notice.combined', { chat: into, added: added.length, changed: changed.length, removed: removed.length }) : say('notice.combined.none', { chat: into }),
+            undo ? say('notice.combined', { chat: into, changes: sayCounts({ added: added.length, changed: changed.length, removed: removed.length }) }) : say('notice.combined.none', { chat: into }),
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
         cleaned: ({ removed, undo }, { undo: takeBack }) => toast('success',
             say('notice.cleaned', { count: removed.length }),
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
-        undone: ({ restored }) => toast('success', restored.length
-            ? say('notice.undone', { count: restored.length, books: sayNames(restored) })
-            : say('notice.undone.none')),
+        undone: ({ restored, replaced }) => toast('success', undoneText(restored, replaced)),
 
         repaired: (source, { book, entries, part, remarks }) => toast('success', [
             repairedText(source, book, entries, part),
@@ -154,6 +168,15 @@ export function createToasts({ app, screen }) {
 
         stripped: count => toast('success', count ? say('notice.stripped', { count }) : say('notice.stripped.none')),
     };
+}
+
+/** @param {string[]} restored lorebooks that are back @param {string[]} replaced those of them that were there, with other content */
+function undoneText(restored, replaced) {
+    if (!restored.length) {
+        return say('notice.undone.none');
+    }
+    const key = replaced.length === restored.length ? 'notice.undone.replaced' : 'notice.undone';
+    return say(key, { count: restored.length, books: sayNames(restored) });
 }
 
 function repairedText(source, book, entries, part) {

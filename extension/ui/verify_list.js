@@ -68,7 +68,7 @@ function resultList({ problems, notes, summary, isWell }, close) {
             icon(isWell ? 'fa-circle-check' : 'fa-triangle-exclamation'),
             element('div', { class: 'forklore_line' }, summary)),
         problems.length ? chatList(problems, close) : null,
-        notes.length ? folded(say('verify.notes', { count: notes.length }), () => chatList(notes, close)) : null,
+        notes.length ? folded(say(problems.length ? 'verify.notes.more' : 'verify.notes', { count: notes.length }), () => chatList(notes, close)) : null,
     ];
 }
 

@@ -34,12 +34,12 @@ export function sayPart(part) {
         return say('part.chosen');
     }
     const fromRecap = part.source === 'recap' && part.exactness !== 'live' ? '.recap' : '';
-    return say(`part.${part.exactness}${fromRecap}`, part);
+    return say(`part.${part.exactness}${fromRecap || (part.here ? '.here' : '')}`, part);
 }
 
 /** The same in a word or two, for lists. */
 export function sayPartShort(part) {
-    return say(`part.short.${part.source === 'chosen' ? 'chosen' : part.exactness}`, part);
+    return say(`part.short.${part.source === 'chosen' ? 'chosen' : part.exactness}${part.here ? '.here' : ''}`, part);
 }
 
 /** Names in quotes, not too many of them. */
@@ -48,6 +48,11 @@ export function sayNames(names, limit = NAMES_SHOWN) {
     const joined = quoted.join(say('list.separator'));
     const left = names.length - limit;
     return left > 0 ? say('list.more', { names: joined, count: left }) : joined;
+}
+
+/** How many entries were added, changed and removed, without those of which there are none. */
+export function sayCounts(counts) {
+    return sayList(Object.entries(counts).filter(([, count]) => count > 0).map(([what, count]) => say(`count.${what}`, { count })));
 }
 
 /** Plain words one after the other. */
@@ -113,6 +118,7 @@ const VARIANTS = {
     'metadata-not-exact': ['as_of', 'never'],
     'another-book': ['bound', 'none'],
     'combined-changed': ['found', 'gone'],
+    'being-edited': ['message', 'this'],
 };
 
 function keyOf({ code, values }) {

@@ -182,7 +182,9 @@ pub(crate) fn hint_for(obstacle: &Obstacle) -> Option<String> {
         Obstacle::Damaged(_) => {
             "Save the file without the byte-order mark, or with its header, and try again. Forklore does not rewrite damaged chats."
         }
-        Obstacle::NoMessages | Obstacle::NoSuchMessage { .. } => return None,
+        Obstacle::NoMessages | Obstacle::NoSuchMessage { .. } | Obstacle::MetadataTooDeep(_) => {
+            return None;
+        }
     };
     Some(hint.to_owned())
 }

@@ -25,11 +25,18 @@ pub(crate) fn texts<T: ToString>(items: impl IntoIterator<Item = T>) -> Json {
 pub(crate) fn part(part: Part) -> Json {
     let as_of = match part.exactness {
         Exactness::Snapshot(message) => Some(message),
-        Exactness::Exact | Exactness::Live => None,
+        Exactness::Exact | Exactness::Settled(_) | Exactness::Live => None,
     };
-    Json::object([
-        ("exactness", Json::from(part.exactness.word())),
-        ("as_of", Json::from(as_of)),
-        ("source", Json::from(part.source.word())),
-    ])
+    let settled_at = match part.exactness {
+        Exactness::Settled(message) => Some(message),
+        Exactness::Exact | Exactness::Snapshot(_) | Exactness::Live => None,
+    };
+    let mut json = Object::new();
+    json.insert("exactness", part.exactness.word());
+    json.insert("as_of", as_of);
+    if let Some(message) = settled_at {
+        json.insert("settled_at", message);
+    }
+    json.insert("source", part.source.word());
+    json.into()
 }

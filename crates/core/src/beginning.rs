@@ -100,11 +100,11 @@ pub fn beginning(witnesses: &[Subject<'_>], m: usize, sealed: Sealed) -> Option<
 
 fn is_sealed(state: &State, digest: Digest) -> bool {
     let book = state.book.as_ref();
-    book.is_some_and(|book| book::digest_of(&Json::Object(book.content())) == digest)
+    book.is_some_and(|book| digest.is_of(&book::digested(&Json::Object(book.content()))))
 }
 
 fn unchanged(witness: Subject<'_>, digest: Digest) -> Option<Json> {
-    let book = witness.bound.book().filter(|book| book.digest() == digest)?;
+    let book = witness.bound.book().filter(|book| digest.is_of(&book.digested()))?;
     book.root().json().ok()
 }
 

@@ -97,14 +97,19 @@ impl<'a> Book<'a> {
     }
 
     /// What stands in the file for the lore: all but the mark of ours and the byte-order mark.
-    ///
-    /// Taken over the value as SillyTavern would write it, so that its reordering and reformatting
-    /// of the file do not count as a change of the story's lore.
     pub fn digest(&self) -> Digest {
+        Digest::of(&self.digested())
+    }
+
+    /// The bytes that the book's digest is taken of.
+    ///
+    /// They are the value as SillyTavern would write it, so that its reordering and reformatting of
+    /// the file do not count as a change of the story's lore.
+    pub(crate) fn digested(&self) -> Cow<'a, [u8]> {
         match self.root.json() {
-            Ok(value) => digest_of(&value),
+            Ok(value) => Cow::Owned(digested(&value)),
             // Too deep to build, which nothing of SillyTavern's is: the entries' bytes will do.
-            Err(_) => Digest::of(self.entries_raw.bytes()),
+            Err(_) => Cow::Borrowed(self.entries_raw.bytes()),
         }
     }
 
@@ -136,14 +141,19 @@ impl<'a> Book<'a> {
 
 /// The digest of a book's value, our mark left out.
 pub fn digest_of(book: &Json) -> Digest {
+    Digest::of(&digested(book))
+}
+
+/// The bytes that the digest of a book's value is taken of.
+pub(crate) fn digested(book: &Json) -> Vec<u8> {
     if book.at(&["extensions", NAMESPACE]).is_none() {
-        return Digest::of(&book.stringify());
+        return book.stringify();
     }
     let mut book = book.clone();
     if let Some(object) = book.as_object_mut() {
         unmark(object);
     }
-    Digest::of(&book.stringify())
+    book.stringify()
 }
 
 /// Takes our mark off a book's value, and `extensions` with it where it held nothing else: we may

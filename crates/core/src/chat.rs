@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::json::{Raw, SyntaxError, is_whitespace, line_end};
+use crate::json::{Json, Member, Raw, SyntaxError, is_whitespace, line_end};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -146,9 +146,41 @@ impl<'a> Chat<'a> {
             .filter(|value| value.kind() == crate::json::Kind::Object)
     }
 
+    /// The metadata as a value. A member that is nested too deep to become one is not in it, but in
+    /// [`Chat::deep_metadata`].
+    pub fn metadata_value(&self) -> Json {
+        let Some(metadata) = self.metadata() else { return Json::Null };
+        metadata.json().unwrap_or_else(|_| {
+            let members = metadata.members();
+            let read =
+                |member: Member<'a>| Some((member.key.js_text()?, member.value.json().ok()?));
+            Json::object(members.filter_map(read))
+        })
+    }
+
+    /// The keys of the metadata that are nested too deep to become values.
+    pub fn deep_metadata(&self) -> Vec<String> {
+        let Some(metadata) = self.metadata().filter(|metadata| metadata.json().is_err()) else {
+            return Vec::new();
+        };
+        let deep = metadata.members().filter(|member| member.value.json().is_err());
+        deep.filter_map(|member| Some(member.key.text()?.into_owned())).collect()
+    }
+
     /// The message that SillyTavern gives the number `index`.
     pub fn message(&self, index: usize) -> Option<Raw<'a>> {
         self.value(self.messages.get(index)?)
+    }
+
+    /// Whether something stands between a message and the next one, or the end, that SillyTavern
+    /// cannot read: part of a message, as far as anybody knows.
+    pub fn is_torn_after(&self, index: usize) -> bool {
+        let Some(line) = self.messages.get(index) else { return false };
+        let end = self.messages.get(index + 1).map_or(self.bytes.len(), |next| next.start);
+        // What can be read and is nothing, such as `null`, SillyTavern passes over.
+        self.bytes[line.end..end].split(|byte| *byte == b'\n').any(|line| {
+            !line.iter().all(|&byte| is_whitespace(byte)) && Raw::document(line).is_err()
+        })
     }
 
     /// The bytes of a message's line, without parsing it again.

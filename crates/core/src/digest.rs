@@ -4,27 +4,92 @@ use std::fmt::{self, Write};
 
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256, written `sha256:<64 hex digits>`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Digest([u8; 32]);
+/// How a digest was computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Algorithm {
+    /// Written `blake3:<64 hex digits>`. Fast on every processor, so all new digests are made by it.
+    #[default]
+    Blake3,
+    /// Written `sha256:<64 hex digits>`, by earlier versions and by the journal.
+    Sha256,
+}
 
-/// Takes bytes as they come, for what is too large to be held at once.
+/// 256 bits that stand for some bytes. Two digests of different algorithms are never equal, so what a
+/// digest is compared with has to be computed by [its own](Self::algorithm).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest {
+    algorithm: Algorithm,
+    bytes: [u8; 32],
+}
+
+/// Takes bytes as they come, for what is too large to be held at once. BLAKE3 unless asked otherwise.
+#[derive(Clone)]
+pub struct Hasher(State);
+
+#[derive(Clone)]
+enum State {
+    // Boxed: it is seventeen times the size of the other.
+    Blake3(Box<blake3::Hasher>),
+    Sha256(Sha256Hasher),
+}
+
+/// A [`Hasher`] of the ids that the journal's records carry.
 #[derive(Clone, Default)]
-pub struct Hasher(Sha256);
+pub(crate) struct Sha256Hasher(Sha256);
+
+impl Algorithm {
+    const ALL: [Self; 2] = [Self::Blake3, Self::Sha256];
+
+    pub fn hasher(self) -> Hasher {
+        Hasher(match self {
+            Self::Blake3 => State::Blake3(Box::default()),
+            Self::Sha256 => State::Sha256(Sha256Hasher::default()),
+        })
+    }
+
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Blake3 => "blake3:",
+            Self::Sha256 => "sha256:",
+        }
+    }
+}
+
+impl Default for Hasher {
+    fn default() -> Self {
+        Algorithm::default().hasher()
+    }
+}
 
 impl Hasher {
     pub fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+        match &mut self.0 {
+            State::Blake3(hasher) => drop(hasher.update(bytes)),
+            State::Sha256(hasher) => hasher.update(bytes),
+        }
     }
 
     pub fn finish(self) -> Digest {
-        Digest(self.0.finalize().into())
+        match self.0 {
+            State::Blake3(hasher) => Digest::of_blake3(hasher.finalize()),
+            State::Sha256(hasher) => hasher.finish(),
+        }
+    }
+}
+
+impl Sha256Hasher {
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub(crate) fn finish(self) -> Digest {
+        Digest { algorithm: Algorithm::Sha256, bytes: self.0.finalize().into() }
     }
 }
 
 impl Digest {
     pub fn of(bytes: &[u8]) -> Self {
-        Self(Sha256::digest(bytes).into())
+        Self::of_blake3(blake3::hash(bytes))
     }
 
     pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
@@ -35,12 +100,38 @@ impl Digest {
         hasher.finish()
     }
 
+    /// For what must stay as it was first computed: the journal's ids, shortened names.
+    pub(crate) fn sha256_of(bytes: &[u8]) -> Self {
+        let mut hasher = Sha256Hasher::default();
+        hasher.update(bytes);
+        hasher.finish()
+    }
+
+    /// The digest of `bytes` by the algorithm of this one.
+    pub fn same_kind_of(&self, bytes: &[u8]) -> Self {
+        match self.algorithm {
+            Algorithm::Blake3 => Self::of(bytes),
+            Algorithm::Sha256 => Self::sha256_of(bytes),
+        }
+    }
+
+    /// Whether this is the digest of `bytes`, whichever algorithm made it.
+    pub fn is_of(&self, bytes: &[u8]) -> bool {
+        self.same_kind_of(bytes) == *self
+    }
+
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
     pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
+        &self.bytes
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        let hex = text.strip_prefix("sha256:")?;
+        let mut algorithms = Algorithm::ALL.into_iter();
+        let (algorithm, hex) = algorithms
+            .find_map(|algorithm| Some((algorithm, text.strip_prefix(algorithm.prefix())?)))?;
         if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
@@ -48,23 +139,27 @@ impl Digest {
         for (place, byte) in bytes.iter_mut().enumerate() {
             *byte = u8::from_str_radix(&hex[place * 2..place * 2 + 2], 16).ok()?;
         }
-        Some(Self(bytes))
+        Some(Self { algorithm, bytes })
     }
 
     /// The first `digits` hex digits: enough to tell names or journal states apart.
     pub fn short(&self, digits: usize) -> String {
         let mut text = String::new();
-        for byte in &self.0[..digits.div_ceil(2)] {
+        for byte in &self.bytes[..digits.div_ceil(2)] {
             let _ = write!(text, "{byte:02x}");
         }
         text.truncate(digits);
         text
     }
+
+    fn of_blake3(hash: blake3::Hash) -> Self {
+        Self { algorithm: Algorithm::Blake3, bytes: hash.into() }
+    }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "sha256:{}", self.short(64))
+        write!(formatter, "{}{}", self.algorithm.prefix(), self.short(64))
     }
 }
 
@@ -78,11 +173,36 @@ impl fmt::Debug for Digest {
 mod tests {
     use super::*;
 
+    // What `b3sum` and `sha256sum` say of the text "lore".
+    const BLAKE3: &str = "blake3:80606532254659ce0885e4b9ee8b330c87e88f2ac73e46e83fc3bcbd0b05d6a7";
+    const SHA256: &str = "sha256:b6598e838f350a97cb734eca208ce0cdc602dd60afbf65a3b8b65195cbd1a7fe";
+
     #[test]
     fn it_reads_back_what_it_wrote() {
         let digest = Digest::of(b"lore");
         assert_eq!(Digest::parse(&digest.to_string()), Some(digest));
-        assert_eq!(Digest::parse("sha256:00"), None);
-        assert_eq!(Digest::parse("sha256:\u{e9}"), None);
+        for wrong in ["sha256:00", "sha256:\u{e9}", "blake3:", &SHA256[7..], "md5:00"] {
+            assert_eq!(Digest::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn new_digests_are_blake3_and_older_ones_are_still_compared_by_their_own_algorithm() {
+        assert_eq!(Digest::of(b"lore").to_string(), BLAKE3);
+        for written in [BLAKE3, SHA256] {
+            let digest = Digest::parse(written).unwrap();
+            assert_eq!(digest.to_string(), written);
+            assert!(digest.is_of(b"lore") && !digest.is_of(b"Lore"));
+            let mut hasher = digest.algorithm().hasher();
+            hasher.update(b"lo");
+            hasher.update(b"re");
+            assert_eq!(hasher.finish(), digest);
+        }
+        assert_ne!(Digest::parse(BLAKE3), Digest::parse(&SHA256.replace("sha256", "blake3")));
+    }
+
+    #[test]
+    fn parts_are_hashed_as_one() {
+        assert_eq!(Digest::of_parts([&b"lo"[..], b"", b"re"]), Digest::of(b"lore"));
     }
 }

@@ -9,8 +9,12 @@ use crate::json::{Json, Object};
 pub enum Exactness {
     /// The state at this very message.
     Exact,
-    /// Proved for this earlier message; nothing newer is mixed in.
+    /// Seen while this message was the last one, the one asked for or an earlier one; nothing newer
+    /// is mixed in.
     Snapshot(usize),
+    /// At the end of a scene: the book as the scene's recap left it, which was at this later
+    /// message.
+    Settled(usize),
     /// Today's state: not of that time.
     Live,
 }
@@ -20,6 +24,8 @@ pub enum Exactness {
 pub enum Source {
     /// The files as they are now.
     Files,
+    /// The files as they are now, which are proved to be what they were then.
+    Unchanged,
     Journal,
     /// The versions that `forklore record` and `forklore watch` keep beside the data.
     History,
@@ -46,10 +52,22 @@ impl Part {
         json.into()
     }
 
+    /// For whoever asked for message `m`: says also whether it was seen while that was the last one.
+    pub fn to_json_at(self, m: usize) -> Json {
+        let mut json = Object::new();
+        self.write_to(&mut json);
+        if self.exactness == Exactness::Snapshot(m) {
+            json.insert("here", true);
+        }
+        json.into()
+    }
+
     pub(crate) fn write_to(self, object: &mut Object) {
         object.insert("exactness", self.exactness.word());
-        if let Exactness::Snapshot(message) = self.exactness {
-            object.insert("as_of", message);
+        match self.exactness {
+            Exactness::Snapshot(message) => object.insert("as_of", message),
+            Exactness::Settled(message) => object.insert("settled_at", message),
+            Exactness::Exact | Exactness::Live => {}
         }
         object.insert("source", self.source.word());
     }
@@ -58,11 +76,13 @@ impl Part {
         let exactness = match json.get("exactness")?.as_str()?.as_ref() {
             "exact" => Exactness::Exact,
             "snapshot" => Exactness::Snapshot(json.get("as_of")?.as_usize()?),
+            "settled" => Exactness::Settled(json.get("settled_at")?.as_usize()?),
             _ => Exactness::Live,
         };
         let word = json.get("source")?.as_str()?;
         let sources = [
             Source::Files,
+            Source::Unchanged,
             Source::Journal,
             Source::History,
             Source::RecapSnapshot,
@@ -78,7 +98,18 @@ impl Exactness {
         match self {
             Self::Exact => "exact",
             Self::Snapshot(_) => "snapshot",
+            Self::Settled(_) => "settled",
             Self::Live => "live",
+        }
+    }
+}
+
+impl Exactness {
+    /// How message `m` is known, in a few words.
+    pub fn words(self, m: usize) -> String {
+        match self {
+            Self::Snapshot(k) if k == m => "as last seen at this message".to_owned(),
+            other => other.to_string(),
         }
     }
 }
@@ -88,6 +119,9 @@ impl fmt::Display for Exactness {
         match self {
             Self::Exact => formatter.write_str("exact"),
             Self::Snapshot(message) => write!(formatter, "as of message {message}"),
+            Self::Settled(message) => {
+                write!(formatter, "as the recap of this scene left it, at message {message}")
+            }
             Self::Live => formatter.write_str("as it is today"),
         }
     }
@@ -97,6 +131,7 @@ impl Source {
     pub fn word(self) -> &'static str {
         match self {
             Self::Files => "files",
+            Self::Unchanged => "unchanged",
             Self::Journal => "journal",
             Self::History => "history",
             Self::RecapSnapshot => "recap",
@@ -109,17 +144,23 @@ impl Source {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Allow {
     Exact,
+    /// Seen while the very message was the last one.
+    Message,
     #[default]
     Snapshot,
     Live,
 }
 
 impl Allow {
-    pub fn admits(self, exactness: Exactness) -> bool {
-        match exactness {
-            Exactness::Exact => true,
-            Exactness::Snapshot(_) => self != Self::Exact,
-            Exactness::Live => self == Self::Live,
+    /// Whether this is good enough for message `m`.
+    pub fn admits(self, exactness: Exactness, m: usize) -> bool {
+        match (exactness, self) {
+            (Exactness::Exact, _) | (_, Self::Live) => true,
+            (Exactness::Snapshot(k), Self::Message) => k == m,
+            (Exactness::Settled(_), Self::Message) => true,
+            (Exactness::Snapshot(_) | Exactness::Settled(_), Self::Snapshot) => true,
+            (Exactness::Snapshot(_) | Exactness::Settled(_), Self::Exact) => false,
+            (Exactness::Live, Self::Exact | Self::Message | Self::Snapshot) => false,
         }
     }
 }

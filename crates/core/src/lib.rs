@@ -13,6 +13,7 @@ pub mod timed;
 pub mod recap;
 pub mod journal;
 pub mod exactness;
+pub mod claim;
 pub mod moment;
 pub mod pieces;
 pub mod rewrite;

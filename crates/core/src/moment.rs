@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use crate::book::{Book, BookError};
 use crate::chat::Chat;
+use crate::claim::{Evidence, Today};
 use crate::exactness::{Exactness, Part, Source};
-use crate::journal::{self, Entries, Folded, RECORDED_METADATA, State};
+use crate::journal::{Entries, RECORDED_METADATA, State, StatePart};
 use crate::json::{Json, Object};
 use crate::recap::snapshot::{self, Rebuilt};
 use crate::recap::{combined, running};
@@ -60,17 +61,33 @@ impl<'a> BoundBook<'a> {
     }
 }
 
-/// What versions of the files, kept somewhere else, say of a message.
-#[derive(Clone, Debug)]
+/// What versions of the files, kept somewhere else, have to say about a message.
+#[derive(Clone, Debug, Default)]
 pub struct Past {
-    /// The message that this is proved for: the one asked for, or one before it.
+    pub as_of: Option<PastState>,
+    /// A book with its name that has the digest which the chat's own records prove.
+    pub testified: Option<(String, Vec<u8>)>,
+}
+
+/// What was in the files while a message was the last one.
+#[derive(Clone, Debug)]
+pub struct PastState {
     pub message: usize,
-    /// Whether nothing can have changed between what is told and the message after that one.
-    pub is_exact: bool,
-    /// The book's name and bytes.
-    pub book: Option<(String, Vec<u8>)>,
+    pub book: PastBook,
     /// The chat's metadata.
     pub metadata: Json,
+}
+
+#[derive(Clone, Debug)]
+pub enum PastBook {
+    /// None was bound.
+    None,
+    /// One was bound, and it is not known which version was in its file.
+    Unknown,
+    Known {
+        name: String,
+        bytes: Vec<u8>,
+    },
 }
 
 /// The book at a moment.
@@ -133,199 +150,235 @@ pub fn memory_then(chat: &Chat<'_>, m: usize, values: Option<&Object>) -> Json {
     then.into()
 }
 
-/// Works out the moment at message `m` from the chat, its book and what a history says of it. `fill`
-/// lets a recap snapshot take fields that it lost from today's entries.
+/// What is asked of a moment, beside the message.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terms {
+    /// Lets a recap snapshot take fields that it lost from today's entries.
+    pub fill: bool,
+    /// Where the chat and its book come from.
+    pub today: Today,
+    /// At the end of a scene, gives the book as the scene's recap left it, which is finished a
+    /// little after the message.
+    pub settled: bool,
+}
+
+/// Works out the moment at message `m` from the chat, its book and what a history says of it.
 pub fn moment<'a>(
     chat: &Chat<'_>,
     bound: &BoundBook<'a>,
     past: Option<&'a Past>,
     m: usize,
-    fill: bool,
+    terms: Terms,
 ) -> Moment<'a> {
-    let is_last = m + 1 == chat.len();
-    let folded = recorded_state(chat, m);
-    // The journal of the very message goes first, and then whichever knows the newer state.
-    let past = past.filter(|past| {
-        past.message <= m
-            && folded.as_ref().is_none_or(|folded| {
-                folded.message < m && (past.proves(m) || past.message >= folded.message)
-            })
-    });
-    Moment {
-        message: m,
-        book: book_then(chat, bound, past, m, is_last, folded.as_ref(), fill),
-        metadata: metadata_then(chat, past, m, is_last, folded.as_ref()),
-    }
+    let asked = Asked { chat, bound, past, m, evidence: Evidence::of(chat, m), terms };
+    Moment { message: m, book: asked.book(), metadata: asked.metadata() }
 }
 
-impl Past {
-    fn proves(&self, m: usize) -> bool {
-        self.is_exact && self.message == m
-    }
-
-    fn part(&self, m: usize) -> Part {
-        let exactness =
-            if self.proves(m) { Exactness::Exact } else { Exactness::Snapshot(self.message) };
-        Part { exactness, source: Source::History }
-    }
-
-    /// `None` where there was a book that cannot be read.
-    fn book(&self, m: usize) -> Option<BookThen<'_>> {
-        let part = self.part(m);
-        match &self.book {
-            None => Some(BookThen::None(part)),
-            Some((name, bytes)) => Some(BookThen::Known {
-                part,
-                name: name.clone(),
-                content: Content::Bytes(Book::read(bytes).ok()?),
-            }),
-        }
-    }
-}
-
-fn book_then<'a>(
-    chat: &Chat<'_>,
-    bound: &BoundBook<'a>,
+struct Asked<'c, 'a> {
+    chat: &'c Chat<'c>,
+    bound: &'c BoundBook<'a>,
     past: Option<&'a Past>,
     m: usize,
-    is_last: bool,
-    folded: Option<&Folded>,
-    fill: bool,
-) -> BookThen<'a> {
-    // While m is the last message, the state at m is whatever it is now.
-    if is_last {
-        match bound {
-            BoundBook::None => return BookThen::None(Part::EXACT_FROM_FILES),
-            BoundBook::There { name, book } => {
-                return BookThen::Known {
-                    part: Part::EXACT_FROM_FILES,
-                    name: name.clone(),
-                    content: Content::Bytes(book.clone()),
-                };
+    evidence: Evidence,
+    terms: Terms,
+}
+
+impl<'a> Asked<'_, 'a> {
+    fn book(&self) -> BookThen<'a> {
+        let settled = self.terms.settled.then(|| self.settled_book()).flatten();
+        let best = || self.exact_book().or_else(|| self.book_as_of());
+        settled.or_else(best).unwrap_or_else(|| match self.bound {
+            BoundBook::None => BookThen::None(Part::LIVE),
+            BoundBook::There { name, book } => BookThen::of_file(Part::LIVE, name, book),
+            BoundBook::Missing { .. } | BoundBook::Unreadable { .. } => BookThen::Unknown,
+        })
+    }
+
+    /// Today's state, as far as it matters for a part; `None` where it cannot be looked at.
+    fn today(&self, part: StatePart) -> Option<State> {
+        match (part, self.bound) {
+            (StatePart::Book, BoundBook::There { name, book }) => State::of_book(name, book),
+            (StatePart::Book, BoundBook::None) => Some(State::default()),
+            (StatePart::Book, _) => None,
+            (StatePart::Metadata, _) => {
+                let metadata = self.chat.metadata().map(|metadata| metadata.json());
+                let metadata = metadata.transpose().ok()?.unwrap_or(Json::Null);
+                Some(State::of(&metadata, None))
             }
-            BoundBook::Missing { .. } | BoundBook::Unreadable { .. } => {}
         }
     }
-    if let Some(then) = past.and_then(|past| past.book(m)) {
-        return then;
+
+    fn is_today(&self, part: StatePart) -> bool {
+        self.evidence.is_today(part, self.terms.today, || self.today(part))
     }
-    if let Some(folded) = folded {
-        let part = part_of(folded.message, m, Source::Journal);
-        return match &folded.state.book {
-            None => BookThen::None(part),
-            Some(book) => BookThen::Known {
+
+    fn exact_book(&self) -> Option<BookThen<'a>> {
+        let is_there = matches!(self.bound, BoundBook::None | BoundBook::There { .. });
+        if is_there && self.is_today(StatePart::Book) {
+            return Some(match self.bound {
+                BoundBook::There { name, book } => {
+                    BookThen::of_file(Part::EXACT_FROM_FILES, name, book)
+                }
+                _ => BookThen::None(Part::EXACT_FROM_FILES),
+            });
+        }
+        let proved = self.evidence.proved(StatePart::Book)?;
+        let exact = |source| Part { exactness: Exactness::Exact, source };
+        if let Some(folded) = &self.evidence.folded
+            && folded.state.digest(StatePart::Book) == proved
+        {
+            return Some(BookThen::of_state(exact(Source::Journal), &folded.state));
+        }
+        if let Some((name, bytes)) = self.past.and_then(|past| past.testified.as_ref())
+            && let Ok(book) = Book::read(bytes)
+            && State::of_book(name, &book).is_some_and(|s| s.digest(StatePart::Book) == proved)
+        {
+            return Some(BookThen::of_file(exact(Source::History), name, &book));
+        }
+        let is_today =
+            || self.today(StatePart::Book)?.digest(StatePart::Book).eq(proved).then_some(());
+        is_today()?;
+        Some(match self.bound {
+            BoundBook::There { name, book } => {
+                BookThen::of_file(exact(Source::Unchanged), name, book)
+            }
+            _ => BookThen::None(exact(Source::Unchanged)),
+        })
+    }
+
+    /// The newest that any source knows; among equals, the journal before the history.
+    fn book_as_of(&self) -> Option<BookThen<'a>> {
+        let journal = self.evidence.folded.as_ref().map(|folded| folded.message);
+        let history = self.past_state().filter(|past| !matches!(past.book, PastBook::Unknown));
+        let history = history.filter(|past| match &past.book {
+            PastBook::Known { bytes, .. } => Book::read(bytes).is_ok(),
+            PastBook::None | PastBook::Unknown => true,
+        });
+        let newest = journal.max(history.map(|past| past.message));
+        let recap = if newest < Some(self.m) { snapshot::newest(self.chat, self.m) } else { None };
+        let newest = newest.max(recap.as_ref().map(|recap| recap.message))?;
+        let as_of = |source| Part { exactness: Exactness::Snapshot(newest), source };
+        if let Some(folded) = self.evidence.folded.as_ref().filter(|f| f.message == newest) {
+            return Some(BookThen::of_state(as_of(Source::Journal), &folded.state));
+        }
+        if let Some(past) = history.filter(|past| past.message == newest) {
+            return match &past.book {
+                PastBook::Known { name, bytes } => {
+                    Some(BookThen::of_file(as_of(Source::History), name, &Book::read(bytes).ok()?))
+                }
+                PastBook::None | PastBook::Unknown => Some(BookThen::None(as_of(Source::History))),
+            };
+        }
+        let recap = recap?;
+        let name = recap.book.clone().or_else(|| self.bound.name().map(str::to_owned));
+        Some(BookThen::Known {
+            part: as_of(Source::RecapSnapshot),
+            name: name.unwrap_or_default(),
+            content: Content::Rebuilt(recap.rebuild(self.bound.book(), self.terms.fill)),
+        })
+    }
+
+    fn past_state(&self) -> Option<&'a PastState> {
+        self.past?.as_of.as_ref().filter(|past| past.message <= self.m)
+    }
+
+    fn metadata(&self) -> MetadataThen {
+        let then = |exactness, source, values| MetadataThen {
+            part: Part { exactness, source },
+            values,
+            not_of_then: Vec::new(),
+        };
+        if self.is_today(StatePart::Metadata) {
+            return then(Exactness::Exact, Source::Files, None);
+        }
+        let folded = self.evidence.folded.as_ref();
+        let past = self.past_state();
+        if let Some(proved) = self.evidence.proved(StatePart::Metadata) {
+            let shows = |state: &State| state.digest(StatePart::Metadata) == proved;
+            if let Some(folded) = folded.filter(|folded| shows(&folded.state)) {
+                let values = Some(folded.state.metadata.clone());
+                return then(Exactness::Exact, Source::Journal, values);
+            }
+            let past = past.map(|past| State::of(&past.metadata, None));
+            if let Some(state) = past.filter(shows) {
+                return then(Exactness::Exact, Source::History, Some(state.metadata));
+            }
+            if let Some(today) = self.today(StatePart::Metadata).filter(shows) {
+                return then(Exactness::Exact, Source::Unchanged, Some(today.metadata));
+            }
+        }
+        match (folded, past) {
+            (Some(folded), past) if past.is_none_or(|past| past.message <= folded.message) => {
+                let values = Some(folded.state.metadata.clone());
+                then(Exactness::Snapshot(folded.message), Source::Journal, values)
+            }
+            (_, Some(past)) => {
+                let values = Some(State::of(&past.metadata, None).metadata);
+                then(Exactness::Snapshot(past.message), Source::History, values)
+            }
+            _ => {
+                let not_of_then = keys_that_matter(self.chat);
+                MetadataThen { part: Part::LIVE, values: None, not_of_then }
+            }
+        }
+    }
+
+    /// The book that the recap of the scene which ends at this message left.
+    ///
+    /// ST-Auto-Recap finishes its work on a scene's lore a little after the scene's last message,
+    /// and its own snapshot shows what it came to. Only the book: variables and notes are those of
+    /// the message.
+    fn settled_book(&self) -> Option<BookThen<'a>> {
+        let snapshot = snapshot::of_scene(self.chat, self.m)?;
+        let at_message = self.evidence.folded.as_ref().filter(|f| f.message == self.m)?;
+        let shows = |state: &State| {
+            let entries = state.book.as_ref().and_then(|book| book.entries());
+            entries.is_some_and(|all| snapshot.matches(all.iter().map(|(_, entry)| entry)))
+        };
+        if shows(&at_message.state) {
+            return None;
+        }
+        let is_scene = |index: &usize| snapshot::of_scene(self.chat, *index).is_some();
+        let next_scene = (self.m + 1..self.chat.len()).find(is_scene).unwrap_or(self.chat.len());
+        let mut settled = None;
+        let mut expected = self.m + 1;
+        let mut unproved = Unproved::of(&at_message.state);
+        self.evidence.records.walk(self.m, next_scene, |message, state, id| {
+            if message <= self.m {
+                return ControlFlow::Continue(());
+            }
+            // Over a gap, what the snapshot does not keep may have changed unseen; and once it has
+            // changed, later states hold something newer than the scene.
+            if message != expected || !unproved.is_unchanged_in(state) {
+                return ControlFlow::Break(());
+            }
+            expected += 1;
+            if shows(state) && state.has_id(id) {
+                let part = Part { exactness: Exactness::Settled(message), source: Source::Journal };
+                settled = Some(BookThen::of_state(part, state));
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        settled
+    }
+}
+
+impl<'a> BookThen<'a> {
+    fn of_file(part: Part, name: &str, book: &Book<'a>) -> Self {
+        Self::Known { part, name: name.to_owned(), content: Content::Bytes(book.clone()) }
+    }
+
+    fn of_state(part: Part, state: &State) -> Self {
+        match &state.book {
+            None => Self::None(part),
+            Some(book) => Self::Known {
                 part,
                 name: book.name.clone(),
                 content: Content::Journal(book.content()),
             },
-        };
-    }
-    if let Some(found) = snapshot::newest(chat, m) {
-        let name = found.book.clone().or_else(|| bound.name().map(str::to_owned));
-        let exactness = Exactness::Snapshot(found.message);
-        return BookThen::Known {
-            part: Part { exactness, source: Source::RecapSnapshot },
-            name: name.unwrap_or_default(),
-            content: Content::Rebuilt(found.rebuild(bound.book(), fill)),
-        };
-    }
-    match bound {
-        BoundBook::None => BookThen::None(Part::LIVE),
-        BoundBook::There { name, book } => BookThen::Known {
-            part: Part::LIVE,
-            name: name.clone(),
-            content: Content::Bytes(book.clone()),
-        },
-        BoundBook::Missing { .. } | BoundBook::Unreadable { .. } => BookThen::Unknown,
-    }
-}
-
-fn metadata_then(
-    chat: &Chat<'_>,
-    past: Option<&Past>,
-    m: usize,
-    is_last: bool,
-    folded: Option<&Folded>,
-) -> MetadataThen {
-    if is_last {
-        return MetadataThen {
-            part: Part::EXACT_FROM_FILES,
-            values: None,
-            not_of_then: Vec::new(),
-        };
-    }
-    if let Some(past) = past {
-        let kept = RECORDED_METADATA.iter();
-        let values = kept.filter_map(|key| Some((*key, past.metadata.get(key)?.clone())));
-        return MetadataThen {
-            part: past.part(m),
-            values: Some(values.collect()),
-            not_of_then: Vec::new(),
-        };
-    }
-    match folded {
-        Some(folded) => MetadataThen {
-            part: part_of(folded.message, m, Source::Journal),
-            values: Some(folded.state.metadata.clone()),
-            not_of_then: Vec::new(),
-        },
-        None => {
-            MetadataThen { part: Part::LIVE, values: None, not_of_then: keys_that_matter(chat) }
         }
     }
-}
-
-fn part_of(proved: usize, asked: usize, source: Source) -> Part {
-    let exactness = if proved == asked { Exactness::Exact } else { Exactness::Snapshot(proved) };
-    Part { exactness, source }
-}
-
-/// The journal's state for message `m`.
-///
-/// ST-Auto-Recap finishes its work on a scene's lore a little after the scene's last message, so
-/// for a scene break the state of then is the one that its own snapshot shows.
-fn recorded_state(chat: &Chat<'_>, m: usize) -> Option<Folded> {
-    let folded = journal::fold(chat, m)?;
-    if folded.message != m {
-        return Some(folded);
-    }
-    let Some(snapshot) = snapshot::of_scene(chat, m) else { return Some(folded) };
-    let shows = |state: &State| {
-        state
-            .book
-            .as_ref()
-            .and_then(|book| book.entries())
-            .is_some_and(|entries| snapshot.matches(entries.iter().map(|(_, entry)| entry)))
-    };
-    if shows(&folded.state) {
-        return Some(folded);
-    }
-    let next_scene = (m + 1..chat.len()).find(|&index| snapshot::of_scene(chat, index).is_some());
-    let mut settled = None;
-    let mut expected = m + 1;
-    let mut unproved = Unproved::of(&folded.state);
-    journal::walk(chat, next_scene.unwrap_or(chat.len()), |message, state, id| {
-        if message <= m {
-            return ControlFlow::Continue(());
-        }
-        // Over a gap, what the snapshot does not keep may have changed unseen; and once it has
-        // changed, later states hold something newer than the scene.
-        if message != expected || !unproved.is_unchanged_in(state) {
-            return ControlFlow::Break(());
-        }
-        expected += 1;
-        if shows(state) && state.id() == id {
-            settled = Some(state.clone());
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    });
-    let state = match settled {
-        // The metadata is that of the message; only the lore was still being worked on.
-        Some(settled) => State { book: settled.book, metadata: folded.state.metadata },
-        None => folded.state,
-    };
-    Some(Folded { message: m, state })
 }
 
 /// What a recap snapshot does not keep of a book, and so cannot prove.
@@ -428,7 +481,8 @@ mod tests {
             text.extend(Json::Object(message).stringify());
         }
         let chat = Chat::read(&text, Place::Solo);
-        let moment = moment(&chat, &BoundBook::Missing { name: "B".into() }, None, 0, false);
+        let terms = Terms { settled: true, ..Terms::default() };
+        let moment = moment(&chat, &BoundBook::Missing { name: "B".into() }, None, 0, terms);
         let BookThen::Known { content: Content::Journal(book), .. } = moment.book else {
             return None;
         };

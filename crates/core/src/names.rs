@@ -252,7 +252,7 @@ fn shortened(name: &str, longest: usize) -> String {
     if name.len() <= longest {
         return name.to_owned();
     }
-    let digest = Digest::of(name.as_bytes()).short(8);
+    let digest = Digest::sha256_of(name.as_bytes()).short(8);
     let mut end = longest - digest.len() - 1;
     while !name.is_char_boundary(end) {
         end -= 1;

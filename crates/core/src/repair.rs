@@ -7,7 +7,7 @@ use crate::fork::{Now, Rebinding, Remark, metadata_text, metadata_value, rebind}
 use crate::journal;
 use crate::json::{Change, Json, Object};
 use crate::mark::Mark;
-use crate::moment::{BookThen, BoundBook, Content, Past, moment};
+use crate::moment::{BookThen, BoundBook, Content, Past, Terms, moment};
 use crate::names::{self, File};
 use crate::pieces::Pieces;
 use crate::recap::snapshot;
@@ -138,14 +138,8 @@ fn repair_content<'a>(
     source: &RepairSource<'a>,
 ) -> Result<Found<'a>, CannotRepair> {
     let last = subject.chat.len().saturating_sub(1);
-    let as_of = |message: usize, source: Source| Part {
-        exactness: if message == last && source == Source::Journal {
-            Exactness::Exact
-        } else {
-            Exactness::Snapshot(message)
-        },
-        source,
-    };
+    let as_of =
+        |message: usize, source: Source| Part { exactness: Exactness::Snapshot(message), source };
     match source {
         RepairSource::Journal => {
             let folded = journal::fold(subject.chat, last)
@@ -197,7 +191,7 @@ pub fn split<'a>(
     let (content, part) = match (recorded, subject.bound.book()) {
         (Some(recorded), _) => (
             Content::Journal(recorded.content()),
-            Part { exactness: Exactness::Exact, source: Source::Journal },
+            Part { exactness: Exactness::Snapshot(last), source: Source::Journal },
         ),
         (None, Some(live)) => (Content::Bytes(live.clone()), Part::LIVE),
         (None, None) => return Err(CannotRepair::NotBound(subject.name.to_owned())),
@@ -214,7 +208,7 @@ pub fn split<'a>(
     };
     // A timeline of old gets its seal now, where it is known what it was cut from.
     if let Some(seal) = Seal::read(&metadata_value(subject.chat)) {
-        let seal = Seal { book: Some(sealed), ..seal };
+        let seal = Seal { book: Some(sealed), state: None, ..seal };
         chat_changes.push((seal::KEY.to_owned(), Change::Set(seal.to_json())));
     } else if let (Some(parent), Some(message)) =
         (metadata_text(subject.chat, "main_chat"), fork_point)
@@ -229,6 +223,7 @@ pub fn split<'a>(
             made: now.iso.clone(),
             book: Some(sealed),
             metadata: Part::LIVE,
+            state: None,
             running_recap: None,
             combined_recap: None,
             warnings: Vec::new(),
@@ -258,7 +253,8 @@ pub fn restore<'a>(
         return Err(CannotRepair::NothingToRestore(m));
     }
     let not_recorded = || CannotRepair::NotRecorded { chat: subject.name.to_owned(), message: m };
-    let moment = moment(subject.chat, subject.bound, subject.past, m, fill);
+    let terms = Terms { fill, settled: true, ..Terms::default() };
+    let moment = moment(subject.chat, subject.bound, subject.past, m, terms);
     let BookThen::Known { part, content, .. } = &moment.book else { return Err(not_recorded()) };
     if part.exactness == Exactness::Live {
         return Err(not_recorded());

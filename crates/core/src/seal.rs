@@ -4,13 +4,14 @@
 
 use crate::digest::Digest;
 use crate::exactness::Part;
+use crate::journal::{State, StatePart};
 use crate::json::{Json, Object};
 use crate::names::ForkKind;
 
 /// The key of the chat's metadata that holds it.
 pub const KEY: &str = "forklore";
 
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seal {
@@ -22,6 +23,9 @@ pub struct Seal {
     pub made: String,
     pub book: Option<SealedBook>,
     pub metadata: Part,
+    /// What the child held when it was made, in the digests of the journal: a record on its last
+    /// message is its parent's, and speaks of the parent's book. Format 1 had none.
+    pub state: Option<SealedState>,
     pub running_recap: Option<SealedRecap>,
     pub combined_recap: Option<SealedCombined>,
     pub warnings: Vec<String>,
@@ -34,6 +38,12 @@ pub struct SealedBook {
     pub entries: usize,
     pub digest: Digest,
     pub part: Part,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct SealedState {
+    book: String,
+    metadata: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +74,11 @@ impl Seal {
         json.insert("made", self.made.as_str());
         json.insert("book", self.book.as_ref().map(SealedBook::to_json));
         json.insert("metadata", self.metadata.to_json());
+        if let Some(SealedState { book, metadata }) = &self.state {
+            let state =
+                [("book", Json::from(book.as_str())), ("metadata", metadata.as_str().into())];
+            json.insert("state", Json::object(state));
+        }
         if let Some(recap) = &self.running_recap {
             let recap = Json::object([
                 ("version", Json::from(recap.version)),
@@ -81,6 +96,15 @@ impl Seal {
         }
         json.insert("warnings", self.warnings.clone());
         json.into()
+    }
+
+    /// The digest of a part as it was when the child was made.
+    pub(crate) fn state(&self, part: StatePart) -> Option<&str> {
+        let state = self.state.as_ref()?;
+        Some(match part {
+            StatePart::Book => &state.book,
+            StatePart::Metadata => &state.metadata,
+        })
     }
 
     /// Reads the seal in a chat's metadata; `None` if there is none that we understand.
@@ -101,6 +125,9 @@ impl Seal {
             made: text(&["made"]).unwrap_or_default(),
             book: seal.get("book").and_then(SealedBook::read),
             metadata: seal.get("metadata").and_then(Part::read_from).unwrap_or(Part::LIVE),
+            state: text(&["state", "book"])
+                .zip(text(&["state", "metadata"]))
+                .map(|(book, metadata)| SealedState { book, metadata }),
             running_recap: seal.get("running_recap").map(|recap| SealedRecap {
                 version: recap.get("version").and_then(Json::as_i64),
                 count: recap.get("count").and_then(Json::as_usize).unwrap_or(0),
@@ -114,6 +141,12 @@ impl Seal {
             }),
             warnings: warnings.iter().filter_map(|w| Some(w.as_str()?.into_owned())).collect(),
         })
+    }
+}
+
+impl SealedState {
+    pub fn of(state: &State) -> Self {
+        Self { book: state.digest(StatePart::Book), metadata: state.digest(StatePart::Metadata) }
     }
 }
 
@@ -160,6 +193,7 @@ mod tests {
             made: "2026-11-15T00:00:00.000Z".into(),
             book: Some(SealedBook { name: "B".into(), from: "A".into(), entries: 0, digest, part }),
             metadata: Part::LIVE,
+            state: Some(SealedState { book: "b".into(), metadata: "m".into() }),
             running_recap: Some(SealedRecap { version: Some(0), count: 1, digest: Some(digest) }),
             combined_recap: Some(SealedCombined { messages: 4, digest }),
             warnings: vec!["w".into()],

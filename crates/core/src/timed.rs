@@ -3,6 +3,8 @@
 //! An effect is matched by a hash over the entry and the book's *name*. A clone under another name
 //! would lose every running effect, so a fork writes them anew.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::json::{JsText, Json, Object};
@@ -77,25 +79,35 @@ fn decorators(content: &[u8]) -> (Vec<Range<usize>>, Range<usize>) {
     (found, whole)
 }
 
-/// Carries the effects of `from` over to `to`, a clone of it whose entries are `entries`.
+/// Carries the effects of the books `from` over to `to`, whose entries are `entries`.
 ///
 /// An effect whose hash no longer fitted its entry was already without force: it keeps its hash,
-/// and so stays without force.
-pub fn rekeyed(timed: &Json, from: &str, to: &str, entries: &Object) -> Json {
+/// and so stays without force. Where two books have an effect on the same uid, the one in force is
+/// carried over, of two the one of the book named last; the other stays under its own book's name.
+pub fn rekeyed(timed: &Json, from: &[String], to: &str, entries: &Object) -> Json {
     let mut timed = timed.clone();
     let Some(kinds) = timed.as_object_mut() else { return timed };
+    let entries = by_uid(entries);
     let names: Vec<JsText> = kinds.keys().cloned().collect();
     for name in names {
         let Some(effects) = kinds.get_text(&name).and_then(Json::as_object) else { continue };
+        let moves: Vec<Option<Move<'_>>> =
+            effects.iter().map(|(key, effect)| Move::of(key, effect, from, to, &entries)).collect();
+        let mut best: HashMap<&JsText, Rank> = HashMap::new();
+        for this in moves.iter().flatten() {
+            let best = best.entry(&this.key).or_insert(this.rank);
+            *best = this.rank.max(*best);
+        }
         let moved: Object = effects
             .iter()
-            .map(|(key, effect)| match key.to_string_lossy().strip_prefix(&format!("{from}.")) {
-                Some(uid) => {
-                    let entry = entries.iter().map(|(_, entry)| entry).find(|e| has_uid(e, uid));
-                    let effect = entry.map_or(effect.clone(), |e| rehashed(effect, e, from, to));
-                    (JsText::from(format!("{to}.{uid}")), effect)
+            .zip(&moves)
+            .filter_map(|((key, effect), this)| match this {
+                Some(this) if best[&this.key] == this.rank => {
+                    Some((this.key.clone(), this.effect.clone().into_owned()))
                 }
-                None => (key.clone(), effect.clone()),
+                // No book has this name yet, so what was left under it is nobody's.
+                _ if best.contains_key(key) => None,
+                _ => Some((key.clone(), effect.clone())),
             })
             .collect();
         kinds.insert(name, moved);
@@ -103,16 +115,56 @@ pub fn rekeyed(timed: &Json, from: &str, to: &str, entries: &Object) -> Json {
     timed
 }
 
-fn has_uid(entry: &Json, uid: &str) -> bool {
-    match entry.get("uid") {
-        Some(Json::Text(text)) => *text == *uid,
-        Some(number) => number.as_i64().is_some_and(|number| number.to_string() == uid),
-        None => false,
+/// An effect that would be carried over.
+struct Move<'a> {
+    key: JsText,
+    effect: Cow<'a, Json>,
+    rank: Rank,
+}
+
+/// Whether an effect is in force, and which of the books it is of.
+type Rank = (bool, usize);
+
+impl<'a> Move<'a> {
+    fn of(
+        key: &JsText,
+        effect: &'a Json,
+        from: &[String],
+        to: &str,
+        entries: &HashMap<String, &Json>,
+    ) -> Option<Self> {
+        let key = key.to_string_lossy();
+        // A book's name can hold dots and numbers, a uid cannot.
+        let (book, uid) = key.rsplit_once('.')?;
+        let at = from.iter().position(|name| name == book)?;
+        let entry = entries.get(uid);
+        if entry.is_none() && (uid.is_empty() || !uid.bytes().all(|byte| byte.is_ascii_digit())) {
+            return None;
+        }
+        let moved = entry.and_then(|entry| moved(effect, (entry, book), (entry, to)));
+        Some(Self {
+            key: JsText::from(format!("{to}.{uid}")),
+            rank: (moved.is_some(), at),
+            effect: moved.map_or(Cow::Borrowed(effect), Cow::Owned),
+        })
     }
 }
 
-fn rehashed(effect: &Json, entry: &Json, from: &str, to: &str) -> Json {
-    moved(effect, (entry, from), (entry, to)).unwrap_or_else(|| effect.clone())
+/// The entries by their uids; of two with one uid the first.
+fn by_uid(entries: &Object) -> HashMap<String, &Json> {
+    let mut found = HashMap::new();
+    for (_, entry) in entries.iter() {
+        let uid = match entry.get("uid") {
+            Some(Json::Text(text)) => text.to_string_lossy().into_owned(),
+            Some(number) => match number.as_i64() {
+                Some(number) => number.to_string(),
+                None => continue,
+            },
+            None => continue,
+        };
+        found.entry(uid).or_insert(entry);
+    }
+    found
 }
 
 /// The effect of an entry of a book, carried over to another entry or book; `None` where it was
@@ -194,10 +246,44 @@ mod tests {
         );
         let timed = Json::parse(timed.as_bytes()).unwrap();
         let entries: Object = [("7", entry.clone())].into_iter().collect();
-        let moved = rekeyed(&timed, "Old", "New", &entries);
+        let moved = rekeyed(&timed, &["Old".into()], "New", &entries);
         let new_hash = entry_hash(&entry, "New").unwrap() as f64;
         assert_eq!(moved.at(&["sticky", "New.7", "hash"]).and_then(Json::as_f64), Some(new_hash));
         assert!(moved.at(&["sticky", "Else.7"]).is_some());
         assert_eq!(moved.at(&["cooldown", "New.7", "hash"]).and_then(Json::as_f64), Some(2.0));
+    }
+
+    fn keys(timed: &Json) -> Vec<String> {
+        let sticky = timed.get("sticky").and_then(Json::as_object).unwrap();
+        sticky.keys().map(|key| key.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn effects_of_a_book_whose_name_only_begins_alike_stay() {
+        let timed = r#"{"sticky":{"World v1.5.7":{"hash":1},"World v1.5":{"hash":2},"World v1.x":{"hash":3},"World v1.":{"hash":4}}}"#;
+        let timed = Json::parse(timed.as_bytes()).unwrap();
+        let moved = rekeyed(&timed, &["World v1".into()], "New", &Object::new());
+        assert_eq!(keys(&moved), ["World v1.5.7", "New.5", "World v1.x", "World v1."]);
+    }
+
+    #[test]
+    fn effects_of_two_books_on_one_uid_are_both_kept() {
+        let entry = Json::parse(br#"{"uid":0,"content":"x"}"#).unwrap();
+        let entries: Object = [("0", entry.clone())].into_iter().collect();
+        let names = ["Then".to_owned(), "Bound".to_owned()];
+        let fits = |book: &str| entry_hash(&entry, book).unwrap() as f64;
+        let case = |then: f64, bound: f64| {
+            let timed = format!(
+                r#"{{"sticky":{{"Then.0":{{"hash":{then},"start":1}},"Bound.0":{{"hash":{bound},"start":2}},"New.0":{{}}}}}}"#
+            );
+            let moved = rekeyed(&Json::parse(timed.as_bytes()).unwrap(), &names, "New", &entries);
+            let start = moved.at(&["sticky", "New.0", "start"]).and_then(Json::as_i64);
+            (keys(&moved).join(" "), start.unwrap())
+        };
+        // Neither is in force, or both are: the book that the chat is bound to.
+        assert_eq!(case(1.0, 2.0), ("Then.0 New.0".into(), 2));
+        assert_eq!(case(fits("Then"), fits("Bound")), ("Then.0 New.0".into(), 2));
+        assert_eq!(case(1.0, fits("Bound")), ("Then.0 New.0".into(), 2));
+        assert_eq!(case(fits("Then"), 2.0), ("New.0 Bound.0".into(), 1));
     }
 }

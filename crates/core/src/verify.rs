@@ -1,5 +1,6 @@
 //! Is a timeline what it should be?
 
+use std::collections::HashMap;
 use std::fmt;
 
 use crate::book::{Book, BookError, Entry, uid_text};
@@ -12,7 +13,7 @@ use crate::names::book_key;
 use crate::recap::queue::{self, PastTheEnd};
 use crate::recap::registry::{self, Flaw};
 use crate::recap::{combined, older_seal, running};
-use crate::seal::Seal;
+use crate::seal::{Seal, SealedBook};
 
 /// Something found when looking at a timeline.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,15 +127,16 @@ impl ChatFacts {
 #[derive(Clone, Debug)]
 pub struct BookFacts {
     pub entries: usize,
-    /// Of books of ours only: no seal speaks of another.
-    digest: Option<Digest>,
+    /// The digests among those asked for that are this book's.
+    digests: Vec<Digest>,
     flaws: Vec<Flaw>,
     queues: Vec<String>,
     has_byte_order_mark: bool,
 }
 
 impl BookFacts {
-    pub fn of(book: &Book<'_>) -> Self {
+    /// `sealed` are the digests that seals expect of this book, as [`Expected`] knows them.
+    pub fn of(book: &Book<'_>, sealed: &[Digest]) -> Self {
         let mut listing = Vec::new();
         let mut queues = Vec::new();
         let has_recap_data = book.mentions(registry::PREFIX) || book.mentions(queue::COMMENT);
@@ -152,12 +154,50 @@ impl BookFacts {
         }
         Self {
             entries: book.entries().count(),
-            digest: book.mark().map(|_| book.digest()),
+            digests: those_of(book, sealed),
             flaws: registry::flaws(&listing),
             queues,
             has_byte_order_mark: book.has_byte_order_mark(),
         }
     }
+}
+
+/// The digests that seals expect of books, where nothing was said since the seal was made. Gathered
+/// before the books are read, so that no other book is hashed.
+#[derive(Clone, Debug, Default)]
+pub struct Expected(HashMap<String, Vec<Digest>>);
+
+impl Expected {
+    /// Adds what the seal of a timeline with this many messages expects.
+    pub fn add(&mut self, timeline: &Timeline, messages: usize) {
+        let Some(sealed) = timeline.seal.as_ref().and_then(|seal| untouched_book(seal, messages))
+        else {
+            return;
+        };
+        let digests = self.0.entry(book_key(&sealed.name)).or_default();
+        if !digests.contains(&sealed.digest) {
+            digests.push(sealed.digest);
+        }
+    }
+
+    /// What is expected of the book with this [key](book_key).
+    pub fn of(&self, key: &str) -> &[Digest] {
+        self.0.get(key).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The book that must still be as it was sealed: once the story has gone on, its lore is expected to
+/// have, too.
+fn untouched_book(seal: &Seal, messages: usize) -> Option<&SealedBook> {
+    seal.book.as_ref().filter(|_| messages == seal.message + 1)
+}
+
+fn those_of(book: &Book<'_>, sealed: &[Digest]) -> Vec<Digest> {
+    if sealed.is_empty() {
+        return Vec::new();
+    }
+    let digested = book.digested();
+    sealed.iter().copied().filter(|digest| digest.is_of(&digested)).collect()
 }
 
 /// An entry's fields in one pass: books are long, and verifying reads them all.
@@ -285,19 +325,18 @@ fn look_at_memory(
     {
         findings.push(Finding::RunningVersionMissing(state.version.unwrap_or(0)));
     }
-    let version_digest =
-        |version: i64| recap.and_then(|recap| running::version_digest(recap, version));
+    let version_text = |number: i64| Some(running::version(recap?, number)?.stringify());
     let combined = metadata.at(&combined::PATH);
     if let Some(seal) = &surroundings.timeline.seal {
         look_at_seal(chat, bound, seal, findings);
         let sealed = seal.running_recap.as_ref().and_then(|r| Some((r.version?, r.digest?)));
         if let Some((version, digest)) = sealed
-            && version_digest(version) != Some(digest)
+            && !version_text(version).is_some_and(|text| digest.is_of(&text))
         {
             findings.push(Finding::RunningVersionChanged(version));
         }
         if let Some(sealed) = &seal.combined_recap
-            && combined.map(|recap| Digest::of(&recap.stringify())) != Some(sealed.digest)
+            && !combined.is_some_and(|recap| sealed.digest.is_of(&recap.stringify()))
         {
             let found = combined.and_then(combined::message_count);
             findings.push(Finding::CombinedRecapChanged { sealed: sealed.messages, found });
@@ -305,7 +344,7 @@ fn look_at_memory(
     } else if let Some(older) = older_seal::read(metadata) {
         findings.extend(older.book.and_then(|sealed| bound.another_than(&sealed)));
         if let Some(version) = older.running_version
-            && version_digest(version).is_none()
+            && recap.and_then(|recap| running::version(recap, version)).is_none()
         {
             findings.push(Finding::RunningVersionMissing(version));
         }
@@ -332,10 +371,9 @@ fn look_at_seal(
         findings.push(another);
         return;
     }
-    // Once the story has gone on, its lore is expected to have, too.
-    if chat.messages == seal.message + 1
+    if let Some(sealed) = untouched_book(seal, chat.messages)
         && let Some(facts) = bound.facts()
-        && facts.digest != Some(sealed.digest)
+        && !facts.digests.contains(&sealed.digest)
     {
         findings.push(Finding::BookEdited { sealed: sealed.entries, entries: facts.entries });
     }

@@ -1,7 +1,9 @@
 //! The journal: what it says of a message is what was, or it says that it is of an earlier one.
 
 use forklore_core::chat::{Chat, Place};
-use forklore_core::journal::{FIELD, Folded, Limits, Record, State, fold, merged, record, tip};
+use forklore_core::journal::{
+    FIELD, Folded, Limits, Record, Records, State, Uid, fold, merged, record,
+};
 use forklore_core::json::{Json, Object};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -62,8 +64,9 @@ fn content(variant: u8) -> Json {
 fn records(states: &[State], limits: Limits) -> Vec<Record> {
     let mut before: Option<(String, State)> = None;
     let mut records = Vec::new();
-    for now in states {
-        let made = record(before.as_ref().map(|(id, state)| (id.as_str(), state)), now, limits);
+    for (number, now) in (1..).zip(states) {
+        let made = record(before.as_ref().map(|(id, state)| (id.as_str(), state)), now, limits)
+            .with(Uid::new(number, "t"), None);
         before = Some((made.id.clone(), now.clone()));
         records.push(made);
     }
@@ -172,7 +175,7 @@ proptest! {
             }
         }
         let text = file(&messages);
-        let tip = tip(&Chat::read(&text, Place::Solo));
+        let tip = Records::of(&Chat::read(&text, Place::Solo)).tip(messages.len() - 1);
         let next = record(tip.as_ref().map(|(id, state)| (id.as_str(), state)), &now, Limits::default());
         messages.push((Some(next), now.clone()));
         let last = messages.len() - 1;

@@ -1,9 +1,12 @@
-//! What the versions say of a message: the book and the chat's metadata as they were until the next
-//! message came.
+//! What the versions say of a message: the book and the chat's metadata as they were in the files
+//! while it was the last one.
+//!
+//! That is never proved to be the state in which the next message came: a message comes in a page,
+//! seconds or hours before its file is saved, and a page may hold edits that no file has yet.
 
 use forklore_core::chat::Chat;
 use forklore_core::json::Json;
-use forklore_core::moment::Past;
+use forklore_core::moment::{Past, PastBook, PastState};
 
 use crate::catalog::{Line, catalog};
 use crate::error::HistoryError;
@@ -14,7 +17,8 @@ use crate::lineage::Lineage;
 use crate::tracked::Tracked;
 use crate::version::Kept;
 
-/// What is known of message `m` of the chat in file `name`, which now holds `chat`.
+/// What is known of message `m` of the chat in file `name`, which now holds `chat`: from the newest
+/// version in which nothing came after the message, or else one before it.
 pub fn past(
     history: &History<'_>,
     name: &Name,
@@ -23,14 +27,12 @@ pub fn past(
 ) -> Result<Option<Past>, HistoryError> {
     let Some(lineage) = history.lineages().live(name) else { return Ok(None) };
     let versions = catalog(history, lineage)?;
-    // The newest version in which nothing came after the message.
-    let reaches = |line: &Line| line.count > 0 && line.count <= m as u64 + 1 && !line.is_loss;
-    let mut at = versions.iter().rposition(|line| reaches(line) && line.count == m as u64 + 1);
-    if at.is_none() {
-        at = versions.iter().rposition(reaches);
+    let reaches = |line: &&Line| line.count > 0 && line.count <= m as u64 + 1 && !line.is_loss;
+    let mut found = versions.iter().rev().find(|line| reaches(line) && line.count == m as u64 + 1);
+    if found.is_none() {
+        found = versions.iter().rev().find(reaches);
     }
-    let Some(at) = at else { return Ok(None) };
-    let (then, next) = (&versions[at], versions.get(at + 1));
+    let Some(then) = found else { return Ok(None) };
     let message = then.count as usize - 1;
     let kept = Kept::read(history.store(), then.id)?;
     let tracked = Tracked::read(history.store(), kept.tree)?;
@@ -45,93 +47,72 @@ pub fn past(
     let metadata = header.metadata().and_then(|metadata| metadata.json().ok());
     let Some(metadata) = metadata else { return Ok(None) };
     let bound = metadata.get("world_info").and_then(Json::as_str).map(|name| name.into_owned());
-
-    // Until the next version of the chat was saved.
-    let end = next.map_or(u64::MAX, |next| next.order);
-    // Without a next version the chat has gone on since then, and nobody saw it.
-    let was_seen = match next {
-        Some(next) if next.was_seen => goes_on_alike(history, next, chat, message + 1)?,
-        _ => false,
+    let book = match bound.filter(|name| !name.is_empty()) {
+        None => PastBook::None,
+        Some(name) => match book_when_saved(history, &name, then)? {
+            Some(kept) => PastBook::Known { name, bytes: history.content(&kept)? },
+            None => PastBook::Unknown,
+        },
     };
-    let Some(bound) = bound.filter(|name| !name.is_empty()) else {
-        return Ok(Some(Past { message, is_exact: was_seen, book: None, metadata }));
-    };
-    let Some((book, was_in_force)) = book_until(history, &bound, end, next)? else {
-        return Ok(None);
-    };
-    let bytes = history.content(&book)?;
-    let is_exact = was_seen && was_in_force;
-    Ok(Some(Past { message, is_exact, book: Some((bound, bytes)), metadata }))
+    let as_of = Some(PastState { message, book, metadata });
+    Ok(Some(Past { as_of, testified: None }))
 }
 
-/// The newest version of a book before everything recorded as `end`, and whether it was in force when
-/// the chat's version `next` was saved.
-fn book_until(
+/// The version of a book that was in its file when the chat's version `then` was saved; `None` where
+/// that is not known.
+fn book_when_saved(
     history: &History<'_>,
     book: &str,
-    end: u64,
-    next: Option<&Line>,
-) -> Result<Option<(Kept, bool)>, HistoryError> {
+    then: &Line,
+) -> Result<Option<Kept>, HistoryError> {
     let name = Name::of_path(&std::path::Path::new("worlds").join(format!("{book}.json")));
-    let mut best: Option<(Line, bool)> = None;
+    let mut best: Option<Line> = None;
     for lineage in books(history) {
         let versions = catalog(history, lineage)?;
-        let Some(at) = versions.iter().rposition(|line| line.order < end) else { continue };
+        let Some(at) = versions.iter().rposition(|line| line.order < then.order) else { continue };
         let line = versions[at];
-        if line.is_deleted || best.is_some_and(|(known, _)| known.order > line.order) {
+        // What was found later, in whatever order, may have been written before or after.
+        let is_unsure = (!line.was_seen && line.written > then.written)
+            || versions
+                .get(at + 1)
+                .is_some_and(|after| !after.was_seen && after.written <= then.written);
+        let is_other = Kept::read(history.store(), line.id)?.version.file != name;
+        if line.is_deleted || is_other || best.is_some_and(|known| known.order > line.order) {
             continue;
         }
-        if Kept::read(history.store(), line.id)?.version.file != name {
-            continue;
+        if is_unsure {
+            return Ok(None);
         }
-        // A version that was found later may have been written earlier.
-        let was_in_force = match (versions.get(at + 1), next) {
-            (Some(after), Some(next)) => after.was_seen || after.written > next.written,
-            _ => true,
-        };
-        best = Some((line, was_in_force));
+        best = Some(line);
     }
-    match best {
-        Some((line, was_in_force)) => {
-            Ok(Some((Kept::read(history.store(), line.id)?, was_in_force)))
-        }
-        None => Ok(None),
-    }
+    best.map(|line| Kept::read(history.store(), line.id)).transpose()
 }
 
 fn books<'h>(history: &'h History<'_>) -> impl Iterator<Item = &'h Lineage> {
     history.lineages().own(history.machine()).filter(|lineage| lineage.kind == Kind::Book)
 }
 
-/// Whether a version tells the story that the chat tells now: one of the last messages before the
-/// moment is the same, or was when the journal had not been written into it.
+/// So many messages before the moment have to be the same ones.
+const COMPARED: usize = 50;
+
+/// Whether a version tells the story that the chat tells now: its last messages up to the moment are
+/// the same, one by one.
 fn is_same_story(
     history: &History<'_>,
     then: &Tracked,
     chat: &Chat<'_>,
     message: usize,
 ) -> Result<bool, HistoryError> {
-    for index in (message.saturating_sub(3)..=message).rev() {
-        if has_message(history, then, chat, index)? {
-            return Ok(true);
+    for index in (message.saturating_sub(COMPARED - 1)..=message).rev() {
+        if !has_message(history, then, chat, index)? {
+            return Ok(false);
         }
     }
-    Ok(false)
+    Ok(true)
 }
 
-/// Whether the message that came next is the one that comes next in the chat now. If it was removed
-/// since and another came, nobody knows what had changed until then.
-fn goes_on_alike(
-    history: &History<'_>,
-    next: &Line,
-    chat: &Chat<'_>,
-    message: usize,
-) -> Result<bool, HistoryError> {
-    let kept = Kept::read(history.store(), next.id)?;
-    has_message(history, &Tracked::read(history.store(), kept.tree)?, chat, message)
-}
-
-/// Whether a version has this message of the chat, though perhaps with another text.
+/// Whether a version has this message of the chat, though perhaps with another text: SillyTavern gives
+/// a message its date when it comes, and leaves it when it is edited. Texts repeat, and prove nothing.
 fn has_message(
     history: &History<'_>,
     version: &Tracked,
@@ -147,11 +128,14 @@ fn has_message(
         return Ok(true);
     }
     let (Ok(then), Ok(now)) = (Json::parse(then), Json::parse(now)) else { return Ok(false) };
-    let same = |key: &str| then.get(key).is_some() && then.get(key) == now.get(key);
-    let swipes = now.get("swipes").and_then(Json::as_array);
-    let is_swipe = swipes.is_some_and(|swipes| {
-        then.get("mes").is_some_and(|text| swipes.iter().any(|swipe| swipe == text))
-    });
-    // SillyTavern gives a message its date when it comes, and leaves it when it is edited.
-    Ok(same("mes") || same("send_date") || is_swipe)
+    let uid = |message: &Json| message.at(&["forklore", "uid"]).cloned();
+    if uid(&then).is_some() && uid(&then) == uid(&now) {
+        return Ok(true);
+    }
+    let is_same = |key: &str| then.get(key) == now.get(key);
+    let dates = now.get("swipe_info").and_then(Json::as_array).unwrap_or_default();
+    let date = then.get("send_date");
+    let has_date = date.is_some()
+        && (is_same("send_date") || dates.iter().any(|swipe| swipe.get("send_date") == date));
+    Ok(has_date && is_same("name") && is_same("is_user"))
 }

@@ -8,7 +8,7 @@ use forklore_core::exactness::{Part, Source};
 use forklore_core::family::{self, Timeline};
 use forklore_core::fork::{Obstacle, resolve_message};
 use forklore_core::json::Json;
-use forklore_core::moment::{BookThen, BoundBook, Content, Past, memory_then, moment};
+use forklore_core::moment::{BookThen, BoundBook, Content, Past, Terms, memory_then, moment};
 use forklore_core::names::book_key;
 use forklore_core::repair::Subject;
 
@@ -297,7 +297,8 @@ fn lore(loaded: &Loaded, at: Option<usize>, past: Option<&Past>) -> Result<Lore,
             known: Part::EXACT_FROM_FILES,
         });
     };
-    let then = moment(&chat, &bound, past, message, false);
+    let terms = Terms { settled: true, ..Terms::default() };
+    let then = moment(&chat, &bound, past, message, terms);
     let metadata = Some(memory_then(&chat, message, then.metadata.values.as_ref()));
     let (book_name, bytes, known) = match &then.book {
         BookThen::None(part) => (None, None, *part),

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use forklore_core::digest::{Digest, Hasher};
+use forklore_core::digest::{Algorithm, Digest};
 
 pub use real::RealDisk;
 
@@ -54,8 +54,8 @@ pub trait Disk: Send + Sync {
     }
 
     /// The digest of the whole file.
-    fn digest(&self, path: &Path) -> io::Result<Digest> {
-        let mut hasher = Hasher::default();
+    fn digest(&self, path: &Path, algorithm: Algorithm) -> io::Result<Digest> {
+        let mut hasher = algorithm.hasher();
         self.visit(path, &mut |piece| hasher.update(piece))?;
         Ok(hasher.finish())
     }

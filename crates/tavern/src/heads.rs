@@ -64,8 +64,7 @@ pub fn hidden_header(chat: &Chat<'_>) -> Option<String> {
 }
 
 pub fn timeline(file: &ChatFile, chat: &Chat<'_>) -> Timeline {
-    let metadata = chat.metadata().and_then(|metadata| metadata.json().ok()).unwrap_or(Json::Null);
-    timeline_of(file, &metadata)
+    timeline_of(file, &chat.metadata_value())
 }
 
 /// The same, from metadata that was read already.

@@ -243,9 +243,10 @@ fn followed<'p>(
     merged: &[u8],
 ) -> Result<Option<Pieces<'p>>, MendError> {
     let chat = prepared.loaded.chat();
-    let Some(ours) = chat.metadata().and_then(|metadata| metadata.json().ok()) else {
+    if chat.metadata().is_none() {
         return Ok(None);
-    };
+    }
+    let ours = chat.metadata_value();
     // What ran at a message of the past has run out.
     let theirs = prepared.theirs.metadata.as_ref().filter(|_| prepared.theirs.message.is_none());
     let chats = Chats {

@@ -56,6 +56,7 @@ impl Workshop<'_> {
             let number: u64 = folder_name.parse().unwrap_or(0);
             let operation = operations.iter().find(|operation| operation.id == number);
             let folder = all.join(&folder);
+            self.folders.inside.check_no_link(self.disk, &folder)?;
             for name in self.io("list", &folder, self.disk.list(&folder))? {
                 let place = folder.join(&name);
                 let Some(look) = self.io("look at", &place, self.disk.look(&place))? else {
@@ -105,6 +106,7 @@ impl Workshop<'_> {
         let found = candidates.iter().find_map(|id| trash.iter().find(|found| found.id == *id));
         let found = found.ok_or_else(|| TrashError::Unknown(id.to_owned()))?;
         let origin = found.origin.clone().ok_or_else(|| TrashError::NoOrigin(found.id.clone()))?;
+        self.folders.inside.check_no_link(self.disk, &found.place).map_err(CarryOutError::from)?;
         let bytes = self.io("read", &found.place, self.disk.read(&found.place))?;
         let path = self.absolute(&origin)?;
         match self.disk.read(&path) {

@@ -1,11 +1,12 @@
 //! Takes operations back, byte for byte, and never at the cost of later work.
 
 use std::io;
+use std::path::Path;
 
-use forklore_core::digest::Digest;
+use forklore_core::digest::{Algorithm, Digest};
 
 use crate::disk::parent_of;
-use crate::operation::{Operation, tag};
+use crate::operation::{Operation, Step, tag};
 use crate::workshop::{CarryOutError, Workshop};
 use crate::write::{create_new, temp_beside};
 
@@ -67,28 +68,35 @@ impl Workshop<'_> {
     }
 
     pub fn standing(&self, operation: Operation) -> Result<UndoPlan, CarryOutError> {
-        let standings = operation
-            .steps
-            .iter()
-            .map(|step| {
-                let path = self.absolute(&step.path)?;
-                let now = match self.disk.digest(&path) {
-                    Ok(digest) => Some(digest),
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                    Err(source) => {
-                        return Err(CarryOutError::Io { doing: "read", path, source });
-                    }
-                };
-                Ok(if now == step.after {
-                    Standing::Done
-                } else if now == step.before {
-                    Standing::NotDone
-                } else {
-                    Standing::Other
-                })
-            })
-            .collect::<Result<_, _>>()?;
+        let standings = operation.steps.iter().map(|step| self.standing_of(step));
+        let standings = standings.collect::<Result<_, _>>()?;
         Ok(UndoPlan { operation, standings })
+    }
+
+    fn standing_of(&self, step: &Step) -> Result<Standing, CarryOutError> {
+        let path = self.absolute(&step.path)?;
+        let algorithms = [step.after, step.before].map(|digest| Some(digest?.algorithm()));
+        let algorithm = algorithms[0].or(algorithms[1]).unwrap_or_default();
+        let mut now = self.digest_now(&path, algorithm)?;
+        if now == step.after {
+            return Ok(Standing::Done);
+        }
+        if let Some(other) = algorithms[1].filter(|other| *other != algorithm) {
+            now = self.digest_now(&path, other)?;
+        }
+        Ok(if now == step.before { Standing::NotDone } else { Standing::Other })
+    }
+
+    /// The digest of what is at `path`; `None` where nothing is.
+    fn digest_now(
+        &self,
+        path: &Path,
+        algorithm: Algorithm,
+    ) -> Result<Option<Digest>, CarryOutError> {
+        match self.disk.digest(path, algorithm) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            digest => self.io("read", path, digest.map(Some)),
+        }
     }
 
     /// Takes an operation back. Interrupted half-way, it can simply be called again.
@@ -124,20 +132,20 @@ impl Workshop<'_> {
             // Undoing was interrupted before.
             self.set_leftover_aside(id, &temp)?;
         }
-        let kept = || match self.disk.read(&self.places.kept(id, number)) {
-            Ok(bytes) if Some(Digest::of(&bytes)) == step.before => Ok(bytes),
+        let place = self.places.kept(id, number);
+        self.folders.inside.check_no_link(self.disk, &place)?;
+        let kept = || match self.disk.read(&place) {
+            Ok(bytes) if step.before.is_some_and(|before| before.is_of(&bytes)) => Ok(bytes),
             Ok(_) => Err(CarryOutError::TrashEmptied { id }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(CarryOutError::TrashEmptied { id })
             }
-            Err(source) => {
-                Err(CarryOutError::Io { doing: "read", path: self.places.kept(id, number), source })
-            }
+            Err(source) => Err(CarryOutError::Io { doing: "read", path: place.clone(), source }),
         };
         match (step.before, step.after) {
-            (None, Some(_)) => {
+            (None, Some(after)) => {
                 let made = self.io("read", &path, self.disk.read(&path))?;
-                if Some(Digest::of(&made)) != step.after {
+                if !after.is_of(&made) {
                     return Err(CarryOutError::ChangedMeanwhile { path });
                 }
                 self.move_aside(&path, &self.places.unmade(id, number), id, &made)
@@ -149,7 +157,7 @@ impl Workshop<'_> {
             (Some(_), Some(after)) => {
                 let bytes = kept()?;
                 let now = self.io("read", &path, self.disk.read(&path))?;
-                if Digest::of(&now) != after {
+                if !after.is_of(&now) {
                     return Err(CarryOutError::ChangedMeanwhile { path });
                 }
                 self.replace(&path, id, &tag, &[&bytes], &now)

@@ -8,7 +8,9 @@ use forklore_core::chat::Chat;
 use forklore_core::exactness::Part;
 use forklore_core::family::{self, Home, Node, Timeline};
 use forklore_core::names::book_key;
-use forklore_core::verify::{BookFacts, BoundFacts, ChatFacts, Finding, Surroundings, verify};
+use forklore_core::verify::{
+    BookFacts, BoundFacts, ChatFacts, Expected, Finding, Surroundings, verify,
+};
 
 use crate::disk::Disk;
 use crate::heads;
@@ -98,7 +100,11 @@ impl Tavern<'_> {
                 users.entry(book_key(book)).or_default().push(at);
             }
         }
-        let books = self.book_facts(library, &timelines, &mut verified, tick);
+        let mut expected = Expected::default();
+        for (_, timeline, facts) in &kept {
+            expected.add(timeline, facts.messages);
+        }
+        let books = self.book_facts(library, &timelines, &expected, &mut verified, tick);
 
         for (at, (chat, timeline, facts)) in kept.into_iter().enumerate() {
             if !wanted(chat) {
@@ -141,6 +147,7 @@ impl Tavern<'_> {
         &self,
         library: &Library,
         timelines: &[Timeline],
+        expected: &Expected,
         verified: &mut Verified,
         tick: &(dyn Fn() + Sync),
     ) -> HashMap<String, Result<BookFacts, BookError>> {
@@ -149,10 +156,11 @@ impl Tavern<'_> {
         let named = timelines.iter().filter_map(|timeline| timeline.book.as_deref()).map(book_key);
         let wanted: BTreeMap<String, &crate::folders::Listed> =
             named.filter_map(|key| Some((key.clone(), *by_key.get(&key)?))).collect();
-        let files: Vec<_> = wanted.values().copied().collect();
-        let read = in_parallel(&files, tick, |file, buffer| {
+        let files: Vec<_> = wanted.iter().collect();
+        let read = in_parallel(&files, tick, |(key, file), buffer| {
             self.disk.read_into(&file.path, buffer)?;
-            Ok::<_, io::Error>(Book::read(buffer).map(|book| BookFacts::of(&book)))
+            let book = Book::read(buffer);
+            Ok::<_, io::Error>(book.map(|book| BookFacts::of(&book, expected.of(key))))
         });
         let mut facts = HashMap::new();
         for ((key, file), read) in wanted.into_iter().zip(read) {

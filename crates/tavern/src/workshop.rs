@@ -82,6 +82,9 @@ impl<'t> Workshop<'t> {
         let ours = folders.inside.check_no_link(disk, &folders.ours)?;
         let lock = UserLock::acquire(disk, &folders.lock(), PATIENCE, &|time| chance.sleep(time))?;
         let workshop = Self { disk, folders, places: Places::new(&ours), chance, _lock: lock };
+        for folder in [workshop.places.operations(), workshop.places.all_trash()] {
+            folders.inside.check_no_link(disk, &folder)?;
+        }
         let operations = workshop.places.operations();
         workshop.io("make", &operations, disk.make_dirs(&operations))?;
         // Our own half-written records; what they would have said had not begun.
@@ -179,12 +182,19 @@ impl<'t> Workshop<'t> {
         Ok(self.folders.inside.check_no_link(self.disk, &path)?)
     }
 
+    /// The folder for what an operation displaces, made if it is not there.
+    fn trash_folder(&self, id: u64) -> Result<PathBuf, CarryOutError> {
+        let trash = self.places.trash(id);
+        self.folders.inside.check_no_link(self.disk, &trash)?;
+        self.io("make", &trash, self.disk.make_dirs(&trash))?;
+        Ok(trash)
+    }
+
     fn keep_copies(&self, id: u64, tasks: &[Task<'_>]) -> Result<(), CarryOutError> {
         let changes = tasks.iter().filter(|task| !matches!(task, Task::Confirm(_)));
         for (step, task) in changes.enumerate() {
             if let Task::Replace { expected, .. } = task {
-                let trash = self.places.trash(id);
-                self.io("make", &trash, self.disk.make_dirs(&trash))?;
+                self.trash_folder(id)?;
                 create_new(
                     self.disk,
                     &self.places.kept(id, step),
@@ -247,8 +257,7 @@ impl<'t> Workshop<'t> {
         if displaced.is_empty() {
             return Ok(());
         }
-        let trash = self.places.trash(id);
-        self.io("make", &trash, self.disk.make_dirs(&trash))?;
+        let trash = self.trash_folder(id)?;
         let mut number = 0;
         for bytes in displaced {
             // Taking back a step may displace others than doing it did.
@@ -282,8 +291,7 @@ impl<'t> Workshop<'t> {
         id: u64,
         expected: &[u8],
     ) -> Result<(), CarryOutError> {
-        let trash = self.places.trash(id);
-        self.io("make", &trash, self.disk.make_dirs(&trash))?;
+        let trash = self.trash_folder(id)?;
         let mut published = self.disk.publish(path, to);
         if published.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
             && self.io("read", to, self.disk.matches(to, &[expected]))?
@@ -343,8 +351,7 @@ impl<'t> Workshop<'t> {
     }
 
     pub(crate) fn set_leftover_aside(&self, id: u64, temp: &Path) -> Result<(), CarryOutError> {
-        let trash = self.places.trash(id);
-        self.io("make", &trash, self.disk.make_dirs(&trash))?;
+        let trash = self.trash_folder(id)?;
         let name = temp.file_name().unwrap_or_default().to_string_lossy();
         // What is interrupted again and again leaves the same name again and again.
         for number in 0_u64.. {

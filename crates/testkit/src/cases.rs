@@ -9,7 +9,7 @@ use fastrand::Rng;
 
 /// Runs `case` `count` times on all cores; `law` keeps the seeds of two laws apart.
 pub fn run(law: &str, count: usize, case: impl Fn(&mut Rng) + Sync) {
-    if let Some(seed) = number_from("FORKLORE_SEED") {
+    if let Some(seed) = seed() {
         case(&mut Rng::with_seed(seed));
         return;
     }
@@ -58,6 +58,11 @@ pub fn seed_of(law: &str, number: usize) -> u64 {
     law.bytes().chain(number.to_le_bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
     })
+}
+
+/// The one case that was asked for.
+pub fn seed() -> Option<u64> {
+    number_from("FORKLORE_SEED")
 }
 
 /// How many cases to run: `usual`, unless the environment variable says otherwise.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use forklore_core::journal::{self, Limits, State};
+use forklore_core::journal::{self, Came, Limits, Record, State, StatePart, Uid};
 use forklore_core::json::{Indent, Json};
 use forklore_core::mark::Mark;
 use forklore_tavern::chance::Chance;
@@ -247,15 +247,28 @@ fn plain(fields: &[(&str, &str)], messages: usize) -> Vec<u8> {
 fn journalled(name: &str, books: &[Json]) -> Vec<u8> {
     let metadata = metadata(&[("world_info", name)]);
     let mut lines = vec![header(&metadata)];
-    let mut before: Option<(String, State)> = None;
+    let mut before: Option<(Record, State)> = None;
     for (number, book) in books.iter().enumerate() {
         let state = State::of(&metadata, Some((name, book)));
-        let previous = before.as_ref().map(|(id, state)| (id.as_str(), state));
-        let record = journal::record(previous, &state, Limits::default());
+        let record = watched(number as u64, before.as_ref(), &state);
         lines.push(message(number, Some(record.to_json())));
-        before = Some((record.id, state));
+        before = Some((record, state));
     }
     lines.join(&b'\n')
+}
+
+/// The record of a message that a page saw arriving, and after which the state became `now`.
+pub fn watched(number: u64, before: Option<&(Record, State)>, now: &State) -> Record {
+    let came = before.and_then(|(record, state)| {
+        Some(Came {
+            after: record.uid.clone()?,
+            book: Some(state.digest(StatePart::Book)),
+            metadata: Some(state.digest(StatePart::Metadata)),
+            file: Some(true),
+        })
+    });
+    let previous = before.map(|(record, state)| (record.id.as_str(), state));
+    journal::record(previous, now, Limits::default()).with(Uid::new(number + 1, "t"), came)
 }
 
 fn group() -> Vec<u8> {

@@ -1,11 +1,12 @@
 //! Reading what the page asks.
 
 use forklore_core::chat::Place;
+use forklore_core::claim::Today;
 use forklore_core::exactness::Allow;
 use forklore_core::family::Home;
 use forklore_core::fork::{Now, Policy, QueuePolicy};
 use forklore_core::json::{Json, Raw};
-use forklore_core::moment::BoundBook;
+use forklore_core::moment::{BoundBook, Terms};
 use forklore_core::names::ForkKind;
 use forklore_core::page;
 use wasm_bindgen::JsError;
@@ -69,6 +70,7 @@ impl Ask {
         Policy {
             allow: match self.text("allow").as_deref() {
                 Some("exact") => Allow::Exact,
+                Some("message") => Allow::Message,
                 Some("live") => Allow::Live,
                 _ => Allow::Snapshot,
             },
@@ -77,7 +79,17 @@ impl Ask {
             fill: self.flag("fill"),
             without_book: false,
             leave_book: self.flag("leaveBook"),
+            today: self.today(),
         }
+    }
+
+    pub(crate) fn terms(&self) -> Terms {
+        Terms { fill: self.flag("fill"), today: self.today(), settled: true }
+    }
+
+    /// Whether the chat is the one that is open in the page.
+    fn today(&self) -> Today {
+        if self.flag("isOpen") { Today::Page } else { Today::Files }
     }
 
     /// The book the chat is bound to; no bytes where there is a name means that it is missing.

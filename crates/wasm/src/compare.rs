@@ -172,7 +172,7 @@ pub fn moment_book(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Ans
     let chat = Chat::read(&file, ask.place());
     let bound = ask.bound(book.as_deref());
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    let found = moment(&chat, &bound, None, message, ask.flag("fill"));
+    let found = moment(&chat, &bound, None, message, ask.terms());
     let metadata = memory_then(&chat, message, found.metadata.values.as_ref());
     let shown = |known: bool, part: Option<Json>, name: Option<&str>| {
         Answer::of(&Json::object([
@@ -180,12 +180,15 @@ pub fn moment_book(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Ans
             ("part", part.into()),
             ("book", name.map(str::to_owned).into()),
             ("metadata", metadata.clone()),
+            ("metadataPart", found.metadata.part.to_json_at(message)),
         ]))
     };
     Ok(match &found.book {
         BookThen::Unknown => shown(false, None, None),
-        BookThen::None(part) => shown(true, Some(part.to_json()), None),
-        BookThen::Known { part, name, content } => shown(true, Some(part.to_json()), Some(name))
-            .with_book(Some(book_value(content).stringify())),
+        BookThen::None(part) => shown(true, Some(part.to_json_at(message)), None),
+        BookThen::Known { part, name, content } => {
+            shown(true, Some(part.to_json_at(message)), Some(name))
+                .with_book(Some(book_value(content).stringify()))
+        }
     })
 }

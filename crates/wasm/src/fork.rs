@@ -100,9 +100,9 @@ fn report(plan: &ForkPlan<'_>) -> Json {
         Json::object([("name", book.name.as_str().into()), ("entries", book.entries.into())])
     });
     report.insert("book", book);
-    let part = plan.seal.book.as_ref().map(|sealed| sealed.part.to_json());
+    let part = plan.seal.book.as_ref().map(|sealed| sealed.part.to_json_at(plan.message));
     report.insert("part", part);
-    report.insert("metadata", plan.seal.metadata.to_json());
+    report.insert("metadata", plan.seal.metadata.to_json_at(plan.message));
     report.insert("remarks", words::list(&plan.remarks, words::remark));
     report.into()
 }
@@ -131,14 +131,14 @@ pub fn check(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, J
 fn readiness(readiness: &Readiness<'_>) -> Json {
     let part = |of: fn(&Moment<'_>) -> Option<Json>| readiness.moment.as_ref().and_then(of);
     let book = part(|moment| match &moment.book {
-        BookThen::Known { part, .. } => Some(part.to_json()),
+        BookThen::Known { part, .. } => Some(part.to_json_at(moment.message)),
         BookThen::None(_) | BookThen::Unknown => None,
     });
     Json::object([
         ("obstacles", words::list(&readiness.obstacles, words::obstacle)),
         ("remarks", words::list(&readiness.remarks, words::remark)),
         ("book", book.into()),
-        ("metadata", part(|moment| Some(moment.metadata.part.to_json())).into()),
+        ("metadata", part(|moment| Some(moment.metadata.part.to_json_at(moment.message))).into()),
         ("busy", Json::Bool(readiness.work.is_pending())),
         ("operations", readiness.work.operations().into()),
     ])

@@ -1,7 +1,10 @@
 //! The record of the open chat's last message, kept up to date.
 
+use forklore_core::book::Book;
 use forklore_core::chat::{Chat, Place};
-use forklore_core::journal::{Folded, Limits, RECORDED_METADATA, Record, Writer, fold, merged};
+use forklore_core::journal::{
+    Folded, Limits, RECORDED_METADATA, Record, Records, State, StatePart, Writer, inserted, merged,
+};
 use forklore_core::json::Json;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -14,11 +17,12 @@ pub struct Journal(Writer);
 
 #[wasm_bindgen]
 impl Journal {
-    /// `largest_book` in bytes: of a larger one only a digest is kept.
+    /// `largest_book` in bytes: of a larger one only a digest is kept. `random` tells the records
+    /// of this page from those of others.
     #[wasm_bindgen(constructor)]
-    pub fn new(largest_book: f64) -> Self {
+    pub fn new(largest_book: f64, random: &str) -> Self {
         // A cast that saturates: what is no number at all is no room at all.
-        Self(Writer::new(Limits { largest_book: largest_book as usize }))
+        Self(Writer::new(Limits { largest_book: largest_book as usize }, random))
     }
 
     /// Begins with a chat: an array with each message's record, or `null` where it has none.
@@ -47,9 +51,23 @@ impl Journal {
         self.0.record().map(text_of)
     }
 
-    /// A message came. Gives its record, if it gets one.
-    pub fn advance(&mut self) -> Option<Vec<u8>> {
-        self.0.advance().map(text_of)
+    /// A message arrives at this instant, in the state observed last. Gives its record, if it gets
+    /// one. Ask for the record of the one before first.
+    pub fn arrive(&mut self) -> Option<Vec<u8>> {
+        self.0.arrive().map(text_of)
+    }
+
+    /// Messages were found at the end that nobody saw arrive. Observe afterwards.
+    pub fn grow(&mut self, count: usize) {
+        self.0.grow(count);
+    }
+
+    /// What is testified of the last message's arrival is what `last`, its record, says now.
+    pub fn amend(&mut self, last: &[u8]) -> Result<(), JsError> {
+        if let Some(last) = Record::from_json(&json(last)?) {
+            self.0.amend(&last);
+        }
+        Ok(())
     }
 
     /// The last message was deleted. `earlier` is what the one before it carries, or `null`.
@@ -74,15 +92,43 @@ pub fn join_records(earlier: &[u8], later: &[u8]) -> Result<Option<Vec<u8>>, JsE
     Ok(earlier.zip(later).and_then(|(earlier, later)| merged(&earlier, &later)).map(text_of))
 }
 
-/// The newest state that the journal proves at or before a message, and the message it is of.
-/// `chat` is an array of the chat's header and messages.
+/// The records of a message put between two others and of the later one, as an array; nothing where
+/// nobody saw the later one arrive. `random` makes the new one's uid.
+#[wasm_bindgen]
+pub fn insert_record(
+    earlier: &[u8],
+    later: &[u8],
+    random: &str,
+) -> Result<Option<Vec<u8>>, JsError> {
+    let (earlier, later) = (Record::from_json(&json(earlier)?), Record::from_json(&json(later)?));
+    let both = earlier.zip(later).and_then(|(earlier, later)| inserted(&earlier, &later, random));
+    Ok(both
+        .map(|(between, later)| Json::Array(vec![between.to_json(), later.to_json()]).stringify()))
+}
+
+/// The digest under which records know a book of this name and text, if it can be read.
+#[wasm_bindgen]
+pub fn book_digest(name: &str, text: &[u8]) -> Option<String> {
+    let state = State::of_book(name, &Book::read(text).ok()?)?;
+    Some(state.digest(StatePart::Book))
+}
+
+/// The newest state that the journal holds at or before a message, the message it is of, and
+/// whether it is exact, part by part. `chat` is an array of the chat's header and messages.
 #[wasm_bindgen]
 pub fn recorded_state(chat: &[u8], message: usize) -> Result<Option<Vec<u8>>, JsError> {
     let file = chat_file(chat)?;
-    let folded = fold(&Chat::read(&file, Place::Solo), message);
-    Ok(folded.map(|Folded { message, state }| {
-        Json::object([("message", message.into()), ("state", state.to_json())]).stringify()
-    }))
+    let records = Records::of(&Chat::read(&file, Place::Solo));
+    let Some(Folded { message: at, state }) = records.newest(message) else { return Ok(None) };
+    let came = records.testimony(message).filter(|_| at == message);
+    let is_exact = |part| {
+        let proved = came.and_then(|came| came.proved(part));
+        Json::from(proved == Some(state.digest(part).as_str()))
+    };
+    let exact = [("book", is_exact(StatePart::Book)), ("metadata", is_exact(StatePart::Metadata))];
+    let answer =
+        [("message", at.into()), ("state", state.to_json()), ("exact", Json::object(exact))];
+    Ok(Some(Json::object(answer).stringify()))
 }
 
 /// The keys of a chat's metadata that belong to a moment of the story.

@@ -21,14 +21,14 @@ pub fn lore(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, Js
     let chat = Chat::read(&file, ask.place());
     let bound = ask.bound(book.as_deref());
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    let found = moment(&chat, &bound, None, message, ask.flag("fill"));
+    let found = moment(&chat, &bound, None, message, ask.terms());
     let mut answer = Object::new();
     answer.insert("message", message);
     match &found.book {
         BookThen::Known { part, name, content } => {
             let then = book_value(content);
             answer.insert("known", true);
-            answer.insert("part", part.to_json());
+            answer.insert("part", part.to_json_at(message));
             answer.insert("book", name.as_str());
             let entries = then.get("entries").and_then(Json::as_object);
             let entries = entries.into_iter().flat_map(Object::iter);
@@ -37,7 +37,7 @@ pub fn lore(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, Js
         }
         BookThen::None(part) => {
             answer.insert("known", true);
-            answer.insert("part", part.to_json());
+            answer.insert("part", part.to_json_at(message));
             answer.insert("book", Json::Null);
             answer.insert("entries", Vec::<Json>::new());
             answer.insert("changes", Vec::<Json>::new());

@@ -6,7 +6,9 @@ use forklore_core::book::{Book, BookError};
 use forklore_core::family::{self, Node, Timeline};
 use forklore_core::json::{Json, Object, Raw};
 use forklore_core::names::book_key;
-use forklore_core::verify::{BookFacts, BoundFacts, ChatFacts, Surroundings, verify as check};
+use forklore_core::verify::{
+    BookFacts, BoundFacts, ChatFacts, Expected, Surroundings, verify as check,
+};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -29,7 +31,11 @@ pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
             users.entry(book_key(book)).or_default().push(at);
         }
     }
-    let books = read_books(books)?;
+    let mut expected = Expected::default();
+    for given in &given {
+        expected.add(&given.timeline, given.messages);
+    }
+    let books = read_books(books, &expected)?;
     let found = given.into_iter().enumerate().map(|(at, given)| {
         let key = timelines[at].book.as_deref().map(book_key);
         let using = key.as_ref().and_then(|key| users.get(key)).map_or(&[][..], Vec::as_slice);
@@ -95,12 +101,14 @@ impl Given {
 
 type Books = HashMap<String, Result<BookFacts, BookError>>;
 
-fn read_books(books: &[u8]) -> Result<Books, JsError> {
+fn read_books(books: &[u8], expected: &Expected) -> Result<Books, JsError> {
     let books = Raw::document(books).map_err(|error| JsError::new(&error.to_string()))?;
     let read = books.members().map(|member| {
         let name = member.key.text().unwrap_or_default();
-        let facts = Book::read(member.value.bytes()).map(|book| BookFacts::of(&book));
-        (book_key(&name), facts)
+        let key = book_key(&name);
+        let facts = Book::read(member.value.bytes());
+        let facts = facts.map(|book| BookFacts::of(&book, expected.of(&key)));
+        (key, facts)
     });
     Ok(read.collect())
 }

@@ -23,7 +23,7 @@ fn word<const N: usize>(code: &str, values: [(&str, Json); N], text: String) -> 
 fn as_of(exactness: Exactness) -> [(&'static str, Json); 1] {
     let message = match exactness {
         Exactness::Snapshot(message) => Some(message),
-        Exactness::Exact | Exactness::Live => None,
+        Exactness::Exact | Exactness::Settled(_) | Exactness::Live => None,
     };
     [("as_of", message.into())]
 }
@@ -35,7 +35,7 @@ pub(crate) fn obstacle(obstacle: &Obstacle) -> Json {
         Obstacle::NoSuchMessage { asked, last } => {
             word("no-such-message", [("asked", (*asked).into()), ("last", (*last).into())], text)
         }
-        Obstacle::Damaged(_) => word("damaged", [], text),
+        Obstacle::Damaged(_) | Obstacle::MetadataTooDeep(_) => word("damaged", [], text),
         Obstacle::QueueBusy(work) if work.unreadable => word("queue-unreadable", [], text),
         Obstacle::QueueBusy(work) => {
             word("queue-busy", [("count", work.operations().max(1).into())], text)

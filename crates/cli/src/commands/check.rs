@@ -1,6 +1,6 @@
 //! `forklore check`
 
-use forklore_core::exactness::{Exactness, Source};
+use forklore_core::exactness::{Exactness, Part, Source};
 use forklore_core::fork::{Parent, Readiness, check, resolve_message};
 use forklore_core::moment::BookThen;
 use forklore_tavern::chance::now_of;
@@ -64,25 +64,27 @@ fn say_moment(ui: &mut Ui<'_>, readiness: &Readiness<'_>) {
         BookThen::None(_) => "none".to_owned(),
         BookThen::Unknown => "not known".to_owned(),
         BookThen::Known { part, name, .. } => {
-            format!("{name:?}, {}", known(part.exactness, part.source))
+            format!("{name:?}, {}", known(*part, moment.message))
         }
     };
     ui.say(Line::new().dim("  lorebook  ").plain(book));
     let part = moment.metadata.part;
-    ui.say(Line::new().dim("  metadata  ").plain(known(part.exactness, part.source)));
+    ui.say(Line::new().dim("  metadata  ").plain(known(part, moment.message)));
 }
 
-/// How something is known, in a few words.
-pub(crate) fn known(exactness: Exactness, source: Source) -> String {
-    let from = match source {
-        Source::Files if exactness == Exactness::Exact => "this is its last message",
+/// How a part of a message is known, in a few words; `m` where it matters which message was asked for.
+pub(crate) fn known(part: Part, m: impl Into<Option<usize>>) -> String {
+    let from = match part.source {
+        Source::Files if part.exactness == Exactness::Exact => "this is its last message",
+        Source::Unchanged => "unchanged since then",
         Source::Files => "nothing recorded it then",
         Source::Journal => "from the journal",
         Source::History => "from the history",
         Source::RecapSnapshot => "from a recap snapshot",
         Source::Chosen => "as chosen",
     };
-    format!("{exactness} ({from})")
+    let words = m.into().map(|m| part.exactness.words(m));
+    format!("{} ({from})", words.unwrap_or_else(|| part.exactness.to_string()))
 }
 
 fn answer(label: &str, message: usize, readiness: &Readiness<'_>, hints: Vec<String>) -> Json {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use forklore_core::claim::Today;
 use forklore_core::exactness::Allow;
 use forklore_core::fork::{Obstacle, Policy, QueuePolicy};
 use forklore_core::names::ForkKind;
@@ -58,6 +59,7 @@ pub(crate) fn policy(args: &PolicyArgs) -> Policy {
         fill: args.fill,
         without_book: args.without_book,
         leave_book: false,
+        today: Today::Files,
     }
 }
 
@@ -116,7 +118,7 @@ fn say(ui: &mut Ui<'_>, forked: &Forked) {
             Line::new()
                 .dim("  lorebook  ")
                 .plain(format!("{:?}, {}, ", book.name, count(book.entries, "entry", "entries")))
-                .plain(known(book.part.exactness, book.part.source)),
+                .plain(known(book.part, forked.message)),
         ),
         None => ui.say(Line::new().dim("  lorebook  ").plain("none")),
     }

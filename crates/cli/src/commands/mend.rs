@@ -106,9 +106,7 @@ fn say(ui: &mut Ui<'_>, done: &str, would: &str, mended: &Mended) {
                         if source == Source::Files { ", a copy of the shared one" } else { "" };
                     line = line.plain(word);
                 }
-                Some(part) => {
-                    line = line.plain(format!(", {}", known(part.exactness, part.source)))
-                }
+                Some(part) => line = line.plain(format!(", {}", known(part, None))),
                 None => {}
             }
             ui.say(line);

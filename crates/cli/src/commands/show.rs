@@ -2,7 +2,7 @@
 
 use forklore_core::fork::resolve_message;
 use forklore_core::json::Indent;
-use forklore_core::moment::{BookThen, Content, moment};
+use forklore_core::moment::{BookThen, Content, Terms, moment};
 use forklore_tavern::tavern::Tavern;
 
 use super::check::known;
@@ -29,7 +29,8 @@ pub(crate) fn run(
     let message = resolve_message(args.at, parsed.len())
         .map_err(|obstacle| CommandError::new(format!("{}: {obstacle}", chat.label())))?;
     let past = tavern.past(&loaded, message);
-    let moment = moment(&parsed, &bound, past.as_ref(), message, args.fill);
+    let terms = Terms { fill: args.fill, settled: true, ..Terms::default() };
+    let moment = moment(&parsed, &bound, past.as_ref(), message, terms);
     let (part, name, content) = match &moment.book {
         BookThen::Known { part, name, content } => (*part, name, content),
         BookThen::None(_) => {
@@ -70,9 +71,6 @@ pub(crate) fn run(
         Content::Journal(_) | Content::Rebuilt(_) => value.stringify_with(Indent::BOOK),
     };
     ui.data(&text);
-    ui.note(
-        Line::new()
-            .dim(format!("{name:?} at message {message}: {}", known(part.exactness, part.source))),
-    );
+    ui.note(Line::new().dim(format!("{name:?} at message {message}: {}", known(part, message))));
     Ok(0)
 }

@@ -225,6 +225,8 @@ pub(crate) fn every_field_of_every_entry(server: &Server) {
     let rebuilt = stage.fork("branch", &tale.chat, &["--at", "0", "--allow", "exact"]);
     assert_eq!(rebuilt.said["book"]["known"]["source"], "journal");
     tale.write(&odd);
+    tale.say(&said("With the first one again"));
+    tale.save();
     let copied = stage.fork("branch", &tale.chat, &[]);
     assert_eq!(copied.said["book"]["known"]["source"], "files");
     for fork in [&rebuilt, &copied] {

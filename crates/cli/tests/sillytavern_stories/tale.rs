@@ -1,7 +1,8 @@
 //! A chat in the making: SillyTavern saves it, and each message notes what its book was.
 
-use forklore_core::journal::{Limits, State, record};
+use forklore_core::journal::{Record, State};
 use forklore_core::json::Json;
+use forklore_testkit::scene;
 use serde_json::{Value, json};
 
 use super::stage::Stage;
@@ -20,7 +21,8 @@ pub(crate) struct Tale<'a> {
 
 #[derive(Default)]
 struct Journal {
-    before: Option<(String, State)>,
+    before: Option<(Record, State)>,
+    count: u64,
 }
 
 impl<'a> Tale<'a> {
@@ -79,9 +81,10 @@ impl Journal {
         let metadata = Json::parse(metadata.to_string().as_bytes()).unwrap();
         let book = Json::parse(book.as_bytes()).unwrap();
         let state = State::of(&metadata, Some((name, &book)));
-        let before = self.before.as_ref().map(|(id, state)| (id.as_str(), state));
-        let record = record(before, &state, Limits::default());
-        self.before = Some((record.id.clone(), state));
-        String::from_utf8(record.to_json().stringify()).unwrap()
+        let record = scene::watched(self.count, self.before.as_ref(), &state);
+        let text = String::from_utf8(record.to_json().stringify()).unwrap();
+        self.before = Some((record, state));
+        self.count += 1;
+        text
     }
 }

@@ -69,9 +69,12 @@ fn check_gives_every_reason_and_remark() {
     -- exit 1 --
     "#);
     assert_snapshot!(stage.run(["check", "Bereft", "--at", "-1", "--allow", "exact"]), @r#"
-    Ready: Alice/Bereft can be forked at message 2
-      lorebook  "Lost", exact (from the journal)
+    Not ready: Alice/Bereft cannot be forked at message 2
+      lorebook  "Lost", as last seen at this message (from the journal)
       metadata  exact (this is its last message)
+      ! the lorebook is only known as of message 2
+    --allow snapshot takes what is known, and says how well.
+    -- exit 1 --
     "#);
     assert_snapshot!(stage.run(["check", "Garbled tale"]), @r#"
     Not ready: Alice/Garbled tale cannot be forked at message 1

@@ -9,7 +9,7 @@ fn a_lost_lorebook_comes_back_from_the_journal() {
     let stage = Stage::new();
     assert_snapshot!(stage.run(["repair", "Bereft", "--from", "journal"]), @r#"
     Repaired Alice/Bereft
-      lorebook  "Lost", 3 entries, exact (from the journal)
+      lorebook  "Lost", 3 entries, as of message 2 (from the journal)
       page      reload SillyTavern's page before you go on with this chat
     "#);
     assert_snapshot!(stage.run(["verify", "Bereft"]), @"
@@ -130,7 +130,7 @@ fn chats_that_use_the_same_lorebook_are_named() {
     stage.scene.write("default-user/chats/Alice/Bereft too.jsonl", bound);
     assert_snapshot!(stage.run(["repair", "Bereft", "--from", "journal"]), @r#"
     Repaired Alice/Bereft
-      lorebook  "Lost", 3 entries, exact (from the journal)
+      lorebook  "Lost", 3 entries, as of message 2 (from the journal)
       page      reload SillyTavern's page before you go on with this chat
       - other chats use this lorebook too: Alice/Bereft too
     "#);

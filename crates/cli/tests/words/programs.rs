@@ -46,12 +46,12 @@ fn a_fork_tells_a_program_all_about_it() {
       "parent": "Alice/Story",
       "message": 2,
       "child": "Alice/Story - Checkpoint #1",
-      "bytes": 1511,
+      "bytes": 1800,
       "book": {
         "name": "Story - Checkpoint #1 - Lore",
         "from": "Lore",
         "entries": 3,
-        "digest": "sha256:af6db60dc1786faa939504614b4727517a8f4bc0cfa99684dafc0359e97a8701",
+        "digest": "blake3:e6cb974bcff1b5b3cd097d4967d6ddd15a34b9e3041c4a436f371eccefcb10b3",
         "known": {
           "exactness": "exact",
           "as_of": null,

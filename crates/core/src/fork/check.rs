@@ -3,13 +3,16 @@
 use super::words::{Obstacle, Remark};
 use super::{Now, Parent, metadata_value};
 use crate::chat::Damage;
+use crate::claim::Today;
 use crate::exactness::{Allow, Exactness};
+use crate::journal::RECORDED_METADATA;
 use crate::json::Json;
-use crate::moment::{BookThen, BoundBook, Content, Moment, moment};
+use crate::moment::{BookThen, BoundBook, Content, Moment, Terms, moment};
 use crate::names::book_key;
 use crate::recap::queue::{self, Work};
-use crate::recap::running;
 use crate::recap::scene::Memory;
+use crate::recap::{combined, older_seal, running};
+use crate::seal;
 
 /// What to do about operations that still have to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub struct Policy {
     pub without_book: bool,
     /// Make the child without a book, whatever is known of it.
     pub leave_book: bool,
+    /// Where the parent and its book were taken from.
+    pub today: Today,
 }
 
 /// Everything there is to say before forking.
@@ -74,7 +79,9 @@ pub fn check<'a>(parent: Parent<'a>, message: usize, policy: Policy, now: &Now) 
         readiness.obstacles.push(Obstacle::QueueBusy(readiness.work.clone()));
     }
     readiness.look_at_scene(parent, message, policy);
-    let mut moment = moment(chat, parent.bound, parent.past, message, policy.fill);
+    let terms =
+        Terms { fill: policy.fill, today: policy.today, settled: policy.allow != Allow::Exact };
+    let mut moment = moment(chat, parent.bound, parent.past, message, terms);
     readiness.look_at_book(parent, &mut moment, policy);
     readiness.look_at_metadata(&moment, policy);
     readiness.moment = Some(moment);
@@ -106,6 +113,11 @@ impl Readiness<'_> {
         }
         if !lines.is_empty() {
             self.remarks.push(Remark::DamagedLines(lines));
+        }
+        let mut deep = parent.chat.deep_metadata();
+        deep.retain(|key| is_read_by_a_fork(key));
+        if !deep.is_empty() {
+            self.obstacles.push(Obstacle::MetadataTooDeep(deep));
         }
         if self.work.failed > 0 {
             self.remarks.push(Remark::FailedOperations(self.work.failed));
@@ -150,7 +162,9 @@ impl Readiness<'_> {
                 }
                 other => Obstacle::BookMissing(other.name().unwrap_or_default().to_owned()),
             }),
-            BookThen::Known { part, .. } if !policy.allow.admits(part.exactness) => {
+            BookThen::Known { part, .. }
+                if !policy.allow.admits(part.exactness, moment.message) =>
+            {
                 let (found, allowed) = (part.exactness, policy.allow);
                 Some(Obstacle::NotKnownWellEnough { found, allowed })
             }
@@ -187,12 +201,27 @@ impl Readiness<'_> {
         if !metadata.not_of_then.is_empty() {
             self.remarks.push(Remark::MetadataIsLive(metadata.not_of_then.clone()));
         }
-        let is_exact = metadata.part.exactness == Exactness::Exact
-            || (metadata.part.exactness == Exactness::Live && metadata.not_of_then.is_empty());
-        if policy.allow == Allow::Exact && !is_exact {
+        let is_nothing =
+            metadata.part.exactness == Exactness::Live && metadata.not_of_then.is_empty();
+        let is_strict = matches!(policy.allow, Allow::Exact | Allow::Message);
+        if is_strict && !is_nothing && !policy.allow.admits(metadata.part.exactness, moment.message)
+        {
             self.obstacles.push(Obstacle::MetadataNotExact(metadata.part.exactness));
         }
     }
+}
+
+/// Whether a fork has to understand this key of the metadata; the others it copies as they are.
+fn is_read_by_a_fork(key: &str) -> bool {
+    const KEYS: [&str; 6] = [
+        seal::KEY,
+        older_seal::KEY,
+        running::KEY,
+        combined::PATH[0],
+        "auto_lorebooks",
+        "autoLorebooks",
+    ];
+    KEYS.contains(&key) || RECORDED_METADATA.contains(&key)
 }
 
 fn content_remarks(content: &Content<'_>) -> Vec<Remark> {
@@ -253,6 +282,18 @@ mod tests {
             ["this message is not a scene break", "the running recap ends before this message"]
         );
         assert_eq!(remarks(1, ends_at(1)), ["this message has no scene recap"]);
+    }
+
+    #[test]
+    fn what_is_nested_deep_stands_in_the_way_only_where_a_fork_has_to_read_it() {
+        let deep = format!("{}1{}", "[".repeat(600), "]".repeat(600));
+        let of_another = format!("{{\"theirs\":{deep},\"world_info\":\"Lore\"}}");
+        assert_eq!(check_at(2, &of_another, Policy::default()), [""; 0]);
+        let variables = format!("{{\"variables\":{deep}}}");
+        assert_eq!(
+            check_at(2, &variables, Policy::default()),
+            ["its metadata cannot be read, because it is nested too deep: variables"]
+        );
     }
 
     #[test]

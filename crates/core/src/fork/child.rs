@@ -23,7 +23,7 @@ pub(crate) struct Rebinding<'a> {
     /// Set in a child; a chat that only changes its book keeps what it has.
     pub main_chat: Option<&'a str>,
     pub integrity: Option<&'a str>,
-    /// The names under which the chat speaks of its old book.
+    /// The names under which the chat speaks of its old book, that of the book it is bound to last.
     pub from: Vec<String>,
     /// The new book, or none.
     pub book: Option<&'a str>,
@@ -133,12 +133,9 @@ impl Rebound {
 
     fn timed_effects(&mut self, metadata: &Json, to: &Rebinding<'_>) {
         let (Some(book), Some(entries)) = (to.book, to.entries) else { return };
-        let Some(mut effects) = self.value(metadata, "timedWorldInfo").cloned() else { return };
-        let before = effects.clone();
-        for from in &to.from {
-            effects = timed::rekeyed(&effects, from, book, entries);
-        }
-        if effects != before {
+        let Some(before) = self.value(metadata, "timedWorldInfo") else { return };
+        let effects = timed::rekeyed(before, &to.from, book, entries);
+        if effects != *before {
             self.set("timedWorldInfo", effects);
         }
     }

@@ -12,15 +12,17 @@ pub(crate) use child::{Rebinding, file, rebind};
 pub(crate) use words::damage_words;
 pub use words::{Obstacle, Remark};
 
+use crate::book::Book;
 use crate::chat::Chat;
 use crate::clone::{NewBook, new_book};
 use crate::exactness::Part;
-use crate::json::Json;
+use crate::journal::{self, State};
+use crate::json::{Change, Json};
 use crate::mark::Mark;
 use crate::moment::{BookThen, BoundBook, Moment, Past};
 use crate::names::ForkKind;
 use crate::pieces::Pieces;
-use crate::seal::{self, Seal, SealedBook};
+use crate::seal::{self, Seal, SealedBook, SealedState};
 
 /// The chat to be forked, with its book, as they are now.
 #[derive(Clone, Copy, Debug)]
@@ -129,12 +131,13 @@ pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a
             part: *part,
         }),
         metadata: moment.metadata.part,
+        state: sealed_state(parent, request, &rebound.changes, clone.as_ref()),
         running_recap: rebound.running_recap,
         combined_recap: rebound.combined_recap,
         warnings: remarks.iter().map(ToString::to_string).collect(),
     };
     let mut changes = rebound.changes;
-    changes.push((seal::KEY.to_owned(), crate::json::Change::Set(seal.to_json())));
+    changes.push((seal::KEY.to_owned(), Change::Set(seal.to_json())));
     let file = file(parent.chat, Some(request.message), &changes, rebound.lines);
     Ok(ForkPlan {
         kind: request.kind,
@@ -146,6 +149,31 @@ pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a
         seal,
         remarks,
     })
+}
+
+/// What the child will hold, where a record on its last message says something else: that record is
+/// the parent's.
+fn sealed_state(
+    parent: Parent<'_>,
+    request: &ForkRequest,
+    changes: &[(String, Change)],
+    clone: Option<&(NewBook, Part)>,
+) -> Option<SealedState> {
+    let line = parent.chat.line(request.message)?;
+    memchr::memmem::find(line, journal::FIELD.as_bytes())?;
+    let mut metadata = metadata_value(parent.chat);
+    let object = metadata.as_object_mut()?;
+    for (key, change) in changes {
+        match change {
+            Change::Set(value) => object.insert(key.as_str(), value.clone()),
+            Change::Remove => drop(object.remove(key)),
+        }
+    }
+    let mut state = State::of(&metadata, None);
+    if let Some((clone, _)) = clone {
+        state.book = State::of_book(&clone.name, &Book::read(&clone.bytes).ok()?)?.book;
+    }
+    Some(SealedState::of(&state))
 }
 
 fn cloned(
@@ -186,7 +214,7 @@ pub(crate) fn metadata_text(chat: &Chat<'_>, key: &str) -> Option<String> {
 }
 
 pub(crate) fn metadata_value(chat: &Chat<'_>) -> Json {
-    chat.metadata().and_then(|metadata| metadata.json().ok()).unwrap_or(Json::Null)
+    chat.metadata_value()
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ pub enum Obstacle {
     NoSuchMessage { asked: i64, last: usize },
     #[error("{}", damage_words(.0))]
     Damaged(Damage),
+    /// These keys of the metadata, which a fork has to read, are nested too deep for it.
+    #[error("its metadata cannot be read, because it is nested too deep: {}", .0.join(", "))]
+    MetadataTooDeep(Vec<String>),
     #[error("{}", work_words(.0))]
     QueueBusy(Work),
     #[error("message {0} is not a scene break")]

@@ -1,83 +1,183 @@
-//! Folds a chat's records into the state at a message.
+//! A chat's records, and the states they fold to.
 
 use std::ops::ControlFlow;
 
 use memchr::memmem;
+use rustc_hash::FxHashMap;
 
+use super::payload::Budget;
 use super::record::{Change, FIELD, Record};
 use super::state::State;
+use super::testimony::{Came, Uid};
 use crate::chat::Chat;
 use crate::json::{Kind, Raw};
 
-/// The newest state that the journal proves, at or before the message asked for.
+/// A state that the journal holds: what was seen while `message` was the last one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folded {
-    /// The message it is the state of. Where this is the message asked for, it is exact.
     pub message: usize,
     pub state: State,
 }
 
+/// The record of each message, and which of them stand where they were made.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    records: Vec<Option<Record>>,
+    is_in_order: Vec<bool>,
+}
+
 /// The newest state at or before message `m`.
 pub fn fold(chat: &Chat<'_>, m: usize) -> Option<Folded> {
-    let mut cursor = Cursor::default();
-    for index in 0..=m.min(chat.len().checked_sub(1)?) {
-        cursor.step(index, record_at(chat, index));
-    }
-    let newest = cursor.known()?;
-    if newest.state.id() == cursor.id {
-        return Some(newest);
-    }
-    // A record does not hold what it promises. The last state that does is still good.
-    let mut proved = None;
-    walk(chat, newest.message, |message, state, id| {
-        if state.id() == id {
-            proved = Some(Folded { message, state: state.clone() });
-        }
-        ControlFlow::Continue(())
-    });
-    proved
+    Records::of(chat).newest(m)
 }
 
-/// Shows each recorded state in turn, with the id its record gives it, up to message `last`.
-pub fn walk(
-    chat: &Chat<'_>,
-    last: usize,
-    mut see: impl FnMut(usize, &State, &str) -> ControlFlow<()>,
-) {
-    let mut cursor = Cursor::default();
-    for index in 0..chat.len().min(last.saturating_add(1)) {
-        cursor.step(index, record_at(chat, index));
-        if let (Some(state), true) = (&cursor.state, cursor.message == index)
-            && see(index, state, &cursor.id).is_break()
-        {
+impl Records {
+    pub fn of(chat: &Chat<'_>) -> Self {
+        let budget = Budget::default();
+        (0..chat.len()).map(|message| record_at(chat, message, &budget)).collect()
+    }
+
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The number of the newest arrival that any record names.
+    pub(super) fn newest_arrival(&self) -> u64 {
+        let uids = self.records.iter().flatten().filter_map(|record| record.uid.as_ref());
+        uids.map(|uid| uid.number).max().unwrap_or(0)
+    }
+
+    pub fn get(&self, message: usize) -> Option<&Record> {
+        self.records.get(message)?.as_ref()
+    }
+
+    /// What the message after `m` testifies about its arrival, if it arrived directly after `m`.
+    pub fn testimony(&self, m: usize) -> Option<&Came> {
+        let (before, next) = (self.get(m)?, self.get(m + 1)?);
+        let came = next.came.as_ref()?;
+        let is_in_order = self.is_in_order[m] && self.is_in_order[m + 1];
+        (is_in_order && before.uid.as_ref() == Some(&came.after)).then_some(came)
+    }
+
+    /// The newest state at or before message `m` that a record in order proves.
+    pub fn newest(&self, m: usize) -> Option<Folded> {
+        let mut end = m.min(self.records.len().checked_sub(1)?);
+        loop {
+            let start = self.whole_at_or_before(end)?;
+            let mut cursor = Cursor::default();
+            (start..=end).for_each(|index| cursor.step(index, self.get(index)));
+            if let Some(folded) = cursor.known()
+                && self.is_in_order[folded.message]
+                && folded.state.has_id(&cursor.id)
+            {
+                return Some(folded);
+            }
+            // The last record does not hold what it promises, or was moved. The last one that does
+            // hold and was not is still good.
+            let mut proved = None;
+            self.walk(start, end, |message, state, id| {
+                if self.is_in_order[message] && state.has_id(id) {
+                    proved = Some(Folded { message, state: state.clone() });
+                }
+                ControlFlow::Continue(())
+            });
+            if proved.is_some() {
+                return proved;
+            }
+            end = start.checked_sub(1)?;
+        }
+    }
+
+    /// Shows each recorded state in turn with the id its record gives it, from the newest whole one
+    /// at or before `first` up to message `last`.
+    pub fn walk(
+        &self,
+        first: usize,
+        last: usize,
+        mut see: impl FnMut(usize, &State, &str) -> ControlFlow<()>,
+    ) {
+        let Some(start) = self.whole_at_or_before(first.min(self.records.len().saturating_sub(1)))
+        else {
             return;
+        };
+        let mut cursor = Cursor::default();
+        for index in start..self.records.len().min(last.saturating_add(1)) {
+            cursor.step(index, self.get(index));
+            if let (Some(state), true) = (&cursor.state, cursor.message == index)
+                && see(index, state, &cursor.id).is_break()
+            {
+                return;
+            }
         }
+    }
+
+    /// The state that a record after message `m` can follow on, and its id; `None` where it has to
+    /// hold everything.
+    pub fn tip(&self, m: usize) -> Option<(String, State)> {
+        let start = self.whole_at_or_before(m)?;
+        let mut cursor = Cursor::default();
+        (start..=m).for_each(|index| cursor.step(index, self.get(index)));
+        cursor.tip()
+    }
+
+    /// Older ones need not be unpacked at all.
+    fn whole_at_or_before(&self, m: usize) -> Option<usize> {
+        let is_whole = |record: &Record| match &record.change {
+            Change::Whole { whole, .. } => whole.state().is_some(),
+            Change::Nothing | Change::Delta { .. } | Change::Digest => false,
+        };
+        (0..=m).rev().find(|index| self.get(*index).is_some_and(is_whole))
     }
 }
 
-/// The state that the next record can follow on, and its id; `None` where it has to hold
-/// everything.
-pub fn tip(chat: &Chat<'_>) -> Option<(String, State)> {
-    let mut cursor = Cursor::default();
-    for index in 0..chat.len() {
-        cursor.step(index, record_at(chat, index));
+/// Arrivals are numbered, so a record that was moved or copied shows. A message that was put in
+/// between has the number of the one before it.
+impl FromIterator<Option<Record>> for Records {
+    fn from_iter<I: IntoIterator<Item = Option<Record>>>(records: I) -> Self {
+        let records: Vec<Option<Record>> = records.into_iter().collect();
+        let uids: Vec<Option<&Uid>> =
+            records.iter().map(|record| record.as_ref()?.uid.as_ref()).collect();
+        let mut count: FxHashMap<&Uid, usize> = FxHashMap::default();
+        uids.iter().flatten().for_each(|uid| *count.entry(*uid).or_default() += 1);
+        let mut highest = 0;
+        let mut is_in_order: Vec<bool> = uids
+            .iter()
+            .map(|uid| {
+                uid.is_none_or(|uid| {
+                    let follows = uid.number >= highest && count[uid] == 1;
+                    highest = highest.max(uid.number);
+                    follows
+                })
+            })
+            .collect();
+        let mut lowest = u64::MAX;
+        for (uid, is_in_order) in uids.iter().zip(&mut is_in_order).rev() {
+            if let Some(uid) = uid {
+                *is_in_order &= uid.number <= lowest;
+                lowest = lowest.min(uid.number);
+            }
+        }
+        Self { is_in_order, records }
     }
-    cursor.tip()
 }
 
 /// The record a message carries.
-fn record_at(chat: &Chat<'_>, message: usize) -> Option<Record> {
+fn record_at(chat: &Chat<'_>, message: usize, budget: &Budget) -> Option<Record> {
     let line = chat.line(message)?;
     memmem::find(line, FIELD.as_bytes())?;
     let field = Raw::document(line).ok()?.get(FIELD)?;
     if field.kind() != Kind::Object {
         return None;
     }
-    Record::from_json(&field.json().ok()?)
+    Record::read(&field.json().ok()?, budget)
 }
 
 #[derive(Clone, Default)]
-pub(super) struct Cursor {
+struct Cursor {
     /// The last state reached by an unbroken chain, and the message whose record gave it.
     state: Option<State>,
     id: String,
@@ -87,9 +187,9 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    pub(super) fn step(&mut self, index: usize, record: Option<Record>) {
+    fn step(&mut self, index: usize, record: Option<&Record>) {
         let Some(record) = record else { return };
-        match record.change {
+        match &record.change {
             Change::Whole { whole, delta } => {
                 // One that cannot be unpacked is passed over, as if the message had none.
                 let Some(mut state) = whole.state().cloned() else { return };
@@ -99,7 +199,7 @@ impl Cursor {
                 self.state = Some(state);
                 self.broken = false;
             }
-            Change::Delta { after, delta } if !self.broken && after == self.id => {
+            Change::Delta { after, delta } if !self.broken && *after == self.id => {
                 let applied = self.state.as_mut().and_then(|state| delta.apply(state));
                 if applied.is_none() {
                     self.broken = true;
@@ -112,7 +212,7 @@ impl Cursor {
                 return;
             }
         }
-        self.id = record.id;
+        self.id.clone_from(&record.id);
         self.message = index;
     }
 
@@ -121,9 +221,9 @@ impl Cursor {
     }
 
     /// Where the chain is unbroken and leads to what it promises.
-    pub(super) fn tip(&self) -> Option<(String, State)> {
+    fn tip(&self) -> Option<(String, State)> {
         let state = self.state.as_ref().filter(|_| !self.broken)?;
-        (state.id() == self.id).then(|| (self.id.clone(), state.clone()))
+        state.has_id(&self.id).then(|| (self.id.clone(), state.clone()))
     }
 }
 

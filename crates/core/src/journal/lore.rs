@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 
 use crate::book::unmark;
-use crate::digest::{Digest, Hasher};
+use crate::digest::{Digest, Hasher, Sha256Hasher};
 use crate::json::{JsText, Json, Kind, Object, Raw, SyntaxError, array_index};
 
 /// The whole book but for our own mark.
@@ -131,6 +131,19 @@ impl Lore {
 
     pub(super) fn digest(&self) -> Digest {
         self.measure().digest
+    }
+
+    /// The digest that records of format 1 were made with.
+    pub(super) fn digest_of_format_1(&self) -> Digest {
+        let mut hasher = Sha256Hasher::default();
+        hasher.update(&Json::Object(self.fields.clone()).stringify());
+        for (key, entry) in &self.entries.0 {
+            let mut of_entry = Sha256Hasher::default();
+            of_entry.update(&entry.value.stringify());
+            hasher.update(&Json::Text(key.clone()).stringify());
+            hasher.update(of_entry.finish().as_bytes());
+        }
+        hasher.finish()
     }
 
     /// How many bytes the book takes, written on one line.

@@ -4,6 +4,7 @@
 //! is the fold of messages 0 to m. Because a branch is a slice of messages, it carries exactly its
 //! own past. `docs/format.md` describes the fields.
 
+mod testimony;
 mod lore;
 mod state;
 mod splice;
@@ -15,8 +16,9 @@ mod fold;
 mod reader;
 mod writer;
 
-pub use fold::{Folded, fold, tip, walk};
+pub use fold::{Folded, Records, fold};
 pub use lore::{Entries, Lore};
-pub use record::{FIELD, Limits, Record, merged, record};
+pub use record::{FIELD, Limits, Record, inserted, merged, record};
 pub use state::{BookState, RECORDED_METADATA, State};
+pub use testimony::{Came, StatePart, Uid};
 pub use writer::Writer;

@@ -3,20 +3,26 @@
 use std::sync::{Arc, OnceLock};
 
 use super::delta::Delta;
-use super::payload::Payload;
-use super::state::State;
+use super::payload::{Budget, Payload};
+use super::state::{State, is_of_format_1};
+use super::testimony::{Came, StatePart, Uid};
 use crate::json::{Json, Object};
 
 /// The message field that holds a record. Not in `extra`, which SillyTavern swaps with the swipes.
 pub const FIELD: &str = "forklore";
 
-const FORMAT: i64 = 1;
+/// Format 1 had neither `uid` nor `came`: it testifies to nothing.
+const FORMATS: [i64; 2] = [1, 2];
 
 /// What a message's record says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// The state after this record.
     pub id: String,
+    /// Missing in format 1.
+    pub uid: Option<Uid>,
+    /// Missing where nobody watched the message arrive.
+    pub came: Option<Came>,
     pub(super) change: Change,
 }
 
@@ -55,6 +61,9 @@ pub struct Limits {
     pub largest_book: usize,
 }
 
+/// Whatever the limit: a larger book would not be unpacked again.
+const LARGEST_BOOK: usize = 16 << 20;
+
 impl Default for Limits {
     fn default() -> Self {
         Self { largest_book: 8 << 20 }
@@ -67,18 +76,19 @@ pub fn record(before: Option<(&str, &State)>, now: &State, limits: Limits) -> Re
     let size = || now.book.as_ref().map_or(0, |book| book.size());
     let change = match before {
         Some((before_id, _)) if before_id == id => Change::Nothing,
-        _ if size() > limits.largest_book => Change::Digest,
+        _ if size() > limits.largest_book.min(LARGEST_BOOK) => Change::Digest,
         Some((before_id, before)) => match Delta::between(before, now) {
             Some(delta) => Change::Delta { after: before_id.to_owned(), delta },
             None => Change::whole(now),
         },
         None => Change::whole(now),
     };
-    Record { id, change }
+    Record { id, uid: None, came: None, change }
 }
 
 /// The record that stands for two neighbouring ones, when the later message is deleted and its
-/// record moves to the one before. `None` where they do not follow each other.
+/// record moves to the one before: it is the later one for what follows, and the earlier one for
+/// what came before. `None` where they do not follow each other.
 pub fn merged(earlier: &Record, later: &Record) -> Option<Record> {
     let change = match (&earlier.change, &later.change) {
         (_, Change::Whole { .. } | Change::Digest) => later.change.clone(),
@@ -93,15 +103,43 @@ pub fn merged(earlier: &Record, later: &Record) -> Option<Record> {
             Change::Delta { after: after.clone(), delta: first.then(second)? }
         }
     };
-    Some(Record { id: later.id.clone(), change })
+    let (uid, came) = (later.uid.clone(), earlier.came.clone());
+    Some(Record { id: later.id.clone(), uid, came, change })
+}
+
+/// The record of a message that was put between two others, and what becomes of the later one's: it
+/// arrived together with the message after it, in the same state. `random` makes its uid. `None`
+/// where nobody saw that message arrive.
+pub fn inserted(earlier: &Record, later: &Record, random: &str) -> Option<(Record, Record)> {
+    let (before, came) = (earlier.uid.as_ref()?, later.came.as_ref()?);
+    if came.after != *before {
+        return None;
+    }
+    let uid = Uid::new(before.number, random);
+    let change = if earlier.is_digest() { Change::Digest } else { Change::Nothing };
+    let id = earlier.id.clone();
+    let between = Record { id, uid: Some(uid.clone()), came: Some(came.clone()), change };
+    let came = Some(Came { after: uid, ..came.clone() });
+    Some((between, Record { came, ..later.clone() }))
 }
 
 impl Record {
+    /// The same record on a message with this uid and this testimony.
+    pub fn with(self, uid: Uid, came: Option<Came>) -> Self {
+        Self { uid: Some(uid), came, ..self }
+    }
+
     /// The value of a message's `forklore` field.
     pub fn to_json(&self) -> Json {
         let mut json = Object::new();
-        json.insert("v", FORMAT);
+        json.insert("v", FORMATS[usize::from(!is_of_format_1(&self.id))]);
         json.insert("id", self.id.as_str());
+        if let Some(uid) = &self.uid {
+            json.insert("uid", uid.to_string());
+        }
+        if let Some(came) = &self.came {
+            json.insert("came", came.to_json());
+        }
         match &self.change {
             Change::Nothing => {}
             Change::Digest => json.insert("digest", true),
@@ -121,15 +159,21 @@ impl Record {
 
     /// Reads a message's `forklore` field; `None` for anything a later format may have put there.
     pub fn from_json(json: &Json) -> Option<Self> {
-        if json.get("v")?.as_i64()? != FORMAT {
+        Self::read(json, &Budget::default())
+    }
+
+    pub(super) fn read(json: &Json, budget: &Budget) -> Option<Self> {
+        if !FORMATS.contains(&json.get("v")?.as_i64()?) {
             return None;
         }
         let id = json.get("id")?.as_str()?.into_owned();
-        let delta = match Payload::read("delta", json) {
+        let uid = Uid::of(json, "uid").filter(|_| !is_of_format_1(&id));
+        let came = json.get("came").and_then(Came::from_json).filter(|_| uid.is_some());
+        let delta = match Payload::read("delta", json, budget) {
             Some(payload) => Some(Delta::from_json(&Json::parse(&payload.text()?).ok()?)?),
             None => None,
         };
-        let change = if let Some(payload) = Payload::read("whole", json) {
+        let change = if let Some(payload) = Payload::read("whole", json, budget) {
             Change::Whole { whole: Whole::read(payload), delta: delta.unwrap_or_default() }
         } else if let Some(delta) = delta {
             Change::Delta { after: json.get("after")?.as_str()?.into_owned(), delta }
@@ -138,7 +182,17 @@ impl Record {
         } else {
             Change::Nothing
         };
-        Some(Self { id, change })
+        Some(Self { id, uid, came, change })
+    }
+
+    /// Whether this was the state of `part` when the record was made. Format 1 knows only both
+    /// parts together.
+    pub(crate) fn agrees(&self, state: &State, part: StatePart) -> bool {
+        match (self.id.split_once('.'), part) {
+            (Some((book, _)), StatePart::Book) => book == state.digest(part),
+            (Some((_, metadata)), StatePart::Metadata) => metadata == state.digest(part),
+            (None, _) => state.has_id(&self.id),
+        }
     }
 
     /// Whether nothing can follow on it, since it does not say what the state is.

@@ -2,8 +2,13 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as LETTERS;
+
 use super::lore::{Entries, Lore};
-use crate::digest::{Digest, Hasher};
+use super::testimony::{NO_BOOK, StatePart};
+use crate::book::Book;
+use crate::digest::{Digest, Hasher, Sha256Hasher};
 use crate::json::{Json, Kind, Object, Raw};
 
 /// Keys of the chat's metadata that belong to a moment of the story. Identity (`integrity`,
@@ -62,17 +67,50 @@ impl State {
         Self { book, metadata: recorded(metadata) }
     }
 
-    /// Tells two states apart; records name the state they follow by it.
+    /// The state of a chat that is bound to a book as it is in its file, as far as the book goes.
+    /// `None` where the book is nested too deeply to be looked at.
+    pub fn of_book(name: &str, book: &Book<'_>) -> Option<Self> {
+        let lore = Arc::new(Lore::read(book.root(), |_, _| None).ok()?);
+        let book = BookState { name: name.to_owned(), lore };
+        Some(Self { book: Some(book), metadata: Object::new() })
+    }
+
+    /// Tells two states apart; records name the state they follow by it. The digests of both parts,
+    /// so that a part can be told from it alone.
+    pub fn id(&self) -> String {
+        format!("{}.{}", self.digest(StatePart::Book), self.digest(StatePart::Metadata))
+    }
+
+    /// Tells two states of a part apart. 64 bits: a guard against chance, not against forgers.
     ///
     /// The book comes in by a digest of its own, so that where only the metadata changed, which it
     /// does all the time, the book is not looked at again.
-    pub fn id(&self) -> String {
-        let mut hasher = Hasher::default();
+    pub fn digest(&self, part: StatePart) -> String {
+        let digest = match (part, &self.book) {
+            (StatePart::Book, None) => return NO_BOOK.to_owned(),
+            (StatePart::Book, Some(book)) => {
+                let mut hasher = Hasher::default();
+                hasher.update(&Json::from(book.name.as_str()).stringify());
+                hasher.update(book.lore.digest().as_bytes());
+                hasher.finish()
+            }
+            (StatePart::Metadata, _) => Digest::of(&Json::from(self.metadata.clone()).stringify()),
+        };
+        LETTERS.encode(&digest.as_bytes()[..8])
+    }
+
+    /// Whether a record's `id` is this state's, whichever format the record has.
+    pub(crate) fn has_id(&self, id: &str) -> bool {
+        if is_of_format_1(id) { self.id_of_format_1() == id } else { self.id() == id }
+    }
+
+    fn id_of_format_1(&self) -> String {
+        let mut hasher = Sha256Hasher::default();
         match &self.book {
             None => hasher.update(b"null"),
             Some(book) => {
                 hasher.update(&Json::from(book.name.as_str()).stringify());
-                hasher.update(book.digest().as_bytes());
+                hasher.update(book.lore.digest_of_format_1().as_bytes());
             }
         }
         hasher.update(&Json::from(self.metadata.clone()).stringify());
@@ -105,12 +143,22 @@ impl State {
     }
 }
 
+/// Whether an id was made by format 1, which did not tell the parts apart.
+pub(super) fn is_of_format_1(id: &str) -> bool {
+    !id.contains('.')
+}
+
 /// The part of a chat's metadata that the journal keeps.
 pub(super) fn recorded(metadata: &Json) -> Object {
     RECORDED_METADATA.iter().filter_map(|key| Some((*key, metadata.get(key)?.clone()))).collect()
 }
 
 impl BookState {
+    /// Whether it has the same content, whatever it is called.
+    pub(crate) fn has_content_of(&self, other: &Self) -> bool {
+        self.lore.digest() == other.lore.digest()
+    }
+
     /// The whole book but for our own mark.
     pub fn content(&self) -> Object {
         self.lore.content()
@@ -130,10 +178,6 @@ impl BookState {
     /// How many bytes the book takes, written on one line.
     pub(super) fn size(&self) -> usize {
         self.lore.size()
-    }
-
-    fn digest(&self) -> Digest {
-        self.lore.digest()
     }
 }
 

@@ -1,20 +1,26 @@
 //! Keeps the record of a chat's last message up to date.
 
-use super::fold::Cursor;
+use super::fold::Records;
 use super::reader::Reader;
 use super::record::{Limits, Record, merged, record};
 use super::state::{BookState, State, recorded};
+use super::testimony::{Came, StatePart, Uid};
 use crate::book::BookError;
 use crate::json::{Json, Object};
 
 /// Observes the book and the metadata, and says what the last message's record is.
 ///
-/// Records belong to places in the chat. Whoever holds the messages says when one came
-/// ([`advance`](Self::advance)) or went ([`retreat`](Self::retreat), [`inherit`](Self::inherit)), and asks
-/// for the [`record`](Self::record) after each change.
+/// Records belong to places in the chat. Whoever holds the messages says when one arrived
+/// ([`arrive`](Self::arrive)), was found at the end ([`grow`](Self::grow)) or went
+/// ([`retreat`](Self::retreat), [`inherit`](Self::inherit)), and asks for the
+/// [`record`](Self::record) after each change.
 #[derive(Debug, Default)]
 pub struct Writer {
     limits: Limits,
+    /// The random part of the uids that this writer makes.
+    random: String,
+    /// The number of the newest arrival.
+    newest: u64,
     reader: Reader,
     /// Not there until it was observed, or while nobody knows it; inside, whether one is bound.
     book: Option<Option<BookState>>,
@@ -27,39 +33,50 @@ pub struct Writer {
     begun: Option<Record>,
     /// What the last message's record says now, and the state it leads to.
     current: Option<(Record, State)>,
+    /// The last message's uid, and what was seen when it arrived.
+    uid: Option<Uid>,
+    came: Option<Came>,
+    /// The state that was seen last before the message came, where nobody looked at that instant:
+    /// a part that is the same at the next look was so when the message came.
+    seen_before: Option<Before>,
     /// Whether `current` was given out.
     is_told: bool,
     /// The last message carries a record that leads nowhere, and has to be written anew.
     is_stray: bool,
 }
 
+#[derive(Debug)]
+struct Before {
+    uid: Uid,
+    state: State,
+}
+
 impl Writer {
-    pub fn new(limits: Limits) -> Self {
-        Self { limits, ..Self::default() }
+    /// `random` makes the uids of this page's records its own.
+    pub fn new(limits: Limits, random: &str) -> Self {
+        Self { limits, random: random.to_owned(), ..Self::default() }
     }
 
-    /// Begins with a chat whose messages carry these records, the last one included.
+    /// Begins with a chat whose messages carry these records, the last one included. Testifies to
+    /// nothing, and keeps what was testified.
     pub fn open(&mut self, records: impl IntoIterator<Item = Option<Record>>) {
-        let mut cursor = Cursor::default();
-        let mut records = records.into_iter().enumerate().peekable();
-        let mut last = None;
-        while let Some((index, record)) = records.next() {
-            if records.peek().is_some() {
-                cursor.step(index, record);
-            } else {
-                last = record.map(|record| (index, record));
+        let records: Records = records.into_iter().collect();
+        self.newest = self.newest.max(records.newest_arrival());
+        (self.begun, self.current, self.reached) = (None, None, None);
+        (self.uid, self.came, self.seen_before) = (None, None, None);
+        (self.is_told, self.is_stray) = (true, false);
+        let Some(last) = records.len().checked_sub(1) else { return };
+        let tip = |message: Option<usize>| records.tip(message?);
+        self.reached = tip(last.checked_sub(1));
+        let Some(record) = records.get(last) else { return };
+        (self.uid, self.came) = (record.uid.clone(), record.came.clone());
+        match tip(Some(last)).filter(|(id, _)| *id == record.id) {
+            Some((id, state)) => {
+                self.current = Some((record.clone(), state.clone()));
+                self.reached = Some((id, state));
+                self.begun = Some(record.clone());
             }
-        }
-        (self.begun, self.current) = (None, None);
-        (self.is_told, self.is_stray) = (true, last.is_some());
-        self.reached = cursor.tip();
-        let Some((index, last)) = last else { return };
-        cursor.step(index, Some(last.clone()));
-        if let Some((id, state)) = cursor.tip().filter(|(id, _)| *id == last.id) {
-            self.current = Some((last.clone(), state.clone()));
-            self.reached = Some((id, state));
-            self.begun = Some(last);
-            self.is_stray = false;
+            None => self.is_stray = true,
         }
     }
 
@@ -92,13 +109,37 @@ impl Writer {
     pub fn record(&mut self) -> Option<Record> {
         if let (Some(book), Some(metadata)) = (&self.book, &self.metadata) {
             let now = State { book: book.clone(), metadata: metadata.clone() };
+            self.testify_to_what_stayed(&now);
             self.bring_up_to(now);
         }
         if self.is_told {
             return None;
         }
         self.is_told = true;
-        self.current.as_ref().map(|(record, _)| record.clone())
+        let (record, _) = self.current.as_ref()?;
+        let record = record.clone();
+        if self.uid.is_none() {
+            self.uid = Some(self.next_uid());
+        }
+        Some(Record { uid: self.uid.clone(), came: self.came.clone(), ..record })
+    }
+
+    fn next_uid(&mut self) -> Uid {
+        self.newest += 1;
+        Uid::new(self.newest, &self.random)
+    }
+
+    fn testify_to_what_stayed(&mut self, now: &State) {
+        let Some(Before { uid, state }) = self.seen_before.take() else { return };
+        let came =
+            self.came.get_or_insert(Came { after: uid, book: None, metadata: None, file: None });
+        let stayed = |part| {
+            let digest = state.digest(part);
+            (digest == now.digest(part)).then_some(digest)
+        };
+        came.book = came.book.take().or_else(|| stayed(StatePart::Book));
+        came.metadata = came.metadata.take().or_else(|| stayed(StatePart::Metadata));
+        self.is_told = false;
     }
 
     fn bring_up_to(&mut self, now: State) {
@@ -126,23 +167,58 @@ impl Writer {
         (self.is_told, self.is_stray) = (false, false);
     }
 
-    /// A message came: the last one is now the one before. Gives the new one's record.
-    pub fn advance(&mut self) -> Option<Record> {
+    /// A message arrives at this very instant, and what was observed is what holds now. Gives its
+    /// record. Ask for the [`record`](Self::record) of the one before first.
+    pub fn arrive(&mut self) -> Option<Record> {
+        let before = self.uid.clone();
+        let seen = self.current.as_ref().map(|(_, state)| state.clone());
+        self.go_on();
+        if let (Some(after), Some(metadata)) = (before, &self.metadata) {
+            let bound = self.book.clone();
+            let now = State { book: bound.clone().flatten(), metadata: metadata.clone() };
+            self.came = Some(Came {
+                after: after.clone(),
+                book: bound.map(|_| now.digest(StatePart::Book)),
+                metadata: Some(now.digest(StatePart::Metadata)),
+                file: None,
+            });
+            // A book that the page has not read yet may turn out to be the one recorded last.
+            self.seen_before =
+                seen.filter(|_| self.book.is_none()).map(|state| Before { uid: after, state });
+        }
+        self.record()
+    }
+
+    /// This many messages were found at the end: nobody saw them arrive, and what is observed next
+    /// may have changed before or after. So the message before keeps what was seen while it was
+    /// the last, those in between get no record, and every difference goes to the last one.
+    pub fn grow(&mut self, count: usize) {
+        let before = self.uid.clone();
+        let seen = self.current.as_ref().map(|(_, state)| state.clone());
+        self.go_on();
+        self.seen_before =
+            before.zip(seen).filter(|_| count == 1).map(|(uid, state)| Before { uid, state });
+    }
+
+    /// The last message is now the one before.
+    fn go_on(&mut self) {
         if let Some((record, state)) = self.current.take() {
             self.reached = (!record.is_digest()).then_some((record.id, state));
         } else if self.is_stray {
             self.reached = None;
         }
-        self.begun = None;
+        (self.begun, self.uid, self.came, self.seen_before) = (None, None, None, None);
         (self.is_told, self.is_stray) = (false, false);
-        self.record()
     }
 
     /// The last message was deleted. `earlier` is what the one before it carries, which is the last
     /// again, and what the deleted one said is joined to that.
     pub fn retreat(&mut self, earlier: Option<Record>) {
         (self.is_told, self.is_stray) = (false, false);
+        self.seen_before = None;
+        self.came = earlier.as_ref().and_then(|earlier| earlier.came.clone());
         if let Some(earlier) = earlier {
+            self.uid = self.uid.take().or_else(|| earlier.uid.clone());
             self.take_over(earlier);
         }
     }
@@ -150,12 +226,21 @@ impl Writer {
     /// The only messages before the last one that had a record were deleted. `gone` is what they
     /// said, which the last one says from now on before what it said so far.
     pub fn inherit(&mut self, gone: Record) {
+        (self.came, self.seen_before) = (None, None);
         if self.is_stray {
             // What it leads to is not known, and `gone` does not tell.
             self.reached = None;
         } else {
             self.is_told = false;
             self.take_over(gone);
+        }
+    }
+
+    /// What is said of the last message's arrival is said otherwise now: somebody looked at the
+    /// book's file, or a message was put before it.
+    pub fn amend(&mut self, last: &Record) {
+        if self.uid == last.uid {
+            self.came.clone_from(&last.came);
         }
     }
 
@@ -193,7 +278,8 @@ mod tests {
         fn new(limits: Limits) -> Self {
             let book = r#"{"entries":{"0":{"uid":0,"content":"a","key":["k"]}}}"#.to_owned();
             let (records, truths) = (Vec::new(), Vec::new());
-            let mut page = Self { writer: Writer::new(limits), records, truths, book, gold: 0 };
+            let mut page =
+                Self { writer: Writer::new(limits, "r"), records, truths, book, gold: 0 };
             page.writer.open([None]);
             page.records.push(None);
             page.truths.push(State::default());
@@ -224,7 +310,7 @@ mod tests {
 
         fn message_comes(&mut self) {
             self.saved();
-            let record = self.writer.advance();
+            let record = self.writer.arrive();
             self.records.push(record);
             self.truths.push(self.now());
         }
@@ -268,19 +354,31 @@ mod tests {
                     Record::from_json(&Json::parse(&text).unwrap())
                 })
                 .collect();
-            self.writer = Writer::new(self.writer.limits);
+            self.writer = Writer::new(self.writer.limits, "s");
             self.writer.open(records.clone());
             self.records = records;
             self.saved();
         }
 
+        /// Every state is what was, and every message but the last is proved by the next.
         #[track_caller]
         fn is_true(&self) {
-            let mut cursor = Cursor::default();
-            for (index, record) in self.records.iter().enumerate() {
-                cursor.step(index, record.clone());
-                let (_, state) = cursor.tip().expect("the chain is unbroken");
-                assert_eq!(state, self.truths[index], "at message {index}");
+            self.states_are_true();
+            let records: Records = self.records.iter().cloned().collect();
+            for (index, truth) in self.truths[..self.truths.len() - 1].iter().enumerate() {
+                let came = records.testimony(index).expect("the next one was seen to arrive");
+                assert_eq!(came.book, Some(truth.digest(StatePart::Book)), "at message {index}");
+                let metadata = Some(truth.digest(StatePart::Metadata));
+                assert_eq!(came.metadata, metadata, "at message {index}");
+            }
+        }
+
+        #[track_caller]
+        fn states_are_true(&self) {
+            let records: Records = self.records.iter().cloned().collect();
+            for (index, truth) in self.truths.iter().enumerate() {
+                let (_, state) = records.tip(index).expect("the chain is unbroken");
+                assert_eq!(state, *truth, "at message {index}");
             }
         }
     }
@@ -390,13 +488,16 @@ mod tests {
         page.lore_changes("b");
         page.writer.observe_book(Some("B"), None).unwrap();
         assert_eq!(page.writer.record(), None);
-        assert_eq!(page.writer.advance(), None);
+        assert_eq!(page.writer.arrive(), None);
         page.records.push(None);
         page.truths.push(page.now());
         assert!(page.writer.observe_book(Some("B"), Some(b"{".to_vec())).is_err());
         assert_eq!(page.writer.record(), None);
         page.lore_changes("c");
-        page.is_true();
+        page.states_are_true();
+        // What the book was when the message came, nobody can say.
+        let came = page.records[2].as_ref().unwrap().came.clone().unwrap();
+        assert_eq!((came.book, came.metadata.is_some()), (None, true));
     }
 
     #[test]
@@ -408,7 +509,7 @@ mod tests {
             Some(Record { id: "0000000000000000".into(), ..page.records[1].clone().unwrap() });
         page.writer.open(page.records.clone());
         page.writer.observe_book(Some("B"), None).unwrap();
-        page.records.push(page.writer.advance());
+        page.records.push(page.writer.arrive());
         page.truths.push(State::default());
         page.lore_changes("c");
         assert!(page.records[2].as_ref().unwrap().is_whole());
@@ -431,5 +532,50 @@ mod tests {
         page.records[4] = page.records[2].clone();
         page.is_reopened();
         assert!(!page.records[4].as_ref().unwrap().is_whole());
+    }
+
+    #[test]
+    fn a_message_that_nobody_saw_arriving_testifies_to_what_stayed() {
+        let mut page = Page::new(Limits::default());
+        page.lore_changes("b");
+        let then = page.now();
+        // The message is put there, a variable is changed, and only then somebody looks.
+        page.writer.grow(1);
+        page.records.push(None);
+        page.truths.push(page.now());
+        page.variable_changes();
+        let came = page.records[1].as_ref().unwrap().came.clone().unwrap();
+        assert_eq!(came.book, Some(then.digest(StatePart::Book)));
+        assert_eq!(came.metadata, None);
+        assert_eq!(page.records[0].as_ref().unwrap().id, then.id(), "the older one stays as seen");
+    }
+
+    #[test]
+    fn of_several_that_nobody_saw_only_the_last_says_anything() {
+        let mut page = Page::new(Limits::default());
+        page.writer.grow(2);
+        page.records.extend([None, None]);
+        page.truths.extend([page.now(), page.now()]);
+        page.variable_changes();
+        assert_eq!(page.records[1], None);
+        assert_eq!(page.records[2].as_ref().unwrap().came, None);
+    }
+
+    #[test]
+    fn opening_a_chat_of_format_1_brings_its_last_record_up_to_date_and_testifies_to_nothing() {
+        let records = [
+            r#"{"v":1,"id":"9f5365b124bc5da8","whole":{"book":null,"metadata":{}}}"#,
+            r#"{"v":1,"id":"9f5365b124bc5da8"}"#,
+        ]
+        .map(|text| Record::from_json(&Json::parse(text.as_bytes()).unwrap()));
+        assert!(State::default().has_id(&records[0].as_ref().unwrap().id));
+        let mut writer = Writer::new(Limits::default(), "r");
+        writer.open(records.clone());
+        writer.observe_book(None, None).unwrap();
+        writer.observe_metadata(&Json::Null);
+        let last = writer.record().unwrap();
+        assert_eq!((last.came.clone(), last.id.clone()), (None, State::default().id()));
+        let all: Records = [records[0].clone(), Some(last)].into_iter().collect();
+        assert_eq!(all.newest(1).unwrap().message, 1);
     }
 }

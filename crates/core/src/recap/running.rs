@@ -77,11 +77,15 @@ pub fn text(recap: &Json) -> Option<JsText> {
     }
 }
 
+/// The version with this number.
+pub fn version(recap: &Json, number: i64) -> Option<&Json> {
+    let versions = recap.get("versions")?.as_array()?;
+    versions.iter().find(|version| number_of(version) == Some(number))
+}
+
 /// The digest of one version, for the seal.
 pub fn version_digest(recap: &Json, number: i64) -> Option<Digest> {
-    let versions = recap.get("versions")?.as_array()?;
-    let version = versions.iter().find(|version| number_of(version) == Some(number))?;
-    Some(Digest::of(&version.stringify()))
+    Some(Digest::of(&version(recap, number)?.stringify()))
 }
 
 #[cfg(test)]

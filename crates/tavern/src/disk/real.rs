@@ -245,7 +245,7 @@ fn read_until(file: &mut impl Read, until: u8) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forklore_core::digest::Digest;
+    use forklore_core::digest::{Algorithm, Digest};
 
     fn folder() -> tempfile::TempDir {
         tempfile::tempdir().unwrap()
@@ -323,7 +323,7 @@ mod tests {
         let folder = folder();
         let path = folder.path().join("a");
         fs::write(&path, &content).unwrap();
-        assert_eq!(RealDisk.digest(&path).unwrap(), Digest::of(&content));
+        assert_eq!(RealDisk.digest(&path, Algorithm::Blake3).unwrap(), Digest::of(&content));
     }
 
     #[test]

@@ -169,7 +169,10 @@ fn check_effects(facts: &Facts, forked: &Forked) {
     let entries = value.get("entries").and_then(Json::as_object).expect("a book has entries");
     for (_, effects) in timed.members() {
         for (key, effect) in effects.members() {
-            assert!(!key.starts_with(&format!("{}.", book.from)), "{key} is of the parent's book");
+            if let Some(uid) = key.strip_prefix(&format!("{}.", book.from)) {
+                let carried_over = effects.get(&format!("{}.{uid}", book.name));
+                assert!(carried_over.is_some(), "{key} is of the parent's book");
+            }
             let Some(uid) = key.strip_prefix(&format!("{}.", book.name)) else { continue };
             let entry = entries.iter().map(|(_, entry)| entry).find(|entry| {
                 entry.get("uid").is_some_and(|found| found.stringify() == uid.as_bytes())

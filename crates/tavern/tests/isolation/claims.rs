@@ -23,20 +23,24 @@ pub(crate) fn check(
     };
     let (bytes, value) = facts.book.as_ref().expect("it was read");
     let m = forked.message;
-    assert!(options.policy.allow.admits(sealed.part.exactness), "less than was asked for");
+    assert!(options.policy.allow.admits(sealed.part.exactness, m), "less than was asked for");
     match (sealed.part.exactness, sealed.part.source) {
         (Exactness::Exact, Source::Files) => {
             assert!(is_last(facts, m), "files tell of the last message only");
             check_copy(parent_book, bytes, value, options);
         }
         (Exactness::Live, Source::Files) => check_copy(parent_book, bytes, value, options),
-        (Exactness::Exact, Source::Journal) => {
-            let is_true =
-                is_one_of(value, &story.books_at(m)) || has_settled_to(value, &story.messages[m]);
+        (Exactness::Exact, Source::Journal | Source::Unchanged) => {
+            let is_true = is_one_of(value, &story.books_at(m));
             assert!(is_true, "false: exact at {m}, and {}", whose(story, value));
         }
+        (Exactness::Settled(later), Source::Journal) => {
+            assert!(later > m);
+            let is_true = has_settled_to(value, &story.messages[m]);
+            assert!(is_true, "false: settled at {m}, and {}", whose(story, value));
+        }
         (Exactness::Snapshot(k), Source::Journal) => {
-            assert!(k < m);
+            assert!(k <= m);
             assert!(
                 is_one_of(value, &story.books_at(k)),
                 "false: snapshot of {k}, asked for {m}, and {}",
@@ -51,9 +55,17 @@ pub(crate) fn check(
         }
         other => panic!("nothing can know a book like this: {other:?}"),
     }
-    if story.journal_is_whole && !story.book_is_lost {
-        assert_eq!(sealed.part.exactness, Exactness::Exact, "the journal knew more");
+    if story.journal_is_whole && !story.book_is_lost && can_be_exact(story, m) {
+        let is_best = matches!(sealed.part.exactness, Exactness::Exact | Exactness::Settled(_));
+        assert!(is_best, "the journal knew more");
     }
+}
+
+/// Whether nothing in the files speaks against what the journal says: a line that cannot be read, a
+/// last message whose book is gone or was written to by somebody else.
+pub(crate) fn can_be_exact(story: &Story, m: usize) -> bool {
+    let is_other = story.is_last(m) && (story.book_is_lost || story.looks.odd_members);
+    !story.is_torn_after(m) && !is_other
 }
 
 /// Whether `m` was the last message of whatever was forked.
@@ -184,12 +196,12 @@ fn check_metadata(story: &Story, facts: &Facts, forked: &Forked) {
     let is_true = match (part.exactness, part.source) {
         (Exactness::Exact, Source::Files) => is_last(facts, m) && ours == today,
         (Exactness::Live, Source::Files) => ours == today,
-        (Exactness::Exact, Source::Journal) => of(m).contains(&ours),
-        (Exactness::Snapshot(k), Source::Journal) => k < m && of(k).contains(&ours),
+        (Exactness::Exact, Source::Journal | Source::Unchanged) => of(m).contains(&ours),
+        (Exactness::Snapshot(k), Source::Journal) => k <= m && of(k).contains(&ours),
         _ => false,
     };
     assert!(is_true, "false: metadata {part:?} at {m}");
-    if story.journal_is_whole {
+    if story.journal_is_whole && !story.is_torn_after(m) {
         assert_eq!(part.exactness, Exactness::Exact, "the journal knew more");
     }
 }

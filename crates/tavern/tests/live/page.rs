@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use forklore_core::journal::{self, Limits, State};
+use forklore_core::journal::{Record, State};
 use forklore_core::json::Json;
 use forklore_tavern::disk::{Disk, RealDisk};
 use forklore_testkit::scene::{self, Scene, USER};
@@ -114,7 +114,7 @@ pub(crate) struct Page {
     header: Vec<u8>,
     metadata: Json,
     entries: usize,
-    before: Option<(String, State)>,
+    before: Option<(Record, State)>,
     saved: Saved,
 }
 
@@ -185,12 +185,11 @@ impl Page {
     /// One message more, with a record of the book as it is.
     fn say_something(&mut self) {
         let state = State::of(&self.metadata, Some((BOOK, &book_of(self.entries))));
-        let previous = self.before.as_ref().map(|(id, state)| (id.as_str(), state));
-        let record = journal::record(previous, &state, Limits::default());
         let number = self.saved.lines.len();
+        let record = scene::watched(number as u64, self.before.as_ref(), &state);
         self.saved.lines.push(scene::message(number, Some(record.to_json())));
         self.saved.entries_at.push(self.entries);
-        self.before = Some((record.id, state));
+        self.before = Some((record, state));
         let mut lines = vec![&self.header[..]];
         lines.extend(self.saved.lines.iter().map(Vec::as_slice));
         let bytes = lines.join(&b'\n');

@@ -107,6 +107,11 @@ impl Story {
         self.books.iter().find(|(other, _)| other == name).map(|(_, book)| book)
     }
 
+    /// Whether something that nobody can read stands between a message and the next.
+    pub fn is_torn_after(&self, m: usize) -> bool {
+        self.looks.garbage_before == Some(m + 1)
+    }
+
     pub fn is_last(&self, m: usize) -> bool {
         m + 1 == self.messages.len()
     }

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use forklore_core::family::Home;
-use forklore_core::journal::{Limits, State, merged, record};
+use forklore_core::journal::{Came, Limits, Record, State, StatePart, Uid, merged, record};
 use forklore_core::json::{Json, Object};
 use forklore_core::timed;
 
@@ -15,6 +15,10 @@ pub(super) struct Teller<'r> {
     clock: u64,
     tokens: u64,
     journal: Journal,
+    /// How many messages have come.
+    arrivals: u64,
+    /// What was seen when the last one came.
+    came: Option<Came>,
     /// A record was lost, so the next one does not follow on from what can be read.
     chain_is_broken: bool,
     limits: Limits,
@@ -65,6 +69,8 @@ impl<'r> Teller<'r> {
             clock: 1_763_632_438_061,
             tokens: 0,
             journal,
+            arrivals: 0,
+            came: None,
             chain_is_broken: false,
             limits: Limits { largest_book },
             has_recap: rng.bool(),
@@ -180,6 +186,8 @@ impl<'r> Teller<'r> {
         let scene =
             value.get("extra").and_then(|e| e.get("auto_recap_memory")).map(|_| Scene::default());
         let id = self.tokens;
+        self.arrivals += 1;
+        self.came = self.arrival();
         self.story.messages.push(Message {
             id,
             value,
@@ -188,6 +196,18 @@ impl<'r> Teller<'r> {
             truths: Vec::new(),
             scene,
         });
+    }
+
+    /// What a page that records sees of a message at the instant when it comes.
+    fn arrival(&self) -> Option<Came> {
+        let before = self.story.messages.last()?.record.as_ref()?;
+        let state = self.state();
+        self.is_recording().then(|| Came {
+            after: before.uid.clone().expect("every record has one"),
+            book: Some(state.digest(StatePart::Book)),
+            metadata: Some(state.digest(StatePart::Metadata)),
+            file: Some(true),
+        })
     }
 
     fn scene_ends(&mut self, message: &mut Object) {
@@ -428,7 +448,11 @@ impl<'r> Teller<'r> {
             self.chain_is_broken = false;
         }
         let before = before.as_ref().map(|(id, state)| (id.as_str(), state));
-        last.record = Some(record(before, &now, self.limits));
+        let (uid, came) = match last.record.take() {
+            Some(Record { uid: Some(uid), came, .. }) => (uid, came),
+            _ => (Uid::new(self.arrivals, "t"), self.came.take()),
+        };
+        last.record = Some(record(before, &now, self.limits).with(uid, came));
         last.recorded = Some(now);
         if self.limits.largest_book < Limits::default().largest_book {
             self.story.journal_is_whole = false;

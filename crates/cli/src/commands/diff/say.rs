@@ -77,10 +77,10 @@ pub(super) fn say_head(ui: &mut Ui<'_>, comparison: &Comparison, compared: &Comp
         }
     }
     for (lore, name) in [(left, &one), (right, &other)] {
-        if lore.message.is_some() {
+        if let Some(message) = lore.message {
             let is_live = lore.known.exactness == Exactness::Live;
             let style = if is_live { Style::Note } else { Style::Plain };
-            let words = format!("{name}: {}", known(lore.known.exactness, lore.known.source));
+            let words = format!("{name}: {}", known(lore.known, message));
             rows.push(Row { name: "lorebook".into(), text: vec![(style, words)] });
         }
     }

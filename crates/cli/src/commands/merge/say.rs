@@ -26,8 +26,8 @@ pub(super) fn plan(ui: &mut Ui<'_>, prepared: &Prepared, plan: &MergePlan) {
     {
         rows.push(Row { name: "began as".into(), text: vec![(Style::Plain, words)] });
     }
-    if prepared.theirs.message.is_some() {
-        let known = known(prepared.theirs.known.exactness, prepared.theirs.known.source);
+    if let Some(message) = prepared.theirs.message {
+        let known = known(prepared.theirs.known, message);
         rows.push(Row { name: "theirs".into(), text: vec![(Style::Plain, known)] });
     }
     for other in &prepared.also_used_by {

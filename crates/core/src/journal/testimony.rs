@@ -1,0 +1,126 @@
+//! What a record testifies about the arrival of its message: which record stood on the message
+//! before, and which state held at that instant. `claim.rs` says what follows from it.
+
+use std::fmt;
+
+use crate::json::{Json, Object};
+
+/// Identifies a record: the number of its message's arrival, and a random part, so that two pages
+/// that go on from the same file do not make the same one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Uid {
+    pub(super) number: u64,
+    random: String,
+}
+
+impl Uid {
+    pub fn new(number: u64, random: &str) -> Self {
+        Self { number, random: random.to_owned() }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let (number, random) = text.split_once('-')?;
+        let is_plain = number.len() <= 15 && number.bytes().all(|byte| byte.is_ascii_digit());
+        Some(Self { number: number.parse().ok().filter(|_| is_plain)?, random: random.to_owned() })
+    }
+
+    pub(super) fn of(json: &Json, key: &str) -> Option<Self> {
+        Self::parse(&json.get(key)?.as_str()?)
+    }
+}
+
+impl fmt::Display for Uid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.number, self.random)
+    }
+}
+
+/// The two parts of a state, which are proved one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StatePart {
+    Book,
+    Metadata,
+}
+
+/// The digest of a book part where no book is bound.
+pub(super) const NO_BOOK: &str = "none";
+
+/// Made at the instant when a message arrived, and never afterwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Came {
+    /// The record on the message directly before.
+    pub after: Uid,
+    /// The digest of each part at that instant; `None` where it was not known.
+    pub book: Option<String>,
+    pub metadata: Option<String>,
+    /// Whether the book's file, read afterwards, was what the page had read or written; `None` as
+    /// long as nobody has looked.
+    pub file: Option<bool>,
+}
+
+impl Came {
+    /// The digest that is proved for a part.
+    pub fn proved(&self, part: StatePart) -> Option<&str> {
+        match part {
+            StatePart::Metadata => self.metadata.as_deref(),
+            StatePart::Book => {
+                self.book.as_deref().filter(|book| *book == NO_BOOK || self.file == Some(true))
+            }
+        }
+    }
+
+    pub(super) fn to_json(&self) -> Json {
+        let mut json = Object::new();
+        json.insert("after", self.after.to_string());
+        for (key, digest) in [("book", &self.book), ("metadata", &self.metadata)] {
+            if let Some(digest) = digest {
+                json.insert(key, digest.as_str());
+            }
+        }
+        if let Some(file) = self.file {
+            json.insert("file", file);
+        }
+        json.into()
+    }
+
+    pub(super) fn from_json(json: &Json) -> Option<Self> {
+        let digest = |key: &str| Some(json.get(key)?.as_str()?.into_owned());
+        Some(Self {
+            after: Uid::of(json, "after")?,
+            book: digest("book"),
+            metadata: digest("metadata"),
+            file: match json.get("file") {
+                Some(Json::Bool(file)) => Some(*file),
+                _ => None,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uid_reads_back_and_nothing_else_does() {
+        let uid = Uid::new(12, "a8-x");
+        assert_eq!(Uid::parse(&uid.to_string()), Some(uid));
+        for odd in ["", "12", "-x", "+1-x", "1e3-x", "99999999999999999999-x"] {
+            assert_eq!(Uid::parse(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_book_is_proved_only_when_its_file_was_looked_at() {
+        let mut came =
+            Came { after: Uid::new(1, "x"), book: Some("b".into()), metadata: None, file: None };
+        assert_eq!(came.proved(StatePart::Book), None);
+        came.file = Some(false);
+        assert_eq!(came.proved(StatePart::Book), None);
+        came.file = Some(true);
+        assert_eq!(came.proved(StatePart::Book), Some("b"));
+        assert_eq!(Came::from_json(&came.to_json()), Some(came.clone()));
+        came = Came { book: Some(NO_BOOK.into()), file: None, ..came };
+        assert_eq!(came.proved(StatePart::Book), Some(NO_BOOK));
+    }
+}

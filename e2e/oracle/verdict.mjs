@@ -1,0 +1,77 @@
+// When a run as a whole has passed.
+
+/** Situations that stories through the page must meet, and how many questions about each per thousand stories. */
+const PAGE_SITUATIONS = {
+    'last message': 1000, streaming: 500, 'late listener': 1000, 'edit in the debounce': 1000, swipe: 300, regenerated: 200, reload: 300, reopened: 60, 'closed and opened': 100,
+    'deletion at the end': 150, 'deletion, extension on': 300, 'deletion, extension off': 40, 'put in between': 150, copied: 80, 'swapped, extension on': 60,
+    'swapped, extension off': 10, 'push bypassed': 120, 'two between two looks': 30, 'replaced silently': 30, 'bound to another book': 120, 'bound away and back': 40,
+    'book renamed': 20, 'book removed': 10, 'book over the limit': 60, 'extension off': 80, 'foreign edit': 100, 'foreign edit, undone': 20, 'second tab': 40, 'save lost': 30,
+    'save cancelled': 60, 'backup restored': 60, 'copy changed in place': 200, 'book not read before': 200, 'scene break': 40,
+    'damage: torn end': 15, 'damage: cut at a line': 15, 'damage: bad line in between': 15, 'damage: message torn': 15, 'damage: line dropped': 15, 'damage: line doubled': 15,
+    'damage: lines swapped': 15, 'damage: record copied': 15, 'damage: records exchanged': 15, 'damage: record removed': 15, 'damage: keys doubled': 15, 'damage: record scratched': 15,
+    'damage: byte order mark': 15,
+};
+
+/** Claims that must come about, so that nobody passes who claims nothing. */
+const PAGE_CLAIMS = [
+    { situation: 'all', part: 'book', kind: 'exact', perThousand: 4000 },
+    { situation: 'all', part: 'metadata', kind: 'exact', perThousand: 4000 },
+    { situation: 'all', part: 'book', kind: 'as of', perThousand: 400 },
+    { situation: 'all', part: 'metadata', kind: 'as of', perThousand: 200 },
+    { situation: 'all', part: 'book', kind: 'live', perThousand: 20 },
+    { situation: 'extension off', part: 'book', kind: 'as of', perThousand: 20 },
+    { situation: 'foreign edit', part: 'book', kind: 'as of', perThousand: 20 },
+    { situation: 'foreign edit', part: 'metadata', kind: 'exact', perThousand: 50 },
+    { situation: 'push bypassed', part: 'metadata', kind: 'as of', perThousand: 20 },
+    { situation: 'push bypassed', part: 'book', kind: 'exact', perThousand: 20 },
+    { situation: 'book over the limit', part: 'book', kind: 'exact', perThousand: 10 },
+    { situation: 'deletion, extension on', part: 'book', kind: 'exact', perThousand: 150 },
+    { situation: 'put in between', part: 'book', kind: 'exact', perThousand: 80 },
+    { situation: 'copied', part: 'book', kind: 'exact', perThousand: 30 },
+    { situation: 'swapped, extension on', part: 'book', kind: 'exact', perThousand: 25 },
+];
+
+/** The least share of exact answers in stories without gaps and damage. */
+const PLAIN_SHARE = 0.99;
+
+/**
+ * Why a run through the page has not passed; nothing if it has. Where one seed is asked for again, only false claims count.
+ * @param {import('./tally.mjs').Tally} tally
+ */
+export function pageVerdict(tally) {
+    const needs = [...Object.entries(PAGE_SITUATIONS).map(([situation, perThousand]) => ({ situation, perThousand })), ...PAGE_CLAIMS];
+    return [
+        ...tally.false,
+        ...(tally.stories >= 1000 ? tally.hardlyMet(needs).map((words) => `HARDLY MET: ${words}`) : []),
+        ...tooFewExact(tally),
+    ];
+}
+
+/** What stories through the command must meet. */
+const COMMAND_NEEDS = [
+    { situation: 'last message', perThousand: 800 },
+    ...['torn end', 'cut at a line', 'message torn', 'line dropped', 'line doubled', 'lines swapped', 'record copied'].map((kind) => ({ situation: `damage: ${kind}`, perThousand: 20 })),
+    ...['extension off', 'push bypassed', 'foreign edit', 'streaming', 'reload', 'regenerated', 'history recorded now and then'].map((situation) => ({ situation, perThousand: 60 })),
+    { situation: 'all', part: 'book', kind: 'exact', perThousand: 1200 },
+    { situation: 'all', part: 'metadata', kind: 'exact', perThousand: 200 },
+    { situation: 'all', part: 'book', kind: 'as of', perThousand: 250 },
+    { situation: 'all', part: 'book', kind: 'live', perThousand: 10 },
+    { situation: 'damage: torn end', part: 'book', kind: 'as of', perThousand: 10 },
+];
+
+/** Why a run through the command has not passed. */
+export function commandVerdict(tally) {
+    const undone = (tally.undone ?? 0) < tally.stories / 4 ? [`HARDLY MET: undo, ${tally.undone ?? 0} in ${tally.stories} stories`] : [];
+    return [...tally.false, ...(tally.stories >= 50 ? [...tally.hardlyMet(COMMAND_NEEDS).map((words) => `HARDLY MET: ${words}`), ...undone] : []), ...tooFewExact(tally)];
+}
+
+export function tooFewExact(tally, least = PLAIN_SHARE) {
+    return ['book', 'metadata'].flatMap((part) => {
+        const { asked, exact } = tally.plain[part];
+        // A few unlucky stories weigh much in a short run.
+        const allowance = asked < 2000 ? 3 * Math.sqrt(asked * (1 - least)) : 0;
+        return asked >= 200 && exact < least * asked - allowance
+            ? [`TOO FEW: without gaps and damage ${exact} of ${asked} are exact (${part}); for example\n  ${tally.notExact.join('\n  ')}`]
+            : [];
+    });
+}

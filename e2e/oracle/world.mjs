@@ -1,0 +1,88 @@
+// The world of one story: a server, the pages that have its chat open, and what everybody did, in words.
+
+import { bookKey, Ledger } from './ledger.mjs';
+import { Page } from './page.mjs';
+import { Server } from './server.mjs';
+import { metadataText } from './values.mjs';
+
+export class World {
+    /**
+     * @param {object} [parts]
+     * @param {(page: Page) => object} [parts.recorderFor] gives a page its extension
+     */
+    constructor({ recorderFor = () => null } = {}) {
+        this.ledger = new Ledger();
+        this.server = new Server();
+        this.recorderFor = recorderFor;
+        /** @type {Page[]} */
+        this.pages = [];
+        /** Arrivals in pages that were closed before anybody in them read the book's file. */
+        this.orphans = [];
+        this.words = [];
+        /** Situations since the last arrival. */
+        this.tags = new Set();
+        /** Situations of the story as a whole. */
+        this.storyTags = new Set();
+        /** Copies of the chat's file. */
+        this.backups = [];
+        /** What a recap kept of the lore, by the message that carries it. @type {Map<number, {bookName: string, entries: string[]}>} */
+        this.recaps = new Map();
+        /** Messages that carry what another one carried. @type {Set<number>} */
+        this.copies = new Set();
+        this.dates = 0;
+    }
+
+    say(words) {
+        this.words.push(words);
+    }
+
+    /** Notes a situation: it counts for the message whose time it is. */
+    tag(name) {
+        this.tags.add(name);
+    }
+
+    takeTags() {
+        const tags = [...this.tags];
+        this.tags.clear();
+        return tags;
+    }
+
+    /** Notes a situation for messages that are there already. */
+    touch(messages, page, tags) {
+        messages.filter(Boolean).forEach((message) => {
+            const arrival = this.ledger.arrivals.get(page.tokenOf.get(message));
+            tags.forEach((tag) => arrival?.tags.add(tag));
+        });
+    }
+
+    /** Lets the ledger see everything as it is now. */
+    tick() {
+        this.pages.filter((page) => page.isOpen).forEach((page) => this.ledger.see(page.label, page.seen()));
+        if (this.server.chat) {
+            const { metadata } = this.server.readHeader();
+            const name = metadata.world_info || null;
+            this.ledger.see('file', {
+                tokens: this.server.tokens(),
+                metadata: metadataText(metadata),
+                books: [bookKey(name, name ? this.server.books.get(name) : undefined)],
+                isWatched: false,
+            });
+        }
+    }
+
+    /** @returns {Page} */
+    addPage(label, options) {
+        const page = new Page(this, label, options);
+        this.pages.push(page);
+        return page;
+    }
+
+    removePage(page) {
+        this.pages = this.pages.filter((other) => other !== page);
+        this.ledger.unsee(page.label);
+    }
+
+    nextDate() {
+        return new Date(Date.UTC(2026, 0, 1) + ++this.dates * 1000).toISOString();
+    }
+}

@@ -1,0 +1,18 @@
+/** A line in SillyTavern's editor of lorebooks, where that shows another chat's. */
+import { button, icon } from './controls.js';
+import { element, fill } from './dom.js';
+import { say } from './words.js';
+
+/** @param {{app: object, screen: object}} parts */
+export function mountEditorLine({ app, screen }) {
+    const line = element('div', { id: 'forklore_editor_line', class: 'forklore_editor_line', role: 'status', hidden: true });
+    screen.mountInEditor(line);
+    app.on('editor', (shown) => {
+        line.hidden = !shown;
+        fill(line, shown ? [
+            icon('fa-triangle-exclamation'),
+            element('span', { class: 'forklore_line' }, say(shown.own ? 'editor.other' : 'editor.other.none', shown)),
+            shown.own ? button(say('editor.show'), { icon: 'fa-book', run: () => app.showOwnBook() }) : null,
+        ] : []);
+    });
+}

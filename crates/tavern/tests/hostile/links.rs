@@ -1,4 +1,5 @@
 //! Links in the folder that we keep our own records in, leading out of the data folder.
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 use std::fs;
 use std::os::unix::fs::symlink;

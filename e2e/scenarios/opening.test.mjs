@@ -53,7 +53,7 @@ const ways = [
     {
         name: 'restored from the journal',
         way: 'journal',
-        says: /The lorebook “.*” is back: 4 entries, exact/,
+        says: /The lorebook “.*” is back: 4 entries, as of message/,
         holds: ({ truth }) => truth,
     },
     {

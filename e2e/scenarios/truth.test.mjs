@@ -83,7 +83,7 @@ scenario('the lorebook of the open chat is deleted in the editor: said at once, 
     await panelSays(page, /is missing\..*Checked again: 1 problem\./);
     assert.equal(await inPanel(page, 'Details').count(), 1);
     await pressNotice(page, /The lorebook “.*” of this chat was deleted\./, 'Bring it back');
-    await notice(page, /“.*” is back: 2 entries, exact/, 'success');
+    await notice(page, /“.*” is back: 2 entries, as of message/, 'success');
     assertSameBook((await files.bookWhen(tale.book)).value, truth);
     await panelSays(page, /belongs to this chat alone.*all is well/);
     assert.equal(await inPanel(page, 'Details').count(), 0, 'nothing is left to tell');

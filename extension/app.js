@@ -60,6 +60,7 @@ export class App {
             core,
             settings: this.settings,
             untilReady: () => this.waitingFor.untilReady(),
+            untilLooked: () => this.recording.untilLooked(),
             ask: (refusal) => this.askAtSave(refusal),
             lost: () => (this.losing.isReplaced(this.host.openChat()) ? this.losing.name : null),
             made: (report) => this.forkMade(report),
@@ -259,6 +260,7 @@ export class App {
     }
 
     async check(message, decision = {}) {
+        await this.recording.untilLooked();
         const open = this.losing.asRecorded() ?? this.mending.opened();
         const book = await this.mending.bookOf(open.book);
         const ask = { parent: open.name, group: Boolean(open.group), isOpen: true, bookName: open.book, message, ...timeNow(), ...policyFor(this.settings, decision) };
@@ -443,6 +445,7 @@ export class App {
     }
 
     async lore(message) {
+        await this.recording.untilLooked();
         const open = this.mending.opened();
         const book = await this.mending.bookOf(open.book);
         const found = this.core.lore({ group: Boolean(open.group), isOpen: true, bookName: open.book, message }, chatForCore(open), book);

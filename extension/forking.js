@@ -65,12 +65,13 @@ export class Forking {
      * @param {object} parts.settings
      * @param {(refusal: object) => Promise<'nearest' | 'live' | 'without'>} parts.ask
      * @param {() => Promise<boolean>} parts.untilReady resolves when the queue is empty, or to `false` after too long
+     * @param {() => Promise<void>} [parts.untilLooked] resolves when the open chat's journal says all it can
      * @param {() => string | null} [parts.lost] the book that the open chat has lost, where something else took its place
      * @param {(report: object) => void} parts.made
      * @param {(error: Error) => void} parts.failed
      */
     constructor(parts) {
-        Object.assign(this, { lost: () => null }, parts);
+        Object.assign(this, { lost: () => null, untilLooked: async () => {} }, parts);
         /** What the owner decided when the fork began, for the save that follows. */
         this.decision = null;
         /** The chat whose prompts were saved last: SillyTavern does that for checkpoints before it saves them. */
@@ -185,6 +186,7 @@ export class Forking {
     /** The parent's messages after the child's last. */
     async laterMessages(kind, save, open) {
         if (this.isChildOfOpen(kind, save, open)) {
+            await this.untilLooked();
             return open.messages.slice(save.messages).map(essence);
         }
         const lines = await this.host.readChat(ownerOf(save, open), String(save.metadata.main_chat));

@@ -232,6 +232,13 @@ export class Recording {
         }
     }
 
+    /** For whoever is about to say something about the past: the messages that have arrived were followed by a look. */
+    async untilLooked() {
+        if (this.chat() && this.notLookedAt().size) {
+            await this.lookAtFile().catch(() => {});
+        }
+    }
+
     async lookAtFile() {
         this.isLooking = false;
         const open = this.chat();

@@ -87,7 +87,8 @@ scenario('every notice shows every payload as text', {
             (text) => toasts.opened({ findings: [{ code: 'book-shared', problem: true, values: { name: 'x', with: [text] }, text }] }, actions),
             (text) => toasts.removed({ chat: text, books: ['Book'], undo: 'token' }, actions),
             (text) => toasts.removed({ chat: 'Chat', books: [text, 'Book'], undo: 'token' }, actions),
-            (text) => toasts.undone({ restored: [text] }),
+            (text) => toasts.undone({ restored: [text], replaced: [] }),
+            (text) => toasts.undone({ restored: [text], replaced: [text] }),
             (text) => toasts.repaired('copy', { book: text, entries: 1, part: null, remarks: words(text) }),
             (text) => toasts.repaired('journal', { book: text, entries: 1, part, remarks: [] }),
             (text) => toasts.restored(3, { book: text, entries: 1, remarks: words(text) }),
@@ -168,13 +169,15 @@ scenario('every line of the panel shows every payload as text', {}, async ({ pag
         const { panelOf, bare } = globalThis.hostile;
         const { app, panel, element } = panelOf();
         const wrong = [];
+        const ready = ['all', 'owner', 'open', 'none'].map((reach) => ({ state: 'ready', reach, selected: [] }));
+        const states = [...ready, ...['missing', 'shared', 'elsewhere', 'error'].map((state) => ({ state }))];
         for (const text of texts) {
-            for (const state of ['ready', 'missing', 'shared', 'error']) {
-                app.coreError = state === 'error' ? new Error(text) : null;
-                app.readiness = async () => ({ state, book: text, entries: 3, operations: 0, sharedWith: [text] });
+            for (const state of states) {
+                app.coreError = state.state === 'error' ? new Error(text) : null;
+                app.readiness = async () => ({ ...state, book: text, entries: 3, operations: 0, sharedWith: [text] });
                 await panel.refresh();
                 if (!bare(element.querySelector('.forklore_line').textContent).includes(bare(text))) {
-                    wrong.push(`${state}: ${text.slice(0, 100)}`);
+                    wrong.push(`${state.state} ${state.reach}: ${text.slice(0, 100)}`);
                 }
             }
         }

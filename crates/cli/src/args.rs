@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
+use crate::text::quoted;
+
 pub(crate) use history::{
     BundleArgs, DismissArgs, HistoryArgs, HistoryCommand, LogArgs, PullArgs, PurgeArgs, PushArgs,
     RecordArgs, ThinArgs, UnbundleArgs, UndeleteArgs, WatchArgs,
@@ -44,6 +46,24 @@ pub struct Cli {
 
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// What was chosen for all commands, as it is typed before any of them.
+    pub(crate) fn chosen(&self) -> String {
+        let folder = |folder: &Option<PathBuf>| {
+            let folder = folder.as_ref()?;
+            // Whoever pastes it may be somewhere else.
+            let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+            Some(quoted(&whole.to_string_lossy()))
+        };
+        let chosen = [
+            folder(&self.data).map(|data| format!("--data {data}")),
+            self.user.as_deref().map(|user| format!("--user {}", quoted(user))),
+            folder(&self.history).map(|history| format!("--history {history}")),
+        ];
+        chosen.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
 }
 
 const AFTER_HELP: &str = "\
@@ -359,7 +379,8 @@ pub struct RestoreArgs {
 /// Move lorebooks of ours that nothing refers to into the trash
 ///
 /// Chats, groups, backups, settings, personas, cards and recap data are all read first; what cannot be read
-/// counts as a reference. Lorebooks that Forklore did not make are never touched.
+/// counts as a reference. Lorebooks that Forklore did not make are never touched, and those of chats that the
+/// history knows to be deleted recently stay, in case they are wanted back.
 #[derive(Args, Debug)]
 pub struct CleanArgs {
     /// Only show what would go
@@ -369,6 +390,10 @@ pub struct CleanArgs {
     /// Also move lorebooks that only SillyTavern's backups of chats refer to
     #[arg(long)]
     pub despite_backups: bool,
+
+    /// Also move lorebooks of chats that were deleted in the last 30 days
+    #[arg(long)]
+    pub despite_deleted: bool,
 
     /// Do not ask
     #[arg(long, short)]

@@ -28,7 +28,7 @@ use forklore_tavern::users::{ChooseError, UsersError};
 use forklore_tavern::workshop::CarryOutError;
 
 use crate::json::{self, Json};
-use crate::text::{Line, Style, quoted};
+use crate::text::{Line, Style, command, quoted};
 use crate::ui::Ui;
 
 /// A command that was not done.
@@ -68,6 +68,13 @@ impl CommandError {
     fn because(mut self, causes: impl IntoIterator<Item = String>) -> Self {
         self.causes.extend(causes);
         self
+    }
+
+    /// What could not be done and why, for where there is one line.
+    pub(crate) fn in_a_line(&self) -> String {
+        let parts: Vec<&str> =
+            [&self.message].into_iter().chain(&self.causes).map(String::as_str).collect();
+        parts.join(": ")
     }
 
     pub(crate) fn to_json(&self) -> Json {
@@ -137,6 +144,7 @@ impl From<FindError> for CommandError {
         let hint = if found.is_empty() {
             none.to_owned()
         } else {
+            let found: Vec<String> = found.iter().map(|name| quoted(name)).collect();
             format!("Did you mean: {}?", found.join(", or "))
         };
         Self::of(&error).hinted(hint)
@@ -176,7 +184,7 @@ pub(crate) fn hint_for(obstacle: &Obstacle) -> Option<String> {
         }
         Obstacle::NotKnownWellEnough { .. } => return None,
         Obstacle::BookMissing(_) | Obstacle::BookUnreadable { .. } => {
-            "`forklore repair` gives the chat its lorebook back; --without-book makes the child without one."
+            "`forklore repair CHAT --from ...` gives the chat its lorebook back; --without-book makes the child without one."
         }
         Obstacle::NotASceneBreak(_) => "Leave out --require-scene, or choose a scene break.",
         Obstacle::Damaged(_) => {
@@ -237,9 +245,8 @@ impl From<CompareError> for CommandError {
             CompareError::Read(error) => error.into(),
             CompareError::BookMissing { .. }
             | CompareError::BookUnreadable { .. }
-            | CompareError::NotKnown { .. } => {
-                Self::of(&error).hinted("`forklore repair` gives the chat its lorebook back.")
-            }
+            | CompareError::NotKnown { .. } => Self::of(&error)
+                .hinted("`forklore repair CHAT --from ...` gives the chat its lorebook back."),
             error @ CompareError::Message { .. } => Self::of(&error),
         }
     }
@@ -249,10 +256,11 @@ impl From<MergeError> for CommandError {
     fn from(error: MergeError) -> Self {
         let hint = match &error {
             MergeError::NoBook(chat) => format!(
-                "Give it one first: `forklore repair {chat:?} --from empty`, or --from book=NAME for a copy."
+                "Give it one first: {}, or --from book=NAME for a copy.",
+                command("repair", chat, "--from empty")
             ),
             MergeError::OneBook { .. } => {
-                "There is nothing to bring. `forklore split` gives each its own.".to_owned()
+                "There is nothing to bring. `forklore split --all` gives each its own.".to_owned()
             }
             MergeError::NothingThere(_) => return Self::of(&error),
             MergeError::Compare(_) | MergeError::Mend(_) => match error {
@@ -318,10 +326,10 @@ impl From<LookError> for CommandError {
                 format!("Did you mean: {}?", found.join(", or "))
             }
             LookError::NoVersion { newest: 1, file, .. } => {
-                format!("Version 1 is the only one; `forklore log {}` shows it.", quoted(file))
+                format!("Version 1 is the only one; {} shows it.", command("log", file, ""))
             }
             LookError::NoVersion { newest, file, .. } => {
-                format!("{newest} is the newest; `forklore log {}` lists them.", quoted(file))
+                format!("{newest} is the newest; {} lists them.", command("log", file, ""))
             }
             LookError::History(_) => match error {
                 LookError::History(error) => return error.into(),
@@ -339,8 +347,9 @@ impl From<RestoreError> for CommandError {
                 "Close every page of SillyTavern first, and say so with --closed.".to_owned()
             }
             RestoreError::NotDeleted { file } => format!(
-                "`forklore log {0}` lists its versions, and `forklore restore {0} --version N` brings one back.",
-                quoted(file)
+                "{} lists its versions, and {} brings one back.",
+                command("log", file, ""),
+                command("restore", file, "--version N")
             ),
             RestoreError::AlreadySo { .. } | RestoreError::Io { .. } => return Self::of(&error),
             RestoreError::History(_)
@@ -398,13 +407,13 @@ impl From<RemoteError> for CommandError {
         let hint = match &error {
             RemoteError::History(_) => "",
             RemoteError::NoGit => {
-                "Install git; or carry the history with `forklore history bundle` and `unbundle`, which need none."
+                "Install git; or carry the history with `forklore history bundle FILE` and `unbundle`, which need none."
             }
             RemoteError::NotARemote(_) => {
                 "A remote is a folder, or an address as git takes it: git@host:stories.git"
             }
             RemoteError::NothingThere(_) => {
-                "`forklore history push --create` makes a repository there."
+                "`forklore history push REMOTE --create` makes a repository there."
             }
             RemoteError::SomethingThere(_) => {
                 "Leave out --create if it is a repository, or choose another folder."
@@ -424,7 +433,7 @@ impl From<BundleError> for CommandError {
     fn from(error: BundleError) -> Self {
         let hint = match &error {
             BundleError::History(_) => "",
-            BundleError::NotABundle => "`forklore history bundle` makes one.",
+            BundleError::NotABundle => "`forklore history bundle FILE` makes one.",
             BundleError::Needs(_) => {
                 "Take in the earlier bundles first, in the order in which they were made."
             }

@@ -79,9 +79,9 @@ pub fn run(
         Ok(matches) => Cli::from_arg_matches(&matches),
         Err(error) => Err(error),
     };
-    match cli {
+    let code = match cli {
         Ok(cli) => {
-            ui.settle(cli.color, cli.json);
+            ui.settle(cli.color, cli.json, cli.chosen());
             match commands::run(ui, outside, &cli) {
                 Ok(code) => code,
                 Err(error) => error.report(ui),
@@ -89,5 +89,6 @@ pub fn run(
         }
         // `--help` arrives here too; it is what was asked for, and belongs on stdout.
         Err(error) => ui.usage(&error),
-    }
+    };
+    ui.end(code)
 }

@@ -129,6 +129,18 @@ pub(crate) fn quoted(name: &str) -> String {
     }
 }
 
+/// A command about something that has a name, as it can be pasted into a shell.
+pub(crate) fn command(verb: &str, name: &str, options: &str) -> String {
+    let name = quoted(name);
+    let parts = match name.trim_start_matches(['"', '\'']).starts_with('-') {
+        // What begins with a dash would be taken for an option.
+        true => [verb, options, "--", &name],
+        false => [verb, &name, options, ""],
+    };
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    format!("`forklore {}`", parts.join(" "))
+}
+
 /// How many columns a text takes, roughly: wide scripts count double.
 pub(crate) fn width(text: &str) -> usize {
     harmless(text)
@@ -163,6 +175,14 @@ mod tests {
     fn a_name_can_be_typed() {
         assert_eq!(quoted("Anna/Story"), "\"Anna/Story\"");
         assert_eq!(quoted("it's $5"), r"'it'\''s $5'");
+    }
+
+    #[test]
+    fn a_command_can_be_pasted() {
+        let restore = |name: &str| command("restore", name, "--version 3");
+        assert_eq!(restore("Anna/It's"), "`forklore restore \"Anna/It's\" --version 3`");
+        assert_eq!(restore("-n/$5"), "`forklore restore --version 3 -- '-n/$5'`");
+        assert_eq!(command("log", "-n", ""), "`forklore log -- \"-n\"`");
     }
 
     #[test]

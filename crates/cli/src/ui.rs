@@ -29,15 +29,20 @@ pub struct Ui<'a> {
     err: Box<dyn Write + 'a>,
     terminal: Terminal,
     json: bool,
+    /// Why something could not be written.
+    unwritten: Option<io::Error>,
+    /// What was chosen before the command, which a command that is printed needs as well.
+    chosen: String,
 }
 
 impl<'a> Ui<'a> {
     pub fn new(out: Box<dyn Write + 'a>, err: Box<dyn Write + 'a>, terminal: Terminal) -> Self {
-        Self { out, err, terminal, json: false }
+        Self { out, err, terminal, json: false, unwritten: None, chosen: String::new() }
     }
 
-    pub(crate) fn settle(&mut self, color: Color, json: bool) {
+    pub(crate) fn settle(&mut self, color: Color, json: bool, chosen: String) {
         self.json = json;
+        self.chosen = chosen;
         match color {
             Color::Auto => {}
             Color::Always => self.terminal.color = true,
@@ -70,16 +75,55 @@ impl<'a> Ui<'a> {
     /// A line of the answer. With `--json` the answer is an object, and lines are not it.
     pub(crate) fn say(&mut self, line: impl Into<Line>) {
         if !self.json {
-            let text = line.into().render(self.terminal.color);
-            // A closed pipe is the reader's way of saying that it has seen enough.
-            let _ = writeln!(self.out, "{text}");
+            let text = self.rendered(line.into(), self.terminal.color);
+            let written = writeln!(self.out, "{text}");
+            self.note_failure(written);
         }
     }
 
     /// A line beside the answer.
     pub(crate) fn note(&mut self, line: impl Into<Line>) {
-        let text = line.into().render(self.terminal.color && self.terminal.err);
-        let _ = writeln!(self.err, "{text}");
+        let text = self.rendered(line.into(), self.terminal.color && self.terminal.err);
+        let written = writeln!(self.err, "{text}");
+        self.note_failure(written);
+    }
+
+    /// With what was chosen in every command that is printed, so that it can be pasted.
+    fn rendered(&self, line: Line, color: bool) -> String {
+        let text = line.render(color);
+        match self.chosen.is_empty() {
+            true => text,
+            false => text.replace("`forklore ", &format!("`forklore {} ", harmless(&self.chosen))),
+        }
+    }
+
+    /// A closed pipe is the reader's way of saying that it has seen enough. Anything else is a failure,
+    /// of which the first is told at the end.
+    fn note_failure(&mut self, written: io::Result<()>) {
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                self.unwritten.get_or_insert(error);
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes what is still held back. Answers with the exit code: nothing that could not be written is
+    /// a success.
+    pub(crate) fn end(&mut self, code: u8) -> u8 {
+        let flushed = self.out.flush();
+        self.note_failure(flushed);
+        match self.unwritten.take() {
+            None => code,
+            Some(error) => {
+                self.note(
+                    Line::new()
+                        .add(Style::Bad, "Error: ")
+                        .plain(format!("could not write the output: {error}")),
+                );
+                code.max(1)
+            }
+        }
     }
 
     /// What to do about what was just said.
@@ -92,21 +136,22 @@ impl<'a> Ui<'a> {
             let mut bytes =
                 json.stringify_with(forklore_core::json::Indent::By { unit: b"  ", depth: 0 });
             bytes.push(b'\n');
-            let _ = self.out.write_all(&bytes);
+            let written = self.out.write_all(&bytes);
+            self.note_failure(written);
         }
     }
 
     /// Data, byte for byte where a program reads it.
     pub(crate) fn data(&mut self, bytes: &[u8]) {
-        if self.terminal.out {
+        let written = if self.terminal.out {
             let text = String::from_utf8_lossy(bytes);
-            for line in text.lines() {
-                let _ = writeln!(self.out, "{}", harmless(line));
-            }
+            let mut lines = text.lines();
+            lines.try_for_each(|line| writeln!(self.out, "{}", harmless(line)))
         } else {
-            let _ = self.out.write_all(bytes);
-        }
-        let _ = self.out.flush();
+            self.out.write_all(bytes)
+        };
+        let flushed = written.and_then(|()| self.out.flush());
+        self.note_failure(flushed);
     }
 
     /// Asks a question whose default answer is no.
@@ -126,13 +171,12 @@ impl<'a> Ui<'a> {
             // What was typed is echoed in the message.
             rendered.to_string().lines().map(|line| harmless(line) + "\n").collect()
         };
-        if error.use_stderr() {
-            let _ = write!(self.err, "{text}");
-            2
-        } else {
-            let _ = write!(self.out, "{text}");
-            0
-        }
+        let (written, code) = match error.use_stderr() {
+            true => (write!(self.err, "{text}"), 2),
+            false => (write!(self.out, "{text}"), 0),
+        };
+        self.note_failure(written);
+        code
     }
 
     pub(crate) fn progress(&self, total: usize, what: &'static str) -> Progress {

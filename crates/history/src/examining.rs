@@ -112,13 +112,13 @@ pub fn examine(
     machine: &str,
     tick: &Tick<'_>,
 ) -> Result<Examined, HistoryError> {
-    let mut examined = Examined::default();
-    let packs = {
-        let _lock = store.lock()?;
+    let (mut examined, packs) = store.steadily(&mut |store| {
+        let mut examined = Examined::default();
         store.reload()?;
         examined.small_files(store, machine)?;
-        open_packs(store, &store.layout().packs(), &mut examined.faults)?
-    };
+        let packs = open_packs(store, &store.layout().packs(), &mut examined.faults)?;
+        Ok((examined, packs))
+    })?;
     examined.read_all(packs, &store.layout().packed_refs(), tick);
     Ok(examined)
 }

@@ -9,7 +9,7 @@
 //! - versions and how they hang together: [`version`], [`lineage`], [`history`];
 //! - finding a moment among them: [`catalog`], [`past`];
 //! - looking at them, and bringing them back: [`looking`], [`finding`], [`everything`], [`losing`],
-//!   [`restoring`];
+//!   [`vanishing`], [`restoring`];
 //! - where it lies, and filling it: [`place`], [`scan`], [`watching`];
 //! - keeping it small: [`packing`], [`thinning`], [`purging`];
 //! - and sound: [`examining`], [`verifying`], [`repairing`];
@@ -40,6 +40,7 @@ pub mod finding;
 pub mod looking;
 pub mod losing;
 pub mod restoring;
+pub mod vanishing;
 
 pub mod packing;
 pub mod place;

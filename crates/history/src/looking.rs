@@ -65,7 +65,7 @@ impl History<'_> {
     }
 
     /// The first line of a version of a chat, without reading the rest of it.
-    fn bound_book(&self, kept: &Kept) -> Result<Option<String>, HistoryError> {
+    pub(crate) fn bound_book(&self, kept: &Kept) -> Result<Option<String>, HistoryError> {
         let Some(head) = Tracked::read(self.store(), kept.tree)?.head else { return Ok(None) };
         let bytes = self.store().read(&head.id, object::Kind::Blob)?;
         let is_group = kept.version.file.as_str().starts_with("group chats/");

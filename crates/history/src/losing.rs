@@ -4,7 +4,7 @@ use forklore_core::happened::Collapse;
 use rustc_hash::FxHashSet;
 
 use crate::error::HistoryError;
-use crate::file::Name;
+use crate::file::{Kind, Name};
 use crate::git::object::Id;
 use crate::history::History;
 use crate::lineage::{Lineage, lineage_of};
@@ -35,7 +35,7 @@ impl Loss {
     }
 }
 
-fn dismissal(reference: &str, number: u64) -> String {
+pub(crate) fn dismissal(reference: &str, number: u64) -> String {
     format!("refs/dismissed/{}/{number}", lineage_of(reference))
 }
 
@@ -98,7 +98,8 @@ struct Later {
     most: Option<u64>,
     /// The same of those at which as much changed as in a loss.
     most_at_once: Option<u64>,
-    any: bool,
+    /// The most bytes of any version that is no loss.
+    most_bytes: Option<u64>,
     restored: bool,
     trees: FxHashSet<Id>,
 }
@@ -110,7 +111,7 @@ impl Later {
         if version.collapse.is_some() {
             self.most_at_once = self.most_at_once.max(version.count);
         } else if version.why != Why::Deleted {
-            self.any = true;
+            self.most_bytes = self.most_bytes.max(Some(version.bytes));
             self.trees.insert(kept.tree);
         }
         self.restored |= matches!(version.why, Why::Restored { .. });
@@ -125,7 +126,9 @@ impl Later {
                 // How much there is of something else says nothing.
                 Some(_) if is_replaced => has(self.most_at_once),
                 Some(_) => has(self.most),
-                None => self.any,
+                // A card of any size is a card; settings that are much smaller are not these.
+                None if good.version.file.kind() == Some(Kind::Card) => self.most_bytes.is_some(),
+                None => self.most_bytes.is_some_and(|most| most >= good.version.bytes / 10 * 9),
             }
     }
 }

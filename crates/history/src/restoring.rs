@@ -293,7 +293,7 @@ fn check_closed(
     place: &Place,
     options: RestoreOptions,
 ) -> Result<(), RestoreError> {
-    if options.is_closed || options.dry_run {
+    if options.is_closed {
         return Ok(());
     }
     let library = tavern.library();
@@ -310,6 +310,16 @@ fn check_closed(
         Some(kind) => Err(RestoreError::InEveryPage { what: kind.word() }),
         None => Ok(()),
     }
+}
+
+/// Whether bringing a version of a file back is refused now, unless its owner says that no page has it
+/// open. Chats come back beside what is there.
+pub fn must_be_closed(tavern: &Tavern<'_>, name: &Name) -> bool {
+    let options = RestoreOptions::default();
+    let is_in_the_way =
+        |place: &Place| place.now.is_some() && check_closed(tavern, place, options).is_err();
+    name.kind() != Some(Kind::Chat)
+        && Place::of(tavern, name).is_ok_and(|place| is_in_the_way(&place))
 }
 
 /// Keeps what is there in the history before anything takes its place. Answers with its number.

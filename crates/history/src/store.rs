@@ -6,6 +6,7 @@
 
 mod writing;
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,6 +28,10 @@ pub use writing::Writing;
 
 /// How long to wait for another of us.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often something is read that others change while it is read.
+const MOST_READS: usize = 50;
+const BETWEEN_READS: Duration = Duration::from_millis(20);
 
 /// What the names of packs begin with that are being written or removed.
 pub(crate) const TEMP: &str = "tmp_forklore_";
@@ -98,7 +103,7 @@ impl<'d> Store<'d> {
         layout: Layout,
         make: bool,
     ) -> Result<Self, HistoryError> {
-        let _lock = lock(disk, chance, &layout)?;
+        let held = if make { Some(lock(disk, chance, &layout)?) } else { None };
         if make {
             layout.make(disk)?;
         }
@@ -114,11 +119,43 @@ impl<'d> Store<'d> {
             journal: Gathered::default(),
             loads: 0,
         };
-        store.load()?;
+        match held {
+            Some(_lock) => store.load()?,
+            None => store.steadily(&mut |store| store.load())?,
+        }
         Ok(store)
     }
 
-    /// Reads everything anew. To be called under the lock.
+    /// Reads something that nobody may change meanwhile: under the lock or, where there can be none
+    /// because nothing can be written, again until nobody did.
+    pub(crate) fn steadily<T>(
+        &mut self,
+        read: &mut dyn FnMut(&mut Self) -> Result<T, HistoryError>,
+    ) -> Result<T, HistoryError> {
+        match lock(self.disk, self.chance, &self.layout) {
+            Ok(_lock) => return read(self),
+            Err(HistoryError::Lock(error)) if error.is_for_want_of_writing() => {}
+            Err(error) => return Err(error),
+        }
+        for _ in 0..MOST_READS {
+            let before = self.stamp()?;
+            let found = read(self);
+            if self.stamp()? == before {
+                return found;
+            }
+            self.chance.sleep(BETWEEN_READS);
+        }
+        let source = io::Error::other("it is being written faster than it can be read");
+        Err(HistoryError::Io { doing: "read", path: self.layout.journal(), source })
+    }
+
+    /// What every recording, and every change to the packs, changes.
+    fn stamp(&self) -> Result<(Option<Look>, Vec<PathBuf>), HistoryError> {
+        let path = self.layout.journal();
+        Ok((self.disk.look(&path).doing("look at", &path)?, self.indexes()?))
+    }
+
+    /// Reads everything anew. To be called under the lock, or within [`Store::steadily`].
     pub(crate) fn reload(&mut self) -> Result<(), HistoryError> {
         self.load()
     }
@@ -292,8 +329,7 @@ impl<'d> Store<'d> {
 
     /// Takes in what others wrote.
     pub fn refresh(&mut self) -> Result<(), HistoryError> {
-        let _lock = lock(self.disk, self.chance, &self.layout)?;
-        self.load()
+        self.steadily(&mut |store| store.load())
     }
 
     /// Makes a sound journal where there is none. A damaged one is put aside, not thrown away.

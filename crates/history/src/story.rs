@@ -1,7 +1,10 @@
 //! What happened to a file, in the story's words, from the pieces that differ.
 
+use std::ops::Range;
+
 use forklore_core::book::Book;
 use forklore_core::happened::{self, BookWindow, ChatWindow, EntryChange, Happened};
+use forklore_core::json::Raw;
 use forklore_scan::{skip_whitespace, string_end, value_end};
 use rustc_hash::FxHashSet;
 
@@ -10,7 +13,7 @@ use crate::file::Kind;
 use crate::git::object::{self, Id, id_of};
 use crate::split::Numbering;
 use crate::store::Writing;
-use crate::tracked::{Compared, Tracked};
+use crate::tracked::{Compared, Piece, Tracked};
 
 /// Words are made of so many pieces at most; where more changed, more of them would not help.
 const MOST: usize = 400;
@@ -57,6 +60,14 @@ fn plain(
         Kind::Group => ("group", is_json(now.bytes)),
         _ => ("settings", is_json(now.bytes)),
     };
+    let cut_down = match before {
+        Some(before) if is_readable && kind != Kind::Card => cut_down(writing, before, now)?,
+        _ => None,
+    };
+    if let Some((happened, collapse)) = cut_down {
+        let words = format!("{what} {happened}");
+        return Ok(Told { words, collapse: Some(collapse.code()), count: None });
+    }
     let words = match before {
         None => format!("{what} as first seen"),
         Some(before) if is_readable && kind != Kind::Card => {
@@ -71,6 +82,25 @@ fn plain(
     let collapse =
         (before.is_some() && !is_readable).then(|| happened::Collapse::Unreadable.code());
     Ok(Told { words, collapse, count: None })
+}
+
+/// What became of a JSON object most of whose fields are gone.
+fn cut_down(
+    writing: &Writing<'_, '_>,
+    before: &Tracked,
+    now: &Compared<'_>,
+) -> Result<Option<(String, happened::Collapse)>, HistoryError> {
+    let had = match before.body.pieces().len() {
+        // Not in the lines of SillyTavern.
+        0 => fields(&read_piece(writing, before.head.map(|piece| piece.id))?),
+        pieces => pieces,
+    };
+    Ok(happened::in_fields(had, fields(now.bytes)))
+}
+
+/// How many fields a JSON object has.
+fn fields(json: &[u8]) -> usize {
+    Raw::document(json).map_or(0, |object| object.members().count())
 }
 
 /// The names of fields that are new or have another value, those that are names.
@@ -224,11 +254,20 @@ fn in_book(
     let changes = changed.iter().zip(&texts).filter_map(|((number, old, new), text)| {
         let before = old.map(|_| value_of(text));
         let after = new.map(|at| value_of(&now.bytes[now.split.body[at].1.clone()]));
-        // Only what separates it from the others may differ.
-        (before != after).then_some(EntryChange { number: *number, before, after })
+        // Only what separates it from the others may differ, or how it is laid out.
+        let says_other = before.map(laid_flat) != after.map(laid_flat);
+        says_other.then_some(EntryChange { number: *number, before, after })
     });
-    let rest_changed = before.head.map(|piece| piece.id) != now.now.head.map(|piece| piece.id)
-        || before.tail.map(|piece| piece.id) != now.now.tail.map(|piece| piece.id);
+    let is_other = |before: Option<Piece>, after: Option<Piece>, range: &Range<usize>| {
+        let is_same = before.map(|piece| piece.id) == after.map(|piece| piece.id);
+        let before = match is_same {
+            true => return Ok(false),
+            false => read_piece(writing, before.map(|piece| piece.id))?,
+        };
+        Ok::<bool, HistoryError>(laid_flat(&before) != laid_flat(&now.bytes[range.clone()]))
+    };
+    let rest_changed = is_other(before.head, now.now.head, &now.split.head)?
+        || is_other(before.tail, now.now.tail, &now.split.tail)?;
     let is_in_pieces = |tracked: &Tracked| {
         tracked.numbering == Numbering::Entries || !tracked.body.pieces().is_empty()
     };
@@ -246,6 +285,23 @@ fn in_book(
         readable_after,
     };
     Ok((happened::in_book(&window), new.len()))
+}
+
+/// JSON, or a part of it that begins outside of a text, without what is there for the eye only.
+fn laid_flat(json: &[u8]) -> Vec<u8> {
+    let mut flat = Vec::with_capacity(json.len());
+    let mut at = 0;
+    while let Some(byte) = json.get(at) {
+        let end = match byte {
+            b'"' => string_end(json, at).unwrap_or(json.len()),
+            _ => at + 1,
+        };
+        if !byte.is_ascii_whitespace() {
+            flat.extend_from_slice(&json[at..end]);
+        }
+        at = end;
+    }
+    flat
 }
 
 /// The entry's value, without what separates it from the entry before and its key.

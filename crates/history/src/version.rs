@@ -100,6 +100,14 @@ fn milliseconds(time: SystemTime) -> u128 {
 }
 
 impl Version {
+    /// When it came about: when the file was written or, where that cannot be because it is later than
+    /// the recording or earlier than the version before it, when it was recorded. A file that was
+    /// copied from elsewhere can keep the time that it had there.
+    pub fn came(&self, before: Option<&Self>) -> SystemTime {
+        let is_later = before.is_none_or(|before| before.written <= self.written);
+        if is_later && self.written <= self.recorded { self.written } else { self.recorded }
+    }
+
     /// The text of the commit.
     pub fn commit(&self, tree: &Id, parent: Option<&Id>) -> Vec<u8> {
         use std::fmt::Write as _;

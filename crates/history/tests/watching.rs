@@ -88,7 +88,7 @@ fn of_chat(news: &News<'_>) -> Vec<Heard> {
         News::Recorded { recorded, .. } => count(recorded).into_iter().collect(),
         News::Scanned { scan, .. } => scan.recorded.iter().filter_map(count).collect(),
         News::Failed { .. } => vec![Heard::Failed],
-        News::NotWatched { .. } | News::Full { .. } => Vec::new(),
+        News::NotWatched { .. } | News::Full { .. } | News::Kept { .. } => Vec::new(),
     }
 }
 

@@ -89,7 +89,7 @@ impl Tavern<'_> {
         chat: &ChatFile,
         options: MendOptions,
     ) -> Result<(), MendError> {
-        if options.is_closed || options.dry_run {
+        if options.is_closed {
             return Ok(());
         }
         match may_be_open(self.disk, &self.folders, library, chat, self.chance.now()) {
@@ -107,7 +107,7 @@ impl Tavern<'_> {
         path: &Path,
         options: MendOptions,
     ) -> Result<(), MendError> {
-        if options.is_closed || options.dry_run {
+        if options.is_closed {
             return Ok(());
         }
         let what = format!("the lorebook {name:?}");

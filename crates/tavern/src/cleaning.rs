@@ -1,33 +1,84 @@
 //! Books of ours that nothing refers to, into the trash.
 
-use forklore_core::cleanup::{CleanupPlan, cleanup};
+use forklore_core::cleanup::{CleanupPlan, OurBook, Reason, cleanup};
+use forklore_core::names::book_key;
 
 use crate::references::{gather, our_books_and_unread};
 use crate::tavern::Tavern;
 use crate::workshop::{CarryOutError, Task};
 
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CleanOptions {
+    /// Also what only backups of chats refer to.
+    pub despite_backups: bool,
+    /// Also the books of chats that are gone since a short while.
+    pub despite_deleted: bool,
+}
+
+/// What a cleanup would do, and what it leaves because its chat may be wanted back.
+#[derive(Debug)]
+pub struct Cleanup {
+    pub plan: CleanupPlan,
+    /// Each with the chats that are gone.
+    pub of_gone_chats: Vec<(OurBook, Vec<String>)>,
+}
+
 /// A cleanup that was done, or would be.
 #[derive(Debug)]
 pub struct Cleaned {
-    pub plan: CleanupPlan,
+    pub cleanup: Cleanup,
     pub operation: Option<u64>,
 }
 
 impl Tavern<'_> {
-    pub fn plan_cleanup(&self, despite_backups: bool, tick: &dyn Fn()) -> CleanupPlan {
+    pub fn plan_cleanup(&self, options: CleanOptions, tick: &dyn Fn()) -> Cleanup {
         let library = self.library();
         let mut references = gather(self.disk, &self.folders, &library, tick);
         let (ours, unread) = our_books_and_unread(self.disk, &library);
         references.unread.extend(unread);
-        cleanup(ours, &references, despite_backups)
+        let plan = cleanup(ours, &references, options.despite_backups);
+        if options.despite_deleted {
+            return Cleanup { plan, of_gone_chats: Vec::new() };
+        }
+        self.without_those_of_gone_chats(plan)
+    }
+
+    /// Takes out of a plan what chats were bound to that are gone since a short while: whoever lost a
+    /// chat wants its book back with it.
+    pub fn without_those_of_gone_chats(&self, mut plan: CleanupPlan) -> Cleanup {
+        let mut of_gone_chats = Vec::new();
+        let gone = match (plan.remove.is_empty(), self.pasts) {
+            (false, Some(pasts)) => pasts.gone(),
+            _ => return Cleanup { plan, of_gone_chats },
+        };
+        match gone {
+            Ok(gone) => {
+                for book in std::mem::take(&mut plan.remove) {
+                    let key = book_key(&book.name);
+                    let of_it = gone.iter().filter(|chat| book_key(&chat.book) == key);
+                    let chats: Vec<String> = of_it.map(|chat| chat.label.clone()).collect();
+                    match chats.is_empty() {
+                        true => plan.remove.push(book),
+                        false => of_gone_chats.push((book, chats)),
+                    }
+                }
+            }
+            Err(why) => {
+                let kept = std::mem::take(&mut plan.remove).into_iter();
+                plan.keep.extend(kept.map(|book| (book, Reason::Unread)));
+                plan.unread.push(format!("the history ({why})"));
+            }
+        }
+        Cleanup { plan, of_gone_chats }
     }
 
     /// Moves to the trash what a fresh plan says, under the lock.
-    pub fn clean(&self, despite_backups: bool, tick: &dyn Fn()) -> Result<Cleaned, CarryOutError> {
+    pub fn clean(&self, options: CleanOptions, tick: &dyn Fn()) -> Result<Cleaned, CarryOutError> {
         let workshop = self.workshop()?;
-        let plan = self.plan_cleanup(despite_backups, tick);
+        let cleanup = self.plan_cleanup(options, tick);
+        let plan = &cleanup.plan;
         if plan.remove.is_empty() {
-            return Ok(Cleaned { plan, operation: None });
+            return Ok(Cleaned { cleanup, operation: None });
         }
         let files = plan
             .remove
@@ -51,6 +102,6 @@ impl Tavern<'_> {
             plan.remove.iter().map(|book| format!("{:?}", book.name)).collect();
         let summary = format!("moved {} to the trash", names.join(", "));
         let operation = workshop.carry_out("clean", &summary, &tasks)?;
-        Ok(Cleaned { plan, operation: Some(operation.id) })
+        Ok(Cleaned { cleanup, operation: Some(operation.id) })
     }
 }

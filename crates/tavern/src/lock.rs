@@ -42,6 +42,19 @@ pub enum LockCause {
     Io(#[from] io::Error),
 }
 
+impl LockError {
+    /// Whether there is no lock because nothing can be written there, or nothing locked. Whoever only
+    /// reads can do without.
+    pub fn is_for_want_of_writing(&self) -> bool {
+        use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        match &self.source {
+            LockCause::Busy { .. } => false,
+            LockCause::Unsupported(_) => true,
+            LockCause::Io(error) => matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem),
+        }
+    }
+}
+
 /// How long to sleep between two attempts.
 const STEP: Duration = Duration::from_millis(50);
 

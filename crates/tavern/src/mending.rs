@@ -206,8 +206,8 @@ impl Tavern<'_> {
             if count == 0 {
                 return Err(MendError::NoJournal(chat.label()));
             }
-            let Some(workshop) = workshop else { return Ok((count, None)) };
             self.check_chat_closed(library, chat, options)?;
+            let Some(workshop) = workshop else { return Ok((count, None)) };
             let file = rewrite.of(&parsed, None);
             let path = chat.path.clone();
             let task = Task::Replace { path, expected: &loaded.bytes, parts: file.slices() };

@@ -26,6 +26,17 @@ pub struct Tavern<'d> {
 pub trait Pasts {
     /// What is known of a message of a chat. `chat` is what the file holds now.
     fn past(&self, file: &ChatFile, chat: &Chat<'_>, message: usize) -> Option<Past>;
+
+    /// Chats that are gone since a short while, each with the book that it was bound to; or why that
+    /// cannot be told.
+    fn gone(&self) -> Result<Vec<GoneChat>, String>;
+}
+
+/// A chat that is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoneChat {
+    pub label: String,
+    pub book: String,
 }
 
 /// A chat and its book, read so that they belong together.

@@ -1,9 +1,12 @@
 //! The trash: everything that an operation displaced, until its owner empties it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::operation::Operation;
+use crate::disk::Disk;
+use crate::inside::Inside;
+use crate::operation::{Operation, Places};
+use crate::tavern::Tavern;
 use crate::workshop::{CarryOutError, Task, Workshop};
 
 /// Something in the trash.
@@ -45,57 +48,77 @@ pub enum TrashError {
     CarryOut(#[from] CarryOutError),
 }
 
+impl Tavern<'_> {
+    /// What is in the trash, newest first. Looking needs no lock: a file that goes meanwhile is gone.
+    pub fn trash(&self) -> Result<Vec<Trashed>, CarryOutError> {
+        let ours = self.folders.inside.check_no_link(self.disk, &self.folders.ours)?;
+        list(self.disk, &Places::new(&ours), &self.folders.inside)
+    }
+}
+
+fn list(disk: &dyn Disk, places: &Places, inside: &Inside) -> Result<Vec<Trashed>, CarryOutError> {
+    let operations = all_operations(disk, places)?;
+    let all = places.all_trash();
+    let mut found = Vec::new();
+    for folder in explained("list", &all, disk.list(&all))?.into_iter().rev() {
+        let folder_name = folder.to_string_lossy().into_owned();
+        let number: u64 = folder_name.parse().unwrap_or(0);
+        let operation = operations.iter().find(|operation| operation.id == number);
+        let folder = all.join(&folder);
+        inside.check_no_link(disk, &folder)?;
+        for name in explained("list", &folder, disk.list(&folder))? {
+            let place = folder.join(&name);
+            let Some(look) = explained("look at", &place, disk.look(&place))? else {
+                continue;
+            };
+            let name = name.to_string_lossy().into_owned();
+            let (step, why) = match name.strip_suffix("-unmade") {
+                Some(step) => (step, Why::Unmade),
+                None if name.starts_with("displaced") => ("", Why::SavedMeanwhile),
+                None if name.starts_with("leftover") => ("", Why::Leftover),
+                None => (name.as_str(), Why::Displaced),
+            };
+            let step = operation.and_then(|o| o.steps.get(step.parse::<usize>().ok()?));
+            found.push(Trashed {
+                id: format!("{number}.{name}"),
+                operation: operation.cloned(),
+                origin: step.map(|step| step.path.clone()),
+                bytes: look.len,
+                why,
+                place,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Operations on record, taken back or not.
+fn all_operations(disk: &dyn Disk, places: &Places) -> Result<Vec<Operation>, CarryOutError> {
+    let folder = places.operations();
+    let mut operations = Vec::new();
+    for name in explained("list", &folder, disk.list(&folder))? {
+        if name.to_string_lossy().ends_with(".json") {
+            let path = folder.join(&name);
+            let bytes = explained("read", &path, disk.read(&path))?;
+            operations.extend(Operation::read(&bytes));
+        }
+    }
+    operations.sort_by_key(|operation| operation.id);
+    Ok(operations)
+}
+
+fn explained<T>(
+    doing: &'static str,
+    path: &Path,
+    result: io::Result<T>,
+) -> Result<T, CarryOutError> {
+    result.map_err(|source| CarryOutError::Io { doing, path: path.to_owned(), source })
+}
+
 impl Workshop<'_> {
     /// What is in the trash, newest first.
     pub fn trash(&self) -> Result<Vec<Trashed>, CarryOutError> {
-        let operations = self.all_operations()?;
-        let all = self.places.all_trash();
-        let mut found = Vec::new();
-        for folder in self.io("list", &all, self.disk.list(&all))?.into_iter().rev() {
-            let folder_name = folder.to_string_lossy().into_owned();
-            let number: u64 = folder_name.parse().unwrap_or(0);
-            let operation = operations.iter().find(|operation| operation.id == number);
-            let folder = all.join(&folder);
-            self.folders.inside.check_no_link(self.disk, &folder)?;
-            for name in self.io("list", &folder, self.disk.list(&folder))? {
-                let place = folder.join(&name);
-                let Some(look) = self.io("look at", &place, self.disk.look(&place))? else {
-                    continue;
-                };
-                let name = name.to_string_lossy().into_owned();
-                let (step, why) = match name.strip_suffix("-unmade") {
-                    Some(step) => (step, Why::Unmade),
-                    None if name.starts_with("displaced") => ("", Why::SavedMeanwhile),
-                    None if name.starts_with("leftover") => ("", Why::Leftover),
-                    None => (name.as_str(), Why::Displaced),
-                };
-                let step = operation.and_then(|o| o.steps.get(step.parse::<usize>().ok()?));
-                found.push(Trashed {
-                    id: format!("{number}.{name}"),
-                    operation: operation.cloned(),
-                    origin: step.map(|step| step.path.clone()),
-                    bytes: look.len,
-                    why,
-                    place,
-                });
-            }
-        }
-        Ok(found)
-    }
-
-    /// Operations on record, taken back or not.
-    fn all_operations(&self) -> Result<Vec<Operation>, CarryOutError> {
-        let folder = self.places.operations();
-        let mut operations = Vec::new();
-        for name in self.io("list", &folder, self.disk.list(&folder))? {
-            if name.to_string_lossy().ends_with(".json") {
-                let path = folder.join(&name);
-                let bytes = self.io("read", &path, self.disk.read(&path))?;
-                operations.extend(Operation::read(&bytes));
-            }
-        }
-        operations.sort_by_key(|operation| operation.id);
-        Ok(operations)
+        list(self.disk, &self.places, &self.folders.inside)
     }
 
     /// Puts a copy of something in the trash back where it was. It stays in the trash as well.

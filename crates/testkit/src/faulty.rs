@@ -25,6 +25,8 @@ pub enum Fault {
     Error { at: usize, errno: Errno },
     /// The disk is full from this call on. Names can still be changed.
     Full { at: usize },
+    /// Nothing can be written, from the first call on: a disk that failed, or another user's.
+    ReadOnly,
 }
 
 /// How much of a file had been written when the process died.
@@ -43,6 +45,7 @@ pub enum Written {
 pub enum Errno {
     NoSpace,
     Io,
+    ReadOnly,
 }
 
 type Others<'a> = dyn Fn(usize, &Call) + Send + Sync + 'a;
@@ -113,6 +116,7 @@ impl<'a> FaultyDisk<'a> {
                 _ if writes(name) => Ok(Way::Half(Errno::NoSpace.error())),
                 _ => Ok(Way::Clear),
             },
+            Fault::ReadOnly if changes(name, path) => Err(Errno::ReadOnly.error()),
             _ => Ok(Way::Clear),
         }
     }
@@ -140,12 +144,22 @@ impl Errno {
         io::Error::from_raw_os_error(match self {
             Self::NoSpace => 28,
             Self::Io => 5,
+            Self::ReadOnly => 30,
         })
     }
 }
 
 fn writes(call: &str) -> bool {
     matches!(call, "write_new" | "append")
+}
+
+/// Whether a disk that cannot be written refuses this. A folder that is there need not be made.
+fn changes(call: &str, path: &Path) -> bool {
+    match call {
+        "read" | "read_start" | "look" | "list" | "real_path" => false,
+        "make_dirs" => !path.is_dir(),
+        _ => true,
+    }
 }
 
 fn dead() -> io::Error {

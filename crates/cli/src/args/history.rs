@@ -54,17 +54,21 @@ pub struct LogArgs {
     pub all: bool,
 }
 
-/// Bring back a chat or lorebook that was deleted
+/// Bring back a chat or lorebook that was deleted, or many
 ///
 /// It comes back under its own name, as it last was, and never over anything.
 #[derive(Args, Debug)]
 pub struct UndeleteArgs {
-    /// Chat, lorebook, card or group (default: list what was deleted)
+    /// Chat, lorebook, card or group, or a character for all of its chats (default: list what was deleted)
     #[arg(value_name = "FILE")]
     pub file: Option<String>,
 
+    /// Bring back everything that `status` reports as gone, or what of it belongs to FILE
+    #[arg(long)]
+    pub lost: bool,
+
     /// Only show what would be done
-    #[arg(long, requires = "file")]
+    #[arg(long)]
     pub dry_run: bool,
 }
 
@@ -218,14 +222,18 @@ pub struct PurgeArgs {
     pub yes: bool,
 }
 
-/// Say of what looks like a loss that it was meant
+/// Mark an apparent loss as intended
 ///
-/// Nobody is told of it again. What was there before it stays pinned.
+/// It is not reported again. Every version from before it stays in the history.
 #[derive(Args, Debug)]
 pub struct DismissArgs {
-    /// Chat, lorebook, card or group
-    #[arg(value_name = "FILE")]
-    pub file: String,
+    /// Chat, lorebook, card or group, or a character for all of its chats
+    #[arg(value_name = "FILE", required_unless_present = "gone")]
+    pub file: Option<String>,
+
+    /// Everything that is reported as gone
+    #[arg(long, conflicts_with = "file")]
+    pub gone: bool,
 }
 
 /// Reads `30d`, `12h`, `2w`, `1y`.

@@ -1,7 +1,8 @@
 //! `forklore clean`
 
-use forklore_core::cleanup::{CleanupPlan, Reason};
+use forklore_core::cleanup::Reason;
 use forklore_core::references::Place;
+use forklore_tavern::cleaning::{CleanOptions, Cleanup};
 use forklore_tavern::tavern::Tavern;
 
 use super::Outcome;
@@ -12,14 +13,18 @@ use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
 pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CleanArgs) -> Outcome {
-    let plan = {
-        let progress = ui.progress(tavern.library().chats.len(), "Reading");
-        tavern.plan_cleanup(args.despite_backups, &|| progress.tick())
+    let options = CleanOptions {
+        despite_backups: args.despite_backups,
+        despite_deleted: args.despite_deleted,
     };
-    say(ui, &plan);
-    if args.dry_run || plan.remove.is_empty() {
-        ui.answer(&answer(&plan, None));
-        return Ok(u8::from(!plan.unread.is_empty()));
+    let cleanup = {
+        let progress = ui.progress(tavern.library().chats.len(), "Reading");
+        tavern.plan_cleanup(options, &|| progress.tick())
+    };
+    say(ui, &cleanup);
+    if args.dry_run || cleanup.plan.remove.is_empty() {
+        ui.answer(&answer(&cleanup, None));
+        return Ok(u8::from(!cleanup.plan.unread.is_empty()));
     }
     if !args.yes {
         if !ui.can_ask() {
@@ -30,19 +35,20 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CleanArgs) -> Out
             return Ok(1);
         }
     }
-    let cleaned = tavern.clean(args.despite_backups, &|| {})?;
-    let moved = count(cleaned.plan.remove.len(), "lorebook", "lorebooks");
+    let cleaned = tavern.clean(options, &|| {})?;
+    let moved = count(cleaned.cleanup.plan.remove.len(), "lorebook", "lorebooks");
     ui.say(
         Line::new()
             .add(Style::Good, format!("Moved {moved} to the trash."))
             .dim(" `forklore undo` brings them back."),
     );
-    ui.answer(&answer(&cleaned.plan, cleaned.operation));
+    ui.answer(&answer(&cleaned.cleanup, cleaned.operation));
     Ok(0)
 }
 
-fn say(ui: &mut Ui<'_>, plan: &CleanupPlan) {
-    if plan.remove.is_empty() && plan.keep.is_empty() {
+fn say(ui: &mut Ui<'_>, cleanup: &Cleanup) {
+    let Cleanup { plan, of_gone_chats } = cleanup;
+    if plan.remove.is_empty() && plan.keep.is_empty() && of_gone_chats.is_empty() {
         ui.say("There are no lorebooks made by Forklore.");
     } else if plan.remove.is_empty() {
         ui.say("Nothing to clean.");
@@ -77,6 +83,14 @@ fn say(ui: &mut Ui<'_>, plan: &CleanupPlan) {
         };
         ui.say(Line::new().add(Style::Note, "  - ").plain(format!("{:?}: {why}", book.name)));
     }
+    for (book, chats) in of_gone_chats {
+        let was = if chats.len() == 1 { "was" } else { "were" };
+        ui.say(Line::new().add(Style::Note, "  - ").plain(format!(
+            "{:?}: kept, because {} {was} deleted recently; --despite-deleted moves it too",
+            book.name,
+            chats.join(", ")
+        )));
+    }
     for unread in &plan.unread {
         ui.say(
             Line::new()
@@ -100,7 +114,8 @@ fn words(place: &Place) -> String {
     }
 }
 
-fn answer(plan: &CleanupPlan, operation: Option<u64>) -> Json {
+fn answer(cleanup: &Cleanup, operation: Option<u64>) -> Json {
+    let Cleanup { plan, of_gone_chats } = cleanup;
     let removed = plan.remove.iter().map(|book| Json::from(book.name.as_str())).collect();
     let kept = plan.keep.iter().map(|(book, reason)| {
         let why = match reason {
@@ -108,6 +123,12 @@ fn answer(plan: &CleanupPlan, operation: Option<u64>) -> Json {
             Reason::OnlyBackups(_) => "named by backups only".to_owned(),
             Reason::Unread => "something could not be read".to_owned(),
         };
+        (book, why)
+    });
+    let waiting = of_gone_chats
+        .iter()
+        .map(|(book, chats)| (book, format!("deleted recently: {}", chats.join(", "))));
+    let kept = kept.chain(waiting).map(|(book, why)| {
         Json::object([("book", Json::from(book.name.as_str())), ("why", Json::from(why))])
     });
     json::answer(

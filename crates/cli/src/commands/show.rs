@@ -10,7 +10,7 @@ use super::{Histories, Outcome, history};
 use crate::args::ShowArgs;
 use crate::error::CommandError;
 use crate::json::{self, Json};
-use crate::text::Line;
+use crate::text::{Line, command};
 use crate::ui::Ui;
 
 pub(crate) fn run(
@@ -44,7 +44,10 @@ pub(crate) fn run(
                 "nothing tells what the lorebook of {} was at message {message}",
                 chat.label()
             ))
-            .hinted("`forklore verify` says what is wrong with it now."));
+            .hinted(format!(
+                "{} says what is wrong with it now.",
+                command("verify", &chat.label(), "")
+            )));
         }
     };
     let value = match content {

@@ -10,7 +10,7 @@ use forklore_tavern::verifying::Verified;
 
 use super::history::standing::Standing;
 use super::{Histories, Outcome};
-use crate::error::place_of;
+use crate::error::{CommandError, place_of};
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
@@ -28,10 +28,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     };
     let ours = our_books(tavern.disk, &library);
     let made_by_us = ours.len();
-    let plan = cleanup(ours, &references, false);
+    let plan = tavern.without_those_of_gone_chats(cleanup(ours, &references, false)).plan;
     let unused = library.books.iter().filter(|book| references.to(&book.stem).next().is_none());
     let unused = unused.count();
-    let interrupted = interrupted(tavern);
+    let (interrupted, unchecked) = match interrupted(tavern) {
+        Ok(interrupted) => (interrupted, None),
+        Err(why) => (None, Some(why)),
+    };
     let standing = Standing::of(tavern, histories);
 
     let of = |kind: Kind| verified.checked.iter().filter(|c| c.node.kind == kind).count();
@@ -75,6 +78,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     }
     ui.say("");
     say_problems(ui, &verified, interrupted.as_deref(), &standing, plan.remove.len());
+    if let Some(why) = unchecked {
+        ui.say(
+            Line::new().dim(format!("Whether the last change was completed is not known: {why}")),
+        );
+    }
     let books = [made_by_us, unused, plan.remove.len()];
     ui.answer(&answer(tavern, &verified, &library, books, interrupted.as_deref(), &standing));
     let is_lost = !standing.problems().is_empty();
@@ -169,18 +177,23 @@ fn hints(
     }
     if to_clean > 0 {
         let books = count(to_clean, "lorebook", "lorebooks");
-        hints.push(format!("`forklore clean` would move {books} of ours to the trash."));
+        let are = if to_clean == 1 { "is" } else { "are" };
+        let them = if to_clean == 1 { "it" } else { "them" };
+        hints.push(format!(
+            "{books} made by Forklore {are} unused; `forklore clean` moves {them} to the trash."
+        ));
     }
     hints
 }
 
-/// The last operation, if it stopped half-way.
-fn interrupted(tavern: &Tavern<'_>) -> Option<String> {
+/// The last operation, if it stopped half-way; or why that cannot be told.
+fn interrupted(tavern: &Tavern<'_>) -> Result<Option<String>, String> {
     if !tavern.has_history() {
-        return None;
+        return Ok(None);
     }
-    let plan = tavern.workshop().ok()?.plan_undo().ok()??;
-    plan.is_half_done().then_some(plan.operation.summary)
+    let plan = tavern.workshop().and_then(|workshop| workshop.plan_undo());
+    let plan = plan.map_err(|error| CommandError::from(error).in_a_line())?;
+    Ok(plan.filter(|plan| plan.is_half_done()).map(|plan| plan.operation.summary))
 }
 
 fn answer(

@@ -19,7 +19,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &TrashArgs) -> Out
 }
 
 fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
-    let trash = if tavern.has_history() { tavern.workshop()?.trash()? } else { Vec::new() };
+    let trash = if tavern.has_history() { tavern.trash()? } else { Vec::new() };
     if trash.is_empty() {
         ui.say("The trash is empty.");
     }

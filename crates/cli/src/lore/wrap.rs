@@ -3,12 +3,16 @@
 use super::words::Span;
 use crate::text::{Line, width};
 
+/// What a command begins with that somebody may paste into a shell: it stays in one line.
+const COMMAND: &str = "`forklore ";
+
 /// Breaks text at spaces, or anywhere in a word that is longer than a line. Line breaks stay.
 pub(crate) fn wrap(spans: &[Span], columns: usize) -> Vec<Line> {
     let mut page = Page { columns: columns.max(1), ..Page::default() };
     for (style, text) in spans {
         for part in parts(text) {
             match part.chars().next() {
+                Some('`') if part.starts_with(COMMAND) => page.word.push((*style, part.to_owned())),
                 Some('\n') => {
                     page.end_word();
                     page.end_line();
@@ -60,6 +64,11 @@ impl Page {
             self.line.append(style, &text);
         }
         for (style, text) in std::mem::take(&mut self.word) {
+            if text.starts_with(COMMAND) {
+                self.used += width(&text);
+                self.line.append(style, &text);
+                continue;
+            }
             for character in text.chars() {
                 let character = character.to_string();
                 if self.used > 0 && self.used + width(&character) > self.columns {
@@ -72,8 +81,35 @@ impl Page {
     }
 }
 
-/// Line breaks, runs of spaces, and words.
+/// Line breaks, runs of spaces, words, and commands.
 fn parts(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(COMMAND) {
+        let end = start + command_length(&rest[start..]);
+        found.extend(plain_parts(&rest[..start]));
+        found.push(&rest[start..end]);
+        rest = &rest[end..];
+    }
+    found.extend(plain_parts(rest));
+    found
+}
+
+/// Up to the backtick that ends it: one in a name is within quotes.
+fn command_length(text: &str) -> usize {
+    let mut quote = None;
+    for (at, character) in text.char_indices().skip(1) {
+        match (quote, character) {
+            (None, '`') => return at + 1,
+            (None, '\'' | '"') => quote = Some(character),
+            (Some(open), character) if open == character => quote = None,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn plain_parts(text: &str) -> Vec<&str> {
     let kind = |c: char| if c == '\n' { 0 } else { 1 + u8::from(c.is_whitespace()) };
     let mut found = Vec::new();
     let mut start = 0;
@@ -115,6 +151,11 @@ mod tests {
     fn a_word_that_is_too_long_is_broken_anywhere() {
         check("abcdefgh ij", 3, &["abc", "def", "gh", "ij"]);
         check("雨の日に", 5, &["雨の", "日に"]);
+    }
+
+    #[test]
+    fn a_command_stays_in_one_line() {
+        check("say `forklore log 'a ` b'` or go", 9, &["say", "`forklore log 'a ` b'`", "or go"]);
     }
 
     #[test]

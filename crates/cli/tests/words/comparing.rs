@@ -196,8 +196,8 @@ fn where_nobody_knows_the_beginning_nobody_is_said_to_have_done_anything() {
     assert_snapshot!(stage.run(["diff", "Old tale", "Old tale - Branch #1"]), @r#"
     Comparing Alice/Old tale with Alice/Old tale - Branch #1
       began as  not known, so it cannot be said which of the two changed something
-      lorebook  both use "Shared", so it cannot differ; `forklore split` gives each
-                its own
+      lorebook  both use "Shared", so it cannot differ; `forklore split --all` gives
+                each its own
     The lore of both is the same.
     "#);
 }
@@ -393,13 +393,13 @@ fn what_cannot_be_compared_is_refused() {
     assert_snapshot!(stage.run(["diff", "Story", "Bereft"]), @r#"
     -- stderr --
     Error: the lorebook "Lost" of "Alice/Bereft" does not exist
-    Hint: `forklore repair` gives the chat its lorebook back.
+    Hint: `forklore repair CHAT --from ...` gives the chat its lorebook back.
     -- exit 1 --
     "#);
     assert_snapshot!(stage.run(["diff", "Story", "Garbled tale"]), @r#"
     -- stderr --
     Error: the lorebook "Garbled" of "Alice/Garbled tale" cannot be read: it is not JSON: the text ends in the middle of a value
-    Hint: `forklore repair` gives the chat its lorebook back.
+    Hint: `forklore repair CHAT --from ...` gives the chat its lorebook back.
     -- exit 1 --
     "#);
     assert_snapshot!(stage.run(["diff", "Story", "Nowhere@3"]), @r#"

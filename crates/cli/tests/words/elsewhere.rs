@@ -53,19 +53,19 @@ impl Two {
 #[test]
 fn through_a_remote_and_back() {
     let two = Two::new();
-    assert_snapshot!(two.run("pc", &["history", "push", "@stick.git"]), @"
+    assert_snapshot!(two.run("pc", &["history", "push", "@stick.git"]), @r#"
     -- stderr --
     Error: there is no history at `$PLACE/pc/default-user.git`
-    Hint: `forklore record` begins one, and `forklore watch` keeps it.
+    Hint: `forklore --history "$PLACE/pc" record` begins one, and `forklore --history "$PLACE/pc" watch` keeps it.
     -- exit 1 --
-    ");
+    "#);
     let _ = two.run("pc", &["record"]);
-    assert_snapshot!(two.run("pc", &["history", "push", "@stick.git"]), @"
+    assert_snapshot!(two.run("pc", &["history", "push", "@stick.git"]), @r#"
     -- stderr --
     Error: there is nothing at `$PLACE/stick.git`
-    Hint: `forklore history push --create` makes a repository there.
+    Hint: `forklore --history "$PLACE/pc" history push REMOTE --create` makes a repository there.
     -- exit 1 --
-    ");
+    "#);
     assert_snapshot!(two.run("pc", &["history", "push", "@stick.git", "--create"]), @"Sent 18 files of this machine.");
     assert_snapshot!(two.run("pc", &["history", "push", "@stick.git", "--create"]), @"
     -- stderr --
@@ -128,13 +128,13 @@ fn a_remote_that_has_more_under_this_name() {
         let _ = two.run(host, &["record"]);
     }
     let _ = two.run("pc", &["history", "push", "@stick.git"]);
-    assert_snapshot!(two.run("laptop", &["history", "push", "@stick.git"]), @"
+    assert_snapshot!(two.run("laptop", &["history", "push", "@stick.git"]), @r#"
     -- stderr --
       ! Of 1 file of this machine the remote has versions that are not here. They were left alone.
     Hint: If this history is a copy of another machine's, remove the file `forklore/machine` in it: then it records under a name of its own.
-    Hint: If they were thinned here, `forklore history push --prune` makes the remote the same.
+    Hint: If they were thinned here, `forklore --history "$PLACE/laptop" history push REMOTE --prune` makes the remote the same.
     -- exit 1 --
-    ");
+    "#);
     assert_snapshot!(two.run("laptop", &["history", "pull", "@stick.git"]), @"
     Nothing new.
     -- stderr --
@@ -244,13 +244,13 @@ fn in_a_file_and_back() {
     Hint: Nothing was taken in. Copy the file again, or make the bundle anew.
     -- exit 1 --
     ");
-    assert_snapshot!(two.run("laptop", &["history", "unbundle", "@phrase"]), @"
+    assert_snapshot!(two.run("laptop", &["history", "unbundle", "@phrase"]), @r#"
     -- stderr --
     Error: could not take in `$PLACE/phrase`
       because it is not a bundle
-    Hint: `forklore history bundle` makes one.
+    Hint: `forklore --history "$PLACE/laptop" history bundle FILE` makes one.
     -- exit 1 --
-    ");
+    "#);
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn an_unknown_chat_brings_what_was_meant() {
     assert_snapshot!(stage.run(["check", "tale"]), @r#"
     -- stderr --
     Error: there is no chat "tale"
-    Hint: Did you mean: Alice/Garbled tale, or Alice/Old tale, or Alice/Old tale - Branch #1?
+    Hint: Did you mean: "Alice/Garbled tale", or "Alice/Old tale", or "Alice/Old tale - Branch #1"?
     -- exit 1 --
     "#);
     assert_snapshot!(stage.run(["check", "zzz"]), @r#"
@@ -36,7 +36,7 @@ fn a_name_that_is_not_unique_is_not_guessed() {
     assert_snapshot!(stage.run(["check", "Story"]), @r#"
     -- stderr --
     Error: "Story" could be any of several chats
-    Hint: Did you mean: Alice/Story, or Bob/Story?
+    Hint: Did you mean: "Alice/Story", or "Bob/Story"?
     -- exit 1 --
     "#);
     assert_snapshot!(stage.run(["check", "Bob/Story"]), @"

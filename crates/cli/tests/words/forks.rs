@@ -88,7 +88,7 @@ fn what_cannot_be_known_is_refused_with_a_way_out() {
     -- stderr --
     Error: "Garbled tale" cannot be forked at message 1
       because its lorebook "Garbled" cannot be read: it is not JSON: the text ends in the middle of a value
-    Hint: `forklore repair` gives the chat its lorebook back; --without-book makes the child without one.
+    Hint: `forklore repair CHAT --from ...` gives the chat its lorebook back; --without-book makes the child without one.
     -- exit 1 --
     "#);
     assert_snapshot!(stage.run(["branch", "Garbled tale", "--without-book"]), @r#"

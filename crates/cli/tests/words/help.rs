@@ -35,7 +35,7 @@ fn help_teaches() {
       record       Record every chat, lorebook, card and group that changed since the last time
       watch        Stay, and record every version as it is saved
       log          Show what happened to a chat or lorebook, or to all of them, newest first
-      undelete     Bring back a chat or lorebook that was deleted
+      undelete     Bring back a chat or lorebook that was deleted, or many
       history      Look after the history: check it, pack it, thin it, carry it elsewhere
       completions  Print a completion script for a shell
       man          Print a manual page

@@ -14,7 +14,7 @@ use insta::assert_snapshot;
 use crate::stage::{Stage, Waiting};
 
 const MINUTE: u64 = 60;
-const HOUR: u64 = 60 * MINUTE;
+pub(crate) const HOUR: u64 = 60 * MINUTE;
 pub(crate) const DAY: u64 = 24 * HOUR;
 
 fn ago(seconds: u64) -> SystemTime {
@@ -23,7 +23,7 @@ fn ago(seconds: u64) -> SystemTime {
 }
 
 /// Writes a file of the user's, some time ago.
-fn write(stage: &Stage, path: &str, bytes: &[u8], seconds: u64) {
+pub(crate) fn write(stage: &Stage, path: &str, bytes: &[u8], seconds: u64) {
     let path = format!("default-user/{path}");
     stage.scene.write(&path, bytes);
     let file = File::options()
@@ -33,11 +33,11 @@ fn write(stage: &Stage, path: &str, bytes: &[u8], seconds: u64) {
     file.set_modified(ago(seconds)).expect("its time can be set");
 }
 
-fn remove(stage: &Stage, path: &str) {
+pub(crate) fn remove(stage: &Stage, path: &str) {
     fs::remove_file(stage.scene.root().join("default-user").join(path)).expect("it is there");
 }
 
-fn chat(book: Option<&str>, messages: &[(&str, &str)]) -> Vec<u8> {
+pub(crate) fn chat(book: Option<&str>, messages: &[(&str, &str)]) -> Vec<u8> {
     let mut metadata = vec![("integrity", Json::from("0"))];
     metadata.extend(book.map(|book| ("world_info", Json::from(book))));
     let mut lines = vec![header(&Json::object(metadata))];
@@ -53,7 +53,7 @@ fn chat(book: Option<&str>, messages: &[(&str, &str)]) -> Vec<u8> {
     lines.join(&b'\n')
 }
 
-fn book(entries: &[(&str, &str)]) -> Vec<u8> {
+pub(crate) fn book(entries: &[(&str, &str)]) -> Vec<u8> {
     let entries = entries.iter().enumerate().map(|(uid, (title, content))| {
         let entry = Json::object([
             ("uid", Json::from(uid)),
@@ -201,7 +201,7 @@ fn groups_and_settings_say_what_changed() {
       3  1 minute ago  settings changed: a_b, c, e and 1 more
       2  1 minute ago  settings changed: world
       1  1 minute ago  settings as first seen
-    `forklore restore "settings" --version 4` brings back version 4.
+    Close every page of SillyTavern; then `forklore restore "settings" --version 4 --closed` brings back version 4.
     "#);
 }
 
@@ -212,11 +212,11 @@ fn whoever_names_a_character_means_its_stories() {
     write(&stage, "chats/Mara/Another day.jsonl", &chat(None, &TELLING[..2]), HOUR);
     let _ = stage.run(["record"]);
     assert_snapshot!(stage.run(["log", "Mara"]), @"
+    ! 20 minutes ago    Mara/The mill (4): 5 messages removed from the end, 1 left,
+                        chat no longer bound to a lorebook
       1 hour ago        Mara (1): card as first seen
       1 hour ago        Mara/Another day (1): first seen, 2 messages, the last by
                         User
-    ! 20 minutes ago    Mara/The mill (4): 5 messages removed from the end, 1 left,
-                        chat no longer bound to a lorebook
     … 2 hours ago       Mara/The mill (3): message 2 edited
     … 5 hours ago       Mara/The mill (2): messages 3 to 5
       2096-09-29 07:06  Mara/The mill (1): first seen, 3 messages, the last by Mara
@@ -591,15 +591,15 @@ fn a_chat_comes_back_beside_itself() {
     assert_snapshot!(stage.run(args.into_iter().chain(["--dry-run"])), @r#"
     Would restore Mara/The mill, version 3, as Mara/The mill - restored 3
       holds     6 messages
-      lorebook  "Mill", which has changed since then; `forklore restore "Mill"
-                --version 2` puts it back
+      lorebook  "Mill", which has changed since then.
+                `forklore restore "Mill" --version 2` puts it back.
     "#);
     let before = stage.scene.visible();
     assert_snapshot!(stage.run(args), @r#"
     Restored Mara/The mill, version 3, as Mara/The mill - restored 3
       holds     6 messages
-      lorebook  "Mill", which has changed since then; `forklore restore "Mill"
-                --version 2` puts it back
+      lorebook  "Mill", which has changed since then.
+                `forklore restore "Mill" --version 2` puts it back.
       page      open it in SillyTavern like any other chat
     "#);
     let mut after = stage.scene.visible();
@@ -609,8 +609,8 @@ fn a_chat_comes_back_beside_itself() {
     assert_snapshot!(stage.run(args), @r#"
     Restored Mara/The mill, version 3, as Mara/The mill - restored 3 (2)
       holds     6 messages
-      lorebook  "Mill", which has changed since then; `forklore restore "Mill"
-                --version 2` puts it back
+      lorebook  "Mill", which has changed since then.
+                `forklore restore "Mill" --version 2` puts it back.
       page      open it in SillyTavern like any other chat
     "#);
     assert_snapshot!(stage.run(["log", "The mill - restored 3"]), @r#"
@@ -637,8 +637,8 @@ fn a_chat_comes_back_in_its_place_only_where_nobody_has_it_open() {
     assert_snapshot!(stage.run(args.into_iter().chain(["--closed"])), @r#"
     Restored Mara/The mill to version 3
       holds     6 messages
-      lorebook  "Mill", which has changed since then; `forklore restore "Mill"
-                --version 2` puts it back
+      lorebook  "Mill", which has changed since then.
+                `forklore restore "Mill" --version 2` puts it back.
       before    version 5, and in the trash; `forklore undo` brings it back
       page      reload SillyTavern's page before you go on with this chat
     "#);
@@ -729,8 +729,8 @@ fn a_chat_that_is_gone_comes_back_under_its_own_name() {
     assert_snapshot!(stage.run(["restore", "Mara/The mill", "--version", "3"]), @r#"
     Restored Mara/The mill, version 3, under its own name
       holds     6 messages
-      lorebook  "Mill", which has changed since then; `forklore restore "Mill"
-                --version 2` puts it back
+      lorebook  "Mill", which has changed since then.
+                `forklore restore "Mill" --version 2` puts it back.
       page      open it in SillyTavern like any other chat
     "#);
     assert_snapshot!(stage.run(["--json", "undelete"]), @r#"
@@ -776,8 +776,8 @@ fn a_groups_chat_comes_back_to_its_group() {
     assert_snapshot!(stage.run(["undelete", "group:Quest"]), @r#"
     Brought back group:Quest
       holds  4 messages
-      group  the one that listed it is gone; `forklore restore "groups/1700.json"
-             --version 1` brings it back
+      group  the one that listed it is gone;
+             `forklore restore "groups/1700.json" --version 1` brings it back
     "#);
 }
 
@@ -834,7 +834,7 @@ fn status_says_how_a_lost_lorebook_comes_back() {
     let _ = stage.run(["undelete", "Quest lore"]);
     write(&stage, "worlds/Quest lore.json", b"", MINUTE);
     let _ = stage.run(["record"]);
-    assert_snapshot!(ways_back(&stage, "Quest"), @r#"`forklore restore "Quest lore" --version 3` brings back its 4 entries."#);
+    assert_snapshot!(ways_back(&stage, "Quest"), @r#"Close every page of SillyTavern; then `forklore restore "Quest lore" --version 3 --closed` brings back its 4 entries."#);
     let _ = stage.run(["restore", "Quest lore", "--version", "1", "--closed"]);
     assert_snapshot!(ways_back(&stage, "Quest"), @"");
 }
@@ -868,4 +868,86 @@ fn names_from_strangers_cannot_steer_the_terminal() {
         assert!(shown.contains("50% %1b[31mred\\u{202e}lave"), "{args:?}: {shown}");
         assert!(!shown.contains("\u{1b}[31mred") && !shown.contains('\u{202e}'), "{args:?}");
     }
+}
+
+#[test]
+fn settings_that_were_reset_are_a_loss() {
+    let fields = ["a", "b", "c", "d", "e", "f"].map(|key| format!("    \"{key}\": \"{key}\""));
+    let settings = |fields: &[String]| format!("{{\n{}\n}}", fields.join(",\n")).into_bytes();
+    for (after, words, loss) in [
+        (b"{}".to_vec(), "settings emptied, 6 fields before", "nothing is left of it"),
+        (settings(&fields[..1]), "settings cut down to 1 of 6 fields", "6 fields became 1"),
+    ] {
+        let stage = Stage::new();
+        write(&stage, "settings.json", &settings(&fields), DAY);
+        let _ = stage.run(["record"]);
+        write(&stage, "settings.json", &after, HOUR);
+        let said = stage.run(["record"]);
+        assert!(said.contains(&format!("{words}. This looks like a loss")), "{said}");
+        assert!(
+            said.contains("`forklore restore \"settings\" --version 1 --closed` brings it back")
+        );
+        assert!(stage.run(["status"]).contains(&format!("settings: {loss} in version 2")));
+        // What SillyTavern then saves is not what was there.
+        write(&stage, "settings.json", b"{\n    \"a\": 1,\n    \"z\": 2\n}", MINUTE);
+        let _ = stage.run(["record"]);
+        assert!(stage.run(["status"]).contains(&format!("settings: {loss} in version 2")));
+        let said = stage.run(["restore", "settings", "--version", "1", "--closed"]);
+        assert!(said.starts_with("Restored settings to version 1"), "{said}");
+        assert!(!stage.run(["status"]).contains("settings: "));
+    }
+}
+
+#[test]
+fn a_log_of_no_lines_does_not_say_that_nothing_was_recorded() {
+    let stage = told(Stage::new());
+    assert_snapshot!(stage.run(["log", "-n", "0"]), @"25 more: --all shows them.");
+    assert_snapshot!(stage.run(["log", "Mill", "-n", "0"]), @"
+    Mill  lorebook, 2 entries, 3 versions
+    3 more: --all shows them.
+    ");
+}
+
+#[test]
+fn the_log_is_in_the_order_of_the_times_that_it_shows() {
+    let stage = Stage::new();
+    write(&stage, "chats/Ada/a.jsonl", &chat(None, &TELLING[..2]), HOUR);
+    write(&stage, "chats/Ada/b.jsonl", &chat(None, &TELLING[..3]), 20 * MINUTE);
+    write(&stage, "chats/Ada/c.jsonl", &chat(None, &TELLING[..4]), 40 * MINUTE);
+    let _ = stage.run(["record"]);
+    let stage = stage.later(HOUR);
+    // Copied from a backup, with the time that it had there.
+    write(&stage, "chats/Ada/b.jsonl", &chat(None, &TELLING[..5]), DAY / 2);
+    let _ = stage.run(["record"]);
+    assert_snapshot!(stage.run(["log", "Ada"]), @"
+    … just now     Ada/b (2): messages 3 and 4
+      1 hour ago   Ada/b (1): first seen, 3 messages, the last by Mara
+      1 hour ago   Ada/c (1): first seen, 4 messages, the last by User
+      2 hours ago  Ada/a (1): first seen, 2 messages, the last by User
+    … not watched before this: others may have come and gone.
+    ");
+}
+
+#[test]
+fn a_lorebook_that_is_only_laid_out_otherwise_did_not_change() {
+    let stage = told(Stage::new());
+    let before = stage.scene.visible().remove(LORE).unwrap();
+    let with_newline = [before.as_slice(), b"\n"].concat();
+    write(&stage, LORE, &with_newline, 5 * MINUTE);
+    let _ = stage.run(["record"]);
+    let flat = Json::parse(&before).unwrap().stringify();
+    write(&stage, LORE, &flat, 4 * MINUTE);
+    let _ = stage.run(["record"]);
+    let log = stage.run(["log", "Mill", "-n", "2"]);
+    assert_eq!(log.matches("nothing of the story changed").count(), 2, "{log}");
+    let more =
+        br#"{"entries":{"0":{"uid":0,"key":["a"],"comment":"a","content":"x  y"}},"name":"a b"}"#;
+    write(&stage, LORE, more, 3 * MINUTE);
+    let _ = stage.run(["record"]);
+    let other =
+        br#"{"entries":{"0":{"uid":0,"key":["a"],"comment":"a","content":"x  y"}},"name":"ab"}"#;
+    write(&stage, LORE, other, 2 * MINUTE);
+    let _ = stage.run(["record"]);
+    let log = stage.run(["log", "Mill", "-n", "1"]);
+    assert!(log.contains("book settings changed"), "{log}");
 }

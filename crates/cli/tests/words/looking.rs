@@ -19,7 +19,7 @@ fn status_fits_on_one_screen() {
       ! Alice/Old tale: shares its lorebook "Shared" with "Old tale - Branch #1"
     `forklore split --all` gives every timeline its own lorebook.
     `forklore repair CHAT --from ...` gives a chat its lorebook back.
-    `forklore clean` would move 2 lorebooks of ours to the trash.
+    2 lorebooks made by Forklore are unused; `forklore clean` moves them to the trash.
     `forklore watch` keeps every version of every chat and lorebook.
     -- exit 1 --
     "#);
@@ -81,7 +81,7 @@ fn check_gives_every_reason_and_remark() {
       lorebook  not known
       metadata  exact (this is its last message)
       ! its lorebook "Garbled" cannot be read: it is not JSON: the text ends in the middle of a value
-    `forklore repair` gives the chat its lorebook back; --without-book makes the child without one.
+    `forklore repair CHAT --from ...` gives the chat its lorebook back; --without-book makes the child without one.
     -- exit 1 --
     "#);
 }

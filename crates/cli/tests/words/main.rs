@@ -13,5 +13,8 @@ mod lore;
 mod mending;
 mod merging;
 mod programs;
+mod reading;
+mod rehearsing;
 mod tidying;
 mod upkeep;
+mod vanishing;

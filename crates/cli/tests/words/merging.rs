@@ -442,7 +442,7 @@ fn an_entry_comes_back_as_it_was() {
       began as  Alice/Story at message 2, which the other came from
       theirs    exact (from the journal)
     Nothing to bring: Alice/Story at message 2 is a part of what Alice/Story comes from.
-    `forklore pick` brings single entries back from there, `forklore restore` all of them.
+    `forklore pick --help` says how to bring back single entries, `forklore restore --help` how to bring back all.
     "#);
     assert_snapshot!(stage.run(["merge", "Story@1", "--into", BRANCH]), @r#"
     Bringing lore of Alice/Story at message 1 into Alice/Story - Branch #1
@@ -450,7 +450,7 @@ fn an_entry_comes_back_as_it_was() {
       began as  Alice/Story at message 1, which the other came from
       theirs    exact (from the journal)
     Nothing to bring: Alice/Story at message 1 is a part of what Alice/Story - Branch #1 comes from.
-    `forklore pick` brings single entries back from there, `forklore restore` all of them.
+    `forklore pick --help` says how to bring back single entries, `forklore restore --help` how to bring back all.
     "#);
 }
 
@@ -533,13 +533,13 @@ fn where_there_is_no_lorebook_the_way_to_one_is_named() {
     assert_snapshot!(stage.run(["merge", "Story", "--into", "Bereft"]), @r#"
     -- stderr --
     Error: the lorebook "Lost" of "Alice/Bereft" does not exist
-    Hint: `forklore repair` gives the chat its lorebook back.
+    Hint: `forklore repair CHAT --from ...` gives the chat its lorebook back.
     -- exit 1 --
     "#);
     assert_snapshot!(stage.run(["merge", "Old tale", "--into", "Old tale - Branch #1"]), @r#"
     -- stderr --
     Error: "Alice/Old tale" and "Alice/Old tale - Branch #1" share the lorebook "Shared"
-    Hint: There is nothing to bring. `forklore split` gives each its own.
+    Hint: There is nothing to bring. `forklore split --all` gives each its own.
     -- exit 1 --
     "#);
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use forklore::{Outside, Terminal, Ui, run};
 use forklore_tavern::chance::Chance;
-use forklore_tavern::disk::RealDisk;
+use forklore_tavern::disk::{Disk, RealDisk};
 use forklore_tavern::surroundings::{Os, Surroundings};
 use forklore_testkit::scene::{Scene, Stopped};
 use tempfile::TempDir;
@@ -80,6 +80,16 @@ impl Stage {
     /// The output, the errors and the exit code of one command.
     #[must_use = "look at the words, or assert something about them"]
     pub(crate) fn run<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> String {
+        self.run_on(&RealDisk, args)
+    }
+
+    /// The same on another disk.
+    #[must_use = "look at the words, or assert something about them"]
+    pub(crate) fn run_on<'a>(
+        &self,
+        disk: &dyn Disk,
+        args: impl IntoIterator<Item = &'a str>,
+    ) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let root = self.scene.root().to_owned();
         let surroundings = Surroundings {
@@ -88,7 +98,7 @@ impl Stage {
             ..Surroundings::new(Some(root.clone()), root, Os::Linux, |_| None)
         };
         let outside = Outside {
-            disk: &RealDisk,
+            disk,
             chance: &Waiting { later: self.later },
             surroundings,
             editor: self.editor.clone(),

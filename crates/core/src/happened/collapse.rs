@@ -29,6 +29,9 @@ pub enum Collapse {
     Replaced,
     /// Ten entries and more are gone at once, or half of them and at least three.
     EntriesGone { before: usize, after: usize },
+    /// Three fields and more of settings or of a group are gone at once, and half of them:
+    /// SillyTavern adds fields, and takes hardly any away.
+    FieldsGone { before: usize, after: usize },
 }
 
 impl Collapse {
@@ -41,6 +44,7 @@ impl Collapse {
             Self::Shrunk { before, after } => format!("{} became {after}", messages(*before)),
             Self::Replaced => "something else stands in its place".into(),
             Self::EntriesGone { before, after } => format!("{} became {after}", entries(*before)),
+            Self::FieldsGone { before, after } => format!("{before} fields became {after}"),
         }
     }
 
@@ -54,6 +58,7 @@ impl Collapse {
             Self::Shrunk { before, after } => format!("shrunk:{before}:{after}"),
             Self::Replaced => "replaced".into(),
             Self::EntriesGone { before, after } => format!("entries-gone:{before}:{after}"),
+            Self::FieldsGone { before, after } => format!("fields-gone:{before}:{after}"),
         }
     }
 
@@ -69,6 +74,7 @@ impl Collapse {
             "shrunk" => Self::Shrunk { before: number()?, after: number()? },
             "replaced" => Self::Replaced,
             "entries-gone" => Self::EntriesGone { before: number()?, after: number()? },
+            "fields-gone" => Self::FieldsGone { before: number()?, after: number()? },
             _ => return None,
         };
         // Only what `code` writes.
@@ -140,6 +146,18 @@ pub(super) fn in_book(tally: &BookTally) -> Option<Collapse> {
     is_many(gone).then_some(Collapse::Replaced)
 }
 
+/// What happened to settings or a group that has fewer fields than before, where that looks like a
+/// loss.
+pub fn in_fields(before: usize, after: usize) -> Option<(String, Collapse)> {
+    let gone = before.saturating_sub(after);
+    if after == 0 && before >= 2 {
+        return Some((format!("emptied, {before} fields before"), Collapse::Emptied));
+    }
+    let words = || format!("cut down to {after} of {before} fields");
+    (gone >= 3 && gone >= before.div_ceil(2))
+        .then(|| (words(), Collapse::FieldsGone { before, after }))
+}
+
 /// Whether nearly everything is gone, a greeting that many stories share aside, and most of what
 /// stands there is not what stood there.
 fn is_another(before: usize, after: usize, gone: usize) -> bool {
@@ -161,6 +179,7 @@ mod tests {
             Collapse::Shrunk { before: 213, after: 3 },
             Collapse::Replaced,
             Collapse::EntriesGone { before: 12, after: 0 },
+            Collapse::FieldsGone { before: 60, after: 3 },
         ] {
             assert_eq!(Collapse::from_code(&collapse.code()), Some(collapse));
             assert!(!collapse.words().is_empty());
@@ -197,6 +216,23 @@ mod tests {
         check(3, 4, 2, None);
         // Cut down to a few that were there, which is not another story.
         check(40, 3, 37, Some("shrunk:40:3"));
+    }
+
+    #[test]
+    fn the_limits_of_settings() {
+        for (before, after, expected) in [
+            (0, 0, None),
+            (1, 0, None),
+            (2, 0, Some("emptied")),
+            (5, 3, None),
+            (6, 3, Some("fields-gone:6:3")),
+            (60, 31, None),
+            (60, 30, Some("fields-gone:60:30")),
+            (60, 61, None),
+        ] {
+            let found = in_fields(before, after).map(|(_, found)| found.code());
+            assert_eq!(found.as_deref(), expected, "{before} to {after}");
+        }
     }
 
     #[test]

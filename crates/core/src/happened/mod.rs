@@ -17,7 +17,7 @@ mod tests;
 
 pub use book::{first_book, in_book};
 pub use chat::{first_chat, in_chat};
-pub use collapse::Collapse;
+pub use collapse::{Collapse, in_fields};
 
 use plain::LONGEST;
 

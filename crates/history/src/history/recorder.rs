@@ -9,7 +9,7 @@ use crate::error::HistoryError;
 use crate::file::{Kind, Name};
 use crate::git::object::{self, Id};
 use crate::lineage::{Lineage, Lineages, lineage_of};
-use crate::losing::Loss;
+use crate::losing::{Loss, dismissal};
 use crate::store::{Store, Writing};
 use crate::story::{Told, tell};
 use crate::tracked::{Tracked, compare};
@@ -208,6 +208,12 @@ impl<'d> Recorder<'_, 'd> {
     /// Says of a loss that it is settled: nobody need hear of it again.
     pub fn dismiss(&mut self, loss: &Loss) {
         self.writing.point(&loss.dismissal(), loss.lost.id);
+    }
+
+    /// Says of a file that is gone that it was meant to go.
+    pub fn dismiss_gone(&mut self, lineage: &Lineage) {
+        let tip = &lineage.tip;
+        self.writing.point(&dismissal(&lineage.reference, tip.version.number), tip.id);
     }
 
     /// What is not kept yet cannot be read back in pieces.

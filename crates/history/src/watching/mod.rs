@@ -49,6 +49,12 @@ pub enum News<'a> {
         user: &'a User,
         recorded: &'a Recorded,
     },
+    /// All of what was just told is in the history now.
+    Kept {
+        user: &'a User,
+        history: &'a History<'a>,
+        recorded: &'a [Recorded],
+    },
     /// Something could not be recorded. It is tried again.
     Failed {
         user: &'a User,
@@ -348,9 +354,16 @@ impl<'d> Watch<'d> {
                 let watched = &mut self.users[at];
                 let is_polled = watched.state == State::Polled;
                 watched.again = None;
-                watched.has_missed = false;
-                if !is_polled || !scan.recorded.is_empty() {
+                let had_missed = std::mem::take(&mut watched.has_missed);
+                if !is_polled || had_missed || !scan.recorded.is_empty() || !scan.unread.is_empty()
+                {
                     tell(News::Scanned { user: &watched.user, scan: &scan });
+                }
+                if let Some(history) =
+                    watched.history.as_deref().filter(|_| !scan.recorded.is_empty())
+                {
+                    let (user, recorded) = (&watched.user, &*scan.recorded);
+                    tell(News::Kept { user, history, recorded });
                 }
                 if is_polled {
                     self.again(at);
@@ -412,6 +425,10 @@ impl<'d> Watch<'d> {
             Ok(recorded) => {
                 for recorded in &recorded {
                     tell(News::Recorded { user: &watched.user, recorded });
+                }
+                if let Some(history) = watched.history.as_deref().filter(|_| !recorded.is_empty()) {
+                    let (user, recorded) = (&watched.user, &*recorded);
+                    tell(News::Kept { user, history, recorded });
                 }
                 let bytes = watched.history.as_ref().map_or(0, |history| history.store().bytes());
                 if self.settings.most_bytes.is_some_and(|most| bytes >= most) {

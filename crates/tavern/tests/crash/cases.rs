@@ -6,6 +6,7 @@ use forklore_core::fork::Policy;
 use forklore_core::json::Json;
 use forklore_core::merge::Choices;
 use forklore_core::names::ForkKind;
+use forklore_tavern::cleaning::CleanOptions;
 use forklore_tavern::comparing::Point;
 use forklore_tavern::disk::RealDisk;
 use forklore_tavern::forking::{ForkOptions, Link};
@@ -68,8 +69,8 @@ const COMMANDS: [(&str, Run); 14] = [
         Ok(())
     }),
     ("clean", |tavern| {
-        let cleaned = tavern.clean(false, &|| {})?;
-        match cleaned.plan.unread.first() {
+        let cleaned = tavern.clean(CleanOptions::default(), &|| {})?;
+        match cleaned.cleanup.plan.unread.first() {
             // Nothing may go while something cannot be read, and that is not a failure.
             Some(path) => Err(format!("nothing was removed: could not read `{path}`").into()),
             None => Ok(()),
@@ -97,7 +98,7 @@ pub(crate) fn named(names: &[&str]) -> Vec<Case> {
 fn with_undo(name: &str, run: Run) -> [Case; 2] {
     let start = match name {
         "trash restore" => after(&Scene::new().all(), |tavern| {
-            tavern.clean(false, &|| {})?;
+            tavern.clean(CleanOptions::default(), &|| {})?;
             Ok(())
         }),
         "merge" => with_registries(),

@@ -84,7 +84,7 @@ impl Outcome<'_> {
         }
         let Self { known, fault, power_was_cut, result, .. } = self;
         let call = match *fault {
-            Fault::None => None,
+            Fault::None | Fault::ReadOnly => None,
             Fault::Kill { at, .. } | Fault::Error { at, .. } | Fault::Full { at } => {
                 known.calls.get(at).map(|call| call.name)
             }

@@ -85,8 +85,9 @@ pub(super) fn say_head(ui: &mut Ui<'_>, comparison: &Comparison, compared: &Comp
         }
     }
     if let Some(book) = comparison.shared_book() {
-        let words =
-            format!("both use {book:?}, so it cannot differ; `forklore split` gives each its own");
+        let words = format!(
+            "both use {book:?}, so it cannot differ; `forklore split --all` gives each its own"
+        );
         rows.push(Row { name: "lorebook".into(), text: vec![(Style::Note, words)] });
     }
     say_rows(ui, 2, &rows);

@@ -1,10 +1,12 @@
 //! `forklore history dismiss`
 
 use forklore_history::finding::Finder;
+use forklore_history::lineage::Lineage;
+use forklore_history::looking::LookError;
 use forklore_history::scan::home;
 use forklore_tavern::tavern::Tavern;
 
-use super::{Histories, Outcome};
+use super::{Histories, Outcome, gone};
 use crate::args::DismissArgs;
 use crate::json::{self, Json};
 use crate::text::{Line, Style};
@@ -18,17 +20,49 @@ pub(super) fn run(
 ) -> Outcome {
     let mut history = histories.open_existing(tavern)?;
     let home = home(&tavern.folders);
-    let lineage = Finder::new(&history, tavern.disk, &home).find(&args.file)?.clone();
-    let losses = history.losses_of(&lineage)?;
-    let label = lineage.file().label();
-    if losses.is_empty() {
-        ui.say(Line::new().plain("Nothing in ").bold(&label).plain(" looks like a loss."));
-    } else {
-        let mut recorder = history.record()?;
-        for loss in &losses {
-            recorder.dismiss(loss);
+    let gone = gone::all(tavern, &history)?.into_iter().flat_map(|vanished| vanished.files);
+    let mut gone: Vec<Lineage> = gone.collect();
+    let found = match &args.file {
+        None => None,
+        Some(file) => {
+            let found = Finder::new(&history, tavern.disk, &home).find(file);
+            let of_character = |lineage: &Lineage| gone::is_of(lineage, file);
+            let has_chats = gone.iter().any(of_character);
+            let found = match found {
+                Err(LookError::Unknown { .. } | LookError::Ambiguous { .. }) if has_chats => None,
+                found => Some(found?.clone()),
+            };
+            gone.retain(|lineage| {
+                found.as_ref().is_some_and(|found| found.reference == lineage.reference)
+                    || of_character(lineage)
+            });
+            found
         }
-        recorder.keep()?;
+    };
+    let losses = match &found {
+        Some(lineage) => history.losses_of(lineage)?,
+        None => Vec::new(),
+    };
+    let mut recorder = history.record()?;
+    losses.iter().for_each(|loss| recorder.dismiss(loss));
+    for lineage in &gone {
+        // What nobody has recorded as gone is recorded first.
+        recorder.deleted(lineage.file())?;
+        let deleted = recorder.lineages().get(&lineage.reference).unwrap_or(lineage).clone();
+        recorder.dismiss_gone(&deleted);
+    }
+    recorder.keep()?;
+    drop(recorder);
+
+    let label = found.as_ref().map(|lineage| lineage.file().label()).unwrap_or_default();
+    if losses.is_empty() && gone.is_empty() {
+        match &args.file {
+            Some(file) => {
+                let label = if label.is_empty() { file } else { &label };
+                ui.say(Line::new().plain("Nothing in ").bold(label).plain(" looks like a loss."));
+            }
+            None => ui.say("Nothing is reported as gone."),
+        }
     }
     for loss in &losses {
         let good = loss.good.version.number;
@@ -40,12 +74,23 @@ pub(super) fn run(
                 .dim(format!(" Version {good}, from before it, stays pinned.")),
         );
     }
+    for lineage in &gone {
+        ui.say(
+            Line::new()
+                .add(Style::Good, "Dismissed: ")
+                .bold(lineage.file().label())
+                .plain(" is gone.")
+                .dim(" Its versions stay."),
+        );
+    }
     let numbers = losses.iter().map(|loss| Json::from(loss.lost.version.number as usize));
+    let file = found.as_ref().map(|lineage| lineage.file().as_str().to_owned());
     ui.answer(&json::answer(
         "history dismiss",
         [
-            ("file", Json::from(lineage.file().as_str())),
+            ("file", Json::from(file)),
             ("dismissed", Json::Array(numbers.collect())),
+            ("gone", json::texts(gone.iter().map(|lineage| lineage.file().as_str()))),
         ],
     ));
     Ok(0)

@@ -3,23 +3,25 @@
 use std::time::SystemTime;
 
 use forklore_core::names::folded;
-use forklore_history::file::Kind;
+use forklore_history::everything::Told;
+use forklore_history::file::{Kind, Name};
 use forklore_history::finding::Finder;
 use forklore_history::history::History;
 use forklore_history::lineage::Lineage;
 use forklore_history::looking::LookError;
 use forklore_history::losing::Loss;
+use forklore_history::restoring::must_be_closed;
 use forklore_history::scan::home;
 use forklore_history::version::{Kept, Version, Why};
 use forklore_tavern::tavern::Tavern;
 
-use super::lines::{self, Told};
+use super::lines;
 use super::{Histories, Outcome};
 use crate::args::LogArgs;
 use crate::error::CommandError;
 use crate::json::{self, Json};
 use crate::lore::Span;
-use crate::text::{Line, Style, count, grouped, quoted};
+use crate::text::{Line, Style, command, count, grouped};
 use crate::ui::Ui;
 use crate::when;
 
@@ -33,7 +35,8 @@ pub(crate) fn run(
     let home = home(&tavern.folders);
     let finder = Finder::new(&history, tavern.disk, &home);
     let most = if args.all { usize::MAX } else { args.count };
-    let log = Log { history: &history, finder: &finder, now: tavern.chance.now(), most };
+    let now = tavern.chance.now();
+    let log = Log { tavern, history: &history, finder: &finder, now, most };
     let Some(wanted) = &args.file else {
         log.of_many(ui, None)?;
         return Ok(0);
@@ -53,6 +56,7 @@ pub(crate) fn run(
 struct Run<'l> {
     lineage: &'l Lineage,
     newest: Kept,
+    came: SystemTime,
     oldest: u64,
     versions: usize,
 }
@@ -86,6 +90,7 @@ fn is_of(lineage: &Lineage, character: &str) -> bool {
 }
 
 struct Log<'l, 'd> {
+    tavern: &'l Tavern<'l>,
     history: &'l History<'d>,
     finder: &'l Finder<'l, 'd>,
     now: SystemTime,
@@ -114,7 +119,8 @@ impl Log<'_, '_> {
 
         let after = self.after(lineage, &shown)?;
         let mut told = Vec::new();
-        for (kept, after) in shown.iter().zip(&after) {
+        let times = self.times(&shown);
+        for ((kept, after), came) in shown.iter().zip(&after).zip(times.iter().copied()) {
             let version = &kept.version;
             let mut text = vec![(Style::Plain, version.words.clone())];
             text.extend(after.clone().map(|after| (Style::Dim, format!(", {after}"))));
@@ -124,32 +130,32 @@ impl Log<'_, '_> {
             if pins.contains(&version.number) {
                 text.push((Style::Good, " (the last good one)".to_owned()));
             }
-            told.push(Told {
+            told.push(lines::Told {
                 sign: sign(version),
                 number: Some(version.number),
-                when: when::said(version.written, self.now),
+                when: when::said(came, self.now),
                 text,
             });
         }
         lines::say(ui, &told);
-        self.say_end(ui, &shown, older as u64);
+        self.say_end(ui, shown.iter().map(|kept| &kept.version).zip(times), older as u64);
         let before = shown.last().filter(|_| older == 0).and_then(|oldest| oldest.parent);
         let before = before.map(|parent| Kept::read(self.history.store(), parent)).transpose()?;
         if let Some(before) = &before {
             let (file, number) = (before.version.file.label(), before.version.number);
             ui.say(Line::new().dim(format!(
-                "It began as {file}, version {number}: `forklore log {}` goes on.",
-                quoted(&file)
+                "It began as {file}, version {number}: {} goes on.",
+                command("log", &file, "")
             )));
         }
         if let Some(backups) = self.history.lineages().backups_of(lineage) {
             let all = count(backups.versions() as usize, "version", "versions");
-            let name = quoted(&self.finder.name_of(backups));
-            let words = format!("{all} from SillyTavern's own backups: `forklore log {name}`.");
+            let log = command("log", &self.finder.name_of(backups), "");
+            let words = format!("{all} from SillyTavern's own backups: {log}.");
             ui.say(Line::new().dim(words));
         }
         for loss in &losses {
-            ui.say(Line::new().dim(way_back(&name, loss)));
+            ui.say(Line::new().dim(way_back(self.tavern, &name, loss)));
         }
         let versions = shown.iter().zip(&after).map(|(kept, after)| {
             let is_pinned = pins.contains(&kept.version.number);
@@ -176,6 +182,15 @@ impl Log<'_, '_> {
         Ok(())
     }
 
+    /// When each version of a file came about.
+    fn times(&self, shown: &[Kept]) -> Vec<SystemTime> {
+        let oldest = shown.last().and_then(|oldest| oldest.parent);
+        let oldest = oldest.and_then(|parent| Kept::read(self.history.store(), parent).ok());
+        let before = shown.iter().skip(1).chain(&oldest).map(|before| Some(&before.version));
+        let before = before.chain([None]);
+        shown.iter().zip(before).map(|(kept, before)| kept.version.came(before)).collect()
+    }
+
     fn has_chats(&self, character: &str) -> bool {
         let is_chat = |lineage: &Lineage| lineage.kind == Kind::Chat && is_of(lineage, character);
         self.history.lineages().iter().any(is_chat)
@@ -189,13 +204,13 @@ impl Log<'_, '_> {
         let mut shown = Vec::new();
         let mut passed = 0_u64;
         for found in self.history.everything(is_meant) {
-            let (lineage, kept) = found?;
+            let Told { lineage, kept, came } = found?;
             if !runs.last_mut().is_some_and(|run| run.takes(lineage, &kept)) {
                 if runs.len() == self.most {
                     break;
                 }
                 let (newest, oldest) = (kept.clone(), kept.version.number);
-                runs.push(Run { lineage, newest, oldest, versions: 1 });
+                runs.push(Run { lineage, newest, came, oldest, versions: 1 });
             }
             passed += 1;
             // A run can be long, and only programs are told of each version.
@@ -206,13 +221,13 @@ impl Log<'_, '_> {
         let seen = self.history.lineages().iter().filter(|lineage| !lineage.is_imported());
         let seen = seen.filter(|lineage| is_meant(lineage));
         let all: u64 = seen.map(Lineage::versions).sum();
-        if runs.is_empty() {
+        if all == 0 {
             ui.say("Nothing has been recorded yet.");
         }
-        let told: Vec<Told> = runs.iter().map(|run| self.line(run)).collect();
+        let told: Vec<lines::Told> = runs.iter().map(|run| self.line(run)).collect();
         lines::say(ui, &told);
-        let kepts: Vec<Kept> = runs.iter().map(|run| run.newest.clone()).collect();
-        self.say_end(ui, &kepts, all.saturating_sub(passed));
+        let newest = runs.iter().map(|run| (&run.newest.version, run.came));
+        self.say_end(ui, newest, all.saturating_sub(passed));
         let versions = shown.iter().map(|(lineage, kept)| {
             let is_pinned = self.history.pins(lineage).contains(&kept.version.number);
             version_json(self.history, lineage, kept, is_pinned, None)
@@ -232,7 +247,7 @@ impl Log<'_, '_> {
         Ok(())
     }
 
-    fn line(&self, run: &Run<'_>) -> Told {
+    fn line(&self, run: &Run<'_>) -> lines::Told {
         let version = &run.newest.version;
         let numbers = match run.versions {
             1 => format!(" ({}): ", version.number),
@@ -247,8 +262,8 @@ impl Log<'_, '_> {
             let before = count(run.versions - 1, "change", "changes");
             text.push((Style::Dim, format!(", after {before}")));
         }
-        let when = when::said(version.written, self.now);
-        Told { sign: sign(version), number: None, when, text }
+        let when = when::said(run.came, self.now);
+        lines::Told { sign: sign(version), number: None, when, text }
     }
 
     fn elsewhere(&self, lineage: &Lineage) -> String {
@@ -258,20 +273,27 @@ impl Log<'_, '_> {
         }
     }
 
-    fn say_end(&self, ui: &mut Ui<'_>, shown: &[Kept], older: u64) {
+    fn say_end<'v>(
+        &self,
+        ui: &mut Ui<'_>,
+        shown: impl IntoIterator<Item = (&'v Version, SystemTime)>,
+        older: u64,
+    ) {
+        let shown: Vec<(&Version, SystemTime)> = shown.into_iter().collect();
         let mut end = Vec::new();
         if older > 0 {
             end.push(format!("{} more: --all shows them.", grouped(older)));
         }
-        if shown.iter().any(|kept| when::is_date(kept.version.written, self.now)) {
+        if shown.iter().any(|(_, came)| when::is_date(*came, self.now)) {
             end.push("Dates are in UTC.".to_owned());
         }
         if !end.is_empty() {
             ui.say(Line::new().dim(end.join(" ")));
         }
-        if shown.iter().any(|kept| is_unwatched(&kept.version)) {
+        if shown.iter().any(|(version, _)| is_unwatched(version)) {
             let words = "not watched before this: others may have come and gone.";
-            lines::say_wrapped(ui, &[(Style::Dim, format!("{} {words}", Told::UNWATCHED))]);
+            let words = format!("{} {words}", lines::Told::UNWATCHED);
+            lines::say_wrapped(ui, &[(Style::Dim, words)]);
         }
     }
 
@@ -321,20 +343,29 @@ pub(super) fn size(kind: Kind, version: &Version) -> String {
 }
 
 /// How to undo a loss.
-pub(crate) fn way_back(name: &str, loss: &Loss) -> String {
+pub(crate) fn way_back(tavern: &Tavern<'_>, name: &str, loss: &Loss) -> String {
     let good = loss.good.version.number;
     let kind = loss.file.kind().unwrap_or(Kind::Settings);
     let what = match size(kind, &loss.good.version) {
         size if size.is_empty() => format!("version {good}"),
         size => format!("its {size}"),
     };
-    format!("`forklore restore {} --version {good}` brings back {what}.", quoted(name))
+    format!("{} brings back {what}.", restoring(tavern, name, &loss.file, good))
+}
+
+/// The command that brings back a version, as it works now.
+pub(super) fn restoring(tavern: &Tavern<'_>, name: &str, file: &Name, version: u64) -> String {
+    let (first, options) = match must_be_closed(tavern, file) {
+        true => ("Close every page of SillyTavern; then ", format!("--version {version} --closed")),
+        false => ("", format!("--version {version}")),
+    };
+    format!("{first}{}", command("restore", name, &options))
 }
 
 fn sign(version: &Version) -> Option<Span> {
     match &version.collapse {
         Some(_) => Some((Style::Bad, "!".to_owned())),
-        None => is_unwatched(version).then(|| (Style::Dim, Told::UNWATCHED.to_owned())),
+        None => is_unwatched(version).then(|| (Style::Dim, lines::Told::UNWATCHED.to_owned())),
     }
 }
 

@@ -1,7 +1,9 @@
 //! The commands that keep and read a history.
 
+mod alarm;
 mod bundle;
 mod dismiss;
+mod gone;
 mod import;
 pub(crate) mod log;
 mod lines;
@@ -23,17 +25,19 @@ use std::path::PathBuf;
 
 use forklore_core::chat::Chat;
 use forklore_core::moment::Past;
+use forklore_history::HistoryError;
 use forklore_history::file::Name;
 use forklore_history::history::History;
 use forklore_history::past::past;
 use forklore_history::place;
 use forklore_history::scan::home;
+use forklore_history::vanishing::missing;
 use forklore_tavern::chance::Chance;
 use forklore_tavern::disk::Disk;
 use forklore_tavern::folders::UserFolders;
 use forklore_tavern::library::ChatFile;
 use forklore_tavern::root::find_root;
-use forklore_tavern::tavern::{Pasts, Tavern};
+use forklore_tavern::tavern::{GoneChat, Pasts, Tavern};
 use forklore_tavern::users::Users;
 
 use super::Outcome;
@@ -83,6 +87,7 @@ pub(crate) struct Versions<'d> {
     disk: &'d dyn Disk,
     chance: &'d dyn Chance,
     home: PathBuf,
+    folders: UserFolders,
     repository: PathBuf,
 }
 
@@ -92,6 +97,7 @@ impl<'d> Versions<'d> {
             disk: tavern.disk,
             chance: tavern.chance,
             home: home(&tavern.folders),
+            folders: tavern.folders.clone(),
             repository: histories.repository(tavern),
         }
     }
@@ -103,6 +109,21 @@ impl Pasts for Versions<'_> {
         // What cannot be read says nothing; `forklore history verify` says why.
         let history = History::open_existing(self.disk, self.chance, &self.repository).ok()?;
         past(&history, &name, chat, message).ok()?
+    }
+
+    fn gone(&self) -> Result<Vec<GoneChat>, String> {
+        let why = |error: HistoryError| CommandError::from(error).in_a_line();
+        let history = match History::open_existing(self.disk, self.chance, &self.repository) {
+            Ok(history) => history,
+            // Nobody has kept anything.
+            Err(HistoryError::NoHistory(_)) => return Ok(Vec::new()),
+            Err(error) => return Err(why(error)),
+        };
+        let is_there =
+            |name: &Name| !matches!(self.disk.look(&self.home.join(name.to_path())), Ok(None));
+        let missing = missing(&history, self.disk, &self.folders).map_err(why)?;
+        let books = history.books_of_gone(&missing, &is_there).map_err(why)?;
+        Ok(books.into_iter().map(|(label, book)| GoneChat { label, book }).collect())
     }
 }
 

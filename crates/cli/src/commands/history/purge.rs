@@ -96,7 +96,7 @@ fn say_copies(ui: &mut Ui<'_>, copies: &[Copy]) {
             Copy::Live(path) => line.plain(format!("the file itself: {}", path.display())),
             Copy::Backup(path) => line.plain(format!("a backup of SillyTavern: {}", path.display())),
             Copy::Remote(name) => line.plain(format!(
-                "what was pushed to {name}: `forklore history push --prune` removes it from the branches there, but a host may keep it for a while"
+                "what was pushed to {name}: `forklore history push REMOTE --prune` removes it from the branches there, but a host may keep it for a while"
             )),
         });
     }

@@ -41,13 +41,13 @@ pub(super) fn run(
     if pushed.newer_there > 0 {
         let newer = count(pushed.newer_there, "file", "files");
         ui.say(format!(
-            "Of {newer} of other machines the remote knows more. `forklore history pull` takes it in.",
+            "Of {newer} of other machines the remote knows more. `forklore history pull REMOTE` takes it in.",
         ));
     }
     if pushed.ours_differ > 0 {
         say_ours_differ(ui, pushed.ours_differ);
         ui.hint(
-            "If they were thinned here, `forklore history push --prune` makes the remote the same.",
+            "If they were thinned here, `forklore history push REMOTE --prune` makes the remote the same.",
         );
     }
     for (reference, why) in &pushed.refused {

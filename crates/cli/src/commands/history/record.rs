@@ -5,6 +5,7 @@ use forklore_history::scan::{Remembered, Scan, scan};
 use forklore_history::version::Why;
 use forklore_tavern::tavern::Tavern;
 
+use super::alarm::{Alarm, alarms};
 use super::{Histories, Outcome};
 use crate::error::CommandError;
 use crate::json::{self, Json};
@@ -15,10 +16,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, taverns: &[Tavern<'_>], histories: &Histories
     let mut answers = Vec::new();
     let mut is_bad = false;
     for tavern in taverns {
-        let scan = record(ui, tavern, histories)?;
-        is_bad |= !scan.unread.is_empty() || losses(&scan.recorded).next().is_some();
-        say(ui, tavern, &scan, taverns.len() > 1);
-        answers.push(answer(tavern, &scan));
+        let (scan, alarms) = record(ui, tavern, histories)?;
+        is_bad |= !scan.unread.is_empty() || !alarms.is_empty();
+        say(ui, tavern, &scan, &alarms, taverns.len() > 1);
+        answers.push(answer(tavern, &scan, alarms));
     }
     ui.answer(&json::answer("record", [("users", Json::Array(answers))]));
     Ok(u8::from(is_bad))
@@ -28,7 +29,7 @@ fn record(
     ui: &mut Ui<'_>,
     tavern: &Tavern<'_>,
     histories: &Histories,
-) -> Result<Scan, CommandError> {
+) -> Result<(Scan, Vec<Alarm>), CommandError> {
     let mut history = histories.open(tavern)?;
     let mut remembered = Remembered::load(&history);
     let scan = {
@@ -39,15 +40,11 @@ fn record(
     };
     history.record()?.flush()?;
     remembered.save(&mut history)?;
-    Ok(scan)
+    let alarms = alarms(tavern, &history, &scan.recorded)?;
+    Ok((scan, alarms))
 }
 
-/// What looks like a loss.
-pub(super) fn losses(recorded: &[Recorded]) -> impl Iterator<Item = &Recorded> {
-    recorded.iter().filter(|recorded| recorded.kept.version.collapse.is_some())
-}
-
-fn say(ui: &mut Ui<'_>, tavern: &Tavern<'_>, scan: &Scan, several: bool) {
+fn say(ui: &mut Ui<'_>, tavern: &Tavern<'_>, scan: &Scan, alarms: &[Alarm], several: bool) {
     let whose = if several { format!("{}: ", tavern.folders.handle) } else { String::new() };
     if scan.recorded.is_empty() {
         ui.say(format!("{whose}nothing changed in {}.", count(scan.files, "file", "files")));
@@ -58,9 +55,7 @@ fn say(ui: &mut Ui<'_>, tavern: &Tavern<'_>, scan: &Scan, several: bool) {
     for recorded in scan.recorded.iter().filter(|recorded| is_worth_a_line(recorded)).take(20) {
         ui.say(line_of(recorded));
     }
-    for loss in losses(&scan.recorded) {
-        say_loss(ui, loss);
-    }
+    alarms.iter().for_each(|alarm| alarm.say(ui));
     for unread in &scan.unread {
         let path = unread.path.display().to_string();
         let line = Line::new().add(Style::Bad, "  ! ").bold(path).plain(": ").plain(&unread.why);
@@ -80,28 +75,7 @@ pub(super) fn line_of(recorded: &Recorded) -> Line {
     Line::new().plain("  ").bold(version.file.label()).plain(": ").plain(&version.words)
 }
 
-/// What looks like a loss, and what helps.
-pub(super) fn say_loss(ui: &mut Ui<'_>, loss: &Recorded) {
-    let version = &loss.kept.version;
-    let label = version.file.label();
-    ui.note(
-        Line::new()
-            .add(Style::Bad, "  ! ")
-            .bold(&label)
-            .plain(": ")
-            .plain(&version.words)
-            .plain(". This looks like a loss; the version before it is kept."),
-    );
-    if let Some(good) = loss.pinned {
-        ui.note(
-            Line::new()
-                .add(Style::Good, "    Hint: ")
-                .plain(format!("`forklore restore {label:?} --version {good}` brings it back.")),
-        );
-    }
-}
-
-fn answer(tavern: &Tavern<'_>, scan: &Scan) -> Json {
+fn answer(tavern: &Tavern<'_>, scan: &Scan, alarms: Vec<Alarm>) -> Json {
     let versions = scan.recorded.iter().map(|recorded| {
         let version = &recorded.kept.version;
         Json::object([
@@ -115,6 +89,7 @@ fn answer(tavern: &Tavern<'_>, scan: &Scan) -> Json {
         ("user", Json::from(tavern.folders.handle.as_str())),
         ("files", Json::from(scan.files)),
         ("recorded", Json::Array(versions.collect())),
+        ("gone", Json::Array(alarms.into_iter().filter_map(|alarm| alarm.json).collect())),
         ("unread", json::texts(scan.unread.iter().map(|unread| unread.path.display()))),
     ])
 }

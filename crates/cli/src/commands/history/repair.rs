@@ -60,7 +60,7 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     say(ui, &repaired.after);
     if !repaired.after.damage.is_empty() {
         ui.hint(
-            "If another machine or a remote has this history, `forklore history pull` and then `repair` again may bring back the rest.",
+            "If another machine or a remote has this history, `forklore history pull REMOTE` and then `repair` again may bring back the rest.",
         );
     }
     ui.answer(&json::answer(

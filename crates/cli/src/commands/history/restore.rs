@@ -14,7 +14,7 @@ use crate::args::RestoreArgs;
 use crate::error::CommandError;
 use crate::json::{self, Json};
 use crate::lore::{Row, say_rows};
-use crate::text::{Line, Style, quoted};
+use crate::text::{Line, Style, command};
 use crate::ui::Ui;
 
 pub(crate) fn run(
@@ -31,7 +31,7 @@ pub(crate) fn run(
     let lineage = finder.find(&args.chat)?.clone();
     let name = finder.name_of(&lineage);
     let version = history.version(&lineage, number)?;
-    let book = book_remark(&history, &finder, &lineage, &version)?;
+    let book = book_remark(tavern, &history, &finder, &lineage, &version)?;
     let options = RestoreOptions {
         in_place: args.in_place,
         is_closed: args.mend.closed,
@@ -46,12 +46,13 @@ pub(crate) fn run(
         Went::Back => line.plain(format!(", version {number}, under its own name")),
     });
     say(ui, &restored, &version, book.as_deref());
-    ui.answer(&answer("restore", &name, &restored, &version, book));
+    ui.answer(&json::answer("restore", members(&name, &restored, &version, book)));
     Ok(0)
 }
 
 /// What is worth knowing of the chat's lorebook, which is not brought back with it.
 fn book_remark(
+    tavern: &Tavern<'_>,
     history: &History<'_>,
     finder: &Finder<'_, '_>,
     chat: &Lineage,
@@ -62,15 +63,11 @@ fn book_remark(
     }
     let Some((book, then)) = history.book_then(chat, version)? else { return Ok(None) };
     let name = finder.name_of(book);
-    let way = format!(
-        "`forklore restore {} --version {}` puts it back",
-        quoted(&name),
-        then.version.number
-    );
+    let way = log::restoring(tavern, &name, book.file(), then.version.number);
     Ok(if book.is_deleted() {
-        Some(format!("{name:?}, which is deleted; {way}"))
+        Some(format!("{name:?}, which is deleted. {way} puts it back."))
     } else if book.tip.tree != then.tree {
-        Some(format!("{name:?}, which has changed since then; {way}"))
+        Some(format!("{name:?}, which has changed since then. {way} puts it back."))
     } else {
         None
     })
@@ -97,8 +94,8 @@ pub(super) fn say(ui: &mut Ui<'_>, restored: &Restored, version: &Kept, book: Op
     if restored.is_unlisted {
         let words = match &restored.lost_group {
             Some((group, number)) => format!(
-                "the one that listed it is gone; `forklore restore {} --version {number}` brings it back",
-                quoted(group.as_str())
+                "the one that listed it is gone; {} brings it back",
+                command("restore", group.as_str(), &format!("--version {number}"))
             ),
             None => "no group lists it, so SillyTavern does not show it".to_owned(),
         };
@@ -127,29 +124,28 @@ fn page_words(kind: Kind, restored: &Restored) -> &'static str {
     }
 }
 
-pub(super) fn answer(
-    command: &str,
+/// What a program is told.
+pub(super) type Members = [(&'static str, Json); 8];
+
+pub(super) fn members(
     name: &str,
     restored: &Restored,
     version: &Kept,
     book: Option<String>,
-) -> Json {
+) -> Members {
     let went = match restored.went {
         Went::InPlace => "in place",
         Went::Beside => "beside",
         Went::Back => "back",
     };
-    json::answer(
-        command,
-        [
-            ("name", Json::from(name)),
-            ("version", Json::from(version.version.number as usize)),
-            ("file", Json::from(restored.file.as_str())),
-            ("went", Json::from(went)),
-            ("before", Json::from(restored.before.map(|number| number as usize))),
-            ("group", Json::from(restored.group.clone())),
-            ("remarks", json::texts(book)),
-            ("operation", Json::from(restored.operation.map(|id| id as usize))),
-        ],
-    )
+    [
+        ("name", Json::from(name)),
+        ("version", Json::from(version.version.number as usize)),
+        ("file", Json::from(restored.file.as_str())),
+        ("went", Json::from(went)),
+        ("before", Json::from(restored.before.map(|number| number as usize))),
+        ("group", Json::from(restored.group.clone())),
+        ("remarks", json::texts(book)),
+        ("operation", Json::from(restored.operation.map(|id| id as usize))),
+    ]
 }

@@ -12,9 +12,10 @@ use forklore_history::losing::Loss;
 use forklore_history::scan::home;
 use forklore_tavern::tavern::Tavern;
 
-use super::{Histories, log, pack};
+use super::{Histories, gone, log, pack};
+use crate::error::CommandError;
 use crate::json::Json;
-use crate::text::{Line, Style, grouped, quoted};
+use crate::text::{Line, Style, command, grouped};
 use crate::when;
 
 /// What `status` says of the history.
@@ -30,8 +31,10 @@ struct Known {
     bytes: u64,
     newest: Option<SystemTime>,
     now: SystemTime,
-    /// With the name that commands take.
-    losses: Vec<(String, Loss)>,
+    /// With the name that commands take, and what helps.
+    losses: Vec<(String, Loss, String)>,
+    /// What is gone: what is said of it, what helps, and all of it for programs.
+    gone: Vec<(String, String, Json)>,
     /// Lorebooks that were deleted: what tells them apart, and the name that commands take.
     deleted_books: Vec<(String, String)>,
 }
@@ -43,7 +46,10 @@ impl Standing {
         match opened.and_then(|history| Known::of(tavern, &history)) {
             Ok(known) => Self { known: Some(known), unreadable: None },
             Err(HistoryError::NoHistory(_)) => Self { known: None, unreadable: None },
-            Err(error) => Self { known: None, unreadable: Some(error.to_string()) },
+            Err(error) => {
+                let why = CommandError::from(error).in_a_line();
+                Self { known: None, unreadable: Some(why) }
+            }
         }
     }
 
@@ -70,7 +76,7 @@ impl Standing {
             .iter()
             .map(|why| bad().bold("the history").plain(" cannot be read: ").plain(why));
         let losses = self.known.iter().flat_map(|known| {
-            known.losses.iter().map(|(name, loss)| {
+            known.losses.iter().map(|(name, loss, _)| {
                 let when = when::said(loss.lost.version.written, known.now);
                 bad()
                     .bold(name)
@@ -79,7 +85,9 @@ impl Standing {
                     .plain(format!(" in version {}, {when}", loss.lost.version.number))
             })
         });
-        unreadable.chain(losses).collect()
+        let gone = self.known.iter().flat_map(|known| &known.gone);
+        let gone = gone.map(|(words, _, _)| bad().plain(words));
+        unreadable.chain(gone).chain(losses).collect()
     }
 
     /// What helps against the problems.
@@ -87,8 +95,9 @@ impl Standing {
         if self.unreadable.is_some() {
             return vec!["`forklore history verify` says what is damaged.".to_owned()];
         }
-        let losses = self.known.iter().flat_map(|known| &known.losses);
-        losses.map(|(name, loss)| log::way_back(name, loss)).collect()
+        let gone = self.known.iter().flat_map(|known| &known.gone).map(|(_, hint, _)| hint);
+        let losses = self.known.iter().flat_map(|known| &known.losses).map(|(_, _, hint)| hint);
+        gone.chain(losses).cloned().collect()
     }
 
     /// The command that brings back a lorebook that was deleted.
@@ -96,14 +105,14 @@ impl Standing {
         let key = book_key(book);
         let mut deleted = self.known.iter().flat_map(|known| &known.deleted_books);
         let (_, name) = deleted.find(|(other, _)| *other == key)?;
-        Some(format!("`forklore undelete {}` brings back the lorebook.", quoted(name)))
+        Some(format!("{} brings back the lorebook.", command("undelete", name, "")))
     }
 
     /// Whether a lorebook is among what looks lost, so that the way back is named already.
     pub(crate) fn has_lost(&self, book: &str) -> bool {
         let key = book_key(book);
         let mut losses = self.known.iter().flat_map(|known| &known.losses);
-        losses.any(|(_, loss)| {
+        losses.any(|(_, loss, _)| {
             loss.file.kind() == Some(Kind::Book) && book_key(&loss.file.bare_label()) == key
         })
     }
@@ -117,7 +126,8 @@ impl Standing {
 
     pub(crate) fn to_json(&self) -> Json {
         let Some(known) = &self.known else { return Json::Null };
-        let losses = known.losses.iter().map(|(name, loss)| {
+        let gone = known.gone.iter().map(|(_, _, json)| json.clone());
+        let losses = known.losses.iter().map(|(name, loss, _)| {
             Json::object([
                 ("file", Json::from(loss.file.as_str())),
                 ("name", Json::from(name.as_str())),
@@ -133,6 +143,7 @@ impl Standing {
             ("bytes", Json::from(known.bytes as usize)),
             ("newest", Json::from(known.newest.map(when::iso))),
             ("losses", Json::Array(losses.collect())),
+            ("gone", Json::Array(gone.collect())),
         ])
     }
 }
@@ -146,7 +157,17 @@ impl Known {
             Some(lineage) => finder.name_of(lineage),
             None => loss.file.label(),
         };
-        let losses = history.losses()?;
+        let now = tavern.chance.now();
+        let losses = history.losses()?.into_iter().map(|loss| {
+            let name = name(&loss);
+            let hint = log::way_back(tavern, &name, &loss);
+            (name, loss, hint)
+        });
+        let gone = gone::all(tavern, history)?;
+        let gone = gone.iter().map(|vanished| {
+            let words = format!("{}; {}", vanished.words(), gone::when(vanished, now));
+            (words, gone::way_back(&finder, vanished), gone::to_json(&finder, vanished))
+        });
         let deleted = lineages.own(history.machine()).filter(|lineage| lineage.is_deleted());
         let deleted_books = deleted
             .filter(|lineage| lineage.kind == Kind::Book)
@@ -157,8 +178,9 @@ impl Known {
             files: lineages.iter().filter(|lineage| !lineage.is_imported()).count() as u64,
             bytes: history.store().bytes(),
             newest: lineages.iter().map(|lineage| lineage.tip.version.recorded).max(),
-            now: tavern.chance.now(),
-            losses: losses.into_iter().map(|loss| (name(&loss), loss)).collect(),
+            now,
+            losses: losses.collect(),
+            gone: gone.collect(),
         })
     }
 }

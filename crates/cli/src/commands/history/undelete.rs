@@ -12,8 +12,9 @@ use forklore_history::scan::home;
 use forklore_tavern::tavern::Tavern;
 
 use super::lines::{self, Told};
-use super::{Histories, Outcome, log, pack, restore};
+use super::{Histories, Outcome, gone, log, pack, restore};
 use crate::args::UndeleteArgs;
+use crate::error::CommandError;
 use crate::json::{self, Json};
 use crate::text::{Line, Style};
 use crate::ui::Ui;
@@ -26,44 +27,126 @@ pub(crate) fn run(
     args: &UndeleteArgs,
 ) -> Outcome {
     let history = histories.open_existing(tavern)?;
-    match &args.file {
-        Some(wanted) => {
-            drop(history);
-            bring_back(ui, tavern, histories, wanted, args.dry_run)
-        }
-        None => list(ui, tavern, &history),
+    let wanted = match &args.file {
+        _ if args.lost => lost(tavern, &history, args.file.as_deref())?,
+        Some(wanted) => wanted_files(tavern, &history, wanted)?,
+        None => return list(ui, tavern, &history),
+    };
+    drop(history);
+    if let ([only], false) = (&wanted[..], args.lost) {
+        let mut history = histories.open(tavern)?;
+        let brought = bring_back(ui, tavern, &mut history, only, args.dry_run)?;
+        ui.answer(&json::answer("undelete", brought));
+        return Ok(0);
+    }
+    bring_all_back(ui, tavern, histories, &wanted, args.dry_run)
+}
+
+/// What is reported as gone, or what of it belongs to a character or is one file.
+fn lost(
+    tavern: &Tavern<'_>,
+    history: &History<'_>,
+    wanted: Option<&str>,
+) -> Result<Vec<Lineage>, CommandError> {
+    let lost = gone::all(tavern, history)?.into_iter().flat_map(|vanished| vanished.files);
+    let mut lost: Vec<Lineage> = lost.collect();
+    if let Some(wanted) = wanted {
+        let home = home(&tavern.folders);
+        let finder = Finder::new(history, tavern.disk, &home);
+        let found = finder.find_among(wanted, &|lineage| is_among(&lost, lineage));
+        let found = found.map(|found| found.reference.clone()).ok();
+        lost.retain(|lineage| {
+            Some(&lineage.reference) == found.as_ref() || gone::is_of(lineage, wanted)
+        });
+    }
+    Ok(lost)
+}
+
+fn is_among(lineages: &[Lineage], lineage: &Lineage) -> bool {
+    lineages.iter().any(|other| other.reference == lineage.reference)
+}
+
+/// The file of a name, or all chats of a character.
+fn wanted_files(
+    tavern: &Tavern<'_>,
+    history: &History<'_>,
+    wanted: &str,
+) -> Result<Vec<Lineage>, CommandError> {
+    let home = home(&tavern.folders);
+    let finder = Finder::new(history, tavern.disk, &home);
+    let is_gone = |lineage: &Lineage| !gone::is_there(tavern, lineage.file());
+    match finder.find_among(wanted, &is_gone) {
+        Ok(found) => return Ok(vec![found.clone()]),
+        Err(LookError::Unknown { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let own = history.lineages().own(history.machine());
+    let chats: Vec<Lineage> =
+        own.filter(|lineage| gone::is_of(lineage, wanted) && is_gone(lineage)).cloned().collect();
+    match chats.is_empty() {
+        // It says what is there, or that nothing is.
+        true => Ok(vec![finder.find(wanted)?.clone()]),
+        false => Ok(chats),
     }
 }
 
-fn bring_back(
+fn bring_all_back(
     ui: &mut Ui<'_>,
     tavern: &Tavern<'_>,
     histories: &Histories,
-    wanted: &str,
+    wanted: &[Lineage],
     dry_run: bool,
 ) -> Outcome {
+    if wanted.is_empty() {
+        ui.say("Nothing is reported as gone.");
+        ui.answer(&json::answer("undelete", [("files", Json::Array(Vec::new()))]));
+        return Ok(0);
+    }
     let mut history = histories.open(tavern)?;
+    let (mut brought, mut refused) = (Vec::new(), Vec::new());
+    for lineage in wanted {
+        match bring_back(ui, tavern, &mut history, lineage, dry_run) {
+            Ok(members) => brought.push(Json::object(members)),
+            Err(error) => refused.push((lineage.file().label(), error)),
+        }
+    }
+    if !ui.is_json() {
+        for (label, error) in &refused {
+            ui.note(Line::new().add(Style::Bad, "  ! ").bold(label).plain(" was not brought back"));
+            error.report(ui);
+        }
+    }
+    let code = u8::from(!refused.is_empty());
+    let refused = refused.iter().map(|(label, error)| {
+        Json::object([("name", Json::from(label.as_str())), ("error", error.to_json())])
+    });
+    ui.answer(&json::answer(
+        "undelete",
+        [("files", Json::Array(brought)), ("refused", Json::Array(refused.collect()))],
+    ));
+    Ok(code)
+}
+
+/// Brings one file back, and says so.
+fn bring_back(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    history: &mut History<'_>,
+    lineage: &Lineage,
+    dry_run: bool,
+) -> Result<restore::Members, CommandError> {
     let home = home(&tavern.folders);
-    let finder = Finder::new(&history, tavern.disk, &home);
-    let lineage = finder
-        .find_among(wanted, &|lineage| !is_there(tavern, lineage))
-        .or_else(|error| match error {
-            LookError::Unknown { .. } => finder.find(wanted),
-            other => Err(other),
-        })?
-        .clone();
-    let name = finder.name_of(&lineage);
-    let losses = history.losses_of(&lineage)?;
-    let (restored, version) = undelete(&mut history, tavern, &lineage, dry_run)?;
+    let name = Finder::new(history, tavern.disk, &home).name_of(lineage);
+    let losses = history.losses_of(lineage)?;
+    let (restored, version) = undelete(history, tavern, lineage, dry_run)?;
     let verb = if restored.operation.is_some() { "Brought back" } else { "Would bring back" };
     ui.say(Line::new().add(Style::Good, format!("{verb} ")).bold(&name));
     restore::say(ui, &restored, &version, None);
     for loss in &losses {
         let line = Line::new().add(Style::Bad, "  ! ").plain("there was more of it: ");
-        ui.say(line.plain(log::way_back(&name, loss)));
+        ui.say(line.plain(log::way_back(tavern, &name, loss)));
     }
-    ui.answer(&restore::answer("undelete", &name, &restored, &version, None));
-    Ok(0)
+    Ok(restore::members(&name, &restored, &version, None))
 }
 
 /// A file that is gone, and since when if that is known.
@@ -75,7 +158,7 @@ struct Gone<'h> {
 fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, history: &History<'_>) -> Outcome {
     let home = home(&tavern.folders);
     let finder = Finder::new(history, tavern.disk, &home);
-    let gone = gone(tavern, history);
+    let gone = all_gone(tavern, history);
     let now = tavern.chance.now();
     if gone.is_empty() {
         ui.say("Nothing that the history knows is deleted.");
@@ -101,11 +184,11 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, history: &History<'_>) -> Outcome 
 }
 
 /// Files of this machine that are not there; also those whose absence nobody has recorded yet.
-fn gone<'h>(tavern: &Tavern<'_>, history: &'h History<'_>) -> Vec<Gone<'h>> {
+fn all_gone<'h>(tavern: &Tavern<'_>, history: &'h History<'_>) -> Vec<Gone<'h>> {
     let mut gone: Vec<Gone<'h>> = history
         .lineages()
         .own(history.machine())
-        .filter(|lineage| !is_there(tavern, lineage))
+        .filter(|lineage| !gone::is_there(tavern, lineage.file()))
         .map(|lineage| {
             let when = lineage.is_deleted().then_some(lineage.tip.version.written);
             Gone { lineage, when }
@@ -113,12 +196,6 @@ fn gone<'h>(tavern: &Tavern<'_>, history: &'h History<'_>) -> Vec<Gone<'h>> {
         .collect();
     gone.sort_by_key(|gone| Reverse((gone.when.is_none(), gone.lineage.tip.version.order)));
     gone
-}
-
-/// What cannot be looked at is not known to be gone.
-fn is_there(tavern: &Tavern<'_>, lineage: &Lineage) -> bool {
-    let path = home(&tavern.folders).join(lineage.file().to_path());
-    !matches!(tavern.disk.look(&path), Ok(None))
 }
 
 fn told(finder: &Finder<'_, '_>, gone: &Gone<'_>, now: SystemTime) -> Told {

@@ -1,12 +1,16 @@
 //! `forklore watch`
 
+use std::collections::BTreeMap;
+use std::error::Error;
+
 use forklore_history::history::Recorded;
 use forklore_history::watching::{News, Settings, Stopper, User, Watch};
 use forklore_tavern::folders::UserFolders;
 use forklore_tavern::tavern::Tavern;
 use forklore_tavern::users::Users;
 
-use super::record::{line_of, losses, say_loss};
+use super::alarm::{Alarm, alarms};
+use super::record::line_of;
 use super::{Histories, Outcome, place};
 use crate::args::WatchArgs;
 use crate::error::CommandError;
@@ -50,10 +54,40 @@ pub(crate) fn run(
             .map_err(cannot_watch)?;
     }
     stop_at_signals(watch.stopper());
-    let several = args.all_users;
-    watch.run(&mut |news| say(ui, &news, several, args.quiet));
-    ui.say("Stopped. Everything seen so far is recorded.");
-    Ok(0)
+    let mut said = Said { several: args.all_users, quiet: args.quiet, behind: BTreeMap::new() };
+    watch.run(&mut |news| {
+        said.hear(&news);
+        said.say(ui, &news, |folders: &UserFolders| Tavern {
+            disk: first.disk,
+            chance: first.chance,
+            folders: folders.clone(),
+            pasts: None,
+        });
+    });
+    Ok(said.end(ui))
+}
+
+/// What was said so far, as far as it matters later.
+struct Said {
+    several: bool,
+    quiet: bool,
+    /// What is not recorded, and why, by the user's handle.
+    behind: BTreeMap<String, Behind>,
+}
+
+#[derive(Default)]
+struct Behind {
+    /// Why nothing could be recorded when it was last tried.
+    failed: Option<String>,
+    /// Files that could not be read when they were last looked at.
+    unread: Vec<String>,
+    is_full: bool,
+}
+
+impl Behind {
+    fn is_nothing(&self) -> bool {
+        self.failed.is_none() && self.unread.is_empty() && !self.is_full
+    }
 }
 
 fn user(tavern: &Tavern<'_>, histories: &Histories) -> User {
@@ -85,102 +119,175 @@ fn stop_at_signals(_: Stopper) {}
 /// More changes than this at once are not told one by one.
 const FEW: usize = 12;
 
-fn say(ui: &mut Ui<'_>, news: &News<'_>, several: bool, quiet: bool) {
-    let whose = |user: &User| match several {
-        true => format!("{}: ", user.folders.handle),
-        false => String::new(),
-    };
-    match news {
-        News::Watching { users } => {
-            let of = if several {
-                format!(" of {}", count(*users, "user", "users"))
-            } else {
-                String::new()
-            };
-            ui.say(
-                Line::new()
-                    .add(Style::Good, format!("Watching the stories{of}."))
-                    .dim(" Ctrl-C ends it."),
-            );
+impl Said {
+    /// Remembers what is not recorded.
+    fn hear(&mut self, news: &News<'_>) {
+        let (News::Failed { user, .. } | News::Full { user, .. } | News::Scanned { user, .. }) =
+            news
+        else {
+            return;
+        };
+        let behind = self.behind.entry(user.folders.handle.clone()).or_default();
+        match news {
+            News::Failed { error, .. } => behind.failed = Some(with_causes(*error)),
+            News::Full { .. } => behind.is_full = true,
+            News::Scanned { scan, .. } => {
+                // Whatever had failed before was looked at again.
+                behind.failed = None;
+                let unread = scan.unread.iter();
+                let said = unread.map(|it| format!("{}: {}", it.path.display(), it.why));
+                behind.unread = said.collect();
+            }
+            _ => {}
         }
-        News::Scanned { user, scan } => {
-            if !quiet && scan.recorded.len() > FEW {
-                let changes = count(scan.recorded.len(), "change", "changes");
-                ui.say(format!("{}recorded {changes} that nobody watched.", whose(user)));
-            } else if !quiet {
-                for recorded in scan.recorded.iter().filter(|r| r.kept.version.collapse.is_none()) {
-                    ui.say(Line::from(whose(user)).followed_by(line_of(recorded)));
-                }
+    }
+
+    /// The last words, and the exit code.
+    fn end(&self, ui: &mut Ui<'_>) -> u8 {
+        if self.behind.values().all(Behind::is_nothing) {
+            ui.say("Stopped. Everything seen so far is recorded.");
+            return 0;
+        }
+        ui.note(Line::new().add(Style::Bad, "Stopped. Not everything is recorded:"));
+        for (handle, behind) in &self.behind {
+            let whose = if self.several { format!("{handle}: ") } else { String::new() };
+            let full = behind.is_full.then(|| "the history is as large as it may be".to_owned());
+            for why in behind.failed.iter().chain(&behind.unread).chain(&full) {
+                ui.note(Line::new().add(Style::Bad, "  ! ").plain(format!("{whose}{why}")));
             }
-            for loss in losses(&scan.recorded) {
-                alarm(ui, loss);
-            }
-            for unread in &scan.unread {
-                let path = unread.path.display().to_string();
-                ui.note(
-                    Line::new().add(Style::Bad, "  ! ").bold(path).plain(": ").plain(&unread.why),
+        }
+        1
+    }
+
+    fn whose(&self, user: &User) -> String {
+        match self.several {
+            true => format!("{}: ", user.folders.handle),
+            false => String::new(),
+        }
+    }
+
+    fn say<'d>(
+        &self,
+        ui: &mut Ui<'_>,
+        news: &News<'_>,
+        tavern: impl FnOnce(&UserFolders) -> Tavern<'d>,
+    ) {
+        match news {
+            News::Watching { users } => {
+                let of = match self.several {
+                    true => format!(" of {}", count(*users, "user", "users")),
+                    false => String::new(),
+                };
+                let failing = self.behind.values().filter(|behind| behind.failed.is_some()).count();
+                let (style, but) = match failing {
+                    0 => (Style::Good, String::new()),
+                    _ if failing < *users => {
+                        let users = count(failing, "user", "users");
+                        (Style::Bad, format!(", but nothing can be recorded yet for {users}"))
+                    }
+                    _ => (Style::Bad, ", but nothing can be recorded yet".to_owned()),
+                };
+                ui.say(
+                    Line::new()
+                        .add(style, format!("Watching the stories{of}{but}."))
+                        .dim(" Ctrl-C ends it."),
                 );
             }
-        }
-        News::Recorded { user, recorded } => {
-            if recorded.kept.version.collapse.is_some() {
-                alarm(ui, recorded);
-            } else if !quiet {
-                ui.say(Line::from(whose(user)).followed_by(line_of(recorded)));
+            News::Scanned { user, scan } => {
+                let whose = self.whose(user);
+                if !self.quiet && scan.recorded.len() > FEW {
+                    let changes = count(scan.recorded.len(), "change", "changes");
+                    ui.say(format!("{whose}recorded {changes} that nobody watched."));
+                } else if !self.quiet {
+                    for recorded in scan.recorded.iter().filter(|it| is_no_loss(it)) {
+                        ui.say(Line::from(&whose).followed_by(line_of(recorded)));
+                    }
+                }
+                for unread in &scan.unread {
+                    let path = unread.path.display().to_string();
+                    let line = Line::new().add(Style::Bad, "  ! ").bold(path);
+                    ui.note(line.plain(": ").plain(&unread.why));
+                }
             }
-        }
-        News::Failed { user, error } => {
-            let error: &dyn std::error::Error = *error;
-            let mut line = Line::new()
-                .add(Style::Bad, "  ! ")
-                .plain(format!("{}not recorded, and tried again soon: {error}", whose(user)));
-            let mut source = error.source();
-            while let Some(cause) = source {
-                line = line.plain(format!(": {cause}"));
-                source = cause.source();
+            News::Recorded { user, recorded } => {
+                if !self.quiet && is_no_loss(recorded) {
+                    ui.say(Line::from(self.whose(user)).followed_by(line_of(recorded)));
+                }
             }
-            ui.note(line);
-        }
-        News::NotWatched { user, why } => {
-            ui.note(Line::new().add(Style::Note, "  ! ").plain(format!(
-                "{}cannot be watched ({why}); looked at every ten seconds instead.",
-                if several { user.folders.handle.clone() + " " } else { "The folder ".to_owned() },
-            )));
-            if cfg!(target_os = "linux") {
-                ui.note(Line::new().add(Style::Good, "    Hint: ").plain(
-                    "a larger fs.inotify.max_user_watches lets the system watch more folders.",
-                ));
+            News::Kept { user, history, recorded } => {
+                let tavern = tavern(&user.folders);
+                match alarms(&tavern, history, recorded) {
+                    Ok(alarms) => alarms.iter().for_each(|alarm| sound(ui, alarm)),
+                    Err(error) => {
+                        let why = with_causes(&error);
+                        ui.note(Line::new().add(Style::Bad, "  ! ").plain(format!(
+                            "{}could not tell whether this looks like a loss: {why}",
+                            self.whose(user)
+                        )));
+                    }
+                }
             }
-        }
-        News::Full { user, bytes } => {
-            ui.note(Line::new().add(Style::Bad, "  ! ").plain(format!(
-                "{}the history has reached {} and is not added to any more.",
-                whose(user),
-                super::pack::bytes(*bytes),
-            )));
+            News::Failed { user, error } => {
+                let (whose, why) = (self.whose(user), with_causes(*error));
+                let words = format!("{whose}not recorded, and tried again soon: {why}");
+                ui.note(Line::new().add(Style::Bad, "  ! ").plain(words));
+            }
+            News::NotWatched { user, why } => {
+                ui.note(Line::new().add(Style::Note, "  ! ").plain(format!(
+                    "{}cannot be watched ({why}); looked at every ten seconds instead.",
+                    match self.several {
+                        true => user.folders.handle.clone() + " ",
+                        false => "The folder ".to_owned(),
+                    },
+                )));
+                if cfg!(target_os = "linux") {
+                    ui.note(Line::new().add(Style::Good, "    Hint: ").plain(
+                        "a larger fs.inotify.max_user_watches lets the system watch more folders.",
+                    ));
+                }
+            }
+            News::Full { user, bytes } => {
+                ui.note(Line::new().add(Style::Bad, "  ! ").plain(format!(
+                    "{}the history has reached {} and is not added to any more.",
+                    self.whose(user),
+                    super::pack::bytes(*bytes),
+                )));
+            }
         }
     }
 }
 
+fn is_no_loss(recorded: &Recorded) -> bool {
+    recorded.kept.version.collapse.is_none()
+}
+
+fn with_causes(error: &dyn Error) -> String {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        words += &format!(": {cause}");
+        source = cause.source();
+    }
+    words
+}
+
 /// A loss is said here and, where there is a desktop, there.
-fn alarm(ui: &mut Ui<'_>, loss: &Recorded) {
-    say_loss(ui, loss);
-    let version = &loss.kept.version;
-    notify_desktop(&version.file.label(), &version.words);
+fn sound(ui: &mut Ui<'_>, alarm: &Alarm) {
+    alarm.say(ui);
+    let (title, body) = alarm.notice();
+    notify_desktop(&title, &body);
 }
 
 /// Says it with the desktop's own program, and goes on whatever becomes of it.
-fn notify_desktop(file: &str, words: &str) {
+fn notify_desktop(title: &str, body: &str) {
     let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"]
         .iter()
         .any(|name| std::env::var_os(name).is_some());
     if !cfg!(target_os = "linux") || !has_desktop {
         return;
     }
-    let title = format!("This looks like a loss: {file}");
-    let body = format!("{words}. The version before it is kept.");
     let notice = std::process::Command::new("notify-send")
-        .args(["--app-name=Forklore", "--urgency=critical", "--", &title, &body])
+        .args(["--app-name=Forklore", "--urgency=critical", "--", title, body])
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())

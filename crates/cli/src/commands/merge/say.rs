@@ -158,7 +158,7 @@ pub(super) fn nothing(ui: &mut Ui<'_>, prepared: &Prepared, picked: &[(Named, Ca
     } else if prepared.base.known == BaseKnown::Right {
         ui.say(format!("Nothing to bring: {theirs} is a part of what {ours} comes from."));
         ui.say(Line::new().dim(
-            "`forklore pick` brings single entries back from there, `forklore restore` all of them.",
+            "`forklore pick --help` says how to bring back single entries, `forklore restore --help` how to bring back all.",
         ));
     } else if prepared.theirs.metadata.is_none() {
         ui.say(format!("Nothing to bring: {ours} has all that is in {theirs}."));

@@ -1,0 +1,82 @@
+//! Files that are gone, where that looks like a loss
+
+use std::time::SystemTime;
+
+use forklore_core::names::folded;
+use forklore_history::HistoryError;
+use forklore_history::file::Name;
+use forklore_history::finding::Finder;
+use forklore_history::history::History;
+use forklore_history::lineage::Lineage;
+use forklore_history::scan::home;
+use forklore_history::vanishing::{Vanished, missing, owner};
+use forklore_tavern::tavern::Tavern;
+
+use crate::json::Json;
+use crate::text::command;
+use crate::when;
+
+/// What is gone, recorded or not, and looks like a loss.
+pub(super) fn all(
+    tavern: &Tavern<'_>,
+    history: &History<'_>,
+) -> Result<Vec<Vanished>, HistoryError> {
+    let missing = missing(history, tavern.disk, &tavern.folders)?;
+    history.vanished(&missing, &|name| is_there(tavern, name))
+}
+
+/// What cannot be looked at is not known to be gone.
+pub(super) fn is_there(tavern: &Tavern<'_>, name: &Name) -> bool {
+    let path = home(&tavern.folders).join(name.to_path());
+    !matches!(tavern.disk.look(&path), Ok(None))
+}
+
+/// Whether a file is a character's chat.
+pub(super) fn is_of(lineage: &Lineage, character: &str) -> bool {
+    owner(lineage).is_some_and(|owner| folded(&owner) == folded(character))
+}
+
+/// What helps.
+pub(super) fn way_back(finder: &Finder<'_, '_>, vanished: &Vanished) -> String {
+    let (undelete, dismiss) = match (&vanished.files[..], vanished.character()) {
+        ([only], _) => {
+            let name = finder.name_of(only);
+            (command("undelete", &name, ""), command("history dismiss", &name, ""))
+        }
+        (_, Some(character)) => {
+            (command("undelete", &character, "--lost"), command("history dismiss", &character, ""))
+        }
+        _ => (
+            "`forklore undelete --lost`".to_owned(),
+            "`forklore history dismiss --gone`".to_owned(),
+        ),
+    };
+    let them = if vanished.files.len() == 1 { "it" } else { "them" };
+    format!("{undelete} brings {them} back. If you deleted {them}: {dismiss}.")
+}
+
+/// When it was noticed.
+pub(super) fn when(vanished: &Vanished, now: SystemTime) -> String {
+    match vanished.noticed {
+        Some(noticed) => format!("noticed {}", when::said(noticed, now)),
+        None => "that is not recorded yet".to_owned(),
+    }
+}
+
+pub(super) fn to_json(finder: &Finder<'_, '_>, vanished: &Vanished) -> Json {
+    let files = vanished.files.iter().map(|file| {
+        let version = &file.tip.version;
+        Json::object([
+            ("file", Json::from(version.file.as_str())),
+            ("name", Json::from(finder.name_of(file))),
+            ("kind", Json::from(file.kind.word())),
+            ("count", Json::from(version.count.map(|count| count as usize))),
+            ("bytes", Json::from(version.bytes as usize)),
+        ])
+    });
+    Json::object([
+        ("noticed", Json::from(vanished.noticed.map(when::iso))),
+        ("text", Json::from(vanished.words())),
+        ("files", Json::Array(files.collect())),
+    ])
+}

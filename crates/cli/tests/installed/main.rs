@@ -1,0 +1,8 @@
+//! The command as it is installed: real streams, real signals, a real shell.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a helper outside a test function is still a test")]
+
+mod hints;
+mod output;
+mod stage;
+mod watching;

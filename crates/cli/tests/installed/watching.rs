@@ -1,0 +1,112 @@
+//! What `forklore watch` says, at the end above all.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use crate::stage::{Stage, chat};
+
+struct Watcher {
+    child: Child,
+    words: Receiver<String>,
+    said: Vec<String>,
+}
+
+impl Watcher {
+    fn start(stage: &Stage) -> Self {
+        let mut command = stage.command(&["watch"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (sender, words) = channel();
+        let outputs: [Box<dyn std::io::Read + Send>; 2] =
+            [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
+        for output in outputs {
+            let sender = sender.clone();
+            std::thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(Result::ok) {
+                    let _ = sender.send(line);
+                }
+            });
+        }
+        Self { child, words, said: Vec::new() }
+    }
+
+    fn until(&mut self, words: &str) {
+        while !self.said.iter().any(|line| line.contains(words)) {
+            match self.words.recv_timeout(Duration::from_secs(60)) {
+                Ok(line) => self.said.push(line),
+                Err(_) => panic!("it never said {words:?}, only {:#?}", self.said),
+            }
+        }
+    }
+
+    /// Asks it to stop, as a system does. Answers with its exit code and all that it said.
+    fn stop(mut self) -> (Option<i32>, String) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        let code = self.child.wait().unwrap().code();
+        self.said.extend(self.words.iter());
+        (code, self.said.join("\n"))
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_watch_that_recorded_everything_says_so() {
+    let stage = Stage::new();
+    let mut watcher = Watcher::start(&stage);
+    watcher.until("Watching the stories.");
+    let (code, said) = watcher.stop();
+    assert!(said.contains("Stopped. Everything seen so far is recorded."), "{said}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn a_watch_that_can_record_nothing_does_not_end_well() {
+    let stage = Stage::new();
+    // Where the history would be, there is something else.
+    fs::write(stage.histories().join("default-user.git"), "in the way").unwrap();
+    let mut watcher = Watcher::start(&stage);
+    watcher.until("Watching the stories");
+    let (code, said) = watcher.stop();
+    assert!(!said.contains("Everything seen so far is recorded"), "{said}");
+    assert!(said.contains("Watching the stories, but nothing can be recorded yet."), "{said}");
+    assert!(said.contains("Stopped. Not everything is recorded:"), "{said}");
+    assert_eq!(code, Some(1), "{said}");
+}
+
+#[test]
+fn a_watch_names_the_files_that_it_could_not_record() {
+    let stage = Stage::new();
+    stage.write("chats/Ada/Story.jsonl", &chat("Story", None, 3));
+    // A link out of the data folder is not followed.
+    std::os::unix::fs::symlink("/etc/hostname", stage.path("chats/Ada/Elsewhere.jsonl")).unwrap();
+    let mut watcher = Watcher::start(&stage);
+    watcher.until("Watching the stories");
+    let (code, said) = watcher.stop();
+    let end = said.split("Stopped. ").nth(1).unwrap_or_else(|| panic!("{said}"));
+    assert!(end.starts_with("Not everything is recorded:"), "{said}");
+    assert!(end.contains("Elsewhere.jsonl"), "{said}");
+    assert_eq!(code, Some(1), "{said}");
+}
+
+#[test]
+fn a_watch_that_sees_a_folder_of_chats_vanish_says_how_they_come_back() {
+    let stage = Stage::new();
+    for name in ["One", "Two", "Three"] {
+        stage.write(&format!("chats/Ada/{name}.jsonl"), &chat(name, None, 4));
+    }
+    let mut watcher = Watcher::start(&stage);
+    watcher.until("Watching the stories.");
+    fs::remove_dir_all(stage.path("chats/Ada")).unwrap();
+    watcher.until("3 chats of Ada are gone, with 12 messages");
+    let (_, said) = watcher.stop();
+    assert!(said.contains("`forklore undelete \"Ada\" --lost` brings them back"), "{said}");
+}

@@ -24,6 +24,7 @@ const randomText = () => Array.from(crypto.getRandomValues(new Uint8Array(RANDOM
  * @property {?string} [bookText] the book's JSON text. `undefined`: as at the last call. `null`: it cannot be had;
  *     until it is back nothing new is recorded, since what is known of it may be needed to make it again
  * @property {boolean} [isOwn] whether that is the page's own copy, and not the file's text because it has none
+ * @property {boolean} [isAssumed] the book is there, and nobody has looked at it since the last message arrived
  * @property {object} metadata the chat's metadata
  *
  * @typedef {{changed: boolean, last: ?object}} Outcome whether any message was given another record, and the last one's
@@ -89,10 +90,10 @@ export class Journal {
         const result = put();
         if (isWatched) {
             this.#guarded(() => {
-                if (!this.#shown.isOwn) {
+                const { isOwn, text, isAssumed } = this.#shown;
+                if (!isOwn && (text !== null || isAssumed)) {
                     // The page has not read the book yet: what its file holds now, the next look tells.
-                    this.#writer.observe_book(this.#shown.name ?? undefined, undefined);
-                    this.#shown.text = null;
+                    this.#assume(this.#shown.name);
                 }
                 const records = [...this.#records];
                 while (records.length < chat.length) {
@@ -112,24 +113,29 @@ export class Journal {
         return this.#messages !== null;
     }
 
-    /** Records whose message's arrival was seen with a book, and of which it is not known what the file was then. */
+    /**
+     * Records whose message's arrival was seen with a book, since the chat was opened, and of which it is not known what
+     * the file was then. What an earlier page has seen of the file, and could not save any more, nobody knows.
+     */
     notLookedAt() {
-        return this.#records.filter((record) => record?.came?.book && record.came.book !== 'none' && record.came.file === undefined);
+        const isOurs = ({ uid }) => uid.slice(uid.indexOf('-') + 1).split('.')[0] === this.#random;
+        return this.#records.filter((record) => record?.came?.book && record.came.book !== 'none' && record.came.file === undefined && isOurs(record));
     }
 
     /**
      * The book's file was read after messages had arrived.
-     * @param {object[]} chat @param {Set<string>} uids of their records
-     * @param {(record: object) => boolean} isOurs whether it was what the page that saw the message had read or written
+     * @param {object[]} chat
+     * @param {(record: object) => boolean | undefined} isOurs whether it was what the page that saw the message had read
+     *     or written; `undefined` where it does not tell
      * @returns {Outcome}
      */
-    lookedAtFile(chat, uids, isOurs) {
-        if (!this.#messages || !uids.size) {
+    lookedAtFile(chat, isOurs) {
+        const notYet = new Set(this.notLookedAt());
+        if (!this.#messages || !notYet.size) {
             return { changed: false, last: null };
         }
         return this.#guarded(() => {
-            const isMeant = (record) => record?.came?.book && record.came.file === undefined && uids.has(record.uid);
-            const records = this.#records.map((record) => (isMeant(record) ? { ...record, came: { ...record.came, file: isOurs(record) } } : record));
+            const records = this.#records.map((record) => (notYet.has(record) ? lookedAt(record, isOurs(record)) : record));
             const last = records.at(-1);
             if (last !== this.#records.at(-1)) {
                 this.#writer.amend(toBytes(last));
@@ -171,7 +177,7 @@ export class Journal {
 
     #begin(chat, now) {
         this.#prepareWriter();
-        const records = chat.map((message) => message?.[FIELD] ?? null);
+        const records = asFound(chat.map((message) => message?.[FIELD] ?? null));
         this.#writer.open(toBytes(records));
         this.#show(now);
         this.#updateLast(records);
@@ -220,20 +226,27 @@ export class Journal {
     }
 
     /** Shows the writer what is new, which is nothing most of the time. */
-    #show({ bookName, bookText, isOwn = true, metadata }) {
+    #show({ bookName, bookText, isOwn = true, isAssumed = false, metadata }) {
         const shown = this.#shown;
         const name = bookName || null;
         const text = bookText !== undefined ? bookText : name === shown.name ? shown.text : null;
         shown.isOwn = isOwn || name === null;
-        if (name !== shown.name || text !== shown.text) {
+        if (isAssumed) {
+            this.#assume(name);
+        } else if (name !== shown.name || text !== shown.text || shown.isAssumed) {
             this.#writer.observe_book(name ?? undefined, text === null ? undefined : encoder.encode(text));
-            Object.assign(shown, { name, text });
+            Object.assign(shown, { name, text, isAssumed: false });
         }
         const recorded = JSON.stringify(Object.fromEntries(this.#keys.map((key) => [key, metadata?.[key]])));
         if (recorded !== shown.metadata) {
             this.#writer.observe_metadata(encoder.encode(recorded));
             shown.metadata = recorded;
         }
+    }
+
+    #assume(name) {
+        this.#writer.assume_book(name);
+        Object.assign(this.#shown, { name, text: null, isAssumed: true });
     }
 
     #updateLast(records) {
@@ -244,7 +257,8 @@ export class Journal {
     }
 
     /** Puts the records on the messages, where they are not yet. */
-    #write(chat, records) {
+    #write(chat, dealt) {
+        const records = counted(dealt);
         let changed = false;
         chat.forEach((message, place) => {
             const record = records[place];
@@ -262,6 +276,47 @@ export class Journal {
         this.#records = records;
         return { changed, last: records.at(-1) ?? null };
     }
+}
+
+/** The gap of a record that is not where it was made. */
+const MOVED = -1;
+
+/**
+ * The records, with another one in each place where more or fewer messages without a record stand directly before than
+ * it says.
+ * @param {?object[]} records @param {(record: object, gap: number) => object} see @returns {?object[]}
+ */
+function withGaps(records, see) {
+    let seen = records;
+    let gap = 0;
+    for (let place = 0; place < records.length; place++) {
+        const record = records[place];
+        if (record && (record.gap ?? 0) !== gap && record.gap !== MOVED && record.uid) {
+            seen = seen === records ? [...records] : seen;
+            seen[place] = see(record, gap);
+        }
+        gap = record ? 0 : gap + 1;
+    }
+    return seen;
+}
+
+/** Records as they were found in a chat: who moved one while nobody looked did not count again. */
+const asFound = (records) => withGaps(records, (record) => ({ ...record, gap: MOVED }));
+
+/** Records that have been followed all along. */
+const counted = (records) => withGaps(records, ({ gap: _, ...record }, gap) => (gap ? { ...record, gap } : record));
+
+/** What a record says after a look at the book's file. */
+function lookedAt(record, isOurs) {
+    if (isOurs === undefined) {
+        return record;
+    }
+    if (!isOurs) {
+        return { ...record, came: { ...record.came, file: false } };
+    }
+    const { assumed: _, ...rest } = record;
+    const { assumed: __, ...came } = record.came;
+    return { ...rest, came: { ...came, file: true } };
 }
 
 /**
@@ -341,6 +396,16 @@ export function dealOut(before, records, chat, { join, insert }) {
             drop(from);
         }
         keep(from, isReplaced ? 0 : place - to);
+        const record = dealt.at(-1);
+        if (record?.uid && chat[place] !== before[from]) {
+            const was = before.indexOf(chat[place]);
+            if (was < 0 || !records[was]) {
+                // A copy may have been put there, and its original deleted. Of a message that had no record, and took the
+                // place of one that has, the record says nothing: it was made before that one came.
+                dealt[dealt.length - 1] = { ...record, came: undefined, ...(was >= 0 && { gap: MOVED }) };
+                isAmended ||= from === before.length - 1;
+            }
+        }
         [from, to] = [from + 1, place + 1];
     });
     // At the end, only a copy takes its original's place; anything else is a new message.

@@ -1,12 +1,15 @@
 // Keeps the journal of the open chat: when to look, and at what. What goes on which message is journal.js's business.
 
 import { watchArrivals } from './arrivals.js';
-import { BookFile } from './book_file.js';
+import { BookFiles } from './book_files.js';
 import { textBytes } from './core.js';
-import { FIELD, Journal } from './journal.js';
+import { Journal } from './journal.js';
 
 /** Events after which a message may have come, gone or settled. */
 export const EVENTS = ['MESSAGE_SENT', 'MESSAGE_RECEIVED', 'MESSAGE_DELETED', 'MESSAGE_SWIPED', 'GENERATION_ENDED'];
+
+/** Whether saving this chat for a record alone is not noticed. */
+const isSmall = (messages) => messages.reduce((sum, message) => sum + String(message?.mes ?? '').length, 0) <= 1024 * 1024;
 
 const idle = globalThis.requestIdleCallback?.bind(globalThis) ?? ((run) => setTimeout(run, 50));
 
@@ -25,8 +28,11 @@ export class Recording {
         this.soon = soon;
         this.journal = null;
         this.current = null;
+        this.files = new BookFiles();
         this.isScheduled = false;
         this.isLooking = false;
+        /** Whether a record says something that no save has carried yet. */
+        this.isUnsaved = false;
     }
 
     /** A chat was opened, or none is open. */
@@ -38,9 +44,6 @@ export class Recording {
             book: undefined,
             isBookStale: true,
             text: undefined,
-            file: new BookFile(),
-            /** Records of messages that this page saw arriving. */
-            arrived: new Set(),
         };
         this.journal = open && new Journal({
             core: this.core.wasm,
@@ -48,6 +51,8 @@ export class Recording {
             largestBook: () => this.settings.journalLimit * 1024 * 1024,
         });
         this.length = 0;
+        this.isUnsaved = false;
+        this.files.age();
         this.hook();
         this.schedule();
         this.look();
@@ -72,12 +77,15 @@ export class Recording {
     bookChanged(name, text) {
         const open = this.chat();
         if (!open?.book || !this.isBook(open.book, name)) {
+            if (typeof text === 'string' && this.files.isKnown(name)) {
+                this.files.writes(name, text);
+            }
             return;
         }
         this.messageMayHaveCome();
         Object.assign(this.current, { isBookStale: true, text });
         if (typeof text === 'string') {
-            this.current.file.writes(open.book, text);
+            this.files.writes(open.book, text);
         }
         this.schedule();
     }
@@ -95,9 +103,11 @@ export class Recording {
         const open = this.chat();
         if (open?.book && this.isBook(open.book, name)) {
             this.seen(open, text, arrived);
-            this.current.file.reads(open.book, text);
+            this.files.reads(open.book, text);
             Object.assign(this.current, { isBookStale: true, text: undefined });
             this.schedule();
+        } else if (this.files.isKnown(name)) {
+            this.files.reads(name, text);
         }
     }
 
@@ -107,9 +117,14 @@ export class Recording {
         if (open?.book && this.isBook(open.book, name)) {
             this.sync();
             if (this.isUnsaved) {
-                this.host.saveChatSoon();
+                this.saveSoon();
             }
         }
+    }
+
+    saveSoon() {
+        this.isUnsaved = true;
+        this.host.saveChatSoon(() => this.isUnsaved);
     }
 
     /** Somebody has read the file of a book, for a reason of their own. */
@@ -138,7 +153,7 @@ export class Recording {
     /** A message may have come that nobody saw: what changes from now on belongs to it. */
     messageMayHaveCome() {
         const open = this.chat();
-        if (open && open.messages.length !== this.length) {
+        if (open && (open.messages.length !== this.length || open.messages.at(-1) !== this.last)) {
             this.sync();
         }
     }
@@ -162,9 +177,9 @@ export class Recording {
                 this.sync();
             }
             this.journal?.arrive(open.messages, () => ({ ...this.bookNow(open, { isFresh: true }), metadata: open.metadata }), putOnce);
-            this.current.file.ages();
-            open.messages.slice(this.length).forEach((message) => this.current.arrived.add(message?.[FIELD]?.uid));
+            this.files.age();
             this.length = open.messages.length;
+            this.last = open.messages.at(-1);
             this.look();
         });
         return isPut ? result : put();
@@ -185,8 +200,9 @@ export class Recording {
         }
         return this.guarded(() => {
             this.hook();
-            const isFresh = open.messages.length !== this.length;
+            const isFresh = open.messages.length !== this.length || open.messages.at(-1) !== this.last;
             this.length = open.messages.length;
+            this.last = open.messages.at(-1);
             const { changed } = this.journal.sync(open.messages, { ...this.bookNow(open, { isFresh }), metadata: open.metadata });
             this.isUnsaved ||= changed;
             return changed;
@@ -207,12 +223,12 @@ export class Recording {
             return { bookName: open.book, bookText: undefined };
         }
         const own = this.pagesBook(open.book);
-        const text = own ?? (this.isThere(open.book) ? current.file.textOf(open.book) : undefined);
+        const text = own ?? (this.isThere(open.book) ? this.files.textOf(open.book) : undefined);
         if (own !== undefined) {
-            current.file.begins(open.book, own);
+            this.files.begins(open.book, own);
         }
         Object.assign(current, { book: open.book, isBookStale: text === undefined });
-        return { bookName: open.book, bookText: text ?? null, isOwn: own !== undefined };
+        return { bookName: open.book, bookText: text ?? null, isOwn: own !== undefined, isAssumed: text === undefined && this.isThere(open.book) };
     }
 
     isThere(name) {
@@ -263,7 +279,7 @@ export class Recording {
             this.look();
             return;
         }
-        current.file.reads(name, text);
+        this.files.reads(name, text);
         current.isBookStale = true;
         this.sync();
         this.seen(now, text);
@@ -279,19 +295,20 @@ export class Recording {
      */
     seen(open, text, uids = this.notLookedAt()) {
         this.guarded(() => {
-            const { file, arrived } = this.current;
-            const isOurs = file.isOurs(open.book, text);
-            // Of messages that came before this page was loaded, the records tell what the page of then had.
+            const isOurs = this.files.isOurs(open.book, text);
             let digest;
             const isSame = (record) => {
                 digest ??= this.core.wasm.book_digest(open.book, textBytes(text)) ?? null;
                 return record.came.book === digest;
             };
-            // What somebody else wrote was there, or came meanwhile, for every message that this page has seen since.
-            const meant = isOurs ? uids : this.notLookedAt();
-            const { changed } = this.journal.lookedAtFile(open.messages, meant, (record) => (arrived.has(record.uid) ? isOurs : isSame(record)));
-            if (changed) {
-                this.host.saveChatSoon();
+            const { changed } = this.journal.lookedAtFile(open.messages, (record) => {
+                const isGood = record.came.assumed ? isSame(record) : isOurs;
+                // What somebody else wrote was there, or came meanwhile, for every message that this page has seen since.
+                return isGood && !uids.has(record.uid) ? undefined : isGood;
+            });
+            // Where saving takes long, it goes along with the next save.
+            if (changed && isSmall(open.messages)) {
+                this.saveSoon();
             }
         });
     }

@@ -62,6 +62,8 @@ export class TavernPage {
      * @returns {Promise<string>} the chat that is open now
      */
     async opening(action) {
+        // While a chat is being saved SillyTavern opens no other.
+        await this.raw.waitForFunction(async () => !(await import('/script.js')).isChatSaving);
         const before = await this.raw.evaluate(() => globalThis.harness.opened.length);
         await action();
         await this.raw.waitForFunction((count) => globalThis.harness.opened.length > count, before);

@@ -43,10 +43,11 @@ export class Folder {
 
     /** Writes a simulated server's files, under names of this story's own. */
     write(server, { chat = 'Main', bookName = (name) => name } = {}) {
-        writeFileSync(this.chatPath(chat), chatText(server, bookName));
+        // What was found is told by its times: the books were there when the chat was saved.
         for (const [name, text] of server.books) {
             writeFileSync(this.bookPath(bookName(name)), bookText(text));
         }
+        writeFileSync(this.chatPath(chat), chatText(server, bookName));
     }
 
     /** Runs the command. @returns {Promise<{code: number, answer: any, text: string}>} */

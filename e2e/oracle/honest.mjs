@@ -76,6 +76,8 @@ class HonestRecorder {
         return JSON.stringify({ chat: [header, ...page.chat] });
     }
 
+    bookReading() {}
+
     bookRead(name, text) {
         const known = this.#knownOf(name);
         if (text !== known.read && !known.written.has(text)) {

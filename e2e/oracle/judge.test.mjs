@@ -178,7 +178,7 @@ class Liar {
     }
 
     recorderFor() {
-        return { opened() {}, sync() {}, streamed() {}, bookChanged() {}, bookRead() {}, carriedBy() {} };
+        return { opened() {}, sync() {}, streamed() {}, bookChanged() {}, bookReading() {}, bookRead() {}, carriedBy() {} };
     }
 
     ask({ metadata, bookName, bookText, m, messages }) {

@@ -55,7 +55,8 @@ export class Page {
 
     knownOf(name) {
         if (!this.known.has(name)) {
-            this.known.set(name, { read: undefined, copied: undefined, written: new Set() });
+            // Who has not read it yet goes by what the chat's records say, which is what the page before knew.
+            this.known.set(name, { read: this.world.known.get(name), copied: undefined, written: new Set() });
         }
         return this.known.get(name);
     }
@@ -201,19 +202,21 @@ export class Page {
         if (!this.cache.has(name)) {
             const text = this.world.server.serve(name);
             this.noteReading(name, text, this.world.ledger.time);
-            this.#bookArrived(name, text);
+            this.#bookArrived(name, text, this.recorder?.bookReading());
         }
     }
 
     /** The same, and the answer takes its time. If there is a copy by then, it is replaced. */
     readBookSlowly(name) {
         if (!this.cache.has(name)) {
-            this.requests.push({ name, resolve: (text) => this.#bookArrived(name, text), reject: () => {}, text: null, takenAt: 0 });
+            const began = this.recorder?.bookReading();
+            this.requests.push({ name, resolve: (text) => this.#bookArrived(name, text, began), reject: () => {}, text: null, takenAt: 0 });
         }
     }
 
-    #bookArrived(name, text) {
-        this.recorder?.bookRead(name, text);
+    /** @param {unknown} began what the extension said when the page asked for it */
+    #bookArrived(name, text, began) {
+        this.recorder?.bookRead(name, text, began);
         this.knownOf(name).copied = text;
         this.cache.set(name, JSON.parse(text));
         this.world.tick();
@@ -243,6 +246,7 @@ export class Page {
         this.unlooked = this.unlooked.filter((one) => !isMeant(one));
         this.world.orphans = this.world.orphans.filter((one) => !isMeant(one));
         this.knownOf(name).read = text;
+        this.world.known.set(name, text);
     }
 
     /** The extension reads a book. The server looks at it at one time, and the answer comes at another. */
@@ -312,6 +316,7 @@ export class Page {
         const { name } = timer;
         const text = JSON.stringify(timer.data);
         this.knownOf(name).written.add(text);
+        this.world.known.set(name, text);
         this.recorder?.bookChanged(name, text);
         this.#send(`book "${name}"`, outcome, () => {
             this.world.server.writeBook(name, text);

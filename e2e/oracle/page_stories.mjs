@@ -79,7 +79,7 @@ function askPage(asking, page) {
     }
     page.recorder?.sync();
     const { bookName, bookText } = page.held();
-    const tokens = page.tokens();
+    const tokens = world.toldApart(page.tokens());
     for (const m of chosen(asking.random, tokens.length)) {
         const answer = asking.product.ask({ metadata: page.metadata, messages: page.chat, bookName, bookText, m, isOpen: true });
         settleAnswer(asking, answer, {
@@ -97,7 +97,7 @@ function askFiles(asking) {
     }
     const bookName = metadata.world_info || null;
     const bookText = bookName ? world.server.books.get(bookName) : undefined;
-    const tokens = messages.map(({ token }) => token);
+    const tokens = world.toldApart(messages.map(({ token }) => token));
     const isTouched = OF_RECORDS.some((kind) => world.storyTags.has(`damage: ${kind}`));
     for (const m of chosen(asking.random, tokens.length)) {
         const answer = asking.product.ask({ metadata, messages: messages.map(({ value }) => value), bookName, bookText, m });

@@ -368,7 +368,8 @@ export class Story {
         const place = random.below(page.chat.length);
         world.say(`message ${place} is copied`);
         const clone = page.makeMessage(JSON.parse(JSON.stringify(page.chat[place])));
-        world.copies.add(page.tokenOf.get(clone));
+        const isUnseen = !page.recorder || !page.settings.journal;
+        world.copies.set(page.tokenOf.get(clone), { original: page.tokenOf.get(page.chat[place]), isUnseen });
         page.insert(place + 1, clone, ['copied']);
         this.eventOrNot();
         this.save();

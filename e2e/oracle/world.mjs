@@ -27,9 +27,22 @@ export class World {
         this.backups = [];
         /** What a recap kept of the lore, by the message that carries it. @type {Map<number, {bookName: string, entries: string[]}>} */
         this.recaps = new Map();
-        /** Messages that carry what another one carried. @type {Set<number>} */
-        this.copies = new Set();
+        /** Messages that carry what another one carried, and which. @type {Map<number, {original: number, isUnseen: boolean}>} */
+        this.copies = new Map();
+        /** What a page has read or written of a book last. @type {Map<string, string>} */
+        this.known = new Map();
         this.dates = 0;
+    }
+
+    /**
+     * The messages as anybody can tell them: a copy that was made while no journal was kept, and whose original is gone,
+     * is its original in every byte.
+     */
+    toldApart(tokens) {
+        return tokens.map((token) => {
+            const copy = this.copies.get(token);
+            return copy?.isUnseen && !tokens.includes(copy.original) ? copy.original : token;
+        });
     }
 
     say(words) {

@@ -93,29 +93,30 @@ const CHAT_SAVED_WITHIN = 3000;
 let savingSoon = null;
 
 /**
- * Saves the open chat in a while, unless the server has another one: another tab may have gone on with it, and its
- * messages would be lost.
+ * Saves the open chat in a while, unless SillyTavern did meanwhile, or the server has another one: another tab may have
+ * gone on with it, and its messages would be lost.
+ * @param {() => boolean} isNeeded whether there still is something to save
  */
-export function saveChatSoon() {
+export function saveChatSoon(isNeeded) {
     clearTimeout(savingSoon);
     const name = openChat()?.name;
-    savingSoon = setTimeout(() => saveChatIfSame(name).catch((error) => console.warn('Forklore:', error)), CHAT_SAVED_WITHIN);
+    savingSoon = setTimeout(() => saveChatIfSame(name, isNeeded).catch((error) => console.warn('Forklore:', error)), CHAT_SAVED_WITHIN);
 }
 
-async function saveChatIfSame(name) {
+async function saveChatIfSame(name, isNeeded) {
     const open = openChat();
-    if (!open || open.name !== name) {
+    if (!open || open.name !== name || !isNeeded()) {
         return;
     }
     const isBusy = () => isWriting() || document.querySelector('#chat .edit_textarea');
     if (isBusy()) {
-        saveChatSoon();
+        saveChatSoon(isNeeded);
         return;
     }
     const count = chat.length;
     const [head] = await chatHeadsOf(open, [name]);
     const isSame = head?.messages === count && head.date === dateOf(chat.at(-1)?.send_date);
-    if (isSame && openChat()?.name === name && chat.length === count && !isBusy()) {
+    if (isSame && openChat()?.name === name && chat.length === count && !isBusy() && isNeeded()) {
         await saveChatConditional();
     }
 }

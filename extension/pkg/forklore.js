@@ -95,6 +95,15 @@ export class Journal {
         return v1;
     }
     /**
+     * The book of this name is there, and nobody has looked at it since the last message arrived.
+     * @param {string} name
+     */
+    assume_book(name) {
+        const ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+        const len0 = WASM_VECTOR_LEN;
+        wasm.journal_assume_book(this.__wbg_ptr, ptr0, len0);
+    }
+    /**
      * Messages were found at the end that nobody saw arrive. Observe afterwards.
      * @param {number} count
      */

@@ -151,7 +151,8 @@ test('the child of a chat whose book is lost takes the journal\'s, not what was 
     writer.open(bytes([null]));
     writer.observe_book('Lost', bytes({ entries: { 3: { uid: 3, content: 'lore' } } }));
     writer.observe_metadata(bytes({}));
-    tavern.open.messages.at(-1).forklore = JSON.parse(new TextDecoder().decode(writer.record()));
+    const record = JSON.parse(new TextDecoder().decode(writer.record()));
+    tavern.open.messages.at(-1).forklore = { ...record, gap: tavern.open.messages.length - 1 };
     const { fork } = await forking(tavern, {}, { lost: () => 'Lost' });
     const held = tavern.childSave();
     await fork.save(held);

@@ -96,11 +96,11 @@ describe('records belong to places', () => {
         page.chat.unshift({ mes: 'unseen' });
         page.isOn = true;
         page.reload();
-        assert.deepEqual(page.gold(), [null, null, 2, 3, 3]);
-        page.chat.splice(2, 1);
-        page.chat.splice(0, 1);
+        // Whether it was put there, or a message with a record moved, nobody knows.
+        assert.deepEqual(page.gold(), [null, null, null, 3, 3]);
+        page.chat.splice(0, 3);
         page.sync();
-        assert.deepEqual(page.gold(), [2, 3, 3]);
+        assert.deepEqual(page.gold(), [3, 3]);
     });
 
     test('the last ones go, and the one before is the last again', () => {

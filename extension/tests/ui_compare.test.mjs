@@ -85,7 +85,7 @@ async function start(given = {}, answers = []) {
 
 test('who did what is said of every entry', () => {
     const summaries = Object.fromEntries(itemsOf(MODEL).map(({ title, summary, isConflict }) => [title, [summary, isConflict]]));
-    assert.deepEqual(summaries.Iven, ['changed in both: content, order', true]);
+    assert.deepEqual(summaries.Iven, [`changed in both: content; changed in “Two ${MARKUP}”: order`, true]);
     assert.deepEqual(summaries['The grave'], ['added in “One”', false]);
     assert.deepEqual(summaries['The letter'], [`removed in “Two ${MARKUP}”`, false]);
 });

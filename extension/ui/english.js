@@ -488,8 +488,6 @@ export const ENGLISH = {
     'compare.did.changed': 'changed in “{chat}”',
     'compare.did.removed': 'removed in “{chat}”',
     'compare.both.changed': 'changed in both',
-    'compare.both.added': 'added in both',
-    'compare.both.removed': 'removed in both',
     'compare.since.added': 'added since',
     'compare.since.changed': 'changed since',
     'compare.since.removed': 'removed since',

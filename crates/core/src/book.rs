@@ -5,6 +5,7 @@ mod reader;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::defaults::plain_book;
 use crate::digest::Digest;
 use crate::json::{Change, Edits, JsText, Json, Kind, Member, Object, Raw, SyntaxError};
 
@@ -154,6 +155,12 @@ pub(crate) fn digested(book: &Json) -> Vec<u8> {
         unmark(object);
     }
     book.stringify()
+}
+
+/// The digest of what a book's entries mean: what SillyTavern's editor fills in by showing them does
+/// not count.
+pub fn lore_digest_of(book: &Json) -> Digest {
+    digest_of(&plain_book(book))
 }
 
 /// Takes our mark off a book's value, and `extensions` with it where it held nothing else: we may

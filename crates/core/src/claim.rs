@@ -48,6 +48,8 @@ pub(crate) struct Evidence {
     pub records: Records,
     /// The newest state that its records hold at or before the message.
     pub folded: Option<Folded>,
+    /// The same with a book that somebody has seen, where that is another.
+    with_book: Option<Option<Folded>>,
     message: usize,
     is_last: bool,
     /// Something that cannot be read stands directly after the message.
@@ -62,14 +64,23 @@ impl Evidence {
         let seal = metadata
             .and_then(|seal| seal.json().ok())
             .and_then(|seal| Seal::read(&Json::object([(crate::seal::KEY, seal)])));
+        let folded = records.newest(message);
+        let assumed = |folded: &&Folded| records.get(folded.message).is_some_and(|r| r.assumed);
+        let with_book = folded.as_ref().filter(assumed).map(|_| records.newest_with_book(message));
         Self {
-            folded: records.newest(message),
+            folded,
+            with_book,
             records,
             message,
             is_last: message + 1 == chat.len(),
             is_torn_after: chat.is_torn_after(message),
             seal: seal.filter(|seal| seal.message == message),
         }
+    }
+
+    /// The newest state whose book its records hold.
+    pub(crate) fn with_book(&self) -> Option<&Folded> {
+        self.with_book.as_ref().unwrap_or(&self.folded).as_ref()
     }
 
     /// The digest that is proved for a part at the instant when the next message arrived.

@@ -14,6 +14,8 @@ pub struct NewBook {
     pub bytes: Vec<u8>,
     pub entries: usize,
     pub digest: Digest,
+    /// The digest of what its entries mean.
+    pub lore: Digest,
     /// Whether operations that were still to run were taken out of its queue.
     pub drained: bool,
     /// Whether the content had an `extensions` of its own.
@@ -84,12 +86,14 @@ fn from_bytes(name: &str, book: &Book<'_>, drain: bool, mark: &Mark) -> NewBook 
     let value = book.root().json();
     // Too deep to build, which nothing of SillyTavern's is, it has a digest all the same.
     let digest = value.as_ref().map_or_else(|_| book.digest(), book::digest_of);
+    let lore = value.as_ref().map_or(digest, book::lore_digest_of);
     let value = value.unwrap_or(Json::Null);
     NewBook {
         name: name.to_owned(),
         bytes: book.with_mark(Some(&mark.to_json())),
         entries: book.entries().count(),
         digest,
+        lore,
         drained,
         had_extensions: value.get("extensions").is_some(),
         values: entries_of(&value),
@@ -112,7 +116,7 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
             drained = true;
         }
     }
-    let digest = book::digest_of(&value);
+    let (digest, lore) = (book::digest_of(&value), book::lore_digest_of(&value));
     let values = entries_of(&value);
     let had_extensions = value.get("extensions").is_some();
     if let Some(book) = value.as_object_mut() {
@@ -128,6 +132,7 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
         bytes: value.stringify_with(Indent::BOOK),
         entries: values.len(),
         digest,
+        lore,
         drained,
         had_extensions,
         values,

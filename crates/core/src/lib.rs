@@ -8,6 +8,7 @@ pub mod json;
 pub mod digest;
 pub mod chat;
 pub mod book;
+pub mod defaults;
 pub mod names;
 pub mod timed;
 pub mod recap;

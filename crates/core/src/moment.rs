@@ -222,8 +222,8 @@ impl<'a> Asked<'_, 'a> {
                 _ => BookThen::None(Part::EXACT_FROM_FILES),
             });
         }
-        let proved = self.evidence.proved(StatePart::Book)?;
         let exact = |source| Part { exactness: Exactness::Exact, source };
+        let proved = self.evidence.proved(StatePart::Book)?;
         if let Some(folded) = &self.evidence.folded
             && folded.state.digest(StatePart::Book) == proved
         {
@@ -248,7 +248,7 @@ impl<'a> Asked<'_, 'a> {
 
     /// The newest that any source knows; among equals, the journal before the history.
     fn book_as_of(&self) -> Option<BookThen<'a>> {
-        let journal = self.evidence.folded.as_ref().map(|folded| folded.message);
+        let journal = self.evidence.with_book().map(|folded| folded.message);
         let history = self.past_state().filter(|past| !matches!(past.book, PastBook::Unknown));
         let history = history.filter(|past| match &past.book {
             PastBook::Known { bytes, .. } => Book::read(bytes).is_ok(),
@@ -258,7 +258,7 @@ impl<'a> Asked<'_, 'a> {
         let recap = if newest < Some(self.m) { snapshot::newest(self.chat, self.m) } else { None };
         let newest = newest.max(recap.as_ref().map(|recap| recap.message))?;
         let as_of = |source| Part { exactness: Exactness::Snapshot(newest), source };
-        if let Some(folded) = self.evidence.folded.as_ref().filter(|f| f.message == newest) {
+        if let Some(folded) = self.evidence.with_book().filter(|f| f.message == newest) {
             return Some(BookThen::of_state(as_of(Source::Journal), &folded.state));
         }
         if let Some(past) = history.filter(|past| past.message == newest) {

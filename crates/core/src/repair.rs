@@ -204,6 +204,7 @@ pub fn split<'a>(
         from: shared.to_owned(),
         entries: book.entries,
         digest: book.digest,
+        lore: Some(book.lore),
         part,
     };
     // A timeline of old gets its seal now, where it is known what it was cut from.

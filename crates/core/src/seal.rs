@@ -37,6 +37,8 @@ pub struct SealedBook {
     pub from: String,
     pub entries: usize,
     pub digest: Digest,
+    /// Of what its entries mean; seals of old have none.
+    pub lore: Option<Digest>,
     pub part: Part,
 }
 
@@ -157,6 +159,9 @@ impl SealedBook {
         json.insert("from", self.from.as_str());
         json.insert("entries", self.entries);
         json.insert("digest", self.digest.to_string());
+        if let Some(lore) = self.lore {
+            json.insert("lore", lore.to_string());
+        }
         self.part.write_to(&mut json);
         json.into()
     }
@@ -167,6 +172,7 @@ impl SealedBook {
             from: json.get("from").and_then(Json::as_str).unwrap_or_default().into_owned(),
             entries: json.get("entries")?.as_usize()?,
             digest: digest_in(json)?,
+            lore: json.get("lore").and_then(Json::as_str).and_then(|lore| Digest::parse(&lore)),
             part: Part::read_from(json)?,
         })
     }
@@ -191,7 +197,14 @@ mod tests {
             parent_integrity: None,
             message: 50,
             made: "2026-11-15T00:00:00.000Z".into(),
-            book: Some(SealedBook { name: "B".into(), from: "A".into(), entries: 0, digest, part }),
+            book: Some(SealedBook {
+                name: "B".into(),
+                from: "A".into(),
+                entries: 0,
+                digest,
+                lore: Some(Digest::of(b"y")),
+                part,
+            }),
             metadata: Part::LIVE,
             state: Some(SealedState { book: "b".into(), metadata: "m".into() }),
             running_recap: Some(SealedRecap { version: Some(0), count: 1, digest: Some(digest) }),

@@ -1,9 +1,10 @@
 //! Is a timeline what it should be?
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::book::{Book, BookError, Entry, uid_text};
+use crate::book::{Book, BookError, Entry, lore_digest_of, uid_text};
 use crate::chat::{Chat, Damage};
 use crate::digest::Digest;
 use crate::family::{Descent, Node, Timeline};
@@ -127,7 +128,7 @@ impl ChatFacts {
 #[derive(Clone, Debug)]
 pub struct BookFacts {
     pub entries: usize,
-    /// The digests among those asked for that are this book's.
+    /// Of the digests that were asked for, those of seals that this book is as they say.
     digests: Vec<Digest>,
     flaws: Vec<Flaw>,
     queues: Vec<String>,
@@ -136,7 +137,7 @@ pub struct BookFacts {
 
 impl BookFacts {
     /// `sealed` are the digests that seals expect of this book, as [`Expected`] knows them.
-    pub fn of(book: &Book<'_>, sealed: &[Digest]) -> Self {
+    pub fn of(book: &Book<'_>, sealed: &[SealedDigests]) -> Self {
         let mut listing = Vec::new();
         let mut queues = Vec::new();
         let has_recap_data = book.mentions(registry::PREFIX) || book.mentions(queue::COMMENT);
@@ -165,7 +166,14 @@ impl BookFacts {
 /// The digests that seals expect of books, where nothing was said since the seal was made. Gathered
 /// before the books are read, so that no other book is hashed.
 #[derive(Clone, Debug, Default)]
-pub struct Expected(HashMap<String, Vec<Digest>>);
+pub struct Expected(HashMap<String, Vec<SealedDigests>>);
+
+/// What a seal says of a book: its digest, and that of what its entries mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SealedDigests {
+    digest: Digest,
+    lore: Option<Digest>,
+}
 
 impl Expected {
     /// Adds what the seal of a timeline with this many messages expects.
@@ -175,13 +183,14 @@ impl Expected {
             return;
         };
         let digests = self.0.entry(book_key(&sealed.name)).or_default();
-        if !digests.contains(&sealed.digest) {
-            digests.push(sealed.digest);
+        let sealed = SealedDigests { digest: sealed.digest, lore: sealed.lore };
+        if !digests.contains(&sealed) {
+            digests.push(sealed);
         }
     }
 
     /// What is expected of the book with this [key](book_key).
-    pub fn of(&self, key: &str) -> &[Digest] {
+    pub fn of(&self, key: &str) -> &[SealedDigests] {
         self.0.get(key).map_or(&[], Vec::as_slice)
     }
 }
@@ -192,12 +201,17 @@ fn untouched_book(seal: &Seal, messages: usize) -> Option<&SealedBook> {
     seal.book.as_ref().filter(|_| messages == seal.message + 1)
 }
 
-fn those_of(book: &Book<'_>, sealed: &[Digest]) -> Vec<Digest> {
+fn those_of(book: &Book<'_>, sealed: &[SealedDigests]) -> Vec<Digest> {
     if sealed.is_empty() {
         return Vec::new();
     }
     let digested = book.digested();
-    sealed.iter().copied().filter(|digest| digest.is_of(&digested)).collect()
+    // Most books are as they were made, byte for byte.
+    let lore = LazyCell::new(|| book.root().json().ok().as_ref().map(lore_digest_of));
+    let is_kept = |sealed: &&SealedDigests| {
+        sealed.digest.is_of(&digested) || (sealed.lore.is_some() && sealed.lore == *lore)
+    };
+    sealed.iter().filter(is_kept).map(|sealed| sealed.digest).collect()
 }
 
 /// An entry's fields in one pass: books are long, and verifying reads them all.
@@ -459,4 +473,75 @@ impl fmt::Display for Finding {
 
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::digest_of;
+    use crate::exactness::Part;
+    use crate::family::{Home, families};
+    use crate::names::ForkKind;
+    use crate::seal::{self, SealedBook};
+
+    const MARK: &str = r#""extensions":{"forklore":{"format":1}}"#;
+
+    /// Whether a child, nothing having been said in it yet, is found to have an edited book.
+    fn is_edited(sealed: &str, now: &str, knows_lore: bool) -> bool {
+        let [sealed, now] =
+            [sealed, now].map(|entry| format!(r#"{{"entries":{{"0":{entry}}},{MARK}}}"#));
+        let value = Json::parse(sealed.as_bytes()).unwrap();
+        let book = SealedBook {
+            name: "Lore".into(),
+            from: "Parent lore".into(),
+            entries: 1,
+            digest: digest_of(&value),
+            lore: knows_lore.then(|| lore_digest_of(&value)),
+            part: Part::LIVE,
+        };
+        let seal = Seal {
+            kind: ForkKind::Branch,
+            parent: "Story".into(),
+            parent_integrity: None,
+            message: 0,
+            made: String::new(),
+            book: Some(book),
+            metadata: Part::LIVE,
+            state: None,
+            running_recap: None,
+            combined_recap: None,
+            warnings: Vec::new(),
+        };
+        let metadata =
+            Json::object([("world_info", Json::from("Lore")), (seal::KEY, seal.to_json())]);
+        let timelines = [Timeline::of(Home::Character("Ada".into()), "Child".into(), &metadata)];
+        let nodes = families(&timelines);
+        let surroundings = Surroundings {
+            timeline: &timelines[0],
+            node: &nodes[0],
+            sharing: Vec::new(),
+            elsewhere: Vec::new(),
+            is_listed: true,
+        };
+        let mut expected = Expected::default();
+        expected.add(&timelines[0], 1);
+        let facts =
+            BookFacts::of(&Book::read(now.as_bytes()).unwrap(), expected.of(&book_key("Lore")));
+        let bound = BoundFacts::There { name: "Lore", facts: &facts };
+        let found = verify(&ChatFacts::loaded(1, metadata), &bound, &surroundings);
+        found.iter().any(|finding| matches!(finding, Finding::BookEdited { .. }))
+    }
+
+    #[test]
+    fn a_book_that_was_only_shown_in_the_editor_is_not_edited() {
+        let sparse = r#"{"uid":0,"content":"A captain."}"#;
+        let shown = r#"{"uid":0,"content":"A captain.","order":100,"role":null,"displayIndex":0,
+            "characterFilter":{"isExclude":false,"names":[],"tags":[]}}"#;
+        assert!(!is_edited(sparse, sparse, true));
+        assert!(!is_edited(sparse, shown, true));
+        assert!(is_edited(sparse, &shown.replace("captain", "king"), true));
+        assert!(is_edited(sparse, &shown.replace("100", "5"), true));
+        // A seal of old knows only the digest of all of it.
+        assert!(is_edited(sparse, shown, false));
+    }
 }

@@ -32,7 +32,10 @@ impl Page {
     }
 
     fn set(&mut self, record: Option<Record>) {
-        if let (Some(record), Some(Json::Object(last))) = (record, self.messages.last_mut()) {
+        let earlier = self.messages.iter().rev().skip(1);
+        let gap = earlier.take_while(|message| message.get(FIELD).is_none()).count();
+        if let (Some(mut record), Some(Json::Object(last))) = (record, self.messages.last_mut()) {
+            record.gap = gap as i64;
             last.insert(FIELD, record.to_json());
         }
     }

@@ -4,7 +4,9 @@
 //! That is never proved to be the state in which the next message came: a message comes in a page,
 //! seconds or hours before its file is saved, and a page may hold edits that no file has yet.
 
+use forklore_core::book::Book;
 use forklore_core::chat::Chat;
+use forklore_core::journal::{Records, State, StatePart};
 use forklore_core::json::Json;
 use forklore_core::moment::{Past, PastBook, PastState};
 
@@ -27,6 +29,19 @@ pub fn past(
 ) -> Result<Option<Past>, HistoryError> {
     let Some(lineage) = history.lineages().live(name) else { return Ok(None) };
     let versions = catalog(history, lineage)?;
+    let past = Past {
+        as_of: as_of(history, &versions, chat, m)?,
+        testified: testified(history, &versions, chat, m)?,
+    };
+    Ok(Some(past).filter(|past| past.as_of.is_some() || past.testified.is_some()))
+}
+
+fn as_of(
+    history: &History<'_>,
+    versions: &[Line],
+    chat: &Chat<'_>,
+    m: usize,
+) -> Result<Option<PastState>, HistoryError> {
     let reaches = |line: &&Line| line.count > 0 && line.count <= m as u64 + 1 && !line.is_loss;
     let mut found = versions.iter().rev().find(|line| reaches(line) && line.count == m as u64 + 1);
     if found.is_none() {
@@ -54,8 +69,50 @@ pub fn past(
             None => PastBook::Unknown,
         },
     };
-    let as_of = Some(PastState { message, book, metadata });
-    Ok(Some(Past { as_of, testified: None }))
+    Ok(Some(PastState { message, book, metadata }))
+}
+
+/// So many versions of a book before and after the save with the next message are looked at.
+const LOOKED_AT: usize = 16;
+
+/// The book that the chat's own records prove for the message, where they do not hold it themselves:
+/// one that was too large for them.
+fn testified(
+    history: &History<'_>,
+    versions: &[Line],
+    chat: &Chat<'_>,
+    m: usize,
+) -> Result<Option<(String, Vec<u8>)>, HistoryError> {
+    let records = Records::of(chat);
+    let Some(digest) = records.testimony(m).and_then(|came| came.proved(StatePart::Book)) else {
+        return Ok(None);
+    };
+    let is_it = |state: &State| state.digest(StatePart::Book) == digest;
+    let bound = chat.metadata().and_then(|metadata| metadata.get("world_info"));
+    let Some(book) = bound.and_then(|name| name.text()) else { return Ok(None) };
+    if records.newest(m).is_some_and(|folded| is_it(&folded.state)) {
+        return Ok(None);
+    }
+    let next = versions.iter().find(|line| line.count > m as u64 + 1);
+    let saved = next.map_or(u64::MAX, |line| line.order);
+    let name = Name::of_path(&std::path::Path::new("worlds").join(format!("{book}.json")));
+    for lineage in books(history) {
+        let versions = catalog(history, lineage)?;
+        let middle = versions.partition_point(|line| line.order < saved);
+        let near = middle.saturating_sub(LOOKED_AT)..versions.len().min(middle + LOOKED_AT);
+        for line in versions[near].iter().rev().filter(|line| !line.is_deleted) {
+            let kept = Kept::read(history.store(), line.id)?;
+            if kept.version.file != name {
+                continue;
+            }
+            let bytes = history.content(&kept)?;
+            let state = Book::read(&bytes).ok().and_then(|read| State::of_book(&book, &read));
+            if state.as_ref().is_some_and(is_it) {
+                return Ok(Some((book.into_owned(), bytes)));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// The version of a book that was in its file when the chat's version `then` was saved; `None` where
@@ -69,13 +126,16 @@ fn book_when_saved(
     let mut best: Option<Line> = None;
     for lineage in books(history) {
         let versions = catalog(history, lineage)?;
-        let Some(at) = versions.iter().rposition(|line| line.order < then.order) else { continue };
-        let line = versions[at];
+        let is_older_find = |line: &Line| !line.was_seen && line.written <= then.written;
+        let mut next = versions.partition_point(|line| line.order < then.order);
+        if !then.was_seen {
+            // Files that are found together are recorded in any order.
+            next += versions[next..].iter().take_while(|line| is_older_find(line)).count();
+        }
+        let Some(line) = next.checked_sub(1).map(|at| versions[at]) else { continue };
         // What was found later, in whatever order, may have been written before or after.
         let is_unsure = (!line.was_seen && line.written > then.written)
-            || versions
-                .get(at + 1)
-                .is_some_and(|after| !after.was_seen && after.written <= then.written);
+            || versions.get(next).is_some_and(is_older_find);
         let is_other = Kept::read(history.store(), line.id)?.version.file != name;
         if line.is_deleted || is_other || best.is_some_and(|known| known.order > line.order) {
             continue;

@@ -264,6 +264,7 @@ pub fn watched(number: u64, before: Option<&(Record, State)>, now: &State) -> Re
             after: record.uid.clone()?,
             book: Some(state.digest(StatePart::Book)),
             metadata: Some(state.digest(StatePart::Metadata)),
+            assumed: false,
             file: Some(true),
         })
     });

@@ -40,6 +40,11 @@ impl Journal {
         self.0.observe_book(name.as_deref(), text).is_ok() && !is_missing
     }
 
+    /// The book of this name is there, and nobody has looked at it since the last message arrived.
+    pub fn assume_book(&mut self, name: &str) {
+        self.0.assume_book(name);
+    }
+
     /// The chat's metadata, or the part of it that `recorded_metadata_keys` names.
     pub fn observe_metadata(&mut self, metadata: &[u8]) -> Result<(), JsError> {
         self.0.observe_metadata(&json(metadata)?);

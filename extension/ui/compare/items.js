@@ -76,10 +76,16 @@ function summaryOf({ doings, left, fields }, model) {
             ? sentence('compare.differs', names, {})
             : say('compare.only', { chat: model[doings[0].side].chat });
     }
-    if (doings.length > 1 && doings.every(({ what }) => what === doings[0].what)) {
-        return sentence(`compare.both.${doings[0].what}`, names, {});
+    if (fields.length) {
+        return [
+            { key: 'compare.both.changed', by: 'both' },
+            ...SIDES.map(side => ({ key: 'compare.did.changed', by: side, chat: model[side].chat })),
+        ].map(({ key, by, chat }) => ({ key, chat, names: fields.filter(field => field.by === by).map(({ name }) => name) }))
+            .filter(({ names: changed }) => changed.length)
+            .map(({ key, chat, names: changed }) => sentence(key, changed, { chat }))
+            .join(say('compare.and'));
     }
-    return doings.map(({ side, what }) => sentence(`compare.did.${what}`, names, { chat: model[side].chat })).join(say('compare.and'));
+    return doings.map(({ side, what }) => say(`compare.did.${what}`, { chat: model[side].chat })).join(say('compare.and'));
 }
 
 function sentence(key, fields, values) {

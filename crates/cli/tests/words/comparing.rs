@@ -14,7 +14,7 @@ fn two_timelines_are_compared_with_what_both_began_as() {
       began as  both were at message 2, where they part (proved by the seal)
 
     Entries
-    ~ entry 0  changed in both
+    ~ entry 0  changed in Story - Branch #1 and in Story
         keys     Story: entry 0, {+zero+}
         content  Story: lore 0{+ of the story+}
         order    Story - Branch #1: not set → 200
@@ -88,12 +88,32 @@ fn what_both_changed_is_shown_from_both_sides() {
 }
 
 #[test]
+fn what_sillytaverns_editor_fills_in_is_no_difference() {
+    let stage = Stage::new();
+    let _ = stage.run(["branch", "Story", "--at", "2"]);
+    edit(&stage, BRANCH_LORE, |entries| {
+        for entry in entries.as_object_mut().unwrap().values_mut() {
+            entry["characterFilter"] = json!({ "isExclude": false, "names": [], "tags": [] });
+            entry["role"] = json!(null);
+            entry["addMemo"] = json!(true);
+            entry["useProbability"] = json!(true);
+        }
+    });
+    let shown = stage.run(["diff", BRANCH, "Story@2"]);
+    assert!(shown.contains("The lore of both is the same."), "{shown}");
+    let plan = stage.run(["merge", BRANCH, "--into", "Story", "--dry-run"]);
+    assert!(!plan.contains("filter"), "{plan}");
+    let checked = stage.run(["verify", BRANCH]);
+    assert!(!checked.contains("edited since the fork"), "{checked}");
+}
+
+#[test]
 fn one_line_for_each_entry() {
     let stage = at_odds(Stage::new());
     assert_snapshot!(stage.run(["diff", BRANCH, "Story", "--stat"]), @"
     Comparing Alice/Story - Branch #1 with Alice/Story
       began as  both were at message 2, where they part (proved by the seal)
-    ~ entry 0   changed in both: keys, content (+1 -1 words), order
+    ~ entry 0   changed in both: content (+1 -1 words); changed in Story - Branch #1: order; changed in Story: keys
     ~ entry 2   changed in Story - Branch #1: content (+3 -0 words)
     + entry 3   added in Story
     + The well  added in Story - Branch #1

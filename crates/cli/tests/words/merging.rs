@@ -271,6 +271,11 @@ fn a_base_can_be_chosen() {
         theirs  lore 0{+ of the story+}
         settle  --ours 'entry 0.content'  or  --theirs 'entry 0.content'
 
+    ! entry 0  order, not the same
+        ours    200
+        theirs  200 → not set
+        settle  --ours 'entry 0.order'  or  --theirs 'entry 0.order'
+
     ! entry 2  content, not the same
         ours    lore 2 of the branch
         theirs  lore 2[- of the branch-]
@@ -292,7 +297,7 @@ fn a_base_can_be_chosen() {
         settle  --ours 'The well.content'  or  --theirs 'The well.content'
 
     -- stderr --
-    Error: 6 conflicts are not settled, so nothing was written
+    Error: 7 conflicts are not settled, so nothing was written
     Hint: Say it again with --ours or --theirs for all of them, with what stands below each, or with --edit to write them yourself: `forklore merge Story --into 'Story - Branch #1' --base none --edit`
     -- exit 1 --
     "#);

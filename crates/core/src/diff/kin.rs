@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::table::{Table, same_or_none, value};
 use crate::book::Entry;
+use crate::defaults::plain_entry;
 use crate::json::JsText;
 
 /// What an entry is called by, and where it is shown: it may differ, and the lore is the same.
@@ -51,7 +52,7 @@ fn born<'t, 'a>(
 
 /// What an entry says, under whatever number.
 pub(crate) fn lore_of(entry: Entry<'_>) -> Vec<u8> {
-    let mut value = value(entry);
+    let mut value = plain_entry(&value(entry));
     if let Some(object) = value.as_object_mut() {
         for field in INCIDENTAL {
             object.remove(field);

@@ -13,6 +13,7 @@ mod words;
 use std::collections::HashSet;
 
 use crate::book::{Book, Entry, NAMESPACE};
+use crate::defaults::{Alike, follows_the_entries};
 use crate::json::{JsText, Json, Object};
 
 pub(crate) use json::insert_sides;
@@ -87,6 +88,13 @@ pub struct Difference {
     pub base: Option<Json>,
     pub left: Option<Json>,
     pub right: Option<Json>,
+}
+
+impl Difference {
+    /// Whether a side has a part in it.
+    pub fn is_by(&self, side: By) -> bool {
+        self.by == side || self.by == By::Both
+    }
 }
 
 /// An entry that is not the same on both sides.
@@ -201,44 +209,72 @@ fn between(base: Option<&Table<'_>>, left: &Table<'_>, right: &Table<'_>) -> Vec
                     fields: Vec::new(),
                 }));
             }
-            Some(Some(began)) => {
-                let did = |now: Option<Entry<'_>>| match now {
-                    None => Did::Removed,
-                    Some(_) if same_or_none(now, Some(began)) => Did::Nothing,
-                    Some(_) => Did::Changed,
-                };
-                found.extend(differing_entry(key, Some(began), (l, did(l)), (r, did(r))));
-            }
-            None if own_left.is_some() || own_right.is_some() => {
-                let (left, right) = ((own_left, Did::Unknown), (own_right, Did::Unknown));
-                found.extend(differing_entry(key, None, left, right));
-            }
-            None => {}
+            Some(Some(began)) => found.extend(differing_entry(key, Some(began), l, r)),
+            None => found.extend(differing_entry(key, None, own_left, own_right)),
         }
     }
     found
 }
 
-/// An entry that is there on one side or on both; `None` if only the order of its fields differs.
+/// An entry that is there on one side or on both; `None` where nothing differs that means anything.
 fn differing_entry(
     key: &JsText,
     began: Option<Entry<'_>>,
-    (left, left_did): (Option<Entry<'_>>, Did),
-    (right, right_did): (Option<Entry<'_>>, Did),
+    left: Option<Entry<'_>>,
+    right: Option<Entry<'_>>,
 ) -> Option<EntryDifference> {
-    let (left, right) = (left.map(value), right.map(value));
-    let is_both = left.is_some() && right.is_some();
-    let fields = if is_both {
-        members(began.map(value).as_ref().map(Some), left.as_ref(), right.as_ref())
-    } else {
-        Vec::new()
+    let mut fields = Vec::new();
+    let dids = match (left, right) {
+        (None, None) => return None,
+        (Some(left), Some(right)) => {
+            fields = entry_fields(began.map(value).as_ref(), &value(left), &value(right));
+            // What both did alike is no difference, so nobody is said to have done it.
+            let did = |side: By| match fields.iter().any(|field| field.is_by(side)) {
+                true => Did::Changed,
+                false => Did::Nothing,
+            };
+            (!fields.is_empty()).then(|| [did(By::Left), did(By::Right)])?
+        }
+        _ => [left, right].map(|now| match now {
+            None => Did::Removed,
+            Some(_) if same_or_none(now, began) => Did::Nothing,
+            Some(_) => Did::Changed,
+        }),
     };
-    (!is_both || !fields.is_empty()).then(|| EntryDifference {
+    let [left_did, right_did] = if began.is_some() { dids } else { [Did::Unknown; 2] };
+    Some(EntryDifference {
         key: key.clone(),
-        left: EntrySide { did: left_did, entry: left },
-        right: EntrySide { did: right_did, entry: right },
+        left: EntrySide { did: left_did, entry: left.map(value) },
+        right: EntrySide { did: right_did, entry: right.map(value) },
         fields,
     })
+}
+
+/// The fields that do not mean the same in two entries. Without a base nobody knows who changed them.
+pub(crate) fn entry_fields(base: Option<&Json>, left: &Json, right: &Json) -> Vec<Difference> {
+    let empty = Object::new();
+    let (left, right) = (members_of(Some(left), &empty), members_of(Some(right), &empty));
+    let base = base.map(|base| members_of(Some(base), &empty));
+    let only_left = left.keys().filter(|name| right.get_text(name).is_none());
+    let names = right.keys().chain(only_left);
+    let differing = names.filter_map(|name| {
+        let alike = Alike::in_entries(name, base, [left, right]);
+        let by = match alike.with_base {
+            _ if alike.sides => return None,
+            None => By::Unknown,
+            Some([true, _]) => By::Right,
+            Some([_, true]) => By::Left,
+            Some(_) => By::Both,
+        };
+        Some(Difference {
+            name: name.clone(),
+            by,
+            base: base.and_then(|base| base.get_text(name)).cloned(),
+            left: left.get_text(name).cloned(),
+            right: right.get_text(name).cloned(),
+        })
+    });
+    differing.collect()
 }
 
 /// The members of an object that differ. `None` as a base means that nobody knows it; an object that
@@ -295,7 +331,12 @@ fn book_fields(
     let (Some(left), Some(right)) = (left, right) else { return Vec::new() };
     let base = base.map(|base| base.map(own_fields).unwrap_or_default());
     let (left, right) = (own_fields(left), own_fields(right));
-    members(base.map(Json::Object).as_ref().map(Some), Some(&left.into()), Some(&right.into()))
+    let mut found =
+        members(base.map(Json::Object).as_ref().map(Some), Some(&left.into()), Some(&right.into()));
+    found.retain(|field| {
+        !follows_the_entries(&field.name, field.left.as_ref(), field.right.as_ref())
+    });
+    found
 }
 
 /// A book's fields but its entries and our mark.
@@ -315,3 +356,6 @@ pub(crate) fn own_fields(book: &Book<'_>) -> Object {
     }
     fields
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::common;
 use crate::book::{Book, Entry};
+use crate::defaults::is_same_entry;
 use crate::json::{JsText, Json, Raw};
 use crate::recap;
 
@@ -83,10 +84,10 @@ pub(crate) fn differing<'a>(
     (base.map(|_| began), left, right)
 }
 
-/// Whether two entries are one value.
+/// Whether two entries are the same lore.
 fn same(one: Raw<'_>, other: Raw<'_>) -> bool {
     is_written_alike(one, other)
-        || matches!((one.json(), other.json()), (Ok(one), Ok(other)) if one == other)
+        || matches!((one.json(), other.json()), (Ok(one), Ok(other)) if is_same_entry(&one, &other))
 }
 
 pub(super) fn is_written_alike(one: Raw<'_>, other: Raw<'_>) -> bool {

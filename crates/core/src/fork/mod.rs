@@ -128,6 +128,7 @@ pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a
             from: then_name(&moment).unwrap_or_default(),
             entries: book.entries,
             digest: book.digest,
+            lore: Some(book.lore),
             part: *part,
         }),
         metadata: moment.metadata.part,

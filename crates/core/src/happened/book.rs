@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 use super::collapse::{self, BookTally, Collapse};
 use super::plain::{self, entries};
 use super::{BookWindow, EntryChange, Happened, Kind, Parts};
-use crate::json::{Kind as JsonKind, Raw};
+use crate::defaults::is_same_entry;
+use crate::json::{Json, Kind as JsonKind, Raw};
 
 /// The first version of a book that was seen.
 pub fn first_book(number: usize) -> Happened {
@@ -74,6 +75,15 @@ struct Seen<'a> {
     gone: usize,
 }
 
+/// Whether an entry differs only in what SillyTavern's editor fills in.
+fn is_same(change: &EntryChange<'_>) -> bool {
+    let value = |text: Option<&[u8]>| Json::parse(text?).ok();
+    match (value(change.before), value(change.after)) {
+        (Some(before), Some(after)) => is_same_entry(&before, &after),
+        _ => false,
+    }
+}
+
 impl<'a> Seen<'a> {
     fn of(window: &BookWindow<'a>) -> Self {
         // Entries that stand where none did, by what they say.
@@ -87,6 +97,9 @@ impl<'a> Seen<'a> {
         moved.values_mut().for_each(|count| *count = 0);
         let mut changes = Vec::with_capacity(window.changed.len());
         for change in window.changed.iter().filter(|change| change.before.is_some()) {
+            if is_same(change) {
+                continue;
+            }
             let (before, after) = (Entry::of(change.before), Entry::of(change.after));
             let what = match (before, after) {
                 (Some(before), Some(after)) => before.became(&after),

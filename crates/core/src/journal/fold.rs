@@ -65,13 +65,23 @@ impl Records {
 
     /// The newest state at or before message `m` that a record in order proves.
     pub fn newest(&self, m: usize) -> Option<Folded> {
+        self.newest_of(m, |_| true)
+    }
+
+    /// The same, of records whose book somebody has seen.
+    pub fn newest_with_book(&self, m: usize) -> Option<Folded> {
+        self.newest_of(m, |record| !record.assumed)
+    }
+
+    fn newest_of(&self, m: usize, counts: impl Fn(&Record) -> bool) -> Option<Folded> {
+        let counts = |message| self.is_in_order[message] && self.get(message).is_some_and(&counts);
         let mut end = m.min(self.records.len().checked_sub(1)?);
         loop {
             let start = self.whole_at_or_before(end)?;
             let mut cursor = Cursor::default();
             (start..=end).for_each(|index| cursor.step(index, self.get(index)));
             if let Some(folded) = cursor.known()
-                && self.is_in_order[folded.message]
+                && counts(folded.message)
                 && folded.state.has_id(&cursor.id)
             {
                 return Some(folded);
@@ -80,7 +90,7 @@ impl Records {
             // hold and was not is still good.
             let mut proved = None;
             self.walk(start, end, |message, state, id| {
-                if self.is_in_order[message] && state.has_id(id) {
+                if counts(message) && state.has_id(id) {
                     proved = Some(Folded { message, state: state.clone() });
                 }
                 ControlFlow::Continue(())
@@ -134,8 +144,8 @@ impl Records {
     }
 }
 
-/// Arrivals are numbered, so a record that was moved or copied shows. A message that was put in
-/// between has the number of the one before it.
+/// Arrivals are numbered, and messages without a record counted, so a record that was moved or copied
+/// shows. A message that was put in between has the number of the one before it.
 impl FromIterator<Option<Record>> for Records {
     fn from_iter<I: IntoIterator<Item = Option<Record>>>(records: I) -> Self {
         let records: Vec<Option<Record>> = records.into_iter().collect();
@@ -160,6 +170,11 @@ impl FromIterator<Option<Record>> for Records {
                 *is_in_order &= uid.number <= lowest;
                 lowest = lowest.min(uid.number);
             }
+        }
+        let mut gap = 0;
+        for (record, is_in_order) in records.iter().zip(&mut is_in_order) {
+            *is_in_order &= record.as_ref().is_none_or(|r| r.uid.is_none() || r.gap == gap);
+            gap = if record.is_some() { 0 } else { gap + 1 };
         }
         Self { is_in_order, records }
     }
@@ -307,6 +322,20 @@ mod tests {
         let text = chat(&[Some(records[0].clone()), None, None]);
         let chat = Chat::read(&text, Place::Solo);
         assert_eq!(fold(&chat, 2).unwrap().message, 0);
+    }
+
+    #[test]
+    fn a_record_that_was_moved_past_messages_without_one_claims_nothing() {
+        let (_, records) = history(&BOOKS);
+        let mut record = records[0].clone().with(Uid::new(1, "x"), None);
+        record.gap = 1;
+        let at = |places: [Option<&Record>; 3]| {
+            let records: Records = places.into_iter().map(|record| record.cloned()).collect();
+            records.newest(2).map(|folded| folded.message)
+        };
+        assert_eq!(at([None, Some(&record), None]), Some(1));
+        assert_eq!(at([Some(&record), None, None]), None);
+        assert_eq!(at([None, None, Some(&record)]), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::delta::Delta;
 use super::payload::{Budget, Payload};
 use super::state::{State, is_of_format_1};
-use super::testimony::{Came, StatePart, Uid};
+use super::testimony::{Came, NO_BOOK, StatePart, Uid};
 use crate::json::{Json, Object};
 
 /// The message field that holds a record. Not in `extra`, which SillyTavern swaps with the swipes.
@@ -23,6 +23,12 @@ pub struct Record {
     pub uid: Option<Uid>,
     /// Missing where nobody watched the message arrive.
     pub came: Option<Came>,
+    /// Nobody has looked at the book since the message arrived: that it is still the one before is
+    /// taken for granted, until somebody does.
+    pub assumed: bool,
+    /// How many messages without a record stand directly before the message; negative where that
+    /// was found to be otherwise, so that the record is not where it was made.
+    pub gap: i64,
     pub(super) change: Change,
 }
 
@@ -83,7 +89,7 @@ pub fn record(before: Option<(&str, &State)>, now: &State, limits: Limits) -> Re
         },
         None => Change::whole(now),
     };
-    Record { id, uid: None, came: None, change }
+    Record { id, uid: None, came: None, assumed: false, gap: 0, change }
 }
 
 /// The record that stands for two neighbouring ones, when the later message is deleted and its
@@ -103,8 +109,9 @@ pub fn merged(earlier: &Record, later: &Record) -> Option<Record> {
             Change::Delta { after: after.clone(), delta: first.then(second)? }
         }
     };
-    let (uid, came) = (later.uid.clone(), earlier.came.clone());
-    Some(Record { id: later.id.clone(), uid, came, change })
+    let (uid, gap) = (later.uid.clone(), later.gap.min(0));
+    let came = earlier.came_for(uid.as_ref());
+    Some(Record { id: later.id.clone(), uid, came, assumed: later.assumed, gap, change })
 }
 
 /// The record of a message that was put between two others, and what becomes of the later one's: it
@@ -115,10 +122,22 @@ pub fn inserted(earlier: &Record, later: &Record, random: &str) -> Option<(Recor
     if came.after != *before {
         return None;
     }
+    // Only what held when the next one came is known of it.
+    let (book, metadata) = earlier.id.split_once('.')?;
+    if came.metadata.as_deref() != Some(metadata) {
+        return None;
+    }
+    let assumed = earlier.assumed || came.proved(StatePart::Book) != Some(book);
     let uid = Uid::new(before.number, random);
     let change = if earlier.is_digest() { Change::Digest } else { Change::Nothing };
-    let id = earlier.id.clone();
-    let between = Record { id, uid: Some(uid.clone()), came: Some(came.clone()), change };
+    let between = Record {
+        uid: Some(uid.clone()),
+        came: later.came_for(Some(&uid)),
+        gap: 0,
+        assumed,
+        change,
+        ..earlier.clone()
+    };
     let came = Some(Came { after: uid, ..came.clone() });
     Some((between, Record { came, ..later.clone() }))
 }
@@ -139,6 +158,12 @@ impl Record {
         }
         if let Some(came) = &self.came {
             json.insert("came", came.to_json());
+        }
+        if self.assumed {
+            json.insert("assumed", true);
+        }
+        if self.gap != 0 {
+            json.insert("gap", self.gap);
         }
         match &self.change {
             Change::Nothing => {}
@@ -182,7 +207,20 @@ impl Record {
         } else {
             Change::Nothing
         };
-        Some(Self { id, uid, came, change })
+        let assumed = json.get("assumed").is_some();
+        let gap = json.get("gap").map_or(Some(0), Json::as_i64).unwrap_or(-1);
+        Some(Self { id, uid, came, assumed, gap, change })
+    }
+
+    /// What it testifies once it carries the uid of a later record.
+    pub(super) fn came_for(&self, later: Option<&Uid>) -> Option<Came> {
+        let mut came = self.came.clone().filter(|_| self.gap >= 0)?;
+        let page = |uid: Option<&Uid>| uid.map(|uid| uid.page().to_owned());
+        if came.file.is_none() && page(self.uid.as_ref()) != page(later) {
+            // Only the page that saw the message arrive can tell whether the file was what it had read.
+            came.book = came.book.filter(|book| book == NO_BOOK);
+        }
+        Some(came)
     }
 
     /// Whether this was the state of `part` when the record was made. Format 1 knows only both

@@ -24,6 +24,11 @@ impl Uid {
         Some(Self { number: number.parse().ok().filter(|_| is_plain)?, random: random.to_owned() })
     }
 
+    /// What all uids of one page have in common.
+    pub(super) fn page(&self) -> &str {
+        self.random.split('.').next().unwrap_or_default()
+    }
+
     pub(super) fn of(json: &Json, key: &str) -> Option<Self> {
         Self::parse(&json.get(key)?.as_str()?)
     }
@@ -53,6 +58,8 @@ pub struct Came {
     /// The digest of each part at that instant; `None` where it was not known.
     pub book: Option<String>,
     pub metadata: Option<String>,
+    /// The page had no copy of the book, and `book` is what was recorded last.
+    pub assumed: bool,
     /// Whether the book's file, read afterwards, was what the page had read or written; `None` as
     /// long as nobody has looked.
     pub file: Option<bool>,
@@ -77,6 +84,9 @@ impl Came {
                 json.insert(key, digest.as_str());
             }
         }
+        if self.assumed {
+            json.insert("assumed", true);
+        }
         if let Some(file) = self.file {
             json.insert("file", file);
         }
@@ -89,6 +99,7 @@ impl Came {
             after: Uid::of(json, "after")?,
             book: digest("book"),
             metadata: digest("metadata"),
+            assumed: json.get("assumed").is_some(),
             file: match json.get("file") {
                 Some(Json::Bool(file)) => Some(*file),
                 _ => None,
@@ -112,8 +123,13 @@ mod tests {
 
     #[test]
     fn a_book_is_proved_only_when_its_file_was_looked_at() {
-        let mut came =
-            Came { after: Uid::new(1, "x"), book: Some("b".into()), metadata: None, file: None };
+        let mut came = Came {
+            after: Uid::new(1, "x"),
+            book: Some("b".into()),
+            metadata: None,
+            assumed: false,
+            file: None,
+        };
         assert_eq!(came.proved(StatePart::Book), None);
         came.file = Some(false);
         assert_eq!(came.proved(StatePart::Book), None);

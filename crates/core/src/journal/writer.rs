@@ -24,6 +24,8 @@ pub struct Writer {
     reader: Reader,
     /// Not there until it was observed, or while nobody knows it; inside, whether one is bound.
     book: Option<Option<BookState>>,
+    /// `book` was not observed, but taken for granted.
+    is_book_assumed: bool,
     metadata: Option<Object>,
     /// The state that the chain of records has reached, and its id: after the message before the
     /// last, or after `begun`.
@@ -36,6 +38,10 @@ pub struct Writer {
     /// The last message's uid, and what was seen when it arrived.
     uid: Option<Uid>,
     came: Option<Came>,
+    /// The book in its record was not observed since it arrived.
+    is_assumed: bool,
+    /// Its record is not where it was made.
+    is_moved: bool,
     /// The state that was seen last before the message came, where nobody looked at that instant:
     /// a part that is the same at the next look was so when the message came.
     seen_before: Option<Before>,
@@ -65,11 +71,13 @@ impl Writer {
         (self.begun, self.current, self.reached) = (None, None, None);
         (self.uid, self.came, self.seen_before) = (None, None, None);
         (self.is_told, self.is_stray) = (true, false);
+        (self.is_assumed, self.is_moved) = (false, false);
         let Some(last) = records.len().checked_sub(1) else { return };
         let tip = |message: Option<usize>| records.tip(message?);
         self.reached = tip(last.checked_sub(1));
         let Some(record) = records.get(last) else { return };
         (self.uid, self.came) = (record.uid.clone(), record.came.clone());
+        (self.is_assumed, self.is_moved) = (record.assumed, record.gap < 0);
         match tip(Some(last)).filter(|(id, _)| *id == record.id) {
             Some((id, state)) => {
                 self.current = Some((record.clone(), state.clone()));
@@ -88,7 +96,7 @@ impl Writer {
         name: Option<&str>,
         text: Option<Vec<u8>>,
     ) -> Result<(), BookError> {
-        self.book = None;
+        (self.book, self.is_book_assumed) = (None, false);
         match (name, text) {
             (None, _) => self.book = Some(None),
             (Some(_), None) => {}
@@ -98,6 +106,15 @@ impl Writer {
             }
         }
         Ok(())
+    }
+
+    /// The book of this name is there, and nobody has looked at it since the last message arrived.
+    /// Until somebody does, it is taken for what was recorded last.
+    pub fn assume_book(&mut self, name: &str) {
+        let recorded = self.current.as_ref().and_then(|(_, state)| state.book.as_ref());
+        let recorded = recorded.filter(|book| book.name == name && self.uid.is_some());
+        self.book = recorded.map(|book| Some(book.clone()));
+        self.is_book_assumed = self.book.is_some();
     }
 
     /// The chat's metadata, or as much of it as is recorded.
@@ -111,6 +128,9 @@ impl Writer {
             let now = State { book: book.clone(), metadata: metadata.clone() };
             self.testify_to_what_stayed(&now);
             self.bring_up_to(now);
+            if (self.is_assumed || self.is_moved) && !self.is_book_assumed {
+                (self.is_assumed, self.is_moved, self.is_told) = (false, false, false);
+            }
         }
         if self.is_told {
             return None;
@@ -121,7 +141,8 @@ impl Writer {
         if self.uid.is_none() {
             self.uid = Some(self.next_uid());
         }
-        Some(Record { uid: self.uid.clone(), came: self.came.clone(), ..record })
+        let (uid, came, assumed) = (self.uid.clone(), self.came.clone(), self.is_assumed);
+        Some(Record { uid, came, assumed, gap: -i64::from(self.is_moved), ..record })
     }
 
     fn next_uid(&mut self) -> Uid {
@@ -131,8 +152,13 @@ impl Writer {
 
     fn testify_to_what_stayed(&mut self, now: &State) {
         let Some(Before { uid, state }) = self.seen_before.take() else { return };
-        let came =
-            self.came.get_or_insert(Came { after: uid, book: None, metadata: None, file: None });
+        let came = self.came.get_or_insert(Came {
+            after: uid,
+            book: None,
+            metadata: None,
+            assumed: self.is_book_assumed,
+            file: None,
+        });
         let stayed = |part| {
             let digest = state.digest(part);
             (digest == now.digest(part)).then_some(digest)
@@ -171,20 +197,17 @@ impl Writer {
     /// record. Ask for the [`record`](Self::record) of the one before first.
     pub fn arrive(&mut self) -> Option<Record> {
         let before = self.uid.clone();
-        let seen = self.current.as_ref().map(|(_, state)| state.clone());
         self.go_on();
         if let (Some(after), Some(metadata)) = (before, &self.metadata) {
             let bound = self.book.clone();
             let now = State { book: bound.clone().flatten(), metadata: metadata.clone() };
             self.came = Some(Came {
-                after: after.clone(),
+                after,
                 book: bound.map(|_| now.digest(StatePart::Book)),
                 metadata: Some(now.digest(StatePart::Metadata)),
+                assumed: self.is_book_assumed,
                 file: None,
             });
-            // A book that the page has not read yet may turn out to be the one recorded last.
-            self.seen_before =
-                seen.filter(|_| self.book.is_none()).map(|state| Before { uid: after, state });
         }
         self.record()
     }
@@ -209,6 +232,7 @@ impl Writer {
         }
         (self.begun, self.uid, self.came, self.seen_before) = (None, None, None, None);
         (self.is_told, self.is_stray) = (false, false);
+        (self.is_assumed, self.is_moved) = (self.is_book_assumed, false);
     }
 
     /// The last message was deleted. `earlier` is what the one before it carries, which is the last
@@ -216,9 +240,12 @@ impl Writer {
     pub fn retreat(&mut self, earlier: Option<Record>) {
         (self.is_told, self.is_stray) = (false, false);
         self.seen_before = None;
-        self.came = earlier.as_ref().and_then(|earlier| earlier.came.clone());
+        self.came = None;
         if let Some(earlier) = earlier {
+            self.is_assumed = self.current.as_ref().map_or(earlier.assumed, |_| self.is_assumed);
+            self.is_moved = self.current.as_ref().map_or(earlier.gap < 0, |_| self.is_moved);
             self.uid = self.uid.take().or_else(|| earlier.uid.clone());
+            self.came = earlier.came_for(self.uid.as_ref());
             self.take_over(earlier);
         }
     }
@@ -232,6 +259,8 @@ impl Writer {
             self.reached = None;
         } else {
             self.is_told = false;
+            // Where nothing was seen since it came, what went is all that is known.
+            self.is_moved |= self.current.is_none();
             self.take_over(gone);
         }
     }
@@ -241,6 +270,7 @@ impl Writer {
     pub fn amend(&mut self, last: &Record) {
         if self.uid == last.uid {
             self.came.clone_from(&last.came);
+            (self.is_assumed, self.is_moved) = (last.assumed, last.gap < 0);
         }
     }
 
@@ -498,6 +528,43 @@ mod tests {
         // What the book was when the message came, nobody can say.
         let came = page.records[2].as_ref().unwrap().came.clone().unwrap();
         assert_eq!((came.book, came.metadata.is_some()), (None, true));
+    }
+
+    #[test]
+    fn a_book_that_nobody_looked_at_is_assumed_until_somebody_does() {
+        let mut page = Page::new(Limits::default());
+        for _ in 0..2 {
+            page.writer.assume_book("B");
+            page.records.push(page.writer.arrive());
+            page.truths.push(page.now());
+        }
+        let seen: Records = page.records.iter().cloned().collect();
+        assert_eq!(seen.newest_with_book(2).unwrap().message, 0);
+        assert_eq!(seen.newest(2).unwrap().message, 2, "the metadata was seen");
+        let came = seen.get(2).unwrap().came.clone().unwrap();
+        assert!(came.assumed && came.book.is_some() && came.proved(StatePart::Book).is_none());
+        page.lore_changes("b");
+        let last = page.records[2].as_ref().unwrap();
+        assert!(!last.assumed && last.came.as_ref().unwrap().assumed);
+        let seen: Records = page.records.iter().cloned().collect();
+        assert_eq!(seen.newest_with_book(2).unwrap().message, 2);
+        assert_eq!(seen.newest_with_book(1).unwrap().message, 0);
+    }
+
+    #[test]
+    fn what_went_is_no_claim_about_a_message_that_nobody_saw() {
+        let mut page = Page::new(Limits::default());
+        page.writer.observe_book(Some("B"), None).unwrap();
+        page.records.push(page.writer.arrive());
+        let gone = page.records.remove(0).unwrap();
+        page.writer.inherit(gone);
+        page.records[0] = page.writer.record();
+        let all: Records = page.records.iter().cloned().collect();
+        assert!(all.get(0).is_some(), "the lore is not lost");
+        assert_eq!(all.newest(0), None);
+        page.truths.truncate(1);
+        page.saved();
+        page.states_are_true();
     }
 
     #[test]

@@ -180,8 +180,8 @@ fn change(
     let base_value = base.map(value);
     let base_object = base_value.as_ref().map(|base| base.as_object().cloned().unwrap_or_default());
     let mut combined = combine(key, base_object.as_ref(), our, their, choices, plan);
-    // Where we did nothing it is theirs, with its fields in their order.
-    let is_idle = base.is_some() && same_or_none(base, Some(ours));
+    // Where we did nothing it is theirs, as it is written there.
+    let is_idle = base.is_some() && same_or_none(base, Some(ours)) && !combined.fields.is_empty();
     if is_idle && choices.wants_whole(key) && our.get("uid") == their.get("uid") {
         combined.after = their.clone();
     }

@@ -1,6 +1,7 @@
 //! The fields of one thing, three-way.
 
 use super::{About, Choice, Choices, Conflict, Kept, MergePlan, Pick};
+use crate::defaults::{Alike, follows_the_entries, has_default};
 use crate::diff::INCIDENTAL;
 use crate::json::{JsText, Json, Object};
 
@@ -11,18 +12,20 @@ pub(super) enum Outcome {
     Conflict,
 }
 
-/// The rule, for one field. Without a base, what only they have is taken: nothing is lost by it.
+/// The rule, for one field of ours and theirs. Without a base, what only they have is taken, because
+/// nothing is lost by it; unless a field that is missing has a value all the same.
 pub(super) fn outcome(
-    base: Option<Option<&Json>>,
+    alike: Alike,
+    has_default: bool,
     ours: Option<&Json>,
     theirs: Option<&Json>,
 ) -> Outcome {
-    match base {
-        _ if ours == theirs => Outcome::Stays,
-        Some(base) if theirs == base => Outcome::Stays,
-        Some(base) if ours == base => Outcome::Becomes(theirs.cloned()),
-        None if theirs.is_none() => Outcome::Stays,
-        None if ours.is_none() => Outcome::Becomes(theirs.cloned()),
+    match alike.with_base {
+        _ if alike.sides => Outcome::Stays,
+        Some([_, true]) => Outcome::Stays,
+        Some([true, _]) => Outcome::Becomes(theirs.cloned()),
+        None if theirs.is_none() && !has_default => Outcome::Stays,
+        None if ours.is_none() && !has_default => Outcome::Becomes(theirs.cloned()),
         _ => Outcome::Conflict,
     }
 }
@@ -51,7 +54,8 @@ pub(super) fn combine(
         }
         let was = base.map(|base| base.get_text(name));
         let (our, their) = (ours.get_text(name), theirs.get_text(name));
-        let value = match outcome(was, our, their) {
+        let alike = Alike::in_entries(name, base, [ours, theirs]);
+        let value = match outcome(alike, has_default(name), our, their) {
             Outcome::Stays => continue,
             Outcome::Becomes(_) | Outcome::Conflict if *name == *"uid" => continue,
             Outcome::Becomes(value) => value,
@@ -112,8 +116,14 @@ pub(super) fn merge(
     for name in theirs.keys().chain(only_ours) {
         let was = base.map(|base| base.get_text(name));
         let (our, their) = (ours.get_text(name), theirs.get_text(name));
-        match outcome(was, our, their) {
+        let follows = follows_the_entries(name, our, their);
+        let with_base = was.map(|was| [our == was, their == was]);
+        let alike = Alike { sides: our == their, with_base };
+        match outcome(alike, false, our, their) {
             Outcome::Stays => {}
+            // It goes with the entries, and is nothing to be asked about.
+            Outcome::Becomes(_) if follows && plan.steps.is_empty() => {}
+            Outcome::Conflict if follows => {}
             Outcome::Becomes(value) => plan.fields.push((name.clone(), value)),
             Outcome::Conflict => {
                 let choice = choices.choice(&no_entry, Some(name));

@@ -6,6 +6,7 @@ use super::entries::Books;
 use super::free::{Free, uid_of};
 use super::{Choices, Kept, MergePlan, Step, What};
 use crate::book::{Book, Entry};
+use crate::defaults::is_same_entry;
 use crate::diff::{Tables, same_or_none, value};
 use crate::json::{JsText, Json};
 use crate::recap::registry::{self, Line};
@@ -144,7 +145,7 @@ fn merge_registry(
     if let Some(object) = after.as_object_mut().filter(|_| text != our_text) {
         object.insert("content", text);
     }
-    if after != before {
+    if !is_same_entry(&after, &before) {
         plan.steps.push(step(their_key, our_key.clone(), What::Change, Some(before), Some(after)));
     }
 }
@@ -275,7 +276,7 @@ fn merge_whole(
 fn step(key: &JsText, to: JsText, what: What, before: Option<Json>, after: Option<Json>) -> Step {
     let fields = match (&before, &after) {
         (Some(before), Some(after)) => {
-            let changed = crate::diff::members(None, Some(before), Some(after));
+            let changed = crate::diff::entry_fields(None, before, after);
             changed.into_iter().map(|difference| difference.name).collect()
         }
         _ => Vec::new(),

@@ -160,3 +160,93 @@ fn a_line_about_an_entry_that_is_not_there_is_not_brought() {
     );
     assert_eq!(merged.text("0", "content").as_deref(), Some("[Registry]\n- UID=1 | name: Bo"));
 }
+
+/// An entry as SillyTavern's editor leaves it once it was shown.
+fn filled_in(entry: Json) -> Json {
+    let filter = r#"{"isExclude":false,"names":[],"tags":[]}"#;
+    let entry = with(entry, "characterFilter", Json::parse(filter.as_bytes()).unwrap());
+    let entry = with(with(entry, "role", Json::Null), "disable", false);
+    with(with(entry, "addMemo", true), "sticky", 0_i64)
+}
+
+#[test]
+fn what_the_editor_fills_in_is_nothing_to_bring() {
+    let mara = entry(7, "Mara", "captain");
+    let shown = filled_in(mara.clone());
+    for (base, ours, theirs) in
+        [(&mara, &mara, &shown), (&mara, &shown, &mara), (&shown, &shown, &mara)]
+    {
+        let [base, ours, theirs] = [base, ours, theirs].map(|entry| vec![entry.clone()]);
+        let merged = merge(&base, &ours, &theirs, &Choices::default());
+        assert!(merged.plan.is_empty() && merged.plan.conflicts.is_empty(), "{:?}", merged.plan);
+        let [ours, theirs] = [ours, theirs].map(|entries| book(&entries));
+        let (ours, theirs) = (Book::read(&ours).unwrap(), Book::read(&theirs).unwrap());
+        let unknown = plan(Base::Unknown, &ours, &theirs, &Choices::default());
+        assert!(unknown.is_empty() && unknown.conflicts.is_empty(), "{unknown:?}");
+    }
+}
+
+#[test]
+fn an_entry_that_was_only_shown_may_be_removed_without_asking() {
+    let mara = entry(7, "Mara", "captain");
+    let shown = [filled_in(mara.clone())];
+    let base = [mara];
+    let merged = merge(&base, &shown, &[], &Choices::default());
+    assert_eq!(merged.plan.conflicts, []);
+    assert_eq!(merged.text("7", "content"), None);
+    let merged = merge(&base, &[], &shown, &Choices::default());
+    assert_eq!(merged.plan.conflicts, []);
+    assert!(merged.plan.is_empty());
+}
+
+#[test]
+fn an_entry_that_only_they_changed_comes_as_it_is_written() {
+    let mara = entry(7, "Mara", "captain");
+    let theirs = filled_in(with(mara.clone(), "content", "pirate"));
+    let ours = with(mara.clone(), "addMemo", true);
+    let merged = merge(&[mara], &[ours], std::slice::from_ref(&theirs), &Choices::default());
+    assert_eq!(merged.plan.steps[0].fields, [JsText::from("content")]);
+    assert_eq!(merged.book.at(&["entries", "7"]), Some(&theirs));
+}
+
+#[test]
+fn a_field_set_back_to_its_default_comes_over() {
+    let early = entry(7, "Mara", "captain");
+    let early = with(early, "order", 5_i64);
+    let merged = merge(
+        std::slice::from_ref(&early),
+        &[filled_in(early.clone())],
+        &[with(early.clone(), "order", 100_i64)],
+        &Choices::default(),
+    );
+    assert_eq!(merged.plan.conflicts, []);
+    assert_eq!(merged.book.at(&["entries", "7", "order"]), Some(&Json::from(100_i64)));
+}
+
+#[test]
+fn secondary_keys_come_with_what_is_said_about_using_them() {
+    let mara = with(entry(7, "Mara", "captain"), "selective", false);
+    let keys = with(mara.clone(), "keysecondary", vec![Json::from("ship")]);
+    // The editor sets it whenever it shows an entry.
+    let ours = with(mara.clone(), "content", "pirate");
+    let theirs = with(keys, "selective", true);
+    let merged = merge(&[mara], &[ours], &[theirs], &Choices::default());
+    assert_eq!(merged.plan.conflicts, []);
+    assert_eq!(merged.book.at(&["entries", "7", "selective"]), Some(&Json::Bool(true)));
+    assert_eq!(merged.text("7", "content").as_deref(), Some("pirate"));
+}
+
+#[test]
+fn a_missing_field_without_a_base_is_asked_about_like_its_default() {
+    let mara = entry(7, "Mara", "captain");
+    let off = with(mara.clone(), "disable", true);
+    let on = with(mara.clone(), "disable", false);
+    for other in [&mara, &on] {
+        for (ours, theirs) in [(other, &off), (&off, other)] {
+            let [ours, theirs] = [ours, theirs].map(|entry| book(std::slice::from_ref(entry)));
+            let (ours, theirs) = (Book::read(&ours).unwrap(), Book::read(&theirs).unwrap());
+            let plan = plan(Base::Unknown, &ours, &theirs, &Choices::default());
+            assert_eq!(plan.conflicts.len(), 1, "{plan:?}");
+        }
+    }
+}

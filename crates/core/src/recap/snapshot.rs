@@ -52,10 +52,20 @@ const UNRELIABLE: [&str; 2] = ["keysecondary", "tags"];
 pub fn newest(chat: &Chat<'_>, m: usize) -> Option<Snapshot> {
     let mut bound = earliest_after(chat, m);
     (0..=m.min(chat.len().checked_sub(1)?)).rev().find_map(|index| {
-        let found = at(chat, index, bound);
+        let found = at(chat, index, bound).filter(|_| !is_copy(chat, index));
         bound = earlier(bound, earliest_time(chat, index));
         found
     })
+}
+
+/// Whether the message is a copy of an earlier one: no scene ends twice.
+fn is_copy(chat: &Chat<'_>, message: usize) -> bool {
+    let versions = |message| {
+        let memory = chat.line(message).and_then(Memory::of_line);
+        memory.into_iter().flat_map(|memory| memory.versions()).map(|version| version.bytes())
+    };
+    let own: Vec<&[u8]> = versions(message).collect();
+    (0..message).any(|earlier| versions(earlier).any(|version| own.contains(&version)))
 }
 
 /// The snapshot of the scene break at `message`, if it has a complete one.

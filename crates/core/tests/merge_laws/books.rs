@@ -1,6 +1,7 @@
 //! Three books: one, and what two timelines made of it. Keys are few, so that they meet.
 
 use fastrand::Rng;
+use forklore_core::defaults::FIELDS;
 use forklore_core::json::{Indent, Json, Object};
 use forklore_core::recap::{is_internal, queue};
 use forklore_core::timed::entry_hash;
@@ -76,9 +77,15 @@ fn entry(rng: &mut Rng, uid: i64) -> Json {
     entry.insert("content", words(rng));
     entry.insert("key", vec![words(rng)]);
     for (name, value) in [
-        ("order", Json::from(rng.i64(0..3))),
+        ("order", Json::from([0_i64, 1, 100][rng.usize(..3)])),
         ("displayIndex", Json::from(uid)),
-        ("role", Json::Null),
+        ("role", [Json::Null, Json::from(0_i64), Json::from(1_i64)][rng.usize(..3)].clone()),
+        ("position", Json::from(rng.i64(0..2) * 4)),
+        ("keysecondary", Json::Array(if rng.bool() { Vec::new() } else { vec![words(rng)] })),
+        ("selective", Json::from(rng.bool())),
+        ("disable", Json::from(rng.bool())),
+        ("addMemo", Json::from(rng.bool())),
+        ("sticky", [Json::Null, Json::from(0_i64), Json::from(2_i64)][rng.usize(..3)].clone()),
         ("extensions", Json::object([("x", Json::from(rng.i64(0..2)))])),
     ] {
         if rng.bool() {
@@ -94,7 +101,8 @@ fn title(rng: &mut Rng) -> String {
 
 fn words(rng: &mut Rng) -> Json {
     let half = Json::parse(br#""half \ud800""#).expect("it is JSON");
-    [Json::from("one"), Json::from("two"), Json::from("three"), half][rng.usize(..4)].clone()
+    let lines = Json::from(if rng.bool() { "one\r\ntwo" } else { "one\ntwo" });
+    [Json::from("one"), Json::from("two"), lines, half][rng.usize(..4)].clone()
 }
 
 /// A few edits, as people and extensions make them.
@@ -111,7 +119,7 @@ fn live_on(rng: &mut Rng, book: &mut Object) {
             .map(|(key, _)| key.clone())
             .collect();
         let some = lore.get(rng.usize(..lore.len().max(1))).cloned();
-        match (rng.u8(..12), some) {
+        match (rng.u8(..14), some) {
             // SillyTavern gives the smallest free number, so that both sides give the same one.
             (0..3, _) => {
                 let free = (0..).find(|uid: &i64| !entries.contains(&uid.to_string()));
@@ -120,8 +128,11 @@ fn live_on(rng: &mut Rng, book: &mut Object) {
             }
             (3..7, Some(key)) => {
                 if let Some(Json::Object(mut entry)) = entries.get_text(&key).cloned() {
-                    match rng.u8(..6) {
-                        0 => entry.insert("order", Json::from(rng.i64(0..3))),
+                    match rng.u8(..9) {
+                        0 => entry.insert("order", Json::from([0_i64, 1, 100][rng.usize(..3)])),
+                        4 => entry.insert("disable", Json::from(rng.bool())),
+                        5 => entry.insert("position", Json::from(rng.i64(0..2) * 4)),
+                        6 => entry.insert("keysecondary", Json::Array(vec![words(rng)])),
                         1 => entry.insert("comment", title(rng)),
                         2 => drop(entry.remove("order")),
                         3 => entry.insert("displayIndex", Json::from(rng.i64(0..3))),
@@ -138,6 +149,19 @@ fn live_on(rng: &mut Rng, book: &mut Object) {
                         entry.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
                     rng.shuffle(&mut members);
                     entries.insert(key, members.into_iter().collect::<Object>());
+                }
+            }
+            // SillyTavern's editor shows it, or somebody writes it in fewer words.
+            (12, Some(key)) => {
+                if let Some(Json::Object(mut entry)) = entries.get_text(&key).cloned() {
+                    fill_in(rng, &mut entry);
+                    entries.insert(key, entry);
+                }
+            }
+            (13, Some(key)) => {
+                if let Some(Json::Object(mut entry)) = entries.get_text(&key).cloned() {
+                    leave_out(rng, &mut entry);
+                    entries.insert(key, entry);
                 }
             }
             (9, _) => {
@@ -160,6 +184,72 @@ fn live_on(rng: &mut Rng, book: &mut Object) {
     // The recap extension lists what there is.
     if rng.u8(..3) > 0 && has_registry(book) {
         add_registry(rng, book);
+    }
+}
+
+/// A book some of whose entries SillyTavern's editor has shown.
+pub(crate) fn shown_in_editor(rng: &mut Rng, book: &[u8]) -> Vec<u8> {
+    let Ok(Json::Object(mut book)) = Json::parse(book) else { panic!("it is a book") };
+    let mut entries = book.get("entries").and_then(Json::as_object).cloned().unwrap_or_default();
+    let keys: Vec<_> = entries.keys().cloned().collect();
+    for key in keys {
+        if let Some(Json::Object(mut entry)) = entries.get_text(&key).cloned() {
+            match rng.u8(..3) {
+                0 => fill_in(rng, &mut entry),
+                1 => leave_out(rng, &mut entry),
+                _ => {}
+            }
+            entries.insert(key, entry);
+        }
+    }
+    book.insert("entries", entries);
+    written(rng, book)
+}
+
+/// What SillyTavern's editor writes when it shows an entry. Not all of it every time, since versions of
+/// it know different fields.
+fn fill_in(rng: &mut Rng, entry: &mut Object) {
+    for field in &FIELDS {
+        if !entry.contains(field.name) && rng.bool() {
+            entry.insert(field.name, field.default.json());
+        }
+    }
+    if let Some(uid) = entry.get("uid").cloned().filter(|_| !entry.contains("displayIndex")) {
+        entry.insert("displayIndex", uid);
+    }
+    let filter = Json::parse(br#"{"isExclude":false,"names":[],"tags":[]}"#);
+    entry.insert("characterFilter", filter.expect("it is JSON"));
+    entry.insert("addMemo", true);
+    if entry.get("position").is_none_or(|position| position.as_i64() != Some(4)) {
+        entry.insert("role", Json::Null);
+    }
+    let has_secondary = |entry: &Object| {
+        let keys = entry.get("keysecondary").and_then(Json::as_array);
+        keys.is_some_and(|keys| !keys.is_empty())
+    };
+    if !has_secondary(entry) {
+        entry.insert("selective", true);
+    }
+    for effect in ["sticky", "cooldown", "delay"] {
+        if entry.get(effect).is_none_or(|value| *value == Json::Null) {
+            entry.insert(effect, 0_i64);
+        }
+    }
+    for text in ["comment", "content"] {
+        let value = entry.get(text).and_then(Json::as_str).map(|text| text.replace("\r\n", "\n"));
+        // A lone surrogate would not survive the way through a `str`.
+        if let Some(value) = value.filter(|value| !value.contains('\u{fffd}')) {
+            entry.insert(text, value);
+        }
+    }
+}
+
+/// An entry without fields that say no more than their absence.
+fn leave_out(rng: &mut Rng, entry: &mut Object) {
+    for field in &FIELDS {
+        if entry.get(field.name) == Some(&field.default.json()) && rng.bool() {
+            entry.remove(field.name);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
 use forklore_core::book::Book;
+use forklore_core::defaults::{is_same_entry, plain_entry};
 use forklore_core::diff::{Compared, Did, Side, compare};
 use forklore_core::json::{JsText, Json, Object};
 use forklore_core::merge::{
@@ -51,7 +52,7 @@ fn unordered(value: &Json) -> String {
 
 fn lore(entries: &Object) -> BTreeMap<JsText, String> {
     let lore = entries.iter().filter(|(_, entry)| !is_internal(&comment(entry)));
-    lore.map(|(key, entry)| (key.clone(), unordered(entry))).collect()
+    lore.map(|(key, entry)| (key.clone(), unordered(&plain_entry(entry)))).collect()
 }
 
 fn planned(story: &Story, choices: &Choices) -> MergePlan {
@@ -105,6 +106,42 @@ fn an_idle_side_has_no_say() {
         assert!(plan.conflicts.is_empty(), "{plan:?}");
         let merged = plan.apply(&book(&idle_ours.ours));
         assert_eq!(lore(&entries(&merged)), lore(&entries(&story.theirs)), "{plan:?}");
+    });
+}
+
+/// Showing an entry in SillyTavern's editor is no deed, on whichever side it happens.
+#[test]
+fn what_the_editor_fills_in_changes_no_merge() {
+    cases::run("editor", merges(), |rng| {
+        let story = story(rng);
+        let shown = Story {
+            base: story.base.clone(),
+            ours: books::shown_in_editor(rng, &story.ours),
+            theirs: books::shown_in_editor(rng, &story.theirs),
+        };
+        for (plain, filled) in [(&story.ours, &shown.ours), (&story.theirs, &shown.theirs)] {
+            let (plain, filled) = (book(plain), book(filled));
+            let side = |book| Side { book: Some(book), metadata: None };
+            for base in [None, Some(side(&plain)), Some(side(&filled))] {
+                assert!(compare(base, side(&plain), side(&filled), true).is_empty());
+            }
+        }
+        let said = |plan: &MergePlan| {
+            let steps = plan.steps.iter().filter(|step| !step.is_internal);
+            let steps: BTreeSet<String> =
+                steps.map(|step| format!("{:?} {:?}", step.to, step.what)).collect();
+            let conflicts = plan.conflicts.iter();
+            let conflicts: BTreeSet<String> = conflicts
+                .map(|conflict| format!("{:?} {:?}", conflict.key, conflict.about))
+                .collect();
+            (steps, conflicts)
+        };
+        let choices = Choices::default();
+        let (one, other) = (planned(&story, &choices), planned(&shown, &choices));
+        assert_eq!(said(&one), said(&other));
+        let [one, other] = [(one, &story.ours), (other, &shown.ours)]
+            .map(|(plan, ours)| lore(&entries(&plan.apply(&book(ours)))));
+        assert_eq!(one, other);
     });
 }
 
@@ -218,7 +255,8 @@ fn nothing_is_lost_that_the_plan_does_not_list() {
         }
         let base = entries(&story.base);
         for (key, entry) in entries(&story.theirs).iter() {
-            if is_internal(&comment(entry)) || base.get_text(key) == Some(entry) {
+            let is_same = |began: &Json| is_same_entry(began, entry);
+            if is_internal(&comment(entry)) || base.get_text(key).is_some_and(is_same) {
                 continue;
             }
             let place = plan.moved.iter().find(|(from, _)| from == key).map_or(key, |(_, to)| to);
@@ -235,8 +273,12 @@ fn nothing_is_lost_that_the_plan_does_not_list() {
             let was = base.get_text(key);
             for (name, value) in entry.as_object().into_iter().flat_map(Object::iter) {
                 let field = |entry: Option<&Json>| entry?.as_object()?.get_text(name).cloned();
-                let is_theirs = field(was).as_ref() != Some(value) || was.is_none();
-                let is_there = field(Some(now)).as_ref() == Some(value);
+                let meant = |entry: &Json| field(Some(&plain_entry(entry)));
+                let is_like = |other: &Json| {
+                    field(Some(other)).as_ref() == Some(value) || meant(other) == meant(entry)
+                };
+                let is_theirs = !was.is_some_and(is_like);
+                let is_there = is_like(now);
                 let is_kept = plan.kept.iter().any(|kept| {
                     kept.key == *key && kept.field.as_ref().is_none_or(|field| field == name)
                 });
@@ -418,8 +460,9 @@ fn against_the_earlier_moment_the_later_one_did_everything() {
             assert_eq!(entry.right.did, expected);
         }
         let listed: BTreeSet<&JsText> = found.iter().map(|entry| &entry.key).collect();
-        let differs = |key: &&JsText| {
-            before.get_text(key).map(unordered) != after.get_text(key).map(unordered)
+        let differs = |key: &&JsText| match (before.get_text(key), after.get_text(key)) {
+            (Some(before), Some(after)) => !is_same_entry(before, after),
+            (before, after) => before.is_some() || after.is_some(),
         };
         let keys: BTreeSet<&JsText> = before.keys().chain(after.keys()).filter(differs).collect();
         assert_eq!(listed, keys);

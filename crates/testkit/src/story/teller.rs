@@ -206,6 +206,7 @@ impl<'r> Teller<'r> {
             after: before.uid.clone().expect("every record has one"),
             book: Some(state.digest(StatePart::Book)),
             metadata: Some(state.digest(StatePart::Metadata)),
+            assumed: false,
             file: Some(true),
         })
     }
@@ -452,7 +453,9 @@ impl<'r> Teller<'r> {
             Some(Record { uid: Some(uid), came, .. }) => (uid, came),
             _ => (Uid::new(self.arrivals, "t"), self.came.take()),
         };
-        last.record = Some(record(before, &now, self.limits).with(uid, came));
+        let gap = earlier.iter().rev().take_while(|m| m.record.is_none()).count() as i64;
+        let record = record(before, &now, self.limits).with(uid, came);
+        last.record.insert(record).gap = gap;
         last.recorded = Some(now);
         if self.limits.largest_book < Limits::default().largest_book {
             self.story.journal_is_whole = false;
@@ -464,6 +467,7 @@ impl<'r> Teller<'r> {
         if self.settling.is_some() {
             return;
         }
+        let moved = self.moved();
         let gone = self.story.messages.remove(at);
         if gone.record.is_some() {
             if self.is_recording() {
@@ -472,11 +476,36 @@ impl<'r> Teller<'r> {
                 self.record_is_lost();
             }
         }
+        if self.is_recording() {
+            self.count_gaps(&moved);
+        }
         let chat = self.story.chat.clone();
         let Story { metadata, messages, .. } = &mut self.story;
         recap::clean_running(metadata, &chat, |scene| {
             messages.get(scene).is_some_and(|m| m.scene.is_some())
         });
+    }
+
+    /// The records that are not where they were made.
+    fn moved(&self) -> Vec<Uid> {
+        let mut gap = 0;
+        let mut moved = Vec::new();
+        for Message { record, .. } in &self.story.messages {
+            moved.extend(record.iter().filter(|r| r.gap != gap).filter_map(|r| r.uid.clone()));
+            gap = if record.is_some() { 0 } else { gap + 1 };
+        }
+        moved
+    }
+
+    fn count_gaps(&mut self, moved: &[Uid]) {
+        let mut gap = 0;
+        for Message { record, .. } in &mut self.story.messages {
+            if let Some(record) = record.as_mut() {
+                let is_moved = record.uid.as_ref().is_some_and(|uid| moved.contains(uid));
+                record.gap = if is_moved { -1 } else { gap };
+            }
+            gap = if record.is_some() { 0 } else { gap + 1 };
+        }
     }
 
     fn record_is_lost(&mut self) {

@@ -102,7 +102,15 @@ impl Speaker {
             (Did::Changed, Did::Removed) => {
                 (Sign::Changed, format!("changed in {left}, removed in {right}"), None)
             }
-            (Did::Changed, Did::Changed) => (Sign::Changed, "changed in both".to_owned(), None),
+            (Did::Changed, Did::Changed) => {
+                let is_disputed = entry.fields.iter().any(|field| field.by == By::Both);
+                let who = match is_disputed {
+                    true => "changed in both".to_owned(),
+                    // Each its own fields.
+                    false => format!("changed in {left} and in {right}"),
+                };
+                (Sign::Changed, who, None)
+            }
             (did, Did::Nothing) => self.one_side(did, By::Left),
             (_, did) => self.one_side(did, By::Right),
         };

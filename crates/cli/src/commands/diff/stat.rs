@@ -1,6 +1,6 @@
 //! One line for each entry.
 
-use forklore_core::diff::{By, Compared, EntryDifference};
+use forklore_core::diff::{By, Compared, Difference, EntryDifference};
 use forklore_core::json::Json;
 use forklore_tavern::comparing::Comparison;
 
@@ -26,20 +26,42 @@ pub(super) fn say_compared(ui: &mut Ui<'_>, speaker: &Speaker, compared: &Compar
     let column = headings.iter().map(|heading| width(&heading.title)).max().unwrap_or(0);
     let column = column.min(ui.columns() / 2);
     for (entry, heading) in compared.entries.iter().zip(&headings) {
-        let about = [heading.who.clone(), fields(entry)];
-        let about: Vec<String> = about.into_iter().filter(|text| !text.is_empty()).collect();
+        let about = match heading.by {
+            None if !entry.fields.is_empty() => by_whom(speaker, entry),
+            _ => said(&heading.who, &fields(entry.fields.iter())),
+        };
         let line = Line::new().add(heading.sign.style(), format!("{} ", heading.sign.text()));
         ui.say(if about.is_empty() {
             line.plain(&heading.title)
         } else {
-            line.plain(padded(&heading.title, column)).dim(format!("  {}", about.join(": ")))
+            line.plain(padded(&heading.title, column)).dim(format!("  {about}"))
         });
     }
     ui.say(Line::new().dim(speaker.totals(compared)));
 }
 
-fn fields(entry: &EntryDifference) -> String {
-    let shown = entry.fields.iter().map(|field| {
+/// Who changed which fields, where both did something.
+fn by_whom(speaker: &Speaker, entry: &EntryDifference) -> String {
+    let [left, right] = &speaker.names;
+    let groups = [
+        (By::Both, "changed in both".to_owned()),
+        (By::Left, format!("changed in {left}")),
+        (By::Right, format!("changed in {right}")),
+    ];
+    let groups = groups.map(|(by, who)| {
+        let fields = fields(entry.fields.iter().filter(|field| field.by == by));
+        if fields.is_empty() { fields } else { said(&who, &fields) }
+    });
+    groups.into_iter().filter(|group| !group.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+fn said(who: &str, what: &str) -> String {
+    let parts: Vec<&str> = [who, what].into_iter().filter(|text| !text.is_empty()).collect();
+    parts.join(": ")
+}
+
+fn fields<'f>(fields: impl Iterator<Item = &'f Difference>) -> String {
+    let shown = fields.map(|field| {
         let name = field_name(&field.name);
         let text = |value: &Option<Json>| match value {
             Some(Json::Text(text)) => Some(text.to_string_lossy().into_owned()),

@@ -77,6 +77,20 @@ fn entries_come_change_and_go() {
 }
 
 #[test]
+fn what_the_editor_fills_in_is_not_told() {
+    let shown = r#"{"key":["mara"],"comment":"Mara","content":"A captain.","selective":true,"role":null,
+        "disable":false,"characterFilter":{"isExclude":false,"names":[],"tags":[]},"addMemo":true}"#;
+    let happened = between(&[(0, MARA), (1, MILL)], &[(0, shown), (1, MILL)], false);
+    assert_eq!(happened.kind, Kind::Same);
+    let edited = shown.replace("captain", "king");
+    let happened = between(&[(0, MARA), (1, MILL)], &[(0, &edited), (1, MILL)], false);
+    assert_eq!(happened.words, "entry 'Mara' changed");
+    let early = r#"{"key":["mara"],"comment":"Mara","content":"A captain.","order":5}"#;
+    let happened = between(&[(0, early)], &[(0, shown)], false);
+    assert_eq!(happened.words, "entry 'Mara' changed", "it was set back to the default");
+}
+
+#[test]
 fn a_book_collapses() {
     let texts: Vec<(String, String)> = (0..24)
         .map(|n| {

@@ -70,11 +70,13 @@ fn changes(then: &[u8], now: Option<&Book<'_>>) -> Vec<Json> {
 fn shown(entry: &Json) -> Json {
     let text = |key: &str| entry.get(key).and_then(Json::as_str).unwrap_or_default();
     let title = text("comment");
+    // Books come from anywhere: an entry may have no list of keys at all.
+    let keys = entry.get("key").and_then(Json::as_array).unwrap_or_default();
     Json::object([
         ("uid", entry.get("uid").cloned().into()),
         ("title", Json::from(title.as_ref())),
         ("content", entry.get("content").cloned().into()),
-        ("keys", entry.get("key").cloned().into()),
+        ("keys", keys.to_vec().into()),
         ("disabled", Json::Bool(entry.get("disable").is_some_and(Json::is_truthy))),
         ("internal", Json::Bool(recap::is_internal(&title))),
     ])

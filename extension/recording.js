@@ -153,9 +153,19 @@ export class Recording {
     /** A message may have come that nobody saw: what changes from now on belongs to it. */
     messageMayHaveCome() {
         const open = this.chat();
-        if (open && (open.messages.length !== this.length || open.messages.at(-1) !== this.last)) {
+        if (open && !this.isAsSeen(open.messages)) {
             this.sync();
         }
+    }
+
+    isAsSeen(messages) {
+        return messages.length === this.length && messages.at(-1) === this.last;
+    }
+
+    /** Remembers how the chat ended when it was looked at. */
+    sees(messages) {
+        this.length = messages.length;
+        this.last = messages.at(-1);
     }
 
     /** A message is about to be put at the end of the chat. */
@@ -178,8 +188,7 @@ export class Recording {
             }
             this.journal?.arrive(open.messages, () => ({ ...this.bookNow(open, { isFresh: true }), metadata: open.metadata }), putOnce);
             this.files.age();
-            this.length = open.messages.length;
-            this.last = open.messages.at(-1);
+            this.sees(open.messages);
             this.look();
         });
         return isPut ? result : put();
@@ -200,9 +209,8 @@ export class Recording {
         }
         return this.guarded(() => {
             this.hook();
-            const isFresh = open.messages.length !== this.length || open.messages.at(-1) !== this.last;
-            this.length = open.messages.length;
-            this.last = open.messages.at(-1);
+            const isFresh = !this.isAsSeen(open.messages);
+            this.sees(open.messages);
             const { changed } = this.journal.sync(open.messages, { ...this.bookNow(open, { isFresh }), metadata: open.metadata });
             this.isUnsaved ||= changed;
             return changed;

@@ -9,7 +9,7 @@ import { Product } from './product.mjs';
 import { readable, Stage } from './stage.mjs';
 
 const product = await Product.load();
-const needsCommand = { skip: commandPath() ? false : 'there is no forklore: cargo build -p forklore-cli' };
+const needsCommand = { skip: commandPath() ? false : 'there is no forklore: cargo build -p forklore' };
 
 /** Runs a case on a data folder that is gone afterwards. */
 async function inFolder(work) {

@@ -12,9 +12,13 @@ import { metadataText } from './values.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The command: `FORKLORE`, else the one that was built here. `null` where there is none. */
+/** The command: `FORKLORE`, which has to be there, else the one that was built here. `null` where there is none. */
 export function commandPath() {
-    const places = [process.env.FORKLORE, join(ROOT, 'target/release/forklore'), join(ROOT, 'target/debug/forklore')];
+    const asked = process.env.FORKLORE;
+    if (asked && !existsSync(asked)) {
+        throw new Error(`there is no ${asked}`);
+    }
+    const places = [asked, join(ROOT, 'target/release/forklore'), join(ROOT, 'target/debug/forklore')];
     return places.find((place) => place && existsSync(place)) ?? null;
 }
 

@@ -131,7 +131,7 @@ for (const group of [false, true]) {
         await page.open(tale);
         await page.clearToasts();
         let unread = 0;
-        const first = await bestOf(3, async () => {
+        const drawAnew = async () => {
             await page.raw.evaluate(() => SillyTavern.libs.localforage.createInstance({ name: 'Forklore', storeName: 'timelines' }).clear());
             await page.reload();
             await page.open(tale);
@@ -139,9 +139,14 @@ for (const group of [false, true]) {
             const took = await timeToDraw(page);
             unread = await (await timelines(page)).locator('[data-state="unread"]').count();
             return took;
-        }, () => leaveTimelines(page));
-        // Where all chats together are small, the page reads them when one is opened.
-        assert.ok(!isBig || unread > 50, `${unread} were not read yet`);
+        };
+        const first = await bestOf(3, drawAnew, () => leaveTimelines(page));
+        await leaveTimelines(page);
+        // Where all chats together are small, the page lists them when one is opened. Here it is to find them unread.
+        await page.raw.route('**/api/chats/recent', (route) => (route.request().postDataJSON().max > 1e9 ? route.fulfill({ json: [] }) : route.fallback()));
+        await drawAnew();
+        await page.raw.unroute('**/api/chats/recent');
+        assert.ok(unread > 50, `${unread} were not read yet`);
         let view = await timelines(page);
         const began = Date.now();
         await caughtUp(view, isBig ? 900_000 : 60_000);

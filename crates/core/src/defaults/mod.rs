@@ -63,7 +63,7 @@ const fn where_it(counts: Counts, field: Field) -> Field {
 ///
 /// A value in the last column is either what the editor writes in place of the default (`sticky`: 0 for
 /// `null`, `delayUntilRecursion`: `false` for 0), or what it replaces by it; SillyTavern treats both alike
-/// when it scans. `the_editor_changes_no_lore` in e2e/scenarios shows it in the real editor.
+/// when it scans. `e2e/scenarios/editor.test.mjs` shows it in the real editor.
 pub const FIELDS: [Field; 39] = [
     field("key", NoList, &[Null]),
     field("keysecondary", NoList, &[Null]),

@@ -13,6 +13,7 @@ pub mod names;
 pub mod timed;
 pub mod recap;
 pub mod journal;
+pub mod identity;
 pub mod exactness;
 pub mod claim;
 pub mod moment;

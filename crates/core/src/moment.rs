@@ -64,30 +64,19 @@ impl<'a> BoundBook<'a> {
 /// What versions of the files, kept somewhere else, have to say about a message.
 #[derive(Clone, Debug, Default)]
 pub struct Past {
-    pub as_of: Option<PastState>,
+    /// The chat's metadata.
+    pub metadata: Option<AsOf<Json>>,
+    /// The bound book with its name, or that none was bound.
+    pub book: Option<AsOf<Option<(String, Vec<u8>)>>>,
     /// A book with its name that has the digest which the chat's own records prove.
     pub testified: Option<(String, Vec<u8>)>,
 }
 
 /// What was in the files while a message was the last one.
 #[derive(Clone, Debug)]
-pub struct PastState {
+pub struct AsOf<T> {
     pub message: usize,
-    pub book: PastBook,
-    /// The chat's metadata.
-    pub metadata: Json,
-}
-
-#[derive(Clone, Debug)]
-pub enum PastBook {
-    /// None was bound.
-    None,
-    /// One was bound, and it is not known which version was in its file.
-    Unknown,
-    Known {
-        name: String,
-        bytes: Vec<u8>,
-    },
+    pub what: T,
 }
 
 /// The book at a moment.
@@ -249,11 +238,10 @@ impl<'a> Asked<'_, 'a> {
     /// The newest that any source knows; among equals, the journal before the history.
     fn book_as_of(&self) -> Option<BookThen<'a>> {
         let journal = self.evidence.with_book().map(|folded| folded.message);
-        let history = self.past_state().filter(|past| !matches!(past.book, PastBook::Unknown));
-        let history = history.filter(|past| match &past.book {
-            PastBook::Known { bytes, .. } => Book::read(bytes).is_ok(),
-            PastBook::None | PastBook::Unknown => true,
-        });
+        let history = self.past.and_then(|past| past.book.as_ref());
+        let history = history.filter(|past| past.message <= self.m);
+        let history = history
+            .filter(|past| past.what.as_ref().is_none_or(|(_, bytes)| Book::read(bytes).is_ok()));
         let newest = journal.max(history.map(|past| past.message));
         let recap = if newest < Some(self.m) { snapshot::newest(self.chat, self.m) } else { None };
         let newest = newest.max(recap.as_ref().map(|recap| recap.message))?;
@@ -262,11 +250,11 @@ impl<'a> Asked<'_, 'a> {
             return Some(BookThen::of_state(as_of(Source::Journal), &folded.state));
         }
         if let Some(past) = history.filter(|past| past.message == newest) {
-            return match &past.book {
-                PastBook::Known { name, bytes } => {
+            return match &past.what {
+                Some((name, bytes)) => {
                     Some(BookThen::of_file(as_of(Source::History), name, &Book::read(bytes).ok()?))
                 }
-                PastBook::None | PastBook::Unknown => Some(BookThen::None(as_of(Source::History))),
+                None => Some(BookThen::None(as_of(Source::History))),
             };
         }
         let recap = recap?;
@@ -276,10 +264,6 @@ impl<'a> Asked<'_, 'a> {
             name: name.unwrap_or_default(),
             content: Content::Rebuilt(recap.rebuild(self.bound.book(), self.terms.fill)),
         })
-    }
-
-    fn past_state(&self) -> Option<&'a PastState> {
-        self.past?.as_of.as_ref().filter(|past| past.message <= self.m)
     }
 
     fn metadata(&self) -> MetadataThen {
@@ -292,14 +276,15 @@ impl<'a> Asked<'_, 'a> {
             return then(Exactness::Exact, Source::Files, None);
         }
         let folded = self.evidence.folded.as_ref();
-        let past = self.past_state();
+        let past = self.past.and_then(|past| past.metadata.as_ref());
+        let past = past.filter(|past| past.message <= self.m);
         if let Some(proved) = self.evidence.proved(StatePart::Metadata) {
             let shows = |state: &State| state.digest(StatePart::Metadata) == proved;
             if let Some(folded) = folded.filter(|folded| shows(&folded.state)) {
                 let values = Some(folded.state.metadata.clone());
                 return then(Exactness::Exact, Source::Journal, values);
             }
-            let past = past.map(|past| State::of(&past.metadata, None));
+            let past = past.map(|past| State::of(&past.what, None));
             if let Some(state) = past.filter(shows) {
                 return then(Exactness::Exact, Source::History, Some(state.metadata));
             }
@@ -313,7 +298,7 @@ impl<'a> Asked<'_, 'a> {
                 then(Exactness::Snapshot(folded.message), Source::Journal, values)
             }
             (_, Some(past)) => {
-                let values = Some(State::of(&past.metadata, None).metadata);
+                let values = Some(State::of(&past.what, None).metadata);
                 then(Exactness::Snapshot(past.message), Source::History, values)
             }
             _ => {

@@ -59,6 +59,30 @@ impl Body {
         let pieces = below(&leaves, Mode::Blob)?;
         Ok(Self { pieces, leaves, branches, root: Some(root) })
     }
+
+    /// The last piece below `root`, without reading the others.
+    pub fn last(store: &Store<'_>, root: Id) -> Result<Option<(u32, Id)>, HistoryError> {
+        let mut found = Some((0, root));
+        for mode in [Mode::Tree, Mode::Tree, Mode::Blob] {
+            let Some((number, id)) = found else { return Ok(None) };
+            found = read_tree(store, number, id, mode)?.pop();
+        }
+        Ok(found)
+    }
+
+    /// The piece of a number below `root`, without reading the others.
+    pub fn piece(store: &Store<'_>, root: Id, number: u32) -> Result<Option<Id>, HistoryError> {
+        let (mut above, mut id) = (0, root);
+        let steps = [(WIDTH * WIDTH, Mode::Tree), (WIDTH, Mode::Tree), (1, Mode::Blob)];
+        for (below, mode) in steps {
+            let wanted = number / below;
+            let tree = read_tree(store, above, id, mode)?;
+            let found = tree.into_iter().find(|(number, _)| *number == wanted);
+            let Some((number, next)) = found else { return Ok(None) };
+            (above, id) = (number, next);
+        }
+        Ok(Some(id))
+    }
 }
 
 /// Makes the trees above `now`, and keeps those above the same things as before.
@@ -111,19 +135,30 @@ fn read_tree(
     id: Id,
     mode: Mode,
 ) -> Result<Vec<(u32, Id)>, HistoryError> {
-    let misshapen = || HistoryError::Misshapen { id, expected: "a tree of numbered pieces" };
     let tree = store.read(&id, Kind::Tree)?;
-    let mut lines = Vec::new();
-    for line in tree_lines(&tree) {
-        let line = line.filter(|line| line.mode == mode).ok_or_else(misshapen)?;
-        let digits = <[u8; 2]>::try_from(line.name).ok().ok_or_else(misshapen)?;
+    let mut lines = numbered(&tree, mode)
+        .ok_or(HistoryError::Misshapen { id, expected: "a tree of numbered pieces" })?;
+    lines.iter_mut().for_each(|(place, _)| *place += number * WIDTH);
+    Ok(lines)
+}
+
+/// The lines of a tree whose names are two digits and rise, so that there are at most a hundred of
+/// them; `None` for any other tree.
+pub(crate) fn numbered(tree: &[u8], mode: Mode) -> Option<Vec<(u32, Id)>> {
+    let mut lines: Vec<(u32, Id)> = Vec::new();
+    for line in tree_lines(tree) {
+        let line = line.filter(|line| line.mode == mode)?;
+        let digits = <[u8; 2]>::try_from(line.name).ok()?;
         if !digits.iter().all(u8::is_ascii_digit) {
-            return Err(misshapen());
+            return None;
         }
         let place = u32::from(digits[0] - b'0') * 10 + u32::from(digits[1] - b'0');
-        lines.push((number * WIDTH + place, line.id));
+        if lines.last().is_some_and(|(last, _)| *last >= place) {
+            return None;
+        }
+        lines.push((place, line.id));
     }
-    Ok(lines)
+    Some(lines)
 }
 
 #[cfg(test)]

@@ -117,12 +117,12 @@ pub fn take_in(history: &mut History<'_>, bytes: &[u8]) -> Result<Joined, Bundle
 }
 
 impl Beside for Unpacked<'_> {
-    fn has(&self, id: &Id) -> bool {
-        self.has(id)
-    }
-
     fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>, HistoryError> {
         Ok(self.object(id).map(|(kind, data)| (kind, data.to_vec())))
+    }
+
+    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, HistoryError> {
+        Ok(self.header(id))
     }
 
     fn ids(&self) -> Vec<Id> {

@@ -115,7 +115,7 @@ impl<'d> History<'d> {
 
     /// A version's file, byte for byte.
     pub fn content(&self, version: &Kept) -> Result<Vec<u8>, HistoryError> {
-        Tracked::read(&self.store, version.tree)?.rebuild(&self.store)
+        Tracked::read(&self.store, version.tree)?.rebuild(&self.store, version.version.bytes)
     }
 
     /// A version and all before it, the newest first.

@@ -61,6 +61,8 @@ pub enum Unsound {
     Missing,
     #[error("a part of it has a shape that no file has")]
     Shape,
+    #[error("it is not as long as it says, or longer than any file")]
+    Size,
 }
 
 /// What is to be done to take something in.
@@ -73,8 +75,9 @@ pub(crate) struct Plan {
 
 /// Objects that came and are not in the store.
 pub(crate) trait Beside {
-    fn has(&self, id: &Id) -> bool;
     fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>, HistoryError>;
+    /// What an object is, and how long.
+    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, HistoryError>;
     fn ids(&self) -> Vec<Id>;
     /// All of them, in the packs in which they came.
     fn packs(&self) -> Result<Vec<Packed>, HistoryError>;

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use forklore_tavern::chance::Chance;
 use forklore_tavern::disk::{self, Disk, Look};
 use forklore_tavern::folders::UserFolders;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,10 +53,14 @@ const GRAIN: Duration = Duration::from_secs(2);
 /// How often a file is read that changes while it is read.
 const READS: usize = 20;
 
-/// Lists what has a history.
+/// A file that was written so short a time ago may not be finished.
+const FRESH: Duration = Duration::from_millis(100);
+
+/// Lists what has a history. Lorebooks come before the chats that they are bound to: a version of a
+/// chat that was there before a scan began was saved before the scan read its book.
 pub fn files(disk: &dyn Disk, folders: &UserFolders) -> (Vec<Found>, Vec<Unread>) {
     let mut listing = Listing { disk, folders, found: Vec::new(), unread: Vec::new() };
-    for folder in ["chats", "group chats", "worlds", "characters", "groups"] {
+    for folder in ["worlds", "chats", "group chats", "characters", "groups"] {
         listing.folder(Path::new(folder), folder == "chats");
     }
     listing.file(Path::new("settings.json"));
@@ -141,6 +146,25 @@ pub fn read_still(disk: &dyn Disk, path: &Path) -> io::Result<(Vec<u8>, Look)> {
     Err(io::Error::other("it is being written faster than it can be read"))
 }
 
+/// The same, and waits a moment if the file was written just now: whoever writes it in its place may not
+/// be done. What another file took the place of meanwhile was complete.
+fn read_settled(disk: &dyn Disk, chance: &dyn Chance, path: &Path) -> io::Result<(Vec<u8>, Look)> {
+    for _ in 0..READS {
+        let (bytes, look) = read_still(disk, path)?;
+        let age = chance.now().duration_since(look.modified).unwrap_or(FRESH);
+        let Some(rest) = FRESH.checked_sub(age).filter(|rest| !rest.is_zero()) else {
+            return Ok((bytes, look));
+        };
+        chance.sleep(rest);
+        let is_settled =
+            disk.look(path)?.is_none_or(|after| after == look || after.inode != look.inode);
+        if is_settled {
+            return Ok((bytes, look));
+        }
+    }
+    Err(io::Error::other("it is being written faster than it can be read"))
+}
+
 /// Records what changed since the last time.
 pub fn scan(
     history: &mut History<'_>,
@@ -164,8 +188,9 @@ pub fn scan(
     let exists = |name: &Name| names.contains(name);
 
     let mut at = 0;
+    let (chance, began) = (history.store().chance, history.store().chance.now());
     while at < found.len() {
-        let mut recorder = history.record()?;
+        let mut recorder = history.record()?.as_of(began);
         while at < found.len() && recorder.size() < GATHERED {
             let file = &found[at];
             at += 1;
@@ -174,7 +199,7 @@ pub fn scan(
             if live.is_some_and(|live| remembered.is_known(file, live.tip.id)) {
                 continue;
             }
-            let (bytes, look) = match read_still(disk, &file.path) {
+            let (bytes, look) = match read_settled(disk, chance, &file.path) {
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {

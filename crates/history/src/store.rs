@@ -280,6 +280,17 @@ impl<'d> Store<'d> {
         self.packs.read(id, out)?.ok_or(HistoryError::Missing(*id))
     }
 
+    /// What an object is and how long; `None` where there is no such object.
+    pub fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, HistoryError> {
+        match self.pending.at.get(id) {
+            Some(at) => {
+                let object = &self.pending.objects[*at];
+                Ok(Some((object.kind, object.data.len() as u64)))
+            }
+            None => Ok(self.packs.header(id)?),
+        }
+    }
+
     pub fn read(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, HistoryError> {
         let mut data = Vec::new();
         let found = self.read_into(id, &mut data)?;

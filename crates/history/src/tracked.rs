@@ -54,25 +54,32 @@ impl Default for Tracked {
     }
 }
 
+/// What the tree of a version leads to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Parts {
+    pub head: Option<Id>,
+    pub body: Option<(Numbering, Id)>,
+    pub tail: Option<Id>,
+}
+
 impl Tracked {
     /// Reads the names of the pieces of a version.
     pub fn read(store: &Store<'_>, tree: Id) -> Result<Self, HistoryError> {
-        let misshapen = || HistoryError::Misshapen { id: tree, expected: "a file in pieces" };
-        let mut tracked = Self::default();
-        for line in tree_lines(&store.read(&tree, Kind::Tree)?) {
-            let line = line.ok_or_else(misshapen)?;
-            let piece = Some(Piece { id: line.id, hash: None });
-            match (line.mode, line.name) {
-                (Mode::Blob, name) if name == HEAD.as_bytes() => tracked.head = piece,
-                (Mode::Blob, name) if name == TAIL.as_bytes() => tracked.tail = piece,
-                (Mode::Tree, name) => {
-                    tracked.numbering = Numbering::of_folder(name).ok_or_else(misshapen)?;
-                    tracked.body = Body::read(store, line.id)?;
-                }
-                _ => return Err(misshapen()),
-            }
+        let parts = Self::parts(store, tree)?;
+        let piece = |id| Piece { id, hash: None };
+        let mut tracked =
+            Self { head: parts.head.map(piece), tail: parts.tail.map(piece), ..Self::default() };
+        if let Some((numbering, body)) = parts.body {
+            tracked.numbering = numbering;
+            tracked.body = Body::read(store, body)?;
         }
         Ok(tracked)
+    }
+
+    /// Reads the tree of a version, and not what is below it.
+    pub fn parts(store: &Store<'_>, tree: Id) -> Result<Parts, HistoryError> {
+        Parts::of(&store.read(&tree, Kind::Tree)?)
+            .ok_or(HistoryError::Misshapen { id: tree, expected: "a file in pieces" })
     }
 
     /// How much memory this takes, roughly, in pieces.
@@ -86,17 +93,46 @@ impl Tracked {
         self.head.map(|piece| piece.id).into_iter().chain(body).chain(self.tail.map(|p| p.id))
     }
 
-    /// Puts the file together.
-    pub fn rebuild(&self, store: &Store<'_>) -> Result<Vec<u8>, HistoryError> {
+    /// Puts the file together, which comes to `len` bytes. Ends where it comes to more: somebody else
+    /// may have made a few objects that come to more than any memory has.
+    pub fn rebuild(&self, store: &Store<'_>, len: u64) -> Result<Vec<u8>, HistoryError> {
         let mut file = Vec::new();
         let mut piece = Vec::new();
         for id in self.ids() {
-            match store.read_into(&id, &mut piece)? {
-                Kind::Blob => file.extend_from_slice(&piece),
-                _ => return Err(HistoryError::Misshapen { id, expected: "a piece of a file" }),
+            let kind = store.read_into(&id, &mut piece)?;
+            if kind != Kind::Blob || (file.len() + piece.len()) as u64 > len {
+                return Err(HistoryError::Misshapen { id, expected: "a piece of the file" });
             }
+            file.extend_from_slice(&piece);
         }
         Ok(file)
+    }
+}
+
+impl Parts {
+    /// From the text of the tree; `None` where it is not that of a version.
+    pub fn of(tree: &[u8]) -> Option<Self> {
+        let mut parts = Self::default();
+        for line in tree_lines(tree) {
+            let line = line?;
+            // In this order, and each once.
+            let has_tail = parts.tail.is_some();
+            let has_body = has_tail || parts.body.is_some();
+            match (line.mode, line.name) {
+                (Mode::Blob, name) if name == HEAD.as_bytes() => {
+                    (parts.head.is_none() && !has_body).then_some(())?;
+                    parts.head = Some(line.id);
+                }
+                (Mode::Tree, name) if !has_body => {
+                    parts.body = Some((Numbering::of_folder(name)?, line.id));
+                }
+                (Mode::Blob, name) if name == TAIL.as_bytes() && !has_tail => {
+                    parts.tail = Some(line.id);
+                }
+                _ => return None,
+            }
+        }
+        Some(parts)
     }
 }
 

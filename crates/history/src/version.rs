@@ -95,7 +95,8 @@ impl Why {
     }
 }
 
-fn milliseconds(time: SystemTime) -> u128 {
+/// Since 1970; versions are no more precise than this.
+pub(crate) fn milliseconds(time: SystemTime) -> u128 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gix_pack::Bundle;
 use gix_pack::cache::lru::MemoryCappedHashmap;
+use gix_pack::data::decode::header::ResolvedBase;
 
 use super::object::{HASH, Id, Kind};
 
@@ -106,6 +107,31 @@ impl Packs {
         let mut found = Ok(None);
         for (at, index) in self.all_places(id) {
             found = self.read_at(id, at, index, out).map(Some);
+            if found.is_ok() {
+                break;
+            }
+        }
+        found
+    }
+
+    /// What an object is and how long, without putting it together.
+    pub fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, PackError> {
+        let mut found = Ok(None);
+        for (at, index) in self.all_places(id) {
+            let bundle = &self.packs[at];
+            let inflate = &mut self.reader.borrow_mut().inflate;
+            let entry = |index| bundle.pack.entry(bundle.index.pack_offset_at_index(index));
+            let base = |id: &gix_hash::oid| {
+                let base = bundle.index.lookup(id).and_then(|index| entry(index).ok());
+                Ok(base.map(ResolvedBase::InPack))
+            };
+            let header = entry(index).map_err(|error| error.to_string()).and_then(|entry| {
+                let header = bundle.pack.decode_header(entry, inflate, &base);
+                let header = header.map_err(|error| error.to_string())?;
+                Ok(Some((header.kind, header.object_size)))
+            });
+            let pack = || bundle.pack.path().to_owned();
+            found = header.map_err(|why| PackError::Object { id: *id, pack: pack(), why });
             if found.is_ok() {
                 break;
             }

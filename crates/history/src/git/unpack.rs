@@ -62,7 +62,17 @@ struct Entry {
     end: usize,
     size: u64,
     told: Told,
-    id: Option<Id>,
+    named: Option<Named>,
+}
+
+/// What is known of an object once it was put together.
+#[derive(Clone, Copy)]
+struct Named {
+    id: Id,
+    kind: Kind,
+    len: u64,
+    /// How many others it is told by.
+    depth: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -113,6 +123,12 @@ impl<'p> Unpacked<'p> {
         self.at.keys()
     }
 
+    /// What an object is and how long, if the pack has it.
+    pub fn header(&self, id: &Id) -> Option<(Kind, u64)> {
+        let named = self.entries[*self.at.get(id)?].named?;
+        Some((named.kind, named.len))
+    }
+
     /// The object, if the pack has it.
     pub fn object(&self, id: &Id) -> Option<(Kind, Rc<Vec<u8>>)> {
         let whole = self.whole(*self.at.get(id)?).ok()?;
@@ -124,7 +140,7 @@ impl<'p> Unpacked<'p> {
         let mut packer = Packer::new(6);
         let places = self.entries.iter().filter_map(|entry| {
             let crc32 = crc32fast::hash(&self.pack[entry.offset..entry.end]);
-            Some(Place { id: entry.id?, offset: entry.offset as u64, crc32 })
+            Some(Place { id: entry.named?.id, offset: entry.offset as u64, crc32 })
         });
         packer.add_raw(places, &self.pack[PACK_HEADER..]);
         for (id, whole) in &self.outside {
@@ -141,7 +157,7 @@ impl<'p> Unpacked<'p> {
             let mut entry = self.entry(at, &by_offset)?;
             entry.end = entry.body + self.inflate(entry.body, entry.size, &mut data)?;
             if let Told::Whole(kind) = entry.told {
-                entry.id = Some(id_of(kind, &data).map_err(|_| UnpackError::Damaged)?);
+                entry.named = Some(Named::of(kind, &data, 0)?);
             }
             by_offset.insert(at, number);
             at = entry.end;
@@ -164,7 +180,14 @@ impl<'p> Unpacked<'p> {
             entry::Told::At(base) => Told::By(*by_offset.get(&base).ok_or(UnpackError::Damaged)?),
             entry::Told::By(id) => Told::ById(id),
         };
-        Ok(Entry { offset, body: header.body, end: header.body, size: header.size, told, id: None })
+        Ok(Entry {
+            offset,
+            body: header.body,
+            end: header.body,
+            size: header.size,
+            told,
+            named: None,
+        })
     }
 
     /// Replaces the content of `out`, and says how many bytes it was inflated from.
@@ -175,53 +198,71 @@ impl<'p> Unpacked<'p> {
 
     /// Names what is told by other objects. Those can come later in the pack, or be elsewhere.
     fn name_all(&mut self, outside: &Outside<'_>) -> Result<(), UnpackError> {
+        let mut waiting = Waiting::default();
+        let mut ready = Vec::new();
         for (at, entry) in self.entries.iter().enumerate() {
-            if let Some(id) = entry.id {
-                self.at.entry(id).or_insert(at);
-            }
-        }
-        let mut waiting: Vec<usize> =
-            (0..self.entries.len()).filter(|at| self.entries[*at].id.is_none()).collect();
-        while !waiting.is_empty() {
-            let before = waiting.len();
-            let mut still = Vec::new();
-            for at in waiting {
-                if !self.is_base_known(at) {
-                    still.push(at);
-                    continue;
+            match (entry.named, entry.told) {
+                (Some(named), _) => {
+                    self.at.entry(named.id).or_insert(at);
+                    ready.push(at);
                 }
-                let whole = self.whole(at)?;
-                let id = id_of(whole.kind, &whole.data).map_err(|_| UnpackError::Damaged)?;
-                self.entries[at].id = Some(id);
-                self.at.entry(id).or_insert(at);
+                (None, Told::By(base)) => waiting.by_place.entry(base).or_default().push(at),
+                (None, Told::ById(id)) => waiting.by_id.entry(id).or_default().push(at),
+                (None, Told::Whole(_)) => {}
             }
-            if still.len() == before {
-                self.fetch_bases(&still, outside)?;
-            }
-            waiting = still;
         }
-        // Each object only once.
+        self.name_those_by(ready, &mut waiting)?;
+        while !waiting.by_id.is_empty() {
+            let mut ready = Vec::new();
+            let bases: Vec<Id> = waiting.by_id.keys().copied().collect();
+            for id in bases {
+                if let Some((kind, data)) = outside(&id) {
+                    self.outside.insert(id, Whole { kind, data: Rc::new(data) });
+                    ready.extend(waiting.by_id.remove(&id).unwrap_or_default());
+                }
+            }
+            if ready.is_empty() {
+                return Err(UnpackError::NoBase);
+            }
+            let mut named = Vec::new();
+            for at in ready {
+                self.name(at, 1)?;
+                named.push(at);
+            }
+            self.name_those_by(named, &mut waiting)?;
+        }
+        // Each object only once, and each of them.
         if self.at.len() == self.entries.len() { Ok(()) } else { Err(UnpackError::Damaged) }
     }
 
-    fn is_base_known(&self, at: usize) -> bool {
-        match self.entries[at].told {
-            Told::Whole(_) => true,
-            Told::By(base) => self.entries[base].id.is_some(),
-            Told::ById(id) => self.at.contains_key(&id) || self.outside.contains_key(&id),
-        }
-    }
-
-    fn fetch_bases(&mut self, waiting: &[usize], outside: &Outside<'_>) -> Result<(), UnpackError> {
-        let before = self.outside.len();
-        for at in waiting {
-            if let Told::ById(id) = self.entries[*at].told
-                && let Some((kind, data)) = outside(&id)
-            {
-                self.outside.insert(id, Whole { kind, data: Rc::new(data) });
+    /// Names what is told by these, by those, and so on: each right after what it is told by, which is
+    /// at hand then.
+    fn name_those_by(
+        &mut self,
+        mut named: Vec<usize>,
+        waiting: &mut Waiting,
+    ) -> Result<(), UnpackError> {
+        while let Some(base) = named.pop() {
+            let Some(Named { id, depth, .. }) = self.entries[base].named else { continue };
+            let by_place = waiting.by_place.remove(&base).unwrap_or_default();
+            let by_id = waiting.by_id.remove(&id).unwrap_or_default();
+            for at in by_place.into_iter().chain(by_id) {
+                self.name(at, depth + 1)?;
+                named.push(at);
             }
         }
-        if self.outside.len() == before { Err(UnpackError::NoBase) } else { Ok(()) }
+        Ok(())
+    }
+
+    fn name(&mut self, at: usize, depth: usize) -> Result<(), UnpackError> {
+        if depth > LONGEST_CHAIN {
+            return Err(UnpackError::Damaged);
+        }
+        let whole = self.whole(at)?;
+        let named = Named::of(whole.kind, &whole.data, depth)?;
+        self.entries[at].named = Some(named);
+        self.at.entry(named.id).or_insert(at);
+        Ok(())
     }
 
     fn whole(&self, at: usize) -> Result<Whole, UnpackError> {
@@ -277,6 +318,20 @@ impl<'p> Unpacked<'p> {
     }
 }
 
+/// Objects whose name is not known, by what they are told by.
+#[derive(Default)]
+struct Waiting {
+    by_place: FxHashMap<usize, Vec<usize>>,
+    by_id: FxHashMap<Id, Vec<usize>>,
+}
+
+impl Named {
+    fn of(kind: Kind, data: &[u8], depth: usize) -> Result<Self, UnpackError> {
+        let id = id_of(kind, data).map_err(|_| UnpackError::Damaged)?;
+        Ok(Self { id, kind, len: data.len() as u64, depth })
+    }
+}
+
 fn number(bytes: &[u8]) -> usize {
     bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
@@ -316,6 +371,47 @@ mod tests {
         }
         let again = unpacked.packed().unwrap();
         assert_eq!((again.name, again.pack, again.index), (packed.name, packed.pack, packed.index));
+    }
+
+    /// A pack in which each object is told by one that comes after it.
+    fn backwards(count: usize) -> Vec<u8> {
+        let text = |number: usize| format!("x{number:08}").into_bytes();
+        let id = |number| id_of(Kind::Blob, &text(number)).unwrap();
+        let mut pack = b"PACK\x00\x00\x00\x02".to_vec();
+        pack.extend((count as u32 + 1).to_be_bytes());
+        let deflated = |bytes: &[u8]| {
+            use std::io::Write as _;
+            let mut deflate =
+                flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+            deflate.write_all(bytes).unwrap();
+            deflate.finish().unwrap()
+        };
+        for number in (1..=count).rev() {
+            let delta = [&[9, 9, 9][..], &text(number)].concat();
+            pack.push(7 << 4 | delta.len() as u8);
+            pack.extend_from_slice(id(number - 1).as_slice());
+            pack.extend(deflated(&delta));
+        }
+        pack.push(3 << 4 | 9);
+        pack.extend(deflated(&text(0)));
+        let sum = index::checksum(&pack).unwrap();
+        pack.extend_from_slice(sum.as_slice());
+        pack
+    }
+
+    #[test]
+    fn objects_told_by_later_ones_take_no_longer_each_however_many_there_are() {
+        let pack = backwards(4000);
+        let unpacked = Unpacked::read(&pack, &|_| None).unwrap();
+        assert_eq!(unpacked.len(), 4001);
+        let asked = std::cell::Cell::new(0);
+        let without_end = backwards(LONGEST_CHAIN + 1);
+        let read = Unpacked::read(&without_end, &|_| {
+            asked.set(asked.get() + 1);
+            None
+        });
+        assert_eq!(read.err(), Some(UnpackError::Damaged));
+        assert_eq!(asked.get(), 0);
     }
 
     #[test]

@@ -76,6 +76,13 @@ impl<'d> Recorder<'_, 'd> {
         self.now
     }
 
+    /// The same as a part of something that began earlier.
+    #[must_use]
+    pub fn as_of(mut self, began: SystemTime) -> Self {
+        self.now = began.min(self.now);
+        self
+    }
+
     /// Bytes that have gathered since the last [`Recorder::keep`].
     pub fn size(&self) -> usize {
         self.writing.size()

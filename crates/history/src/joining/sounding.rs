@@ -2,13 +2,15 @@
 
 use std::path::Component;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Beside, Reference, Unsound};
+use crate::body::numbered;
 use crate::error::HistoryError;
 use crate::file::Name;
-use crate::git::object::{Id, Kind, Mode, tree_lines};
+use crate::git::object::{Id, Kind, Mode};
 use crate::store::Store;
+use crate::tracked::Parts;
 use crate::version::Kept;
 
 /// Where the objects of what is offered are.
@@ -28,7 +30,9 @@ pub(super) struct Sounding<'s, 'd> {
     source: &'s Source<'s, 'd>,
     /// Versions that are there with all that belongs to them.
     sound: FxHashSet<Id>,
-    trees: FxHashSet<Id>,
+    /// How long what is below a tree is, by how deep it lies. What is in the store need not be looked
+    /// through again.
+    trees: FxHashMap<(Id, Level), u64>,
     /// Of what is looked through now, what is not in the store.
     new: Vec<Id>,
 }
@@ -51,12 +55,20 @@ impl From<HistoryError> for Stop {
     }
 }
 
-/// Deeper than a file's trees ever are.
-const DEEPEST: usize = 8;
+/// No program could read a longer chat or book.
+const LONGEST: u64 = 512 << 20;
+
+/// Where in a file's trees one lies: always three of them above a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Level {
+    Branches,
+    Leaves,
+    Pieces,
+}
 
 impl<'s, 'd> Sounding<'s, 'd> {
     pub(super) fn new(source: &'s Source<'s, 'd>) -> Self {
-        let (sound, trees) = (FxHashSet::default(), FxHashSet::default());
+        let (sound, trees) = (FxHashSet::default(), FxHashMap::default());
         let mut sounding = Self { source, sound, trees, new: Vec::new() };
         for tip in source.store.refs().values() {
             let mut next = Some(*tip);
@@ -103,7 +115,9 @@ impl<'s, 'd> Sounding<'s, 'd> {
             if !is_below_home(&kept.version.file) {
                 return Err(Unsound::Name.into());
             }
-            self.tree(kept.tree, 0)?;
+            if self.file(kept.tree)? != kept.version.bytes || kept.version.bytes > LONGEST {
+                return Err(Unsound::Size.into());
+            }
             versions.push(kept.id);
             next = kept.parent.map(|parent| self.version(parent)).transpose()?;
         }
@@ -135,25 +149,53 @@ impl<'s, 'd> Sounding<'s, 'd> {
         Ok(kept.ok_or(Unsound::NotAVersion)?)
     }
 
-    fn tree(&mut self, id: Id, depth: usize) -> Result<(), Stop> {
-        if self.trees.contains(&id) {
-            return Ok(());
-        }
-        let (kind, tree) = self.source.read(&id)?.ok_or(Unsound::Missing)?;
-        if kind != Kind::Tree || depth > DEEPEST {
-            return Err(Unsound::Shape.into());
-        }
-        for line in tree_lines(&tree) {
-            let line = line.ok_or(Unsound::Shape)?;
-            match line.mode {
-                Mode::Tree => self.tree(line.id, depth + 1)?,
-                Mode::Blob if self.source.has(&line.id) => self.note(line.id),
-                Mode::Blob => return Err(Unsound::Missing.into()),
-            }
-        }
-        self.trees.insert(id);
+    /// How long the file of a tree is.
+    fn file(&mut self, id: Id) -> Result<u64, Stop> {
+        let parts = Parts::of(&self.tree(id)?).ok_or(Unsound::Shape)?;
         self.note(id);
-        Ok(())
+        let mut len = 0_u64;
+        for edge in [parts.head, parts.tail].into_iter().flatten() {
+            len = len.saturating_add(self.piece(edge)?);
+        }
+        let body = parts.body.map(|(_, body)| self.below(body, Level::Branches)).transpose()?;
+        Ok(len.saturating_add(body.unwrap_or(0)))
+    }
+
+    /// How long the pieces below a tree of numbered ones are.
+    fn below(&mut self, id: Id, level: Level) -> Result<u64, Stop> {
+        if let Some(known) = self.trees.get(&(id, level)) {
+            return Ok(*known);
+        }
+        let mode = if level == Level::Pieces { Mode::Blob } else { Mode::Tree };
+        let lines = numbered(&self.tree(id)?, mode).ok_or(Unsound::Shape)?;
+        let mut len = 0_u64;
+        for (_, below) in lines {
+            len = len.saturating_add(match level {
+                Level::Branches => self.below(below, Level::Leaves)?,
+                Level::Leaves => self.below(below, Level::Pieces)?,
+                Level::Pieces => self.piece(below)?,
+            });
+        }
+        self.trees.insert((id, level), len);
+        self.note(id);
+        Ok(len)
+    }
+
+    fn tree(&self, id: Id) -> Result<Vec<u8>, Stop> {
+        match self.source.read(&id)?.ok_or(Unsound::Missing)? {
+            (Kind::Tree, tree) => Ok(tree),
+            _ => Err(Unsound::Shape.into()),
+        }
+    }
+
+    fn piece(&mut self, id: Id) -> Result<u64, Stop> {
+        match self.source.header(&id)?.ok_or(Unsound::Missing)? {
+            (Kind::Blob, len) => {
+                self.note(id);
+                Ok(len)
+            }
+            _ => Err(Unsound::Shape.into()),
+        }
     }
 
     /// Whether `ancestor` is `tip` or came before it.
@@ -181,8 +223,11 @@ fn is_below_home(name: &Name) -> bool {
 }
 
 impl Source<'_, '_> {
-    fn has(&self, id: &Id) -> bool {
-        self.store.has(id) || self.beside.has(id)
+    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, HistoryError> {
+        match self.beside.header(id)? {
+            Some(header) => Ok(Some(header)),
+            None => self.store.header(id),
+        }
     }
 
     fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>, HistoryError> {

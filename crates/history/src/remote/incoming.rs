@@ -68,13 +68,13 @@ impl<'d> Incoming<'d> {
 }
 
 impl Beside for Fetched<'_> {
-    fn has(&self, id: &Id) -> bool {
-        self.packs.has(id)
-    }
-
     fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>, HistoryError> {
         let mut data = Vec::new();
         Ok(self.packs.read(id, &mut data)?.map(|kind| (kind, data)))
+    }
+
+    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, HistoryError> {
+        Ok(self.packs.header(id)?)
     }
 
     fn ids(&self) -> Vec<Id> {

@@ -3,13 +3,17 @@
 //! SillyTavern puts a new file in the place of the old one at every save. So a file that is opened as
 //! soon as it is there keeps its content, however soon the next one takes its place; reading it can
 //! wait.
+//!
+//! What is opened may be a later save than the one that was told, if the next one came before it was
+//! opened. Whether that was so shows in what is told next, and a [`Event::Fence`] shows that nothing
+//! more was to be told.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RemoveKind, RenameMode};
@@ -28,6 +32,10 @@ pub enum Event {
     Saved(Caught),
     /// A file may be gone.
     Gone { user: usize, name: Name },
+    /// A file is being written in its place.
+    Writing { user: usize, name: Name },
+    /// Everything that happened before this fence was raised has been told.
+    Fence(u64),
     /// A folder came or went: whatever is below it has to be looked at.
     Look { user: usize },
     /// A file was saved that could not be opened.
@@ -44,18 +52,50 @@ pub struct Caught {
     pub user: usize,
     pub name: Name,
     pub file: File,
-    pub written: SystemTime,
+    pub stat: Stat,
     pub when: Instant,
+}
+
+/// What tells one save of a file from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    pub written: SystemTime,
+    pub len: u64,
+    /// Device and inode; zeros where there are none.
+    file: (u64, u64),
+}
+
+impl Stat {
+    #[cfg(unix)]
+    pub(super) fn of(meta: &Metadata) -> io::Result<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let file = (meta.dev(), meta.ino());
+        Ok(Self { written: meta.modified()?, len: meta.len(), file })
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn of(meta: &Metadata) -> io::Result<Self> {
+        Ok(Self { written: meta.modified()?, len: meta.len(), file: (0, 0) })
+    }
 }
 
 /// Sends what happens below the folders of users.
 pub(super) struct Events {
     watcher: notify::RecommendedWatcher,
-    users: Arc<Mutex<Homes>>,
+    homes: Arc<Mutex<Homes>>,
+    fences: u64,
 }
 
-/// The users' folders.
-type Homes = FxHashMap<PathBuf, usize>;
+#[derive(Default)]
+struct Homes {
+    /// The users' folders.
+    users: FxHashMap<PathBuf, usize>,
+    /// A folder of our own, for fences.
+    fences: Option<PathBuf>,
+}
+
+/// Fences have one of so many names.
+const FENCES: u64 = 64;
 
 /// The folders of a user in which files have a history, and whether there are folders in them.
 const FOLDERS: [(&str, RecursiveMode); 5] = [
@@ -72,16 +112,18 @@ impl Events {
         sender: SyncSender<Event>,
         overflow: Arc<AtomicBool>,
     ) -> notify::Result<Self> {
-        let users: Arc<Mutex<Homes>> = Arc::default();
-        let translator = Translator { users: Arc::clone(&users), sender, overflow };
+        let homes: Arc<Mutex<Homes>> = Arc::default();
+        let mut translator =
+            Translator { homes: Arc::clone(&homes), sender, overflow, writing: None };
         let config = notify::Config::default().with_follow_symlinks(false);
         let handler = move |event: notify::Result<notify::Event>| translator.take(event);
-        Ok(Self { watcher: notify::RecommendedWatcher::new(handler, config)?, users })
+        let watcher = notify::RecommendedWatcher::new(handler, config)?;
+        Ok(Self { watcher, homes, fences: 0 })
     }
 
     /// Watches the folder of a user. Again after one of its folders came.
     pub(super) fn add(&mut self, user: usize, home: &Path) -> notify::Result<()> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner).insert(home.to_owned(), user);
+        self.homes().users.insert(home.to_owned(), user);
         self.watcher.watch(home, RecursiveMode::NonRecursive)?;
         for (folder, mode) in FOLDERS {
             let path = home.join(folder);
@@ -92,6 +134,32 @@ impl Events {
         Ok(())
     }
 
+    fn homes(&self) -> MutexGuard<'_, Homes> {
+        self.homes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Raises a fence in a folder of our own, and says its number: it is told after everything that
+    /// has happened. Only where one queue holds all that happens, in order.
+    pub(super) fn raise_fence(&mut self, folder: &Path) -> Option<u64> {
+        if !cfg!(target_os = "linux") {
+            return None;
+        }
+        if self.homes().fences.is_none() {
+            fs::create_dir_all(folder).ok()?;
+            self.watcher.watch(folder, RecursiveMode::NonRecursive).ok()?;
+            self.homes().fences = Some(folder.to_owned());
+        }
+        let folder = self.homes().fences.clone()?;
+        self.fences += 1;
+        let number = self.fences % FENCES;
+        let raised = File::create(folder.join(number.to_string()));
+        if raised.is_err() {
+            // It may come back, with another watch.
+            self.homes().fences = None;
+        }
+        raised.ok().map(|_| number)
+    }
+
     /// Watches for users that come and go.
     pub(super) fn add_root(&mut self, root: &Path) -> notify::Result<()> {
         self.watcher.watch(root, RecursiveMode::NonRecursive)
@@ -99,20 +167,23 @@ impl Events {
 }
 
 struct Translator {
-    users: Arc<Mutex<Homes>>,
+    homes: Arc<Mutex<Homes>>,
     sender: SyncSender<Event>,
     overflow: Arc<AtomicBool>,
+    /// What is being written, if that was told last.
+    writing: Option<PathBuf>,
 }
 
 enum What {
     Saved,
+    Writing,
     Linked,
     Gone,
     Folder,
 }
 
 impl Translator {
-    fn take(&self, event: notify::Result<notify::Event>) {
+    fn take(&mut self, event: notify::Result<notify::Event>) {
         let Ok(event) = event else { return self.send(Event::LookAtAll) };
         if event.need_rescan() {
             return self.send(Event::LookAtAll);
@@ -120,6 +191,7 @@ impl Translator {
         let what = match event.kind {
             EventKind::Modify(ModifyKind::Name(RenameMode::To))
             | EventKind::Access(AccessKind::Close(AccessMode::Write)) => What::Saved,
+            EventKind::Modify(ModifyKind::Data(_)) if cfg!(target_os = "linux") => What::Writing,
             EventKind::Create(CreateKind::File) => What::Linked,
             EventKind::Modify(ModifyKind::Name(RenameMode::From))
             | EventKind::Remove(RemoveKind::File) => What::Gone,
@@ -143,9 +215,15 @@ impl Translator {
         }
     }
 
-    fn tell(&self, what: &What, path: &Path) {
-        let Some((user, name)) = self.whose(path) else {
-            return self.send(Event::Users);
+    fn tell(&mut self, what: &What, path: &Path) {
+        let before = self.writing.take();
+        let (user, name) = match self.whose(path) {
+            Whose::User(user, name) => (user, name),
+            Whose::Fence(number) if matches!(what, What::Saved) => {
+                return self.send(Event::Fence(number));
+            }
+            Whose::Nobody if !matches!(what, What::Writing) => return self.send(Event::Users),
+            Whose::Fence(_) | Whose::Nobody => return,
         };
         let is_ours = name.kind().is_some();
         match what {
@@ -157,38 +235,50 @@ impl Translator {
             // file that is there is not.
             What::Linked if is_ours && has_two_names(path) => self.catch(user, name, path),
             What::Gone if is_ours => self.send(Event::Gone { user, name }),
+            What::Writing if is_ours => {
+                // Told once for many parts.
+                if before.as_deref() != Some(path) {
+                    self.send(Event::Writing { user, name });
+                }
+                self.writing = Some(path.to_owned());
+            }
             _ => {}
         }
     }
 
     fn catch(&self, user: usize, name: Name, path: &Path) {
         match opened(path) {
-            Ok((file, written)) => {
+            Ok((file, stat)) => {
                 let when = Instant::now();
-                self.send(Event::Saved(Caught { user, name, file, written, when }));
+                self.send(Event::Saved(Caught { user, name, file, stat, when }));
             }
-            // Gone again, which will be told.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // Also where it is gone again.
             Err(_) => self.send(Event::Missed { user }),
         }
     }
 
     /// Whose file it is, and what it is called below that user's folder.
-    fn whose(&self, path: &Path) -> Option<(usize, Name)> {
-        let users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        path.ancestors().find_map(|home| {
-            Some((*users.get(home)?, Name::of_path(path.strip_prefix(home).ok()?)))
-        })
+    fn whose(&self, path: &Path) -> Whose {
+        let homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
+        let fence = homes.fences.as_ref().and_then(|fences| path.strip_prefix(fences).ok());
+        if let Some(fence) = fence {
+            let number = fence.to_str().and_then(|number| number.parse().ok());
+            return Whose::Fence(number.unwrap_or(u64::MAX));
+        }
+        let user = path.ancestors().find_map(|home| {
+            let user = *homes.users.get(home)?;
+            Some(Whose::User(user, Name::of_path(path.strip_prefix(home).ok()?)))
+        });
+        user.unwrap_or(Whose::Nobody)
     }
 
     fn send(&self, event: Event) {
         match self.sender.try_send(event) {
             Ok(()) | Err(TrySendError::Disconnected(_)) => {}
-            Err(TrySendError::Full(Event::Saved(caught))) => {
+            Err(TrySendError::Full(mut event @ (Event::Saved(_) | Event::Fence(_)))) => {
                 // Waiting holds up the system's own queue, which is longer than ours. All that is
                 // lost by it is the first of two saves of the same file meanwhile.
                 let until = Instant::now() + Duration::from_secs(5);
-                let mut event = Event::Saved(caught);
                 while Instant::now() < until {
                     std::thread::sleep(Duration::from_millis(2));
                     match self.sender.try_send(event) {
@@ -203,6 +293,13 @@ impl Translator {
     }
 }
 
+/// What a path leads to.
+enum Whose {
+    User(usize, Name),
+    Fence(u64),
+    Nobody,
+}
+
 /// The folder of a character, or one of those that characters and books are in.
 fn may_be_a_folder(name: &Name) -> bool {
     let text = name.as_str();
@@ -213,13 +310,13 @@ fn may_be_a_folder(name: &Name) -> bool {
     is_top || is_character
 }
 
-fn opened(path: &Path) -> io::Result<(File, SystemTime)> {
+fn opened(path: &Path) -> io::Result<(File, Stat)> {
     let file = open_file(path)?;
     let meta = file.metadata()?;
     if !meta.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    Ok((file, meta.modified()?))
+    Ok((file, Stat::of(&meta)?))
 }
 
 /// Without following a link, and without waiting for whoever writes to a pipe.

@@ -4,6 +4,7 @@
 //! system and nothing else: histories are opened when there is something to record, and closed when
 //! there has been nothing for a while.
 
+mod batch;
 mod events;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
@@ -13,7 +14,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use forklore_tavern::chance::Chance;
@@ -25,7 +26,8 @@ use crate::error::HistoryError;
 use crate::history::{History, Recorded};
 use crate::scan::{self, Scan};
 
-pub use events::{Caught, Event};
+use batch::{Batch, Queue, happenings};
+pub use events::{Caught, Event, Stat};
 use events::{Events, WAITING};
 use watched::{Happening, State, Watched};
 
@@ -93,10 +95,10 @@ const QUIET: Duration = Duration::from_secs(10 * 60);
 const OPEN: usize = 128;
 /// Histories that are closed at a time, so that news need not wait.
 const CLOSED: usize = 32;
+/// A folder of our own in a repository, in which fences are raised.
+const FENCES: &str = "forklore/fences";
 /// Users whose folders are watched before the first of them is looked at.
 const BATCH: usize = 500;
-/// What is recorded together.
-const TOGETHER: usize = 64;
 
 /// Lets another thread end the watch.
 #[derive(Clone)]
@@ -112,7 +114,7 @@ pub struct Watch<'d> {
     settings: Settings<'d>,
     users: Vec<Watched<'d>>,
     events: Events,
-    queue: Receiver<Event>,
+    queue: Queue,
     overflow: Arc<AtomicBool>,
     stopper: Stopper,
     /// The users whose histories are open, those used last at the end.
@@ -140,7 +142,7 @@ impl<'d> Watch<'d> {
             settings,
             users: users.collect(),
             events,
-            queue,
+            queue: Queue::new(queue),
             overflow,
             stopper: Stopper(sender),
             open: VecDeque::new(),
@@ -186,7 +188,7 @@ impl<'d> Watch<'d> {
             // With many users this takes long, and those who are done go on writing. Not before
             // everybody who is watched was looked at: what is recorded then counts as a version
             // before which nothing was missed.
-            while let Ok(event) = self.queue.try_recv() {
+            while let Some(event) = self.queue.next() {
                 if self.take(event, tell) {
                     return true;
                 }
@@ -198,14 +200,14 @@ impl<'d> Watch<'d> {
 
     fn go_on(&mut self, tell: &mut dyn FnMut(News<'_>)) {
         loop {
-            match self.queue.recv_timeout(self.patience()) {
-                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
-                Ok(event) => {
+            match self.queue.wait(self.patience()) {
+                Some(Event::Stop) => break,
+                Some(event) => {
                     if self.take(event, tell) {
                         break;
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => self.rest(tell),
+                None => self.rest(tell),
             }
             if self.overflow.swap(false, Ordering::Relaxed) {
                 self.look_at_all(tell);
@@ -249,30 +251,27 @@ impl<'d> Watch<'d> {
 
     /// Takes an event and whatever else has come meanwhile. Returns whether this is the end.
     fn take(&mut self, event: Event, tell: &mut dyn FnMut(News<'_>)) -> bool {
-        let mut events = vec![event];
-        while events.len() < TOGETHER {
-            match self.queue.try_recv() {
-                Ok(event) => events.push(event),
-                Err(_) => break,
-            }
-        }
+        let fences = self.users.first().map(|first| first.user.repository.join(FENCES));
+        let raise = || self.events.raise_fence(fences.as_deref()?);
+        let Batch { events, is_fenced } = self.queue.batch(event, raise);
         // Read after the events: what was not sent came before some of them.
         let mut all = self.overflow.swap(false, Ordering::Relaxed);
         let mut stop = false;
         let mut users = false;
         let mut looks: Vec<usize> = Vec::new();
-        let mut of_users: Vec<(usize, Vec<Happening>)> = Vec::new();
+        let mut of_users: Vec<(usize, Vec<Event>)> = Vec::new();
         for event in events {
-            let (user, happening) = match event {
-                Event::Saved(caught) => (caught.user, Happening::Saved(caught)),
-                Event::Gone { user, name } => (user, Happening::Gone(name)),
+            let user = match &event {
+                Event::Saved(caught) => caught.user,
+                Event::Gone { user, .. } | Event::Writing { user, .. } => *user,
+                Event::Fence(_) => continue,
                 Event::Look { user } => {
-                    looks.push(user);
+                    looks.push(*user);
                     continue;
                 }
                 Event::Missed { user } => {
-                    self.users[user].has_missed = true;
-                    looks.push(user);
+                    self.users[*user].has_missed = true;
+                    looks.push(*user);
                     continue;
                 }
                 Event::LookAtAll => {
@@ -289,15 +288,15 @@ impl<'d> Watch<'d> {
                 }
             };
             match of_users.iter_mut().find(|(known, _)| *known == user) {
-                Some((_, happenings)) => happenings.push(happening),
-                None => of_users.push((user, vec![happening])),
+                Some((_, events)) => events.push(event),
+                None => of_users.push((user, vec![event])),
             }
         }
         if all {
             self.users.iter_mut().for_each(|watched| watched.has_missed = true);
         }
-        for (at, happenings) in of_users {
-            self.record(at, happenings, tell);
+        for (at, events) in of_users {
+            self.record(at, happenings(events, is_fenced), tell);
         }
         looks.sort_unstable();
         looks.dedup();
@@ -330,7 +329,7 @@ impl<'d> Watch<'d> {
     }
 
     fn record(&mut self, at: usize, happenings: Vec<Happening>, tell: &mut dyn FnMut(News<'_>)) {
-        if self.users[at].state == State::Full {
+        if self.users[at].state == State::Full || happenings.is_empty() {
             return;
         }
         let mut buffer = std::mem::take(&mut self.buffer);

@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use forklore_tavern::chance::RealChance;
 use forklore_tavern::disk::RealDisk;
@@ -14,6 +15,7 @@ use tempfile::TempDir;
 
 use super::{Event, News, Settings, User, Watch};
 use crate::history::History;
+use crate::scan::{Remembered, scan};
 use crate::version::Why;
 
 const SETTINGS: Settings<'static> =
@@ -47,8 +49,8 @@ impl Stage {
     }
 
     /// What is heard of the next save.
-    fn heard(&self) -> Event {
-        self.watch.queue.recv().unwrap()
+    fn heard(&mut self) -> Event {
+        self.watch.queue.wait(Duration::from_secs(60)).unwrap()
     }
 
     fn take(&mut self, event: Event) {
@@ -60,8 +62,30 @@ impl Stage {
         self.take(first);
     }
 
-    /// How many entries each version has, the oldest first, and how it came to be known.
+    /// Takes an event and all others that are there.
+    fn take_all(&mut self, first: Event) {
+        let mut next = Some(first);
+        while let Some(event) = next {
+            self.take(event);
+            next = self.watch.queue.next();
+        }
+    }
+
+    /// Another process looks at the files.
+    fn look_with_another(&self) {
+        let mut history =
+            History::open(&RealDisk, &RealChance, self.path("user.git"), "Test PC").unwrap();
+        let folders = UserFolders::new(self.path("data"), "default-user").unwrap();
+        let mut remembered = Remembered::default();
+        scan(&mut history, &RealDisk, &folders, &mut remembered, &|_, _| {}).unwrap();
+    }
+
     fn versions(mut self, book: &str) -> Vec<(u64, Why)> {
+        self.kinds(book)
+    }
+
+    /// How many entries each version has, the oldest first, and how it came to be known.
+    fn kinds(&mut self, book: &str) -> Vec<(u64, Why)> {
         self.watch.close(0, &mut fails);
         let repository = self.path("user.git");
         let history = History::open_existing(&RealDisk, &RealChance, repository).unwrap();
@@ -152,4 +176,113 @@ fn a_file_that_cannot_be_opened_leaves_a_gap() {
     stage.take_together(event, last);
     let versions = stage.versions("Lore");
     assert_eq!(versions.last(), Some(&(3, Why::Found)), "{versions:?}");
+}
+
+#[test]
+fn a_file_that_was_opened_too_late_is_not_put_in_the_place_of_the_one_before() {
+    let mut stage = Stage::new();
+    let lore = stage.path("data/default-user/worlds/Lore.json");
+    // Both events deliver the second file: nobody opened the first in time.
+    stage.save("Lore", 2);
+    drop(stage.heard());
+    stage.save("Other", 2);
+    let other = stage.heard();
+    stage.save("Lore", 3);
+    let last = stage.heard();
+    let late = again(&last, &lore);
+    stage.watch.stopper.0.send(other).unwrap();
+    stage.watch.stopper.0.send(last).unwrap();
+    stage.take(late);
+    assert_eq!(stage.kinds("Lore"), [(1, Why::Found), (3, Why::Found)]);
+    // What was saved in between came after something that was missed.
+    assert_eq!(stage.versions("Other").last(), Some(&(2, Why::Found)));
+}
+
+#[test]
+fn saves_that_were_opened_in_time_are_seen_though_they_are_taken_together() {
+    let mut stage = Stage::new();
+    let mut events = Vec::new();
+    for (book, entries) in [("Lore", 2), ("Other", 2), ("Lore", 3)] {
+        stage.save(book, entries);
+        events.push(stage.heard());
+    }
+    let first = events.remove(0);
+    for event in events {
+        stage.watch.stopper.0.send(event).unwrap();
+    }
+    stage.take(first);
+    let saved = [(1, Why::Found), (2, Why::Saved), (3, Why::Saved)];
+    assert_eq!(stage.kinds("Lore"), saved);
+    assert_eq!(stage.versions("Other").last(), Some(&(2, Why::Saved)));
+}
+
+#[test]
+fn a_file_that_is_being_written_again_is_not_what_was_saved() {
+    use std::io::Write as _;
+    let mut stage = Stage::new();
+    let lore = stage.path("data/default-user/worlds/Lore.json");
+    let half = br#"{"entries":{"0":{"uid":0,"key":[]}"#;
+    let mut writer = fs::File::create(&lore).unwrap();
+    writer.write_all(half).unwrap();
+    // The save before it is only heard now, and what is opened is half of the next.
+    let writing = stage.heard();
+    assert!(matches!(writing, Event::Writing { user: 0, .. }));
+    let late = caught(&stage, "Lore");
+    stage.watch.stopper.0.send(writing).unwrap();
+    stage.take(late);
+    writer.write_all(br#","1":{"uid":1,"key":[]}}}"#).unwrap();
+    drop(writer);
+    let event = stage.heard();
+    stage.take_all(event);
+    let versions = stage.versions("Lore");
+    assert!(!versions.contains(&(0, Why::Saved)), "{versions:?}");
+    assert_eq!(versions.last().map(|(entries, _)| *entries), Some(2));
+}
+
+#[test]
+fn a_file_that_changes_after_it_was_opened_is_not_what_was_saved() {
+    use std::io::Write as _;
+    let mut stage = Stage::new();
+    let lore = stage.path("data/default-user/worlds/Lore.json");
+    stage.save("Lore", 2);
+    let event = stage.heard();
+    let mut writer = fs::File::options().append(true).open(&lore).unwrap();
+    writer.write_all(b" ").unwrap();
+    let Event::Saved(mut caught) = event else { panic!("not a save") };
+    assert!(!caught.read_still(&mut Vec::new()));
+    drop(writer);
+}
+
+#[test]
+fn what_somebody_else_recorded_meanwhile_is_not_followed_by_what_was_before() {
+    let mut stage = Stage::new();
+    stage.save("Lore", 2);
+    let before = stage.heard();
+    stage.save("Lore", 3);
+    stage.look_with_another();
+    stage.take_all(before);
+    let versions = stage.versions("Lore");
+    let counts: Vec<u64> = versions.iter().map(|(count, _)| *count).collect();
+    assert_eq!(counts, [1, 3], "{versions:?}");
+}
+
+/// Another event that delivers the same file.
+fn again(event: &Event, path: &Path) -> Event {
+    let Event::Saved(caught) = event else { panic!("not a save") };
+    Event::Saved(super::Caught {
+        user: caught.user,
+        name: caught.name.clone(),
+        file: fs::File::open(path).unwrap(),
+        stat: caught.stat,
+        when: caught.when,
+    })
+}
+
+/// What is delivered if the file is opened now.
+fn caught(stage: &Stage, book: &str) -> Event {
+    let path = stage.path(&format!("data/default-user/worlds/{book}.json"));
+    let file = fs::File::open(path).unwrap();
+    let stat = super::Stat::of(&file.metadata().unwrap()).unwrap();
+    let name = crate::file::Name::of_text(&format!("worlds/{book}.json"));
+    Event::Saved(super::Caught { user: 0, name, file, stat, when: std::time::Instant::now() })
 }

@@ -1,16 +1,18 @@
 //! One user of those who are watched.
 
+use std::cmp::Ordering;
 use std::io::Read as _;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use forklore_tavern::disk::Disk;
 
 use super::User;
-use super::events::Caught;
+use super::events::{Caught, Stat};
 use crate::error::HistoryError;
 use crate::file::Name;
 use crate::history::{History, Recorded, Seen};
 use crate::scan::{self, Remembered, Scan};
+use crate::version::{Version, Why, milliseconds};
 
 /// A user, and what is known of the files.
 pub(super) struct Watched<'d> {
@@ -41,6 +43,39 @@ pub(super) enum State {
 pub(super) enum Happening {
     Saved(Caught),
     Gone(Name),
+    /// From here on nobody knows whether everything was seen.
+    Missed,
+}
+
+/// Disks tell writes apart that are at least so far from each other.
+const TICK: Duration = Duration::from_millis(10);
+
+impl Happening {
+    fn written(&self) -> Option<SystemTime> {
+        match self {
+            Self::Saved(caught) => Some(caught.stat.written),
+            Self::Gone(_) | Self::Missed => None,
+        }
+    }
+}
+
+impl Caught {
+    /// Whether it was written before what is known. What was found may be as old and yet come after it.
+    fn is_before(&self, known: &Version) -> bool {
+        match milliseconds(self.stat.written).cmp(&milliseconds(known.written)) {
+            Ordering::Less => true,
+            Ordering::Equal => known.why != Why::Saved,
+            Ordering::Greater => false,
+        }
+    }
+
+    /// Reads what was saved. Returns whether nobody has written into the file since it was opened.
+    pub(super) fn read_still(&mut self, bytes: &mut Vec<u8>) -> bool {
+        bytes.clear();
+        let is_read = self.file.read_to_end(bytes).is_ok();
+        let stat = self.file.metadata().and_then(|meta| Stat::of(&meta));
+        is_read && bytes.len() as u64 == self.stat.len && stat.is_ok_and(|stat| stat == self.stat)
+    }
 }
 
 impl Watched<'_> {
@@ -72,6 +107,12 @@ impl Watched<'_> {
         bytes: &mut Vec<u8>,
     ) -> Result<Vec<Recorded>, HistoryError> {
         let Some(history) = &mut self.history else { return Ok(Vec::new()) };
+        // Whoever writes into a file while it is read changes its time, if that is old enough.
+        let newest = happenings.iter().filter_map(Happening::written).max();
+        let age = newest.and_then(|newest| SystemTime::now().duration_since(newest).ok());
+        if let Some(rest) = age.and_then(|age| TICK.checked_sub(age)) {
+            history.store().chance.sleep(rest);
+        }
         let home = scan::home(&self.user.folders);
         let exists = |name: &Name| home.join(name.to_path()).symlink_metadata().is_ok();
         let mut all = Vec::new();
@@ -80,14 +121,13 @@ impl Watched<'_> {
             match happening {
                 Happening::Saved(mut caught) => {
                     let live = recorder.lineages().live(&caught.name);
-                    let known = live.map(|live| live.tip.version.written);
-                    if caught.when < self.scanned
-                        && known.is_some_and(|known| caught.written < known)
-                    {
+                    if live.is_some_and(|live| caught.is_before(&live.tip.version)) {
+                        // A scan found what came after it; or somebody else did, or it was put
+                        // there with an older time, and then a look tells what is there.
+                        self.has_missed |= caught.when >= self.scanned;
                         continue;
                     }
-                    bytes.clear();
-                    if caught.file.read_to_end(bytes).is_err() {
+                    if !caught.read_still(bytes) {
                         self.has_missed = true;
                         continue;
                     }
@@ -96,11 +136,12 @@ impl Watched<'_> {
                     all.extend(recorder.file(
                         &caught.name,
                         bytes,
-                        caught.written,
+                        caught.stat.written,
                         seen,
                         &exists,
                     )?);
                 }
+                Happening::Missed => self.has_missed = true,
                 Happening::Gone(name) => {
                     if !exists(&name) {
                         all.extend(recorder.deleted(&name)?);

@@ -151,6 +151,10 @@ fn what_was_rewritten_elsewhere_is_kept_here_as_it_was() {
     let tree = git(&at, &["rev-parse", &format!("{old}~3^{{tree}}")]).trim().to_owned();
     let text = git(&at, &["cat-file", "commit", &format!("{old}~1")]);
     let message = text.split_once("\n\n").unwrap().1;
+    let long =
+        |text: &str| text.lines().find(|line| line.starts_with("Bytes:")).unwrap().to_owned();
+    let other = git(&at, &["cat-file", "commit", &format!("{old}~3")]);
+    let message = &message.replace(&long(message), &long(&other));
     let new = commit(&at, &tree, message, &[&format!("{old}~2")]);
     git(&at, &["update-ref", &name, &new]);
     let joined = remote::pull(&mut pc, &Git::default(), &remote).unwrap();
@@ -168,6 +172,31 @@ fn what_was_rewritten_elsewhere_is_kept_here_as_it_was() {
 fn kept_id<'h>(history: &'h History<'_>) -> &'h forklore_history::git::object::Id {
     let mut refs = history.store().refs().iter();
     refs.find(|(name, _)| name.starts_with("refs/old/")).unwrap().1
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_is_pushed_to_runs_nothing_of_its_own() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let stage = Stage::new();
+    let remote = stage.remote();
+    let hooks = stage.path("remote.git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let hook = format!("#!/bin/sh\ntouch '{}'\n", stage.path("ran").display());
+    for name in ["pre-receive", "update", "post-receive", "post-update", "reference-transaction"] {
+        fs::write(hooks.join(name), &hook).unwrap();
+        fs::set_permissions(hooks.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut pc = stage.machine("PC");
+    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 2);
+    for remote in [remote.clone(), format!("file://{remote}")] {
+        let pushed = remote::push(&mut pc, &Git::default(), &remote, false).unwrap();
+        assert_eq!(pushed.refused, []);
+        assert!(!stage.path("ran").exists(), "{remote}");
+        save(&mut pc, "chats/Anna/Story.jsonl", &chat("By the fire", 3));
+    }
+    let tips = git(&stage.path("remote.git"), &["for-each-ref", "--format=%(objectname)"]);
+    assert!(!tips.is_empty());
 }
 
 #[test]

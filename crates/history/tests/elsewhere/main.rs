@@ -6,6 +6,7 @@
 mod stage;
 
 mod backups;
+mod bombs;
 mod bundles;
 mod hostile;
 mod machines;

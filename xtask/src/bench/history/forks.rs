@@ -32,8 +32,7 @@ pub(crate) fn figures(versions: usize) -> anyhow::Result<(Table, Vec<Measured>)>
     let mut moment = |history: &History<'_>| -> anyhow::Result<()> {
         let message = random.usize(..story.messages - 1);
         let found = past(history, &chat(), &parsed, message)?;
-        let is_there =
-            found.and_then(|past| past.as_of).is_some_and(|past| past.message == message);
+        let is_there = found.and_then(|past| past.book).is_some_and(|past| past.message == message);
         anyhow::ensure!(is_there, "the moment of message {message} is not known");
         Ok(())
     };

@@ -1,0 +1,126 @@
+//! Which version of a book was in its file when a version of a chat was saved.
+
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use forklore_core::json::Json;
+
+use super::versions::ChatVersions;
+use crate::catalog::{Line, catalog};
+use crate::error::HistoryError;
+use crate::file::{Kind, Name};
+use crate::history::History;
+use crate::lineage::Lineage;
+use crate::version::Kept;
+
+/// Every lineage of a book that this machine recorded.
+pub(super) fn all<'h>(history: &'h History<'_>) -> impl Iterator<Item = &'h Lineage> {
+    history.lineages().own(history.machine()).filter(|lineage| lineage.kind == Kind::Book)
+}
+
+/// The file of a book.
+pub(super) fn file(book: &str) -> Name {
+    Name::of_path(&Path::new("worlds").join(format!("{book}.json")))
+}
+
+/// The book that is bound in `metadata`, which is that of a version of a chat: its name and its content
+/// when that version was saved, or that none was bound. `None` where that is not known.
+pub(super) fn when_saved(
+    history: &History<'_>,
+    chat: &ChatVersions,
+    version: usize,
+    metadata: &Json,
+) -> Result<Option<Option<(String, Vec<u8>)>>, HistoryError> {
+    let bound = metadata.get("world_info").and_then(Json::as_str);
+    let Some(name) = bound.map(|name| name.into_owned()).filter(|name| !name.is_empty()) else {
+        return Ok(Some(None));
+    };
+    let Some(saved) = Saved::of(history, chat, version)? else { return Ok(None) };
+    let file = file(&name);
+    let (same, other): (Vec<_>, Vec<_>) = all(history).partition(|lineage| *lineage.file() == file);
+    // A book that has another name now comes last: most have the one they had.
+    for lineage in same.into_iter().chain(other) {
+        let versions = catalog(history, lineage)?;
+        let Some(at) = saved.newest_before(&versions) else { continue };
+        let kept = Kept::read(history.store(), versions[at].id)?;
+        if kept.version.file != file || versions[at].is_deleted {
+            continue;
+        }
+        if !saved.was_in_file(&versions, at, milliseconds(&kept)) {
+            return Ok(None);
+        }
+        return Ok(Some(Some((name, history.content(&kept)?))));
+    }
+    Ok(None)
+}
+
+/// When something was recorded, in milliseconds since 1970.
+fn milliseconds(kept: &Kept) -> u64 {
+    kept.version.recorded.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
+}
+
+/// When a version of a chat was saved.
+struct Saved {
+    line: Line,
+    recorded: u64,
+}
+
+impl Saved {
+    /// `None` where that is not known: nobody saw it, and the clock was set.
+    fn of(
+        history: &History<'_>,
+        chat: &ChatVersions,
+        version: usize,
+    ) -> Result<Option<Self>, HistoryError> {
+        let line = chat.lines[version];
+        let recorded = milliseconds(&Kept::read(history.store(), line.id)?);
+        let saved = Self { line, recorded };
+        let is_known = line.was_seen || is_in_time(&chat.lines, version, recorded);
+        Ok(is_known.then_some(saved))
+    }
+
+    /// The newest version of a book that may have been saved before the chat.
+    fn newest_before(&self, book: &[Line]) -> Option<usize> {
+        match self.line.was_seen {
+            true => book.iter().rposition(|line| line.order < self.line.order),
+            // Whatever was found at the same time was recorded in another order.
+            false => book.iter().rposition(|line| line.written < self.line.written),
+        }
+    }
+
+    /// Whether that version was in its file when the chat was saved: it was saved before, and no other
+    /// one was between them.
+    fn was_in_file(&self, book: &[Line], at: usize, recorded: u64) -> bool {
+        let line = &book[at];
+        let is_before = (line.was_seen && self.line.was_seen)
+            || (line.written < self.line.written && is_in_time(book, at, recorded));
+        let next = book.get(at + 1);
+        is_before && next.is_none_or(|next| self.comes_later(line, next))
+    }
+
+    /// Whether the version of the book that follows took the place of `line`, and did so after the
+    /// chat was saved.
+    fn comes_later(&self, line: &Line, next: &Line) -> bool {
+        let is_next = next.number == line.number + 1;
+        if !is_next || next.written <= self.line.written {
+            // Others were between them, and have been thinned away; or it was found too late.
+            return next.was_seen && is_next && self.line.was_seen;
+        }
+        match self.line.was_seen || next.was_seen {
+            true => true,
+            // It was found after the chat was; or the one before was, and was in its file still.
+            false => next.written > self.recorded || line.order > self.line.order,
+        }
+    }
+}
+
+/// Whether the time at which a version was written can be believed: times rise with the versions, and
+/// it was recorded later.
+fn is_in_time(versions: &[Line], at: usize, recorded: u64) -> bool {
+    let written = versions[at].written;
+    let before = at.checked_sub(1).map(|before| versions[before].written);
+    let after = versions.get(at + 1).map(|after| after.written);
+    before.is_none_or(|before| before <= written)
+        && after.is_none_or(|after| written <= after)
+        && written < recorded
+}

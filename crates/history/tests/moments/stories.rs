@@ -1,0 +1,347 @@
+//! Stories that a history could take for others, and what it may say of them.
+
+use std::time::{Duration, SystemTime};
+
+use forklore_core::chat::{Chat, Place};
+use forklore_core::json::Json;
+use forklore_core::moment::Past;
+use forklore_history::file::Name;
+use forklore_history::history::{History, Seen};
+use forklore_history::past::past;
+use forklore_tavern::disk::RealDisk;
+use tempfile::TempDir;
+
+use crate::clock::Clock;
+
+const CHAT: &str = "chats/Ada/Main.jsonl";
+const BOOK: &str = "worlds/Lore.json";
+
+struct Stage {
+    _folder: TempDir,
+    history: History<'static>,
+    messages: Vec<String>,
+    hp: i64,
+    clock: &'static Clock,
+}
+
+/// A message by its number, which is also its date.
+fn message(number: usize, text: &str) -> String {
+    format!(r#"{{"name":"Ada","mes":"{text}","send_date":"d{number}"}}"#)
+}
+
+impl Stage {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = folder.path().join("u.git");
+        let clock = Clock::new();
+        let history = History::open(&RealDisk, clock, repository, "pc").unwrap();
+        Self { _folder: folder, history, messages: Vec::new(), hp: 1, clock }
+    }
+
+    fn tick(&self) -> SystemTime {
+        self.clock.tick()
+    }
+
+    fn record(&mut self, name: &str, bytes: &[u8], when: SystemTime, seen: Seen) {
+        let mut recorder = self.history.record().unwrap();
+        recorder.file(&Name::of_text(name), bytes, when, seen, &|_| true).unwrap();
+        recorder.keep().unwrap();
+    }
+
+    fn content(&self) -> Vec<u8> {
+        let metadata = format!(r#"{{"world_info":"Lore","variables":{{"hp":{}}}}}"#, self.hp);
+        let header = format!(r#"{{"user_name":"u","chat_metadata":{metadata}}}"#);
+        [vec![header], self.messages.clone()].concat().join("\n").into_bytes()
+    }
+
+    fn save(&mut self) {
+        let (bytes, when) = (self.content(), self.tick());
+        self.record(CHAT, &bytes, when, Seen::AsItHappened);
+    }
+
+    fn delete(&mut self) {
+        let mut recorder = self.history.record().unwrap();
+        recorder.deleted(&Name::of_text(CHAT)).unwrap();
+        recorder.keep().unwrap();
+    }
+
+    fn lore(&mut self, text: &str) {
+        let (bytes, when) = (book(text), self.tick());
+        self.record(BOOK, &bytes, when, Seen::AsItHappened);
+    }
+
+    fn say(&mut self, number: usize, text: &str) {
+        self.messages.push(message(number, text));
+        self.save();
+    }
+
+    /// What is known of the book: the message that it is known of, and its content.
+    fn book(&self, m: usize) -> Option<(usize, String)> {
+        let book = self.past(m)?.book?;
+        let content = book.what.map(|(_, bytes)| {
+            let book = Json::parse(&bytes).unwrap();
+            let content = book.at(&["entries", "0", "content"]).and_then(Json::as_str);
+            content.unwrap().into_owned()
+        });
+        Some((book.message, content.unwrap_or_default()))
+    }
+
+    /// The same of the variable.
+    fn hp(&self, m: usize) -> Option<(usize, i64)> {
+        let metadata = self.past(m)?.metadata?;
+        let hp = metadata.what.at(&["variables", "hp"]).and_then(Json::as_i64);
+        Some((metadata.message, hp.unwrap()))
+    }
+
+    fn past(&self, m: usize) -> Option<Past> {
+        let bytes = self.content();
+        let chat = Chat::read(&bytes, Place::Solo);
+        past(&self.history, &Name::of_text(CHAT), &chat, m).unwrap()
+    }
+
+    fn knows(&self, m: usize, message: usize, book: &str) {
+        assert_eq!(self.book(m), Some((message, book.to_owned())), "asked for {m}");
+    }
+}
+
+fn book(text: &str) -> Vec<u8> {
+    format!(
+        "{{\n    \"entries\": {{\n        \"0\": {{\n            \"uid\": 0,\n            \
+         \"content\": \"{text}\"\n        }}\n    }}\n}}"
+    )
+    .into_bytes()
+}
+
+/// A story in which the lore is edited after every message.
+fn told(messages: usize, text: impl Fn(usize) -> String) -> Stage {
+    let mut stage = Stage::new();
+    stage.lore("lore before");
+    for number in 0..messages {
+        stage.say(number, &text(number));
+        stage.lore(&format!("lore after {number}"));
+        stage.save_variable(number);
+    }
+    stage
+}
+
+impl Stage {
+    /// Saves the chat once more, so that it was saved with the lore of its last message.
+    fn save_variable(&mut self, number: usize) {
+        self.hp = 100 + number as i64;
+        self.save();
+    }
+}
+
+#[test]
+fn after_a_deletion_in_the_middle_a_message_is_followed_to_its_old_place() {
+    let continued = |number: usize| match number % 2 {
+        1 => "Continue.".to_owned(),
+        _ => format!("message {number}"),
+    };
+    let mut stage = told(12, continued);
+    stage.messages.drain(1..3);
+    stage.save();
+    for now in 1..9 {
+        let was = now + 2;
+        stage.knows(now, now, &format!("lore after {was}"));
+        assert_eq!(stage.hp(now), Some((now, 100 + was as i64)));
+    }
+    stage.knows(0, 0, "lore after 0");
+}
+
+#[test]
+fn texts_and_minutes_that_repeat_are_not_taken_for_each_other() {
+    let mut stage = Stage::new();
+    let minute = |text: &str| {
+        format!(r#"{{"name":"You","mes":"{text}","send_date":"November 15, 2026 10:48pm"}}"#)
+    };
+    for (lore, text) in [("a", "Hello"), ("b", "Continue."), ("c", "Once"), ("d", "Continue.")] {
+        stage.lore(lore);
+        stage.messages.push(minute(text));
+        stage.save();
+    }
+    stage.lore("e");
+    stage.messages.push(minute("The end"));
+    stage.save();
+    stage.knows(1, 1, "b");
+    // The message that is left is the second of the two that look the same.
+    stage.messages.drain(1..3);
+    stage.save();
+    assert!(stage.book(1) != Some((1, "b".to_owned())), "the lore of the one that was deleted");
+    stage.knows(0, 0, "a");
+}
+
+#[test]
+fn another_direction_that_shares_the_greeting_knows_only_the_greeting() {
+    let mut stage = told(8, |number| format!("first direction {number}"));
+    stage.messages.truncate(1);
+    for number in 100..108 {
+        stage.messages.push(message(number, "second direction"));
+    }
+    stage.lore("second lore");
+    let (bytes, when) = (stage.content(), stage.tick());
+    stage.record(CHAT, &bytes, when, Seen::Later);
+    for m in 1..8 {
+        stage.knows(m, 0, "lore after 0");
+    }
+}
+
+#[test]
+fn another_chat_under_the_name_of_a_deleted_one_has_its_own_past() {
+    let mut stage = told(6, |number| format!("old {number}"));
+    stage.delete();
+    stage.lore("new story lore");
+    stage.messages.truncate(1);
+    stage.messages.extend((50..58).map(|number| message(number, "new")));
+    stage.save();
+    for m in 0..8 {
+        assert!(stage.past(m).is_none(), "{m}");
+    }
+}
+
+#[test]
+fn a_chat_that_was_deleted_and_came_back_keeps_its_past() {
+    let mut stage = told(6, |number| format!("message {number}"));
+    stage.delete();
+    stage.say(6, "there again");
+    stage.knows(3, 3, "lore after 3");
+}
+
+#[test]
+fn a_book_that_was_saved_after_the_chat_is_not_the_chats() {
+    // Edited while message 0 was the last, and written a second or an hour after message 1.
+    let mut stage = Stage::new();
+    stage.lore("old");
+    stage.say(0, "zero");
+    stage.say(1, "one");
+    stage.lore("edited at 0");
+    stage.say(2, "two");
+    stage.knows(0, 0, "old");
+    stage.knows(1, 1, "old");
+    stage.knows(2, 2, "edited at 0");
+}
+
+#[test]
+fn what_is_edited_while_a_reply_streams_is_not_of_the_message_before() {
+    let mut stage = Stage::new();
+    stage.lore("v1");
+    stage.say(0, "zero");
+    stage.say(1, "one");
+    stage.lore("v2, while 2 was streaming");
+    stage.say(2, "two");
+    stage.say(3, "three");
+    stage.knows(1, 1, "v1");
+}
+
+#[test]
+fn the_variables_are_those_of_the_last_save_at_the_message() {
+    let mut stage = Stage::new();
+    stage.lore("v1");
+    stage.say(0, "zero");
+    stage.say(1, "one");
+    stage.hp = 3;
+    stage.say(2, "two");
+    stage.knows(1, 1, "v1");
+    assert_eq!(stage.hp(1), Some((1, 1)));
+    stage.knows(2, 2, "v1");
+    assert_eq!(stage.hp(2), Some((2, 3)));
+}
+
+#[test]
+fn a_book_that_was_found_late_is_not_put_before_the_chat() {
+    let mut stage = Stage::new();
+    stage.lore("v1");
+    stage.say(0, "zero");
+    let later = stage.tick() + Duration::from_secs(60);
+    // A scan beside the watch records what was written last before the watch records the chat.
+    stage.record(BOOK, &book("v3"), later, Seen::Later);
+    stage.say(1, "one");
+    stage.knows(1, 0, "v1");
+}
+
+#[test]
+fn over_a_version_of_the_book_that_nobody_saw_an_older_state_is_given() {
+    let mut stage = Stage::new();
+    stage.lore("v1");
+    stage.say(0, "zero");
+    // A version between the two was missed: the next one was found.
+    stage.tick();
+    let before = stage.tick();
+    stage.say(1, "one");
+    stage.record(BOOK, &book("v3"), before, Seen::Later);
+    stage.say(2, "two");
+    stage.knows(0, 0, "v1");
+    stage.knows(1, 0, "v1");
+    stage.knows(2, 2, "v3");
+}
+
+#[test]
+fn a_clock_that_was_set_back_proves_nothing() {
+    let mut stage = Stage::new();
+    stage.lore("v1");
+    stage.say(0, "zero");
+    stage.messages.push(message(1, "one"));
+    let (bytes, when) = (stage.content(), stage.tick());
+    stage.tick();
+    stage.record(CHAT, &bytes, when, Seen::Later);
+    let hour = Duration::from_secs(3600);
+    stage.tick();
+    stage.record(BOOK, &book("v2, an hour later by the sun"), when - hour, Seen::Later);
+    stage.say(2, "two");
+    assert_eq!(stage.book(1), None);
+}
+
+#[test]
+fn a_page_that_was_behind_does_not_carry_the_lore_of_the_next_message() {
+    let mut stage = Stage::new();
+    stage.lore("v1");
+    stage.say(0, "zero");
+    stage.say(1, "one");
+    stage.lore("v2, of message 1");
+    // Another tab with an older memory saves, and then the first one again.
+    let one = stage.messages.pop().unwrap();
+    stage.hp = 2;
+    stage.save();
+    stage.messages.push(one);
+    stage.say(2, "two");
+    stage.knows(0, 0, "v1");
+    assert_eq!(stage.hp(0), Some((0, 1)));
+}
+
+#[test]
+fn a_regenerated_reply_leaves_the_newer_state_to_the_message_before() {
+    let mut stage = Stage::new();
+    stage.lore("v1");
+    stage.say(0, "zero");
+    stage.say(1, "one");
+    stage.messages.pop();
+    stage.lore("v2, of the reply that is gone");
+    stage.save_variable(0);
+    stage.say(7, "another one");
+    stage.knows(0, 0, "v2, of the reply that is gone");
+    assert_eq!(stage.hp(0), Some((0, 100)));
+}
+
+#[test]
+fn what_is_found_by_scans_alone_is_known_as_far_as_times_prove_it() {
+    let mut stage = Stage::new();
+    for round in 0..4 {
+        let lore = stage.tick();
+        stage.messages.push(message(round, "found"));
+        let (bytes, when) = (stage.content(), stage.tick());
+        stage.tick();
+        stage.record(BOOK, &book(&format!("v{round}")), lore, Seen::Later);
+        stage.record(CHAT, &bytes, when, Seen::Later);
+    }
+    for round in 0..4 {
+        stage.knows(round, round, &format!("v{round}"));
+    }
+}
+
+#[test]
+fn without_any_book_the_metadata_is_known() {
+    let mut stage = Stage::new();
+    stage.say(0, "zero");
+    stage.say(1, "one");
+    assert_eq!((stage.book(0), stage.hp(0)), (None, Some((0, 1))));
+}

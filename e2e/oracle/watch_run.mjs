@@ -128,6 +128,9 @@ class Teller {
         const { run, story, random } = this;
         const { plan } = run;
         const share = plan.saves / (plan.stories ?? 4);
+        // Whoever waits for seconds waits for looks and answers, too.
+        const settle = () => plan.shortest > 1000 && story.settle();
+        await settle();
         for (let before = run.saves, steps = 0; run.saves < plan.saves && steps < 4 * share; steps++) {
             await story.go(1);
             if (plan.bursts && random.chance(plan.bursts)) {
@@ -138,6 +141,7 @@ class Teller {
             }
             if (plan.pause > 0 && run.saves > before) {
                 await sleep((plan.shortest ?? 0) + random.below(plan.pause - (plan.shortest ?? 0) + 1));
+                await settle();
             }
             before = run.saves;
         }

@@ -66,10 +66,17 @@ impl<'a> BoundBook<'a> {
 pub struct Past {
     /// The chat's metadata.
     pub metadata: Option<AsOf<Json>>,
-    /// The bound book with its name, or that none was bound.
-    pub book: Option<AsOf<Option<(String, Vec<u8>)>>>,
-    /// A book with its name that has the digest which the chat's own records prove.
-    pub testified: Option<(String, Vec<u8>)>,
+    /// The bound book, or that none was bound.
+    pub book: Option<AsOf<Option<BookFile>>>,
+    /// A book that has the digest which the chat's own records prove.
+    pub testified: Option<BookFile>,
+}
+
+/// A book as it is in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BookFile {
+    pub name: String,
+    pub bytes: Vec<u8>,
 }
 
 /// What was in the files while a message was the last one.
@@ -218,7 +225,7 @@ impl<'a> Asked<'_, 'a> {
         {
             return Some(BookThen::of_state(exact(Source::Journal), &folded.state));
         }
-        if let Some((name, bytes)) = self.past.and_then(|past| past.testified.as_ref())
+        if let Some(BookFile { name, bytes }) = self.past.and_then(|past| past.testified.as_ref())
             && let Ok(book) = Book::read(bytes)
             && State::of_book(name, &book).is_some_and(|s| s.digest(StatePart::Book) == proved)
         {
@@ -241,7 +248,7 @@ impl<'a> Asked<'_, 'a> {
         let history = self.past.and_then(|past| past.book.as_ref());
         let history = history.filter(|past| past.message <= self.m);
         let history = history
-            .filter(|past| past.what.as_ref().is_none_or(|(_, bytes)| Book::read(bytes).is_ok()));
+            .filter(|past| past.what.as_ref().is_none_or(|file| Book::read(&file.bytes).is_ok()));
         let newest = journal.max(history.map(|past| past.message));
         let recap = if newest < Some(self.m) { snapshot::newest(self.chat, self.m) } else { None };
         let newest = newest.max(recap.as_ref().map(|recap| recap.message))?;
@@ -251,7 +258,7 @@ impl<'a> Asked<'_, 'a> {
         }
         if let Some(past) = history.filter(|past| past.message == newest) {
             return match &past.what {
-                Some((name, bytes)) => {
+                Some(BookFile { name, bytes }) => {
                     Some(BookThen::of_file(as_of(Source::History), name, &Book::read(bytes).ok()?))
                 }
                 None => Some(BookThen::None(as_of(Source::History))),

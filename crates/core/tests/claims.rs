@@ -7,7 +7,7 @@ use forklore_core::exactness::{Exactness, Source};
 use forklore_core::fork::{ForkRequest, Now, Parent, Policy, plan};
 use forklore_core::journal::{FIELD, Limits, Record, Writer};
 use forklore_core::json::{Json, Object};
-use forklore_core::moment::{BookThen, BoundBook, Past, Terms, moment};
+use forklore_core::moment::{BookFile, BookThen, BoundBook, Past, Terms, moment};
 use forklore_core::names::ForkKind;
 
 /// A chat in a page that records it: each message with its record, and the lore as it is now.
@@ -219,7 +219,7 @@ fn a_book_too_large_to_keep_is_exact_where_some_version_has_its_digest() {
     page.lore("b");
     assert_eq!(page.asked(0), "live b files");
     let past = |lore: &str| {
-        let testified = Some(("Lore".to_owned(), book(lore)));
+        let testified = Some(BookFile { name: "Lore".to_owned(), bytes: book(lore) });
         asked(&page.file(), "b", 0, Some(&Past { testified, ..Past::default() }))
     };
     assert_eq!(past("a"), "exact a history");

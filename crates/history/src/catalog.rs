@@ -24,12 +24,14 @@ pub struct Line {
     pub written: u64,
     /// It was seen when it was saved.
     pub was_seen: bool,
+    /// It was in its file when somebody looked at all files.
+    pub was_found: bool,
     pub is_deleted: bool,
     /// It looked like a loss.
     pub is_loss: bool,
 }
 
-const TITLE: &[u8] = b"forklore catalog 1\n";
+const TITLE: &[u8] = b"forklore catalog 2\n";
 const LENGTH: usize = 20 + 8 * 4 + 1;
 
 /// Fewer new versions than this are not worth writing the list again.
@@ -81,6 +83,7 @@ fn line_of(kept: &Kept) -> Line {
         number: version.number,
         written: written.as_millis() as u64,
         was_seen: version.why == Why::Saved,
+        was_found: version.why == Why::Found,
         is_deleted: version.why == Why::Deleted,
         is_loss: version.collapse.is_some(),
     }
@@ -93,7 +96,7 @@ fn write(lines: &[Line]) -> Vec<u8> {
         for number in [line.order, line.count, line.number, line.written] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
-        let flags = [line.was_seen, line.is_deleted, line.is_loss];
+        let flags = [line.was_seen, line.is_deleted, line.is_loss, line.was_found];
         bytes.push((0..).zip(flags).map(|(bit, flag)| u8::from(flag) << bit).sum());
     }
     bytes
@@ -116,6 +119,7 @@ fn read(bytes: &[u8]) -> Vec<Line> {
             was_seen: flags & 1 != 0,
             is_deleted: flags & 2 != 0,
             is_loss: flags & 4 != 0,
+            was_found: flags & 8 != 0,
         })
     };
     rest.chunks_exact(LENGTH).filter_map(line).collect()
@@ -135,10 +139,12 @@ mod tests {
             number: 3,
             written: 1_700_000_000_000,
             was_seen: true,
+            was_found: false,
             is_deleted: false,
             is_loss: true,
         };
-        let lines = [line, Line { order: 8, was_seen: false, is_deleted: true, ..line }];
+        let lines =
+            [line, Line { order: 8, was_seen: false, was_found: true, is_deleted: true, ..line }];
         assert_eq!(read(&[TITLE, &write(&lines)].concat()), lines);
         assert_eq!(read(b"something else"), []);
     }

@@ -11,7 +11,7 @@ use crate::git::object;
 use crate::history::History;
 use crate::lineage::{Lineage, lineage_of};
 use crate::tracked::Tracked;
-use crate::version::{Kept, Why};
+use crate::version::{Kept, Version, Why};
 
 /// What someone typed means no file, or several; or it has no such version.
 #[derive(Debug, thiserror::Error)]
@@ -83,14 +83,21 @@ impl History<'_> {
     ) -> Result<Option<(&Lineage, Kept)>, HistoryError> {
         let Some(name) = self.bound_book(version)? else { return Ok(None) };
         let key = book_key(&name);
-        let mut next = u64::MAX;
+        let mut next = None;
         for kept in self.versions(&chat.tip) {
             let kept = kept?;
             if kept.id == version.id {
                 break;
             }
-            next = kept.version.order;
+            next = Some(kept.version);
         }
+        let is_before = |book: &Version| {
+            next.as_ref().is_none_or(|next| {
+                // What is found at the same time is recorded in any order.
+                let is_older = book.why != Why::Found || book.written <= next.written;
+                book.order < next.order && is_older
+            })
+        };
         let book = self.lineages().iter().find(|other| {
             other.machine == chat.machine
                 && other.kind == Kind::Book
@@ -99,7 +106,7 @@ impl History<'_> {
         let Some(book) = book else { return Ok(None) };
         for kept in self.own_versions(book) {
             let kept = kept?;
-            if kept.version.order < next && kept.version.why != Why::Deleted {
+            if is_before(&kept.version) && kept.version.why != Why::Deleted {
                 return Ok(Some((book, kept)));
             }
         }

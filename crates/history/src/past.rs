@@ -12,7 +12,7 @@ mod versions;
 use forklore_core::book::Book;
 use forklore_core::chat::Chat;
 use forklore_core::journal::{Records, State, StatePart};
-use forklore_core::moment::{AsOf, Past};
+use forklore_core::moment::{AsOf, BookFile, Past};
 
 use crate::catalog::{Line, catalog};
 use crate::error::HistoryError;
@@ -62,7 +62,7 @@ fn testified(
     versions: &[Line],
     chat: &Chat<'_>,
     m: usize,
-) -> Result<Option<(String, Vec<u8>)>, HistoryError> {
+) -> Result<Option<BookFile>, HistoryError> {
     let records = Records::of(chat);
     let Some(digest) = records.testimony(m).and_then(|came| came.proved(StatePart::Book)) else {
         return Ok(None);
@@ -88,7 +88,7 @@ fn testified(
             let bytes = history.content(&kept)?;
             let state = Book::read(&bytes).ok().and_then(|read| State::of_book(&book, &read));
             if state.as_ref().is_some_and(is_it) {
-                return Ok(Some((book.into_owned(), bytes)));
+                return Ok(Some(BookFile { name: book.into_owned(), bytes }));
             }
         }
     }

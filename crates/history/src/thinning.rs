@@ -127,7 +127,7 @@ fn kept(versions: &[Kept], rules: Rules, clock: &Clock, always: &FxHashSet<Id>) 
         let before = at.checked_sub(1).map(|at| versions[at].id);
         let is_turn = match version.why {
             Why::Renamed { .. } | Why::Deleted | Why::Copied { .. } | Why::Restored { .. } => true,
-            Why::Saved | Why::Found | Why::Imported => version.collapse.is_some(),
+            Why::Saved | Why::Late | Why::Found | Why::Imported => version.collapse.is_some(),
         };
         if is_turn {
             // What was there before it, too.

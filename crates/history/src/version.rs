@@ -18,6 +18,8 @@ pub(crate) const THINNED: &str = "Thinned";
 pub enum Why {
     /// It was seen when it was saved: nothing lies between it and the version before it.
     Saved,
+    /// Seen when it was saved, after a version of this or another file that was missed.
+    Late,
     /// It was found when nobody had been watching: others may have come and gone before it.
     Found,
     /// The file was found, or seen, under another name.
@@ -71,6 +73,7 @@ impl Why {
     fn text(&self) -> String {
         match self {
             Self::Saved => "saved".into(),
+            Self::Late => "late".into(),
             Self::Found => "found".into(),
             Self::Renamed { from } => format!("renamed {}", from.as_str()),
             Self::Copied { from } => format!("copied {}", from.as_str()),
@@ -84,6 +87,7 @@ impl Why {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         Some(match word {
             "saved" => Self::Saved,
+            "late" => Self::Late,
             "found" => Self::Found,
             "renamed" => Self::Renamed { from: Name::of_text(rest) },
             "copied" => Self::Copied { from: Name::of_text(rest) },
@@ -204,6 +208,7 @@ mod tests {
         let tree = id_of(Kind::Tree, b"").unwrap();
         for why in [
             Why::Saved,
+            Why::Late,
             Why::Found,
             Why::Renamed { from: Name::of_text("chats/A B/x.jsonl") },
             Why::Copied { from: Name::of_text("worlds/x.json") },

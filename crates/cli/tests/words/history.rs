@@ -151,8 +151,8 @@ fn the_log_of_everything_is_in_the_order_in_which_it_happened() {
     … 10 minutes ago  Mill (3): entry 'Mara' new
     ! 20 minutes ago  Mara/The mill (4): 5 messages removed from the end, 1 left,
                       chat no longer bound to a lorebook
-    … 2 hours ago     Mill (2): entry 'The mill' changed
     … 2 hours ago     Mara/The mill (3): message 2 edited
+    … 2 hours ago     Mill (2): entry 'The mill' changed
     … 5 hours ago     Mara/The mill (2): messages 3 to 5
     20 more: --all shows them.
     … not watched before this: others may have come and gone.
@@ -290,7 +290,7 @@ fn a_program_reads_the_log() {
           "bytes": 198,
           "loss": "greeting-only",
           "pinned": false,
-          "id": "9909e1bc840ecce4161b5e7ecf8e53e378ea0503"
+          "id": "283ab92c2f325969783af448ca6516a2fc2ed920"
         }
       ],
       "older": 3,

@@ -27,6 +27,8 @@ pub struct Recorder<'h, 'd> {
 pub enum Seen {
     /// When it was saved.
     AsItHappened,
+    /// When it was saved, and something may have been missed before.
+    AfterAGap,
     /// Later.
     Later,
 }
@@ -101,6 +103,7 @@ impl<'d> Recorder<'_, 'd> {
         let Some(kind) = name.kind() else { return Ok(None) };
         let why = match seen {
             Seen::AsItHappened => Why::Saved,
+            Seen::AfterAGap => Why::Late,
             Seen::Later => Why::Found,
         };
         if let Some(lineage) = self.known.lineages.live(name).cloned() {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use forklore_core::json::Json;
+use forklore_core::moment::BookFile;
 
 use super::versions::ChatVersions;
 use crate::catalog::{Line, catalog};
@@ -30,7 +31,7 @@ pub(super) fn when_saved(
     chat: &ChatVersions,
     version: usize,
     metadata: &Json,
-) -> Result<Option<Option<(String, Vec<u8>)>>, HistoryError> {
+) -> Result<Option<Option<BookFile>>, HistoryError> {
     let bound = metadata.get("world_info").and_then(Json::as_str);
     let Some(name) = bound.map(|name| name.into_owned()).filter(|name| !name.is_empty()) else {
         return Ok(Some(None));
@@ -49,7 +50,7 @@ pub(super) fn when_saved(
         if !saved.was_in_file(&versions, at, milliseconds(&kept)) {
             return Ok(None);
         }
-        return Ok(Some(Some((name, history.content(&kept)?))));
+        return Ok(Some(Some(BookFile { name, bytes: history.content(&kept)? })));
     }
     Ok(None)
 }
@@ -75,7 +76,8 @@ impl Saved {
         let line = chat.lines[version];
         let recorded = milliseconds(&Kept::read(history.store(), line.id)?);
         let saved = Self { line, recorded };
-        let is_known = line.was_seen || is_in_time(&chat.lines, version, recorded);
+        let is_known =
+            line.was_seen || (line.was_found && is_in_time(&chat.lines, version, recorded));
         Ok(is_known.then_some(saved))
     }
 
@@ -92,8 +94,10 @@ impl Saved {
     /// one was between them.
     fn was_in_file(&self, book: &[Line], at: usize, recorded: u64) -> bool {
         let line = &book[at];
-        let is_before = (line.was_seen && self.line.was_seen)
-            || (line.written < self.line.written && is_in_time(book, at, recorded));
+        let is_in_order = self.line.was_seen && !line.was_found;
+        let is_before = line.order < self.line.order
+            && (is_in_order
+                || (line.written < self.line.written && is_in_time(book, at, recorded)));
         let next = book.get(at + 1);
         is_before && next.is_none_or(|next| self.comes_later(line, next))
     }
@@ -101,15 +105,17 @@ impl Saved {
     /// Whether the version of the book that follows took the place of `line`, and did so after the
     /// chat was saved.
     fn comes_later(&self, line: &Line, next: &Line) -> bool {
-        let is_next = next.number == line.number + 1;
-        if !is_next || next.written <= self.line.written {
-            // Others were between them, and have been thinned away; or it was found too late.
-            return next.was_seen && is_next && self.line.was_seen;
+        // Others may have been between them, and have been thinned away.
+        if next.number != line.number + 1 || next.order < self.line.order {
+            return false;
         }
-        match self.line.was_seen || next.was_seen {
-            true => true,
-            // It was found after the chat was; or the one before was, and was in its file still.
-            false => next.written > self.recorded || line.order > self.line.order,
+        let is_written_later = next.written > self.line.written;
+        match (self.line.was_seen, next.was_found) {
+            (true, true) => is_written_later,
+            // What was saved after a chat that was seen is told after it.
+            (true, false) => true,
+            // The book was looked at when the chat was found.
+            (false, _) => is_written_later && (next.was_seen || next.written > self.recorded),
         }
     }
 }

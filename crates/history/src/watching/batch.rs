@@ -20,6 +20,8 @@ const TOGETHER: usize = 64;
 const ROUNDS: usize = 3;
 /// So much may come before a fence. Files that were opened wait until it is there.
 const MOST: usize = 256;
+/// Disks tell writes apart that are at least so far from each other.
+const TICK: Duration = Duration::from_millis(10);
 /// How long a fence is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -64,6 +66,7 @@ impl Queue {
             return batch;
         }
         for _ in 0..ROUNDS {
+            batch.settle();
             let (later, is_there) = self.until(raise());
             if !is_there {
                 batch.events.extend(later);
@@ -98,6 +101,18 @@ impl Queue {
 }
 
 impl Batch {
+    /// Waits until whoever writes into one of these files again changes its time.
+    fn settle(&self) {
+        let in_place = self.events.iter().filter_map(|event| match event {
+            Event::Saved(caught) if caught.is_in_place => Some(caught.stat.written),
+            _ => None,
+        });
+        let age = in_place.max().and_then(|newest| newest.elapsed().ok());
+        if let Some(rest) = age.and_then(|age| TICK.checked_sub(age)) {
+            std::thread::sleep(rest);
+        }
+    }
+
     fn has_file_of(&self, event: &Event) -> bool {
         let file = event.file();
         file.is_some() && self.events.iter().any(|known| known.file() == file)
@@ -115,53 +130,40 @@ impl Event {
     }
 }
 
-/// What happened to the files of one user, without what was opened too late, and with a note where
-/// something may have been missed.
+/// What happened to the files of one user, without what was opened too late.
 pub(super) fn happenings(events: Vec<Event>, is_fenced: bool) -> Vec<Happening> {
-    let doubts: Vec<Doubt> = (0..events.len()).map(|at| doubt(&events, at)).collect();
-    let is_in_doubt = |at: usize| {
-        let file = events[at].file();
-        let later = (at..events.len()).filter(|later| events[*later].file() == file);
-        matches!(events[at], Event::Saved(_))
-            && (!is_fenced || later.into_iter().any(|later| doubts[later] != Doubt::None))
-    };
-    let first = (0..events.len()).find(|at| is_in_doubt(*at));
-    let mut happenings = Vec::with_capacity(events.len() + 1);
-    for (at, (event, doubt)) in events.into_iter().zip(doubts).enumerate() {
-        if first == Some(at) {
-            happenings.push(Happening::Missed);
-        }
+    let late: Vec<bool> = (0..events.len()).map(|at| is_late(&events, at)).collect();
+    let saved = events.iter().filter_map(|event| match event {
+        Event::Saved(caught) if !is_fenced => Some(caught.name.clone()),
+        _ => None,
+    });
+    // Which of their versions these are shows when the next ones come.
+    let unsure: Vec<Name> = saved.collect();
+    let mut happenings: Vec<Happening> = unsure.iter().cloned().map(Happening::Missed).collect();
+    for (event, is_late) in events.into_iter().zip(late) {
         match event {
-            Event::Saved(caught) if doubt == Doubt::None => {
-                happenings.push(Happening::Saved(caught));
-            }
+            Event::Saved(caught) if is_late => happenings.push(Happening::Missed(caught.name)),
+            Event::Saved(caught) => happenings.push(Happening::Saved(caught)),
             Event::Gone { name, .. } => happenings.push(Happening::Gone(name)),
             _ => {}
         }
     }
+    happenings.extend(unsure.into_iter().map(Happening::Missed));
     happenings
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doubt {
-    None,
-    /// The file that was opened is one that was saved later.
-    Later,
-    /// It was being written again when it was opened, or soon after.
-    Written,
-}
-
-fn doubt(events: &[Event], at: usize) -> Doubt {
-    let Event::Saved(caught) = &events[at] else { return Doubt::None };
+/// Whether the file that was opened is one that was saved later, or was being written again.
+fn is_late(events: &[Event], at: usize) -> bool {
+    let Event::Saved(caught) = &events[at] else { return false };
     let file = events[at].file();
-    let mut doubt = Doubt::None;
+    let mut is_written = false;
     for later in events[at + 1..].iter().filter(|later| later.file() == file) {
         match later {
-            Event::Saved(later) if later.stat == caught.stat => return Doubt::Later,
-            Event::Writing { .. } => doubt = Doubt::Written,
+            Event::Saved(later) if later.stat == caught.stat => return true,
+            Event::Writing { .. } => is_written = true,
             // Its writer is done; whether it was still then shows when it is read.
-            _ => doubt = Doubt::None,
+            _ => is_written = false,
         }
     }
-    doubt
+    is_written
 }

@@ -54,6 +54,8 @@ pub struct Caught {
     pub file: File,
     pub stat: Stat,
     pub when: Instant,
+    /// It was written where it is, and may be written again while it is read.
+    pub is_in_place: bool,
 }
 
 /// What tells one save of a file from another.
@@ -175,7 +177,10 @@ struct Translator {
 }
 
 enum What {
+    /// Another file took its place.
     Saved,
+    /// It was written where it is, and closed.
+    Written,
     Writing,
     Linked,
     Gone,
@@ -189,8 +194,8 @@ impl Translator {
             return self.send(Event::LookAtAll);
         }
         let what = match event.kind {
-            EventKind::Modify(ModifyKind::Name(RenameMode::To))
-            | EventKind::Access(AccessKind::Close(AccessMode::Write)) => What::Saved,
+            EventKind::Modify(ModifyKind::Name(RenameMode::To)) => What::Saved,
+            EventKind::Access(AccessKind::Close(AccessMode::Write)) => What::Written,
             EventKind::Modify(ModifyKind::Data(_)) if cfg!(target_os = "linux") => What::Writing,
             EventKind::Create(CreateKind::File) => What::Linked,
             EventKind::Modify(ModifyKind::Name(RenameMode::From))
@@ -219,7 +224,7 @@ impl Translator {
         let before = self.writing.take();
         let (user, name) = match self.whose(path) {
             Whose::User(user, name) => (user, name),
-            Whose::Fence(number) if matches!(what, What::Saved) => {
+            Whose::Fence(number) if matches!(what, What::Written) => {
                 return self.send(Event::Fence(number));
             }
             Whose::Nobody if !matches!(what, What::Writing) => return self.send(Event::Users),
@@ -228,12 +233,17 @@ impl Translator {
         let is_ours = name.kind().is_some();
         match what {
             // A folder that was renamed is told as a file is.
-            What::Saved | What::Gone if may_be_a_folder(&name) => self.send(Event::Look { user }),
+            What::Saved | What::Written | What::Gone if may_be_a_folder(&name) => {
+                self.send(Event::Look { user })
+            }
             What::Folder => self.send(Event::Look { user }),
-            What::Saved if is_ours => self.catch(user, name, path),
+            What::Saved if is_ours => self.catch(user, name, path, false),
+            What::Written if is_ours => self.catch(user, name, path, true),
             // Most files that are created are written next, and told then. A second name of a
             // file that is there is not.
-            What::Linked if is_ours && has_two_names(path) => self.catch(user, name, path),
+            What::Linked if is_ours && has_two_names(path) => {
+                self.catch(user, name, path, true);
+            }
             What::Gone if is_ours => self.send(Event::Gone { user, name }),
             What::Writing if is_ours => {
                 // Told once for many parts.
@@ -246,11 +256,11 @@ impl Translator {
         }
     }
 
-    fn catch(&self, user: usize, name: Name, path: &Path) {
+    fn catch(&self, user: usize, name: Name, path: &Path, is_in_place: bool) {
         match opened(path) {
             Ok((file, stat)) => {
                 let when = Instant::now();
-                self.send(Event::Saved(Caught { user, name, file, stat, when }));
+                self.send(Event::Saved(Caught { user, name, file, stat, when, is_in_place }));
             }
             // Also where it is gone again.
             Err(_) => self.send(Event::Missed { user }),

@@ -482,6 +482,11 @@ impl<'d> Watch<'d> {
 
     /// Nothing happened for a while.
     fn rest(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+        for at in self.open.clone() {
+            if !self.users[at].missed.is_empty() {
+                self.look(at, tell);
+            }
+        }
         for at in self.open.drain(..self.open.len().min(CLOSED)).collect::<Vec<_>>() {
             self.close(at, tell);
         }

@@ -134,7 +134,7 @@ fn what_comes_after_too_much_at_once_follows_a_gap() {
         let event = stage.heard();
         stage.take(event);
     }
-    assert_eq!(stage.versions("Lore"), [(1, Why::Found), (3, Why::Found), (4, Why::Saved)]);
+    assert_eq!(stage.versions("Lore"), [(1, Why::Found), (3, Why::Late), (4, Why::Saved)]);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn what_comes_after_the_system_lost_count_follows_a_gap() {
     }
     let last = stage.heard();
     stage.take_together(Event::LookAtAll, last);
-    assert_eq!(stage.versions("Lore"), [(1, Why::Found), (3, Why::Found)]);
+    assert_eq!(stage.versions("Lore"), [(1, Why::Found), (3, Why::Late)]);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_file_that_cannot_be_opened_leaves_a_gap() {
     let last = stage.heard();
     stage.take_together(event, last);
     let versions = stage.versions("Lore");
-    assert_eq!(versions.last(), Some(&(3, Why::Found)), "{versions:?}");
+    assert_eq!(versions.last(), Some(&(3, Why::Late)), "{versions:?}");
 }
 
 #[test]
@@ -193,9 +193,9 @@ fn a_file_that_was_opened_too_late_is_not_put_in_the_place_of_the_one_before() {
     stage.watch.stopper.0.send(other).unwrap();
     stage.watch.stopper.0.send(last).unwrap();
     stage.take(late);
-    assert_eq!(stage.kinds("Lore"), [(1, Why::Found), (3, Why::Found)]);
+    assert_eq!(stage.kinds("Lore"), [(1, Why::Found), (3, Why::Late)]);
     // What was saved in between came after something that was missed.
-    assert_eq!(stage.versions("Other").last(), Some(&(2, Why::Found)));
+    assert_eq!(stage.versions("Other").last(), Some(&(2, Why::Late)));
 }
 
 #[test]
@@ -275,6 +275,7 @@ fn again(event: &Event, path: &Path) -> Event {
         file: fs::File::open(path).unwrap(),
         stat: caught.stat,
         when: caught.when,
+        is_in_place: caught.is_in_place,
     })
 }
 
@@ -284,5 +285,6 @@ fn caught(stage: &Stage, book: &str) -> Event {
     let file = fs::File::open(path).unwrap();
     let stat = super::Stat::of(&file.metadata().unwrap()).unwrap();
     let name = crate::file::Name::of_text(&format!("worlds/{book}.json"));
-    Event::Saved(super::Caught { user: 0, name, file, stat, when: std::time::Instant::now() })
+    let when = std::time::Instant::now();
+    Event::Saved(super::Caught { user: 0, name, file, stat, when, is_in_place: true })
 }

@@ -2,14 +2,16 @@
 
 use std::cmp::Ordering;
 use std::io::Read as _;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Instant;
 
 use forklore_tavern::disk::Disk;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::User;
 use super::events::{Caught, Stat};
 use crate::error::HistoryError;
 use crate::file::Name;
+use crate::git::object::Id;
 use crate::history::{History, Recorded, Seen};
 use crate::scan::{self, Remembered, Scan};
 use crate::version::{Version, Why, milliseconds};
@@ -27,6 +29,11 @@ pub(super) struct Watched<'d> {
     pub(super) again: Option<Instant>,
     /// Something was not recorded, and nobody has looked since.
     pub(super) has_missed: bool,
+    /// Files of which a version was missed, until a later one is recorded. What is recorded meanwhile
+    /// is found: which version of these files was there then, nobody knows.
+    pub(super) missed: FxHashSet<Name>,
+    /// The newest versions that were recorded as they happened.
+    followed: FxHashMap<Name, Id>,
     /// Something is in the journal that no git can read yet, since then.
     pub(super) let_go: Option<Instant>,
 }
@@ -43,20 +50,8 @@ pub(super) enum State {
 pub(super) enum Happening {
     Saved(Caught),
     Gone(Name),
-    /// From here on nobody knows whether everything was seen.
-    Missed,
-}
-
-/// Disks tell writes apart that are at least so far from each other.
-const TICK: Duration = Duration::from_millis(10);
-
-impl Happening {
-    fn written(&self) -> Option<SystemTime> {
-        match self {
-            Self::Saved(caught) => Some(caught.stat.written),
-            Self::Gone(_) | Self::Missed => None,
-        }
-    }
+    /// A version of a file is not there any more, or may not be.
+    Missed(Name),
 }
 
 impl Caught {
@@ -64,7 +59,7 @@ impl Caught {
     fn is_before(&self, known: &Version) -> bool {
         match milliseconds(self.stat.written).cmp(&milliseconds(known.written)) {
             Ordering::Less => true,
-            Ordering::Equal => known.why != Why::Saved,
+            Ordering::Equal => known.why == Why::Found,
             Ordering::Greater => false,
         }
     }
@@ -88,6 +83,8 @@ impl Watched<'_> {
             scanned: now,
             again: None,
             has_missed: false,
+            missed: FxHashSet::default(),
+            followed: FxHashMap::default(),
             let_go: None,
         }
     }
@@ -97,6 +94,7 @@ impl Watched<'_> {
         let remembered = self.remembered.get_or_insert_with(|| Remembered::load(history));
         let scan = scan::scan(history, disk, &self.user.folders, remembered, &|_, _| {})?;
         self.scanned = Instant::now();
+        self.missed.clear();
         Ok(scan)
     }
 
@@ -107,12 +105,6 @@ impl Watched<'_> {
         bytes: &mut Vec<u8>,
     ) -> Result<Vec<Recorded>, HistoryError> {
         let Some(history) = &mut self.history else { return Ok(Vec::new()) };
-        // Whoever writes into a file while it is read changes its time, if that is old enough.
-        let newest = happenings.iter().filter_map(Happening::written).max();
-        let age = newest.and_then(|newest| SystemTime::now().duration_since(newest).ok());
-        if let Some(rest) = age.and_then(|age| TICK.checked_sub(age)) {
-            history.store().chance.sleep(rest);
-        }
         let home = scan::home(&self.user.folders);
         let exists = |name: &Name| home.join(name.to_path()).symlink_metadata().is_ok();
         let mut all = Vec::new();
@@ -120,31 +112,37 @@ impl Watched<'_> {
         for happening in happenings {
             match happening {
                 Happening::Saved(mut caught) => {
-                    let live = recorder.lineages().live(&caught.name);
-                    if live.is_some_and(|live| caught.is_before(&live.tip.version)) {
+                    let live = recorder.lineages().live(&caught.name).map(|live| &live.tip);
+                    let is_followed =
+                        live.map(|tip| tip.id) == self.followed.get(&caught.name).copied();
+                    if live.is_some_and(|tip| !is_followed && caught.is_before(&tip.version)) {
                         // A scan found what came after it; or somebody else did, or it was put
                         // there with an older time, and then a look tells what is there.
                         self.has_missed |= caught.when >= self.scanned;
                         continue;
                     }
                     if !caught.read_still(bytes) {
-                        self.has_missed = true;
+                        self.missed.insert(caught.name);
                         continue;
                     }
                     // What was missed may have come just before.
-                    let seen = if self.has_missed { Seen::Later } else { Seen::AsItHappened };
-                    all.extend(recorder.file(
-                        &caught.name,
-                        bytes,
-                        caught.stat.written,
-                        seen,
-                        &exists,
-                    )?);
+                    let is_sure = !self.has_missed && self.missed.is_empty();
+                    let seen = if is_sure { Seen::AsItHappened } else { Seen::AfterAGap };
+                    let name = &caught.name;
+                    all.extend(recorder.file(name, bytes, caught.stat.written, seen, &exists)?);
+                    self.missed.remove(name);
+                    if let Some(live) = recorder.lineages().live(name) {
+                        self.followed.insert(caught.name, live.tip.id);
+                    }
                 }
-                Happening::Missed => self.has_missed = true,
+                Happening::Missed(name) => {
+                    self.missed.insert(name);
+                }
                 Happening::Gone(name) => {
                     if !exists(&name) {
                         all.extend(recorder.deleted(&name)?);
+                        self.missed.remove(&name);
+                        self.followed.remove(&name);
                     }
                 }
             }

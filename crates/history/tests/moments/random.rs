@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use fastrand::Rng;
 use forklore_core::chat::{Chat, Place};
 use forklore_core::json::Json;
+use forklore_core::moment::BookFile;
 use forklore_history::file::Name;
 use forklore_history::history::{History, Seen};
 use forklore_history::past::past;
@@ -178,7 +179,7 @@ fn play(seed: u64, gap: Option<u8>) -> Known {
         let Some(book) = past.book else { continue };
         assert!(book.message <= metadata.message, "seed {seed}: newer than message {m}");
         known.known += usize::from(book.message == m);
-        let (name, bytes) = book.what.unwrap();
+        let BookFile { name, bytes } = book.what.unwrap();
         assert_eq!(name, "Lore");
         let then = story.while_last(book.message);
         assert!(

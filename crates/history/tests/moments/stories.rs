@@ -78,8 +78,8 @@ impl Stage {
     /// What is known of the book: the message that it is known of, and its content.
     fn book(&self, m: usize) -> Option<(usize, String)> {
         let book = self.past(m)?.book?;
-        let content = book.what.map(|(_, bytes)| {
-            let book = Json::parse(&bytes).unwrap();
+        let content = book.what.map(|file| {
+            let book = Json::parse(&file.bytes).unwrap();
             let content = book.at(&["entries", "0", "content"]).and_then(Json::as_str);
             content.unwrap().into_owned()
         });

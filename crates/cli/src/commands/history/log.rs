@@ -371,7 +371,7 @@ fn sign(version: &Version) -> Option<Span> {
 
 /// Whether others may have come and gone before it.
 fn is_unwatched(version: &Version) -> bool {
-    version.why == Why::Found && version.number > 1
+    matches!(version.why, Why::Found | Why::Late) && version.number > 1
 }
 
 fn version_json(
@@ -384,6 +384,7 @@ fn version_json(
     let version = &kept.version;
     let (why, from) = match &version.why {
         Why::Saved => ("saved", Json::Null),
+        Why::Late => ("late", Json::Null),
         Why::Found => ("found", Json::Null),
         Why::Renamed { from } => ("renamed", Json::from(from.as_str())),
         Why::Copied { from } => ("copied", Json::from(from.as_str())),

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::json::{Json, Member, Raw, SyntaxError, is_whitespace, line_end};
+use memchr::memmem::Finder;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -197,10 +198,27 @@ impl<'a> Chat<'a> {
         self.header.clone()
     }
 
+    /// The messages whose lines hold `word` somewhere, without looking at each line by itself.
+    pub(crate) fn messages_with(&self, word: &str) -> impl Iterator<Item = usize> {
+        let finder = Finder::new(word).into_owned();
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            loop {
+                let at = from + finder.find(self.bytes.get(from..)?)?;
+                let index = self.messages.partition_point(|line| line.end <= at);
+                let line = self.messages.get(index)?;
+                // Or in something that is no message, before this one.
+                from = if at < line.start { at + 1 } else { line.end };
+                if at >= line.start {
+                    return Some(index);
+                }
+            }
+        })
+    }
+
     /// Names of the checkpoints that its messages link to, there or not.
     pub fn links(&self) -> Vec<String> {
-        let linking = (0..self.len()).filter_map(|index| {
-            memchr::memmem::find(self.line(index)?, b"bookmark_link")?;
+        let linking = self.messages_with("bookmark_link").filter_map(|index| {
             let link = self.message(index)?.at(&["extra", "bookmark_link"])?;
             link.text().map(|name| name.into_owned())
         });
@@ -278,6 +296,16 @@ mod tests {
             "{HEADER}\n{{\"mes\":\"bookmark_link\"}}\n{{\"extra\":{{\"bookmark_link\":\"C: 1\"}}}}"
         );
         assert_eq!(Chat::read(text.as_bytes(), Place::Solo).links(), ["C: 1"]);
+    }
+
+    #[test]
+    fn messages_are_found_by_a_word_in_them() {
+        let text = format!(
+            "{HEADER}\n{{\"mes\":\"a word, and word\"}}\nword\n\n{{\"mes\":\"none\"}}\n{{\"word\":1}}\nword"
+        );
+        let chat = Chat::read(text.as_bytes(), Place::Solo);
+        assert_eq!(chat.messages_with("word").collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(chat.messages_with("wording").next(), None);
     }
 
     #[test]

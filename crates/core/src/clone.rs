@@ -79,9 +79,9 @@ fn from_bytes(name: &str, book: &Book<'_>, drain: bool, mark: &Mark) -> NewBook 
         }
     }
     let drained = !edits.is_empty();
-    let bytes = edits.apply();
+    let bytes = drained.then(|| edits.apply());
     // Splicing a valid document leaves a valid one; were it otherwise, the original is kept.
-    let spliced = Book::read(&bytes);
+    let spliced = bytes.as_deref().and_then(|bytes| Book::read(bytes).ok());
     let book = spliced.as_ref().unwrap_or(book);
     let value = book.root().json();
     // Too deep to build, which nothing of SillyTavern's is, it has a digest all the same.
@@ -96,7 +96,7 @@ fn from_bytes(name: &str, book: &Book<'_>, drain: bool, mark: &Mark) -> NewBook 
         lore,
         drained,
         had_extensions: value.get("extensions").is_some(),
-        values: entries_of(&value),
+        values: entries_of(value),
     }
 }
 
@@ -117,7 +117,6 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
         }
     }
     let (digest, lore) = (book::digest_of(&value), book::lore_digest_of(&value));
-    let values = entries_of(&value);
     let had_extensions = value.get("extensions").is_some();
     if let Some(book) = value.as_object_mut() {
         let mut extensions = match book.get("extensions") {
@@ -127,9 +126,11 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
         extensions.insert(book::NAMESPACE, mark.to_json());
         book.insert("extensions", extensions);
     }
+    let bytes = value.stringify_with(Indent::BOOK);
+    let values = entries_of(value);
     NewBook {
         name: name.to_owned(),
-        bytes: value.stringify_with(Indent::BOOK),
+        bytes,
         entries: values.len(),
         digest,
         lore,
@@ -139,8 +140,12 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
     }
 }
 
-fn entries_of(book: &Json) -> Object {
-    book.get("entries").and_then(Json::as_object).cloned().unwrap_or_default()
+fn entries_of(mut book: Json) -> Object {
+    let entries = book.as_object_mut().and_then(|book| book.remove("entries"));
+    match entries {
+        Some(Json::Object(entries)) => entries,
+        _ => Object::default(),
+    }
 }
 
 fn has_work(content: &str) -> bool {

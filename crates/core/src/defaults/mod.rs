@@ -276,16 +276,19 @@ pub fn plain_entry(entry: &Json) -> Json {
 
 /// A book as it is compared. Its own fields stay as they are.
 pub(crate) fn plain_book(book: &Json) -> Json {
-    let mut book = book.clone();
-    let Some(object) = book.as_object_mut() else { return book };
-    if let Some(entries) = object.get("entries").and_then(Json::as_object) {
-        let plain = entries.iter().map(|(key, entry)| (key.clone(), plain_entry(entry)));
-        object.insert("entries", plain.collect::<Object>());
-    }
-    if let Some(form) = object.get(originals::NAME).map(originals::without_copies) {
-        object.insert(originals::NAME, form);
-    }
-    book
+    let Json::Object(book) = book else { return book.clone() };
+    let fields = book.iter().map(|(name, value)| {
+        let plain = match value {
+            Json::Object(entries) if *name == *"entries" => {
+                let plain = entries.iter().map(|(key, entry)| (key.clone(), plain_entry(entry)));
+                plain.collect::<Object>().into()
+            }
+            form if *name == *originals::NAME => originals::without_copies(form),
+            other => other.clone(),
+        };
+        (name.clone(), plain)
+    });
+    fields.collect::<Object>().into()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::digest::Digest;
 use crate::journal::RECORDED_METADATA;
 use crate::json::{Change, Json, Object};
 use crate::pieces::Pieces;
-use crate::recap::scene::Memory;
+use crate::recap::scene::{MEMORY, Memory};
 use crate::recap::{combined, older_seal, references, registry, running};
 use crate::rewrite::{self, Rewrite};
 use crate::seal::{SealedCombined, SealedRecap};
@@ -207,7 +207,7 @@ impl Rebound {
     fn name_in_messages(&mut self, chat: &Chat<'_>, to: &Rebinding<'_>) {
         let Some(book) = to.book else { return };
         let end = to.last.map_or(chat.len(), |last| last + 1);
-        for index in 0..end {
+        for index in chat.messages_with(MEMORY).take_while(|index| *index < end) {
             if let Some((line, _)) =
                 chat.line(index).and_then(|line| references::renamed(line, &to.from, book))
             {

@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use memchr::memmem;
 use rustc_hash::FxHashMap;
 
 use super::payload::Budget;
@@ -10,7 +9,7 @@ use super::record::{Change, FIELD, Record};
 use super::state::State;
 use super::testimony::{Came, Uid};
 use crate::chat::Chat;
-use crate::json::{Kind, Raw};
+use crate::json::Kind;
 
 /// A state that the journal holds: what was seen while `message` was the last one.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +33,11 @@ pub fn fold(chat: &Chat<'_>, m: usize) -> Option<Folded> {
 impl Records {
     pub fn of(chat: &Chat<'_>) -> Self {
         let budget = Budget::default();
-        (0..chat.len()).map(|message| record_at(chat, message, &budget)).collect()
+        let mut records = vec![None; chat.len()];
+        for message in chat.messages_with(FIELD) {
+            records[message] = record_at(chat, message, &budget);
+        }
+        records.into_iter().collect()
     }
 
     pub fn len(&self) -> usize {
@@ -182,9 +185,7 @@ impl FromIterator<Option<Record>> for Records {
 
 /// The record a message carries.
 fn record_at(chat: &Chat<'_>, message: usize, budget: &Budget) -> Option<Record> {
-    let line = chat.line(message)?;
-    memmem::find(line, FIELD.as_bytes())?;
-    let field = Raw::document(line).ok()?.get(FIELD)?;
+    let field = chat.message(message)?.get(FIELD)?;
     if field.kind() != Kind::Object {
         return None;
     }

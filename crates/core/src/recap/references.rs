@@ -9,7 +9,6 @@ use crate::recap::scene::MEMORY;
 /// The line with every name of the books `from` turned into `to`, and how many there were; `None`
 /// where there is nothing to turn.
 pub fn renamed(line: &[u8], from: &[String], to: &str) -> Option<(Vec<u8>, usize)> {
-    memmem::find(line, MEMORY.as_bytes())?;
     let message = Raw::document(line).ok()?;
     let from: Vec<String> = from.iter().map(|name| book_key(name)).collect();
     let mut edits = Edits::of(message);

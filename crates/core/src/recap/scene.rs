@@ -4,7 +4,7 @@ use memchr::memmem;
 
 use crate::json::{Kind, Raw};
 
-pub(super) const MEMORY: &str = "auto_recap_memory";
+pub(crate) const MEMORY: &str = "auto_recap_memory";
 
 /// What the extension stored with one message.
 #[derive(Clone, Copy, Debug)]

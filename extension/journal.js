@@ -196,7 +196,7 @@ export class Journal {
         if (found > 0) {
             // Nobody saw them arrive. Whatever differs from what was seen before belongs to the last of them.
             this.#updateLast(records);
-            this.#writer.grow(found);
+            this.#writer.grow(found, retreats.length > 0);
             records.push(...Array(found).fill(null));
         }
         this.#show(now);

@@ -104,11 +104,12 @@ export class Journal {
         wasm.journal_assume_book(this.__wbg_ptr, ptr0, len0);
     }
     /**
-     * Messages were found at the end that nobody saw arrive. Observe afterwards.
+     * Messages were found at the end that nobody saw arrive, and perhaps others went. Observe afterwards.
      * @param {number} count
+     * @param {boolean} others_went
      */
-    grow(count) {
-        wasm.journal_grow(this.__wbg_ptr, count);
+    grow(count, others_went) {
+        wasm.journal_grow(this.__wbg_ptr, count, others_went);
     }
     /**
      * All messages before the last one that had a record were deleted; `gone` is theirs.

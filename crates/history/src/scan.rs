@@ -4,13 +4,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use forklore_core::json::Raw;
 use forklore_tavern::chance::Chance;
 use forklore_tavern::disk::{self, Disk, Look};
 use forklore_tavern::folders::UserFolders;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Doing, HistoryError};
-use crate::file::Name;
+use crate::file::{Kind, Name};
 use crate::git::object::Id;
 use crate::history::{History, Recorded, Seen};
 use crate::layout::replace;
@@ -146,11 +147,15 @@ pub fn read_still(disk: &dyn Disk, path: &Path) -> io::Result<(Vec<u8>, Look)> {
     Err(io::Error::other("it is being written faster than it can be read"))
 }
 
-/// The same, and waits a moment if the file was written just now: whoever writes it in its place may not
-/// be done. What another file took the place of meanwhile was complete.
-fn read_settled(disk: &dyn Disk, chance: &dyn Chance, path: &Path) -> io::Result<(Vec<u8>, Look)> {
+/// The same, and waits a moment if the file was written just now and is not whole: whoever writes it in
+/// its place may not be done. What another file took the place of meanwhile was complete.
+fn read_settled(disk: &dyn Disk, chance: &dyn Chance, file: &Found) -> io::Result<(Vec<u8>, Look)> {
+    let path = &file.path;
     for _ in 0..READS {
         let (bytes, look) = read_still(disk, path)?;
+        if is_whole(&file.name, &bytes) {
+            return Ok((bytes, look));
+        }
         let age = chance.now().duration_since(look.modified).unwrap_or(FRESH);
         let Some(rest) = FRESH.checked_sub(age).filter(|rest| !rest.is_zero()) else {
             return Ok((bytes, look));
@@ -163,6 +168,16 @@ fn read_settled(disk: &dyn Disk, chance: &dyn Chance, path: &Path) -> io::Result
         }
     }
     Err(io::Error::other("it is being written faster than it can be read"))
+}
+
+/// Whether a file does not end in the middle of something.
+fn is_whole(name: &Name, bytes: &[u8]) -> bool {
+    let last = match name.kind() {
+        Some(Kind::Chat) => bytes.rsplit(|byte| *byte == b'\n').next().unwrap_or_default(),
+        Some(Kind::Card) | None => return false,
+        Some(Kind::Book | Kind::Group | Kind::Settings) => bytes,
+    };
+    Raw::document(last).is_ok()
 }
 
 /// Records what changed since the last time.
@@ -199,7 +214,7 @@ pub fn scan(
             if live.is_some_and(|live| remembered.is_known(file, live.tip.id)) {
                 continue;
             }
-            let (bytes, look) = match read_settled(disk, chance, &file.path) {
+            let (bytes, look) = match read_settled(disk, chance, file) {
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {

@@ -62,9 +62,9 @@ impl Journal {
         self.0.arrive().map(text_of)
     }
 
-    /// Messages were found at the end that nobody saw arrive. Observe afterwards.
-    pub fn grow(&mut self, count: usize) {
-        self.0.grow(count);
+    /// Messages were found at the end that nobody saw arrive, and perhaps others went. Observe afterwards.
+    pub fn grow(&mut self, count: usize, others_went: bool) {
+        self.0.grow(count, others_went);
     }
 
     /// What is testified of the last message's arrival is what `last`, its record, says now.

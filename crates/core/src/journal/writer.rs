@@ -215,12 +215,17 @@ impl Writer {
     /// This many messages were found at the end: nobody saw them arrive, and what is observed next
     /// may have changed before or after. So the message before keeps what was seen while it was
     /// the last, those in between get no record, and every difference goes to the last one.
-    pub fn grow(&mut self, count: usize) {
+    ///
+    /// `others_went`: messages were deleted from the end as well. Whether that was before or after
+    /// these came, nobody knows.
+    pub fn grow(&mut self, count: usize, others_went: bool) {
         let before = self.uid.clone();
         let seen = self.current.as_ref().map(|(_, state)| state.clone());
         self.go_on();
-        self.seen_before =
-            before.zip(seen).filter(|_| count == 1).map(|(uid, state)| Before { uid, state });
+        self.seen_before = before
+            .zip(seen)
+            .filter(|_| count == 1 && !others_went)
+            .map(|(uid, state)| Before { uid, state });
     }
 
     /// The last message is now the one before.
@@ -607,7 +612,7 @@ mod tests {
         page.lore_changes("b");
         let then = page.now();
         // The message is put there, a variable is changed, and only then somebody looks.
-        page.writer.grow(1);
+        page.writer.grow(1, false);
         page.records.push(None);
         page.truths.push(page.now());
         page.variable_changes();
@@ -620,7 +625,7 @@ mod tests {
     #[test]
     fn of_several_that_nobody_saw_only_the_last_says_anything() {
         let mut page = Page::new(Limits::default());
-        page.writer.grow(2);
+        page.writer.grow(2, false);
         page.records.extend([None, None]);
         page.truths.extend([page.now(), page.now()]);
         page.variable_changes();

@@ -118,7 +118,9 @@ impl Watched<'_> {
                     if live.is_some_and(|tip| !is_followed && caught.is_before(&tip.version)) {
                         // A scan found what came after it; or somebody else did, or it was put
                         // there with an older time, and then a look tells what is there.
-                        self.has_missed |= caught.when >= self.scanned;
+                        if caught.when >= self.scanned {
+                            self.missed.insert(caught.name);
+                        }
                         continue;
                     }
                     if !caught.read_still(bytes) {

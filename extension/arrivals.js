@@ -5,25 +5,36 @@ const OURS = Symbol('forklore');
 
 /**
  * Wraps `push` and `splice` of this one array. What is put at its end goes through `arriving`, which has to call `put`;
- * everything else happens as ever. The wrappers are not enumerable: no copy of the array has them.
+ * what is put in between happens as ever, and `inserted` hears of it. The wrappers are not enumerable: no copy of the
+ * array has them.
  * @param {object[]} messages
  * @param {(put: () => unknown) => unknown} arriving
+ * @param {() => void} inserted
  */
-export function watchArrivals(messages, arriving) {
+export function watchArrivals(messages, arriving, inserted) {
     if (isWatched(messages)) {
         return;
     }
-    const wrap = (name, isAtEnd) => {
+    const wrap = (name, isAtEnd, isBetween = () => false) => {
         const original = messages[name];
         const wrapped = function (...values) {
             const put = () => original.apply(this, values);
-            return this === messages && isAtEnd(values) ? arriving(put) : put();
+            if (this === messages && isAtEnd(values)) {
+                return arriving(put);
+            }
+            const isHeard = this === messages && isBetween(values);
+            const result = put();
+            if (isHeard) {
+                inserted();
+            }
+            return result;
         };
         wrapped[OURS] = true;
         Object.defineProperty(messages, name, { value: wrapped, configurable: true, writable: true, enumerable: false });
     };
     wrap('push', (values) => values.length > 0);
-    wrap('splice', ([start, count, ...values]) => values.length > 0 && Math.trunc(Number(start)) >= messages.length && !(Number(count) < 0));
+    const isEnd = ([start, count, ...values]) => values.length > 0 && Math.trunc(Number(start)) >= messages.length && !(Number(count) < 0);
+    wrap('splice', isEnd, ([start, count, ...values]) => values.length > 0 && count === 0 && start > 0 && start < messages.length);
 }
 
 /** Whether nobody has taken our wrappers off or put others in their place. */

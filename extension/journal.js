@@ -25,6 +25,7 @@ const randomText = () => Array.from(crypto.getRandomValues(new Uint8Array(RANDOM
  *     until it is back nothing new is recorded, since what is known of it may be needed to make it again
  * @property {boolean} [isOwn] whether that is the page's own copy, and not the file's text because it has none
  * @property {boolean} [isAssumed] the book is there, and nobody has looked at it since the last message arrived
+ * @property {boolean} [isTouched] somebody told of a change of the book since the last call
  * @property {object} metadata the chat's metadata
  *
  * @typedef {{changed: boolean, last: ?object}} Outcome whether any message was given another record, and the last one's
@@ -184,7 +185,7 @@ export class Journal {
         return this.#write(chat, records);
     }
 
-    #goOn(chat, now, { records, retreats, heritage, isAmended }) {
+    #goOn(chat, now, { records, retreats, heritage, isAmended, isUnsure = false }) {
         retreats.forEach((record) => this.#writer.retreat(toBytes(record)));
         if (heritage) {
             this.#writer.inherit(toBytes(heritage));
@@ -193,10 +194,13 @@ export class Journal {
             this.#writer.amend(toBytes(records.at(-1)));
         }
         const found = chat.length - records.length;
+        if (isUnsure) {
+            this.#writer.doubt(found > 0);
+        }
         if (found > 0) {
             // Nobody saw them arrive. Whatever differs from what was seen before belongs to the last of them.
             this.#updateLast(records);
-            this.#writer.grow(found, retreats.length > 0);
+            this.#writer.grow(found, Boolean(now.isTouched));
             records.push(...Array(found).fill(null));
         }
         this.#show(now);
@@ -328,16 +332,21 @@ function lookedAt(record, isOurs) {
  * @param {object} core
  * @param {(earlier: object, later: object) => ?object} core.join two records as one, or `null` if they do not fit
  * @param {(earlier: object, later: object) => ?object[]} core.insert the record of a message between two, and the later one's
- * @returns {?{records: object[], retreats: object[], heritage: ?object, isAmended: boolean}} `null` if this is another
+ * @returns {?{records: object[], retreats: object[], heritage: ?object, isAmended: boolean, isUnsure?: boolean}} `null` if this is another
  *     chat altogether. What the writer has to be told of the last message: `retreats`, one for each that was deleted
  *     from the end, what the one before it carried; `heritage`, what is left of those deleted from the beginning;
  *     `isAmended`, whether its record says something else about its arrival
  */
-export function dealOut(before, records, chat, { join, insert }) {
+export function dealOut(before, records, chat, core) {
     if (chat.length >= before.length && before.every((message, place) => message === chat[place])) {
         return before.length ? { records: [...records], retreats: [], heritage: null, isAmended: false } : null;
     }
-    const { kept, places } = whatStayed(before, records, chat);
+    const stayed = whatStayed(before, records, chat);
+    const dealt = dealtPlaces(before, records, chat, stayed, core);
+    return dealt && isMixed(before, records, chat, stayed) ? unsure(dealt, before, chat) : dealt;
+}
+
+function dealtPlaces(before, records, chat, { kept, places }, { join, insert }) {
     if (!kept.length) {
         return null;
     }
@@ -381,9 +390,9 @@ export function dealOut(before, records, chat, { join, insert }) {
      * Some went where others came, and nobody knows in which order: what the last of those that went said, the last of
      * those that came says now. Which state the one before them had when they came, it does not.
      */
+    const replaceBy = (count, gone) => dealt.push(...Array(count - 1).fill(null), gone && { ...gone, came: undefined });
     const replace = (end, count) => {
-        const gone = records.slice(from, end).reduce((earlier, later) => (earlier && later ? join(earlier, later) : later), null);
-        dealt.push(...Array(count - 1).fill(null), gone && { ...gone, came: undefined });
+        replaceBy(count, records.slice(from, end).reduce((earlier, later) => (earlier && later ? join(earlier, later) ?? later : later ?? earlier), null));
         from = end;
     };
 
@@ -413,7 +422,14 @@ export function dealOut(before, records, chat, { join, insert }) {
         keep(from, 0);
         [from, to] = [from + 1, to + 1];
     }
-    const retreats = from < before.length ? [...records.slice(from, -1).reverse(), dealt.at(-1)] : [];
+    const retreats = records.slice(from, -1).reverse();
+    if (from < before.length && to < chat.length) {
+        replaceBy(chat.length - to, records.at(-1));
+        return { records: dealt, retreats, heritage: held, isAmended: true };
+    }
+    if (from < before.length) {
+        retreats.push(dealt.at(-1));
+    }
     return { records: dealt, retreats, heritage: held, isAmended };
 }
 
@@ -435,6 +451,35 @@ function whatStayed(before, records, chat) {
     const kept = chat.flatMap((_, place) => (isThere[place] ? place : []));
     const places = before.flatMap((message, place) => (gone.has(message) ? [] : place));
     return { kept, places };
+}
+
+/**
+ * Whether messages went, came or changed places, and more than one of these since somebody looked: in which order that was
+ * does not show. One that was pushed and then moved looks like one that was put in between.
+ */
+function isMixed(before, records, chat, { kept, places }) {
+    const hasGone = kept.length < before.length;
+    const hasCome = kept.length < chat.length;
+    const isElsewhere = (place, which) => {
+        const was = places[which];
+        return chat[place] !== before[was] && chat[place]?.[FIELD]?.uid !== records[was]?.uid;
+    };
+    // Written anew where it was.
+    const isReplaced = chat.length === before.length && chat.at(-1) === before.at(-1) && kept.every((place, which) => place === places[which]);
+    return (hasGone && hasCome && !isReplaced) || ((hasGone || hasCome) && kept.some(isElsewhere));
+}
+
+/** From the first message on that is not where it was, the records say what they lead to, and claim nothing. */
+function unsure({ records, ...rest }, before, chat) {
+    const first = chat.findIndex((message, place) => message !== before[place]);
+    const marked = records.map((record, place) => {
+        if (!record || place < first) {
+            return record;
+        }
+        const { came: _, ...others } = record;
+        return place === chat.length - 1 ? others : { ...others, gap: MOVED };
+    });
+    return { ...rest, records: marked, isUnsure: true };
 }
 
 function isCopy(message, record) {

@@ -210,8 +210,14 @@ export class Recording {
         return this.guarded(() => {
             this.hook();
             const isFresh = !this.isAsSeen(open.messages);
+            if (isFresh && this.length && open.messages.length >= this.length) {
+                // A message came, and nobody saw it: what we have read of files may be older.
+                this.files.age();
+                this.look();
+            }
             this.sees(open.messages);
-            const { changed } = this.journal.sync(open.messages, { ...this.bookNow(open, { isFresh }), metadata: open.metadata });
+            const isTouched = Boolean(open.book) && this.current.isBookStale;
+            const { changed } = this.journal.sync(open.messages, { ...this.bookNow(open, { isFresh }), isTouched, metadata: open.metadata });
             this.isUnsaved ||= changed;
             return changed;
         }) ?? false;
@@ -324,7 +330,7 @@ export class Recording {
     hook() {
         const open = this.host.openChat();
         if (open) {
-            watchArrivals(open.messages, (put) => this.arriving(put));
+            watchArrivals(open.messages, (put) => this.arriving(put), () => this.messageMayHaveCome());
         }
         this.host.beforeWritingOut((message) => {
             if (this.chat()?.messages[0] === message) {

@@ -48,6 +48,8 @@ export class Folder {
     /** Writes a simulated server's files, under names of this story's own. */
     write(server, { chat = 'Main', bookName = (name) => name } = {}) {
         // What was found is told by its times: the books were there when the chat was saved.
+        const there = new Set([...server.books.keys()].map((name) => `${bookName(name)}.json`));
+        readdirSync(join(this.user, 'worlds')).filter((file) => !there.has(file)).forEach((file) => rmSync(join(this.user, 'worlds', file)));
         for (const [name, text] of server.books) {
             writeFileSync(this.bookPath(bookName(name)), bookText(text));
         }

@@ -4,6 +4,7 @@ import { Folder, forkedClaims, shownClaim, withoutTimed } from './command.mjs';
 import { damage, DAMAGES, OF_RECORDS } from './damage.mjs';
 import { describe, judge, situationsOf } from './judge.mjs';
 import { bookKey } from './ledger.mjs';
+import { claim } from './product.mjs';
 import { Random } from './random.mjs';
 import { Story } from './story.mjs';
 import { metadataText } from './values.mjs';
@@ -119,12 +120,11 @@ async function restore(asking, m) {
     const known = run.answer.timelines[0]?.known;
     const bound = folder.readHeader('Main').world_info;
     if (known && name && bound === name) {
-        const kind = { exact: 'exact', snapshot: 'as of', live: 'live', settled: 'settled' }[known.exactness];
         const book = folder.readBook(name);
         // It takes the content of then into today's book, whatever that one was called then.
         const anyName = (text) => text.slice(text.indexOf('\n'));
         settle(asking, m, {
-            book: { kind, k: known.as_of, source: known.source, content: anyName(bookKey(name, JSON.stringify(book))) },
+            book: claim(known, anyName(bookKey(name, JSON.stringify(book)))),
             metadata: { kind: 'none', k: null, source: null, content: '' },
         }, { isBookOnly: true, bookView: anyName });
     }

@@ -48,7 +48,7 @@ function falseIn(part, question, claim) {
                 return { why: 'as of a message that is not at or before the one asked for', allowed: [] };
             }
             if (claim.source === 'recap') {
-                return falseRecap(question.recaps?.get(tokens[k]), claim);
+                return falseRecap(question.recaps?.get(tokens[k]), claim, view);
             }
             return against(pick(ledger.asOf(tokens, k)), `called as of ${claim.k}, but this was nowhere while that message was the last`);
         }
@@ -67,10 +67,10 @@ function falseIn(part, question, claim) {
 }
 
 /** A recap's snapshot is as of its scene in the fields that it keeps: it must be the one that the message carries. */
-function falseRecap(recap, { content }) {
+function falseRecap(recap, { content }, view) {
     const [name, text] = content.split('\n');
     const entries = Object.values(JSON.parse(text ?? '{}').entries ?? {}).map(({ uid, content: lore }) => JSON.stringify([uid, lore]));
-    const isSame = recap && name === recap.bookName && entries.every((entry) => recap.entries.includes(entry)) && (entries.length > 0 || recap.entries.length === 0);
+    const isSame = recap && name === view(`${recap.bookName}\n`).split('\n')[0] && entries.every((entry) => recap.entries.includes(entry)) && (entries.length > 0 || recap.entries.length === 0);
     return isSame ? null : { why: 'as a recap kept it, but no recap of that message kept this', allowed: recap?.entries ?? [] };
 }
 
@@ -95,7 +95,10 @@ function exactAt(question) {
     // Today's files are the last message's only where its record does not disagree.
     const recorded = ledger.asOf(tokens, m, { watchedOnly: true });
     const both = (one, other) => new Set([...one].filter((value) => other.has(value)));
-    return { books: both(now.books, recorded.books), metadata: both(now.metadata, recorded.metadata) };
+    // A book that only has another name now is the one that was recorded.
+    const lore = (book) => book.slice(book.indexOf('\n'));
+    const known = new Set([...recorded.books].map(lore));
+    return { books: new Set([...now.books].filter((book) => known.has(lore(book)))), metadata: both(now.metadata, recorded.metadata) };
 }
 
 /** A false claim, for people. */

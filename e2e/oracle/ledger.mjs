@@ -145,11 +145,25 @@ export class Ledger {
     asOf(tokens, k, { watchedOnly = false } = {}) {
         const books = new Set();
         const metadata = new Set();
-        this.readings(tokens).forEach((reading) => this.#addAsOf(this.#inOrder(tokens, reading), tokens, k, watchedOnly, { books, metadata }));
+        this.readings(tokens).forEach((reading) => this.#addAsOf(reading, tokens, k, watchedOnly, { books, metadata }));
+        this.#addLiterally(tokens, k, watchedOnly, { books, metadata });
         return { books, metadata };
     }
 
-    #addAsOf(order, tokens, k, watchedOnly, { books, metadata }) {
+    /** What was seen while this very message was the last, and none that comes after it today was there. */
+    #addLiterally(tokens, k, watchedOnly, { books, metadata }) {
+        const later = new Set(tokens.slice(k + 1));
+        const isMeant = (sighting) => sighting.tokens.at(-1) === tokens[k] && !sighting.tokens.some((token) => later.has(token));
+        for (const sighting of this.sightings.filter((sighting) => (!watchedOnly || sighting.isWatched) && isMeant(sighting))) {
+            sighting.books.forEach((book) => books.add(book));
+            metadata.add(sighting.metadata);
+        }
+    }
+
+    #addAsOf(reading, tokens, k, watchedOnly, { books, metadata }) {
+        const order = this.#inOrder(tokens, reading);
+        // After a swap, a message stands for the one whose place it has: it was there when that one was.
+        const hasCome = (token, sighting) => (reading === this.arrivals ? this.#hasCome(token, sighting.set) : reading.get(token).time <= sighting.from);
         const from = order[k].time;
         const until = order[k + 1]?.time ?? Infinity;
         for (const sighting of this.sightings) {
@@ -157,7 +171,7 @@ export class Ledger {
                 continue;
             }
             sighting.set ??= new Set(sighting.tokens);
-            if (tokens.filter((token) => this.#hasCome(token, sighting.set)).length === k + 1) {
+            if (tokens.filter((token) => hasCome(token, sighting)).length === k + 1) {
                 sighting.books.forEach((book) => books.add(book));
                 metadata.add(sighting.metadata);
             }
@@ -193,7 +207,8 @@ export function exactBooks({ held, fileWasForeign, look }) {
         }
         return allowed;
     }
-    const isBehind = look ? look.isForeign : fileWasForeign;
+    // What somebody else wrote may be the same, letter by letter: then only one state held.
+    const isBehind = look ? look.isForeign && bookKey(held.bookName, look.text) !== key : fileWasForeign;
     return isBehind ? allowed : allowed.add(key);
 }
 

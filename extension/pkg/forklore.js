@@ -104,12 +104,20 @@ export class Journal {
         wasm.journal_assume_book(this.__wbg_ptr, ptr0, len0);
     }
     /**
-     * Messages were found at the end that nobody saw arrive, and perhaps others went. Observe afterwards.
-     * @param {number} count
-     * @param {boolean} others_went
+     * Nobody knows how the last message came to be where it is, or, where others came after it, what
+     * held meanwhile.
+     * @param {boolean} is_passed
      */
-    grow(count, others_went) {
-        wasm.journal_grow(this.__wbg_ptr, count, others_went);
+    doubt(is_passed) {
+        wasm.journal_doubt(this.__wbg_ptr, is_passed);
+    }
+    /**
+     * Messages were found at the end that nobody saw arrive. Observe afterwards.
+     * @param {number} count
+     * @param {boolean} was_touched
+     */
+    grow(count, was_touched) {
+        wasm.journal_grow(this.__wbg_ptr, count, was_touched);
     }
     /**
      * All messages before the last one that had a record were deleted; `gone` is theirs.

@@ -62,9 +62,15 @@ impl Journal {
         self.0.arrive().map(text_of)
     }
 
-    /// Messages were found at the end that nobody saw arrive, and perhaps others went. Observe afterwards.
-    pub fn grow(&mut self, count: usize, others_went: bool) {
-        self.0.grow(count, others_went);
+    /// Messages were found at the end that nobody saw arrive. Observe afterwards.
+    pub fn grow(&mut self, count: usize, was_touched: bool) {
+        self.0.grow(count, was_touched);
+    }
+
+    /// Nobody knows how the last message came to be where it is, or, where others came after it, what
+    /// held meanwhile.
+    pub fn doubt(&mut self, is_passed: bool) {
+        self.0.doubt(is_passed);
     }
 
     /// What is testified of the last message's arrival is what `last`, its record, says now.

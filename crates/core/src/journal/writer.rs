@@ -216,16 +216,15 @@ impl Writer {
     /// may have changed before or after. So the message before keeps what was seen while it was
     /// the last, those in between get no record, and every difference goes to the last one.
     ///
-    /// `others_went`: messages were deleted from the end as well. Whether that was before or after
-    /// these came, nobody knows.
-    pub fn grow(&mut self, count: usize, others_went: bool) {
+    /// `was_touched`: somebody told of a change since anybody looked. What is the same now may have
+    /// been changed and changed back.
+    pub fn grow(&mut self, count: usize, was_touched: bool) {
         let before = self.uid.clone();
         let seen = self.current.as_ref().map(|(_, state)| state.clone());
         self.go_on();
-        self.seen_before = before
-            .zip(seen)
-            .filter(|_| count == 1 && !others_went)
-            .map(|(uid, state)| Before { uid, state });
+        let is_sure = count == 1 && !was_touched;
+        self.seen_before =
+            before.zip(seen).filter(|_| is_sure).map(|(uid, state)| Before { uid, state });
     }
 
     /// The last message is now the one before.
@@ -277,6 +276,14 @@ impl Writer {
             self.came.clone_from(&last.came);
             (self.is_assumed, self.is_moved) = (last.assumed, last.gap < 0);
         }
+    }
+
+    /// Nobody knows how the last message came to be where it is. `is_passed`: nor what held while it
+    /// was the last, because others came after it.
+    pub fn doubt(&mut self, is_passed: bool) {
+        (self.came, self.seen_before) = (None, None);
+        self.is_moved |= is_passed;
+        self.is_told = false;
     }
 
     fn take_over(&mut self, earlier: Record) {

@@ -123,7 +123,8 @@ impl Watched<'_> {
                         }
                         continue;
                     }
-                    if !caught.read_still(bytes) {
+                    // A file that is empty is about to be written; where it stays so, a look finds it.
+                    if !caught.read_still(bytes) || bytes.is_empty() {
                         self.missed.insert(caught.name);
                         continue;
                     }

@@ -150,10 +150,11 @@ export class Ledger {
         return { books, metadata };
     }
 
-    /** What was seen while this very message was the last, and none that comes after it today was there. */
+    /** What was seen while this very message was the last, before any that comes after it today was anywhere. */
     #addLiterally(tokens, k, watchedOnly, { books, metadata }) {
         const later = new Set(tokens.slice(k + 1));
-        const isMeant = (sighting) => sighting.tokens.at(-1) === tokens[k] && !sighting.tokens.some((token) => later.has(token));
+        const until = this.sightings.find((sighting) => sighting.tokens.some((token) => later.has(token)))?.from ?? Infinity;
+        const isMeant = (sighting) => sighting.tokens.at(-1) === tokens[k] && sighting.from < until;
         for (const sighting of this.sightings.filter((sighting) => (!watchedOnly || sighting.isWatched) && isMeant(sighting))) {
             sighting.books.forEach((book) => books.add(book));
             metadata.add(sighting.metadata);

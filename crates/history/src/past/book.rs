@@ -86,7 +86,7 @@ impl Saved {
         match self.line.was_seen {
             true => book.iter().rposition(|line| line.order < self.line.order),
             // Whatever was found at the same time was recorded in another order.
-            false => book.iter().rposition(|line| line.written < self.line.written),
+            false => book.iter().rposition(|line| line.written <= self.line.written),
         }
     }
 
@@ -95,9 +95,11 @@ impl Saved {
     fn was_in_file(&self, book: &[Line], at: usize, recorded: u64) -> bool {
         let line = &book[at];
         let is_in_order = self.line.was_seen && !line.was_found;
+        // Files that are copied or made together may have one time.
+        let is_of_one_look = line.written == self.line.written && recorded == self.recorded;
+        let is_older = line.written < self.line.written || is_of_one_look;
         let is_before = line.order < self.line.order
-            && (is_in_order
-                || (line.written < self.line.written && is_in_time(book, at, recorded)));
+            && (is_in_order || (is_older && is_in_time(book, at, recorded)));
         let next = book.get(at + 1);
         is_before && next.is_none_or(|next| self.comes_later(line, next))
     }

@@ -337,8 +337,12 @@ impl<'d> Watch<'d> {
         self.buffer = buffer;
         let is_recorded = recorded.is_ok();
         self.told(at, recorded, tell);
-        if is_recorded && self.users[at].has_missed {
+        let watched = &self.users[at];
+        if is_recorded && watched.has_missed {
             self.look(at, tell);
+        } else if is_recorded && !watched.missed.is_empty() && watched.again.is_none() {
+            // The next save tells what is there. Where none comes, a look does.
+            self.again(at);
         }
     }
 
@@ -482,11 +486,6 @@ impl<'d> Watch<'d> {
 
     /// Nothing happened for a while.
     fn rest(&mut self, tell: &mut dyn FnMut(News<'_>)) {
-        for at in self.open.clone() {
-            if !self.users[at].missed.is_empty() {
-                self.look(at, tell);
-            }
-        }
         for at in self.open.drain(..self.open.len().min(CLOSED)).collect::<Vec<_>>() {
             self.close(at, tell);
         }

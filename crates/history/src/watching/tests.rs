@@ -243,6 +243,20 @@ fn a_file_that_is_being_written_again_is_not_what_was_saved() {
 }
 
 #[test]
+fn a_file_that_was_emptied_is_looked_at_again() {
+    let mut stage = Stage::new();
+    drop(fs::File::create(stage.path("data/default-user/worlds/Lore.json")).unwrap());
+    let mut events = Vec::new();
+    while !matches!(events.last(), Some(Event::Saved(_))) {
+        events.push(stage.heard());
+    }
+    events.into_iter().for_each(|event| stage.take(event));
+    assert!(stage.watch.users[0].again.is_some());
+    stage.watch.look(0, &mut fails);
+    assert_eq!(stage.versions("Lore"), [(1, Why::Found), (0, Why::Found)]);
+}
+
+#[test]
 fn a_file_that_changes_after_it_was_opened_is_not_what_was_saved() {
     use std::io::Write as _;
     let mut stage = Stage::new();

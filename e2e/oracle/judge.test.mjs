@@ -124,6 +124,20 @@ test('a page behind the file has no exact book', () => {
     assert.deepEqual(faults(stage, 0, { book: asOf(0, saying('foreign')) }), []);
 });
 
+test('what somebody else wrote is no other state where it is the same, letter by letter', () => {
+    for (const [foreign, expected] of [['b', []], ['c', ['book']]]) {
+        const stage = plainWorld();
+        const { world, page } = stage;
+        lore(page, 'b');
+        world.server.writeBook('Lore', JSON.stringify(bookSaying(foreign)));
+        world.tick();
+        push(page);
+        page.requestBook('Lore');
+        page.serverAnswers();
+        assert.deepEqual(faults(stage, 0, { book: exact(saying('b')) }), expected, foreign);
+    }
+});
+
 test('a foreign write that was undone before the look is no state', () => {
     const stage = plainWorld();
     const { world, page } = stage;

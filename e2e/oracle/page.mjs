@@ -56,7 +56,7 @@ export class Page {
     knownOf(name) {
         if (!this.known.has(name)) {
             // Who has not read it yet goes by what the chat's records say, which is what the page before knew.
-            this.known.set(name, { read: this.world.known.get(name), copied: undefined, written: new Set() });
+            this.known.set(name, { read: this.world.known.get(name)?.text, copied: undefined, written: new Set() });
         }
         return this.known.get(name);
     }
@@ -246,7 +246,7 @@ export class Page {
         this.unlooked = this.unlooked.filter((one) => !isMeant(one));
         this.world.orphans = this.world.orphans.filter((one) => !isMeant(one));
         this.knownOf(name).read = text;
-        this.world.known.set(name, text);
+        this.#nowKnown(name, text, takenAt);
     }
 
     /** The extension reads a book. The server looks at it at one time, and the answer comes at another. */
@@ -306,6 +306,13 @@ export class Page {
         this.world.tick();
     }
 
+    /** An answer that was taken before the last write says nothing new. */
+    #nowKnown(name, text, at) {
+        if (at >= (this.world.known.get(name)?.at ?? 0)) {
+            this.world.known.set(name, { text, at });
+        }
+    }
+
     /** The timer has run out. @param {'at once' | 'later' | 'lost'} [outcome] */
     saveBook(outcome = 'at once') {
         const timer = this.bookTimer;
@@ -316,7 +323,7 @@ export class Page {
         const { name } = timer;
         const text = JSON.stringify(timer.data);
         this.knownOf(name).written.add(text);
-        this.world.known.set(name, text);
+        this.#nowKnown(name, text, this.world.ledger.time);
         this.recorder?.bookChanged(name, text);
         this.#send(`book "${name}"`, outcome, () => {
             this.world.server.writeBook(name, text);

@@ -369,7 +369,11 @@ export class Story {
         world.say(`message ${place} is copied`);
         const clone = page.makeMessage(JSON.parse(JSON.stringify(page.chat[place])));
         const isUnseen = !page.recorder || !page.settings.journal;
-        world.copies.set(page.tokenOf.get(clone), { original: page.tokenOf.get(page.chat[place]), isUnseen });
+        const original = page.tokenOf.get(page.chat[place]);
+        world.copies.set(page.tokenOf.get(clone), { original, isUnseen });
+        if (world.recaps.has(original)) {
+            world.recaps.set(page.tokenOf.get(clone), world.recaps.get(original));
+        }
         page.insert(place + 1, clone, ['copied']);
         this.eventOrNot();
         this.save();

@@ -29,7 +29,7 @@ export class World {
         this.recaps = new Map();
         /** Messages that carry what another one carried, and which. @type {Map<number, {original: number, isUnseen: boolean}>} */
         this.copies = new Map();
-        /** What a page has read or written of a book last. @type {Map<string, string>} */
+        /** What a page has read or written of a book last. @type {Map<string, {text: string, at: number}>} */
         this.known = new Map();
         this.dates = 0;
     }

@@ -346,13 +346,17 @@ impl<'a> Asked<'_, 'a> {
             }
             expected += 1;
             if shows(state) && state.has_id(id) {
-                let part = Part { exactness: Exactness::Settled(message), source: Source::Journal };
-                settled = Some(BookThen::of_state(part, state));
+                settled = Some(message);
                 return ControlFlow::Break(());
             }
             ControlFlow::Continue(())
         });
-        settled
+        // That the record is in its place is asked as for any other message.
+        let settled = settled.and_then(|message| {
+            self.evidence.records.newest_with_book(message).filter(|f| f.message == message)
+        })?;
+        let part = Part { exactness: Exactness::Settled(settled.message), source: Source::Journal };
+        Some(BookThen::of_state(part, &settled.state))
     }
 }
 
@@ -444,11 +448,19 @@ fn is_default(key: &str, value: &Json) -> bool {
 mod tests {
     use super::*;
     use crate::chat::Place;
-    use crate::journal::{FIELD, Limits, record};
+    use crate::journal::{FIELD, Limits, Uid, record};
 
     /// A scene break whose snapshot shows the entry as `new`, then one message for each state:
     /// content and scan depth, or none where nothing was recorded.
     fn entry_at_the_scene_break(states: &[Option<(&str, i64)>]) -> Option<Json> {
+        numbered_at_the_scene_break(states, &[])
+    }
+
+    /// The same; `numbers` are those of the arrivals, as far as there are any.
+    fn numbered_at_the_scene_break(
+        states: &[Option<(&str, i64)>],
+        numbers: &[u64],
+    ) -> Option<Json> {
         let entry = |content: &str, depth: i64| {
             format!(r#"{{"uid":7,"comment":"c","content":"{content}","scanDepth":{depth}}}"#)
         };
@@ -465,7 +477,8 @@ mod tests {
                 let book = Json::parse(book.as_bytes()).unwrap();
                 let now = State::of(&Json::Null, Some(("B", &book)));
                 let previous = before.as_ref().map(|(id, state)| (id.as_str(), state));
-                let made = record(previous, &now, Limits::default());
+                let mut made = record(previous, &now, Limits::default());
+                made.uid = numbers.get(index).map(|number| Uid::new(*number, "page"));
                 message.insert(FIELD, made.to_json());
                 before = Some((made.id, now));
             }
@@ -493,6 +506,18 @@ mod tests {
     fn at_a_scene_break_the_book_is_the_one_its_snapshot_shows() {
         let settled = [Some(("old", 1)), Some(("old", 1)), Some(("new", 1)), Some(("new", 4))];
         assert_eq!(content_at_the_scene_break(&settled), Some("new".into()));
+    }
+
+    #[test]
+    fn a_record_that_is_not_in_its_place_settles_nothing() {
+        let states = [Some(("old", 1)), Some(("new", 1)), Some(("new", 4))];
+        let content = |numbers: &[u64]| {
+            let entry = numbered_at_the_scene_break(&states, numbers);
+            entry.and_then(|entry| Some(entry.get("content")?.as_str()?.into_owned()))
+        };
+        assert_eq!(content(&[1, 2, 3]), Some("new".into()));
+        assert_eq!(content(&[1, 3, 3]), Some("old".into()), "a copy of the next one's");
+        assert_eq!(content(&[1, 3, 2]), Some("old".into()), "changed places");
     }
 
     #[test]

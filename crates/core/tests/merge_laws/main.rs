@@ -55,6 +55,16 @@ fn lore(entries: &Object) -> BTreeMap<JsText, String> {
     lore.map(|(key, entry)| (key.clone(), unordered(&plain_entry(entry)))).collect()
 }
 
+/// `entry` with one field as `other` has it.
+fn with_field_of(other: &Json, entry: &Json, name: &JsText) -> Json {
+    let mut entry = entry.as_object().cloned().unwrap_or_default();
+    match other.as_object().and_then(|other| other.get_text(name)) {
+        Some(value) => entry.insert(name.clone(), value.clone()),
+        None => _ = entry.remove_text(name),
+    }
+    Json::Object(entry)
+}
+
 fn planned(story: &Story, choices: &Choices) -> MergePlan {
     let base = book(&story.base);
     plan(Base::Known(Some(&base)), &book(&story.ours), &book(&story.theirs), choices)
@@ -274,11 +284,11 @@ fn nothing_is_lost_that_the_plan_does_not_list() {
             for (name, value) in entry.as_object().into_iter().flat_map(Object::iter) {
                 let field = |entry: Option<&Json>| entry?.as_object()?.get_text(name).cloned();
                 let meant = |entry: &Json| field(Some(&plain_entry(entry)));
-                let is_like = |other: &Json| {
-                    field(Some(other)).as_ref() == Some(value) || meant(other) == meant(entry)
-                };
-                let is_theirs = !was.is_some_and(is_like);
-                let is_there = is_like(now);
+                // A change counts where taking it back would make another entry of theirs.
+                let is_theirs =
+                    was.is_none_or(|was| !is_same_entry(&with_field_of(was, entry, name), entry));
+                let is_there =
+                    field(Some(now)).as_ref() == Some(value) || meant(now) == meant(entry);
                 let is_kept = plan.kept.iter().any(|kept| {
                     kept.key == *key && kept.field.as_ref().is_none_or(|field| field == name)
                 });

@@ -1,6 +1,6 @@
 // Random stories on disk, asked with the real command.
 
-import { Folder, forkedClaims, shownClaim, withoutTimed } from './command.mjs';
+import { Folder, forkedClaims, noBookClaim, shownClaim, withoutTimed } from './command.mjs';
 import { damage, DAMAGES, OF_RECORDS } from './damage.mjs';
 import { describe, judge, situationsOf } from './judge.mjs';
 import { bookKey } from './ledger.mjs';
@@ -88,9 +88,11 @@ async function show(asking, m) {
     const run = await asking.folder.run('show', CHAT, '--at', String(m));
     if (run.answer?.command !== 'show') {
         refused(asking, 'show', m, run);
-        return;
     }
-    settle(asking, m, { book: shownClaim(run), metadata: { kind: 'none', k: null, source: null, content: '' } }, { isBookOnly: true });
+    const book = run.answer?.command === 'show' ? shownClaim(run) : noBookClaim(run, m);
+    if (book) {
+        settle(asking, m, { book, metadata: { kind: 'none', k: null, source: null, content: '' } }, { isBookOnly: true });
+    }
 }
 
 async function fork(asking, work, m) {
@@ -157,9 +159,12 @@ function settle({ seed, story, tally }, m, answer, rest) {
     };
     const situations = situationsOf(question, world);
     tally.add(situations, answer);
-    const isBeforeTheJournal = ledger.crossing(question.tokens, question.m)?.held === null;
-    if (!story.hasGaps && !story.isDamaged && story.extension && !isBeforeTheJournal) {
-        const counted = rest.isBookOnly ? { ...answer, metadata: { kind: 'exact' } } : answer;
+    const crossing = ledger.crossing(question.tokens, question.m);
+    const then = crossing ? crossing.held : question.live;
+    if (!story.hasGaps && !story.isDamaged && story.extension && then) {
+        // A fork that has no book where none was bound is as it was.
+        const hasRightlyNone = answer.book.kind === 'none' && !then.bookName;
+        const counted = { book: hasRightlyNone ? { kind: 'exact' } : answer.book, metadata: rest.isBookOnly ? { kind: 'exact' } : answer.metadata };
         tally.addPlain(counted, `seed ${seed} message ${m} of ${messages.length} (${[...situations].join(', ')})`);
     }
     judge(question, answer).forEach((found) => tally.false.push(describe({ seed, world, question, found })));

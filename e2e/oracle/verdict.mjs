@@ -51,7 +51,8 @@ export function pageVerdict(tally) {
 const COMMAND_NEEDS = [
     { situation: 'last message', perThousand: 800 },
     ...['torn end', 'cut at a line', 'message torn', 'line dropped', 'line doubled', 'lines swapped', 'record copied'].map((kind) => ({ situation: `damage: ${kind}`, perThousand: 20 })),
-    ...['extension off', 'push bypassed', 'foreign edit', 'streaming', 'reload', 'regenerated', 'history recorded now and then'].map((situation) => ({ situation, perThousand: 60 })),
+    ...['extension off', 'push bypassed', 'streaming', 'reload', 'regenerated', 'history recorded now and then'].map((situation) => ({ situation, perThousand: 60 })),
+    { situation: 'foreign edit', perThousand: 40 },
     { situation: 'all', part: 'book', kind: 'exact', perThousand: 1200 },
     { situation: 'all', part: 'metadata', kind: 'exact', perThousand: 200 },
     { situation: 'all', part: 'book', kind: 'as of', perThousand: 250 },

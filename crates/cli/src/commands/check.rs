@@ -61,7 +61,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CheckArgs) -> Out
 fn say_moment(ui: &mut Ui<'_>, readiness: &Readiness<'_>) {
     let Some(moment) = &readiness.moment else { return };
     let book = match &moment.book {
-        BookThen::None(_) => "none".to_owned(),
+        BookThen::None(part) => format!("none, {}", known(*part, moment.message)),
         BookThen::Unknown => "not known".to_owned(),
         BookThen::Known { part, name, .. } => {
             format!("{name:?}, {}", known(*part, moment.message))

@@ -1,5 +1,6 @@
 //! `forklore show`
 
+use forklore_core::exactness::Exactness;
 use forklore_core::fork::resolve_message;
 use forklore_core::json::Indent;
 use forklore_core::moment::{BookThen, Content, Terms, moment};
@@ -33,11 +34,15 @@ pub(crate) fn run(
     let moment = moment(&parsed, &bound, past.as_ref(), message, terms);
     let (part, name, content) = match &moment.book {
         BookThen::Known { part, name, content } => (*part, name, content),
-        BookThen::None(_) => {
-            return Err(CommandError::new(format!(
-                "{} has no lorebook at message {message}",
-                chat.label()
-            )));
+        BookThen::None(part) => {
+            let words = match part.exactness {
+                Exactness::Exact => format!("has no lorebook at message {message}"),
+                other => format!(
+                    "has no lorebook {}, and nothing tells whether it had one at message {message}",
+                    other.words(message)
+                ),
+            };
+            return Err(CommandError::new(format!("{} {words}", chat.label())));
         }
         BookThen::Unknown => {
             return Err(CommandError::new(format!(

@@ -41,8 +41,32 @@ fn a_name_that_is_not_unique_is_not_guessed() {
     "#);
     assert_snapshot!(stage.run(["check", "Bob/Story"]), @"
     Ready: Bob/Story can be forked at message 0
-      lorebook  none
+      lorebook  none, exact (this is its last message)
       metadata  exact (this is its last message)
+    ");
+}
+
+#[test]
+fn that_there_was_no_lorebook_is_said_only_where_it_is_proved() {
+    let stage = Stage::new();
+    stage.scene.write(
+        "default-user/chats/Bob/Bare.jsonl",
+        b"{\"chat_metadata\":{}}\n{\"mes\":\"a\"}\n{\"mes\":\"b\"}",
+    );
+    assert_snapshot!(stage.run(["show", "Bare", "--at", "1"]), @"
+    -- stderr --
+    Error: Bob/Bare has no lorebook at message 1
+    -- exit 1 --
+    ");
+    assert_snapshot!(stage.run(["show", "Bare", "--at", "0"]), @"
+    -- stderr --
+    Error: Bob/Bare has no lorebook as it is today, and nothing tells whether it had one at message 0
+    -- exit 1 --
+    ");
+    assert_snapshot!(stage.run(["check", "Bare", "--at", "0"]), @"
+    Ready: Bob/Bare can be forked at message 0
+      lorebook  none, as it is today (nothing recorded it then)
+      metadata  as it is today (nothing recorded it then)
     ");
 }
 

@@ -155,19 +155,21 @@ impl Readiness<'_> {
             return self.leave_book(parent, moment);
         }
         let obstacle = match &moment.book {
-            BookThen::None(_) => None,
             BookThen::Unknown => Some(match parent.bound {
                 BoundBook::Unreadable { name, error } => {
                     Obstacle::BookUnreadable { name: name.clone(), error: error.clone() }
                 }
                 other => Obstacle::BookMissing(other.name().unwrap_or_default().to_owned()),
             }),
-            BookThen::Known { part, .. }
+            // Where there is none today and nobody wrote anything down, there is nothing to ask about.
+            BookThen::None(part) if part.exactness == Exactness::Live => None,
+            BookThen::None(part) | BookThen::Known { part, .. }
                 if !policy.allow.admits(part.exactness, moment.message) =>
             {
                 let (found, allowed) = (part.exactness, policy.allow);
                 Some(Obstacle::NotKnownWellEnough { found, allowed })
             }
+            BookThen::None(_) => None,
             BookThen::Known { part, name, content } => {
                 if part.exactness == Exactness::Live {
                     self.remarks.push(Remark::BookIsLive);
@@ -240,18 +242,28 @@ fn content_remarks(content: &Content<'_>) -> Vec<Remark> {
 mod tests {
     use super::*;
     use crate::chat::{Chat, Place};
+    use crate::moment::{AsOf, Past};
 
     const NOW: f64 = 1e12;
 
     /// Checks a chat of three messages, the middle one a scene break, with this metadata.
     #[track_caller]
     fn check_at(message: usize, metadata: &str, policy: Policy) -> Vec<String> {
+        check_with(None, message, metadata, policy)
+    }
+
+    fn check_with(
+        past: Option<&Past>,
+        message: usize,
+        metadata: &str,
+        policy: Policy,
+    ) -> Vec<String> {
         let scene = r#"{"mes":"b","extra":{"auto_recap_memory":{"scene_break":true}}}"#;
         let text = format!(
             "{{\"chat_metadata\":{metadata}}}\n{{\"mes\":\"a\"}}\n{scene}\n{{\"mes\":\"c\"}}"
         );
         let chat = Chat::read(text.as_bytes(), Place::Solo);
-        let parent = Parent { name: "P", chat: &chat, bound: &BoundBook::None, past: None };
+        let parent = Parent { name: "P", chat: &chat, bound: &BoundBook::None, past };
         let now = Now { iso: String::new(), milliseconds: NOW };
         let found = check(parent, message, policy, &now);
         let obstacles = found.obstacles.iter().map(ToString::to_string);
@@ -264,6 +276,18 @@ mod tests {
         assert_eq!(check_at(2, "{}", strict), ["message 2 is not a scene break"]);
         assert_eq!(check_at(1, "{}", strict), [""; 0]);
         assert_eq!(check_at(2, "{}", Policy::default()), [""; 0]);
+    }
+
+    #[test]
+    fn that_there_was_no_lorebook_must_be_known_as_well_as_any_lorebook() {
+        let none = Past { book: Some(AsOf { message: 0, what: None }), ..Past::default() };
+        let strict = Policy { allow: Allow::Exact, ..Policy::default() };
+        assert_eq!(
+            check_with(Some(&none), 1, "{}", strict),
+            ["the lorebook is only known as of message 0"]
+        );
+        assert_eq!(check_with(Some(&none), 1, "{}", Policy::default()), [""; 0]);
+        assert_eq!(check_with(None, 1, "{}", strict), [""; 0], "nobody wrote anything down");
     }
 
     #[test]

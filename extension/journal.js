@@ -195,12 +195,16 @@ export class Journal {
         }
         const found = chat.length - records.length;
         if (isUnsure) {
-            this.#writer.doubt(found > 0);
+            this.#writer.doubt();
         }
         if (found > 0) {
             // Nobody saw them arrive. Whatever differs from what was seen before belongs to the last of them.
             this.#updateLast(records);
-            this.#writer.grow(found, Boolean(now.isTouched));
+            if (isUnsure && records.at(-1)) {
+                // What held while it was the last, nobody has seen.
+                records[records.length - 1] = { ...records.at(-1), gap: MOVED };
+            }
+            this.#writer.grow(found, Boolean(now.isTouched || isUnsure));
             records.push(...Array(found).fill(null));
         }
         this.#show(now);

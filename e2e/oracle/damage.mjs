@@ -115,7 +115,8 @@ export const OF_RECORDS = ['record copied', 'records exchanged', 'record removed
  */
 export function damage(world, random, kind) {
     const chat = { header: world.server.chat.header, lines: [...world.server.chat.lines] };
-    if (world.server.tokens().length < 3) {
+    // Where messages changed places unseen, a record that goes as well leaves what a deletion would leave.
+    if (world.server.tokens().length < 3 || (world.hasUnseenSwap && !LOSSES.includes(kind))) {
         return false;
     }
     KINDS[kind](chat, random, world.ledger);

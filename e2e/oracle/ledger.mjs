@@ -13,6 +13,7 @@
  * @property {boolean} hadCopy whether the page had a copy of its own
  *
  * @typedef {object} Arrival
+ * @property {number} token the message that came then
  * @property {number} time
  * @property {?Held} held `null` where no page told it
  * @property {boolean} fileWasForeign at that instant the file held what the page had neither read nor written
@@ -33,6 +34,8 @@ export class Ledger {
         this.arrivals = new Map();
         /** The same, where a swap leaves the arrivals at their places. @type {Map<number, Arrival>} */
         this.atPlaces = new Map();
+        /** When a message last changed places. @type {Map<number, number>} */
+        this.swaps = new Map();
         /** The message before which one was put in. @type {Map<number, number>} */
         this.anchors = new Map();
         this.sightings = [];
@@ -46,7 +49,7 @@ export class Ledger {
 
     /** A message is put at the end of a page's array. Called before it is there. @returns {Arrival} */
     arrives(token, held, { fileWasForeign = false, tags = [] } = {}) {
-        const arrival = { time: ++this.time, held, fileWasForeign, look: null, tags: new Set(tags) };
+        const arrival = { token, time: ++this.time, held, fileWasForeign, look: null, tags: new Set(tags) };
         this.#set(token, arrival, arrival);
         return arrival;
     }
@@ -59,7 +62,7 @@ export class Ledger {
 
     /** A message that no page told. */
     madeByHand(token, tags = []) {
-        const arrival = { time: ++this.time, held: null, fileWasForeign: false, look: null, tags: new Set(tags) };
+        const arrival = { token, time: ++this.time, held: null, fileWasForeign: false, look: null, tags: new Set(tags) };
         this.#set(token, arrival, arrival);
     }
 
@@ -71,6 +74,7 @@ export class Ledger {
         const [first, second] = [this.atPlaces.get(one), this.atPlaces.get(other)];
         this.atPlaces.set(one, second);
         this.atPlaces.set(other, first);
+        this.swaps.set(one, ++this.time).set(other, this.time);
     }
 
     #set(token, arrival, atPlace) {
@@ -163,8 +167,9 @@ export class Ledger {
 
     #addAsOf(reading, tokens, k, watchedOnly, { books, metadata }) {
         const order = this.#inOrder(tokens, reading);
-        // After a swap, a message stands for the one whose place it has: it was there when that one was.
-        const hasCome = (token, sighting) => (reading === this.arrivals ? this.#hasCome(token, sighting.set) : reading.get(token).time <= sighting.from);
+        // After a swap, a message stands for the one whose place it has: before, it was there when that one was.
+        const isThere = (token, sighting) => sighting.from >= (this.swaps.get(token) ?? 0) && this.#hasCome(token, sighting.set);
+        const hasCome = (token, sighting) => isThere(token, sighting) || this.#hasCome(reading.get(token).token, sighting.set);
         const from = order[k].time;
         const until = order[k + 1]?.time ?? Infinity;
         for (const sighting of this.sightings) {

@@ -386,6 +386,7 @@ export class Story {
         }
         const place = random.below(page.chat.length - 1);
         world.say(`messages ${place} and ${place + 1} change places`);
+        world.hasUnseenSwap ||= !page.isWatched;
         page.swap(place, place + 1, [page.isWatched ? 'swapped, extension on' : 'swapped, extension off']);
         this.eventOrNot();
         this.save();

@@ -32,6 +32,8 @@ export class World {
         /** What a page has read or written of a book last. @type {Map<string, {text: string, at: number}>} */
         this.known = new Map();
         this.dates = 0;
+        /** Messages changed places in a page that keeps no journal. */
+        this.hasUnseenSwap = false;
     }
 
     /**

@@ -104,12 +104,11 @@ export class Journal {
         wasm.journal_assume_book(this.__wbg_ptr, ptr0, len0);
     }
     /**
-     * Nobody knows how the last message came to be where it is, or, where others came after it, what
-     * held meanwhile.
-     * @param {boolean} is_passed
+     * Nobody knows how the last message came to be where it is, nor what holds since. Observe
+     * afterwards.
      */
-    doubt(is_passed) {
-        wasm.journal_doubt(this.__wbg_ptr, is_passed);
+    doubt() {
+        wasm.journal_doubt(this.__wbg_ptr);
     }
     /**
      * Messages were found at the end that nobody saw arrive. Observe afterwards.

@@ -194,6 +194,19 @@ describe('what is not known is not claimed', () => {
         assert.equal(recorded(page.chat, 1).state.book.content.entries[5].content, 'mended');
     });
 
+    test('of a message that came after the last was replaced, while the book is missing', () => {
+        const page = story(3);
+        page.isMissing = true;
+        page.sync();
+        page.chat[2] = { mes: 'another' };
+        page.metadata.variables.gold = 7;
+        page.says('next');
+        assert.deepEqual(page.gold(), [0, 1, null, null]);
+        page.isMissing = false;
+        page.sync();
+        assert.deepEqual(page.gold(), [0, 1, null, 7]);
+    });
+
     test('where the book is too large', () => {
         const page = story(2);
         page.largestBook = 200;

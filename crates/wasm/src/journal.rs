@@ -67,10 +67,10 @@ impl Journal {
         self.0.grow(count, was_touched);
     }
 
-    /// Nobody knows how the last message came to be where it is, or, where others came after it, what
-    /// held meanwhile.
-    pub fn doubt(&mut self, is_passed: bool) {
-        self.0.doubt(is_passed);
+    /// Nobody knows how the last message came to be where it is, nor what holds since. Observe
+    /// afterwards.
+    pub fn doubt(&mut self) {
+        self.0.doubt();
     }
 
     /// What is testified of the last message's arrival is what `last`, its record, says now.

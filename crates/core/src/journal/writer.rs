@@ -278,12 +278,11 @@ impl Writer {
         }
     }
 
-    /// Nobody knows how the last message came to be where it is. `is_passed`: nor what held while it
-    /// was the last, because others came after it.
-    pub fn doubt(&mut self, is_passed: bool) {
+    /// Nobody knows how the last message came to be where it is, nor, until somebody looks, what holds
+    /// since.
+    pub fn doubt(&mut self) {
         (self.came, self.seen_before) = (None, None);
-        self.is_moved |= is_passed;
-        self.is_told = false;
+        (self.is_moved, self.is_told) = (true, false);
     }
 
     fn take_over(&mut self, earlier: Record) {

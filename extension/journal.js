@@ -119,7 +119,7 @@ export class Journal {
      * the file was then. What an earlier page has seen of the file, and could not save any more, nobody knows.
      */
     notLookedAt() {
-        const isOurs = ({ uid }) => uid.slice(uid.indexOf('-') + 1).split('.')[0] === this.#random;
+        const isOurs = ({ uid }) => String(uid).replace(/^\d+-/, '').split('.')[0] === this.#random;
         return this.#records.filter((record) => record?.came?.book && record.came.book !== 'none' && record.came.file === undefined && isOurs(record));
     }
 
@@ -384,7 +384,7 @@ function dealtPlaces(before, records, chat, { kept, places }, { join, insert }) 
         const record = following(records[place]);
         if (record && dealt.length) {
             const earlier = dealt.pop();
-            dealt.push(earlier ? join(earlier, record) ?? earlier : record);
+            dealt.push(earlier?.id ? join(earlier, record) ?? earlier : record);
         } else if (record) {
             held = record;
         }

@@ -21,7 +21,7 @@ test(`the command claims nothing false in ${STORIES} stories`, { skip: commandPa
     const seeds = Array.from({ length: STORIES }, (_, more) => FIRST + more);
     const worker = async () => {
         for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
-            await tellAndRun(seed, product, tally);
+            await tellAndRun(seed, product, tally).catch((error) => tally.crashed(seed, error));
         }
     };
     await Promise.all([worker(), worker()]);

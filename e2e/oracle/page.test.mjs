@@ -18,7 +18,7 @@ test(`the page's journal claims nothing false in ${STORIES} stories`, async () =
     const product = await Product.load();
     const tally = new Tally();
     for (let seed = FIRST; seed < FIRST + STORIES; seed++) {
-        await tellAndAsk(seed, product, tally);
+        await tellAndAsk(seed, product, tally).catch((error) => tally.crashed(seed, error));
     }
     console.log(tally.table());
     const reasons = pageVerdict(tally);

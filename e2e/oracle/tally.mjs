@@ -42,6 +42,11 @@ export class Tally {
         }
     }
 
+    /** A story that could not be told to its end. */
+    crashed(seed, error) {
+        this.false.push(`CRASHED: seed ${seed}: ${error.stack}`);
+    }
+
     count(situation, part, kind) {
         return this.rows.get(situation)?.[part][kind] ?? 0;
     }

@@ -276,6 +276,20 @@ test('an error of the core leaves the chat as it was, and the next call begins a
     assert.deepEqual(page.gold(), [0, 1]);
 });
 
+test('records of any shape do no harm', () => {
+    const odd = [5, 'text', [], { came: { book: 'x' } }, { uid: 7, came: { book: 'x' } }, { v: 2, uid: {}, came: 3 }, { v: 2, id: '', uid: '1-a', came: { after: [], book: 1 } }];
+    for (const record of odd) {
+        const page = story(2);
+        page.chat[0][FIELD] = record;
+        page.chat[1][FIELD] = clone(record);
+        page.reload();
+        page.says('next');
+        page.chat.splice(1, 1);
+        page.sync();
+        assert.deepEqual(page.gold(), [1, 1], JSON.stringify(record));
+    }
+});
+
 test('half a character comes through', () => {
     const page = story(1);
     page.metadata.variables.mood = '\ud800 alone';

@@ -232,7 +232,7 @@ pub fn scan(
         }
         recorder.keep()?;
     }
-    record_deleted(history, disk, folders, &exists, &mut scan)?;
+    record_deleted(history, disk, folders, &exists, began, &mut scan)?;
     Ok(scan)
 }
 
@@ -241,6 +241,7 @@ fn record_deleted(
     disk: &dyn Disk,
     folders: &UserFolders,
     exists: &dyn Fn(&Name) -> bool,
+    began: SystemTime,
     scan: &mut Scan,
 ) -> Result<(), HistoryError> {
     let home = home(folders);
@@ -251,7 +252,8 @@ fn record_deleted(
         return Ok(());
     }
     gone.sort();
-    let mut recorder = history.record()?;
+    // It went before or after whatever else this look has found.
+    let mut recorder = history.record()?.as_of(began);
     for name in gone {
         scan.recorded.extend(recorder.deleted(&name)?);
     }

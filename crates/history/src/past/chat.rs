@@ -65,7 +65,6 @@ impl<'c> Today<'c> {
         message: usize,
     ) -> Result<bool, HistoryError> {
         let next = self.id(message + 1)?;
-        let chat = self.chat;
         let now = self.ids_to(message)?;
         let then = Body::read(history.store(), body)?;
         let then: Vec<Option<Id>> = then.pieces().iter().map(|(_, id)| Some(*id)).collect();
@@ -76,9 +75,9 @@ impl<'c> Today<'c> {
         let (now, then) = (&now[start..], &then[start..]);
         let ends = now.iter().rev().zip(then.iter().rev());
         let end = ends.take_while(|(now, then)| now == then).count();
-        let (now, then) = (&now[..now.len() - end], &then[..then.len() - end]);
-        if now.is_empty() {
-            return Ok(true);
+        let (now, then) = (now.len() - end, &then[..then.len() - end]);
+        if then.is_empty() {
+            return Ok(now == 0);
         }
         if then.len() > MOST_READ {
             return Ok(false);
@@ -89,12 +88,14 @@ impl<'c> Today<'c> {
             .map(|id| history.store().read(id, object::Kind::Blob))
             .collect::<Result<_, _>>()?;
         let then = Messages::of(then.iter().map(Vec::as_slice));
-        let now = (start..start + now.len()).filter_map(|index| chat.line(index));
+        let now = (start..start + now).filter_map(|index| self.chat.line(index));
         let now = Messages::of(now);
         if then.len() == now.len() {
             let pairs = (0..now.len()).filter_map(|at| Some((now.get(at)?, then.get(at)?)));
             return Ok(pairs.into_iter().all(|(now, then)| now.is_same_in_place(then)));
         }
-        Ok(now.are_in_order_in(&then))
+        // One that comes later today and was there already has changed places.
+        let is_later = |at| then.find_in(at, self.messages()).is_some_and(|place| place > message);
+        Ok(now.are_in_order_in(&then) && !(0..then.len()).any(is_later))
     }
 }

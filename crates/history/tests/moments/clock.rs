@@ -9,9 +9,14 @@ use forklore_tavern::chance::{Chance, RealChance};
 pub(crate) struct Clock(AtomicU64);
 
 impl Clock {
-    /// It is never taken down: a history holds on to it.
     pub(crate) fn new() -> &'static Self {
-        Box::leak(Box::new(Self(AtomicU64::new(1_700_000_000_000))))
+        Self::starting_at(UNIX_EPOCH + Duration::from_secs(1_700_000_000))
+    }
+
+    /// It is never taken down: a history holds on to it.
+    pub(crate) fn starting_at(time: SystemTime) -> &'static Self {
+        let milliseconds = time.duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
+        Box::leak(Box::new(Self(AtomicU64::new(milliseconds))))
     }
 
     /// A second later.

@@ -8,7 +8,10 @@ use forklore_core::moment::Past;
 use forklore_history::file::Name;
 use forklore_history::history::{History, Seen};
 use forklore_history::past::past;
+use forklore_history::scan::{Remembered, scan};
+use forklore_tavern::chance::Chance;
 use forklore_tavern::disk::RealDisk;
+use forklore_tavern::folders::UserFolders;
 use tempfile::TempDir;
 
 use crate::clock::Clock;
@@ -336,6 +339,67 @@ fn what_is_found_by_scans_alone_is_known_as_far_as_times_prove_it() {
     for round in 0..4 {
         stage.knows(round, round, &format!("v{round}"));
     }
+}
+
+#[test]
+fn a_version_with_a_message_that_comes_later_today_says_nothing_of_the_one_before() {
+    let mut stage = Stage::new();
+    stage.lore("lore of both");
+    stage.messages.push(message(0, "zero"));
+    stage.say(1, "one");
+    stage.knows(1, 1, "lore of both");
+    // They change places, and one of them is edited as well.
+    stage.messages = vec![message(1, "one"), message(0, "zero, edited")];
+    stage.save();
+    assert_eq!((stage.book(0), stage.hp(0)), (None, None));
+}
+
+/// A clock that goes on whenever somebody looks at it.
+#[derive(Debug)]
+struct Restless(&'static Clock);
+
+impl Chance for Restless {
+    fn now(&self) -> SystemTime {
+        self.0.tick()
+    }
+
+    fn slug(&self) -> String {
+        self.0.slug()
+    }
+
+    fn sleep(&self, _: Duration) {}
+}
+
+#[test]
+fn a_book_that_the_same_look_finds_gone_is_not_the_chats() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("data/default-user");
+    let write = |name: &str, bytes: &[u8]| {
+        let path = home.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    };
+    let mut stage = Stage::new();
+    let clock = Restless(Clock::starting_at(SystemTime::now() + Duration::from_secs(3600)));
+    let clock: &'static Restless = Box::leak(Box::new(clock));
+    let repository = folder.path().join("u.git");
+    stage.history = History::open(&RealDisk, clock, repository, "pc").unwrap();
+    let look = |stage: &mut Stage| {
+        let folders = UserFolders::new(folder.path().join("data"), "default-user").unwrap();
+        let mut remembered = Remembered::default();
+        scan(&mut stage.history, &RealDisk, &folders, &mut remembered, &|_, _| {}).unwrap();
+    };
+    write(BOOK, &book("then"));
+    stage.messages.push(message(0, "zero"));
+    write(CHAT, &stage.content());
+    look(&mut stage);
+    stage.knows(0, 0, "then");
+
+    std::fs::remove_file(home.join(BOOK)).unwrap();
+    stage.messages.push(message(1, "one"));
+    write(CHAT, &stage.content());
+    look(&mut stage);
+    stage.knows(1, 0, "then");
 }
 
 #[test]

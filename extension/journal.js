@@ -178,8 +178,10 @@ export class Journal {
 
     #begin(chat, now) {
         this.#prepareWriter();
-        const records = asFound(chat.map((message) => message?.[FIELD] ?? null));
-        this.#writer.open(toBytes(records));
+        const records = chat.map((message) => message?.[FIELD] ?? null);
+        this.#writer.open(toBytes(records)).forEach((place) => {
+            records[place] = { ...records[place], gap: MOVED };
+        });
         this.#show(now);
         this.#updateLast(records);
         return this.#write(chat, records);
@@ -290,29 +292,23 @@ export class Journal {
 const MOVED = -1;
 
 /**
- * The records, with another one in each place where more or fewer messages without a record stand directly before than
- * it says.
- * @param {?object[]} records @param {(record: object, gap: number) => object} see @returns {?object[]}
+ * Records that have been followed all along: each says how many messages without a record stand directly before it.
+ * @param {?object[]} records @returns {?object[]}
  */
-function withGaps(records, see) {
+function counted(records) {
     let seen = records;
     let gap = 0;
     for (let place = 0; place < records.length; place++) {
         const record = records[place];
         if (record && (record.gap ?? 0) !== gap && record.gap !== MOVED && record.uid) {
             seen = seen === records ? [...records] : seen;
-            seen[place] = see(record, gap);
+            const { gap: _, ...rest } = record;
+            seen[place] = gap ? { ...rest, gap } : rest;
         }
         gap = record ? 0 : gap + 1;
     }
     return seen;
 }
-
-/** Records as they were found in a chat: who moved one while nobody looked did not count again. */
-const asFound = (records) => withGaps(records, (record) => ({ ...record, gap: MOVED }));
-
-/** Records that have been followed all along. */
-const counted = (records) => withGaps(records, ({ gap: _, ...record }, gap) => (gap ? { ...record, gap } : record));
 
 /** What a record says after a look at the book's file. */
 function lookedAt(record, isOurs) {

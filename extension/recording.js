@@ -4,12 +4,16 @@ import { watchArrivals } from './arrivals.js';
 import { BookFiles } from './book_files.js';
 import { textBytes } from './core.js';
 import { Journal } from './journal.js';
+import { sameJson } from './requests.js';
 
 /** Events after which a message may have come, gone or settled. */
 export const EVENTS = ['MESSAGE_SENT', 'MESSAGE_RECEIVED', 'MESSAGE_DELETED', 'MESSAGE_SWIPED', 'GENERATION_ENDED'];
 
 /** Whether saving this chat for a record alone is not noticed. */
 const isSmall = (messages) => messages.reduce((sum, message) => sum + String(message?.mes ?? '').length, 0) <= 1024 * 1024;
+
+/** Whether this is also what SillyTavern answers for a book that is not there. */
+const isEmpty = (text) => text.length < 100 && sameJson(text, '{"entries":{}}');
 
 const idle = globalThis.requestIdleCallback?.bind(globalThis) ?? ((run) => setTimeout(run, 50));
 
@@ -280,6 +284,9 @@ export class Recording {
         const uids = this.notLookedAt();
         const last = open.messages.at(-1);
         const text = await this.host.bookOnServer(name);
+        if (isEmpty(text) && !(await this.isOnServer(name))) {
+            return;
+        }
         const now = this.chat();
         if (this.journal !== journal || this.current !== current || now?.book !== name) {
             return;
@@ -297,6 +304,10 @@ export class Recording {
         current.isBookStale = true;
         this.sync();
         this.seen(now, text);
+    }
+
+    async isOnServer(name) {
+        return (await this.host.listBooks()).some((book) => this.isBook(book.name, name));
     }
 
     notLookedAt() {

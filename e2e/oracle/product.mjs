@@ -75,6 +75,7 @@ function hostOf(page) {
         knownBooks: () => [...page.names],
         bookInMemory: (name) => page.copy(name),
         bookOnServer: (name) => page.requestBook(name),
+        listBooks: async () => [...page.world.server.books.keys()].map((name) => ({ name })),
         saveChatSoon: () => {
             page.isChatTimerSet = true;
         },

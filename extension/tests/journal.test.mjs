@@ -207,6 +207,16 @@ describe('what is not known is not claimed', () => {
         assert.deepEqual(page.gold(), [0, 1, null, 7]);
     });
 
+    test('of messages that changed places unseen, even when what showed it is gone', () => {
+        const page = story(5);
+        [page.chat[1], page.chat[2]] = [page.chat[2], page.chat[1]];
+        page.reload();
+        assert.deepEqual(page.gold(), [0, null, null, 3, 4]);
+        page.chat.length = 3;
+        page.sync();
+        assert.deepEqual(page.gold(), [0, null, 4]);
+    });
+
     test('where the book is too large', () => {
         const page = story(2);
         page.largestBook = 200;

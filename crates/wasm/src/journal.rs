@@ -25,12 +25,12 @@ impl Journal {
         Self(Writer::new(Limits { largest_book: largest_book as usize }, random))
     }
 
-    /// Begins with a chat: an array with each message's record, or `null` where it has none.
-    pub fn open(&mut self, records: &[u8]) -> Result<(), JsError> {
+    /// Begins with a chat: an array with each message's record, or `null` where it has none. Gives
+    /// back the places whose record is not where it was made.
+    pub fn open(&mut self, records: &[u8]) -> Result<Vec<usize>, JsError> {
         let records = json(records)?;
         let records = records.as_array().ok_or_else(|| JsError::new("the records are no list"))?;
-        self.0.open(records.iter().map(Record::from_json));
-        Ok(())
+        Ok(self.0.open(records.iter().map(Record::from_json)))
     }
 
     /// The book the chat is bound to, if any. Gives back whether it can be recorded: one that has

@@ -54,6 +54,11 @@ impl Records {
         uids.map(|uid| uid.number).max().unwrap_or(0)
     }
 
+    /// Messages whose record is not where it was made.
+    pub(super) fn moved(&self) -> impl Iterator<Item = usize> {
+        self.is_in_order.iter().enumerate().filter(|(_, is)| !**is).map(|(message, _)| message)
+    }
+
     pub fn get(&self, message: usize) -> Option<&Record> {
         self.records.get(message)?.as_ref()
     }

@@ -64,9 +64,17 @@ impl Writer {
     }
 
     /// Begins with a chat whose messages carry these records, the last one included. Testifies to
-    /// nothing, and keeps what was testified.
-    pub fn open(&mut self, records: impl IntoIterator<Item = Option<Record>>) {
+    /// nothing, and keeps what was testified. Gives back whose records are not where they were made:
+    /// that has to be kept, since it may not show any more when others are gone.
+    pub fn open(&mut self, records: impl IntoIterator<Item = Option<Record>>) -> Vec<usize> {
         let records: Records = records.into_iter().collect();
+        let moved: Vec<usize> = records.moved().collect();
+        self.begin(&records);
+        self.is_moved |= moved.last().is_some_and(|last| last + 1 == records.len());
+        moved
+    }
+
+    fn begin(&mut self, records: &Records) {
         self.newest = self.newest.max(records.newest_arrival());
         (self.begun, self.current, self.reached) = (None, None, None);
         (self.uid, self.came, self.seen_before) = (None, None, None);

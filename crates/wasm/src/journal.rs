@@ -30,7 +30,7 @@ impl Journal {
     pub fn open(&mut self, records: &[u8]) -> Result<Vec<usize>, JsError> {
         let records = json(records)?;
         let records = records.as_array().ok_or_else(|| JsError::new("the records are no list"))?;
-        Ok(self.0.open(records.iter().map(Record::from_json)))
+        Ok(self.0.open(Record::all_from_json(records)))
     }
 
     /// The book the chat is bound to, if any. Gives back whether it can be recorded: one that has

@@ -187,6 +187,12 @@ impl Record {
         Self::read(json, &Budget::default())
     }
 
+    /// The records of all messages of a chat, which together unpack to no more than one chat may.
+    pub fn all_from_json(list: &[Json]) -> Vec<Option<Self>> {
+        let budget = Budget::default();
+        list.iter().map(|json| Self::read(json, &budget)).collect()
+    }
+
     pub(super) fn read(json: &Json, budget: &Budget) -> Option<Self> {
         if !FORMATS.contains(&json.get("v")?.as_i64()?) {
             return None;
@@ -274,5 +280,27 @@ impl Whole {
 impl PartialEq for Whole {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.state() == other.state()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_records_of_a_chat_together_unpack_to_no_more_than_one_may() {
+        let state = State::of(
+            &Json::object([("variables", Json::object([("v", Json::from("x".repeat(16 << 20)))]))]),
+            None,
+        );
+        let json = record(None, &state, Limits::default()).to_json();
+        assert!(json.get("whole.deflated").is_some());
+        let is_whole = |record: Option<Record>| match record.unwrap().change {
+            Change::Whole { whole, .. } => whole.state().is_some(),
+            _ => false,
+        };
+        let records = Record::all_from_json(&vec![json.clone(); 12]);
+        assert_eq!(records.into_iter().map(is_whole).filter(|is| *is).count(), 5);
+        assert!(is_whole(Record::from_json(&json)));
     }
 }

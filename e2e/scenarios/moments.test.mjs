@@ -1,4 +1,4 @@
-// A story of 300 messages whose lore and metadata change all the time, and forks at 30 of its messages: what each
+// A story of 300 messages whose lore and metadata change all the time, and forks at some of its messages: what each
 // child holds is what the story held when the message after was written.
 
 import assert from 'node:assert/strict';
@@ -10,12 +10,15 @@ import { stage } from '../harness/scenario.mjs';
 
 const MESSAGES = 300;
 const EDITS = 200;
-const FORKS = 30;
+/** `FORKLORE_FORKS=300`: at all of them. */
+const FORKS = Number(process.env.FORKLORE_FORKS ?? 30);
 const SEED = Number(process.env.FORKLORE_SEED ?? 20261115);
+/** A reload costs nothing; each takes some seconds. `FORKLORE_RELOAD_EVERY=7` */
+const RELOAD_EVERY = Number(process.env.FORKLORE_RELOAD_EVERY ?? 150);
 
 const scenario = stage();
 
-scenario('forked at 30 random messages of 300, with 200 edits of its book', { freshPage: true, limit: 600_000 }, async ({ page, files, story }) => {
+scenario('forked at random messages of 300, with 200 edits of its book', { freshPage: true, limit: RELOAD_EVERY < 100 || FORKS > 100 ? 2_400_000 : 600_000 }, async ({ page, files, story }) => {
     const random = chance(SEED);
     const lore = book(Array.from({ length: 40 }, (_, uid) => entry(uid, { content: `entry ${uid} at first` })));
     const tale = await story.begin({ book: lore, messages: 1 });
@@ -24,9 +27,11 @@ scenario('forked at 30 random messages of 300, with 200 edits of its book', { fr
     await told.begin();
 
     const wanted = { messages: MESSAGES, edits: EDITS };
+    let reloadAt = RELOAD_EVERY;
     while (told.length < wanted.messages || told.edits < wanted.edits) {
         await told.step(random, wanted);
-        if (told.steps === 260) {
+        if (told.length > reloadAt) {
+            reloadAt += RELOAD_EVERY;
             // A reload loses what SillyTavern was about to save.
             await told.flush();
             await page.reload();

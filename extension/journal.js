@@ -44,6 +44,8 @@ export class Journal {
     /** The messages at the last call, or `null` where we know nothing of the chat; and the record of each. */
     #messages = null;
     #records = [];
+    /** The book behind each digest that a message of this page testifies. @type {Map<string, ?string>} */
+    #books = new Map();
     /** Makes the uids of messages that are put in between. */
     #inserted = 0;
     #random = randomText();
@@ -117,21 +119,26 @@ export class Journal {
     /**
      * Records whose message's arrival was seen with a book, since the chat was opened, and of which it is not known what
      * the file was then. What an earlier page has seen of the file, and could not save any more, nobody knows.
+     * @param {?string} book only those that arrived while this one was bound
      */
-    notLookedAt() {
-        const isOurs = ({ uid }) => String(uid).replace(/^\d+-/, '').split('.')[0] === this.#random;
-        return this.#records.filter((record) => record?.came?.book && record.came.book !== 'none' && record.came.file === undefined && isOurs(record));
+    notLookedAt(book) {
+        const isMeant = ({ came }) => came?.book && came.book !== 'none' && came.file === undefined && this.#books.get(came.book) === book;
+        return this.#records.filter((record) => record && isMeant(record) && this.#isOurs(record));
+    }
+
+    #isOurs({ uid }) {
+        return String(uid).replace(/^\d+-/, '').split('.')[0] === this.#random;
     }
 
     /**
      * The book's file was read after messages had arrived.
-     * @param {object[]} chat
+     * @param {object[]} chat @param {string} book
      * @param {(record: object) => boolean | undefined} isOurs whether it was what the page that saw the message had read
      *     or written; `undefined` where it does not tell
      * @returns {Outcome}
      */
-    lookedAtFile(chat, isOurs) {
-        const notYet = new Set(this.notLookedAt());
+    lookedAtFile(chat, book, isOurs) {
+        const notYet = new Set(this.notLookedAt(book));
         if (!this.#messages || !notYet.size) {
             return { changed: false, last: null };
         }
@@ -266,6 +273,14 @@ export class Journal {
         }
     }
 
+    /** A digest does not tell the name of its book, which is the one that is shown when it is first testified. */
+    #rememberBook(record) {
+        const digest = record.came?.book;
+        if (digest && !this.#books.has(digest) && this.#isOurs(record)) {
+            this.#books.set(digest, this.#shown.name);
+        }
+    }
+
     /** Puts the records on the messages, where they are not yet. */
     #write(chat, dealt) {
         const records = counted(dealt);
@@ -278,6 +293,7 @@ export class Journal {
             changed = true;
             if (record) {
                 message[FIELD] = record;
+                this.#rememberBook(record);
             } else {
                 delete message[FIELD];
             }

@@ -84,6 +84,10 @@ export class Recording {
             if (typeof text === 'string' && this.files.isKnown(name)) {
                 this.files.writes(name, text);
             }
+            if (open && this.current.book && this.isBook(this.current.book, name)) {
+                // Bound when we looked last; when it is bound again, nothing may seem to have happened.
+                this.current.isBookStale = true;
+            }
             return;
         }
         this.messageMayHaveCome();
@@ -311,7 +315,7 @@ export class Recording {
     }
 
     notLookedAt() {
-        return new Set(this.journal.notLookedAt().map((record) => record.uid));
+        return new Set(this.journal.notLookedAt(this.host.openChat()?.book).map((record) => record.uid));
     }
 
     /**
@@ -326,7 +330,7 @@ export class Recording {
                 digest ??= this.core.wasm.book_digest(open.book, textBytes(text)) ?? null;
                 return record.came.book === digest;
             };
-            const { changed } = this.journal.lookedAtFile(open.messages, (record) => {
+            const { changed } = this.journal.lookedAtFile(open.messages, open.book, (record) => {
                 const isGood = record.came.assumed ? isSame(record) : isOurs;
                 // What somebody else wrote was there, or came meanwhile, for every message that this page has seen since.
                 return isGood && !uids.has(record.uid) ? undefined : isGood;

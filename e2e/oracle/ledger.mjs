@@ -130,16 +130,6 @@ export class Ledger {
         return this.#inOrder(tokens)[m];
     }
 
-    /** Whether a message is among those seen; one put in later counts as there since the next one was. */
-    #hasCome(token, seen) {
-        for (let at = token; at !== undefined; at = this.anchors.get(at)) {
-            if (seen.has(at)) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     /**
      * All that was in the file or in a page with the chat open while place `k` was the last, and was made before the
      * next one arrived.
@@ -168,8 +158,14 @@ export class Ledger {
     #addAsOf(reading, tokens, k, watchedOnly, { books, metadata }) {
         const order = this.#inOrder(tokens, reading);
         // After a swap, a message stands for the one whose place it has: before, it was there when that one was.
-        const isThere = (token, sighting) => sighting.from >= (this.swaps.get(token) ?? 0) && this.#hasCome(token, sighting.set);
-        const hasCome = (token, sighting) => isThere(token, sighting) || this.#hasCome(reading.get(token).token, sighting.set);
+        const hasCome = (token, sighting) => {
+            if (sighting.from >= (this.swaps.get(token) ?? 0) && sighting.set.has(token)) {
+                return true;
+            }
+            const anchor = this.anchors.get(token);
+            const isSwapped = reading !== this.arrivals && this.swaps.has(token);
+            return anchor !== undefined && !isSwapped ? hasCome(anchor, sighting) : sighting.set.has(reading.get(token).token);
+        };
         const from = order[k].time;
         const until = order[k + 1]?.time ?? Infinity;
         for (const sighting of this.sightings) {

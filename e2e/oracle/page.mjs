@@ -97,6 +97,8 @@ export class Page {
         this.names = [...this.world.server.books.keys()];
         this.chat.splice(0, this.chat.length, ...messages.map(({ value }) => value));
         messages.forEach(({ value, token }) => this.tokenOf.set(value, token));
+        // A swap that was not saved has never been.
+        this.world.server.chat.lines.filter(({ atPlace }) => atPlace).forEach(({ token, atPlace }) => this.world.ledger.atPlaces.set(token, atPlace));
         this.isOpen = true;
         this.world.tick();
         if (preload && this.book) {
@@ -401,7 +403,8 @@ export class Page {
         }
         const tokens = this.tokens();
         const [first, ...messages] = texts;
-        const lines = messages.map((text, place) => ({ text, token: tokens[place], isSound: true }));
+        const { ledger } = this.world;
+        const lines = messages.map((text, place) => ({ text, token: tokens[place], isSound: true, atPlace: ledger.atPlaces.get(tokens[place]) }));
         this.#send('chat', outcome, () => this.world.server.writeChat(first, lines));
     }
 }

@@ -290,6 +290,17 @@ test('an error of the core leaves the chat as it was, and the next call begins a
     assert.deepEqual(page.gold(), [0, 1]);
 });
 
+test('a look at the file of another book says nothing of messages that came before it was bound', () => {
+    const page = story(1);
+    page.journal.arrive(page.chat, () => page.now(), () => page.chat.push({ mes: 'next' }));
+    page.bound = 'Other';
+    page.sync();
+    page.journal.lookedAtFile(page.chat, 'Other', () => true);
+    assert.equal(page.chat[1][FIELD].came.file, undefined);
+    page.journal.lookedAtFile(page.chat, 'Lore', () => true);
+    assert.equal(page.chat[1][FIELD].came.file, true);
+});
+
 test('records of any shape do no harm', () => {
     const odd = [5, 'text', [], { came: { book: 'x' } }, { uid: 7, came: { book: 'x' } }, { v: 2, uid: {}, came: 3 }, { v: 2, id: '', uid: '1-a', came: { after: [], book: 1 } }];
     for (const record of odd) {

@@ -292,11 +292,12 @@ export class Recording {
             return;
         }
         const now = this.chat();
-        if (this.journal !== journal || this.current !== current || now?.book !== name) {
+        if (!now || this.journal !== journal || this.current !== current) {
             return;
         }
-        this.seen(now, text, uids);
-        if (this.pagesBook(name) !== undefined) {
+        // Also where another book is bound by now: messages came while this one was.
+        this.seen({ messages: now.messages, book: name }, text, uids);
+        if (now.book !== name || this.pagesBook(name) !== undefined) {
             return;
         }
         // The page has no copy of its own, so the file is what holds, if no message has arrived meanwhile.

@@ -357,6 +357,9 @@ export class Story {
             return;
         }
         const place = 1 + random.below(page.chat.length);
+        if (this.wouldForge()) {
+            return;
+        }
         world.say(`a message is put in at ${place}`);
         page.insert(place, this.message('user'), ['put in between']);
         this.eventOrNot();
@@ -366,6 +369,9 @@ export class Story {
     async copy() {
         const { page, world, random } = this;
         const place = random.below(page.chat.length);
+        if (this.wouldForge()) {
+            return;
+        }
         world.say(`message ${place} is copied`);
         const clone = page.makeMessage(JSON.parse(JSON.stringify(page.chat[place])));
         const isUnseen = !page.recorder || !page.settings.journal;
@@ -379,9 +385,16 @@ export class Story {
         this.save();
     }
 
+    /** Unseen, a swap and a message put in together leave what nobody can tell from nothing: every record counts right again. */
+    wouldForge() {
+        const { world, page } = this;
+        world.hasUnseenInsert ||= !page.isWatched && !world.hasUnseenSwap;
+        return !page.isWatched && world.hasUnseenSwap;
+    }
+
     async swap() {
         const { page, world, random } = this;
-        if (page.chat.length < 2) {
+        if (page.chat.length < 2 || (!page.isWatched && world.hasUnseenInsert)) {
             return;
         }
         const place = random.below(page.chat.length - 1);

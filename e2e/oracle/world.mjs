@@ -34,6 +34,8 @@ export class World {
         this.dates = 0;
         /** Messages changed places in a page that keeps no journal. */
         this.hasUnseenSwap = false;
+        /** And such in which one was put between others. */
+        this.hasUnseenInsert = false;
     }
 
     /**

@@ -147,12 +147,12 @@ export function shownClaim({ answer }) {
 
 /** What `show --at` says where there is no book; nothing if it is another refusal. */
 export function noBookClaim({ answer }, m) {
-    const words = /has no lorebook (?:(at message|as it is today|as last seen)|as of message (\d+))/.exec(answer?.error?.message ?? '');
+    const words = /has no lorebook (?:(at message|today|as last seen)|as of message (\d+))/.exec(answer?.error?.message ?? '');
     if (!words) {
         return null;
     }
     const of = (kind, k = null) => ({ kind, k, source: null, content: bookKey(null, undefined) });
-    return { 'at message': of('exact'), 'as it is today': of('live'), 'as last seen': of('as of', m) }[words[1]] ?? of('as of', Number(words[2]));
+    return { 'at message': of('exact'), today: of('live'), 'as last seen': of('as of', m) }[words[1]] ?? of('as of', Number(words[2]));
 }
 
 /**

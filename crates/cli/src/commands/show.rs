@@ -35,11 +35,15 @@ pub(crate) fn run(
     let (part, name, content) = match &moment.book {
         BookThen::Known { part, name, content } => (*part, name, content),
         BookThen::None(part) => {
-            let words = match part.exactness {
-                Exactness::Exact => format!("has no lorebook at message {message}"),
-                other => format!(
-                    "has no lorebook {}, and nothing tells whether it had one at message {message}",
-                    other.words(message)
+            let when = match part.exactness {
+                Exactness::Exact => None,
+                Exactness::Live => Some("today".to_owned()),
+                other => Some(other.words(message)),
+            };
+            let words = match when {
+                None => format!("has no lorebook at message {message}"),
+                Some(when) => format!(
+                    "has no lorebook {when}, and nothing tells whether it had one at message {message}"
                 ),
             };
             return Err(CommandError::new(format!("{} {words}", chat.label())));

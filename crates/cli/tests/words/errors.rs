@@ -60,7 +60,7 @@ fn that_there_was_no_lorebook_is_said_only_where_it_is_proved() {
     ");
     assert_snapshot!(stage.run(["show", "Bare", "--at", "0"]), @"
     -- stderr --
-    Error: Bob/Bare has no lorebook as it is today, and nothing tells whether it had one at message 0
+    Error: Bob/Bare has no lorebook today, and nothing tells whether it had one at message 0
     -- exit 1 --
     ");
     assert_snapshot!(stage.run(["check", "Bare", "--at", "0"]), @"

@@ -4,9 +4,9 @@ import { sameJson } from './requests.js';
 
 export class BookFiles {
     /**
-     * Of each book: what the page has read or written, oldest first, which is what was read and every save since; and
-     * whether the file was read since the last message arrived.
-     * @type {Map<string, {texts: string[], isFresh: boolean}>}
+     * Of each book: what the page has read or written, oldest first, which is what was read and every save since;
+     * what the file held when it was read or saved last; and whether it was read since the last message arrived.
+     * @type {Map<string, {texts: string[], held: string, isFresh: boolean}>}
      */
     #known = new Map();
 
@@ -16,7 +16,7 @@ export class BookFiles {
 
     /** The page's copy is what it has just read. */
     reads(name, text) {
-        this.#known.set(name, { texts: [text], isFresh: true });
+        this.#known.set(name, { texts: [text], held: text, isFresh: true });
     }
 
     /** A message has arrived, or a chat was opened: what was read before may be another by now. */
@@ -36,6 +36,18 @@ export class BookFiles {
         this.#known.get(name).texts.push(text);
     }
 
+    /** A save has arrived. */
+    saved(name, text) {
+        if (this.isKnown(name)) {
+            this.#known.get(name).held = text;
+        }
+    }
+
+    /** Whether the page's copy, which is `text`, has still to be saved, or was overtaken by another device. */
+    isUnsaved(name, text) {
+        return this.isKnown(name) && this.#known.get(name).held !== text;
+    }
+
     /** What the file holds, for a page that has not read the book itself; `undefined` where nobody looked since the last message arrived. */
     textOf(name) {
         const file = this.#known.get(name);
@@ -48,6 +60,7 @@ export class BookFiles {
         if (!file) {
             return false;
         }
+        file.held = text;
         const same = file.texts.lastIndexOf(text);
         const at = same >= 0 ? same : file.texts.findLastIndex((ours) => sameJson(ours, text));
         file.texts = at < 0 ? file.texts : file.texts.slice(at);

@@ -72,7 +72,7 @@ export class Hearing {
                 this.app.recording.bookChanged(name, text);
             }
             this.app.host.bookWasSaved(name, edit);
-            this.app.recording.bookSaved(name);
+            this.app.recording.bookSaved(name, text);
             this.app.renaming.bookSaved(name, text);
             this.app.waitingFor.lookAgain();
             this.app.tell('changed');

@@ -24,6 +24,7 @@ const randomText = () => Array.from(crypto.getRandomValues(new Uint8Array(RANDOM
  * @property {?string} [bookText] the book's JSON text. `undefined`: as at the last call. `null`: it cannot be had;
  *     until it is back nothing new is recorded, since what is known of it may be needed to make it again
  * @property {boolean} [isOwn] whether that is the page's own copy, and not the file's text because it has none
+ * @property {boolean} [isUnsaved] the book's file does not hold that yet
  * @property {boolean} [isAssumed] the book is there, and nobody has looked at it since the last message arrived
  * @property {boolean} [isTouched] somebody told of a change of the book since the last call
  * @property {object} metadata the chat's metadata
@@ -243,7 +244,7 @@ export class Journal {
     }
 
     /** Shows the writer what is new, which is nothing most of the time. */
-    #show({ bookName, bookText, isOwn = true, isAssumed = false, metadata }) {
+    #show({ bookName, bookText, isOwn = true, isAssumed = false, isUnsaved = false, metadata }) {
         const shown = this.#shown;
         const name = bookName || null;
         const text = bookText !== undefined ? bookText : name === shown.name ? shown.text : null;
@@ -254,6 +255,7 @@ export class Journal {
             this.#writer.observe_book(name ?? undefined, text === null ? undefined : encoder.encode(text));
             Object.assign(shown, { name, text, isAssumed: false });
         }
+        this.#writer.observe_unsaved(isUnsaved);
         const recorded = JSON.stringify(Object.fromEntries(this.#keys.map((key) => [key, metadata?.[key]])));
         if (recorded !== shown.metadata) {
             this.#writer.observe_metadata(encoder.encode(recorded));

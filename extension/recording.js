@@ -120,9 +120,10 @@ export class Recording {
     }
 
     /** A book was saved. What the last message says of it is to be in the chat's file, too, if the page is closed now. */
-    bookSaved(name) {
+    bookSaved(name, text) {
         const open = this.chat();
         if (open?.book && this.isBook(open.book, name)) {
+            this.files.saved(open.book, text);
             this.sync();
             if (this.isUnsaved) {
                 this.saveSoon();
@@ -242,15 +243,21 @@ export class Recording {
             return { bookName: null, bookText: null };
         }
         if (!isFresh && current.book === open.book && !current.isBookStale) {
-            return { bookName: open.book, bookText: undefined };
+            return { bookName: open.book, bookText: undefined, isUnsaved: this.isCopyUnsaved(open.book) };
         }
         const own = this.pagesBook(open.book);
         const text = own ?? (this.isThere(open.book) ? this.files.textOf(open.book) : undefined);
         if (own !== undefined) {
             this.files.begins(open.book, own);
         }
-        Object.assign(current, { book: open.book, isBookStale: text === undefined });
-        return { bookName: open.book, bookText: text ?? null, isOwn: own !== undefined, isAssumed: text === undefined && this.isThere(open.book) };
+        Object.assign(current, { book: open.book, isBookStale: text === undefined, own });
+        const isAssumed = text === undefined && this.isThere(open.book);
+        return { bookName: open.book, bookText: text ?? null, isOwn: own !== undefined, isAssumed, isUnsaved: this.isCopyUnsaved(open.book) };
+    }
+
+    isCopyUnsaved(name) {
+        const { own } = this.current;
+        return own !== undefined && this.files.isUnsaved(name, own);
     }
 
     isThere(name) {

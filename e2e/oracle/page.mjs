@@ -332,6 +332,7 @@ export class Page {
             if (!this.names.includes(name)) {
                 this.names.push(name);
             }
+            this.recorder?.bookSaved?.(name, text);
         });
     }
 

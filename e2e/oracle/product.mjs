@@ -38,6 +38,7 @@ export class Product {
             sync: () => void recording.sync(),
             streamed: () => void (recording.messageMayHaveCome ? recording.messageMayHaveCome() : recording.sync()),
             bookChanged: (name, text) => void recording.bookChanged(name, text),
+            bookSaved: (name, text) => void recording.bookSaved(name, text),
             bookReading: () => recording.arrivedSoFar(),
             bookRead: (name, text, began) => void recording.bookRead(name, text, began),
             carriedBy: (body) => recording.carriedBy(body),

@@ -180,6 +180,13 @@ export class Journal {
         }
     }
     /**
+     * Whether the book that was observed last is still to be saved.
+     * @param {boolean} is_unsaved
+     */
+    observe_unsaved(is_unsaved) {
+        wasm.journal_observe_unsaved(this.__wbg_ptr, is_unsaved);
+    }
+    /**
      * Begins with a chat: an array with each message's record, or `null` where it has none. Gives
      * back the places whose record is not where it was made.
      * @param {Uint8Array | number[]} records

@@ -265,7 +265,7 @@ test('an error of the core leaves the chat as it was, and the next call begins a
             #inner;
             constructor(...parts) {
                 this.#inner = new core.Journal(...parts);
-                for (const name of ['open', 'observe_book', 'observe_metadata', 'arrive', 'amend', 'retreat', 'inherit']) {
+                for (const name of ['open', 'observe_book', 'observe_unsaved', 'observe_metadata', 'arrive', 'amend', 'retreat', 'inherit']) {
                     this[name] = (...given) => this.#inner[name](...given);
                 }
             }

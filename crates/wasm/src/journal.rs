@@ -45,6 +45,11 @@ impl Journal {
         self.0.assume_book(name);
     }
 
+    /// Whether the book that was observed last is still to be saved.
+    pub fn observe_unsaved(&mut self, is_unsaved: bool) {
+        self.0.observe_unsaved(is_unsaved);
+    }
+
     /// The chat's metadata, or the part of it that `recorded_metadata_keys` names.
     pub fn observe_metadata(&mut self, metadata: &[u8]) -> Result<(), JsError> {
         self.0.observe_metadata(&json(metadata)?);

@@ -26,6 +26,8 @@ pub struct Record {
     /// Nobody has looked at the book since the message arrived: that it is still the one before is
     /// taken for granted, until somebody does.
     pub assumed: bool,
+    /// The book's file did not hold this yet: the page had not saved it.
+    pub unsaved: bool,
     /// How many messages without a record stand directly before the message; negative where that
     /// was found to be otherwise, so that the record is not where it was made.
     pub gap: i64,
@@ -89,7 +91,7 @@ pub fn record(before: Option<(&str, &State)>, now: &State, limits: Limits) -> Re
         },
         None => Change::whole(now),
     };
-    Record { id, uid: None, came: None, assumed: false, gap: 0, change }
+    Record { id, uid: None, came: None, assumed: false, unsaved: false, gap: 0, change }
 }
 
 /// The record that stands for two neighbouring ones, when the later message is deleted and its
@@ -111,7 +113,8 @@ pub fn merged(earlier: &Record, later: &Record) -> Option<Record> {
     };
     let (uid, gap) = (later.uid.clone(), later.gap.min(0));
     let came = earlier.came_for(uid.as_ref());
-    Some(Record { id: later.id.clone(), uid, came, assumed: later.assumed, gap, change })
+    let (assumed, unsaved) = (later.assumed, later.unsaved);
+    Some(Record { id: later.id.clone(), uid, came, assumed, unsaved, gap, change })
 }
 
 /// The record of a message that was put between two others, and what becomes of the later one's: it
@@ -161,6 +164,9 @@ impl Record {
         }
         if self.assumed {
             json.insert("assumed", true);
+        }
+        if self.unsaved {
+            json.insert("unsaved", true);
         }
         if self.gap != 0 {
             json.insert("gap", self.gap);
@@ -214,8 +220,9 @@ impl Record {
             Change::Nothing
         };
         let assumed = json.get("assumed").is_some();
+        let unsaved = json.get("unsaved").is_some();
         let gap = json.get("gap").map_or(Some(0), Json::as_i64).unwrap_or(-1);
-        Some(Self { id, uid, came, assumed, gap, change })
+        Some(Self { id, uid, came, assumed, unsaved, gap, change })
     }
 
     /// What it testifies once it carries the uid of a later record.

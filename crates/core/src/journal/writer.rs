@@ -26,6 +26,8 @@ pub struct Writer {
     book: Option<Option<BookState>>,
     /// `book` was not observed, but taken for granted.
     is_book_assumed: bool,
+    /// `book` is not what its file holds.
+    is_book_unsaved: bool,
     metadata: Option<Object>,
     /// The state that the chain of records has reached, and its id: after the message before the
     /// last, or after `begun`.
@@ -40,6 +42,8 @@ pub struct Writer {
     came: Option<Came>,
     /// The book in its record was not observed since it arrived.
     is_assumed: bool,
+    /// The book in its record was not what its file held.
+    is_unsaved: bool,
     /// Its record is not where it was made.
     is_moved: bool,
     /// The state that was seen last before the message came, where nobody looked at that instant:
@@ -79,13 +83,14 @@ impl Writer {
         (self.begun, self.current, self.reached) = (None, None, None);
         (self.uid, self.came, self.seen_before) = (None, None, None);
         (self.is_told, self.is_stray) = (true, false);
-        (self.is_assumed, self.is_moved) = (false, false);
+        (self.is_assumed, self.is_unsaved, self.is_moved) = (false, false, false);
         let Some(last) = records.len().checked_sub(1) else { return };
         let tip = |message: Option<usize>| records.tip(message?);
         self.reached = tip(last.checked_sub(1));
         let Some(record) = records.get(last) else { return };
         (self.uid, self.came) = (record.uid.clone(), record.came.clone());
-        (self.is_assumed, self.is_moved) = (record.assumed, record.gap < 0);
+        (self.is_assumed, self.is_unsaved) = (record.assumed, record.unsaved);
+        self.is_moved = record.gap < 0;
         match tip(Some(last)).filter(|(id, _)| *id == record.id) {
             Some((id, state)) => {
                 self.current = Some((record.clone(), state.clone()));
@@ -104,7 +109,7 @@ impl Writer {
         name: Option<&str>,
         text: Option<Vec<u8>>,
     ) -> Result<(), BookError> {
-        (self.book, self.is_book_assumed) = (None, false);
+        (self.book, self.is_book_assumed, self.is_book_unsaved) = (None, false, false);
         match (name, text) {
             (None, _) => self.book = Some(None),
             (Some(_), None) => {}
@@ -117,12 +122,18 @@ impl Writer {
     }
 
     /// The book of this name is there, and nobody has looked at it since the last message arrived.
-    /// Until somebody does, it is taken for what was recorded last.
+    /// Until somebody does, it is taken for what was recorded last, if its file held that.
     pub fn assume_book(&mut self, name: &str) {
         let recorded = self.current.as_ref().and_then(|(_, state)| state.book.as_ref());
-        let recorded = recorded.filter(|book| book.name == name && self.uid.is_some());
+        let is_known = self.uid.is_some() && !self.is_unsaved;
+        let recorded = recorded.filter(|book| book.name == name && is_known);
         self.book = recorded.map(|book| Some(book.clone()));
-        self.is_book_assumed = self.book.is_some();
+        (self.is_book_assumed, self.is_book_unsaved) = (self.book.is_some(), false);
+    }
+
+    /// Whether the book that was observed last is still to be saved.
+    pub fn observe_unsaved(&mut self, is_unsaved: bool) {
+        self.is_book_unsaved = is_unsaved;
     }
 
     /// The chat's metadata, or as much of it as is recorded.
@@ -139,6 +150,8 @@ impl Writer {
             if (self.is_assumed || self.is_moved) && !self.is_book_assumed {
                 (self.is_assumed, self.is_moved, self.is_told) = (false, false, false);
             }
+            self.is_told &= self.is_unsaved == self.is_book_unsaved;
+            self.is_unsaved = self.is_book_unsaved;
         }
         if self.is_told {
             return None;
@@ -149,8 +162,9 @@ impl Writer {
         if self.uid.is_none() {
             self.uid = Some(self.next_uid());
         }
-        let (uid, came, assumed) = (self.uid.clone(), self.came.clone(), self.is_assumed);
-        Some(Record { uid, came, assumed, gap: -i64::from(self.is_moved), ..record })
+        let (uid, came, gap) = (self.uid.clone(), self.came.clone(), -i64::from(self.is_moved));
+        let (assumed, unsaved) = (self.is_assumed, self.is_unsaved);
+        Some(Record { uid, came, assumed, unsaved, gap, ..record })
     }
 
     fn next_uid(&mut self) -> Uid {
@@ -244,7 +258,7 @@ impl Writer {
         }
         (self.begun, self.uid, self.came, self.seen_before) = (None, None, None, None);
         (self.is_told, self.is_stray) = (false, false);
-        (self.is_assumed, self.is_moved) = (self.is_book_assumed, false);
+        (self.is_assumed, self.is_unsaved, self.is_moved) = (self.is_book_assumed, false, false);
     }
 
     /// The last message was deleted. `earlier` is what the one before it carries, which is the last
@@ -255,6 +269,7 @@ impl Writer {
         self.came = None;
         if let Some(earlier) = earlier {
             self.is_assumed = self.current.as_ref().map_or(earlier.assumed, |_| self.is_assumed);
+            self.is_unsaved = self.current.as_ref().map_or(earlier.unsaved, |_| self.is_unsaved);
             self.is_moved = self.current.as_ref().map_or(earlier.gap < 0, |_| self.is_moved);
             self.uid = self.uid.take().or_else(|| earlier.uid.clone());
             self.came = earlier.came_for(self.uid.as_ref());
@@ -568,6 +583,27 @@ mod tests {
         let seen: Records = page.records.iter().cloned().collect();
         assert_eq!(seen.newest_with_book(2).unwrap().message, 2);
         assert_eq!(seen.newest_with_book(1).unwrap().message, 0);
+    }
+
+    #[test]
+    fn an_edit_that_is_not_saved_is_not_what_another_page_takes_the_book_for() {
+        let mut page = Page::new(Limits::default());
+        let another_assumes = |page: &Page| {
+            let text = page.records[0].as_ref().unwrap().to_json().stringify();
+            let mut other = Writer::new(Limits::default(), "s");
+            other.open([Record::from_json(&Json::parse(&text).unwrap())]);
+            other.assume_book("B");
+            other.observe_metadata(&page.metadata());
+            other.arrive().is_some()
+        };
+        assert!(another_assumes(&page));
+        page.writer.observe_unsaved(true);
+        page.records[0] = page.writer.record();
+        assert!(page.records[0].as_ref().unwrap().unsaved);
+        assert!(!another_assumes(&page));
+        page.writer.observe_unsaved(false);
+        page.records[0] = page.writer.record();
+        assert!(another_assumes(&page));
     }
 
     #[test]

@@ -4,7 +4,7 @@ import { Cleaning, QUEUE } from './cleaning.js';
 import { Combining } from './combining.js';
 import { Comparing } from './comparing.js';
 import { bytesText, toBytes } from './core.js';
-import { Forking, WITHOUT_BOOK, chatForCore, policyFor, timeNow } from './forking.js';
+import { Forking, WITHOUT_BOOK, chatForCore, policyFor } from './forking.js';
 import { Guard } from './guard.js';
 import { Lineage } from './lineage.js';
 import { Losing } from './losing.js';
@@ -15,7 +15,7 @@ import { readBookSave } from './requests.js';
 import { Scenes } from './scenes.js';
 import { completed } from './settings.js';
 import { TimelineIndex } from './timeline_index.js';
-import { Timelines } from './timelines.js';
+import { Timelines, birthOf } from './timelines.js';
 import { Trash } from './trash.js';
 import { Verifying } from './verifying.js';
 import { Waiting } from './waiting.js';
@@ -247,7 +247,7 @@ export class App {
         // Only the queue matters here, and this is asked often.
         const entries = Object.entries((await this.bookSeen(open.book))?.entries ?? {});
         const queue = { entries: Object.fromEntries(entries.filter(([, entry]) => entry?.comment === QUEUE)) };
-        const ask = { bookName: open.book, allow: 'live', message: 0, ...timeNow() };
+        const ask = { bookName: open.book, allow: 'live', message: 0, underWay: await this.host.recapOperations() };
         return this.core.check(ask, [{ chat_metadata: open.metadata }, { mes: '' }], toBytes(queue));
     }
 
@@ -263,7 +263,7 @@ export class App {
         await this.recording.untilLooked();
         const open = this.losing.asRecorded() ?? this.mending.opened();
         const book = await this.mending.bookOf(open.book);
-        const ask = { parent: open.name, group: Boolean(open.group), isOpen: true, bookName: open.book, message, ...timeNow(), ...policyFor(this.settings, decision) };
+        const ask = { parent: open.name, group: Boolean(open.group), isOpen: true, bookName: open.book, message, underWay: await this.host.recapOperations(), ...policyFor(this.settings, decision) };
         const found = this.core.check(ask, chatForCore(open), book);
         return { ...found, obstacles: [...found.obstacles, ...this.unfinished(message)] };
     }
@@ -299,7 +299,7 @@ export class App {
     refuseEdited(message) {
         const [edited] = this.beingEdited(message);
         if (edited) {
-            throw wordError(edited.text, edited.code, edited.values);
+            throw wordError(edited.code, edited.values);
         }
     }
 
@@ -310,7 +310,7 @@ export class App {
             return [];
         }
         const isThis = edited === message;
-        return [{ code: 'being-edited', values: isThis ? {} : { message: edited }, text: `${isThis ? 'this message' : `message ${edited}`} is being edited` }];
+        return [{ code: 'being-edited', values: isThis ? {} : { message: edited } }];
     }
 
     /** A message that is not final yet. */
@@ -318,7 +318,7 @@ export class App {
         const open = this.host.openChat();
         const isWriting = this.host.isWriting() && message === open.messages.length - 1;
         return [
-            ...(isWriting ? [{ code: 'still-writing', values: {}, text: 'this message is still being written' }] : []),
+            ...(isWriting ? [{ code: 'still-writing', values: {} }] : []),
             ...this.beingEdited(message),
         ];
     }
@@ -394,7 +394,11 @@ export class App {
             this.waiting = null;
             this.tell('changed');
             if (isReady) {
-                this.quietly(begin);
+                // What was done last may not be saved yet, and a branch is opened at once.
+                this.quietly(async () => {
+                    await this.host.saveOpenChat();
+                    await begin();
+                });
             }
         });
     }
@@ -409,7 +413,7 @@ export class App {
 
     async readiness() {
         const open = this.host.openChat();
-        const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [], hasFamily: false, reach: null, owner: '', selected: [] };
+        const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [], hasFamily: false, reach: null, owner: '', selected: [], birth: birthOf(open?.metadata?.forklore) };
         if (!open) {
             return answer;
         }
@@ -450,7 +454,7 @@ export class App {
         const book = await this.mending.bookOf(open.book);
         const found = this.core.lore({ group: Boolean(open.group), isOpen: true, bookName: open.book, message }, chatForCore(open), book);
         if (!found.known) {
-            throw wordError('nothing recorded the lorebook at that message', 'lore-unknown', { message });
+            throw wordError('lore-unknown', { message });
         }
         const isSame = (one, other) => Boolean(one && other) && this.core.bookKey(one) === this.core.bookKey(other);
         const isInherited = message <= (open.metadata.forklore?.parent?.message ?? -1) && !isSame(found.book, open.book);

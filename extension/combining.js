@@ -124,7 +124,7 @@ export class Combining {
         const written = plan.isByHand && !isSeen && !otherwise ? plan.steps.filter(({ what }) => what !== 'add') : [];
         const count = plan.conflicts.filter(({ settled }) => !settled).length + written.length;
         if (count) {
-            throw wordError(`${count} conflicts are not settled`, 'conflicts-left', { count });
+            throw wordError('conflicts-left', { count });
         }
         const counted = (what) => plan.steps.filter((step) => step.what === what && !step.internal).map(({ title }) => String(title ?? ''));
         const done = { from: from.chat, into, book: ours.bookName, added: counted('add'), changed: counted('change'), removed: counted('remove'), undo: null };
@@ -170,8 +170,8 @@ export class Combining {
 function requireBook({ name, bookName, book }, code) {
     if (!book) {
         throw bookName
-            ? wordError(`the lorebook ${JSON.stringify(bookName)} is not there`, 'book-missing', { name: bookName })
-            : wordError(`${JSON.stringify(name)} has no lorebook`, code, { chat: name });
+            ? wordError('book-missing', { name: bookName })
+            : wordError(code, { chat: name });
     }
 }
 

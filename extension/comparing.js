@@ -71,11 +71,11 @@ export class Comparing {
         const isOpen = name === open.name;
         const chat = isOpen ? open : await this.mending.closedChat({ group: open.group, avatar: open.avatar, name });
         if (!isOpen && !chat.header) {
-            throw wordError(`there is no chat ${JSON.stringify(name)}`, 'no-such-chat', { name });
+            throw wordError('no-such-chat', { name });
         }
         const last = chat.messages.length - 1;
         if (message !== null && !(Number.isInteger(message) && message >= 0 && message <= last)) {
-            throw wordError(`there is no message ${message}`, 'no-such-message', { asked: message, last });
+            throw wordError('no-such-message', { asked: message, last });
         }
         const book = await this.mending.bookOf(chat.book);
         const now = { name, message: null, isOpen, chat, bookName: chat.book, book, metadata: chat.metadata, part: null };
@@ -86,7 +86,7 @@ export class Comparing {
         const ask = { group: Boolean(open.group), isOpen: side.isOpen, bookName: side.bookName, message };
         const { value, book } = this.core.momentBook(ask, chatForCore(side.chat), side.book);
         if (!value.known) {
-            throw wordError('nothing recorded the lorebook at that message', 'lore-unknown', { message });
+            throw wordError('lore-unknown', { message });
         }
         return { ...side, message, bookName: value.book, book, metadata: value.metadata, part: value.part };
     }

@@ -53,8 +53,7 @@ export function chatForCore(open) {
 }
 
 export function timeNow() {
-    const now = new Date();
-    return { now: now.toISOString(), milliseconds: now.getTime() };
+    return { now: new Date().toISOString() };
 }
 
 export class Forking {
@@ -154,6 +153,7 @@ export class Forking {
                 books: books.map((book) => book.name),
                 integrity: kind === 'conversion' ? this.host.newSlug() : String(save.metadata.integrity ?? this.host.newSlug()),
                 selected: this.alsoSelected(bookName),
+                underWay: await this.host.recapOperations(),
                 ...timeNow(),
                 ...policyFor(this.settings, chosen),
             };
@@ -198,9 +198,8 @@ export class Forking {
             return [];
         }
         const key = this.core.bookKey(bookName);
-        const words = { global: 'for all chats', persona: 'for a persona', character: 'for a character', card: 'on a card' };
         const places = this.host.bookReferences().filter((found) => this.core.bookKey(found.book) === key);
-        return [...new Set(places.map((found) => words[found.place]))];
+        return [...new Map(places.map((found) => [found.place, found])).values()];
     }
 
     /** Writes a book and makes sure of it: SillyTavern answers well even when the disk was full. */

@@ -57,6 +57,7 @@ export class Hearing {
             const { name } = JSON.parse(await held.text());
             const text = await response.clone().text();
             this.app.lineage.remember(name, text);
+            this.app.host.bookWasRead(name, text);
             this.app.recording.bookRead(name, text, arrived);
         }
         return response;

@@ -49,11 +49,14 @@ function listen() {
     const tap = installTap(window, (held) => hearing.request(held), (error) => app.tell('failed', error));
     story.useFetch(tap.fetch);
     story.watchCopies(app.lineage);
-    story.watchBooksInMemory((name) => app.recording.bookChanged(name, undefined));
+    story.watchBooksInMemory({ before: () => app.recording.messageMayHaveCome(), after: (name) => app.recording.bookChanged(name, undefined) });
     story.onBookInEditor(() => app.whoseBook.look());
     story.on('CHAT_CHANGED', () => void app.chatOpened());
     story.on('ITEMIZED_PROMPTS_SAVED', ({ chatId } = {}) => {
-        app.forking.expectedCheckpoint = chatId ?? null;
+        // Those of the open chat are saved with it, at any time.
+        if (chatId !== app.host.openChat()?.name) {
+            app.forking.expectedCheckpoint = chatId ?? null;
+        }
     });
     EVENTS.forEach((event) => story.on(event, () => void app.recording.sync()));
     story.on('STREAM_TOKEN_RECEIVED', () => app.recording.messageMayHaveCome());

@@ -36,7 +36,7 @@ export class Losing {
         if (!this.isReplaced(this.host.openChat()) || await this.mending.bookOf(this.name)) {
             return findings;
         }
-        const word = { code: 'book-missing', values: { name: this.name }, text: `its lorebook ${JSON.stringify(this.name)} does not exist` };
+        const word = { code: 'book-missing', values: { name: this.name } };
         return [{ ...word, problem: true }, ...findings.filter((found) => found.code !== word.code)];
     }
 }

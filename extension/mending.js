@@ -5,9 +5,9 @@ import { bytesText, toBytes } from './core.js';
 import { chatForCore, essence, timeNow } from './forking.js';
 import { bookSave } from './requests.js';
 
-/** A sentence of the core's as an error that can be translated. */
-export function wordError(text, code = 'cannot', values = {}) {
-    return Object.assign(new Error(text), { word: { code, values, text } });
+/** A word as an error, so that it is said in the user's language. */
+export function wordError(code, values = {}) {
+    return Object.assign(new Error(code), { word: { code, values } });
 }
 
 export class Mending {
@@ -29,7 +29,7 @@ export class Mending {
     opened() {
         const open = this.host.openChat();
         if (!open) {
-            throw wordError('no chat is open', 'no-chat');
+            throw wordError('no-chat');
         }
         return open;
     }
@@ -83,7 +83,8 @@ export class Mending {
         const chat = how === 'split' ? chatLooks(open) : chatForCore(open);
         const answer = this.core.mend(ask, chat, book, other);
         if (!answer.value.possible) {
-            throw wordError(answer.value.text);
+            const { code, values } = answer.value.reason;
+            throw wordError(code, values);
         }
         return { ...answer.value, bytes: answer.book };
     }
@@ -120,7 +121,7 @@ export class Mending {
         const open = this.opened();
         const other = source === 'copy' ? await this.bookOf(book) : undefined;
         if (source === 'copy' && !other) {
-            throw wordError(`there is no lorebook ${JSON.stringify(book)}`, 'no-such-book', { name: book });
+            throw wordError('no-such-book', { name: book });
         }
         await this.host.untilSaved(open.book);
         const plan = await this.plan(source, { ...open, ...(lost && { book: lost }) }, { copied: book }, other);

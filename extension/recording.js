@@ -195,9 +195,15 @@ export class Recording {
                 // Opened a moment ago, and not looked at yet.
                 this.sync();
             }
-            this.journal?.arrive(open.messages, () => ({ ...this.bookNow(open, { isFresh: true }), metadata: open.metadata }), putOnce);
+            let isSeen = false;
+            this.journal?.arrive(open.messages, () => {
+                isSeen = true;
+                return { ...this.bookNow(open, { isFresh: true }), metadata: open.metadata };
+            }, putOnce);
             this.files.age();
-            this.sees(open.messages);
+            if (isSeen) {
+                this.sees(open.messages);
+            }
             this.look();
         });
         return isPut ? result : put();
@@ -295,11 +301,19 @@ export class Recording {
         const uids = this.notLookedAt();
         const last = open.messages.at(-1);
         const text = await this.host.bookOnServer(name);
-        if (isEmpty(text) && !(await this.isOnServer(name))) {
-            return;
+        const isSameOpening = () => this.journal === journal && this.current === current;
+        if (!isSameOpening() && this.chat()) {
+            // Asked before a chat was opened again, and perhaps answered after a message came: it can only refute.
+            this.seen({ messages: this.chat().messages, book: name }, text, new Set());
         }
-        const now = this.chat();
-        if (!now || this.journal !== journal || this.current !== current) {
+        const chatNow = () => (isSameOpening() ? this.chat() : null);
+        let now = chatNow();
+        if (now && isEmpty(text)) {
+            // Another one than the page's, whether it is there or not; a later look may be answered before that is known.
+            this.seen({ messages: now.messages, book: name }, text, uids, { mayConfirm: false });
+            now = (await this.isOnServer(name)) ? chatNow() : null;
+        }
+        if (!now) {
             return;
         }
         // Also where another book is bound by now: messages came while this one was.
@@ -329,8 +343,9 @@ export class Recording {
     /**
      * The book's file was read, and held `text`.
      * @param {Set<string>} uids of the records whose messages had arrived before
+     * @param {{mayConfirm?: boolean}} [how] without it, only what is not so counts
      */
-    seen(open, text, uids = this.notLookedAt()) {
+    seen(open, text, uids = this.notLookedAt(), { mayConfirm = true } = {}) {
         this.guarded(() => {
             const isOurs = this.files.isOurs(open.book, text);
             let digest;
@@ -341,7 +356,7 @@ export class Recording {
             const { changed } = this.journal.lookedAtFile(open.messages, open.book, (record) => {
                 const isGood = record.came.assumed ? isSame(record) : isOurs;
                 // What somebody else wrote was there, or came meanwhile, for every message that this page has seen since.
-                return isGood && !uids.has(record.uid) ? undefined : isGood;
+                return isGood && !(mayConfirm && uids.has(record.uid)) ? undefined : isGood;
             });
             // Where saving takes long, it goes along with the next save.
             if (changed && isSmall(open.messages)) {

@@ -16,6 +16,7 @@ export class Renaming {
      * @param {{group: string | null, avatar: string | null}} whose
      */
     async chatRenamed(whose, from, to) {
+        this.host.copyRecapSettings(from, to);
         const renamed = await this.ownName(whose, from, to);
         const open = this.host.openChat();
         const heads = await this.host.chatHeads(whose);

@@ -2,6 +2,9 @@
 
 import { nameFrom } from './settings.js';
 
+/** One that was hidden again is none. */
+const isSceneBreak = (memory) => Boolean(memory?.scene_break) && memory.scene_break_visible !== false;
+
 export class Scenes {
     /**
      * @param {object} parts
@@ -24,7 +27,7 @@ export class Scenes {
     /** Numbers of the messages that end a scene. */
     breaks() {
         const messages = this.host.openChat()?.messages ?? [];
-        return messages.flatMap((message, index) => (message?.extra?.auto_recap_memory?.scene_break ? [index] : []));
+        return messages.flatMap((message, index) => (isSceneBreak(message?.extra?.auto_recap_memory) ? [index] : []));
     }
 
     /** A name for a checkpoint by the owner's template, or nothing where no scene ends. */

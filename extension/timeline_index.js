@@ -7,7 +7,7 @@
 const KEPT = ['main_chat', 'world_info', 'integrity', 'forklore', 'auto_recap_checkpoint_state'];
 
 /** What the core finds in the part that is not kept, so it is found while that is still at hand. */
-export const OWN_CODES = ['running-missing', 'running-changed', 'combined-changed'];
+export const OWN_CODES = ['running-missing', 'running-gone', 'running-changed', 'running-another', 'running-past-the-end', 'combined-changed'];
 
 const PREVIEW_LENGTH = 160;
 const SAVED_AFTER = 1000;

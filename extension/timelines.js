@@ -160,14 +160,14 @@ export class Timelines {
         const open = this.opened();
         const to = this.core.chatStem(typed.trim());
         if (!to) {
-            throw wordError('a chat cannot be called that', 'name-not-possible', { name: typed });
+            throw wordError('name-not-possible', { name: typed });
         }
         if (to === from) {
             return null;
         }
         const names = await this.host.chatNames(open);
         if (names.some((name) => name !== from && name.toLowerCase() === to.toLowerCase())) {
-            throw wordError(`there is a chat called ${JSON.stringify(to)} already`, 'name-taken', { name: to });
+            throw wordError('name-taken', { name: to });
         }
         await this.host.renameChat({ group: open.group, avatar: open.avatar }, from, to);
         return (await this.host.chatNames(open)).includes(to) ? to : null;
@@ -196,7 +196,7 @@ export class Timelines {
     async delete(name) {
         const open = this.opened();
         if (open.name === name) {
-            throw wordError('the open chat cannot be deleted here', 'delete-open');
+            throw wordError('delete-open');
         }
         await this.host.deleteChat({ group: open.group, avatar: open.avatar }, name);
     }
@@ -204,13 +204,13 @@ export class Timelines {
     opened() {
         const open = this.host.openChat();
         if (!open) {
-            throw wordError('no chat is open', 'no-chat');
+            throw wordError('no-chat');
         }
         return open;
     }
 }
 
-const UNREADABLE = { code: 'header-unreadable', values: {}, text: 'the header of its file cannot be read', problem: true };
+const UNREADABLE = { code: 'header-unreadable', values: {}, problem: true };
 
 /** A parent that is not there any more is shown all the same: it is what its children have in common. */
 function withGhosts(timelines) {
@@ -261,4 +261,22 @@ function familiesOf(timelines) {
 /** How well a timeline's book was known when it was made. */
 function partOf({ book: { exactness, as_of, settled_at, source }, parent }) {
     return { exactness, as_of, settled_at, source, ...(exactness === 'snapshot' && as_of === parent?.message ? { here: true } : {}) };
+}
+
+/** What a chat was made of, as its seal says; `null` for a chat that no fork made. */
+export function birthOf(seal) {
+    const { kind, parent, made, running_recap: recap, combined_recap: combined } = seal ?? {};
+    if (!['checkpoint', 'branch'].includes(kind) || typeof parent?.chat !== 'string') {
+        return null;
+    }
+    const number = (value) => (typeof value === 'number' ? value : null);
+    return {
+        kind,
+        parent: parent.chat,
+        message: number(parent.message),
+        made: Date.parse(made),
+        recap: number(recap?.version),
+        scenes: number(recap?.scenes),
+        combined: number(combined?.messages),
+    };
 }

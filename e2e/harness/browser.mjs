@@ -5,7 +5,7 @@ import { chromium } from 'playwright-core';
 import { TavernPage } from './page.mjs';
 import { Watch } from './watch.mjs';
 
-const EXECUTABLE = process.env.FORKLORE_CHROMIUM ?? '/usr/bin/chromium';
+const EXECUTABLE = process.env.FORKLORE_CHROMIUM ?? '/usr/bin/chromium-headless-shell';
 
 /** Nothing may reach outside loopback, and Chromium must not try. */
 const FLAGS = [
@@ -47,9 +47,14 @@ export function launchBrowser() {
 export async function openPage(browser, st, { viewport = 'desktop', locale = 'en-US' } = {}) {
     const context = await browser.newContext({ ...VIEWPORTS[viewport], locale, reducedMotion: 'reduce' });
     context.setDefaultTimeout(15_000);
-    const raw = await context.newPage();
-    const page = new TavernPage(raw, await Watch.on(raw), st);
-    await raw.goto(st.url);
-    await page.ready();
-    return page;
+    try {
+        const raw = await context.newPage();
+        const page = new TavernPage(raw, await Watch.on(raw), st);
+        await raw.goto(st.url);
+        await page.ready();
+        return page;
+    } catch (error) {
+        await context.close();
+        throw error;
+    }
 }

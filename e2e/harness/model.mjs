@@ -7,10 +7,21 @@ import { until } from './until.mjs';
 export class FakeModel {
     /** Requests for a reply that nobody has taken yet. @type {Reply[]} */
     #waiting = [];
+    #answerTo;
 
-    /** Listens until the process ends. */
-    static async start() {
-        const model = new FakeModel();
+    /** @param {(asked: any) => Promise<string | undefined> | string | undefined} [answerTo] see `start` */
+    constructor(answerTo = () => undefined) {
+        this.#answerTo = answerTo;
+    }
+
+    /**
+     * Listens until the process ends.
+     *
+     * @param {ConstructorParameters<typeof FakeModel>[0]} [answerTo] what the model says by itself to a request; a
+     *   request that it has no answer to waits for `asked`
+     */
+    static async start(answerTo) {
+        const model = new FakeModel(answerTo);
         const server = http.createServer((request, response) => model.#answer(request, response));
         await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
         server.unref();
@@ -47,7 +58,13 @@ export class FakeModel {
         for await (const chunk of request) {
             text += chunk;
         }
-        this.#waiting.push(new Reply(JSON.parse(text), response));
+        const reply = new Reply(JSON.parse(text), response);
+        const answer = await this.#answerTo(reply.asked);
+        if (answer === undefined) {
+            this.#waiting.push(reply);
+        } else {
+            reply.whole(answer);
+        }
     }
 }
 
@@ -57,6 +74,19 @@ export class Reply {
     constructor(asked, response) {
         this.asked = asked;
         this.response = response;
+    }
+
+    /** Says everything at once, streamed or not, as it was asked for. */
+    whole(text) {
+        if (this.asked.stream) {
+            this.begin();
+            this.say(text);
+            this.end();
+            return;
+        }
+        this.response.setHeader('content-type', 'application/json');
+        const message = { role: 'assistant', content: text };
+        this.response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));
     }
 
     /** Says that something will come: SillyTavern shows a new message. */

@@ -62,11 +62,16 @@ export class TavernPage {
      * @returns {Promise<string>} the chat that is open now
      */
     async opening(action) {
-        // While a chat is being saved SillyTavern opens no other.
-        await this.raw.waitForFunction(async () => !(await import('/script.js')).isChatSaving);
-        const before = await this.raw.evaluate(() => globalThis.harness.opened.length);
-        await action();
-        await this.raw.waitForFunction((count) => globalThis.harness.opened.length > count, before);
+        const count = await this.raw.evaluate(() => globalThis.harness.opened.length);
+        const opened = () => this.raw.evaluate((count) => globalThis.harness.opened.length > count, count);
+        // While a chat is being saved SillyTavern opens no other, and says so: then it is asked again.
+        const refusals = () => this.watch.toastsOf('info').filter((text) => text.includes('chat is still saving')).length;
+        do {
+            await this.raw.waitForFunction(async () => !(await import('/script.js')).isChatSaving);
+            const before = refusals();
+            await action();
+            await until('a chat to open', async () => refusals() > before || opened());
+        } while (!(await opened()));
         await this.settle();
         return (await this.current()).chat;
     }
@@ -307,6 +312,8 @@ export class TavernPage {
     async messageAction(message, selector) {
         const shown = this.raw.locator(`.mes[mesid="${message}"]`);
         const button = shown.locator(selector);
+        // While something is generated, SillyTavern shows neither.
+        await shown.locator(`${selector}, .extraMesButtonsHint`).filter({ visible: true }).first().waitFor();
         if (!(await button.isVisible())) {
             await shown.locator('.extraMesButtonsHint').click();
         }

@@ -8,6 +8,9 @@ export const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace
 /** Where screenshots of failed scenarios go. */
 export const failures = path.join(checkout, 'e2e/failures');
 
+/** Whether there is time for everything. */
+export const isNight = process.env.FORKLORE_NIGHTLY === '1';
+
 /** The folder that SillyTavern's server.js is in. */
 export const install = locateInstall();
 

@@ -5,11 +5,12 @@ import { entry } from './lore.mjs';
 const CLOCK = 1_763_632_438_061;
 export const QUEUE_UID = CLOCK;
 
-/** The registry of one type. `items` are `{ uid, name, aliases?, synopsis? }`. */
+/** The registry of one type. `items` are `{ uid, name, aliases?, synopsis? }`; a name is the entry's title. */
 export function registryEntry(uid, type, items) {
-    const line = ({ uid, name, aliases = [], synopsis = '—' }) =>
-        `- UID=${uid} | name: ${name} | aliases: ${aliases.join('; ') || '—'} | synopsis: ${synopsis}`;
-    return entry(uid, {
+    const line = ({ uid, name, aliases = [], synopsis }) =>
+        `- UID=${uid} | name: ${name} | aliases: ${aliases.join('; ') || '—'} | synopsis: ${synopsis || '—'}`;
+    // Only SillyTavern's editor adds these two.
+    const { displayIndex, characterFilter, ...made } = entry(uid, {
         comment: `_registry_${type}`,
         key: [],
         content: [`[Registry: ${type}]`, ...items.map(line)].join('\n'),
@@ -19,6 +20,7 @@ export function registryEntry(uid, type, items) {
         useProbability: false,
         tags: ['auto_lorebooks_registry'],
     });
+    return made;
 }
 
 /** The entry that holds the queue. @param {any[]} operations see `operation` */
@@ -28,12 +30,12 @@ export function queueEntry(operations = [], { current = null, paused = false } =
         uid: QUEUE_UID,
         key: [],
         keysecondary: [],
-        comment: '__operation_queue',
         content: JSON.stringify(queue, null, 2),
+        comment: '__operation_queue',
         constant: false,
         disable: true,
         excludeRecursion: true,
-        order: 9999,
+        order: 1000,
         position: 0,
         depth: 4,
         selectiveLogic: 0,
@@ -58,7 +60,16 @@ export function operation(number, status, { type = 'generate_scene_recap', index
         retries: 0,
         priority: 0,
         dependencies: [],
-        metadata: { scene_index: index },
+        metadata: {
+            triggered_by: 'backwards_detection',
+            backwards_chain: true,
+            backwards_chain_remaining: [],
+            backwards_chain_forward_continuation: {
+                start_index: index + 1,
+                end_index: index + 2,
+                original_operation_id: `op_${CLOCK + number - 1}_w0d8y1k2q`,
+            },
+        },
         queueVersion: 0,
         pauseBeforeExecution: false,
         abortController: {},
@@ -71,20 +82,25 @@ export function operation(number, status, { type = 'generate_scene_recap', index
  * @param {{ name: string, start: number, end: number, book: any, bookName: string }} scene
  */
 export function sceneBreak({ name, start, end, book, bookName }) {
+    const stage1 = { sn: name, extracted: [`what happened in ${name}`] };
+    const entity = { type: 'location', name, keywords: [name.toLowerCase()], content: [`what ${name} is`] };
     const recap = JSON.stringify({
         scene_name: name,
-        stage2: { sn: name, recap: { outcomes: `what happened in ${name}`, threads: '', state: '' }, entities: [] },
+        stage1,
+        stage2: { sn: name, recap: { outcomes: `what happened in ${name}`, threads: '', state: '' }, entities: [entity] },
+        stage3: { developments: [`[${name}] what happened in ${name}`], open: [], state: [], resolved: [] },
+        stage4: { entities: [entity] },
     });
     return {
         auto_recap_memory: {
             scene_break: true,
             scene_break_visible: true,
-            scene_break_name: `${name} (${start}-${end})`,
+            scene_break_name: `${name} ${start}-${end}`,
             auto_scene_break_checked: true,
             scene_recap_memory: recap,
             scene_break_recap: recap,
             scene_recap_hash: 'rm4ymq',
-            scene_recap_versions: ['', recap],
+            scene_recap_versions: [JSON.stringify({ stage1 }), recap],
             scene_recap_current_index: 1,
             scene_recap_metadata: { 1: snapshot({ start, end, book, bookName }) },
         },
@@ -105,7 +121,7 @@ function snapshot({ start, end, book, bookName }) {
         suppressOtherLorebooks: true,
         allEntries: entries.map((entry) => lossy(entry, bookName)),
         entries: active.map((entry) => activated(entry, bookName)),
-        created_entry_uids: [],
+        created_entry_uids: active.map(({ uid }) => String(uid)),
         combined_at: CLOCK + end + 1,
     };
 }
@@ -142,11 +158,14 @@ function activated(entry, world) {
     };
 }
 
-/** `chat_metadata` of a chat with these scenes, each `{ start, end }`, its running recap at the last of them. */
+/**
+ * `chat_metadata` of a chat with these scenes, each `{ start, end }`, its running recap at the last of them. What is
+ * in the `registry` has the name that the registry's entry gives it.
+ */
 export function recapMetadata({ chat, bookName, scenes, registry = [] }) {
     const index = registry.map(({ uid, type, name, aliases = [], synopsis = '' }) => [
         String(uid),
-        { uid, id: uid, type, name, comment: `${type}-${name}`, aliases, synopsis },
+        { uid, id: String(uid), type, name, comment: name, synopsis, aliases },
     ]);
     return {
         auto_lorebooks: { lorebookName: bookName, attachedAt: CLOCK, registry: { index: Object.fromEntries(index) } },

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 
 import { launchBrowser, openPage } from './browser.mjs';
 import { Files } from './files.mjs';
-import { failures } from './places.mjs';
+import { failures, isNight } from './places.mjs';
 import { SillyTavern } from './sillytavern.mjs';
 import { Story } from './story.mjs';
 
@@ -32,6 +32,7 @@ const LIMIT = 120_000;
  * @property {string} [locale] implies a page of its own
  * @property {Expected} [expects]
  * @property {number} [limit] milliseconds it may take
+ * @property {string} [nightly] why it is left to `.ci/nightly`
  * @property {boolean} [skip]
  * @property {boolean} [only]
  */
@@ -74,8 +75,9 @@ export function stage(serverOptions = {}) {
      * @param {(given: Given) => Promise<void>} act
      */
     return function scenario(name, options, act) {
-        const { group = false, gzip = false, viewport, locale, expects = {}, skip, only } = options;
+        const { group = false, gzip = false, viewport, locale, expects = {}, nightly, only } = options;
         const own = Boolean(options.freshPage ?? (viewport || locale));
+        const skip = options.skip || (nightly && !isNight && `only in .ci/nightly: ${nightly}`);
         test(name, { timeout: options.limit ?? LIMIT, skip, only }, async () => {
             let page = own ? undefined : shared;
             const logged = st.log().length;

@@ -10,9 +10,11 @@ import { checkout, install } from './places.mjs';
  * @property {boolean | string} [extension] the extension under test: the one of this checkout (true), none, or
  *   another folder that has a manifest.json
  * @property {Record<string, string>} [extensions] further extensions: name of the folder to make, folder to link to
- * @property {boolean} [builtIns] whether the extensions that SillyTavern brings along are on; loading takes longer
+ * @property {boolean | string[]} [builtIns] whether the extensions that SillyTavern brings along are on, or which of
+ *   them; loading takes longer
  * @property {boolean} [requestCompression] whether the page sends its bodies gzipped, however small
  * @property {boolean} [backups] whether every save of a chat leaves a copy in backups/
+ * @property {any} [preset] changes to SillyTavern's default preset for chat completions, which is there only then
  * @property {string} [theme] one of SillyTavern's own, by name
  * @property {(settings: any) => void} [settings] changes settings.json before the first start
  */
@@ -43,6 +45,11 @@ export function seed(dataRoot, options) {
     fs.mkdirSync(user, { recursive: true });
     fs.writeFileSync(path.join(user, 'settings.json'), JSON.stringify(settings(options), null, 4));
     defaultContent(dataRoot, user);
+    if (options.preset) {
+        const preset = { ...readJson('default/content/presets/openai/Default.json'), ...options.preset };
+        fs.mkdirSync(path.join(user, 'OpenAI Settings'));
+        fs.writeFileSync(path.join(user, 'OpenAI Settings/Default.json'), JSON.stringify(preset, null, 4));
+    }
     extensions(user, options);
 
     // Outside a container SillyTavern would compile its page libraries into each new data root.
@@ -59,7 +66,9 @@ function settings({ builtIns = false, theme, settings: change }) {
     settings.currentVersion = 'SillyTavern:1.19.0:Cohee#1207';
     settings.power_user.reduced_motion = true;
     settings.extension_settings ??= {};
-    settings.extension_settings.disabledExtensions = builtIns ? [] : builtInExtensions();
+    const wanted = Array.isArray(builtIns) ? builtIns : [];
+    settings.extension_settings.disabledExtensions =
+        builtIns === true ? [] : builtInExtensions().filter((name) => !wanted.includes(name));
     if (theme) {
         Object.assign(settings.power_user, readJson(`default/content/themes/${theme}.json`), { theme });
     }

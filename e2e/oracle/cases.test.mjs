@@ -356,8 +356,8 @@ for (const [name, work] of Object.entries({
         folder.write(server);
         assert.equal((await shown(folder, -1)).book, 'as of 1 b');
         const refused = await folder.run('branch', 'Ada/Main', '--allow', 'exact');
-        assert.equal(refused.code, 1, refused.text);
-        assert.equal(refused.answer.command, 'error');
+        assert.equal(refused.code, 2, refused.text);
+        assert.equal(refused.answer.error.code, 'fork-refused');
         assert.equal(stage.askFiles(-1).book, 'as of 1 b');
     }));
 }
@@ -376,7 +376,7 @@ test('case 17: a backup of the chat restored', needsCommand, () => inFolder(asyn
     folder.write(stage.world.server);
     assert.equal((await shown(folder, -1)).book, 'as of 1 b');
     const refused = await folder.run('branch', 'Ada/Main', '--allow', 'exact');
-    assert.equal(refused.code, 1, refused.text);
+    assert.equal(refused.code, 2, refused.text);
     assert.equal(stage.askFiles(-1).book, 'as of 1 b');
 }));
 
@@ -537,6 +537,39 @@ test('an edit whose save was cancelled', async () => {
     await stage.arrives();
     assert.equal(stage.ask(0).book, 'exact b');
     assert.equal(stage.ask(1).book, 'exact b');
+});
+
+test('a message after one that nobody saw, and lore that nobody told of', async () => {
+    const stage = new Stage(product);
+    await stage.settle();
+    await stage.arrives();
+    await stage.lore('b');
+    stage.page.remove(1, 1, 'pop');
+    stage.page.pushBypassed(stage.message('instead'));
+    stage.page.editBookInPlace('Lore', (book) => {
+        book.entries[0].content = 'c';
+    });
+    await stage.arrives();
+    await stage.does((page) => page.pushBypassed(stage.message()));
+    stage.closeAll();
+    assert.equal(stage.askFiles(2).book, 'exact c');
+});
+
+test('a look that began before the chat was opened again', async () => {
+    const stage = new Stage(product);
+    const { page } = stage;
+    page.idle.splice(0).forEach((run) => run());
+    page.open();
+    const before = stage.world.server.books.get('Lore');
+    stage.foreign('x');
+    await stage.lore('b', { save: false });
+    page.push(stage.message());
+    page.event();
+    page.serverReads();
+    stage.world.server.writeBook('Lore', before);
+    stage.world.tick();
+    await stage.settle();
+    assert.doesNotMatch(stage.ask(0).book, /^exact/);
 });
 
 test('a message put in between has the state of when the next one came', async () => {

@@ -56,7 +56,7 @@ export class Folder {
         writeFileSync(this.chatPath(chat), chatText(server, bookName));
     }
 
-    /** Runs the command. @returns {Promise<{code: number, answer: any, text: string}>} */
+    /** Runs the command. @returns {Promise<{code: number, answer: any, isDone: boolean, text: string}>} */
     run(...args) {
         return new Promise((resolve) => {
             execFile(commandPath(), ['--data', this.data, '--json', ...args], { env: ENVIRONMENT, maxBuffer: 1 << 28 }, (error, stdout, stderr) => {
@@ -66,7 +66,7 @@ export class Folder {
                 } catch {
                     // No answer is an answer: the caller fails with `text`.
                 }
-                resolve({ code: error ? error.code ?? -1 : 0, answer, text: `${stdout}\n${stderr}` });
+                resolve({ code: error ? error.code ?? -1 : 0, answer, isDone: Boolean(answer) && !answer.error, text: `${stdout}\n${stderr}` });
             });
         });
     }

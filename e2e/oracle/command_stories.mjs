@@ -86,10 +86,10 @@ async function askCommand(asking) {
 
 async function show(asking, m) {
     const run = await asking.folder.run('show', CHAT, '--at', String(m));
-    if (run.answer?.command !== 'show') {
+    if (!run.isDone) {
         refused(asking, 'show', m, run);
     }
-    const book = run.answer?.command === 'show' ? shownClaim(run) : noBookClaim(run, m);
+    const book = run.isDone ? shownClaim(run) : noBookClaim(run, m);
     if (book) {
         settle(asking, m, { book, metadata: { kind: 'none', k: null, source: null, content: '' } }, { isBookOnly: true });
     }
@@ -99,7 +99,7 @@ async function fork(asking, work, m) {
     const { folder, random, tally, seed } = asking;
     const allow = random.pick(['live', 'live', 'exact']);
     const run = await folder.run(work, CHAT, '--at', String(m), '--allow', allow, ...(work === 'checkpoint' ? ['--closed'] : []));
-    if (run.answer?.command !== work) {
+    if (!run.isDone) {
         refused(asking, work, m, run);
         return false;
     }
@@ -115,7 +115,7 @@ async function restore(asking, m) {
     const { folder } = asking;
     const name = asking.story.world.server.readHeader().metadata.world_info;
     const run = await folder.run('restore', CHAT, '--at', String(m), '--closed');
-    if (run.answer?.command !== 'restore') {
+    if (!run.isDone) {
         refused(asking, 'restore', m, run);
         return false;
     }

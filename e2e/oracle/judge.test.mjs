@@ -112,6 +112,24 @@ test('a swap moves no state, and a message put in between has that of the next',
     assert.deepEqual(faults(stage, 1, { book: exact(saying('c')) }), ['book']);
 });
 
+test('a message put in between was there, though the one after it is gone and it changed places since', () => {
+    const stage = plainWorld();
+    const { page } = stage;
+    push(page);
+    page.insert(1, page.makeMessage({ mes: 'between' }));
+    page.remove(2, 1, 'pop');
+    page.pushBypassed(page.makeMessage({ mes: 'another' }));
+    hp(page, 5);
+    push(page);
+    hp(page, 1);
+    page.swap(1, 2);
+    page.remove(3, 1, 'pop');
+    push(page);
+    hp(page, 2);
+    assert.deepEqual(faults(stage, 2, { metadata: asOf(2, having(5)) }), []);
+    assert.deepEqual(faults(stage, 2, { metadata: asOf(2, having(2)) }), ['metadata']);
+});
+
 test('a page behind the file has no exact book', () => {
     const stage = plainWorld();
     const { world, page } = stage;

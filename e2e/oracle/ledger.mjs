@@ -157,9 +157,10 @@ export class Ledger {
 
     #addAsOf(reading, tokens, k, watchedOnly, { books, metadata }) {
         const order = this.#inOrder(tokens, reading);
-        // After a swap, a message stands for the one whose place it has: before, it was there when that one was.
+        // After a swap, a message may stand for the one whose place it has: before, it was there when that one was.
         const hasCome = (token, sighting) => {
-            if (sighting.from >= (this.swaps.get(token) ?? 0) && sighting.set.has(token)) {
+            const standsForItself = reading === this.arrivals || sighting.from >= (this.swaps.get(token) ?? 0);
+            if (standsForItself && sighting.set.has(token)) {
                 return true;
             }
             const anchor = this.anchors.get(token);

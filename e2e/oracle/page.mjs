@@ -220,6 +220,7 @@ export class Page {
     #bookArrived(name, text, began) {
         this.recorder?.bookRead(name, text, began);
         this.knownOf(name).copied = text;
+        this.recorder?.bookChanges?.();
         this.cache.set(name, JSON.parse(text));
         this.world.tick();
         this.recorder?.bookChanged(name, undefined);
@@ -291,6 +292,7 @@ export class Page {
         this.readBookNow(name);
         const data = structuredClone(this.cache.get(name));
         change(data);
+        this.recorder?.bookChanges?.();
         this.cache.set(name, data);
         this.world.tick();
         this.recorder?.bookChanged(name, undefined);

@@ -37,6 +37,7 @@ export class Product {
             opened: () => void recording.opened(),
             sync: () => void recording.sync(),
             streamed: () => void (recording.messageMayHaveCome ? recording.messageMayHaveCome() : recording.sync()),
+            bookChanges: () => void recording.messageMayHaveCome(),
             bookChanged: (name, text) => void recording.bookChanged(name, text),
             bookSaved: (name, text) => void recording.bookSaved(name, text),
             bookReading: () => recording.arrivedSoFar(),

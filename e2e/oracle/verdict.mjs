@@ -6,7 +6,7 @@ const PAGE_SITUATIONS = {
     'deletion at the end': 150, 'deletion, extension on': 300, 'deletion, extension off': 40, 'put in between': 150, copied: 80, 'swapped, extension on': 60,
     'swapped, extension off': 10, 'push bypassed': 120, 'two between two looks': 30, 'replaced silently': 30, 'bound to another book': 120, 'bound away and back': 40,
     'book renamed': 20, 'book removed': 10, 'book over the limit': 60, 'extension off': 80, 'foreign edit': 100, 'foreign edit, undone': 20, 'second tab': 40, 'save lost': 30,
-    'save cancelled': 60, 'backup restored': 60, 'copy changed in place': 200, 'book not read before': 200, 'scene break': 40,
+    'save cancelled': 60, 'backup restored': 40, 'copy changed in place': 200, 'book not read before': 200, 'scene break': 40,
     'damage: torn end': 15, 'damage: cut at a line': 15, 'damage: bad line in between': 15, 'damage: message torn': 15, 'damage: line dropped': 15, 'damage: line doubled': 15,
     'damage: lines swapped': 15, 'damage: record copied': 15, 'damage: records exchanged': 15, 'damage: record removed': 15, 'damage: keys doubled': 15, 'damage: record scratched': 15,
     'damage: byte order mark': 15,

@@ -175,7 +175,7 @@ class Teller {
         const bookName = metadata.world_info || null;
         for (let m = 0; m < tokens.length; m++) {
             const shown = await run.folder.run('show', `Ada/${this.chat}`, '--at', String(m));
-            if (shown.answer?.command !== 'show') {
+            if (!shown.isDone) {
                 if (bookName) {
                     run.faults.push(`show --at ${m} of ${this.chat}: ${shown.text}`);
                 }

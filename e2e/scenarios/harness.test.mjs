@@ -149,7 +149,7 @@ scenario('messages are sent, and an entry is edited in the editor', {}, async ({
 
 scenario('what a recap extension wrote survives being opened and saved', {}, async ({ page, files, story }) => {
     const lore = book([
-        registryEntry(0, 'character', [{ uid: 1, name: 'Mara', aliases: ['cap'] }]),
+        registryEntry(0, 'character', [{ uid: 1, name: 'character-Mara', aliases: ['cap'] }]),
         entry(1, { comment: 'character-Mara' }),
         queueEntry([operation(1, 'pending', { index: 4 })]),
     ]);
@@ -160,7 +160,7 @@ scenario('what a recap extension wrote survives being opened and saved', {}, asy
             chat: 'Story',
             bookName: 'Lore',
             scenes: [{ start: 0, end: 4 }],
-            registry: [{ uid: 1, type: 'character', name: 'Mara' }],
+            registry: [{ uid: 1, type: 'character', name: 'character-Mara' }],
         }),
         variables: { gold: 3 },
         timedWorldInfo: { sticky: {}, cooldown: {} },

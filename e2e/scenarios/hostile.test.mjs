@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import { agree, choose, decline, dialog, notice, pressNotice, withSettings } from '../harness/forklore.mjs';
 import { book, entry } from '../harness/lore.mjs';
 import { asFileName, asSavedName, COUNT } from '../harness/payloads.mjs';
+import { isNight } from '../harness/places.mjs';
 import { sceneBreak } from '../harness/recap.mjs';
 import { stage } from '../harness/scenario.mjs';
 import { conversation, reply } from '../harness/story.mjs';
@@ -30,6 +31,9 @@ function scenario(name, options, act) {
         }
     });
 }
+
+/** All three hundred at night, otherwise some of each kind. */
+const some = (texts) => (isNight ? texts : texts.filter((_, number) => number % 7 === 0));
 
 // ---- The trap itself ----
 
@@ -110,7 +114,7 @@ scenario('every notice shows every payload as text', {
             toastr.remove();
         }
         return wrong;
-    }, trap.texts);
+    }, some(trap.texts));
 
     assert.deepEqual(wrong, []);
 });
@@ -443,7 +447,7 @@ scenario('slash commands: what they answer, their help and what they offer', {},
             toastr.remove();
         }
         return wrong;
-    }, texts);
+    }, some(texts));
     assert.deepEqual(wrong, []);
 
     // Typing one shows its help, and the messages that it may be given.

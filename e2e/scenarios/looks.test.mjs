@@ -11,6 +11,7 @@ import { TavernPage } from '../harness/page.mjs';
 import { stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
 import { PAPER, writeTheme } from '../harness/themes.mjs';
+import { chooseTimeline, openTimelines } from '../harness/timelines.mjs';
 import { until } from '../harness/until.mjs';
 import { Watch } from '../harness/watch.mjs';
 
@@ -54,6 +55,77 @@ scenario('in Chinese there is no English left', { locale: 'zh-CN' }, async ({ pa
     await page.open(missing);
     const told = await notice(page, /丢失的书/, 'warning');
     assertChinese([told], 'the notice of a missing book', missing);
+});
+
+scenario('in Chinese, a walk through the views and questions', { locale: 'zh-CN' }, async ({ page, files, story }) => {
+    const tale = await written(page, files, story, loreOf(3));
+    // What people wrote, and how SillyTavern calls a branch, stays as it is.
+    const theirs = ['Changed since.', /(Branch|Checkpoint) #\d+( - Lore)?/g, ...files.chat(tale).messages.map(({ mes }) => mes)];
+    const walk = async (root, where) => {
+        await page.settle();
+        const texts = (await readable(root)).map((text) => theirs.reduce((rest, known) => rest.replaceAll(known, ''), text));
+        assertChinese(texts, where, tale);
+    };
+    const question = () => page.dialog().locator('.forklore_dialog, .popup-controls').first();
+    const close = async () => {
+        await page.raw.keyboard.press('Escape');
+        await until('the dialog to be closed', async () => (await page.dialog().count()) === 0);
+    };
+    const branch = await page.branchByCommand(3);
+    const { book } = await page.current();
+    const lore = files.book(book).value;
+    Object.values(lore.entries)[0].content = '改过的。';
+    await page.saveBook(book, lore);
+    await page.settle();
+    await page.clearToasts();
+
+    const view = await openTimelines(page);
+    await until('everything to be read', async () => (await view.locator('[data-state="unread"]').count()) === 0);
+    await walk(view, 'timelines');
+    await chooseTimeline(view, branch);
+    await walk(view, 'timelines, a chosen one');
+    await close();
+
+    await page.raw.locator('#extensionsMenuButton').click();
+    await page.raw.locator('#forklore_wand_compare').click();
+    await page.dialog().locator('select').first().waitFor();
+    await walk(question(), 'what to compare');
+    await page.dialog().locator('select').nth(0).selectOption(tale.chat);
+    await page.dialog().locator('select').nth(1).selectOption(branch);
+    await page.dialog().locator('.popup-button-ok').click();
+    const compared = page.raw.locator('.forklore_compare');
+    await compared.locator('.forklore_footer').waitFor();
+    await walk(compared, 'comparison');
+    await compared.locator('.forklore_row').first().locator('summary, .forklore_unfold, button').first().click();
+    await walk(compared, 'comparison, an entry');
+    await close();
+
+    await page.messageAction(2, '.forklore_lore');
+    await page.dialog().locator('.forklore_heading').waitFor();
+    await walk(question(), 'lore');
+    await close();
+
+    const shared = await story.begin({ metadata: { world_info: tale.book } });
+    await page.open(shared);
+    await page.clearToasts();
+    const panel = await openPanel(page);
+    await walk(panel, 'the panel of a chat that shares');
+    await page.raw.locator('#extensions-settings-button .drawer-toggle').click();
+
+    const old = await story.begin({ book: loreOf(2) });
+    await page.open(old);
+    const asked = page.raw.evaluate(async () => (await import('/scripts/bookmarks.js')).createBranch(1));
+    await page.dialog().locator('.forklore_heading').waitFor();
+    await walk(question(), 'a message that was not recorded');
+    await close();
+    await asked;
+
+    const missing = await story.begin({ metadata: { world_info: '丢失的书' } });
+    await page.open(missing);
+    await pressNotice(page, /丢失的书/, '修复…');
+    await page.dialog().locator('.forklore_heading').waitFor();
+    await walk(question(), 'repair');
+    await close();
 });
 
 // ---- A phone ----
@@ -349,7 +421,7 @@ scenario('in two tabs at once each fork has its own book, and both panels are ri
 
 // ---- Being ready ----
 
-scenario('it is ready soon', { freshPage: true }, async ({ page }) => {
+scenario('it is ready soon', { freshPage: true, nightly: 'it measures how long something takes' }, async ({ page }) => {
     const took = await page.raw.evaluate(() => {
         const [start] = performance.getEntriesByName('forklore:start');
         const [ready] = performance.getEntriesByName('forklore:ready');

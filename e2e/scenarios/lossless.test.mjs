@@ -7,10 +7,11 @@ import { dialog, lookingAt, pressInDialog, withSettings } from '../harness/forkl
 import { assertForked, assertOwnLore, assertSameBook, lookAround, withoutJournal } from '../harness/forks.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { FakeModel } from '../harness/model.mjs';
+import { isNight } from '../harness/places.mjs';
 import { assertNothingUnexpected, stage } from '../harness/scenario.mjs';
 import { closeTab, cutOff, openTab } from '../harness/tabs.mjs';
 import { until } from '../harness/until.mjs';
-import { bookWrites, holdRequest } from '../harness/wire.mjs';
+import { bookWrites, endpointOf, holdRequest } from '../harness/wire.mjs';
 
 /** What SillyTavern adds when it has put a prompt together, which it does at any time. */
 const afterPrompt = { timedWorldInfo: { sticky: {}, cooldown: {} } };
@@ -60,7 +61,7 @@ async function whileWaiting(attempt) {
     assert.fail('the edit was never still waiting when the child’s book was written');
 }
 
-const ROUNDS = 25;
+const ROUNDS = isNight ? 25 : 5;
 
 for (const part of [1, 2, 3, 4]) {
     scenario(`pending edits of other books survive a fork, ${ROUNDS} rounds, ${part} of 4`, {
@@ -504,9 +505,12 @@ const requests = {
     'the child is opened': ({ chat }) => ({ endpoint: '/api/chats/get', notAbout: chat }),
 };
 
+const CLOSINGS_ARE_MANY = 'each step is a page of its own; those of a branch are played for every change';
+
 const closings = [
     {
         name: 'a checkpoint',
+        nightly: CLOSINGS_ARE_MANY,
         begin: async (tab) => {
             await tab.messageAction(5, '.mes_create_bookmark');
             await tab.answer();
@@ -545,6 +549,7 @@ const closings = [
     {
         name: 'a checkpoint in a group',
         group: true,
+        nightly: CLOSINGS_ARE_MANY,
         begin: (tab) => void tab.run('/checkpoint-create mesId=5').catch(() => {}),
         parts: [
             [
@@ -563,9 +568,9 @@ const closings = [
     },
 ];
 
-for (const { name, group = false, begin, parts } of closings) {
+for (const { name, group = false, nightly, begin, parts } of closings) {
     for (const [part, steps] of parts.entries()) {
-        scenario(`a tab that closes at any step of ${name}, ${part + 1} of ${parts.length}`, { group }, async ({ page, files, story }) => {
+        scenario(`a tab that closes at any step of ${name}, ${part + 1} of ${parts.length}`, { group, nightly }, async ({ page, files, story }) => {
             const left = [];
             for (const step of steps) {
                 const tale = await story.begin({ book: loreWithGaps() });
@@ -643,6 +648,66 @@ function told(message) {
     delete extra?.bookmark_link;
     delete extra?.branches;
     return { ...rest, extra };
+}
+
+// ---- The page's own moments of emptiness ----
+
+/** What empties the page for a moment, just when Forklore saves an edit's record by itself, some seconds after it. */
+const emptyings = [
+    { name: 'another chat opens', empty: (page, other) => page.switchTo(other) },
+    {
+        name: 'the chat is loaded again',
+        empty: (page) => page.opening(() => page.raw.evaluate(() => SillyTavern.getContext().reloadCurrentChat())),
+    },
+];
+
+for (const group of [false, true]) {
+    for (const { name, empty } of emptyings) {
+        scenario(`no chat is saved while it is empty in the page: ${name}, ${group ? 'in a group' : 'solo'}`, { group }, async (given) => {
+            const { page, files, story } = given;
+            const tale = await story.begin({ book: loreWithGaps() });
+            await page.open(tale);
+            await page.send('And then?');
+            const other = await page.branchByImport(6);
+            const before = [tale.chat, other].map((chat) => files.chat(tale, chat).messages.length);
+            // Before it saves, Forklore looks whether the server has the same chat.
+            const looked = page.raw.waitForResponse((response) =>
+                endpointOf(response.request()) === '/api/chats/recent' && response.request().postData().includes(`"${tale.chat}.jsonl"`));
+            const lore = files.book(tale.book).value;
+            Object.values(lore.entries)[0].content = 'Said a moment ago.';
+            await page.saveBook(tale.book, lore);
+            await looked;
+            const loading = await holdRequest(page, group ? '/api/chats/group/get' : '/api/chats/get');
+            const emptied = empty(page, other);
+            await loading.reached();
+            // As long as SillyTavern itself waits before it saves a chat.
+            await page.raw.evaluate(async () => (await import('/scripts/utils.js')).waitUntilCondition(() => true, 1000, 100));
+            await loading.letGo();
+            await emptied;
+            assert.deepEqual([tale.chat, other].map((chat) => files.chat(tale, chat).messages.length), before);
+        });
+    }
+}
+
+for (const group of [false, true]) {
+    scenario(`Forklore saves no chat that is not loaded yet, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: loreWithGaps() });
+        await page.open(tale);
+        await page.save();
+        const other = await page.branchByImport(5);
+        const before = [tale.chat, other].map((chat) => files.chat(tale, chat).messages.length);
+        const loading = await holdRequest(page, group ? '/api/chats/group/get' : '/api/chats/get');
+        const emptied = page.switchTo(other);
+        await loading.reached();
+        const said = await page.raw.evaluate(async () => {
+            const host = await import('/scripts/extensions/third-party/forklore/extension/host/story.js');
+            return host.saveOpenChat().then(() => 'saved', (error) => error.message);
+        });
+        await loading.letGo();
+        await emptied;
+        assert.match(said, /not loaded yet/);
+        assert.deepEqual([tale.chat, other].map((chat) => files.chat(tale, chat).messages.length), before);
+    });
 }
 
 // ---- Two tabs ----

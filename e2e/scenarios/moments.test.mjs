@@ -1,4 +1,4 @@
-// A story of 300 messages whose lore and metadata change all the time, and forks at some of its messages: what each
+// A long story whose lore and metadata change all the time, and forks at some of its messages: what each
 // child holds is what the story held when the message after was written.
 
 import assert from 'node:assert/strict';
@@ -6,19 +6,19 @@ import assert from 'node:assert/strict';
 import { book, entry } from '../harness/lore.mjs';
 import { assertSameBook } from '../harness/forks.mjs';
 import { chance } from '../harness/chance.mjs';
+import { isNight } from '../harness/places.mjs';
 import { stage } from '../harness/scenario.mjs';
 
-const MESSAGES = 300;
-const EDITS = 200;
+const [MESSAGES, EDITS] = isNight ? [300, 200] : [60, 40];
 /** `FORKLORE_FORKS=300`: at all of them. */
-const FORKS = Number(process.env.FORKLORE_FORKS ?? 30);
+const FORKS = Number(process.env.FORKLORE_FORKS ?? 10);
 const SEED = Number(process.env.FORKLORE_SEED ?? 20261115);
 /** A reload costs nothing; each takes some seconds. `FORKLORE_RELOAD_EVERY=7` */
-const RELOAD_EVERY = Number(process.env.FORKLORE_RELOAD_EVERY ?? 150);
+const RELOAD_EVERY = Number(process.env.FORKLORE_RELOAD_EVERY ?? MESSAGES / 2);
 
 const scenario = stage();
 
-scenario('forked at random messages of 300, with 200 edits of its book', { freshPage: true, limit: RELOAD_EVERY < 100 || FORKS > 100 ? 2_400_000 : 600_000 }, async ({ page, files, story }) => {
+scenario(`forked at random messages of ${MESSAGES}, with ${EDITS} edits of its book`, { freshPage: true, limit: RELOAD_EVERY < 100 || FORKS > 100 ? 2_400_000 : 600_000 }, async ({ page, files, story }) => {
     const random = chance(SEED);
     const lore = book(Array.from({ length: 40 }, (_, uid) => entry(uid, { content: `entry ${uid} at first` })));
     const tale = await story.begin({ book: lore, messages: 1 });

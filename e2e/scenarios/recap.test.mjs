@@ -22,6 +22,46 @@ describe('beside ST-Auto-Recap', () => {
 
     // ---- The queue ----
 
+    scenario('an operation that is not in the lorebook yet stands in the way, too', {}, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: idle() });
+        await page.open(tale);
+        await page.save();
+        await page.raw.evaluate(() => globalThis.recapOperations.push({ id: 'op_1', type: 'combine_scene', status: 'pending' }));
+        await page.messageAction(5, '.mes_create_branch');
+        const shown = await dialog(page, CANNOT_NOW);
+        assert.match(await shown.textContent(), /ST-Auto-Recap is still working: 1 operation left/);
+        await pressInDialog(page, 'Create when ready');
+        await page.settle();
+        assert.deepEqual(files.chats(tale), [tale.chat], 'it still runs');
+        await page.raw.evaluate(() => { globalThis.recapOperations.length = 0; });
+        await files.chatWhen(tale, `${tale.chat} - Branch #1`);
+    });
+
+    scenario('what it keeps by the name of a chat in its settings follows to a child, and to another name', {}, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: idle() });
+        await page.open(tale);
+        await page.raw.evaluate(async (chat) => {
+            const { extension_settings } = await import('/scripts/extensions.js');
+            Object.assign(extension_settings.auto_recap_memory, {
+                chats_enabled: { [chat]: true, other: false },
+                chat_profiles: { [chat]: 'Long stories' },
+                chat_sticky_presets: { [chat]: 'Mine' },
+            });
+        }, tale.chat);
+        const kept = (chat) => page.raw.evaluate(async (chat) => {
+            const { extension_settings: { auto_recap_memory: memory } } = await import('/scripts/extensions.js');
+            return [memory.chats_enabled[chat], memory.chat_profiles[chat], memory.chat_sticky_presets[chat], memory.chat_strip_patterns?.[chat]];
+        }, chat);
+        const child = await page.branchByButton(5);
+        assert.deepEqual(await kept(child), [true, 'Long stories', 'Mine', undefined]);
+        const name = `${tale.chat} renamed`;
+        await page.renameChat(child, name);
+        await files.chatWhen(tale, name);
+        await page.settle();
+        assert.deepEqual(await kept(name), [true, 'Long stories', 'Mine', undefined]);
+        assert.deepEqual(await kept(tale.chat), [true, 'Long stories', 'Mine', undefined]);
+    });
+
     for (const kind of ['checkpoint', 'branch']) {
         scenario(`a busy queue stands in the way of the ${kind} button, which is carried out when it is empty`, {}, async (given) => {
             const { page, files, story } = given;
@@ -180,7 +220,7 @@ describe('beside ST-Auto-Recap', () => {
         assert.deepEqual(files.chats(tale), [tale.chat], 'the queue is not empty');
 
         await page.saveBook(tale.book, idle());
-        const child = 'Scene 1 - Harbour (0-4)';
+        const child = 'Scene 1 - Harbour 0-4';
         const { messages } = await files.chatWhen(tale, tale.chat, (chat) => chat.messages[4].extra.bookmark_link);
         assert.equal(messages[4].extra.bookmark_link, child);
         await notice(page, /Checkpoint created/, 'success');
@@ -351,8 +391,8 @@ describe('without a memory extension', () => {
 
 /** A book with a registry, one that its queue is in. */
 function lore(operations, more = []) {
-    const people = [{ uid: 1, name: 'Mara', aliases: ['cap'] }];
-    const places = more.map(({ uid, comment }) => ({ uid, name: comment.replace('location-', '') }));
+    const people = [{ uid: 1, name: 'character-Mara', aliases: ['cap'] }];
+    const places = more.map(({ uid, comment }) => ({ uid, name: comment }));
     return book([
         registryEntry(0, 'character', people),
         entry(1, { comment: 'character-Mara', content: 'Captain of the Gull.' }),
@@ -393,7 +433,7 @@ async function withTwoScenes({ page, files, story }) {
         const extra = sceneBreak({ name, start, end, book: lore, bookName: tale.book });
         const registry = Object.values(lore.entries)
             .filter(({ comment }) => /^(character|location)-/.test(comment))
-            .map(({ uid, comment }) => ({ uid, type: comment.split('-')[0], name: comment.split('-')[1], aliases: uid === 1 ? ['cap'] : [] }));
+            .map(({ uid, comment }) => ({ uid, type: comment.split('-')[0], name: comment, aliases: uid === 1 ? ['cap'] : [] }));
         const metadata = recapMetadata({ chat: tale.chat, bookName: tale.book, scenes: scenes.slice(0, at + 1), registry });
         await remember(page, end, extra, metadata);
     }

@@ -9,7 +9,7 @@ const scenario = stage();
 /** Shared cores give one part of a run more than another; a bound is missed if it is missed every time. */
 const TRIES = 3;
 
-scenario('two books of ten thousand entries are compared and combined within three times their parsing', { limit: 240_000 }, async ({ page, story }) => {
+scenario('two books of ten thousand entries are compared and combined within three times their parsing', { nightly: 'it measures how long something takes', limit: 240_000 }, async ({ page, story }) => {
     await page.open(await story.begin());
     const tries = [];
     do {

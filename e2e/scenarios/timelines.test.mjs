@@ -125,7 +125,12 @@ for (const group of [false, true]) {
         await leaveTimelines(page);
     });
 
-    scenario(`${kind}: 200 timelines are drawn within half a second, and all are read in the end`, { group, limit: isBig ? 1_800_000 : 180_000, freshPage: true }, async ({ page, story }) => {
+    scenario(`${kind}: 200 timelines are drawn within half a second, and all are read in the end`, {
+        group,
+        nightly: 'it measures how long something takes',
+        limit: isBig ? 1_800_000 : 180_000,
+        freshPage: true,
+    }, async ({ page, story }) => {
         const tale = await story.begin({ book: loreWithGaps(), messages: (cast) => [...ballastOf(BALLAST), ...conversation(60, cast)] });
         const names = await growFamily(story, tale, 200, { chance: chance(200), ballast: BALLAST });
         await page.open(tale);

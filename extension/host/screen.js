@@ -16,6 +16,9 @@ export function translate(text, key) {
     return stContext().translate(text, key);
 }
 
+/** The language that SillyTavern speaks. */
+export const locale = () => getCurrentLocale();
+
 /** A date and a time of day, as people write them where SillyTavern speaks their language. */
 export function sayDate(milliseconds) {
     return new Intl.DateTimeFormat(getCurrentLocale(), { dateStyle: 'medium', timeStyle: 'short' }).format(milliseconds);

@@ -10,10 +10,11 @@ import {
     event_types,
     getCurrentChatId,
     getRequestHeaders,
+    isChatSaving,
     isGenerating,
     openCharacterChat,
     renameGroupOrCharacterChat,
-    saveChatConditional,
+    saveChat,
     saveSettingsDebounced,
     this_chid,
 } from '/script.js';
@@ -21,7 +22,7 @@ import { branchChat, createNewBookmark } from '/scripts/bookmarks.js';
 import { extension_settings } from '/scripts/extensions.js';
 import { deleteGroupChatByName, groups, openGroupChat, selected_group } from '/scripts/group-chats.js';
 import { power_user } from '/scripts/power-user.js';
-import { timestampToMoment, uuidv4 } from '/scripts/utils.js';
+import { timestampToMoment, uuidv4, waitUntilCondition } from '/scripts/utils.js';
 import {
     selected_world_info,
     updateWorldInfoList,
@@ -85,9 +86,40 @@ export function openChat() {
     };
 }
 
-export const saveOpenChat = () => saveChatConditional();
+/**
+ * Saves the chat that is open now. SillyTavern's own way waits a moment before it looks at what is open: another chat,
+ * which is empty until it is loaded, and would be saved so. Here nothing waits between the look and the writing out.
+ */
+export async function saveOpenChat() {
+    const meant = openChat();
+    if (!meant) {
+        return;
+    }
+    const hasMessages = chat.length > 0 || (await chatHeadsOf(meant, [meant.name]))[0]?.messages > 0;
+    if (isChatSaving) {
+        await waitUntilCondition(() => !isChatSaving, SAVE_UNDER_WAY, 10);
+    }
+    const isLoaded = (chat.length > 0 || !hasMessages) && Object.keys(chat_metadata).length > 0;
+    if (openChat()?.name !== meant.name || !isLoaded) {
+        throw new Error(`"${meant.name}" was not saved: it is not open any more, or not loaded yet`);
+    }
+    await (selected_group ? saveGroupChat() : saveChat());
+}
+
+/** SillyTavern keeps its own to itself. */
+async function saveGroupChat() {
+    const group = groups.find((group) => group.id === selected_group);
+    const body = JSON.stringify({ id: group.chat_id, chat: [{ chat_metadata, user_name: 'unused', character_name: 'unused' }, ...chat], force: false });
+    const response = await fetch('/api/chats/group/save', { method: 'POST', headers: getRequestHeaders(), body });
+    if (!response.ok) {
+        throw new Error(`SillyTavern answered ${response.status} to the save of "${group.chat_id}"`);
+    }
+}
+
 export const isWriting = () => isGenerating();
 
+/** In milliseconds: so long a save of SillyTavern's may take before ours is given up. */
+const SAVE_UNDER_WAY = 30_000;
 /** In milliseconds: most often SillyTavern saves the chat itself before that. */
 const CHAT_SAVED_WITHIN = 3000;
 let savingSoon = null;
@@ -117,7 +149,7 @@ async function saveChatIfSame(name, isNeeded) {
     const [head] = await chatHeadsOf(open, [name]);
     const isSame = head?.messages === count && head.date === dateOf(chat.at(-1)?.send_date);
     if (isSame && openChat()?.name === name && chat.length === count && !isBusy() && isNeeded()) {
-        await saveChatConditional();
+        await saveOpenChat();
     }
 }
 
@@ -295,22 +327,29 @@ function stem(fileName) {
 
 /**
  * Books whose newest text is in the page and not on the server yet, each with its newest edit. Whether a book that
- * was put in the page's memory for the first time was read or written is not sure.
+ * was put in the page's memory for the first time was read or written is not always sure.
  * @type {Map<string, {isSure: boolean, at: number}>}
  */
 const unsaved = new Map();
+/** What the page is reading into its memory just now. @type {Map<string, string>} */
+const reading = new Map();
 /** In milliseconds: by then SillyTavern, which waits for one second, has saved a book that was written. */
 const SAVED_WITHIN = 5000;
 /** When a save comes at all: another book's may have taken its place. */
 const SAVE_COMES_WITHIN = 1500;
 
-/** Hears of every change of a book in the page's memory, before it is saved. */
-export function watchBooksInMemory(listener) {
+/** Hears of every change of a book in the page's memory, just before and after it, and before it is saved. */
+export function watchBooksInMemory({ before, after }) {
     const set = worldInfoCache.set;
     worldInfoCache.set = function (name, data) {
-        unsaved.set(name, { isSure: this.has(name), at: Date.now() });
+        before();
+        const isRead = !this.has(name) && reading.has(name) && JSON.stringify(data) === reading.get(name);
+        reading.delete(name);
+        if (!isRead) {
+            unsaved.set(name, { isSure: this.has(name), at: Date.now() });
+        }
         const result = set.call(this, name, data);
-        listener(name);
+        after(name);
         return result;
     };
 }
@@ -354,6 +393,11 @@ export function replaceInMemory(name, before, after) {
     const book = JSON.parse(after);
     Map.prototype.set.call(worldInfoCache, name, book);
     return book;
+}
+
+/** The server has answered with a book, and the page is about to hear it. */
+export function bookWasRead(name, text) {
+    reading.set(name, text);
 }
 
 /** The newest edit of a book that is not known to be on the server. */
@@ -501,7 +545,32 @@ export const saveSettings = () => saveSettingsDebounced();
 /** Whether ST-Auto-Recap is at home here, whose own handlers would undo a fork of ours. */
 export const hasAutoRecap = () => Boolean(extension_settings.auto_recap_memory);
 
-/** What ST-Auto-Recap keeps by a chat's name in its settings; a child has none of its own. */
+/**
+ * How many operations ST-Auto-Recap has still to run, as it knows itself: it writes them into the lorebook a little
+ * later, and not if that fails. None where it does not run, or keeps them elsewhere.
+ */
+export async function recapOperations() {
+    const queue = await queueOfRecap();
+    try {
+        return queue.getAllOperations().filter(({ status }) => ['pending', 'in_progress', 'retrying'].includes(status)).length;
+    } catch {
+        // Not there, or not begun yet.
+        return 0;
+    }
+}
+
+let recapQueue = null;
+
+/** The module that its own script has loaded, which may be later than ours. */
+function queueOfRecap() {
+    const script = recapQueue ? null : [...document.scripts].find(({ src }) => /\/third-party\/[^/]*auto-?(recap|summarize)[^/]*\//i.test(src));
+    if (script && hasAutoRecap()) {
+        recapQueue = import(new URL('operationQueue.js', script.src).href).catch(() => null);
+    }
+    return recapQueue;
+}
+
+/** What ST-Auto-Recap keeps by a chat's name in its settings: another name, or a child, has none of its own. */
 export function copyRecapSettings(parent, child) {
     const settings = extension_settings.auto_recap_memory ?? {};
     for (const key of ['chats_enabled', 'chat_profiles', 'chat_sticky_presets', 'chat_strip_patterns']) {

@@ -10,8 +10,8 @@ export const EXACT = { exactness: 'exact', source: 'journal' };
 export const SNAPSHOT = { exactness: 'snapshot', as_of: 42, source: 'journal' };
 export const LIVE = { exactness: 'live', source: 'files' };
 
-export function word(code, values = {}, text = `core: ${code}`) {
-    return { code, values, text };
+export function word(code, values = {}) {
+    return { code, values };
 }
 
 export function finding(code, problem, values = {}) {
@@ -90,7 +90,7 @@ export const CLEANUP = {
         { name: MARKUP, bytes: 2203412, madeFor: 'A chat with a very long name that goes on and on until it does not fit on any line of any phone' },
     ],
     keep: [
-        { name: 'Harbour lore (Scene 2)', reason: word('referred', { places: ['the chat "The harbour - Checkpoint #2"'] }) },
+        { name: 'Harbour lore (Scene 2)', reason: word('referred', { places: [{ code: 'chat', values: { name: 'The harbour - Checkpoint #2' } }] }) },
         { name: 'Harbour lore (Scene 3)', reason: word('only-backups', { count: 1 }) },
     ],
     unread: [],

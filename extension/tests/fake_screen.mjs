@@ -86,6 +86,7 @@ export function fakeScreen(answers = []) {
         popups,
         toasts,
         mounted,
+        locale: () => 'en',
         translate: english => english,
         toast: (kind, content, options = {}) => {
             const lines = [content].flat().map(line => line.textContent ?? line);

@@ -60,6 +60,7 @@ export class Tavern {
             isWriting: () => false,
             editedUpTo: () => null,
             copyRecapSettings: () => {},
+            recapOperations: async () => 0,
             chatNames: async () => [...tavern.chats.keys()],
             chatHeads: async (whose) => tavern.heads(whose),
             allChatHeads: async () => tavern.heads({ group: null, avatar: 'Ada.png' }),

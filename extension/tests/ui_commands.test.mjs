@@ -65,7 +65,7 @@ test('what is typed wrongly is told and changes nothing', async () => {
     assert.equal(await run('check'), '');
     assert.equal(told.length, 6);
     assert.deepEqual(app.calls, []);
-    assert.match(told[0].word.text, /“abc” is not the number of a message/);
+    assert.match(told[0].sentence, /“abc” is not the number of a message/);
 });
 
 test('a failure of the app ends a command without a word in the pipe', async () => {

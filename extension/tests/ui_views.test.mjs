@@ -9,6 +9,7 @@ import { isInUse, MORE_SETTINGS, panelView, SETTING_GROUPS, settingValue } from 
 import { splitView } from '../ui/shared_book.js';
 import { forkNotice, openedNotice } from '../ui/toasts.js';
 import { verifyView } from '../ui/verify_list.js';
+import { birthOf } from '../timelines.js';
 import { CLEANUP, EXACT, finding, LIVE, LORE, MARKUP, READINESS, REMARKS, REPORT, RESULTS, SETTINGS, SNAPSHOT, SPLIT, word } from './fake_app.mjs';
 
 const actionIds = view => view.actions.map(({ id }) => id);
@@ -162,11 +163,27 @@ test('a chat that became a group’s is no branch, and says that the lorebook wa
 });
 
 test('what could not be brought back is told if it is wanted', () => {
-    const few = forkNotice({ ...REPORT, remarks: REMARKS.slice(0, 3) }, SETTINGS);
-    assert.deepEqual(few.shown.map(({ code }) => code), ['metadata-live', 'running-dropped']);
+    const few = forkNotice({ ...REPORT, remarks: REMARKS.slice(1, 3) }, SETTINGS);
+    assert.deepEqual(few.shown.map(({ code }) => code), ['running-dropped', 'not-scene-break']);
     const many = forkNotice({ ...REPORT, remarks: REMARKS }, SETTINGS);
-    assert.deepEqual([many.shown.length, many.summary], [0, '3 things to know about it.']);
+    assert.deepEqual([many.shown.length, many.summary], [0, '4 things to know about it.']);
     assert.deepEqual(forkNotice({ ...REPORT, remarks: REMARKS }, { warnings: false }).shown, []);
+});
+
+test('the notice names the recaps that came along, in one sentence', () => {
+    const recap = { version: 0, scenes: 1 };
+    assert.match(forkNotice({ ...REPORT, recap, combined: 10 }, SETTINGS).about, /entries, [^.]+, running recap version 0 \(1 scene\), combined recap of 10 messages\.$/);
+    assert.doesNotMatch(forkNotice({ ...REPORT, recap: { version: null, scenes: 0 }, combined: null }, SETTINGS).about, /recap/);
+});
+
+test('the panel says what a chat was made of', () => {
+    const seal = { kind: 'checkpoint', parent: { chat: 'Main', message: 12 }, made: '2026-11-15T00:00:00.000Z', running_recap: { version: 3, count: 5, scenes: 4 }, combined_recap: { messages: 10 } };
+    const birth = (it) => panelView({ readiness: { ...READINESS, birth: birthOf(it) }, sayDate: (time) => new Date(time).toISOString().slice(0, 10) }).birth;
+    assert.equal(birth(seal), 'Checkpoint of “Main” at message 12, made 2026-11-15, running recap version 3 (4 scenes), combined recap of 10 messages.');
+    assert.equal(birth({ kind: 'branch', parent: { chat: 'Main', message: 0 }, running_recap: { version: 0, count: 1 } }), 'Branch of “Main” at message 0, running recap version 0.');
+    for (const other of [undefined, null, 7, {}, { kind: 'odd', parent: { chat: 'x' } }, { kind: 'branch' }]) {
+        assert.equal(birth(other), '');
+    }
 });
 
 test('opening a chat says nothing unless something is wrong', () => {

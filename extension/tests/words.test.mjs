@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ENGLISH } from '../ui/english.js';
 import { placeholders, say, sayError, sayNames, sayPart, sayPartShort, saySize, sayWord, speakThrough } from '../ui/words.js';
@@ -10,7 +10,12 @@ const CHINESE = JSON.parse(readFileSync(new URL('../i18n/zh-cn.json', import.met
 const CODES = {
     'no-messages': {},
     'no-such-message': { asked: 9, last: 4 },
-    'damaged': {},
+    'chat-bom': {},
+    'unreadable-line': { line: 3 },
+    'torn-line': { line: 3 },
+    'no-header': {},
+    'empty-chat': {},
+    'metadata-too-deep': { keys: ['variables'] },
     'queue-busy': { count: 1 },
     'queue-unreadable': {},
     'not-a-scene-break': { message: 5 },
@@ -37,8 +42,7 @@ const CODES = {
     'stale-entries': { count: 1 },
     'damaged-lines': { lines: [3, 4] },
     'also-used': { chats: ['C'] },
-    'also-selected': { place: 'globally' },
-    'damage': {},
+    'also-selected': { place: { code: 'card', values: { name: 'Ada' } } },
     'book-bom': { name: 'B' },
     'book-shared': { name: 'B', with: ['C', 'D'] },
     'book-elsewhere': { name: 'B', by: ['C'] },
@@ -48,13 +52,14 @@ const CODES = {
     'running-missing': { version: 0 },
     'running-changed': { version: 0 },
     'combined-changed': { sealed: 5, found: null },
-    'registry': {},
+    'registry-without-entry': { kind: 'character', name: null, uid: '4' },
+    'registry-of-another': { kind: 'character', name: 'Ada', uid: '4', comment: 'Tom' },
     'queue-past-end': { operation: 'o', message: 3 },
     'parent-missing': { name: 'C' },
     'cycle': { name: 'C' },
     'no-seal': {},
     'unlisted': {},
-    'referred': { places: ['p', 'q'] },
+    'referred': { places: ['chat', 'backup', 'global', 'character', 'persona', 'card', 'recap', 'queue'].map(code => ({ code, values: { name: 'N' } })) },
     'only-backups': { count: 1 },
     'unread': {},
 };
@@ -76,21 +81,40 @@ test('no text is empty or has a brace left over', () => {
     }
 });
 
+/** Names, formats, and words that are typed as they are. */
+const SAME_EVERYWHERE = /Forklore|SillyTavern|ST-Auto-Recap|JSON|BOM|CFG|pick|checkpoint|branch|ready|blocked|false|left|right|beginning|entries|ours|theirs|into|book|added|changed|removed|ST|ID|[KM]B/g;
+
+test('no English is left in a translation', () => {
+    const texts = Object.entries(CHINESE).flatMap(([key, text]) => (typeof text === 'string' ? [[key, text]] : Object.values(text).map((form) => [key, form])));
+    const left = texts.filter(([, text]) => /[A-Za-z]{2,}/.test(text.replaceAll(/\{[^}]*\}/g, '').replaceAll(SAME_EVERYWHERE, '')));
+    assert.deepEqual(left, []);
+});
+
 test('every code of the core is said in our words, in every language', () => {
     for (const translator of [english => english, (english, key) => CHINESE[key]]) {
         speakThrough(translator);
         for (const [code, values] of Object.entries(CODES)) {
-            const said = sayWord({ code, values, text: 'THE CORE' });
+            const said = sayWord({ code, values });
             assert.doesNotMatch(said, /[{}]|undefined|null|\[object/, `${code}: ${said}`);
-            assert.notEqual(said, 'THE CORE', code);
+            assert.notEqual(said, code);
         }
     }
     speakThrough(english => english);
 });
 
-test('what we do not know is said in the words of the core', () => {
-    assert.equal(sayWord({ code: 'from-the-future', values: {}, text: 'something new' }), 'something new');
-    assert.equal(sayWord({ code: 'queue-busy', values: {}, text: 'values are missing' }), 'values are missing');
+test('what we do not know is said by its code', () => {
+    assert.equal(sayWord({ code: 'from-the-future', values: {} }), 'from-the-future');
+    assert.equal(sayWord({ code: 'queue-busy', values: {} }), 'queue-busy');
+});
+
+test('a language has as many forms as it needs', () => {
+    const russian = { 'forklore.word.failed-operations': '{count} {count|операция|операции|операций|операции} с ошибкой' };
+    speakThrough((english, key) => russian[key] ?? english, 'ru-ru');
+    const said = count => sayWord({ code: 'failed-operations', values: { count } }).split(' ')[1];
+    assert.deepEqual([1, 2, 5, 21, 22, 111].map(said), ['операция', 'операции', 'операций', 'операция', 'операции', 'операций']);
+    // What has no translation keeps the forms of English.
+    assert.equal(say('verify.well', { count: 21 }), 'All is well. 21 chats were checked.');
+    speakThrough(english => english);
 });
 
 test('one and many', () => {
@@ -140,4 +164,15 @@ test('errors and sizes', () => {
     assert.match(sayError(Object.assign(new Error('x'), { word: { code: 'no-messages', values: {} } })), /no messages/);
     assert.equal(saySize(10), '1 KB');
     assert.equal(saySize(2203412), '2.1 MB');
+});
+
+test('every code that the page itself says has its words', () => {
+    const folder = new URL('..', import.meta.url);
+    const sources = readdirSync(folder, { recursive: true }).filter(name => /^(ui\/|host\/)?[^/]*(\/[^/]*)?\.js$/.test(name) && !/^(pkg|vendor|tests|bench)\//.test(name));
+    const codes = sources.flatMap((name) => {
+        const source = readFileSync(new URL(name, folder), 'utf8');
+        return [...source.matchAll(/wordError\('([\w-]+)'|word: \{ code: '([\w-]+)'|\{ code: '([\w-]+)', values/g)].map(found => found.slice(1).find(Boolean));
+    });
+    assert.ok(codes.length > 15, `${codes.length} in ${sources.length} files`);
+    assert.deepEqual(codes.filter(code => !(`word.${code}` in ENGLISH)), []);
 });

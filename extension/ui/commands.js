@@ -257,5 +257,5 @@ function findingsOf({ chat, owner, findings }) {
 /** Something that was typed wrongly: told like a word of the core, not like a fault of ours. */
 function complaint(key, text) {
     const sentence = say(key, { text });
-    return Object.assign(new Error(sentence), { word: { code: '', values: {}, text: sentence } });
+    return Object.assign(new Error(sentence), { word: { code: key, values: { text } }, sentence });
 }

@@ -16,7 +16,7 @@ import { speakThrough } from './words.js';
  * @returns {{dialogs: object, toasts: object, actions: object, lore: object, panel: object}}
  */
 export function startUi({ app, screen }) {
-    speakThrough(screen.translate);
+    speakThrough(screen.translate, screen.locale());
     const dialogs = createDialogs({ app, screen });
     const toasts = createToasts({ app, screen });
     const actions = createActions({ app, screen, dialogs, toasts });

@@ -15,7 +15,7 @@ export function mountPanel({ app, screen, actions }) {
     let asked = 0;
 
     const show = readiness => showStatus(status, doings, panelView({
-        readiness, waiting: app.waiting, coreError: app.coreError, checked: app.openFindings,
+        readiness, waiting: app.waiting, coreError: app.coreError, checked: app.openFindings, sayDate: screen.sayDate,
     }), actions, app.openFindings?.findings);
     const refresh = async () => {
         asked += 1;
@@ -73,7 +73,7 @@ function showStatus(status, doings, view, actions, findings) {
         icon(view.icon),
         element('div', {},
             element('div', { class: 'forklore_line' }, view.line),
-            view.note ? element('small', {}, view.note) : null));
+            [view.birth, view.note].filter(Boolean).map(text => element('small', {}, text))));
     const run = {
         checkpoint: () => actions.checkpointAtEnd(),
         'when-ready': () => actions.checkpointAtEnd({ whenReady: true }),

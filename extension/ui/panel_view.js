@@ -1,5 +1,5 @@
 /** What the panel shows, worked out from what the app says. */
-import { say } from './words.js';
+import { say, sayTerms } from './words.js';
 
 const SIGNS = {
     error: { icon: 'fa-circle-xmark', tone: 'bad' },
@@ -24,16 +24,18 @@ const FORKABLE = ['no-book', 'ready', 'waiting', 'shared', 'elsewhere', 'missing
  * @param {object|null} [facts.waiting] `app.waiting`
  * @param {Error|null} [facts.coreError] `app.coreError`
  * @param {{findings: Array, when: 'opened'|'again'}|null} [facts.checked] what was found in the chat; null if it was not checked
- * @returns {{state: string, icon: string, tone: string, line: string, note: string, hasDetails: boolean,
+ * @param {(milliseconds: number) => string} [facts.sayDate]
+ * @returns {{state: string, icon: string, tone: string, line: string, birth: string, note: string, hasDetails: boolean,
  *            actions: Array<{id: string, text: string, hint: string, icon: string, disabled: boolean}>}}
  */
-export function panelView({ readiness, waiting = null, coreError = null, checked = null }) {
+export function panelView({ readiness, waiting = null, coreError = null, checked = null, sayDate = String }) {
     const state = stateOf(readiness, waiting, coreError);
     const known = coreError ? null : checked;
     return {
         state,
         ...SIGNS[state],
         line: lineOf(state, readiness, waiting, coreError),
+        birth: birthOf(readiness?.birth, sayDate),
         note: noteOf(known),
         hasDetails: Boolean(known?.findings.length),
         actions: actionsOf(state),
@@ -68,6 +70,22 @@ function readyLine(readiness) {
     }
     const linked = { all: 'ready.linked.all', owner: 'ready.linked.owner', open: 'ready.linked.unknown' }[reach] ?? 'ready.unchecked';
     return selected.reduce((first, place) => say('list.sentences', { first, then: say(`ready.selected.${place}`) }), say(linked, readiness));
+}
+
+/** What the chat was made of, in the words of its seal. */
+function birthOf(birth, sayDate) {
+    if (!birth) {
+        return '';
+    }
+    const { kind, parent, message, made, recap, scenes, combined } = birth;
+    return say('ready.birth', {
+        terms: sayTerms([
+            say(`ready.birth.${kind}`, { parent, message }),
+            Number.isNaN(made) ? '' : say('ready.birth.made', { date: sayDate(made) }),
+            recap === null ? '' : scenes === null ? say('ready.birth.recap', { version: recap }) : say('notice.recap', { version: recap, count: scenes }),
+            combined === null ? '' : say('notice.combined-recap', { count: combined }),
+        ]),
+    });
 }
 
 function noteOf(checked) {

@@ -1,12 +1,9 @@
 /** What is told without being asked. */
 import { wordList } from './controls.js';
 import { element } from './dom.js';
-import { say, sayCounts, sayError, sayNames, sayPart, sayPartShort } from './words.js';
+import { say, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayTerms } from './words.js';
 
 const REMARKS_SHOWN = 2;
-
-/** Remarks that say nothing was lost: read in the details, not worth a notice of their own. */
-const QUIET = ['no-scene-recap', 'no-running-recap', 'not-in-running-recap', 'not-scene-break'];
 
 /**
  * A new fork, as a notice.
@@ -15,7 +12,7 @@ const QUIET = ['no-scene-recap', 'no-running-recap', 'not-in-running-recap', 'no
  */
 export function forkNotice(report, { warnings }) {
     const { kind, child, book, part, remarks, isConversion = false } = report;
-    const told = warnings ? remarks.filter(({ code }) => !QUIET.includes(code)) : [];
+    const told = warnings ? remarks : [];
     const isAsItWas = part?.exactness !== 'live';
     return {
         kind: isAsItWas && !remarks.some(({ code }) => code === 'without-book') ? 'success' : 'warning',
@@ -23,11 +20,20 @@ export function forkNotice(report, { warnings }) {
         // SillyTavern calls the chat of a new group by the time of day, and shows the group's name itself.
         name: isConversion ? '' : say('list.quote', { text: child }),
         about: book
-            ? say(isConversion ? 'notice.group.book' : 'notice.book', { book: book.name, entries: book.entries, part: part ? sayPart(part) : '' })
+            ? say(isConversion ? 'notice.group.book' : 'notice.book', { book: book.name, entries: book.entries, part: cameAlong(report) })
             : say('notice.no-book'),
         shown: told.length <= REMARKS_SHOWN ? told : [],
         summary: told.length > REMARKS_SHOWN ? say('notice.remarks', { count: told.length }) : '',
     };
+}
+
+/** How well the lorebook is known, and the recaps that came with it. */
+function cameAlong({ part, recap, combined }) {
+    return sayTerms([
+        part ? sayPart(part) : '',
+        typeof recap?.version === 'number' ? say('notice.recap', { version: recap.version, count: recap.scenes }) : '',
+        combined ? say('notice.combined-recap', { count: combined }) : '',
+    ]);
 }
 
 /**

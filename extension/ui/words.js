@@ -5,10 +5,12 @@ const NAMES_SHOWN = 5;
 const PLACEHOLDER = /\{(\w+)((?:\|[^{}|]*)+)?\}/g;
 
 let translate = (english) => english;
+let language = 'en';
 
-/** Says everything through SillyTavern's translations from now on: `translator(english, key)`. */
-export function speakThrough(translator) {
+/** Says everything through SillyTavern's translations into `locale` from now on: `translator(english, key)`. */
+export function speakThrough(translator, locale = 'en') {
     translate = translator;
+    language = locale;
 }
 
 /** The text of a key, with its placeholders filled in. What is not given stays as it is written. */
@@ -17,15 +19,16 @@ export function say(key, values = {}) {
     if (english === undefined) {
         return key;
     }
-    return fill(translate(english, `forklore.${key}`), values);
+    const text = translate(english, `forklore.${key}`);
+    return fill(text, values, text === english ? 'en' : language);
 }
 
-/** A word of the core in the user's language; what we do not know, in the core's own words. */
+/** A word of the core in the user's language. */
 export function sayWord(word) {
     const key = keyOf(word);
     const values = shown(word);
     const isSayable = key in ENGLISH && placeholders(ENGLISH[key]).every(name => isGiven(values[name]));
-    return isSayable ? say(key, values) : word.text ?? word.code;
+    return isSayable ? say(key, values) : word.code;
 }
 
 /** How well a lorebook is known, so that it can follow its name in a sentence. */
@@ -60,10 +63,13 @@ export function sayList(words) {
     return words.join(say('list.separator'));
 }
 
+/** @param {string[]} terms of one sentence, of which some may be empty */
+export const sayTerms = terms => terms.filter(Boolean).join(say('list.separator'));
+
 /** What went wrong, for people. */
 export function sayError(error) {
     if (error?.word) {
-        return sayWord(error.word);
+        return error.sentence ?? sayWord(error.word);
     }
     const reason = String(error?.message ?? error);
     return error?.leftWithout ? say('notice.failed.fork', { chat: error.leftWithout, reason }) : say('notice.failed', { reason });
@@ -86,7 +92,7 @@ export function placeholders(text) {
     return [...new Set([...text.matchAll(PLACEHOLDER)].map(found => found[1]))];
 }
 
-function fill(text, values) {
+function fill(text, values, locale) {
     return text.replace(PLACEHOLDER, (written, name, forms) => {
         if (!isGiven(values[name])) {
             return written;
@@ -95,8 +101,22 @@ function fill(text, values) {
             return setApart(String(values[name]));
         }
         const choices = forms.slice(1).split('|');
-        return Number(values[name]) === 1 ? choices[0] : choices.at(-1);
+        return choices[formOf(Number(values[name]), locale)] ?? choices.at(-1);
     });
+}
+
+const FORMS = ['zero', 'one', 'two', 'few', 'many', 'other'];
+const RULES = new Map();
+
+/** Which of a language's forms a number takes, counted in the order above. */
+function formOf(number, locale) {
+    if (!RULES.has(locale)) {
+        const rules = new Intl.PluralRules(locale);
+        const { pluralCategories } = rules.resolvedOptions();
+        RULES.set(locale, { rules, forms: FORMS.filter(form => pluralCategories.includes(form)) });
+    }
+    const { rules, forms } = RULES.get(locale);
+    return forms.indexOf(rules.select(number));
 }
 
 /** Letters that run from right to left, and signs that turn the direction of what follows them. */
@@ -118,25 +138,31 @@ const VARIANTS = {
     'metadata-not-exact': ['as_of', 'never'],
     'another-book': ['bound', 'none'],
     'combined-changed': ['found', 'gone'],
+    'running-another': ['current', 'none'],
+    'registry-without-entry': ['name', 'nameless'],
     'being-edited': ['message', 'this'],
 };
 
 function keyOf({ code, values }) {
+    if (code === 'also-selected') {
+        return `word.also-selected.${values.place.code}`;
+    }
     const [name, variant] = VARIANTS[code] ?? [];
     return name && !isGiven(values?.[name]) ? `word.${code}.${variant}` : `word.${code}`;
 }
 
 const LISTS_OF_NAMES = ['with', 'by', 'chats'];
 
-function shown({ values, text }) {
-    // The core's sentence says what exactly is damaged; ours only says where.
-    const result = { detail: text, ...values };
+function shown({ values }) {
+    const result = { ...values };
     for (const [name, value] of Object.entries(result)) {
         if (!Array.isArray(value)) {
             continue;
         }
         if (name === 'keys') {
             result.keys = sayList([...new Set(value.map(sayMetadataKey))]);
+        } else if (name === 'places') {
+            result.places = sayList(value.map(place => say(`place.${place.code}`, place.values)));
         } else {
             result[name] = LISTS_OF_NAMES.includes(name) ? sayNames(value) : sayList(value);
         }

@@ -78,7 +78,25 @@ fn remapped(root: &Path) -> anyhow::Result<Vec<String>> {
         remap(&home("CARGO_HOME", ".cargo")?, "/cargo"),
         remap(&home("RUSTUP_HOME", ".rustup")?, "/rustup"),
         remap(root, "/forklore"),
+        // Where the sources of std are installed, too, rustc names those instead of its own.
+        remap(&rust_sources()?, &format!("/rustc/{}", rust_commit()?)),
     ])
+}
+
+fn rust_sources() -> anyhow::Result<PathBuf> {
+    Ok(Path::new(rustc(&["--print", "sysroot"])?.trim()).join("lib/rustlib/src/rust"))
+}
+
+fn rust_commit() -> anyhow::Result<String> {
+    let version = rustc(&["--version", "--verbose"])?;
+    let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: "));
+    Ok(commit.context("rustc does not say what it was built from")?.to_owned())
+}
+
+fn rustc(args: &[&str]) -> anyhow::Result<String> {
+    let asked = Command::new("rustc").args(args).output()?;
+    ensure!(asked.status.success(), "rustc does not answer");
+    Ok(String::from_utf8(asked.stdout)?)
 }
 
 fn compare(built: &BTreeMap<String, Vec<u8>>, committed: &Path) -> anyhow::Result<()> {

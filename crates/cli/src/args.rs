@@ -11,7 +11,7 @@ use crate::text::quoted;
 
 pub(crate) use history::{
     BundleArgs, DismissArgs, HistoryArgs, HistoryCommand, LogArgs, PullArgs, PurgeArgs, PushArgs,
-    RecordArgs, ThinArgs, UnbundleArgs, UndeleteArgs, WatchArgs,
+    RecordArgs, RescueArgs, ThinArgs, UnbundleArgs, UndeleteArgs, WatchArgs,
 };
 pub(crate) use lore::{CombineArgs, DiffArgs, MergeArgs, PickArgs};
 
@@ -25,23 +25,23 @@ pub(crate) use lore::{CombineArgs, DiffArgs, MergeArgs, PickArgs};
 #[command(name = "forklore", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub struct Cli {
     /// SillyTavern's data folder (default: looked for where SillyTavern keeps it)
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR")]
     pub data: Option<PathBuf>,
 
     /// User whose stories are meant (default: the only one)
-    #[arg(long, global = true, value_name = "HANDLE")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "HANDLE")]
     pub user: Option<String>,
 
     /// Folder of all histories (default: `data-history` beside `data`)
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR")]
     pub history: Option<PathBuf>,
 
-    /// Print one JSON object instead of words
-    #[arg(long, global = true)]
+    /// Print JSON
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
 
     /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
 
     #[command(subcommand)]
@@ -66,11 +66,16 @@ impl Cli {
     }
 }
 
+/// Above the options that every command takes.
+pub(crate) const EVERYWHERE: &str = "Options of every command";
+
 const AFTER_HELP: &str = "\
 CHAT is `Character/chat name`, `group:chat id`, a path to the file, or a name alone where it is unique.
 Messages are counted from 0, as SillyTavern counts them; -1 is the last one.
 
-Try `forklore status` first. Whatever a command changed, `forklore undo` takes back.";
+Try `forklore status` first. If something is lost: `forklore rescue`.
+What a command changed in SillyTavern's files, `forklore undo` takes back.
+`forklore COMMAND --help` says more of a command, with examples.";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
@@ -104,6 +109,7 @@ pub enum Command {
     Watch(WatchArgs),
     Log(LogArgs),
     Undelete(UndeleteArgs),
+    Rescue(RescueArgs),
     History(HistoryArgs),
     /// Print a completion script for a shell
     Completions {
@@ -112,12 +118,12 @@ pub enum Command {
     },
     /// Print a manual page
     Man {
-        /// Command the page is about (default: forklore itself)
-        command: Option<String>,
+        /// Command the page is about, such as `log` or `history verify` (default: forklore itself)
+        command: Vec<String>,
     },
 }
 
-/// Show families as trees: kind, message, lorebook, how well it is known, problems
+/// Show chats with their checkpoints and branches as trees
 #[derive(Args, Debug)]
 pub struct TreeArgs {
     /// Character or group to show (default: all)
@@ -127,7 +133,7 @@ pub struct TreeArgs {
 /// What is good enough for a fork, and what to do about work in progress
 #[derive(Args, Clone, Debug)]
 pub struct PolicyArgs {
-    /// The least that is good enough
+    /// How well the lorebook must be known
     ///
     /// `exact` takes only the state at that very message, of the lorebook and of the chat's variables
     /// and notes. `snapshot` also takes the newest state proved for an earlier message. `live` also
@@ -169,7 +175,7 @@ pub enum QueueArg {
     Wait,
 }
 
-/// Say whether a chat could be forked at a message, and how well
+/// Say whether a chat can be forked at a message, and how exactly
 ///
 /// Lists every reason against it and everything worth knowing. Changes nothing.
 #[derive(Args, Debug)]
@@ -206,7 +212,7 @@ pub struct CheckpointArgs {
     #[command(flatten)]
     pub policy: PolicyArgs,
 
-    /// Say that no page has the chat open, so that the link can be written
+    /// Promise that no browser tab has the chat open, so that the link can be written
     #[arg(long)]
     pub closed: bool,
 
@@ -236,7 +242,7 @@ pub struct BranchArgs {
     pub dry_run: bool,
 }
 
-/// Print the lorebook as it was at a message, or any version of a file
+/// Print the lorebook of a message, or any version of a file
 ///
 /// With --at, the chat's lorebook goes to standard output, how well it is known to standard error. With
 /// --version, the file itself, byte for byte as the history has it.
@@ -257,6 +263,10 @@ pub struct ShowArgs {
     /// Take fields that a recap snapshot does not keep from today's entries
     #[arg(long)]
     pub fill: bool,
+
+    /// Write it into this file, all of it or nothing, and never over another one
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// Check seals, lorebooks, registries and sharing
@@ -264,13 +274,17 @@ pub struct ShowArgs {
 /// Exits with 1 if anything is wrong.
 #[derive(Args, Debug)]
 pub struct VerifyArgs {
-    /// Chats to check (can be repeated)
-    #[arg(value_name = "CHAT", required_unless_present = "all")]
+    /// Chats to check (default: every chat)
+    #[arg(value_name = "CHAT")]
     pub chats: Vec<String>,
 
-    /// Check every chat
+    /// Check every chat, as without a name
     #[arg(long, conflicts_with = "chats")]
     pub all: bool,
+
+    /// Also show notes, which are no problems, when every chat is checked
+    #[arg(long)]
+    pub notes: bool,
 }
 
 /// Give a chat its lorebook back
@@ -320,7 +334,7 @@ fn parse_source(text: &str) -> Result<SourceArg, String> {
 /// What goes with a change to files that exist
 #[derive(Args, Clone, Copy, Debug)]
 pub struct MendArgs {
-    /// Say that no page has the chat or its lorebook open
+    /// Promise that no browser tab has the chat or its lorebook open
     #[arg(long)]
     pub closed: bool,
 
@@ -334,11 +348,10 @@ pub struct MendArgs {
 /// The new lorebook is what the chat's journal recorded, or else a copy of the shared one as it is today.
 #[derive(Args, Debug)]
 pub struct SplitArgs {
-    /// Timeline to split
-    #[arg(required_unless_present = "all")]
+    /// Timeline to split (default: every one that shares, leaving each lorebook to the one closest to the main chat)
     pub chat: Option<String>,
 
-    /// Split every timeline that shares, leaving each lorebook to the one closest to the main chat
+    /// Split every timeline that shares, as without a name
     #[arg(long, conflicts_with = "chat")]
     pub all: bool,
 
@@ -346,7 +359,7 @@ pub struct SplitArgs {
     pub mend: MendArgs,
 }
 
-/// Put a chat's own lorebook back to an earlier message, or any file back to a version
+/// Put a lorebook back to an earlier message, or a file to a version
 ///
 /// With --at, today's lorebook goes to the trash, and the chat's messages stay as they are. With --version, a
 /// chat comes back as a new chat beside it, and anything else in its own place; what was there is kept.
@@ -376,7 +389,7 @@ pub struct RestoreArgs {
     pub mend: MendArgs,
 }
 
-/// Move lorebooks of ours that nothing refers to into the trash
+/// Move lorebooks that Forklore made and nothing uses to the trash
 ///
 /// Chats, groups, backups, settings, personas, cards and recap data are all read first; what cannot be read
 /// counts as a reference. Lorebooks that Forklore did not make are never touched, and those of chats that the

@@ -7,6 +7,7 @@ use forklore_core::exactness::{Allow, Exactness};
 use forklore_core::fork::{Obstacle, Refusal};
 use forklore_core::names::NameError;
 use forklore_core::repair::CannotRepair;
+use forklore_core::saying::{Said, Saying};
 use forklore_history::HistoryError;
 use forklore_history::bundle::BundleError;
 use forklore_history::looking::LookError;
@@ -27,31 +28,59 @@ use forklore_tavern::trash::TrashError;
 use forklore_tavern::users::{ChooseError, UsersError};
 use forklore_tavern::workshop::CarryOutError;
 
+use crate::exit::Exit;
 use crate::json::{self, Json};
+use crate::objection::Objection;
 use crate::text::{Line, Style, command, quoted};
 use crate::ui::Ui;
+
+/// What helps against an error of the system's, wherever it comes from.
+fn usual_hint(kind: io::ErrorKind) -> Option<&'static str> {
+    match kind {
+        io::ErrorKind::PermissionDenied => Some(
+            "Run it as the user that SillyTavern runs as, or get the right to read and write there.",
+        ),
+        io::ErrorKind::ReadOnlyFilesystem => {
+            Some("That disk can only be read. Looking is possible, changing is not.")
+        }
+        io::ErrorKind::StorageFull => Some("Make room on that disk, and try again."),
+        _ => None,
+    }
+}
 
 /// A command that was not done.
 #[derive(Debug)]
 pub(crate) struct CommandError {
+    said: Box<Said>,
     message: String,
     causes: Vec<String>,
     hints: Vec<String>,
+    /// What helps if nothing better is known.
+    usual: Option<&'static str>,
 }
 
 impl CommandError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), causes: Vec::new(), hints: Vec::new() }
+    pub(crate) fn new(objection: Objection) -> Self {
+        let (said, message) = (Box::new(objection.said()), objection.to_string());
+        Self { said, message, causes: Vec::new(), hints: Vec::new(), usual: None }
     }
 
-    fn of(error: &dyn Error) -> Self {
+    fn of(error: &(impl Error + Saying)) -> Self {
         let mut causes = Vec::new();
+        let mut usual = None;
         let mut source = error.source();
         while let Some(cause) = source {
             causes.push(cause.to_string());
+            usual = usual.or_else(|| usual_hint(cause.downcast_ref::<io::Error>()?.kind()));
             source = cause.source();
         }
-        Self { message: error.to_string(), causes, hints: Vec::new() }
+        let (said, message) = (Box::new(error.said()), error.to_string());
+        Self { said, message, causes, hints: Vec::new(), usual }
+    }
+
+    fn hints(&self) -> impl Iterator<Item = &str> {
+        let usual = self.usual.filter(|_| self.hints.is_empty());
+        self.hints.iter().map(String::as_str).chain(usual)
     }
 
     pub(crate) fn hinted(mut self, hint: impl Into<String>) -> Self {
@@ -79,32 +108,44 @@ impl CommandError {
 
     pub(crate) fn to_json(&self) -> Json {
         Json::object([
+            ("code", Json::from(self.said.code)),
+            ("values", Json::from(self.said.values.clone())),
             ("message", Json::from(self.message.as_str())),
             ("causes", json::texts(&self.causes)),
-            ("hints", json::texts(&self.hints)),
+            ("hints", json::texts(self.hints())),
         ])
     }
 
-    /// Says it, and gives the exit code.
-    pub(crate) fn report(&self, ui: &mut Ui<'_>) -> u8 {
+    /// Says it as what `command` ended with, and gives the exit code.
+    pub(crate) fn end(&self, ui: &mut Ui<'_>, command: &str) -> Exit {
+        ui.answer(&json::answer(command, [("error", self.to_json())]));
+        self.report(ui);
+        Exit::Failed
+    }
+
+    /// Says it to people.
+    pub(crate) fn report(&self, ui: &mut Ui<'_>) {
         if ui.is_json() {
-            ui.answer(&json::answer("error", [("error", self.to_json())]));
-            return 1;
+            return;
         }
         ui.note(Line::new().add(Style::Bad, "Error: ").plain(&self.message));
         for cause in &self.causes {
             ui.note(Line::new().dim("  because ").plain(cause));
         }
-        for hint in &self.hints {
+        for hint in self.hints() {
             ui.hint(hint);
         }
-        1
     }
 }
 
 impl From<RootError> for CommandError {
     fn from(error: RootError) -> Self {
+        let looked = error
+            .looked
+            .iter()
+            .map(|looked| format!("`{}` ({}): {}", looked.path.display(), looked.how, looked.why));
         Self::of(&error)
+            .because(looked.collect::<Vec<_>>())
             .hinted("Name it with --data DIR, or set FORKLORE_DATA. It is the folder that holds `default-user`.")
     }
 }
@@ -141,14 +182,14 @@ impl From<FindError> for CommandError {
             FindError::Unknown { like, .. } => (like, "`forklore tree` lists every chat."),
             FindError::Ambiguous { found, .. } => (found, ""),
         };
-        let hint = if found.is_empty() {
-            none.to_owned()
-        } else {
-            let found: Vec<String> = found.iter().map(|name| quoted(name)).collect();
-            format!("Did you mean: {}?", found.join(", or "))
-        };
+        let hint = if found.is_empty() { none.to_owned() } else { did_you_mean(found) };
         Self::of(&error).hinted(hint)
     }
+}
+
+pub(crate) fn did_you_mean(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+    format!("Did you mean: {}?", names.join(", or "))
 }
 
 impl From<ReadError> for CommandError {
@@ -159,8 +200,8 @@ impl From<ReadError> for CommandError {
 
 impl From<Refusal> for CommandError {
     fn from(refusal: Refusal) -> Self {
-        let mut error = Self::new(refusal.to_string())
-            .because(refusal.obstacles.iter().map(ToString::to_string));
+        let mut error =
+            Self::of(&refusal).because(refusal.obstacles.iter().map(ToString::to_string));
         for obstacle in &refusal.obstacles {
             error.hints.extend(hint_for(obstacle));
         }
@@ -247,7 +288,13 @@ impl From<CompareError> for CommandError {
             | CompareError::BookUnreadable { .. }
             | CompareError::NotKnown { .. } => Self::of(&error)
                 .hinted("`forklore repair CHAT --from ...` gives the chat its lorebook back."),
-            error @ CompareError::Message { .. } => Self::of(&error),
+            CompareError::NoSuchBook { ref like, .. } if !like.is_empty() => {
+                let hint = did_you_mean(like);
+                Self::of(&error).hinted(hint)
+            }
+            error @ (CompareError::Message { .. }
+            | CompareError::NoSuchBook { .. }
+            | CompareError::Unreadable { .. }) => Self::of(&error),
         }
     }
 }
@@ -322,8 +369,7 @@ impl From<LookError> for CommandError {
                 "`forklore log` shows what there is; `forklore record` adds what is new.".to_owned()
             }
             LookError::Unknown { like: found, .. } | LookError::Ambiguous { found, .. } => {
-                let found: Vec<String> = found.iter().map(|name| quoted(name)).collect();
-                format!("Did you mean: {}?", found.join(", or "))
+                did_you_mean(found)
             }
             LookError::NoVersion { newest: 1, file, .. } => {
                 format!("Version 1 is the only one; {} shows it.", command("log", file, ""))
@@ -471,17 +517,31 @@ impl From<SealError> for CommandError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forklore_tavern::root::{How, Looked, LookedWhy};
+
+    #[test]
+    fn every_place_looked_at_is_told() {
+        let looked = ["/here", "/there"].map(|path| Looked {
+            path: path.into(),
+            how: How::Global,
+            why: LookedWhy::Absent,
+        });
+        let error = CommandError::from(RootError { looked: looked.into() });
+        assert_eq!(error.causes.len(), 2);
+        assert!(error.causes[0].contains("`/here`") && error.causes[1].contains("`/there`"));
+    }
 
     #[test]
     fn a_history_that_cannot_be_written_says_what_helps() {
         let hints = |doing, kind: io::ErrorKind| {
             let path = "/data-history".into();
-            CommandError::from(HistoryError::Io { doing, path, source: kind.into() }).hints
+            let error = CommandError::from(HistoryError::Io { doing, path, source: kind.into() });
+            error.hints().map(str::to_owned).collect::<Vec<_>>()
         };
         assert!(hints("make", io::ErrorKind::PermissionDenied)[0].contains("--history DIR"));
         assert!(hints("make", io::ErrorKind::ReadOnlyFilesystem)[0].contains("--history DIR"));
         assert!(hints("write to", io::ErrorKind::StorageFull)[0].contains("Make room"));
         // It may be a file of SillyTavern's.
-        assert!(hints("read", io::ErrorKind::PermissionDenied).is_empty());
+        assert!(hints("read", io::ErrorKind::PermissionDenied)[0].contains("as the user"));
     }
 }

@@ -3,6 +3,7 @@
 use forklore_core::exactness::{Exactness, Part};
 pub(crate) use forklore_core::json::Json;
 use forklore_core::json::Object;
+use forklore_core::saying::Saying;
 
 /// An answer: what it answers, and then its members.
 pub(crate) fn answer(
@@ -10,7 +11,7 @@ pub(crate) fn answer(
     members: impl IntoIterator<Item = (&'static str, Json)>,
 ) -> Json {
     let mut object = Object::new();
-    object.insert("format", 1_i64);
+    object.insert("format", 2_i64);
     object.insert("command", command);
     for (key, value) in members {
         object.insert(key, value);
@@ -22,18 +23,18 @@ pub(crate) fn texts<T: ToString>(items: impl IntoIterator<Item = T>) -> Json {
     Json::Array(items.into_iter().map(|item| Json::from(item.to_string())).collect())
 }
 
+pub(crate) fn sayings<'a, T: Saying + 'a>(sayings: impl IntoIterator<Item = &'a T>) -> Json {
+    Json::Array(sayings.into_iter().map(Saying::to_json).collect())
+}
+
 pub(crate) fn part(part: Part) -> Json {
-    let as_of = match part.exactness {
-        Exactness::Snapshot(message) => Some(message),
-        Exactness::Exact | Exactness::Settled(_) | Exactness::Live => None,
-    };
     let settled_at = match part.exactness {
         Exactness::Settled(message) => Some(message),
         Exactness::Exact | Exactness::Snapshot(_) | Exactness::Live => None,
     };
     let mut json = Object::new();
     json.insert("exactness", part.exactness.word());
-    json.insert("as_of", as_of);
+    json.insert("as_of", part.exactness.as_of());
     if let Some(message) = settled_at {
         json.insert("settled_at", message);
     }

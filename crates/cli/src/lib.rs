@@ -4,10 +4,16 @@
 //! `forklore_tavern`; what to do about an error is said here and nowhere else.
 
 mod args;
+mod codes;
 mod commands;
+mod completing;
 mod error;
+mod exit;
+mod file;
+mod help;
 mod json;
 mod lore;
+mod objection;
 mod text;
 mod ui;
 mod when;
@@ -16,12 +22,14 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::{ArgMatches, FromArgMatches as _};
 use forklore_tavern::chance::{Chance, RealChance};
 use forklore_tavern::disk::{Disk, RealDisk};
 use forklore_tavern::surroundings::{Os, Surroundings};
+use jiff::tz::TimeZone;
 
 pub use args::Cli;
+pub use codes::codes;
 pub use ui::{Terminal, Ui};
 
 /// What the command takes from outside. Tests bring their own.
@@ -35,16 +43,19 @@ pub struct Outside<'a> {
 
 /// Runs with the process's own arguments, files and terminal.
 pub fn main() -> ExitCode {
+    completing::answer();
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let terminal = Terminal {
         out: stdout.is_terminal(),
         err: stderr.is_terminal(),
         input: std::io::stdin().is_terminal(),
-        color: stdout.is_terminal() && !no_color,
+        color: stdout.is_terminal() && !no_color && !is_dumb,
         columns: columns(),
     };
-    let mut ui = Ui::new(Box::new(stdout), Box::new(stderr), terminal);
+    let mut ui =
+        Ui::new(Box::new(stdout), Box::new(stderr), terminal).living_in(TimeZone::system());
     let outside = Outside {
         disk: &RealDisk,
         chance: &RealChance,
@@ -69,26 +80,34 @@ fn surroundings() -> Surroundings {
     Surroundings::new(None, working_folder, Os::CURRENT, |name| std::env::var_os(name))
 }
 
-/// Runs one command and answers with its exit code: 0, 1 (found or refused) or 2 (usage).
+/// `history verify`
+fn name_of(matches: &ArgMatches) -> String {
+    match matches.subcommand() {
+        Some((name, matches)) => format!("{name} {}", name_of(matches)).trim_end().to_owned(),
+        None => String::new(),
+    }
+}
+
+/// Runs one command and answers with its exit code: 0, 1 (something was found or differs), 2 (it failed or was refused) or
+/// 64 (wrong usage).
 pub fn run(
     ui: &mut Ui<'_>,
     outside: Outside<'_>,
     args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> u8 {
-    let cli = match Cli::command().try_get_matches_from(args) {
-        Ok(matches) => Cli::from_arg_matches(&matches),
-        Err(error) => Err(error),
-    };
-    let code = match cli {
-        Ok(cli) => {
+    let cli = help::command()
+        .try_get_matches_from(args)
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, name_of(&matches))));
+    let exit = match cli {
+        Ok((cli, command)) => {
             ui.settle(cli.color, cli.json, cli.chosen());
             match commands::run(ui, outside, &cli) {
-                Ok(code) => code,
-                Err(error) => error.report(ui),
+                Ok(exit) => exit,
+                Err(error) => error.end(ui, &command),
             }
         }
         // `--help` arrives here too; it is what was asked for, and belongs on stdout.
         Err(error) => ui.usage(&error),
     };
-    ui.end(code)
+    ui.end(exit).code()
 }

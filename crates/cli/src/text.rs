@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use anstyle::AnsiColor;
+use unicode_width::UnicodeWidthStr as _;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
@@ -15,15 +18,15 @@ pub(crate) enum Style {
 }
 
 impl Style {
-    fn code(self) -> &'static str {
+    fn look(self) -> anstyle::Style {
         match self {
-            Self::Plain => "",
-            Self::Bold => "\x1b[1m",
-            Self::Dim => "\x1b[2m",
-            Self::Good => "\x1b[32m",
-            Self::Bad => "\x1b[31m",
-            Self::Note => "\x1b[33m",
-            Self::Gone => "\x1b[9;31m",
+            Self::Plain => anstyle::Style::new(),
+            Self::Bold => anstyle::Style::new().bold(),
+            Self::Dim => anstyle::Style::new().dimmed(),
+            Self::Good => AnsiColor::Green.on_default(),
+            Self::Bad => AnsiColor::Red.on_default(),
+            Self::Note => AnsiColor::Yellow.on_default(),
+            Self::Gone => AnsiColor::Red.on_default().strikethrough(),
         }
     }
 }
@@ -71,8 +74,9 @@ impl Line {
         let mut out = String::new();
         for (style, text) in &self.0 {
             let text = harmless(text);
-            if color && *style != Style::Plain && !text.is_empty() {
-                let _ = write!(out, "{}{text}\x1b[0m", style.code());
+            if color && !text.is_empty() {
+                let look = style.look();
+                let _ = write!(out, "{look}{text}{look:#}");
             } else {
                 out.push_str(&text);
             }
@@ -105,7 +109,17 @@ pub(crate) fn harmless(text: &str) -> String {
 
 /// `1 entry`, `2 entries`.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
+    format!("{} {}", grouped(number as u64), if number == 1 { one } else { many })
+}
+
+/// `3.2 MB`
+pub(crate) fn bytes(number: u64) -> String {
+    match number {
+        0..1_000 => format!("{number} bytes"),
+        1_000..1_000_000 => format!("{:.1} KB", number as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", number as f64 / 1e6),
+        _ => format!("{:.1} GB", number as f64 / 1e9),
+    }
 }
 
 /// A large number, its thousands apart.
@@ -141,17 +155,9 @@ pub(crate) fn command(verb: &str, name: &str, options: &str) -> String {
     format!("`forklore {}`", parts.join(" "))
 }
 
-/// How many columns a text takes, roughly: wide scripts count double.
+/// How many columns a text takes: wide scripts count double.
 pub(crate) fn width(text: &str) -> usize {
-    harmless(text)
-        .chars()
-        .map(|c| match u32::from(c) {
-            0x300..=0x36f => 0,
-            0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,
-            0xfe30..=0xfe6f | 0xff00..=0xff60 | 0x1f300..=0x1faff | 0x20000..=0x3fffd => 2,
-            _ => 1,
-        })
-        .sum()
+    harmless(text).width()
 }
 
 /// The text, padded with spaces to a number of columns.

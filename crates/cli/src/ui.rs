@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::tz::TimeZone;
 
 use crate::args::Color;
+use crate::exit::Exit;
 use crate::json::Json;
 use crate::text::{Line, Style, harmless};
 
@@ -21,8 +23,10 @@ pub struct Terminal {
     pub columns: Option<usize>,
 }
 
-/// Longer lines are hard to read, and shorter ones hold nothing.
-const COLUMNS: std::ops::RangeInclusive<usize> = 40..=100;
+/// Shorter lines hold nothing.
+const LEAST_COLUMNS: usize = 40;
+/// Where it is not known how wide the terminal is.
+const USUAL_COLUMNS: usize = 80;
 
 pub struct Ui<'a> {
     out: Box<dyn Write + 'a>,
@@ -33,11 +37,31 @@ pub struct Ui<'a> {
     unwritten: Option<io::Error>,
     /// What was chosen before the command, which a command that is printed needs as well.
     chosen: String,
+    /// Where the reader lives.
+    zone: TimeZone,
 }
 
 impl<'a> Ui<'a> {
     pub fn new(out: Box<dyn Write + 'a>, err: Box<dyn Write + 'a>, terminal: Terminal) -> Self {
-        Self { out, err, terminal, json: false, unwritten: None, chosen: String::new() }
+        Self {
+            out,
+            err,
+            terminal,
+            json: false,
+            unwritten: None,
+            chosen: String::new(),
+            zone: TimeZone::UTC,
+        }
+    }
+
+    /// Times are told by the clock of this place; without it, in UTC.
+    pub fn living_in(mut self, zone: TimeZone) -> Self {
+        self.zone = zone;
+        self
+    }
+
+    pub(crate) fn zone(&self) -> &TimeZone {
+        &self.zone
     }
 
     pub(crate) fn settle(&mut self, color: Color, json: bool, chosen: String) {
@@ -63,9 +87,12 @@ impl<'a> Ui<'a> {
         self.terminal.out
     }
 
-    /// How many columns running text may take.
+    /// How many columns running text may take. What another program reads is not broken into lines.
     pub(crate) fn columns(&self) -> usize {
-        self.terminal.columns.unwrap_or(80).clamp(*COLUMNS.start(), *COLUMNS.end())
+        match self.terminal.out {
+            true => self.terminal.columns.unwrap_or(USUAL_COLUMNS).max(LEAST_COLUMNS),
+            false => usize::MAX,
+        }
     }
 
     pub(crate) fn can_ask(&self) -> bool {
@@ -110,18 +137,18 @@ impl<'a> Ui<'a> {
 
     /// Writes what is still held back. Answers with the exit code: nothing that could not be written is
     /// a success.
-    pub(crate) fn end(&mut self, code: u8) -> u8 {
+    pub(crate) fn end(&mut self, exit: Exit) -> Exit {
         let flushed = self.out.flush();
         self.note_failure(flushed);
         match self.unwritten.take() {
-            None => code,
+            None => exit,
             Some(error) => {
                 self.note(
                     Line::new()
                         .add(Style::Bad, "Error: ")
                         .plain(format!("could not write the output: {error}")),
                 );
-                code.max(1)
+                exit.max(Exit::Failed)
             }
         }
     }
@@ -139,6 +166,14 @@ impl<'a> Ui<'a> {
             let written = self.out.write_all(&bytes);
             self.note_failure(written);
         }
+    }
+
+    /// One object of many, in a line of its own, and at once: somebody waits for it.
+    pub(crate) fn tell(&mut self, json: &Json) {
+        let mut bytes = json.stringify();
+        bytes.push(b'\n');
+        let written = self.out.write_all(&bytes).and_then(|()| self.out.flush());
+        self.note_failure(written);
     }
 
     /// Data, byte for byte where a program reads it.
@@ -163,7 +198,7 @@ impl<'a> Ui<'a> {
         read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes" | "Yes")
     }
 
-    pub(crate) fn usage(&mut self, error: &clap::Error) -> u8 {
+    pub(crate) fn usage(&mut self, error: &clap::Error) -> Exit {
         let rendered = error.render();
         let text = if self.terminal.color {
             rendered.ansi().to_string()
@@ -171,16 +206,23 @@ impl<'a> Ui<'a> {
             // What was typed is echoed in the message.
             rendered.to_string().lines().map(|line| harmless(line) + "\n").collect()
         };
-        let (written, code) = match error.use_stderr() {
-            true => (write!(self.err, "{text}"), 2),
-            false => (write!(self.out, "{text}"), 0),
+        let (written, exit) = match error.use_stderr() {
+            true => (write!(self.err, "{text}"), Exit::Usage),
+            false => (write!(self.out, "{text}"), Exit::Fine),
         };
         self.note_failure(written);
-        code
+        exit
     }
 
     pub(crate) fn progress(&self, total: usize, what: &'static str) -> Progress {
-        Progress::new(total, what, self.terminal.err && !self.json)
+        let template = "{msg} {bar:30} {human_pos} of {human_len}, {eta} left";
+        Progress::new(total as u64, what, template, self.terminal.err && !self.json)
+    }
+
+    /// Of work whose size is known in bytes once it has begun.
+    pub(crate) fn progress_in_bytes(&self, what: &'static str) -> Progress {
+        let template = "{msg} {bar:30} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left";
+        Progress::new(0, what, template, self.terminal.err && !self.json)
     }
 }
 
@@ -195,9 +237,9 @@ pub(crate) struct Progress {
 const PATIENCE: Duration = Duration::from_millis(250);
 
 impl Progress {
-    fn new(total: usize, what: &'static str, shows: bool) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {pos} of {len}") {
+    fn new(total: u64, what: &'static str, template: &str, shows: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         bar.set_message(what);
@@ -206,13 +248,25 @@ impl Progress {
 
     pub(crate) fn tick(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.show(done as u64);
+    }
+
+    fn show(&self, done: u64) {
         if !self.shows {
             return;
         }
         if self.bar.is_hidden() && self.began.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(15));
         }
-        self.bar.set_position(done as u64);
+        self.bar.set_position(done);
+    }
+
+    /// So much is done, of so much.
+    pub(crate) fn at(&self, done: u64, total: u64) {
+        if self.shows && self.bar.length() != Some(total) {
+            self.bar.set_length(total);
+        }
+        self.show(done);
     }
 
     /// The same where the total is known only once the work has begun.

@@ -1,8 +1,11 @@
-//! Times as people say them.
+//! Times as people say and type them, by the clock on their wall.
 
 use std::time::{Duration, SystemTime};
 
 use forklore_tavern::chance::now_of;
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, Zoned};
 
 use crate::text::count;
 
@@ -10,9 +13,8 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// `3 minutes ago` for the last day, before that (and where a clock was wrong) the date and time in
-/// UTC.
-pub(crate) fn said(time: SystemTime, now: SystemTime) -> String {
+/// `3 minutes ago` for the last day; before that, and where a clock was wrong, [`by_the_clock`].
+pub(crate) fn said(time: SystemTime, now: SystemTime, zone: &TimeZone) -> String {
     let ago = now.duration_since(time).map(|ago| ago.as_secs());
     match ago {
         Ok(0..MINUTE) => "just now".to_owned(),
@@ -20,17 +22,31 @@ pub(crate) fn said(time: SystemTime, now: SystemTime) -> String {
             format!("{} ago", count((ago / MINUTE) as usize, "minute", "minutes"))
         }
         Ok(ago @ HOUR..DAY) => format!("{} ago", count((ago / HOUR) as usize, "hour", "hours")),
-        _ => date(time),
+        _ => by_the_clock(time, now, zone),
     }
 }
 
-/// Whether [`said`] says it as a date.
-pub(crate) fn is_date(time: SystemTime, now: SystemTime) -> bool {
-    now.duration_since(time).is_ok_and(|ago| ago >= Duration::from_secs(DAY)) || time > now
+/// `today 14:05`, `yesterday 21:30`, `2026-11-15 21:30`
+pub(crate) fn by_the_clock(time: SystemTime, now: SystemTime, zone: &TimeZone) -> String {
+    let (Some(time), Some(now)) = (zoned(time, zone), zoned(now, zone)) else { return iso(time) };
+    let clock = time.strftime("%H:%M");
+    match now.date().since(time.date()).map(|ago| ago.get_days()) {
+        Ok(0) => format!("today {clock}"),
+        Ok(1) => format!("yesterday {clock}"),
+        _ => format!("{} {clock}", time.date()),
+    }
 }
 
-fn date(time: SystemTime) -> String {
-    iso(time).chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect()
+/// [`by_the_clock`] of a time as programs write it; what is none stays as it is.
+pub(crate) fn of_text(text: &str, now: SystemTime, zone: &TimeZone) -> String {
+    match text.parse::<Timestamp>() {
+        Ok(time) => by_the_clock(time.into(), now, zone),
+        Err(_) => text.to_owned(),
+    }
+}
+
+fn zoned(time: SystemTime, zone: &TimeZone) -> Option<Zoned> {
+    Some(Timestamp::try_from(time).ok()?.to_zoned(zone.clone()))
 }
 
 /// For programs.
@@ -38,22 +54,137 @@ pub(crate) fn iso(time: SystemTime) -> String {
     now_of(time).iso
 }
 
+/// A point in time as it is typed: `yesterday`, `"yesterday 21:00"`, `21:00`, `2026-11-15`,
+/// `"2026-11-15 21:00"`, or how long ago it was: `90min`, `12h`, `3d`, `2w`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    Ago(Duration),
+    /// So many days ago, at a time of day.
+    DaysAgo(i64, Time),
+    On(Date, Time),
+}
+
+impl Moment {
+    /// Reads what was typed.
+    pub fn typed(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            "a time is `yesterday`, `21:00`, `\"2026-11-15 21:00\"`, or how long ago: 90min, 12h, 3d, 2w"
+                .to_owned()
+        };
+        let text = text.trim();
+        if let Ok(age) = age(text) {
+            return Ok(Self::Ago(age));
+        }
+        let (day, time) = match text.split_once([' ', 'T']) {
+            Some((day, time)) => (day, time.trim().parse().map_err(|_| wrong())?),
+            None if text.contains(':') => ("today", text.parse().map_err(|_| wrong())?),
+            None => (text, Time::midnight()),
+        };
+        match day.to_ascii_lowercase().as_str() {
+            "today" => Ok(Self::DaysAgo(0, time)),
+            "yesterday" => Ok(Self::DaysAgo(1, time)),
+            day => Ok(Self::On(day.parse().map_err(|_| wrong())?, time)),
+        }
+    }
+
+    /// When that was, seen from now.
+    pub(crate) fn at(self, now: SystemTime, zone: &TimeZone) -> SystemTime {
+        let (date, time) = match self {
+            Self::Ago(age) => {
+                let began = SystemTime::UNIX_EPOCH;
+                return now.checked_sub(age).unwrap_or(began).max(began);
+            }
+            Self::DaysAgo(days, time) => {
+                let today = zoned(now, zone).map_or(Date::MIN, |now| now.date());
+                let day = today.checked_sub(SignedDuration::from_hours(24 * days));
+                (day.unwrap_or(Date::MIN), time)
+            }
+            Self::On(date, time) => (date, time),
+        };
+        let moment = date.to_datetime(time).to_zoned(zone.clone());
+        moment.map_or(SystemTime::UNIX_EPOCH, |moment| moment.timestamp().into())
+    }
+}
+
+/// Reads `90min`, `12h`, `30d`, `2w`, `1y`.
+pub(crate) fn age(text: &str) -> Result<Duration, String> {
+    let wrong = || "an age is a number and min, h, d, w or y: 12h, 30d, 2w, 1y".to_owned();
+    let digits = text.chars().take_while(char::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let seconds = match unit {
+        "min" => MINUTE,
+        "h" => HOUR,
+        "d" => DAY,
+        "w" => 7 * DAY,
+        "y" => 365 * DAY,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::time::UNIX_EPOCH;
 
+    /// 15 January 2027, 08:00 in Greenwich and 09:30 where these people live.
+    const NOW: Duration = Duration::from_secs(1_800_000_000);
+
+    fn zone() -> TimeZone {
+        TimeZone::fixed(jiff::tz::Offset::from_seconds(5400).expect("an offset"))
+    }
+
+    fn now() -> SystemTime {
+        UNIX_EPOCH + NOW
+    }
+
     #[test]
     fn the_last_day_is_told_by_how_long_ago_it_was() {
-        let now = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
-        let said = |ago| said(now - Duration::from_secs(ago), now);
+        let said = |ago| said(now() - Duration::from_secs(ago), now(), &zone());
         assert_eq!(said(59), "just now");
         assert_eq!(said(60), "1 minute ago");
         assert_eq!(said(59 * MINUTE), "59 minutes ago");
         assert_eq!(said(DAY - 1), "23 hours ago");
-        assert_eq!(said(DAY), "2027-01-14 08:00");
-        assert_eq!(super::said(now + Duration::from_secs(1), now), "2027-01-15 08:00");
-        assert!(is_date(now + Duration::from_secs(1), now));
-        assert!(!is_date(now, now));
+        assert_eq!(said(DAY), "yesterday 09:30");
+        assert_eq!(said(2 * DAY), "2027-01-13 09:30");
+    }
+
+    #[test]
+    fn a_day_begins_at_midnight_where_one_lives() {
+        let by_the_clock = |time| by_the_clock(time, now(), &zone());
+        assert_eq!(by_the_clock(now() - Duration::from_secs(9 * HOUR)), "today 00:30");
+        assert_eq!(by_the_clock(now() - Duration::from_secs(10 * HOUR)), "yesterday 23:30");
+        // A clock was wrong.
+        assert_eq!(by_the_clock(now() + Duration::from_secs(DAY)), "2027-01-16 09:30");
+    }
+
+    #[test]
+    fn what_is_typed_is_a_point_in_time() {
+        let at = |text| {
+            by_the_clock(Moment::typed(text).expect(text).at(now(), &zone()), now(), &zone())
+        };
+        assert_eq!(at("yesterday"), "yesterday 00:00");
+        assert_eq!(at("Yesterday 21:00"), "yesterday 21:00");
+        assert_eq!(at("21:05"), "today 21:05");
+        assert_eq!(at("today 07:05"), "today 07:05");
+        assert_eq!(at("2026-11-15"), "2026-11-15 00:00");
+        assert_eq!(at("2026-11-15 21:00"), "2026-11-15 21:00");
+        assert_eq!(at("2026-11-15T21:00"), "2026-11-15 21:00");
+        assert_eq!(at("90min"), "today 08:00");
+        assert_eq!(at("2w"), "2027-01-01 09:30");
+        for wrong in ["", "soon", "25:00", "2026-13-01", "12", "yesterday at nine", "-3d"] {
+            assert!(Moment::typed(wrong).is_err(), "{wrong}");
+        }
+        assert!(Moment::typed("99999999999999999d").is_err());
+        assert_eq!(at("9999999y"), "1970-01-01 01:30");
+    }
+
+    #[test]
+    fn an_age_has_a_unit() {
+        assert_eq!(age("12h"), Ok(Duration::from_secs(12 * HOUR)));
+        for wrong in ["", "h", "12", "12m", "d30", "é"] {
+            assert!(age(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Documents that name code name code that exists.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,32 @@ fn every_requirement_that_has_a_place_has_a_test() {
 fn every_invariant_names_a_test_that_exists() {
     let named = check_names("architecture.md");
     assert!(named.modules > 10 && named.tests > 20 && named.page_tests > 10, "only {named:?}");
+}
+
+#[test]
+fn every_code_is_listed_for_programs() {
+    let mut codes: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
+    for (place, found) in forklore::codes() {
+        for code in found {
+            let (places, values) = codes.entry(code.name).or_default();
+            places.insert(place);
+            values.extend(code.values);
+        }
+    }
+    let list = |items: &BTreeSet<&str>| {
+        items.iter().map(|item| format!("`{item}`")).collect::<Vec<_>>().join(", ")
+    };
+    let table: Vec<String> = codes
+        .iter()
+        .map(|(code, (places, values))| {
+            format!("| `{code}` | {} | {} |", list(values), list(places)).replace("  ", " ")
+        })
+        .collect();
+    let written = fs::read_to_string(root().join("docs/cli.md")).unwrap();
+    let (_, written) = written.split_once("\n## Codes\n").expect("no section about codes");
+    let written = written.split("\n## ").next().unwrap();
+    let written: Vec<&str> = written.lines().filter(|line| line.starts_with("| `")).collect();
+    assert_eq!(written, table, "the table has to be:\n{}\n", table.join("\n"));
 }
 
 /// What a document names.
@@ -124,6 +151,7 @@ fn scenes_of(test: &str) -> Option<PathBuf> {
     let (file, _) = test.rsplit_once("::").expect("a file comes before the test");
     let (folder, file) = match file.split_once("::")? {
         ("e2e", file) => ("e2e/scenarios", file),
+        ("neighbours", file) => ("e2e/neighbours", file),
         ("extension", file) => ("extension/tests", file.strip_prefix("tests::")?),
         _ => return None,
     };

@@ -106,7 +106,7 @@ impl<'a> Book<'a> {
     ///
     /// They are the value as SillyTavern would write it, so that its reordering and reformatting of
     /// the file do not count as a change of the story's lore.
-    pub(crate) fn digested(&self) -> Cow<'a, [u8]> {
+    pub fn digested(&self) -> Cow<'a, [u8]> {
         match self.root.json() {
             Ok(value) => Cow::Owned(digested(&value)),
             // Too deep to build, which nothing of SillyTavern's is: the entries' bytes will do.
@@ -238,6 +238,11 @@ impl<'a> Entry<'a> {
 pub(crate) fn uid_text(uid: Raw<'_>) -> Option<String> {
     uid.text().map(Cow::into_owned).or_else(|| uid.integer().map(|number| number.to_string()))
 }
+
+crate::sayings!(BookError {
+    Self::Syntax(_) => ("not-json"),
+    Self::NoEntries => ("no-entries"),
+});
 
 #[cfg(test)]
 mod tests {

@@ -17,17 +17,24 @@ pub enum Place {
 }
 
 /// Something in a chat file that SillyTavern would lose or misread.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// SillyTavern cannot read the first line of a file that begins with a byte-order mark.
+    #[error(
+        "the file begins with a byte-order mark, behind which SillyTavern does not find the header"
+    )]
     ByteOrderMark,
     /// This line (counted from 1) is not JSON; SillyTavern drops it at its next save.
+    #[error("line {0} is not JSON; SillyTavern drops it")]
     UnreadableLine(usize),
     /// The last line ends in the middle of a value: the file was cut off.
+    #[error("line {0}, the last, is cut off in the middle")]
     TornLine(usize),
     /// The first readable line is a message, which SillyTavern takes for the header.
+    #[error("the file has no header, and SillyTavern takes the first message for it")]
     NoHeader,
     /// There is nothing in the file that SillyTavern could read.
+    #[error("there is nothing in the file that SillyTavern can read")]
     Empty,
 }
 
@@ -239,6 +246,14 @@ pub fn is_header(value: Option<Raw<'_>>) -> bool {
     let has = |key| value.get(key).is_some();
     has("chat_metadata") || ((has("user_name") || has("character_name")) && !has("mes"))
 }
+
+crate::sayings!(Damage {
+    Self::ByteOrderMark => ("chat-bom"),
+    Self::UnreadableLine(line) => ("unreadable-line", line: *line),
+    Self::TornLine(line) => ("torn-line", line: *line),
+    Self::NoHeader => ("no-header"),
+    Self::Empty => ("empty-chat"),
+});
 
 #[cfg(test)]
 mod tests {

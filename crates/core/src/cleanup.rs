@@ -22,14 +22,26 @@ pub struct CleanupPlan {
 }
 
 /// Why a book stays.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
+    #[error("in use: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
     ReferredToBy(Vec<Place>),
     /// Only a backup of a chat names it.
+    #[error("named by {}", if *.0 == 1 { "1 backup".to_owned() } else { format!("{} backups", .0) })]
     OnlyBackups(usize),
     /// Something could not be read.
+    #[error("kept, because something could not be read")]
     Unread,
 }
+
+crate::sayings!(Reason {
+    Self::ReferredToBy(places) => (
+        "referred",
+        places: places.iter().map(|place| place.said().to_json()).collect::<Vec<_>>(),
+    ),
+    Self::OnlyBackups(count) => ("only-backups", count: *count),
+    Self::Unread => ("unread"),
+});
 
 /// Plans a cleanup. Books without our mark are never in question.
 pub fn cleanup(ours: Vec<OurBook>, references: &References, despite_backups: bool) -> CleanupPlan {

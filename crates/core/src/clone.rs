@@ -45,7 +45,7 @@ impl NewBook {
 }
 
 /// Makes the book `name` from `content`. Operations still to run are left out where `drain` says
-/// so, and always from a state of the past: nobody is left to run them.
+/// so, and always from the journal or a snapshot: of a state of the past, nobody is left to run them.
 pub fn new_book(name: &str, content: &Content<'_>, drain: bool, mark: &Mark) -> NewBook {
     match content {
         Content::Bytes(book) => from_bytes(name, book, drain, mark),
@@ -105,15 +105,16 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
     if let Some(entries) = value.as_object_mut().and_then(|book| book.get_mut("entries"))
         && let Some(entries) = entries.as_object_mut()
     {
-        let busy = entries.iter().find(|(_, entry)| {
+        let is_busy = |entry: &Json| {
             let content = entry.get("content").and_then(Json::as_str).unwrap_or_default();
             queue::is_queue(entry) && has_work(&content)
-        });
-        if let Some((key, emptied)) =
-            busy.map(|(key, entry)| (key.clone(), queue::emptied_entry(entry)))
-        {
-            entries.insert(key, emptied);
-            drained = true;
+        };
+        let busy: Vec<_> = entries.iter().filter(|(_, entry)| is_busy(entry)).collect();
+        let emptied: Vec<_> =
+            busy.iter().map(|(key, entry)| ((*key).clone(), queue::emptied_entry(entry))).collect();
+        drained = !emptied.is_empty();
+        for (key, entry) in emptied {
+            entries.insert(key, entry);
         }
     }
     let (digest, lore) = (book::digest_of(&value), book::lore_digest_of(&value));
@@ -152,4 +153,101 @@ fn has_work(content: &str) -> bool {
     let mut work = Work::default();
     work.add_queue(content);
     work.is_pending()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::NAMESPACE;
+
+    fn mark() -> Mark {
+        Mark {
+            chat: "Child".into(),
+            integrity: None,
+            from_book: None,
+            from_chat: None,
+            message: None,
+            made: String::new(),
+            part: None,
+        }
+    }
+
+    /// A book with a queue of this content, and a text that only looks like one.
+    fn with_queue(queue: &str) -> Json {
+        let entry = |comment: &str| {
+            Json::object([("comment", Json::from(comment)), ("content", Json::from(queue))])
+        };
+        let entries = Json::object([("0", entry(queue::COMMENT)), ("1", entry("A letter"))]);
+        let extensions = Json::object([("other", Json::from(7_usize))]);
+        Json::object([("entries", entries), ("extensions", extensions)])
+    }
+
+    fn content<'a>(book: &'a Json, uid: &str) -> Option<std::borrow::Cow<'a, str>> {
+        book.at(&["entries", uid, "content"])?.as_str()
+    }
+
+    /// Made of the same book from its bytes, drained, and from its value.
+    fn both_ways(book: &Json) -> [NewBook; 2] {
+        let bytes = book.stringify();
+        let read = Book::read(&bytes).unwrap();
+        let drained = new_book("Lore", &Content::Bytes(read), true, &mark());
+        let value = book.as_object().unwrap().clone();
+        [drained, new_book("Lore", &Content::Journal(value), false, &mark())]
+    }
+
+    #[test]
+    fn what_was_still_to_run_is_left_out_of_the_queue_and_of_nothing_else() {
+        let busy = r#"{"queue":[{"id":"a","status":"pending"}],"version":1}"#;
+        for new in both_ways(&with_queue(busy)) {
+            let made = Json::parse(&new.bytes).unwrap();
+            assert!(new.drained);
+            assert!(!has_work(&content(&made, "0").unwrap()));
+            assert_eq!(content(&made, "1").unwrap(), busy);
+        }
+    }
+
+    #[test]
+    fn a_queue_with_nothing_to_run_stays_as_it_is() {
+        let done = r#"{"queue":[{"id":"a","status":"completed"}],"version":1}"#;
+        for new in both_ways(&with_queue(done)) {
+            let made = Json::parse(&new.bytes).unwrap();
+            assert!(!new.drained);
+            assert_eq!(content(&made, "0").unwrap(), done);
+        }
+    }
+
+    #[test]
+    fn a_book_keeps_what_others_keep_in_it_beside_the_mark() {
+        for mut new in both_ways(&with_queue("{}")) {
+            let made = Json::parse(&new.bytes).unwrap();
+            assert_eq!(made.at(&["extensions", "other"]), Some(&Json::from(7_usize)));
+            assert_eq!(made.at(&["extensions", NAMESPACE]), Some(&mark().to_json()));
+            assert_eq!((new.entries, new.values.len()), (2, 2));
+            new.unmark();
+            let mine = Json::parse(&new.bytes).unwrap();
+            assert_eq!(mine, with_queue("{}"));
+        }
+    }
+
+    #[test]
+    fn extensions_that_were_made_for_the_mark_go_with_it() {
+        for (book, left) in
+            [(r#"{"entries":{}}"#, false), (r#"{"entries":{},"extensions":{}}"#, true)]
+        {
+            for mut new in both_ways(&Json::parse(book.as_bytes()).unwrap()) {
+                new.unmark();
+                let mine = Json::parse(&new.bytes).unwrap();
+                assert_eq!(mine.get("extensions").is_some(), left, "{book}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_book_is_the_same_as_a_value_wherever_it_comes_from() {
+        let value = with_queue("{}");
+        let bytes = value.stringify();
+        let read = Book::read(&bytes).unwrap();
+        assert_eq!(book_value(&Content::Bytes(read)), value);
+        assert_eq!(book_value(&Content::Journal(value.as_object().unwrap().clone())), value);
+    }
 }

@@ -105,6 +105,14 @@ impl Exactness {
 }
 
 impl Exactness {
+    /// The message that a snapshot is of.
+    pub fn as_of(self) -> Option<usize> {
+        match self {
+            Self::Snapshot(message) => Some(message),
+            Self::Exact | Self::Settled(_) | Self::Live => None,
+        }
+    }
+
     /// How message `m` is known, in a few words.
     pub fn words(self, m: usize) -> String {
         match self {

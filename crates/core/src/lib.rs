@@ -5,6 +5,7 @@
 //! browser, under a test and on a server, and gives the same answer.
 
 pub mod json;
+pub mod saying;
 pub mod digest;
 pub mod chat;
 pub mod book;

@@ -112,7 +112,8 @@ pub enum Content<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetadataThen {
     pub part: Part,
-    /// Values of [`RECORDED_METADATA`] then; `None` when today's are all there is.
+    /// Values of [`RECORDED_METADATA`] then, and what is known of the running recap; `None` when
+    /// today's are all there is.
     pub values: Option<Object>,
     /// Keys that hold today's value because nothing tells the value of then.
     pub not_of_then: Vec<String>,
@@ -136,8 +137,10 @@ pub fn memory_then(chat: &Chat<'_>, m: usize, values: Option<&Object>) -> Json {
             kept.filter_map(|key| Some((*key, metadata.get(key)?.clone()))).collect()
         }
     };
-    if let Some(recap) = metadata.get(running::KEY) {
-        then.insert(running::KEY, running::cut(recap, m, "", |_| true).recap);
+    let known = then.remove(running::KEY);
+    let today = metadata.get(running::KEY);
+    if let Some(cut) = running::cut(today, known.as_ref(), m, "", |_| true) {
+        then.insert(running::KEY, cut.recap);
     }
     if let Some(recap) = metadata.at(&combined::PATH).filter(|r| combined::is_of_the_past(r, m)) {
         let [outer, inner] = combined::PATH;
@@ -291,9 +294,9 @@ impl<'a> Asked<'_, 'a> {
                 let values = Some(folded.state.metadata.clone());
                 return then(Exactness::Exact, Source::Journal, values);
             }
-            let past = past.map(|past| State::of(&past.what, None));
-            if let Some(state) = past.filter(shows) {
-                return then(Exactness::Exact, Source::History, Some(state.metadata));
+            let state = past.map(|past| State::of(&past.what, None));
+            if let (Some(past), Some(_)) = (past, state.filter(shows)) {
+                return then(Exactness::Exact, Source::History, Some(values_in(&past.what)));
             }
             if let Some(today) = self.today(StatePart::Metadata).filter(shows) {
                 return then(Exactness::Exact, Source::Unchanged, Some(today.metadata));
@@ -305,7 +308,7 @@ impl<'a> Asked<'_, 'a> {
                 then(Exactness::Snapshot(folded.message), Source::Journal, values)
             }
             (_, Some(past)) => {
-                let values = Some(State::of(&past.what, None).metadata);
+                let values = Some(values_in(&past.what));
                 then(Exactness::Snapshot(past.message), Source::History, values)
             }
             _ => {
@@ -407,6 +410,15 @@ impl Unproved {
             }
         })
     }
+}
+
+/// What a version of a chat's metadata says of then: the running recap as a whole.
+fn values_in(metadata: &Json) -> Object {
+    let mut values = State::of(metadata, None).metadata;
+    if let Some(recap) = metadata.get(running::KEY) {
+        values.insert(running::KEY, recap.clone());
+    }
+    values
 }
 
 /// The book's own fields.

@@ -260,6 +260,13 @@ fn shortened(name: &str, longest: usize) -> String {
     format!("{}~{digest}", name[..end].trim_end())
 }
 
+crate::sayings!(NameError {
+    Self::Empty => ("name-empty"),
+    Self::WouldChange(to) => ("name-would-change", to: to.as_str()),
+    Self::TooLong(bytes, most) => ("name-too-long", bytes: *bytes, most: *most),
+    Self::Taken(name) => ("name-taken", name: name.as_str()),
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,7 @@
 //! Everywhere a book can be referred to, as values.
 
+use std::fmt;
+
 use crate::family::Home;
 use crate::names::book_key;
 
@@ -35,6 +37,32 @@ impl Place {
         matches!(self, Self::Backup(_))
     }
 }
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Chat { name, .. } => write!(out, "bound to {name:?}"),
+            Self::Backup(name) => write!(out, "named by the backup {name:?}"),
+            Self::Global => out.write_str("selected for all chats"),
+            Self::CharacterLore(name) => write!(out, "an extra lorebook of {name:?}"),
+            Self::Persona(name) => write!(out, "the lorebook of a persona ({name:?})"),
+            Self::Card(name) => write!(out, "the lorebook of the character {name:?}"),
+            Self::Recap { name, .. } => write!(out, "named by the recaps of {name:?}"),
+            Self::Queue { book } => write!(out, "named by the queue in {book:?}"),
+        }
+    }
+}
+
+crate::sayings!(Place {
+    Self::Chat { name, .. } => ("chat", name: name.as_str()),
+    Self::Backup(name) => ("backup", name: name.as_str()),
+    Self::Global => ("global"),
+    Self::CharacterLore(name) => ("character", name: name.as_str()),
+    Self::Persona(name) => ("persona", name: name.as_str()),
+    Self::Card(name) => ("card", name: name.as_str()),
+    Self::Recap { name, .. } => ("recap", name: name.as_str()),
+    Self::Queue { book } => ("queue", name: book.as_str()),
+});
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {

@@ -197,8 +197,17 @@ pub fn split<'a>(
         (None, None) => return Err(CannotRepair::NotBound(subject.name.to_owned())),
     };
     let mark = mark_for(subject, Some(shared.to_owned()), part, now);
-    let book = new_book(book, &content, false, &mark);
-    let mut chat_changes = Vec::new();
+    // What waits in the shared queue may be anybody's.
+    let book = new_book(book, &content, true, &mark);
+    let rebound = rebind(
+        subject.chat,
+        &Rebinding {
+            last: Some(last),
+            drain: true,
+            ..rebinding(subject, &book.name, &book.values, vec![shared.to_owned()])
+        },
+    );
+    let mut chat_changes = rebound.changes;
     let sealed = SealedBook {
         name: book.name.clone(),
         from: shared.to_owned(),
@@ -225,15 +234,20 @@ pub fn split<'a>(
             book: Some(sealed),
             metadata: Part::LIVE,
             state: None,
-            running_recap: None,
-            combined_recap: None,
+            running_recap: rebound.running_recap,
+            combined_recap: rebound.combined_recap,
             warnings: Vec::new(),
         };
         chat_changes.push((seal::KEY.to_owned(), Change::Set(seal.to_json())));
     }
-    let chat = rebound(subject, &book, vec![shared.to_owned()], chat_changes);
-    let remarks =
-        if part.exactness == Exactness::Live { vec![Remark::BookIsLive] } else { Vec::new() };
+    let chat = crate::fork::file(subject.chat, None, &chat_changes, rebound.lines);
+    let mut remarks = rebound.remarks;
+    if part.exactness == Exactness::Live {
+        remarks.push(Remark::BookIsLive);
+    }
+    if book.drained {
+        remarks.push(Remark::QueueDrained);
+    }
     Ok(BookPlan { book: Some(book), replaces: false, chat: Some(chat), part: Some(part), remarks })
 }
 
@@ -332,7 +346,20 @@ fn rebound_to<'a>(
     from: Vec<String>,
     more: Vec<(String, Change)>,
 ) -> Pieces<'a> {
-    let rebinding = Rebinding {
+    let rebound = rebind(subject.chat, &rebinding(subject, book, entries, from));
+    let mut changes = rebound.changes;
+    changes.extend(more);
+    crate::fork::file(subject.chat, None, &changes, rebound.lines)
+}
+
+/// What binds a chat to another book, and changes nothing else.
+fn rebinding<'a>(
+    subject: Subject<'a>,
+    book: &'a str,
+    entries: &'a Object,
+    from: Vec<String>,
+) -> Rebinding<'a> {
+    Rebinding {
         name: subject.name,
         main_chat: None,
         integrity: None,
@@ -342,12 +369,22 @@ fn rebound_to<'a>(
         last: None,
         metadata: None,
         drain: false,
-    };
-    let rebound = rebind(subject.chat, &rebinding);
-    let mut changes = rebound.changes;
-    changes.extend(more);
-    crate::fork::file(subject.chat, None, &changes, rebound.lines)
+    }
 }
+
+crate::sayings!(CannotRepair {
+    Self::NoJournal(chat) => ("no-journal", chat: chat.as_str()),
+    Self::NoBookInJournal(chat) => ("no-book-in-journal", chat: chat.as_str()),
+    Self::NoSnapshot(chat) => ("no-snapshot", chat: chat.as_str()),
+    Self::NotBound(chat) => ("not-bound", chat: chat.as_str()),
+    Self::NoHeader(chat) => ("header-unreadable", chat: chat.as_str()),
+    Self::NotRecorded { chat, message } => (
+        "book-not-recorded",
+        chat: chat.as_str(),
+        message: *message,
+    ),
+    Self::NothingToRestore(message) => ("nothing-to-restore", message: *message),
+});
 
 #[cfg(test)]
 mod tests {
@@ -355,12 +392,27 @@ mod tests {
     use crate::book::Book;
     use crate::chat::Place;
     use crate::fork::{ForkRequest, Parent, Policy, plan};
+    use crate::moment::{AsOf, BookFile, Past};
     use crate::names::ForkKind;
+    use crate::recap::{queue, running};
 
     const BOOK: &[u8] = br#"{"entries":{"0":{"uid":0}}}"#;
 
     fn now() -> Now {
-        Now { iso: "2026-11-15T00:00:00.000Z".into(), milliseconds: 0.0 }
+        Now { iso: "2026-11-15T00:00:00.000Z".into() }
+    }
+
+    fn request(message: usize) -> ForkRequest {
+        ForkRequest {
+            kind: ForkKind::Checkpoint,
+            message,
+            child: "Before the storm".into(),
+            book: "Own".into(),
+            integrity: "j".into(),
+            now: now(),
+            policy: Policy::default(),
+            remarks: Vec::new(),
+        }
     }
 
     /// A checkpoint with an unusual name, forked from a chat with a book.
@@ -369,18 +421,8 @@ mod tests {
             b"{\"chat_metadata\":{\"integrity\":\"i\",\"world_info\":\"Lore\"}}\n{\"mes\":\"x\"}";
         let chat = Chat::read(main, Place::Solo);
         let bound = BoundBook::read(Some("Lore".into()), Some(BOOK));
-        let request = ForkRequest {
-            kind: ForkKind::Checkpoint,
-            message: 0,
-            child: "Before the storm".into(),
-            book: "Own".into(),
-            integrity: "j".into(),
-            now: now(),
-            policy: Policy::default(),
-            remarks: Vec::new(),
-        };
-        let plan = plan(Parent { name: "Main", chat: &chat, bound: &bound, past: None }, &request)
-            .unwrap();
+        let parent = Parent { name: "Main", chat: &chat, bound: &bound, past: None };
+        let plan = plan(parent, &request(0)).unwrap();
         (plan.file.to_vec(), plan.book.unwrap().bytes)
     }
 
@@ -397,6 +439,67 @@ mod tests {
         let (before, after) = (seal(&child), seal(&written));
         assert_eq!(after.book.as_ref().unwrap().name, "New");
         assert_eq!(Seal { book: None, ..after }, Seal { book: None, ..before });
+    }
+
+    /// A book whose queue holds an operation that waits.
+    fn busy_book() -> Vec<u8> {
+        let queue = r#"{"queue":[{"id":"o","type":"combine","status":"pending"}]}"#;
+        let entry = Json::object([
+            ("uid", Json::from(1_usize)),
+            ("comment", Json::from(queue::COMMENT)),
+            ("content", Json::from(queue)),
+        ]);
+        let entries = Json::object([("1", entry)]);
+        Json::object([("entries", entries)]).stringify()
+    }
+
+    fn is_busy(book: &[u8]) -> bool {
+        let book = Book::read(book).unwrap();
+        let mut work = queue::Work::default();
+        book.entries().for_each(|entry| work.add_queue(&entry.content()));
+        work.is_pending()
+    }
+
+    #[test]
+    fn a_fork_from_the_history_leaves_waiting_operations_behind() {
+        let main =
+            b"{\"chat_metadata\":{\"world_info\":\"Lore\"}}\n{\"mes\":\"x\"}\n{\"mes\":\"y\"}";
+        let chat = Chat::read(main, Place::Solo);
+        let bound = BoundBook::read(Some("Lore".into()), Some(BOOK));
+        let then = BookFile { name: "Lore".into(), bytes: busy_book() };
+        let past = Past { book: Some(AsOf { message: 0, what: Some(then) }), ..Past::default() };
+        let parent = Parent { name: "Main", chat: &chat, bound: &bound, past: Some(&past) };
+        let plan = plan(parent, &request(0)).unwrap();
+        assert!(!is_busy(&plan.book.unwrap().bytes));
+        assert!(plan.remarks.contains(&Remark::PastQueueDrained), "{:?}", plan.remarks);
+    }
+
+    #[test]
+    fn a_split_takes_no_waiting_operations_along_and_no_recap_of_what_it_does_not_have() {
+        let recap = r#"{"chat_id":"Main","current_version":1,"versions":[
+            {"version":0,"new_scene_index":0,"content":"a"},
+            {"version":1,"new_scene_index":7,"content":"b"}]}"#;
+        let pending = r#"{"pendingOps":{"a":{"timestamp":1}}}"#;
+        let child = format!(
+            r#"{{"chat_metadata":{{"main_chat":"Main","world_info":"Lore","autoLorebooks":{pending},"{}":{recap}}}}}"#,
+            running::KEY
+        );
+        let child = format!("{}\n{{\"mes\":\"x\"}}", child.replace('\n', " "));
+        let chat = Chat::read(child.as_bytes(), Place::Solo);
+        let shared = busy_book();
+        let bound = BoundBook::read(Some("Lore".into()), Some(&shared));
+        let subject = Subject { name: "Branch", chat: &chat, bound: &bound, past: None };
+        let plan = split(subject, "New", Some(0), &now()).unwrap();
+        assert!(!is_busy(&plan.book.unwrap().bytes));
+        assert!(plan.remarks.contains(&Remark::QueueDrained), "{:?}", plan.remarks);
+        assert!(plan.remarks.contains(&Remark::RunningVersionsDropped(1)), "{:?}", plan.remarks);
+        let written = plan.chat.unwrap().to_vec();
+        let metadata = metadata_value(&Chat::read(&written, Place::Solo));
+        let recap = metadata.get(running::KEY).unwrap();
+        assert_eq!(running::state(recap).version, Some(0));
+        assert_eq!(recap.get("chat_id"), Some(&Json::from("Branch")));
+        assert_eq!(metadata.at(&["autoLorebooks", "pendingOps"]), Some(&Object::new().into()));
+        assert_eq!(Seal::read(&metadata).unwrap().running_recap.unwrap().version, Some(0));
     }
 
     #[test]

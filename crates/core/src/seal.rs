@@ -52,7 +52,10 @@ pub struct SealedState {
 pub struct SealedRecap {
     /// `None` when no version was left.
     pub version: Option<i64>,
+    /// How many versions there were.
     pub count: usize,
+    /// How many scenes they were about; an older seal does not say.
+    pub scenes: Option<usize>,
     pub digest: Option<Digest>,
 }
 
@@ -85,6 +88,7 @@ impl Seal {
             let recap = Json::object([
                 ("version", Json::from(recap.version)),
                 ("count", Json::from(recap.count)),
+                ("scenes", Json::from(recap.scenes)),
                 ("digest", Json::from(recap.digest.map(|digest| digest.to_string()))),
             ]);
             json.insert("running_recap", recap);
@@ -133,6 +137,7 @@ impl Seal {
             running_recap: seal.get("running_recap").map(|recap| SealedRecap {
                 version: recap.get("version").and_then(Json::as_i64),
                 count: recap.get("count").and_then(Json::as_usize).unwrap_or(0),
+                scenes: recap.get("scenes").and_then(Json::as_usize),
                 digest: digest_in(recap),
             }),
             combined_recap: seal.get("combined_recap").and_then(|recap| {
@@ -207,11 +212,28 @@ mod tests {
             }),
             metadata: Part::LIVE,
             state: Some(SealedState { book: "b".into(), metadata: "m".into() }),
-            running_recap: Some(SealedRecap { version: Some(0), count: 1, digest: Some(digest) }),
+            running_recap: Some(SealedRecap {
+                version: Some(0),
+                count: 1,
+                scenes: Some(1),
+                digest: Some(digest),
+            }),
             combined_recap: Some(SealedCombined { messages: 4, digest }),
             warnings: vec!["w".into()],
         };
+        assert_eq!(seal.state(StatePart::Book), Some("b"));
+        assert_eq!(seal.state(StatePart::Metadata), Some("m"));
         let metadata = Json::object([(KEY, seal.to_json())]);
         assert_eq!(Seal::read(&metadata), Some(seal));
+    }
+
+    #[test]
+    fn what_it_holds_of_a_state_are_the_journals_digests() {
+        let metadata = Json::object([("variables", Json::object([("hp", Json::from(1_i64))]))]);
+        let state = State::of(&metadata, None);
+        let SealedState { book, metadata } = SealedState::of(&state);
+        assert_eq!(book, state.digest(StatePart::Book));
+        assert_eq!(metadata, state.digest(StatePart::Metadata));
+        assert_ne!(book, metadata);
     }
 }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::json::{JsText, Json, Object};
+use crate::recap::wrapper::wrapped;
 
 /// SillyTavern's `getStringHash`: cyrb53 with seed 0, over UTF-16 units.
 pub fn string_hash(text: &[u16]) -> u64 {
@@ -171,11 +172,14 @@ fn by_uid(entries: &Object) -> HashMap<String, &Json> {
 /// without force.
 pub(crate) fn moved(effect: &Json, from: (&Json, &str), to: (&Json, &str)) -> Option<Json> {
     let stored = effect.get("hash").and_then(Json::as_f64)?;
-    if entry_hash(from.0, from.1)? as f64 != stored {
-        return None;
-    }
+    let as_it_is = |(entry, book): (&Json, &str)| entry_hash(entry, book);
+    let by_recap = |(entry, book): (&Json, &str)| entry_hash(&wrapped(entry, book)?, book);
+    let hash = [as_it_is(from).zip(as_it_is(to)), by_recap(from).zip(by_recap(to))]
+        .into_iter()
+        .flatten()
+        .find_map(|(before, after)| (before as f64 == stored).then_some(after))?;
     let mut effect = effect.clone();
-    effect.as_object_mut()?.insert("hash", Json::Number(entry_hash(to.0, to.1)? as f64));
+    effect.as_object_mut()?.insert("hash", Json::Number(hash as f64));
     Some(effect)
 }
 
@@ -251,6 +255,18 @@ mod tests {
         assert_eq!(moved.at(&["sticky", "New.7", "hash"]).and_then(Json::as_f64), Some(new_hash));
         assert!(moved.at(&["sticky", "Else.7"]).is_some());
         assert_eq!(moved.at(&["cooldown", "New.7", "hash"]).and_then(Json::as_f64), Some(2.0));
+    }
+
+    #[test]
+    fn an_effect_of_an_entry_that_a_recap_wraps_runs_on() {
+        let entry = Json::parse(br#"{"uid":7,"content":"x"}"#).unwrap();
+        let hash = |book: &str| entry_hash(&wrapped(&entry, book).unwrap(), book).unwrap() as f64;
+        let timed = format!(r#"{{"sticky":{{"Old.7":{{"hash":{}}}}}}}"#, hash("Old"));
+        let entries: Object = [("7", entry.clone())].into_iter().collect();
+        let timed = Json::parse(timed.as_bytes()).unwrap();
+        let moved = rekeyed(&timed, &["Old".into()], "New", &entries);
+        let found = moved.at(&["sticky", "New.7", "hash"]).and_then(Json::as_f64);
+        assert_eq!(found, Some(hash("New")));
     }
 
     fn keys(timed: &Json) -> Vec<String> {

@@ -8,7 +8,7 @@ use crate::book::{Book, BookError, Entry, lore_digest_of, uid_text};
 use crate::chat::{Chat, Damage};
 use crate::digest::Digest;
 use crate::family::{Descent, Node, Timeline};
-use crate::fork::{damage_words, metadata_value};
+use crate::fork::metadata_value;
 use crate::json::{Json, Raw};
 use crate::names::book_key;
 use crate::recap::queue::{self, PastTheEnd};
@@ -53,8 +53,20 @@ pub enum Finding {
         entries: usize,
     },
     RunningVersionMissing(i64),
-    /// A version that the seal knows has changed or gone.
+    /// A version that the seal knows is gone, or the whole recap is.
+    RunningVersionGone(i64),
+    /// A version that the seal knows says something else.
     RunningVersionChanged(i64),
+    /// Nothing was said since the fork, and yet another version is in force.
+    AnotherRunningVersion {
+        sealed: i64,
+        current: Option<i64>,
+    },
+    /// A version is about a scene that the chat does not have.
+    RunningVersionPastTheEnd {
+        version: i64,
+        scene: usize,
+    },
     CombinedRecapChanged {
         sealed: usize,
         found: Option<usize>,
@@ -78,6 +90,8 @@ impl Finding {
                 | Self::BookUsedElsewhere { .. }
                 | Self::BookEdited { .. }
                 | Self::RunningVersionChanged(_)
+                | Self::AnotherRunningVersion { .. }
+                | Self::Registry(Flaw::AnotherName { .. })
                 | Self::CombinedRecapChanged { .. }
                 | Self::ParentMissing(_)
                 | Self::NoSeal
@@ -339,16 +353,13 @@ fn look_at_memory(
     {
         findings.push(Finding::RunningVersionMissing(state.version.unwrap_or(0)));
     }
-    let version_text = |number: i64| Some(running::version(recap?, number)?.stringify());
+    let past = recap.into_iter().flat_map(|recap| running::past_the_end(recap, chat.messages));
+    findings
+        .extend(past.map(|(version, scene)| Finding::RunningVersionPastTheEnd { version, scene }));
     let combined = metadata.at(&combined::PATH);
     if let Some(seal) = &surroundings.timeline.seal {
         look_at_seal(chat, bound, seal, findings);
-        let sealed = seal.running_recap.as_ref().and_then(|r| Some((r.version?, r.digest?)));
-        if let Some((version, digest)) = sealed
-            && !version_text(version).is_some_and(|text| digest.is_of(&text))
-        {
-            findings.push(Finding::RunningVersionChanged(version));
-        }
+        findings.extend(look_at_running_recap(chat, recap, seal));
         if let Some(sealed) = &seal.combined_recap
             && !combined.is_some_and(|recap| sealed.digest.is_of(&recap.stringify()))
         {
@@ -369,6 +380,24 @@ fn look_at_memory(
     } else if surroundings.node.descent != Descent::Main {
         findings.push(Finding::NoSeal);
     }
+}
+
+/// Whether the running recap is still the one that the timeline was made with.
+fn look_at_running_recap(chat: &ChatFacts, recap: Option<&Json>, seal: &Seal) -> Option<Finding> {
+    let recorded = seal.running_recap.as_ref()?;
+    let (sealed, digest) = (recorded.version?, recorded.digest?);
+    let Some(version) = recap.and_then(|recap| running::version(recap, sealed)) else {
+        return Some(Finding::RunningVersionGone(sealed));
+    };
+    if !digest.is_of(&version.stringify()) {
+        return Some(Finding::RunningVersionChanged(sealed));
+    }
+    // That the one in force does not exist is said otherwise.
+    let state = recap.map(running::state).filter(|state| state.exists)?;
+    let current = state.version;
+    let is_untouched = chat.messages == seal.message + 1;
+    (is_untouched && current != Some(sealed))
+        .then_some(Finding::AnotherRunningVersion { sealed, current })
 }
 
 fn look_at_seal(
@@ -396,7 +425,7 @@ fn look_at_seal(
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Damage(damage) => out.write_str(&damage_words(damage)),
+            Self::Damage(damage) => damage.fmt(out),
             Self::BookMissing(name) => write!(out, "its lorebook {name:?} does not exist"),
             Self::BookUnreadable { name, error } => {
                 write!(out, "its lorebook {name:?} cannot be read: {error}")
@@ -428,32 +457,36 @@ impl fmt::Display for Finding {
             Self::RunningVersionMissing(version) => {
                 write!(out, "its running recap has no version {version}, though that one is in use")
             }
+            Self::RunningVersionGone(version) => {
+                write!(
+                    out,
+                    "version {version} of its running recap, which it was made with, is gone"
+                )
+            }
             Self::RunningVersionChanged(version) => {
                 write!(
                     out,
                     "version {version} of its running recap is not the one it was made with"
                 )
             }
+            Self::AnotherRunningVersion { sealed, current: Some(current) } => write!(
+                out,
+                "version {current} of its running recap is in use; it was made with {sealed}"
+            ),
+            Self::AnotherRunningVersion { sealed, current: None } => {
+                write!(out, "no version of its running recap is in use; it was made with {sealed}")
+            }
+            Self::RunningVersionPastTheEnd { version, scene } => write!(
+                out,
+                "version {version} of its running recap is about message {scene}, which it does not have"
+            ),
             Self::CombinedRecapChanged { sealed, found } => match found {
                 Some(found) => {
                     write!(out, "its combined recap covers {found} messages, not {sealed}")
                 }
                 None => write!(out, "its combined recap of {sealed} messages is gone"),
             },
-            Self::Registry(Flaw::NoSuchEntry { item }) => write!(
-                out,
-                "the {} registry lists {} as entry {}, which does not exist",
-                item.kind,
-                item.name.as_deref().unwrap_or("an entry"),
-                item.uid
-            ),
-            Self::Registry(Flaw::AnotherName { item, comment }) => write!(
-                out,
-                "the {} registry lists {} as entry {}, which is {comment:?}",
-                item.kind,
-                item.name.as_deref().unwrap_or("an entry"),
-                item.uid
-            ),
+            Self::Registry(flaw) => flaw.fmt(out),
             Self::QueuePastTheEnd(found) => write!(
                 out,
                 "a waiting operation ({}) points at message {}, which the chat does not have",
@@ -474,6 +507,58 @@ impl fmt::Display for Finding {
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }
+
+crate::sayings!(Finding {
+    Self::Damage(damage) => [damage: Damage],
+    Self::BookMissing(name) => ("book-missing", name: name.as_str()),
+    Self::BookUnreadable { name, error } => (
+        "book-unreadable",
+        name: name.as_str(),
+        reason: error.said().code,
+    ),
+    Self::BookWithByteOrderMark(name) => ("book-bom", name: name.as_str()),
+    Self::BookShared { name, with } => ("book-shared", name: name.as_str(), with: with.clone()),
+    Self::BookUsedElsewhere { name, by } => (
+        "book-elsewhere",
+        name: name.as_str(),
+        by: by.clone(),
+    ),
+    Self::AnotherBook { sealed, bound } => (
+        "another-book",
+        sealed: sealed.as_str(),
+        bound: bound.clone(),
+    ),
+    Self::CutShort { sealed, messages } => ("cut-short", sealed: *sealed, messages: *messages),
+    Self::BookEdited { sealed, entries } => ("book-edited", sealed: *sealed, entries: *entries),
+    Self::RunningVersionMissing(version) => ("running-missing", version: *version),
+    Self::RunningVersionGone(version) => ("running-gone", version: *version),
+    Self::RunningVersionChanged(version) => ("running-changed", version: *version),
+    Self::AnotherRunningVersion { sealed, current } => (
+        "running-another",
+        sealed: *sealed,
+        current: *current,
+    ),
+    Self::RunningVersionPastTheEnd { version, scene } => (
+        "running-past-the-end",
+        version: *version,
+        message: *scene,
+    ),
+    Self::CombinedRecapChanged { sealed, found } => (
+        "combined-changed",
+        sealed: *sealed,
+        found: *found,
+    ),
+    Self::Registry(flaw) => [flaw: Flaw],
+    Self::QueuePastTheEnd(found) => (
+        "queue-past-end",
+        operation: found.operation.as_str(),
+        message: found.message,
+    ),
+    Self::ParentMissing(name) => ("parent-missing", name: name.as_str()),
+    Self::Cycle(name) => ("cycle", name: name.as_str()),
+    Self::NoSeal => ("no-seal"),
+    Self::Unlisted => ("unlisted"),
+});
 
 #[cfg(test)]
 mod tests {

@@ -252,7 +252,7 @@ fn a_fresh_child_agrees_with_its_seal() {
         child: "Child".into(),
         book: "Child - Lore".into(),
         integrity: "slug".into(),
-        now: Now { iso: String::new(), milliseconds: 0.0 },
+        now: Now { iso: String::new() },
         policy: Policy::default(),
         remarks: Vec::new(),
     };

@@ -183,6 +183,15 @@ impl Header {
     }
 }
 
+forklore_core::sayings!(BundleError {
+    Self::NotABundle => ("not-a-bundle"),
+    Self::Header => ("bundle-damaged"),
+    Self::Pack(_) => ("bundle-pack-damaged"),
+    Self::Needs(id) => ("bundle-continues-another", object: id.to_string()),
+    Self::Unsound(refused) => ("bundle-unsound", reference: refused.reference.as_str()),
+    Self::History(error) => [error: HistoryError],
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@ use forklore_tavern::lock::LockError;
 
 use crate::git::object::{Collision, Id};
 use crate::git::packs::PackError;
+use forklore_tavern::saying::{kind, shown};
 
 /// The history could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -43,3 +44,21 @@ impl<T> Doing<T> for io::Result<T> {
         self.map_err(|source| HistoryError::Io { doing, path: path.to_owned(), source })
     }
 }
+
+forklore_core::sayings!(HistoryError {
+    Self::Io { path, source, .. } => ("history-io", path: shown(path), kind: kind(source)),
+    Self::Lock(error) => [error: LockError],
+    Self::Pack(PackError::Open { path, .. }) => ("pack-damaged", path: shown(path)),
+    Self::Pack(PackError::Object { id, pack, .. }) => (
+        "object-damaged",
+        object: id.to_string(),
+        path: shown(pack),
+    ),
+    Self::Collision(_) => ("hash-collision"),
+    Self::Missing(id) => ("object-missing", object: id.to_string()),
+    Self::Misshapen { id, .. } => ("object-misshapen", object: id.to_string()),
+    Self::LostRef(file) => ("lost-ref", file: file.as_str()),
+    Self::Damaged(path) => ("history-damaged", path: shown(path)),
+    Self::NoHistory(path) => ("no-history", path: shown(path)),
+    Self::NotOurs(path) => ("not-a-history", path: shown(path)),
+});

@@ -5,15 +5,13 @@ use std::path::Path;
 
 use forklore_core::names::folded;
 use forklore_tavern::disk::Disk;
+use forklore_tavern::like::like;
 
 use crate::error::HistoryError;
 use crate::file::{Kind, Name, spelt};
 use crate::history::History;
 use crate::lineage::Lineage;
 use crate::looking::LookError;
-
-/// How many are named to someone who named none of them.
-const MOST_NAMED: usize = 5;
 
 /// The words before a colon that say what is meant.
 const PREFIXES: [(&str, Kind); 5] = [
@@ -103,7 +101,7 @@ impl<'h, 'd> Finder<'h, 'd> {
         }
         match self.one_of(wanted, &once)? {
             Some(found) => Ok(found),
-            None => Err(LookError::Unknown { wanted: wanted.to_owned(), like: self.like(&key) }),
+            None => Err(LookError::Unknown { wanted: wanted.to_owned(), like: self.like(wanted) }),
         }
     }
 
@@ -209,24 +207,10 @@ impl<'h, 'd> Finder<'h, 'd> {
         }
     }
 
-    /// Files whose name has something in common with what was typed.
-    fn like(&self, key: &str) -> Vec<String> {
-        let words: Vec<&str> =
-            key.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).collect();
-        let mut scored: Vec<(usize, &Lineage)> = self
-            .history
-            .lineages()
-            .own(self.history.machine())
-            .map(|lineage| {
-                let label = folded(&lineage.file().label());
-                (words.iter().filter(|word| label.contains(*word)).count(), lineage)
-            })
-            .filter(|(hits, _)| *hits > 0)
-            .collect();
-        scored.sort_by(|one, other| {
-            other.0.cmp(&one.0).then_with(|| one.1.file().cmp(other.1.file()))
-        });
-        scored.into_iter().take(MOST_NAMED).map(|(_, lineage)| self.name_of(lineage)).collect()
+    /// Files that may have been meant.
+    fn like(&self, wanted: &str) -> Vec<String> {
+        let own = self.history.lineages().own(self.history.machine());
+        like(wanted, own.map(|lineage| self.name_of(lineage)))
     }
 }
 

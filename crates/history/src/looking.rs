@@ -127,3 +127,23 @@ impl History<'_> {
         Ok(found)
     }
 }
+
+forklore_core::sayings!(LookError {
+    Self::Unknown { wanted, like } => (
+        "unknown-file",
+        wanted: wanted.as_str(),
+        like: like.clone(),
+    ),
+    Self::Ambiguous { wanted, found } => (
+        "ambiguous-file",
+        wanted: wanted.as_str(),
+        found: found.clone(),
+    ),
+    Self::NoVersion { file, wanted, newest } => (
+        "no-version",
+        file: file.as_str(),
+        wanted: *wanted,
+        newest: *newest,
+    ),
+    Self::History(error) => [error: HistoryError],
+});

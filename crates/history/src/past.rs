@@ -11,6 +11,7 @@ mod versions;
 
 use forklore_core::book::Book;
 use forklore_core::chat::Chat;
+use forklore_core::digest::Digest;
 use forklore_core::journal::{Records, State, StatePart};
 use forklore_core::moment::{AsOf, BookFile, Past};
 
@@ -51,6 +52,33 @@ pub fn past(
     }
     Ok(Some(past).filter(|past| past.metadata.is_some() || past.testified.is_some()))
 }
+
+/// What one of these books once was, by the digest in a seal. The newest versions are looked at first, and not for ever.
+pub fn sealed(
+    history: &History<'_>,
+    books: &[&str],
+    digest: Digest,
+) -> Result<Option<Vec<u8>>, HistoryError> {
+    let names: Vec<Name> = books.iter().map(|book| book::file(book)).collect();
+    for lineage in book::all(history).filter(|lineage| names.contains(lineage.file())) {
+        for line in catalog(history, lineage)?
+            .iter()
+            .rev()
+            .filter(|line| !line.is_deleted)
+            .take(MOST_SEALED)
+        {
+            let bytes = history.content(&Kept::read(history.store(), line.id)?)?;
+            let is_it = Book::read(&bytes).is_ok_and(|book| digest.is_of(&book.digested()));
+            if is_it {
+                return Ok(Some(bytes));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// So many versions of a book are compared with a seal.
+const MOST_SEALED: usize = 500;
 
 /// So many versions of a book before and after the save with the next message are looked at.
 const LOOKED_AT: usize = 16;

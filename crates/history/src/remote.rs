@@ -18,6 +18,7 @@ use crate::git::refs::Refs;
 use crate::history::History;
 use crate::joining::{self, Joined, Reference, Unsound};
 
+use forklore_tavern::saying::shown;
 use incoming::Incoming;
 
 /// A remote could not be written to or read.
@@ -375,6 +376,15 @@ impl Git {
         child.wait_with_output().map_err(failed)
     }
 }
+
+forklore_core::sayings!(RemoteError {
+    Self::NoGit => ("no-git"),
+    Self::NotARemote(remote) => ("not-a-remote", remote: remote.as_str()),
+    Self::NothingThere(path) => ("nothing-there", path: shown(path)),
+    Self::SomethingThere(path) => ("already-there", path: shown(path)),
+    Self::Git { doing, remote, .. } => ("git-failed", doing: *doing, remote: remote.as_str()),
+    Self::History(error) => [error: HistoryError],
+});
 
 #[cfg(test)]
 mod tests {

@@ -21,6 +21,7 @@ use crate::lineage::Lineage;
 use crate::losing::Loss;
 use crate::scan::{home, read_still};
 use crate::version::{Kept, Why};
+use forklore_tavern::saying::{kind, shown};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RestoreOptions {
@@ -445,3 +446,18 @@ fn last_listed(history: &History<'_>, stem: &str) -> Result<Option<Listed>, Hist
     }
     Ok(last)
 }
+
+forklore_core::sayings!(RestoreError {
+    Self::History(error) => [error: HistoryError],
+    Self::Mend(error) => [error: MendError],
+    Self::CarryOut(error) => [error: CarryOutError],
+    Self::Outside(error) => [error: OutsideError],
+    Self::Io { path, source, .. } => ("io", path: shown(path), kind: kind(source)),
+    Self::AlreadySo { file, version } => (
+        "already-so",
+        file: file.as_str(),
+        version: *version,
+    ),
+    Self::InEveryPage { what } => ("in-every-page", what: *what),
+    Self::NotDeleted { file } => ("not-deleted", file: file.as_str()),
+});

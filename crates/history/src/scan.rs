@@ -180,13 +180,13 @@ fn is_whole(name: &Name, bytes: &[u8]) -> bool {
     Raw::document(last).is_ok()
 }
 
-/// Records what changed since the last time.
+/// Records what changed since the last time. `tick` hears how many bytes of how many have been looked at.
 pub fn scan(
     history: &mut History<'_>,
     disk: &dyn Disk,
     folders: &UserFolders,
     remembered: &mut Remembered,
-    tick: &dyn Fn(usize, usize),
+    tick: &dyn Fn(u64, u64),
 ) -> Result<Scan, HistoryError> {
     let place = home(folders);
     if disk.look(&place).doing("look at", &place)?.is_none() {
@@ -202,14 +202,16 @@ pub fn scan(
     let names: FxHashSet<&Name> = found.iter().map(|found| &found.name).collect();
     let exists = |name: &Name| names.contains(name);
 
-    let mut at = 0;
+    let of: u64 = found.iter().map(|file| file.look.len).sum();
+    let (mut at, mut done) = (0, 0);
     let (chance, began) = (history.store().chance, history.store().chance.now());
     while at < found.len() {
         let mut recorder = history.record()?.as_of(began);
         while at < found.len() && recorder.size() < GATHERED {
             let file = &found[at];
             at += 1;
-            tick(at, found.len());
+            tick(done, of);
+            done += file.look.len;
             let live = recorder.lineages().live(&file.name);
             if live.is_some_and(|live| remembered.is_known(file, live.tip.id)) {
                 continue;

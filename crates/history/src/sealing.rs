@@ -136,6 +136,19 @@ fn identities(text: &SecretString) -> Result<Vec<Box<dyn age::Identity>>, SealEr
     if identities.is_empty() { Err(SealError::NoIdentity) } else { Ok(identities) }
 }
 
+forklore_core::sayings!(SealError {
+    Self::NotARecipient(text) => ("not-a-recipient", text: text.as_str()),
+    Self::EmptyPassphrase => ("empty-passphrase"),
+    Self::NoIdentity => ("no-identity"),
+    Self::KeyNeeded => ("key-needed"),
+    Self::PassphraseNeeded => ("passphrase-needed"),
+    Self::IdentityNeeded => ("identity-needed"),
+    Self::WrongKey => ("wrong-key"),
+    Self::Armored => ("armored"),
+    Self::Damaged => ("sealed-damaged"),
+    Self::Seal(_) | Self::Io(_) => ("not-sealed"),
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;

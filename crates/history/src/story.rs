@@ -56,9 +56,9 @@ fn plain(
     now: &Compared<'_>,
 ) -> Result<Told, HistoryError> {
     let (what, is_readable) = match kind {
-        Kind::Card => ("card", now.bytes.starts_with(b"\x89PNG")),
-        Kind::Group => ("group", is_json(now.bytes)),
-        _ => ("settings", is_json(now.bytes)),
+        Kind::Card => ("card".to_owned(), now.bytes.starts_with(b"\x89PNG")),
+        Kind::Group => (group_called(now.bytes), is_json(now.bytes)),
+        _ => ("settings".to_owned(), is_json(now.bytes)),
     };
     let cut_down = match before {
         Some(before) if is_readable && kind != Kind::Card => cut_down(writing, before, now)?,
@@ -82,6 +82,12 @@ fn plain(
     let collapse =
         (before.is_some() && !is_readable).then(|| happened::Collapse::Unreadable.code());
     Ok(Told { words, collapse, count: None })
+}
+
+/// A group's file has a number for a name.
+fn group_called(json: &[u8]) -> String {
+    let name = Raw::document(json).ok().and_then(|group| group.get("name")?.text());
+    name.map_or_else(|| "group".to_owned(), |name| format!("group {name:?}"))
 }
 
 /// What became of a JSON object most of whose fields are gone.

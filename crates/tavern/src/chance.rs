@@ -33,8 +33,5 @@ impl Chance for RealChance {
 /// A time as the core wants it.
 pub fn now_of(time: SystemTime) -> Now {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Now {
-        iso: humantime::format_rfc3339_millis(UNIX_EPOCH + since).to_string(),
-        milliseconds: since.as_millis() as f64,
-    }
+    Now { iso: humantime::format_rfc3339_millis(UNIX_EPOCH + since).to_string() }
 }

@@ -31,7 +31,7 @@ pub struct Cleaned {
 }
 
 impl Tavern<'_> {
-    pub fn plan_cleanup(&self, options: CleanOptions, tick: &dyn Fn()) -> Cleanup {
+    pub fn plan_cleanup(&self, options: CleanOptions, tick: &(dyn Fn() + Sync)) -> Cleanup {
         let library = self.library();
         let mut references = gather(self.disk, &self.folders, &library, tick);
         let (ours, unread) = our_books_and_unread(self.disk, &library);
@@ -73,7 +73,11 @@ impl Tavern<'_> {
     }
 
     /// Moves to the trash what a fresh plan says, under the lock.
-    pub fn clean(&self, options: CleanOptions, tick: &dyn Fn()) -> Result<Cleaned, CarryOutError> {
+    pub fn clean(
+        &self,
+        options: CleanOptions,
+        tick: &(dyn Fn() + Sync),
+    ) -> Result<Cleaned, CarryOutError> {
         let workshop = self.workshop()?;
         let cleanup = self.plan_cleanup(options, tick);
         let plan = &cleanup.plan;

@@ -15,6 +15,7 @@ use forklore_core::repair::Subject;
 use crate::disk::Disk;
 use crate::heads::Heads;
 use crate::library::{ChatFile, FindError, Library};
+use crate::like::like;
 use crate::tavern::{Loaded, ReadError, Tavern};
 
 /// A chat, now or at one of its messages.
@@ -24,7 +25,29 @@ pub struct Point {
     pub at: Option<i64>,
 }
 
+/// Whose lore is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoreOf {
+    Timeline(Point),
+    /// A lorebook, whoever uses it.
+    Book(String),
+}
+
 impl Library {
+    /// Finds what `CHAT`, `CHAT@M` or `book=NAME` means. The name alone will do for a lorebook if no chat is called so.
+    pub fn find_lore(&self, disk: &dyn Disk, wanted: &str) -> Result<LoreOf, FindError> {
+        if let Some(name) = wanted.strip_prefix("book=") {
+            return Ok(LoreOf::Book(name.to_owned()));
+        }
+        match self.find_point(disk, wanted) {
+            Ok(point) => Ok(LoreOf::Timeline(point)),
+            Err(FindError::Unknown { .. }) if self.book(wanted).is_some() => {
+                Ok(LoreOf::Book(wanted.to_owned()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Finds what `CHAT` or `CHAT@M` means. A chat that is called so itself comes first: names that
     /// SillyTavern gives have an `@` in them.
     pub fn find_point(&self, disk: &dyn Disk, wanted: &str) -> Result<Point, FindError> {
@@ -59,19 +82,6 @@ pub struct Lore {
 impl Lore {
     pub fn book(&self) -> Option<Book<'_>> {
         self.bytes.as_deref().and_then(|bytes| Book::read(bytes).ok())
-    }
-
-    /// A book that belongs to no chat.
-    pub(crate) fn of_book(name: &str, bytes: Vec<u8>) -> Result<Self, BookError> {
-        Book::read(&bytes)?;
-        Ok(Self {
-            label: name.to_owned(),
-            message: None,
-            book_name: Some(name.to_owned()),
-            bytes: Some(bytes),
-            metadata: None,
-            known: Part::EXACT_FROM_FILES,
-        })
     }
 }
 
@@ -149,9 +159,11 @@ impl Comparison {
 
     /// The book that both are bound to now.
     pub fn shared_book(&self) -> Option<&str> {
-        let is_now = self.left.message.is_none() && self.right.message.is_none();
+        // A lorebook by itself has no metadata.
+        let is_now = |lore: &Lore| lore.message.is_none() && lore.metadata.is_some();
         let (left, right) = (self.left.book_name.as_deref()?, self.right.book_name.as_deref()?);
-        (is_now && book_key(left) == book_key(right)).then_some(left)
+        let are_now = is_now(&self.left) && is_now(&self.right);
+        (are_now && book_key(left) == book_key(right)).then_some(left)
     }
 }
 
@@ -167,12 +179,23 @@ pub enum CompareError {
     BookUnreadable { chat: String, book: String, why: BookError },
     #[error("nothing tells what the lorebook of {chat:?} was at message {message}")]
     NotKnown { chat: String, message: usize },
+    #[error("there is no lorebook {name:?}")]
+    NoSuchBook { name: String, like: Vec<String> },
+    #[error("the lorebook {book:?} cannot be read")]
+    Unreadable { book: String, source: BookError },
 }
 
 impl Tavern<'_> {
     /// Sets two moments side by side. Two messages of one chat come in the order of the story.
-    pub fn compare(&self, left: &Point, right: &Point) -> Result<Comparison, CompareError> {
+    pub fn compare(&self, left: &LoreOf, right: &LoreOf) -> Result<Comparison, CompareError> {
         let library = self.library();
+        let (LoreOf::Timeline(left), LoreOf::Timeline(right)) = (left, right) else {
+            // A lorebook alone has no variables and notes beside it.
+            let lore = |of| self.lore_of(&library, of).map(|lore| Lore { metadata: None, ..lore });
+            let (left, right) = (lore(left)?, lore(right)?);
+            let base = Base::of(BaseKnown::Unknown { parting: None });
+            return Ok(Comparison { left, right, base });
+        };
         let one = self.load(&library, &left.chat)?;
         let left_at = message_of(&one, left.at)?;
         if left.chat.path == right.chat.path {
@@ -228,7 +251,22 @@ impl Tavern<'_> {
         if let (Some(third), Some(chat), Some(bound)) = (&third, &third_chat, &third_bound) {
             witnesses.push(Subject { name: &third.file.name, chat, bound, past: None });
         }
-        Ok(match beginning(&witnesses, message, sealed) {
+        let found = beginning(&witnesses, message, sealed);
+        let is_proved = found.as_ref().is_some_and(|found| found.how == How::Sealed);
+        if let (Sealed::Book(digest), false) = (sealed, is_proved) {
+            let books = [Some(one), Some(other), third.as_ref()];
+            let books =
+                books.into_iter().flatten().filter_map(|loaded| loaded.timeline.book.as_deref());
+            let books: Vec<&str> = books.collect();
+            let kept = self.pasts.and_then(|pasts| pasts.sealed(&books, digest));
+            if let Some(bytes) = kept {
+                let known = BaseKnown::Beginning { how: How::Sealed, message, parting: message };
+                let metadata =
+                    found.filter(|found| found.message == message).and_then(|found| found.metadata);
+                return Ok(Base { known, bytes: Some(bytes), metadata });
+            }
+        }
+        Ok(match found {
             Some(found) => Base {
                 known: BaseKnown::Beginning {
                     how: found.how,
@@ -239,6 +277,31 @@ impl Tavern<'_> {
                 metadata: found.metadata,
             },
             None => Base::of(BaseKnown::Unknown { parting: Some(message) }),
+        })
+    }
+
+    fn lore_of(&self, library: &Library, of: &LoreOf) -> Result<Lore, CompareError> {
+        match of {
+            LoreOf::Timeline(point) => self.lore_at(library, point),
+            LoreOf::Book(name) => self.lore_of_book(library, name),
+        }
+    }
+
+    pub(crate) fn lore_of_book(&self, library: &Library, name: &str) -> Result<Lore, CompareError> {
+        let file = library.book(name).ok_or_else(|| CompareError::NoSuchBook {
+            name: name.to_owned(),
+            like: like(name, library.books.iter().map(|book| book.stem.clone())),
+        })?;
+        let bytes = self.read(&file.path)?;
+        Book::read(&bytes)
+            .map_err(|source| CompareError::Unreadable { book: file.stem.clone(), source })?;
+        Ok(Lore {
+            label: file.stem.clone(),
+            message: None,
+            book_name: Some(file.stem.clone()),
+            bytes: Some(bytes),
+            metadata: None,
+            known: Part::EXACT_FROM_FILES,
         })
     }
 
@@ -314,3 +377,25 @@ fn lore(loaded: &Loaded, at: Option<usize>, past: Option<&Past>) -> Result<Lore,
     };
     Ok(Lore { label, message: Some(message), book_name, bytes, metadata, known })
 }
+
+forklore_core::sayings!(CompareError {
+    Self::NoSuchBook { name, .. } => ("no-such-book", name: name.as_str()),
+    Self::Unreadable { book, .. } => ("book-unreadable", name: book.as_str()),
+    Self::Read(error) => [error: ReadError],
+    Self::Message { source, .. } => [source: Obstacle],
+    Self::BookMissing { chat, book } => (
+        "book-missing",
+        chat: chat.as_str(),
+        name: book.as_str(),
+    ),
+    Self::BookUnreadable { chat, book, .. } => (
+        "book-unreadable",
+        chat: chat.as_str(),
+        name: book.as_str(),
+    ),
+    Self::NotKnown { chat, message } => (
+        "book-not-recorded",
+        chat: chat.as_str(),
+        message: *message,
+    ),
+});

@@ -235,19 +235,15 @@ impl Tavern<'_> {
         let Some(name) = &loaded.timeline.book else { return Vec::new() };
         let key = names::book_key(name);
         let settings = settings_places(self.disk, &self.folders).unwrap_or_default();
-        let selected =
-            settings.into_iter().filter(|reference| reference.book == key).map(|reference| {
-                match reference.place {
-                    Place::Persona(_) => "for a persona".to_owned(),
-                    Place::CharacterLore(character) => format!("for the character {character:?}"),
-                    _ => "for all chats".to_owned(),
-                }
-            });
+        let selected = settings
+            .into_iter()
+            .filter(|reference| reference.book == key)
+            .map(|reference| reference.place);
         let cards = self.cards_of(library, &loaded.file.home);
         let on_cards = cards
             .into_iter()
             .filter(|(_, card)| card.worlds.iter().any(|world| names::book_key(world) == key))
-            .map(|(character, _)| format!("on the card of {character:?}"));
+            .map(|(character, _)| Place::Card(character));
         selected.chain(on_cards).map(Remark::AlsoSelected).collect()
     }
 
@@ -327,3 +323,12 @@ struct Listing {
     before: Vec<u8>,
     after: Vec<u8>,
 }
+
+forklore_core::sayings!(ForkError {
+    Self::Read(error) => [error: ReadError],
+    Self::Name { name, source } => ("name-refused", name: name.as_str(), reason: source.said().code),
+    Self::Message { source, .. } => [source: Obstacle],
+    Self::Refused(refusal) => [refusal: Refusal],
+    Self::Loose(chat) => ("loose-chat", chat: chat.as_str()),
+    Self::CarryOut(error) => [error: CarryOutError],
+});

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::disk::{Disk, Kind};
+use crate::saying::{kind, shown};
 
 /// The data root, as the wall that paths stay behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +105,17 @@ pub fn is_name(part: &str) -> bool {
     let forbidden: &[char] = if cfg!(windows) { &['/', '\0', '\\', ':'] } else { &['/', '\0'] };
     !matches!(part, "" | "." | "..") && !part.contains(forbidden)
 }
+
+forklore_core::sayings!(OutsideError {
+    Self::NotAName { part } => ("not-a-name", name: part.as_str()),
+    Self::Elsewhere { path, .. } => ("outside", path: shown(path)),
+    Self::LeadsOutside { path, target } => (
+        "leads-outside",
+        path: shown(path),
+        target: shown(target),
+    ),
+    Self::Unreadable { path, source } => ("not-read", path: shown(path), kind: kind(source)),
+});
 
 #[cfg(test)]
 mod tests {

@@ -18,7 +18,7 @@ pub mod root;
 
 pub mod users;
 
-mod parallel;
+pub mod parallel;
 pub mod folders;
 
 pub mod cards;
@@ -29,9 +29,11 @@ pub mod disk;
 pub mod inside;
 pub mod lock;
 pub mod write;
+pub mod saying;
 
 pub mod chance;
 pub mod library;
+pub mod like;
 pub mod heads;
 pub mod open;
 

@@ -13,6 +13,7 @@ use crate::disk::Disk;
 use crate::folders::{Listed, Skipped, SkippedWhy, UserFolders};
 use crate::groups::{Group, read_group};
 use crate::inside::OutsideError;
+use crate::like::like;
 
 /// A chat's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,21 +216,25 @@ impl Library {
             return Ok(chat);
         }
         let key = folded(name);
-        let by_key: Vec<&ChatFile> = self
-            .chats
-            .iter()
-            .filter(|chat| {
+        let ways: [&dyn Fn(&&ChatFile) -> bool; 2] = [
+            &|chat| {
                 chat.name == name || folded(&chat.label()) == key || self.is_raw_name(chat, name)
-            })
-            .collect();
-        match by_key[..] {
-            [chat] => Ok(chat),
-            [] => Err(FindError::Unknown { wanted: wanted.to_owned(), like: self.like(&key) }),
-            _ => {
-                let found = by_key.iter().map(|chat| chat.label()).collect();
-                Err(FindError::Ambiguous { wanted: wanted.to_owned(), found })
+            },
+            &|chat| folded(&chat.name) == key,
+        ];
+        for way in ways {
+            let found: Vec<&ChatFile> = self.chats.iter().filter(way).collect();
+            match found[..] {
+                [chat] => return Ok(chat),
+                [] => {}
+                _ => {
+                    let found = found.iter().map(|chat| chat.label()).collect();
+                    return Err(FindError::Ambiguous { wanted: wanted.to_owned(), found });
+                }
             }
         }
+        let like = like(wanted, self.chats.iter().map(ChatFile::label));
+        Err(FindError::Unknown { wanted: wanted.to_owned(), like })
     }
 
     /// Whether `name` is how SillyTavern shows the chat, before cleaning it for the file.
@@ -250,22 +255,17 @@ impl Library {
         let wanted = real(path).ok()?;
         self.chats.iter().find(|chat| real(&chat.path).is_ok_and(|found| found == wanted))
     }
-
-    /// Chats whose label has something in common with what was typed.
-    fn like(&self, key: &str) -> Vec<String> {
-        let words: Vec<&str> =
-            key.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 1).collect();
-        let mut scored: Vec<(usize, String)> = self
-            .chats
-            .iter()
-            .map(|chat| {
-                let label = folded(&chat.label());
-                let hits = words.iter().filter(|word| label.contains(*word)).count();
-                (hits, chat.label())
-            })
-            .filter(|(hits, _)| *hits > 0)
-            .collect();
-        scored.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
-        scored.into_iter().take(5).map(|(_, label)| label).collect()
-    }
 }
+
+forklore_core::sayings!(FindError {
+    Self::Unknown { wanted, like } => (
+        "unknown-chat",
+        wanted: wanted.as_str(),
+        like: like.clone(),
+    ),
+    Self::Ambiguous { wanted, found } => (
+        "ambiguous-chat",
+        wanted: wanted.as_str(),
+        found: found.clone(),
+    ),
+});

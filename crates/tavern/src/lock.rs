@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::disk::{Disk, parent_of};
+use crate::saying::{kind, shown};
 
 /// Held while anything of a user is changed. Dropping it lets go.
 ///
@@ -108,6 +109,16 @@ fn cause_of(error: io::Error) -> LockCause {
         LockCause::Io(error)
     }
 }
+
+forklore_core::sayings!(LockError {
+    Self { path, source: LockCause::Busy { .. } } => ("busy", path: shown(path)),
+    Self { path, source: LockCause::Unsupported(_) } => ("no-locks", path: shown(path)),
+    Self { path, source: LockCause::Io(error) } => (
+        "not-locked",
+        path: shown(path),
+        kind: kind(error),
+    ),
+});
 
 #[cfg(test)]
 mod tests {

@@ -292,3 +292,15 @@ fn summary_of(command: &str, chat: &ChatFile, plan: &BookPlan<'_>) -> String {
         (_, Some(book)) => format!("repaired {:?}, the lorebook of {chat}", book.name),
     }
 }
+
+forklore_core::sayings!(MendError {
+    Self::Read(error) => [error: ReadError],
+    Self::Cannot(error) => [error: CannotRepair],
+    Self::Message { source, .. } => [source: Obstacle],
+    Self::MayBeOpen { what, why } => ("may-be-open", what: what.as_str(), why: why.said().code),
+    Self::NoSuchBook(name) => ("no-such-book", name: name.as_str()),
+    Self::BookUnreadable { name, .. } => ("book-unreadable", name: name.as_str()),
+    Self::NotShared(chat) => ("not-shared", chat: chat.as_str()),
+    Self::NoJournal(chat) => ("no-journal", chat: chat.as_str()),
+    Self::CarryOut(error) => [error: CarryOutError],
+});

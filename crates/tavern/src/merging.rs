@@ -11,20 +11,12 @@ use forklore_core::repair::CannotRepair;
 use forklore_core::rewrite::{self, Rewrite};
 
 use crate::changing::{Change, NewContent};
-use crate::comparing::{Base, BaseKnown, CompareError, Lore, Point, message_of};
+use crate::comparing::{Base, BaseKnown, CompareError, Lore, LoreOf, Point, message_of};
 use crate::heads::head;
 use crate::library::{ChatFile, Library};
 use crate::mending::{MendError, MendOptions, Mended, MendedBook};
 use crate::tavern::{Loaded, ReadError, Tavern};
 use crate::workshop::CarryOutError;
-
-/// Where lore comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MergeFrom {
-    Timeline(Point),
-    /// A book, by its name.
-    Book(String),
-}
 
 /// What both sides are said to have begun as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +112,7 @@ impl Tavern<'_> {
     /// Reads all that a merge of `from` into the book of `into` needs.
     pub fn prepare_merge(
         &self,
-        from: &MergeFrom,
+        from: &LoreOf,
         into: &ChatFile,
         base: &MergeBase,
         past: Past,
@@ -137,13 +129,10 @@ impl Tavern<'_> {
             }
         };
         let (theirs, found) = match from {
-            MergeFrom::Timeline(point) => self.their_lore(&library, &loaded, point)?,
-            MergeFrom::Book(name) => {
-                let file = library.book(name).ok_or_else(|| MendError::NoSuchBook(name.clone()))?;
-                let theirs = Lore::of_book(&file.stem, self.read(&file.path)?);
-                let theirs = theirs
-                    .map_err(|source| MendError::BookUnreadable { name: name.clone(), source })?;
-                (theirs, Base::of(BaseKnown::Unknown { parting: None }))
+            LoreOf::Timeline(point) => self.their_lore(&library, &loaded, point)?,
+            LoreOf::Book(name) => {
+                let base = Base::of(BaseKnown::Unknown { parting: None });
+                (self.lore_of_book(&library, name)?, base)
             }
         };
         let Some(their_book) = theirs.book_name.as_deref().filter(|_| theirs.book().is_some())
@@ -272,3 +261,16 @@ fn followed<'p>(
     let header = Some(rewrite::header(&chat, &edits));
     Ok(Some(Rewrite { header, ..Rewrite::default() }.of(&chat, None)))
 }
+
+forklore_core::sayings!(MergeError {
+    Self::Compare(error) => [error: CompareError],
+    Self::Mend(error) => [error: MendError],
+    Self::NoBook(chat) => ("no-book-to-merge-into", chat: chat.as_str()),
+    Self::NothingThere(chat) => ("no-book-to-merge-from", chat: chat.as_str()),
+    Self::OneBook { from, into, book } => (
+        "one-book",
+        from: from.as_str(),
+        into: into.as_str(),
+        book: book.as_str(),
+    ),
+});

@@ -91,3 +91,11 @@ pub fn written_recently(modified: SystemTime, now: SystemTime) -> Option<Duratio
     let ago = now.duration_since(modified).unwrap_or_default();
     (ago < RECENTLY).then_some(ago)
 }
+
+forklore_core::sayings!(MayBeOpen {
+    Self::CurrentOf(character) => ("current-chat", of: character.as_str()),
+    Self::CurrentOfGroup(group) => ("current-group-chat", of: group.as_str()),
+    Self::WrittenRecently(ago) => ("written-recently", seconds: ago.as_secs()),
+    Self::SelectedElsewhere => ("selected-elsewhere"),
+    Self::CannotTell(_) => ("cannot-tell"),
+});

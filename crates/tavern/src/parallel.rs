@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Does `work` for every item on all cores, each thread with one buffer that it reuses.
-pub(crate) fn in_parallel<T: Sync, R: Send>(
+pub fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     tick: &(dyn Fn() + Sync),
     work: impl Fn(&T, &mut Vec<u8>) -> R + Sync,

@@ -1,5 +1,6 @@
 //! Reads every place that can refer to a book.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use forklore_core::book::Book;
@@ -7,12 +8,14 @@ use forklore_core::chat::Chat;
 use forklore_core::cleanup::OurBook;
 use forklore_core::recap::{queue, references as recap};
 use forklore_core::references::{Place, Reference, References};
+use memchr::memmem;
 
 use crate::cards::{CardError, read_card};
 use crate::disk::Disk;
 use crate::folders::UserFolders;
 use crate::heads;
 use crate::library::{ChatFile, Library};
+use crate::parallel::in_parallel;
 use crate::settings::read_settings;
 
 /// All references of a user. `tick` hears of every file read.
@@ -20,16 +23,33 @@ pub fn gather(
     disk: &dyn Disk,
     folders: &UserFolders,
     library: &Library,
-    tick: &dyn Fn(),
+    tick: &(dyn Fn() + Sync),
+) -> References {
+    let mut references = gather_beside_chats(disk, folders, library);
+    references.unread.extend(library.unread.iter().map(|unread| unread.path.display().to_string()));
+    let read = in_parallel(&library.chats, tick, |file, buffer| {
+        match disk.read_into(&file.path, buffer) {
+            Ok(()) => of_chat(file, &Chat::read(buffer, file.place()), buffer),
+            Err(_) => References {
+                unread: vec![file.path.display().to_string()],
+                ..References::default()
+            },
+        }
+    });
+    for of_chat in read {
+        references.found.extend(of_chat.found);
+        references.unread.extend(of_chat.unread);
+    }
+    references
+}
+
+/// Those that are in no chat's file.
+pub(crate) fn gather_beside_chats(
+    disk: &dyn Disk,
+    folders: &UserFolders,
+    library: &Library,
 ) -> References {
     let mut references = References::default();
-    references.unread.extend(library.unread.iter().map(|unread| unread.path.display().to_string()));
-    for chat in &library.chats {
-        tick();
-        let place = Place::Chat { home: chat.home.clone(), name: chat.name.clone() };
-        let recap = Place::Recap { home: chat.home.clone(), name: chat.name.clone() };
-        read_chat(disk, chat, &place, Some(&recap), &mut references);
-    }
     for file in &library.groups {
         let worlds = file.group.worlds.iter();
         let place = |id: &str| Place::Chat {
@@ -51,30 +71,26 @@ pub fn gather(
     references
 }
 
-fn read_chat(
-    disk: &dyn Disk,
-    file: &ChatFile,
-    place: &Place,
-    recap_place: Option<&Place>,
-    references: &mut References,
-) {
-    let Ok(bytes) = disk.read(&file.path) else {
-        references.unread.push(file.path.display().to_string());
-        return;
-    };
-    let chat = Chat::read(&bytes, file.place());
-    if heads::hidden_header(&chat).is_some() {
+/// Those of one chat, whose file holds `bytes`.
+pub(crate) fn of_chat(file: &ChatFile, chat: &Chat<'_>, bytes: &[u8]) -> References {
+    let mut references = References::default();
+    if heads::hidden_header(chat).is_some() {
         references.unread.push(file.path.display().to_string());
     }
-    let timeline = heads::timeline(file, &chat);
-    references.found.extend(timeline.book.map(|name| Reference::new(&name, place.clone())));
-    let Some(recap_place) = recap_place else { return };
+    let (home, name) = (&file.home, &file.name);
+    let place = Place::Chat { home: home.clone(), name: name.clone() };
+    let book = heads::timeline(file, chat).book;
+    references.found.extend(book.map(|book| Reference::new(&book, place)));
     let note = chat.metadata().and_then(|m| m.at(&["auto_lorebooks", "lorebookName"]));
     let note = note.and_then(|name| name.text()).map(|name| name.into_owned());
-    let in_messages =
-        (0..chat.len()).filter_map(|index| chat.line(index)).flat_map(recap::books_named);
-    let names: std::collections::BTreeSet<String> = note.into_iter().chain(in_messages).collect();
-    references.found.extend(names.iter().map(|name| Reference::new(name, recap_place.clone())));
+    // Most chats have no recap at all.
+    let messages = if memmem::find(bytes, b"chatLorebookName").is_some() { chat.len() } else { 0 };
+    let lines = (0..messages).filter_map(|index| chat.line(index));
+    let names: BTreeSet<String> =
+        note.into_iter().chain(lines.flat_map(recap::books_named)).collect();
+    let place = || Place::Recap { home: home.clone(), name: name.clone() };
+    references.found.extend(names.iter().map(|name| Reference::new(name, place())));
+    references
 }
 
 fn read_backups(disk: &dyn Disk, folders: &UserFolders, references: &mut References) {

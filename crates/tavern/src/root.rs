@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::config::{DataRoot, data_root_in};
 use crate::disk::{Disk, Kind};
+use crate::saying::shown;
 use crate::surroundings::Surroundings;
 use crate::users::{has_chats_or_books, is_folder};
 
@@ -36,7 +37,7 @@ pub enum How {
 
 /// No data root was found.
 #[derive(Debug, thiserror::Error)]
-#[error("could not find SillyTavern's data folder; looked at: {}", list(looked))]
+#[error("could not find SillyTavern's data folder")]
 pub struct RootError {
     pub looked: Vec<Looked>,
 }
@@ -226,13 +227,6 @@ fn is_data_root(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-fn list(looked: &[Looked]) -> String {
-    let each = looked
-        .iter()
-        .map(|looked| format!("`{}` ({}): {}", looked.path.display(), looked.how, looked.why));
-    each.collect::<Vec<_>>().join("; ")
-}
-
 impl fmt::Display for How {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
@@ -245,6 +239,13 @@ impl fmt::Display for How {
         })
     }
 }
+
+forklore_core::sayings!(RootError {
+    Self { looked } => (
+        "no-data-folder",
+        looked: looked.iter().map(|looked| shown(&looked.path)).collect::<Vec<_>>(),
+    ),
+});
 
 #[cfg(test)]
 mod tests {
@@ -304,9 +305,6 @@ mod tests {
                 looked,
                 places.iter().map(|(path, how)| (&**path, *how)).collect::<Vec<_>>()
             );
-            for (place, _) in places {
-                assert!(error.to_string().contains(&place.display().to_string()));
-            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use forklore_core::chat::Chat;
+use forklore_core::digest::Digest;
 use forklore_core::family::Timeline;
 use forklore_core::moment::{BoundBook, Past};
 
@@ -12,6 +13,7 @@ use crate::disk::{Disk, Look, parent_of};
 use crate::folders::UserFolders;
 use crate::heads;
 use crate::library::{ChatFile, Library, Unread};
+use crate::saying::{kind, shown};
 use crate::workshop::{CarryOutError, Workshop};
 
 pub struct Tavern<'d> {
@@ -26,6 +28,9 @@ pub struct Tavern<'d> {
 pub trait Pasts {
     /// What is known of a message of a chat. `chat` is what the file holds now.
     fn past(&self, file: &ChatFile, chat: &Chat<'_>, message: usize) -> Option<Past>;
+
+    /// What one of these books once was, by the digest in a seal.
+    fn sealed(&self, books: &[&str], digest: Digest) -> Option<Vec<u8>>;
 
     /// Chats that are gone since a short while, each with the book that it was bound to; or why that
     /// cannot be told.
@@ -172,3 +177,8 @@ impl Loaded {
         Ok(same_book && (0..=message).all(|index| now.line(index) == then.line(index)))
     }
 }
+
+forklore_core::sayings!(ReadError {
+    Self::Io { path, source } => ("not-read", path: shown(path), kind: kind(source)),
+    Self::NeverStill { path } => ("never-still", path: shown(path)),
+});

@@ -162,3 +162,10 @@ impl Workshop<'_> {
         Ok((trash.len(), trash.iter().map(|found| found.bytes).sum()))
     }
 }
+
+forklore_core::sayings!(TrashError {
+    Self::Unknown(name) => ("not-in-trash", name: name.as_str()),
+    Self::NoOrigin(name) => ("trash-without-origin", name: name.as_str()),
+    Self::InTheWay(path) => ("file-in-the-way", path: path.as_str()),
+    Self::CarryOut(error) => [error: CarryOutError],
+});

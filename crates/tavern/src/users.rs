@@ -8,6 +8,7 @@ use forklore_core::json::Json;
 
 use crate::disk::{Disk, Kind};
 use crate::inside::{Inside, OutsideError};
+use crate::saying::{kind, shown};
 
 /// The user when SillyTavern has no accounts.
 pub const DEFAULT_USER: &str = "default-user";
@@ -173,6 +174,20 @@ fn recorded_handles(
     }
     Ok(handles)
 }
+
+forklore_core::sayings!(UsersError {
+    Self { root, source } => ("users-not-listed", path: shown(root), kind: kind(source)),
+});
+
+forklore_core::sayings!(ChooseError {
+    Self::Nobody => ("no-user"),
+    Self::Unknown { wanted, handles } => (
+        "unknown-user",
+        wanted: wanted.as_str(),
+        handles: handles.clone(),
+    ),
+    Self::Several { handles } => ("several-users", handles: handles.clone()),
+});
 
 #[cfg(test)]
 mod tests {

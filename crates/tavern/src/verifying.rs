@@ -2,20 +2,22 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
+use std::path::Path;
 
 use forklore_core::book::{Book, BookError};
 use forklore_core::chat::Chat;
 use forklore_core::exactness::Part;
 use forklore_core::family::{self, Home, Node, Timeline};
 use forklore_core::names::book_key;
+use forklore_core::references::References;
 use forklore_core::verify::{
     BookFacts, BoundFacts, ChatFacts, Expected, Finding, Surroundings, verify,
 };
 
-use crate::disk::Disk;
 use crate::heads;
 use crate::library::{ChatFile, Library, Unread};
 use crate::parallel::in_parallel;
+use crate::references;
 use crate::tavern::Tavern;
 
 /// What was found about one timeline.
@@ -56,11 +58,6 @@ impl Verified {
     }
 }
 
-struct Read {
-    timeline: Timeline,
-    facts: ChatFacts,
-}
-
 impl Tavern<'_> {
     /// Verifies the chats that `wanted` picks. Their families are looked at whole, because
     /// sharing a book takes two. `tick` hears of every file read.
@@ -70,18 +67,54 @@ impl Tavern<'_> {
         wanted: impl Fn(&ChatFile) -> bool,
         tick: &(dyn Fn() + Sync),
     ) -> Verified {
+        self.verify_and(library, wanted, tick, |_, _, _| ()).0
+    }
+
+    /// Verifies every chat, and gathers all references on the way: each file is read once.
+    pub fn survey(&self, library: &Library, tick: &(dyn Fn() + Sync)) -> (Verified, References) {
+        let (verified, of_chats) = self.verify_and(library, |_| true, tick, references::of_chat);
+        let mut references = references::gather_beside_chats(self.disk, &self.folders, library);
+        for of_chat in of_chats {
+            references.found.extend(of_chat.found);
+            references.unread.extend(of_chat.unread);
+        }
+        let chats: HashSet<&Path> = library.chats.iter().map(|chat| &*chat.path).collect();
+        let unread = verified.unread.iter().filter(|unread| chats.contains(&*unread.path));
+        let unread = library.unread.iter().chain(unread);
+        references.unread.extend(unread.map(|unread| unread.path.display().to_string()));
+        (verified, references)
+    }
+
+    /// Verifies, and looks at every chat that could be read in another way, too.
+    fn verify_and<T: Send>(
+        &self,
+        library: &Library,
+        wanted: impl Fn(&ChatFile) -> bool,
+        tick: &(dyn Fn() + Sync),
+        look: impl Fn(&ChatFile, &Chat<'_>, &[u8]) -> T + Sync,
+    ) -> (Verified, Vec<T>) {
         let homes: HashSet<&Home> =
             library.chats.iter().filter(|chat| wanted(chat)).map(|chat| &chat.home).collect();
         let chats: Vec<&ChatFile> =
             library.chats.iter().filter(|chat| homes.contains(&chat.home)).collect();
         let mut verified = Verified { unread: library.unread.clone(), ..Verified::default() };
 
-        let read = in_parallel(&chats, tick, |chat, buffer| read_chat(self.disk, chat, buffer));
+        let read = in_parallel(&chats, tick, |file, buffer| -> io::Result<_> {
+            self.disk.read_into(&file.path, buffer)?;
+            let chat = Chat::read(buffer, file.place());
+            let facts = ChatFacts::of(&chat);
+            let timeline = heads::timeline_of(file, facts.metadata());
+            Ok((timeline, facts, look(file, &chat, buffer)))
+        });
+        let mut seen = Vec::new();
         let mut kept: Vec<(&ChatFile, Timeline, ChatFacts)> = Vec::new();
         for (chat, read) in chats.into_iter().zip(read) {
             verified.bytes += chat.len;
             match read {
-                Ok(read) => kept.push((chat, read.timeline, read.facts)),
+                Ok((timeline, facts, look)) => {
+                    kept.push((chat, timeline, facts));
+                    seen.push(look);
+                }
                 Err(error) => {
                     verified
                         .unread
@@ -140,7 +173,7 @@ impl Tavern<'_> {
                 timeline,
             });
         }
-        verified
+        (verified, seen)
     }
 
     fn book_facts(
@@ -176,13 +209,6 @@ impl Tavern<'_> {
         }
         facts
     }
-}
-
-fn read_chat(disk: &dyn Disk, file: &ChatFile, buffer: &mut Vec<u8>) -> io::Result<Read> {
-    disk.read_into(&file.path, buffer)?;
-    let chat = Chat::read(buffer, file.place());
-    let facts = ChatFacts::of(&chat);
-    Ok(Read { timeline: heads::timeline_of(file, facts.metadata()), facts })
 }
 
 fn bound_facts<'a>(

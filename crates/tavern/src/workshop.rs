@@ -17,6 +17,7 @@ use crate::folders::UserFolders;
 use crate::inside::OutsideError;
 use crate::lock::{LockError, UserLock};
 use crate::operation::{Operation, Places, Step, tag};
+use crate::saying::{kind, shown};
 use crate::write::{
     self, ReplaceCause, ReplaceError, WriteCause, WriteError, create_new, replace_checked,
 };
@@ -396,3 +397,16 @@ impl CarryOutError {
         }
     }
 }
+
+forklore_core::sayings!(CarryOutError {
+    Self::Lock(error) => [error: LockError],
+    Self::ChangedMeanwhile { path } => ("changed-meanwhile", path: shown(path)),
+    Self::NotSoAnyMore => ("files-changed"),
+    Self::Write(error) => [error: WriteError],
+    Self::Replace(error) => [error: ReplaceError],
+    Self::Io { path, source, .. } => ("io", path: shown(path), kind: kind(source)),
+    Self::Outside(error) => [error: OutsideError],
+    Self::NotTakenBack { failed, .. } => ("not-taken-back", reason: failed.said().code),
+    Self::LaterWork { id, path } => ("later-work", operation: *id, path: path.as_str()),
+    Self::TrashEmptied { id } => ("trash-emptied", operation: *id),
+});

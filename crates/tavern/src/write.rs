@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::disk::{Disk, Kind, Look, parent_of};
+use crate::saying::shown;
 
 /// A file could not be created.
 #[derive(Debug, thiserror::Error)]
@@ -436,6 +437,16 @@ impl Version {
 fn look_at(disk: &dyn Disk, path: &Path) -> io::Result<Look> {
     Ok(disk.look(path)?.ok_or(io::ErrorKind::NotFound)?)
 }
+
+forklore_core::sayings!(WriteError {
+    Self { path, source: WriteCause::Exists } => ("already-there", path: shown(path)),
+    Self { path, .. } => ("not-written", path: shown(path)),
+});
+
+forklore_core::sayings!(ReplaceError {
+    Self { path, source: ReplaceCause::ChangedMeanwhile { .. } } => ("changed-meanwhile", path: shown(path)),
+    Self { path, .. } => ("not-replaced", path: shown(path)),
+});
 
 #[cfg(test)]
 mod tests;

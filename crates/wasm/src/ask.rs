@@ -60,10 +60,7 @@ impl Ask {
     }
 
     pub(crate) fn now(&self) -> Now {
-        Now {
-            iso: self.text("now").unwrap_or_default(),
-            milliseconds: self.0.get("milliseconds").and_then(Json::as_f64).unwrap_or_default(),
-        }
+        Now { iso: self.text("now").unwrap_or_default() }
     }
 
     pub(crate) fn policy(&self) -> Policy {
@@ -80,6 +77,7 @@ impl Ask {
             without_book: false,
             leave_book: self.flag("leaveBook"),
             today: self.today(),
+            under_way: self.number("underWay").unwrap_or(0),
         }
     }
 

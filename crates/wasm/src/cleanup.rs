@@ -1,6 +1,6 @@
 //! Which books of ours nothing refers to.
 
-use forklore_core::cleanup::{OurBook, Reason, cleanup as plan};
+use forklore_core::cleanup::{OurBook, cleanup as plan};
 use forklore_core::family::Home;
 use forklore_core::json::Json;
 use forklore_core::recap::{queue, references as recap};
@@ -10,6 +10,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
 use crate::ask::Ask;
+use crate::words;
 
 #[wasm_bindgen]
 pub fn cleanup(ask: &[u8]) -> Result<Answer, JsError> {
@@ -28,7 +29,7 @@ pub fn cleanup(ask: &[u8]) -> Result<Answer, JsError> {
     let keep = plan.keep.iter().map(|(ours, why)| {
         let mut json = book(ours);
         if let Some(object) = json.as_object_mut() {
-            object.insert("reason", reason(why));
+            object.insert("reason", words::word(why));
         }
         json
     });
@@ -65,9 +66,13 @@ fn book(book: &OurBook) -> Json {
 }
 
 fn reference(json: &Json) -> Reference {
+    Reference::new(&text(json, "book"), place(json))
+}
+
+pub(crate) fn place(json: &Json) -> Place {
     let name = text(json, "name");
     let home = || Home::Character(text(json, "owner"));
-    let place = match text(json, "place").as_str() {
+    match text(json, "place").as_str() {
         "backup" => Place::Backup(name),
         "global" => Place::Global,
         "character" => Place::CharacterLore(name),
@@ -76,38 +81,5 @@ fn reference(json: &Json) -> Reference {
         "recap" => Place::Recap { home: home(), name },
         "queue" => Place::Queue { book: name },
         _ => Place::Chat { home: home(), name },
-    };
-    Reference::new(&text(json, "book"), place)
-}
-
-fn reason(reason: &Reason) -> Json {
-    let (code, values, text) = match reason {
-        Reason::ReferredToBy(places) => {
-            let places: Vec<String> = places.iter().map(place).collect();
-            let text = format!("in use by {}", places.join(", "));
-            ("referred", Json::object([("places", places.into())]), text)
-        }
-        Reason::OnlyBackups(count) => {
-            let values = Json::object([("count", (*count).into())]);
-            ("only-backups", values, "only backups of chats refer to it".to_owned())
-        }
-        Reason::Unread => {
-            let values = Json::Object(forklore_core::json::Object::new());
-            ("unread", values, "something that may refer to it could not be read".to_owned())
-        }
-    };
-    Json::object([("code", code.into()), ("values", values), ("text", text.into())])
-}
-
-fn place(place: &Place) -> String {
-    match place {
-        Place::Chat { name, .. }
-        | Place::Recap { name, .. }
-        | Place::Backup(name)
-        | Place::CharacterLore(name)
-        | Place::Persona(name)
-        | Place::Card(name)
-        | Place::Queue { book: name } => name.clone(),
-        Place::Global => "global".to_owned(),
     }
 }

@@ -12,6 +12,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, chat_file};
+use crate::cleanup::place;
 use crate::words;
 
 /// Turns the request with which the page saves a child into one that gives it a book of its own.
@@ -36,7 +37,7 @@ pub fn fork(
     let parent_name = ask.needed("parent")?;
     let parent = Parent { name: &parent_name, chat: &chat, bound: &bound, past: None };
     let child = ask.needed("child")?;
-    let selected = ask.names("selected").into_iter().map(Remark::AlsoSelected);
+    let selected = ask.list("selected").iter().map(place).map(Remark::AlsoSelected);
     let fork_request = ForkRequest {
         kind: ask.kind(),
         message,
@@ -103,15 +104,20 @@ fn report(plan: &ForkPlan<'_>) -> Json {
     let part = plan.seal.book.as_ref().map(|sealed| sealed.part.to_json_at(plan.message));
     report.insert("part", part);
     report.insert("metadata", plan.seal.metadata.to_json_at(plan.message));
-    report.insert("remarks", words::list(&plan.remarks, words::remark));
+    let recap = plan.seal.running_recap.as_ref().map(|recap| {
+        Json::object([("version", recap.version.into()), ("scenes", recap.scenes.into())])
+    });
+    report.insert("recap", recap);
+    report.insert("combined", plan.seal.combined_recap.as_ref().map(|recap| recap.messages));
+    report.insert("remarks", words::list(&plan.remarks, words::word));
     report.into()
 }
 
 fn refused(refusal: &Refusal) -> Json {
     Json::object([
         ("made", Json::Bool(false)),
-        ("obstacles", words::list(&refusal.obstacles, words::obstacle)),
-        ("remarks", words::list(&refusal.remarks, words::remark)),
+        ("obstacles", words::list(&refusal.obstacles, words::word)),
+        ("remarks", words::list(&refusal.remarks, words::word)),
     ])
 }
 
@@ -125,7 +131,7 @@ pub fn check(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, J
     let name = ask.text("parent").unwrap_or_default();
     let parent = Parent { name: &name, chat: &chat, bound: &bound, past: None };
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    Ok(Answer::of(&readiness(&fork::check(parent, message, ask.policy(), &ask.now()))))
+    Ok(Answer::of(&readiness(&fork::check(parent, message, ask.policy()))))
 }
 
 fn readiness(readiness: &Readiness<'_>) -> Json {
@@ -135,8 +141,8 @@ fn readiness(readiness: &Readiness<'_>) -> Json {
         BookThen::None(_) | BookThen::Unknown => None,
     });
     Json::object([
-        ("obstacles", words::list(&readiness.obstacles, words::obstacle)),
-        ("remarks", words::list(&readiness.remarks, words::remark)),
+        ("obstacles", words::list(&readiness.obstacles, words::word)),
+        ("remarks", words::list(&readiness.remarks, words::word)),
         ("book", book.into()),
         ("metadata", part(|moment| Some(moment.metadata.part.to_json_at(moment.message))).into()),
         ("busy", Json::Bool(readiness.work.is_pending())),

@@ -6,6 +6,7 @@ use forklore_core::journal::{
     Folded, Limits, RECORDED_METADATA, Record, Records, State, StatePart, Writer, inserted, merged,
 };
 use forklore_core::json::Json;
+use forklore_core::recap::running;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -150,7 +151,8 @@ pub fn recorded_state(chat: &[u8], message: usize) -> Result<Option<Vec<u8>>, Js
 /// The keys of a chat's metadata that belong to a moment of the story.
 #[wasm_bindgen]
 pub fn recorded_metadata_keys() -> Vec<u8> {
-    Json::from(RECORDED_METADATA.to_vec()).stringify()
+    let keys = RECORDED_METADATA.into_iter().chain([running::KEY]);
+    Json::from(keys.collect::<Vec<_>>()).stringify()
 }
 
 fn text_of(record: Record) -> Vec<u8> {

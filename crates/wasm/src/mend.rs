@@ -53,7 +53,7 @@ pub fn mend(
         }
         Err(error) => Answer::of(&Json::object([
             ("possible", Json::Bool(false)),
-            ("text", error.to_string().into()),
+            ("reason", words::word(&error)),
         ])),
     })
 }
@@ -86,7 +86,7 @@ fn shown(plan: &BookPlan<'_>, chat: &Chat<'_>) -> Json {
     value.insert("book", book);
     value.insert("replaces", plan.replaces);
     value.insert("part", plan.part.map(|part| part.to_json()));
-    value.insert("remarks", words::list(&plan.remarks, words::remark));
+    value.insert("remarks", words::list(&plan.remarks, words::word));
     let changed = plan.chat.as_ref().map(Pieces::to_vec);
     let changed = changed.as_deref().map(|file| Chat::read(file, chat.place()));
     let metadata = changed.as_ref().and_then(|changed| changed.metadata()?.json().ok());

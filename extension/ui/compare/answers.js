@@ -1,6 +1,4 @@
 /** What slash commands say and understand of a comparison. */
-import { say } from '../words.js';
-
 /** What differs, by names and not by texts: those are in the lorebooks. */
 export function compareAnswer({ left, right, beginning, entries, book, recap, variables, other }) {
     const names = list => list.map(({ name, by }) => ({ name, by }));
@@ -40,8 +38,7 @@ export function wantedEntries(model, typed) {
     const found = names.map((name) => {
         const entry = find(name);
         if (!entry) {
-            const text = say('word.no-such-entry', { name });
-            throw Object.assign(new Error(text), { word: { code: 'no-such-entry', values: { name }, text } });
+            throw Object.assign(new Error(name), { word: { code: 'no-such-entry', values: { name } } });
         }
         return entry;
     });

@@ -1,6 +1,7 @@
 //! Figures as ratios, each against something measured in the same run on the same disk.
 
 pub(crate) mod data;
+mod folder;
 mod history;
 mod host;
 mod measure;
@@ -40,22 +41,19 @@ pub(crate) struct BenchArgs {
 enum What {
     /// Measure what keeping every version costs, beside what else could keep them
     History(history::HistoryArgs),
+    /// Measure the first `record` and `status` of a folder of two gigabytes
+    Folder(folder::FolderArgs),
     /// Measure `forklore watch` on a generated host with many users
     Host(host::HostArgs),
 }
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
-    match &args.what {
+    let figures = match &args.what {
         Some(What::History(args)) => return history::run(args),
         Some(What::Host(args)) => return host::run(args),
-        None => {}
-    }
-    let forklore = forklore_binary()?;
-    let mut figures = vec![fork(&forklore, args.rounds)?, verify(&forklore, args.rounds)?];
-    figures.extend(memory::figures()?);
-    if !args.without_sillytavern {
-        figures.push(rebuild::figure(&forklore)?);
-    }
+        Some(What::Folder(args)) => folder::run(args)?,
+        None => usual(args)?,
+    };
     println!("| what | measured | against | ratio | bound |");
     println!("|---|---|---|---|---|");
     for figure in &figures {
@@ -68,6 +66,16 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         .collect();
     ensure!(!args.check || missed.is_empty(), "missed: {}", missed.join(", "));
     Ok(())
+}
+
+fn usual(args: &BenchArgs) -> anyhow::Result<Vec<Measured>> {
+    let forklore = forklore_binary()?;
+    let mut figures = vec![fork(&forklore, args.rounds)?, verify(&forklore, args.rounds)?];
+    figures.extend(memory::figures()?);
+    if !args.without_sillytavern {
+        figures.push(rebuild::figure(&forklore)?);
+    }
+    Ok(figures)
 }
 
 /// The release binary, built now so that it is the one of these sources.

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-/// Record every chat, lorebook, card and group that changed since the last time
+use crate::when::{Moment, age};
+
+/// Record every chat, lorebook, card and group that has changed
 ///
 /// The history lies beside SillyTavern's data folder, as a git repository for each user. Nothing that
 /// SillyTavern does can change what is in it.
@@ -17,7 +19,7 @@ pub struct RecordArgs {
     pub all_users: bool,
 }
 
-/// Stay, and record every version as it is saved
+/// Keep running, and record every version as it is saved
 ///
 /// Ends with Ctrl-C. What changed before it began is recorded first.
 #[derive(Args, Debug)]
@@ -35,7 +37,9 @@ pub struct WatchArgs {
     pub most_mb: Option<u64>,
 }
 
-/// Show what happened to a chat or lorebook, or to all of them, newest first
+/// Show what happened to a chat or lorebook, or to all, newest first
+///
+/// Times are local; `TZ=UTC forklore log` shows them in UTC.
 ///
 /// `!` stands before what looks like a loss. The number in a line is that of the version, which `show`, `diff`
 /// and `restore` take. Where all are shown, what was saved in one go is one line.
@@ -52,6 +56,14 @@ pub struct LogArgs {
     /// Show all of them
     #[arg(long, conflicts_with = "count")]
     pub all: bool,
+
+    /// Only what came at this time or later: yesterday, "yesterday 21:00", 2026-11-15, 12h
+    #[arg(long, value_name = "TIME", value_parser = Moment::typed)]
+    pub since: Option<Moment>,
+
+    /// Only what came before this time
+    #[arg(long, value_name = "TIME", value_parser = Moment::typed)]
+    pub before: Option<Moment>,
 }
 
 /// Bring back a chat or lorebook that was deleted, or many
@@ -72,7 +84,53 @@ pub struct UndeleteArgs {
     pub dry_run: bool,
 }
 
-/// Look after the history: check it, pack it, thin it, carry it elsewhere
+/// Find and bring back what is lost, damaged or deleted
+///
+/// Without a name it lists what the history knows to be lost, newest first. `!` stands before what looks like an
+/// accident. With numbers of that list, names, a character or --all it shows what would be done, and asks.
+///
+/// What is deleted comes back under its own name. A chat that lost messages comes back as a new chat beside it, and
+/// a lorebook in its own place; what is there now is kept.
+#[derive(Args, Debug)]
+pub struct RescueArgs {
+    /// Numbers of the list, names, or a character for all of its chats (default: show the list)
+    #[arg(value_name = "WHAT")]
+    pub what: Vec<String>,
+
+    /// Bring back everything in the list
+    #[arg(long, conflicts_with = "what")]
+    pub all: bool,
+
+    /// Only what was lost at this time or later: yesterday, "yesterday 21:00", 2026-11-15, 12h
+    #[arg(long, value_name = "TIME", value_parser = Moment::typed)]
+    pub since: Option<Moment>,
+
+    /// Only what was lost before this time
+    #[arg(long, value_name = "TIME", value_parser = Moment::typed)]
+    pub before: Option<Moment>,
+
+    /// Bring files back to how they were at this time, whether or not they look lost
+    #[arg(long, value_name = "TIME", value_parser = Moment::typed, conflicts_with_all = ["since", "before"])]
+    pub as_of: Option<Moment>,
+
+    /// Put chats back in their own place, rather than beside what is there
+    #[arg(long)]
+    pub in_place: bool,
+
+    /// Promise that no browser tab has SillyTavern open
+    #[arg(long)]
+    pub closed: bool,
+
+    /// Only show what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// Look after the history: check, pack, thin, carry elsewhere
 #[derive(Args, Debug)]
 pub struct HistoryArgs {
     #[command(subcommand)]
@@ -125,7 +183,7 @@ pub struct PushArgs {
     pub prune: bool,
 }
 
-/// Take in what other machines recorded, from a git remote
+/// Fetch what other machines recorded from a git remote
 ///
 /// What this machine recorded itself is never changed by it.
 #[derive(Args, Debug)]
@@ -175,7 +233,7 @@ pub struct UnbundleArgs {
     pub identity: Option<PathBuf>,
 }
 
-/// Keep fewer versions of long ago
+/// Thin out old versions
 ///
 /// Nothing is ever thinned unless you ask. The first and the last version of each file always stay, and
 /// so do pinned versions, what was there before a loss, and versions where a file was renamed, copied,
@@ -199,7 +257,7 @@ pub struct ThinArgs {
     pub dry_run: bool,
 
     /// Do not ask
-    #[arg(long)]
+    #[arg(long, short)]
     pub yes: bool,
 }
 
@@ -218,7 +276,7 @@ pub struct PurgeArgs {
     pub dry_run: bool,
 
     /// Do not ask
-    #[arg(long)]
+    #[arg(long, short)]
     pub yes: bool,
 }
 
@@ -234,20 +292,4 @@ pub struct DismissArgs {
     /// Everything that is reported as gone
     #[arg(long, conflicts_with = "file")]
     pub gone: bool,
-}
-
-/// Reads `30d`, `12h`, `2w`, `1y`.
-fn age(text: &str) -> Result<Duration, String> {
-    let wrong = || "an age is a number and h, d, w or y: 12h, 30d, 2w, 1y".to_owned();
-    let unit = text.chars().next_back().ok_or_else(wrong)?;
-    let hours = match unit {
-        'h' => 1,
-        'd' => 24,
-        'w' => 7 * 24,
-        'y' => 365 * 24,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
-    let seconds = number.checked_mul(hours * 60 * 60).ok_or_else(wrong)?;
-    Ok(Duration::from_secs(seconds))
 }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::MendArgs;
 
-/// Show what differs between two timelines, two messages of one, or two versions of a file
+/// Show what differs between timelines, messages or versions
 ///
 /// Two timelines are compared against what both began as, so that it can be said which of them changed
 /// something. One chat is compared with itself: `forklore diff CHAT --at 50` shows what came since
@@ -14,11 +14,11 @@ use super::MendArgs;
 /// version 3 of it, in messages, entries or settings.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
-    /// Chat to compare; `CHAT@M` is the chat at message M; with --version, any file that has a history
+    /// Chat or lorebook to compare; `CHAT@M` is the chat at message M; `book=NAME` is a lorebook; with --version, any file that has a history
     #[arg(value_name = "CHAT")]
     pub left: String,
 
-    /// Chat to compare it with (default: the first one, as it is now)
+    /// Chat or lorebook to compare it with (default: the first one, as it is now)
     #[arg(value_name = "OTHER")]
     pub right: Option<String>,
 
@@ -43,7 +43,7 @@ pub struct DiffArgs {
     pub internal: bool,
 }
 
-/// Bring what another timeline did to its lorebook into a chat's own
+/// Bring the lore of another timeline into a chat's lorebook
 ///
 /// What only one of the two changed since they part comes over or stays; different fields of one entry
 /// combine. What both changed in different ways is a conflict: nothing is written until each is settled

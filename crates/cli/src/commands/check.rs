@@ -3,13 +3,14 @@
 use forklore_core::exactness::{Exactness, Part, Source};
 use forklore_core::fork::{Parent, Readiness, check, resolve_message};
 use forklore_core::moment::BookThen;
-use forklore_tavern::chance::now_of;
 use forklore_tavern::tavern::Tavern;
 
 use super::{Outcome, fork};
 use crate::args::CheckArgs;
 use crate::error::{CommandError, hint_for};
+use crate::exit::Exit;
 use crate::json::{self, Json};
+use crate::objection::Objection;
 use crate::text::{Line, Style};
 use crate::ui::Ui;
 
@@ -18,13 +19,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CheckArgs) -> Out
     let chat = library.find(tavern.disk, &args.chat)?;
     let loaded = tavern.load(&library, chat)?;
     let (parsed, bound) = (loaded.chat(), loaded.bound());
-    let message = resolve_message(args.at, parsed.len())
-        .map_err(|obstacle| CommandError::new(format!("{}: {obstacle}", chat.label())))?;
+    let message = resolve_message(args.at, parsed.len()).map_err(|obstacle| {
+        CommandError::new(Objection::Message { chat: chat.label(), obstacle })
+    })?;
     let past = tavern.past(&loaded, message);
     let past = past.as_ref();
     let parent = Parent { name: &chat.name, chat: &parsed, bound: &bound, past };
-    let now = now_of(tavern.chance.now());
-    let readiness = check(parent, message, fork::policy(&args.policy), &now);
+    let readiness = check(parent, message, fork::policy(&args.policy));
 
     let label = chat.label();
     if readiness.obstacles.is_empty() {
@@ -55,7 +56,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CheckArgs) -> Out
         ui.say(Line::new().dim(hint));
     }
     ui.answer(&answer(&label, message, &readiness, hints));
-    Ok(u8::from(!readiness.obstacles.is_empty()))
+    Ok(Exit::found_if(!readiness.obstacles.is_empty()))
 }
 
 fn say_moment(ui: &mut Ui<'_>, readiness: &Readiness<'_>) {
@@ -106,8 +107,8 @@ fn answer(label: &str, message: usize, readiness: &Readiness<'_>, hints: Vec<Str
                 "metadata_known",
                 moment.map_or(Json::Null, |moment| json::part(moment.metadata.part)),
             ),
-            ("obstacles", json::texts(&readiness.obstacles)),
-            ("remarks", json::texts(&readiness.remarks)),
+            ("obstacles", json::sayings(&readiness.obstacles)),
+            ("remarks", json::sayings(&readiness.remarks)),
             ("hints", json::texts(hints)),
         ],
     )

@@ -2,13 +2,17 @@
 
 use forklore_core::cleanup::Reason;
 use forklore_core::references::Place;
+use forklore_core::saying::Saying as _;
+use forklore_core::sayings;
 use forklore_tavern::cleaning::{CleanOptions, Cleanup};
 use forklore_tavern::tavern::Tavern;
 
 use super::Outcome;
 use crate::args::CleanArgs;
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
+use crate::objection::Objection;
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
@@ -24,15 +28,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CleanArgs) -> Out
     say(ui, &cleanup);
     if args.dry_run || cleanup.plan.remove.is_empty() {
         ui.answer(&answer(&cleanup, None));
-        return Ok(u8::from(!cleanup.plan.unread.is_empty()));
+        return Ok(Exit::found_if(!cleanup.plan.unread.is_empty()));
     }
     if !args.yes {
         if !ui.can_ask() {
-            return Err(CommandError::new("nothing was moved, because nobody can be asked")
+            return Err(CommandError::new(Objection::NobodyToAsk { undone: "nothing was moved" })
                 .hinted("Say --yes to move them, or --dry-run to only look."));
         }
         if !ui.asks("Move them to the trash?") {
-            return Ok(1);
+            return Ok(Exit::Failed);
         }
     }
     let cleaned = tavern.clean(options, &|| {})?;
@@ -43,7 +47,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CleanArgs) -> Out
             .dim(" `forklore undo` brings them back."),
     );
     ui.answer(&answer(&cleaned.cleanup, cleaned.operation));
-    Ok(0)
+    Ok(Exit::Fine)
 }
 
 fn say(ui: &mut Ui<'_>, cleanup: &Cleanup) {
@@ -70,16 +74,8 @@ fn say(ui: &mut Ui<'_>, cleanup: &Cleanup) {
             {
                 continue;
             }
-            Reason::ReferredToBy(places) => {
-                format!("in use: {}", places.iter().map(words).collect::<Vec<_>>().join(", "))
-            }
-            Reason::OnlyBackups(number) => {
-                format!(
-                    "named by {}; --despite-backups moves it too",
-                    count(*number, "backup", "backups")
-                )
-            }
-            Reason::Unread => "kept, because something could not be read".to_owned(),
+            Reason::OnlyBackups(_) => format!("{reason}; --despite-backups moves it too"),
+            Reason::ReferredToBy(_) | Reason::Unread => reason.to_string(),
         };
         ui.say(Line::new().add(Style::Note, "  - ").plain(format!("{:?}: {why}", book.name)));
     }
@@ -101,36 +97,28 @@ fn say(ui: &mut Ui<'_>, cleanup: &Cleanup) {
     }
 }
 
-fn words(place: &Place) -> String {
-    match place {
-        Place::Chat { name, .. } => format!("bound to {name:?}"),
-        Place::Backup(name) => format!("named by the backup {name:?}"),
-        Place::Global => "selected for all chats".to_owned(),
-        Place::CharacterLore(name) => format!("an extra lorebook of {name:?}"),
-        Place::Persona(name) => format!("the lorebook of a persona ({name:?})"),
-        Place::Card(name) => format!("the lorebook of the character {name:?}"),
-        Place::Recap { name, .. } => format!("named by the recaps of {name:?}"),
-        Place::Queue { book } => format!("named by the queue in {book:?}"),
-    }
+/// Its chats may yet be brought back.
+#[derive(Debug, thiserror::Error)]
+#[error("deleted recently: {}", chats.join(", "))]
+pub(crate) struct Waiting {
+    chats: Vec<String>,
 }
+
+sayings!(Waiting {
+    Self { chats } => ("chats-deleted-recently", chats: chats.clone()),
+});
 
 fn answer(cleanup: &Cleanup, operation: Option<u64>) -> Json {
     let Cleanup { plan, of_gone_chats } = cleanup;
     let removed = plan.remove.iter().map(|book| Json::from(book.name.as_str())).collect();
-    let kept = plan.keep.iter().map(|(book, reason)| {
-        let why = match reason {
-            Reason::ReferredToBy(places) => places.iter().map(words).collect::<Vec<_>>().join(", "),
-            Reason::OnlyBackups(_) => "named by backups only".to_owned(),
-            Reason::Unread => "something could not be read".to_owned(),
-        };
-        (book, why)
+    let kept = plan.keep.iter().map(|(book, reason)| (book, reason.to_json()));
+    let waiting = of_gone_chats.iter().map(|(book, chats)| {
+        let reason = Waiting { chats: chats.clone() };
+        (book, reason.to_json())
     });
-    let waiting = of_gone_chats
-        .iter()
-        .map(|(book, chats)| (book, format!("deleted recently: {}", chats.join(", "))));
-    let kept = kept.chain(waiting).map(|(book, why)| {
-        Json::object([("book", Json::from(book.name.as_str())), ("why", Json::from(why))])
-    });
+    let kept = kept
+        .chain(waiting)
+        .map(|(book, why)| Json::object([("book", Json::from(book.name.as_str())), ("why", why)]));
     json::answer(
         "clean",
         [

@@ -13,6 +13,7 @@ use forklore_tavern::tavern::Tavern;
 use super::Outcome;
 use super::check::known;
 use crate::args::{AllowArg, BranchArgs, CheckpointArgs, PolicyArgs, QueueArg};
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
@@ -60,6 +61,7 @@ pub(crate) fn policy(args: &PolicyArgs) -> Policy {
         without_book: args.without_book,
         leave_book: false,
         today: Today::Files,
+        under_way: 0,
     }
 }
 
@@ -78,7 +80,7 @@ fn run(
     };
     say(ui, &forked);
     ui.answer(&answer(&forked));
-    Ok(0)
+    Ok(Exit::Fine)
 }
 
 fn wait_and_fork(
@@ -193,7 +195,7 @@ fn answer(forked: &Forked) -> Json {
             ("metadata_known", json::part(forked.seal.metadata)),
             ("link", Json::from(link)),
             ("group", Json::from(forked.group.clone())),
-            ("remarks", json::texts(&forked.remarks)),
+            ("remarks", json::sayings(&forked.remarks)),
             ("operation", Json::from(forked.operation.map(|id| id as usize))),
         ],
     )

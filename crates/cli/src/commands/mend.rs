@@ -8,7 +8,9 @@ use super::check::known;
 use super::{Histories, Outcome, history};
 use crate::args::{MendArgs, RepairArgs, RestoreArgs, SourceArg, SplitArgs};
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
+use crate::objection::Objection;
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
@@ -23,7 +25,7 @@ pub(crate) fn repair(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &RepairArgs) ->
         SourceArg::Book(Some(name)) => MendSource::Copy(name.clone()),
         SourceArg::Book(None) => {
             let parents = tavern.parents_book(&library, chat).ok_or_else(|| {
-                CommandError::new(format!("{} has no parent with a lorebook to copy", chat.label()))
+                CommandError::new(Objection::NoParentsBook(chat.label()))
                     .hinted("Name a lorebook: --from book=NAME.")
             })?;
             MendSource::Copy(parents)
@@ -32,7 +34,7 @@ pub(crate) fn repair(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &RepairArgs) ->
     let mended = tavern.repair(chat, &source, options(args.mend))?;
     say(ui, "Repaired", "Would repair", &mended);
     ui.answer(&answer("repair", [&mended], &[]));
-    Ok(0)
+    Ok(Exit::Fine)
 }
 
 pub(crate) fn restore(
@@ -49,7 +51,7 @@ pub(crate) fn restore(
     let mended = tavern.restore(chat, args.at, args.fill, options(args.mend))?;
     say(ui, "Restored", "Would restore", &mended);
     ui.answer(&answer("restore", [&mended], &[]));
-    Ok(0)
+    Ok(Exit::Fine)
 }
 
 pub(crate) fn split(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &SplitArgs) -> Outcome {
@@ -84,7 +86,7 @@ pub(crate) fn split(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &SplitArgs) -> O
         }
     }
     ui.answer(&answer("split", &done, &refused));
-    Ok(u8::from(!refused.is_empty()))
+    Ok(Exit::failed_if(!refused.is_empty()))
 }
 
 fn options(args: MendArgs) -> MendOptions {
@@ -145,7 +147,7 @@ fn answer<'a>(
             ("replaced", Json::from(mended.book.as_ref().is_some_and(|book| book.replaced))),
             ("chat_changed", Json::from(mended.chat_changed)),
             ("known", mended.part.map_or(Json::Null, json::part)),
-            ("remarks", json::texts(&mended.remarks)),
+            ("remarks", json::sayings(&mended.remarks)),
             ("operation", Json::from(mended.operation.map(|id| id as usize))),
         ])
     });

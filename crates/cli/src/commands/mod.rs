@@ -1,10 +1,10 @@
 //! The commands, each in the file of its name.
 
 mod check;
-mod clean;
+pub(crate) mod clean;
 mod diff;
 mod fork;
-mod history;
+pub(crate) mod history;
 mod mend;
 mod merge;
 mod pages;
@@ -24,17 +24,17 @@ use forklore_tavern::users::Users;
 use crate::Outside;
 use crate::args::{Cli, Command, RecordArgs, WatchArgs};
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::ui::Ui;
 
 pub(crate) use history::Histories;
 
-/// An exit code: 0, or 1 for "found something" and "refused".
-pub(crate) type Outcome = Result<u8, CommandError>;
+pub(crate) type Outcome = Result<Exit, CommandError>;
 
 pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
     match &cli.command {
         Command::Completions { shell } => return pages::completions(ui, *shell),
-        Command::Man { command } => return pages::man(ui, command.as_deref()),
+        Command::Man { command } => return pages::man(ui, command),
         _ => {}
     }
     let editor = outside.editor.clone();
@@ -69,8 +69,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
         Command::Watch(args) => history::watch::run(ui, &[tavern], &histories, args),
         Command::Log(args) => history::log::run(ui, &tavern, &histories, args),
         Command::Undelete(args) => history::undelete::run(ui, &tavern, &histories, args),
+        Command::Rescue(args) => history::rescue::run(ui, &tavern, &histories, args),
         Command::History(args) => history::run(ui, &tavern, &histories, args),
-        Command::Completions { .. } | Command::Man { .. } => Ok(0),
+        Command::Completions { .. } | Command::Man { .. } => Ok(Exit::Fine),
     }
 }
 

@@ -1,37 +1,34 @@
 //! `forklore completions` and `forklore man`: from the same definitions as the help.
 
-use clap::CommandFactory as _;
-
 use super::Outcome;
-use crate::args::Cli;
+use crate::completing;
 use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::help;
+use crate::objection::Objection;
 use crate::ui::Ui;
 
 pub(crate) fn completions(ui: &mut Ui<'_>, shell: clap_complete::Shell) -> Outcome {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "forklore", &mut script);
+    let script = completing::script(shell)
+        .map_err(|error| CommandError::new(Objection::PageNotWritten(error)))?;
     ui.data(&script);
-    Ok(0)
+    Ok(Exit::Fine)
 }
 
-pub(crate) fn man(ui: &mut Ui<'_>, command: Option<&str>) -> Outcome {
-    let mut forklore = Cli::command();
-    forklore.build();
-    let page = match command {
-        None => forklore,
-        Some(name) => {
-            let known = forklore.get_subcommands().find(|sub| sub.get_name() == name);
-            let known = known.ok_or_else(|| {
-                CommandError::new(format!("there is no command {name:?}"))
-                    .hinted("`forklore --help` lists them.")
-            })?;
-            known.clone()
-        }
-    };
+pub(crate) fn man(ui: &mut Ui<'_>, command: &[String]) -> Outcome {
+    let mut page = help::command();
+    page.build();
+    // `history verify`, as two words or as one.
+    for name in command.iter().flat_map(|words| words.split_whitespace()) {
+        page = page.find_subcommand(name).cloned().ok_or_else(|| {
+            CommandError::new(Objection::UnknownCommand(command.join(" ")))
+                .hinted("`forklore --help` lists them.")
+        })?;
+    }
     let mut text = Vec::new();
     clap_mangen::Man::new(page)
         .render(&mut text)
-        .map_err(|error| CommandError::new(format!("could not write the page: {error}")))?;
+        .map_err(|error| CommandError::new(Objection::PageNotWritten(error)))?;
     ui.data(&text);
-    Ok(0)
+    Ok(Exit::Fine)
 }

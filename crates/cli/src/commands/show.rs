@@ -4,13 +4,17 @@ use forklore_core::exactness::Exactness;
 use forklore_core::fork::resolve_message;
 use forklore_core::json::Indent;
 use forklore_core::moment::{BookThen, Content, Terms, moment};
+use forklore_tavern::saying::shown;
 use forklore_tavern::tavern::Tavern;
 
 use super::check::known;
 use super::{Histories, Outcome, history};
 use crate::args::ShowArgs;
 use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::file;
 use crate::json::{self, Json};
+use crate::objection::Objection;
 use crate::text::{Line, command};
 use crate::ui::Ui;
 
@@ -21,14 +25,15 @@ pub(crate) fn run(
     args: &ShowArgs,
 ) -> Outcome {
     if let Some(version) = args.version {
-        return history::show::run(ui, tavern, histories, &args.chat, version);
+        return history::show::run(ui, tavern, histories, args, version);
     }
     let library = tavern.library();
     let chat = library.find(tavern.disk, &args.chat)?;
     let loaded = tavern.load(&library, chat)?;
     let (parsed, bound) = (loaded.chat(), loaded.bound());
-    let message = resolve_message(args.at, parsed.len())
-        .map_err(|obstacle| CommandError::new(format!("{}: {obstacle}", chat.label())))?;
+    let message = resolve_message(args.at, parsed.len()).map_err(|obstacle| {
+        CommandError::new(Objection::Message { chat: chat.label(), obstacle })
+    })?;
     let past = tavern.past(&loaded, message);
     let terms = Terms { fill: args.fill, settled: true, ..Terms::default() };
     let moment = moment(&parsed, &bound, past.as_ref(), message, terms);
@@ -40,19 +45,17 @@ pub(crate) fn run(
                 Exactness::Live => Some("today".to_owned()),
                 other => Some(other.words(message)),
             };
-            let words = match when {
-                None => format!("has no lorebook at message {message}"),
-                Some(when) => format!(
-                    "has no lorebook {when}, and nothing tells whether it had one at message {message}"
-                ),
-            };
-            return Err(CommandError::new(format!("{} {words}", chat.label())));
+            let chat = chat.label();
+            return Err(CommandError::new(match when {
+                None => Objection::NoBookThen { chat, message },
+                Some(when) => Objection::NoBookNow { chat, message, when },
+            }));
         }
         BookThen::Unknown => {
-            return Err(CommandError::new(format!(
-                "nothing tells what the lorebook of {} was at message {message}",
-                chat.label()
-            ))
+            return Err(CommandError::new(Objection::BookNotRecorded {
+                chat: chat.label(),
+                message,
+            })
             .hinted(format!(
                 "{} says what is wrong with it now.",
                 command("verify", &chat.label(), "")
@@ -64,7 +67,16 @@ pub(crate) fn run(
         Content::Journal(book) => book.clone().into(),
         Content::Rebuilt(rebuilt) => rebuilt.book.clone(),
     };
+    let text = || match content {
+        // Today's book is shown as it is, to the byte.
+        Content::Bytes(book) => book.root().bytes().to_vec(),
+        Content::Journal(_) | Content::Rebuilt(_) => value.stringify_with(Indent::BOOK),
+    };
+    if let Some(output) = &args.output {
+        file::write(tavern.disk, output, &text())?;
+    }
     if ui.is_json() {
+        let content = if args.output.is_none() { value } else { Json::Null };
         ui.answer(&json::answer(
             "show",
             [
@@ -72,17 +84,15 @@ pub(crate) fn run(
                 ("message", Json::from(message)),
                 ("book", Json::from(name.as_str())),
                 ("known", json::part(part)),
-                ("content", value),
+                ("output", Json::from(args.output.as_deref().map(shown))),
+                ("content", content),
             ],
         ));
-        return Ok(0);
+        return Ok(Exit::Fine);
     }
-    let text = match content {
-        // Today's book is shown as it is, to the byte.
-        Content::Bytes(book) => book.root().bytes().to_vec(),
-        Content::Journal(_) | Content::Rebuilt(_) => value.stringify_with(Indent::BOOK),
-    };
-    ui.data(&text);
+    if args.output.is_none() {
+        ui.data(&text());
+    }
     ui.note(Line::new().dim(format!("{name:?} at message {message}: {}", known(part, message))));
-    Ok(0)
+    Ok(Exit::Fine)
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use forklore_core::cleanup::cleanup;
 use forklore_core::family::{Home, Kind};
-use forklore_tavern::references::{gather, our_books};
+use forklore_tavern::references::our_books;
 use forklore_tavern::tavern::Tavern;
 use forklore_tavern::verifying::Verified;
 
 use super::history::standing::Standing;
 use super::{Histories, Outcome};
 use crate::error::{CommandError, place_of};
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
@@ -21,10 +22,8 @@ const MOST_LINES: usize = 12;
 pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
     let library = tavern.library();
     let (verified, references) = {
-        let progress = ui.progress(library.chats.len() * 2, "Reading");
-        let verified = tavern.verify(&library, |_| true, &|| progress.tick());
-        let references = gather(tavern.disk, &tavern.folders, &library, &|| progress.tick());
-        (verified, references)
+        let progress = ui.progress(library.chats.len(), "Reading");
+        tavern.survey(&library, &|| progress.tick())
     };
     let ours = our_books(tavern.disk, &library);
     let made_by_us = ours.len();
@@ -35,7 +34,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
         Ok(interrupted) => (interrupted, None),
         Err(why) => (None, Some(why)),
     };
-    let standing = Standing::of(tavern, histories);
+    let standing = Standing::of(tavern, histories, ui.zone());
 
     let of = |kind: Kind| verified.checked.iter().filter(|c| c.node.kind == kind).count();
     let families: BTreeSet<usize> = verified.checked.iter().map(|c| c.node.family).collect();
@@ -86,7 +85,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     let books = [made_by_us, unused, plan.remove.len()];
     ui.answer(&answer(tavern, &verified, &library, books, interrupted.as_deref(), &standing));
     let is_lost = !standing.problems().is_empty();
-    Ok(u8::from(verified.problems() > 0 || interrupted.is_some() || is_lost))
+    Ok(Exit::found_if(verified.problems() > 0 || interrupted.is_some() || is_lost))
 }
 
 fn say_problems(

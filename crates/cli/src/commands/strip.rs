@@ -5,6 +5,7 @@ use forklore_tavern::tavern::Tavern;
 
 use super::Outcome;
 use crate::args::StripArgs;
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
@@ -32,5 +33,5 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &StripArgs) -> Out
             ("operation", Json::from(operation.map(|id| id as usize))),
         ],
     ));
-    Ok(0)
+    Ok(Exit::Fine)
 }

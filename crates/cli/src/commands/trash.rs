@@ -1,14 +1,20 @@
 //! `forklore trash`
 
+use std::time::SystemTime;
+
 use forklore_tavern::tavern::Tavern;
 use forklore_tavern::trash::{Trashed, Why};
+use jiff::tz::TimeZone;
 
 use super::Outcome;
 use crate::args::{TrashArgs, TrashCommand};
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
-use crate::text::{Line, Style, count};
+use crate::objection::Objection;
+use crate::text::{Line, Style, bytes, count};
 use crate::ui::Ui;
+use crate::when;
 
 pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &TrashArgs) -> Outcome {
     match args.command.as_ref().unwrap_or(&TrashCommand::List) {
@@ -26,9 +32,9 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
     for item in &trash {
         let origin = item.origin.as_deref().unwrap_or("(of unknown origin)");
         ui.say(Line::new().bold(format!("{:>6}  ", item.id)).plain(origin).dim(format!(
-            "  {} bytes, {}",
-            item.bytes,
-            why(item)
+            "  {}, {}",
+            bytes(item.bytes),
+            why(item, tavern.chance.now(), ui.zone())
         )));
     }
     let items = trash.iter().map(|item| {
@@ -44,14 +50,14 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
         ])
     });
     ui.answer(&json::answer("trash", [("items", Json::Array(items.collect()))]));
-    Ok(0)
+    Ok(Exit::Fine)
 }
 
 /// How something came to be in the trash.
-fn why(item: &Trashed) -> String {
+fn why(item: &Trashed, now: SystemTime, zone: &TimeZone) -> String {
     let (when, summary) = match &item.operation {
-        Some(operation) => (operation.when.as_str(), operation.summary.as_str()),
-        None => ("at an unknown time", "nothing is on record"),
+        Some(operation) => (when::of_text(&operation.when, now, zone), operation.summary.as_str()),
+        None => ("at an unknown time".to_owned(), "nothing is on record"),
     };
     match item.why {
         Why::Displaced => format!("{when}, {summary}"),
@@ -65,7 +71,7 @@ fn restore(ui: &mut Ui<'_>, tavern: &Tavern<'_>, id: &str) -> Outcome {
     let restored = tavern.workshop()?.restore_from_trash(id)?;
     ui.say(Line::new().add(Style::Good, "Put back ").bold(&restored));
     ui.answer(&json::answer("trash", [("restored", Json::from(restored.as_str()))]));
-    Ok(0)
+    Ok(Exit::Fine)
 }
 
 fn empty(ui: &mut Ui<'_>, tavern: &Tavern<'_>, yes: bool) -> Outcome {
@@ -75,9 +81,9 @@ fn empty(ui: &mut Ui<'_>, tavern: &Tavern<'_>, yes: bool) -> Outcome {
     ui.say(format!("The trash holds {} ({bytes} bytes).", count(items.len(), "file", "files")));
     if !yes {
         if !ui.can_ask() {
-            return Err(CommandError::new(
-                "the trash was not emptied, because nobody can be asked",
-            )
+            return Err(CommandError::new(Objection::NobodyToAsk {
+                undone: "the trash was not emptied",
+            })
             .hinted(
                 "Say --yes to empty it. Neither that nor anything done so far can be undone then.",
             ));
@@ -85,7 +91,7 @@ fn empty(ui: &mut Ui<'_>, tavern: &Tavern<'_>, yes: bool) -> Outcome {
         if !ui
             .asks("Remove them for good? Neither this nor anything done so far can be undone then.")
         {
-            return Ok(1);
+            return Ok(Exit::Failed);
         }
     }
     let (files, bytes) = workshop.empty_trash()?;
@@ -94,5 +100,5 @@ fn empty(ui: &mut Ui<'_>, tavern: &Tavern<'_>, yes: bool) -> Outcome {
         "trash",
         [("removed", Json::from(files)), ("bytes", Json::from(bytes as usize))],
     ));
-    Ok(0)
+    Ok(Exit::Fine)
 }

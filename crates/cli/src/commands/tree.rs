@@ -6,13 +6,16 @@ use forklore_core::chat::Chat;
 use forklore_core::family::{Descent, Home, Kind, common_prefix};
 use forklore_core::names::folded;
 use forklore_tavern::library::Library;
+use forklore_tavern::like::like;
 use forklore_tavern::tavern::Tavern;
 use forklore_tavern::verifying::{Checked, Verified};
 
 use super::Outcome;
 use crate::args::TreeArgs;
-use crate::error::CommandError;
+use crate::error::{CommandError, did_you_mean};
+use crate::exit::Exit;
 use crate::json::{self, Json};
+use crate::objection::Objection;
 use crate::text::{Line, Style, count, padded, width};
 use crate::ui::Ui;
 
@@ -32,10 +35,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &TreeArgs) -> Outc
         let mut names: Vec<String> = library.chats.iter().map(|chat| title(&chat.home)).collect();
         names.sort();
         names.dedup();
-        return Err(CommandError::new(format!(
-            "there is no character or group {name:?} with chats"
-        ))
-        .hinted(format!("There are: {}", names.join(", "))));
+        let meant = like(name, names.iter().cloned());
+        let hint = match meant.is_empty() {
+            true => format!("There are: {}", names.join(", ")),
+            false => did_you_mean(&meant),
+        };
+        return Err(CommandError::new(Objection::UnknownOwner(name.clone())).hinted(hint));
     }
     let mut verified = {
         let progress = ui.progress(library.chats.len(), "Reading");
@@ -65,7 +70,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &TreeArgs) -> Outc
             ("unread", super::verify::unread(&verified)),
         ],
     ));
-    Ok(0)
+    Ok(Exit::Fine)
 }
 
 fn title_of(library: &Library, home: &Home) -> String {

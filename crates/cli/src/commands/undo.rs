@@ -6,12 +6,14 @@ use forklore_tavern::undo::Standing;
 use super::Outcome;
 use crate::args::UndoArgs;
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
+use crate::objection::Objection;
 use crate::text::{Line, Style};
 use crate::ui::Ui;
 
 pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &UndoArgs) -> Outcome {
-    let nothing = || CommandError::new("there is nothing to undo");
+    let nothing = || CommandError::new(Objection::NothingToUndo);
     if !tavern.has_history() {
         return Err(nothing());
     }
@@ -42,5 +44,5 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &UndoArgs) -> Outc
             ("done", Json::from(!args.dry_run)),
         ],
     ));
-    Ok(u8::from(args.dry_run && plan.later_work().is_some()))
+    Ok(Exit::failed_if(args.dry_run && plan.later_work().is_some()))
 }

@@ -1,20 +1,23 @@
 //! `forklore verify`
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use forklore_core::saying::Saying as _;
 use forklore_core::verify::Finding;
 use forklore_tavern::tavern::Tavern;
 use forklore_tavern::verifying::{Checked, Verified};
 
 use super::Outcome;
 use crate::args::VerifyArgs;
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
 pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &VerifyArgs) -> Outcome {
     let library = tavern.library();
+    let is_all = args.chats.is_empty();
     let wanted: BTreeSet<PathBuf> = args
         .chats
         .iter()
@@ -22,9 +25,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &VerifyArgs) -> Ou
         .collect::<Result<_, crate::error::CommandError>>()?;
     let mut verified = {
         let progress = ui.progress(library.chats.len(), "Verifying");
-        tavern.verify(&library, |chat| args.all || wanted.contains(&chat.path), &|| progress.tick())
+        tavern.verify(&library, |chat| is_all || wanted.contains(&chat.path), &|| progress.tick())
     };
-    if !args.all {
+    if !is_all {
         // Other files are not what was asked about.
         verified.unread.retain(|unread| wanted.contains(&unread.path));
     }
@@ -36,8 +39,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &VerifyArgs) -> Ou
                 .plain(format!(": {}", unread.why)),
         );
     }
+    let has_notes = args.notes || !is_all;
     for checked in &verified.checked {
-        say(ui, checked, !args.all);
+        say(ui, checked, !is_all, has_notes);
+    }
+    if is_all && has_notes {
+        say_elsewhere(ui, &verified);
     }
     let notes =
         verified.checked.iter().flat_map(|c| &c.findings).filter(|f| !f.is_problem()).count();
@@ -49,7 +56,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &VerifyArgs) -> Ou
                 if problems == 0 { Style::Good } else { Style::Bad },
                 count(problems, "problem", "problems"),
             )
-            .dim(format!(", {}", count(notes, "note", "notes"))),
+            .dim(format!(", {}", count(notes, "note", "notes")))
+            .dim(match notes {
+                0 => "",
+                _ if has_notes => "",
+                1 => "; --notes shows it",
+                _ => "; --notes shows them",
+            }),
     );
     ui.answer(&json::answer(
         "verify",
@@ -59,21 +72,48 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &VerifyArgs) -> Ou
             ("unread", unread(&verified)),
         ],
     ));
-    Ok(u8::from(problems > 0))
+    Ok(Exit::found_if(problems > 0))
 }
 
-fn say(ui: &mut Ui<'_>, checked: &Checked, even_if_well: bool) {
-    if checked.findings.is_empty() {
-        if even_if_well {
+/// One of a few by itself, or of all: there a lorebook that many use is not named with each of them.
+fn say(ui: &mut Ui<'_>, checked: &Checked, is_by_itself: bool, has_notes: bool) {
+    let is_shown = |finding: &&Finding| {
+        let is_elsewhere = matches!(finding, Finding::BookUsedElsewhere { .. });
+        finding.is_problem() || (has_notes && (is_by_itself || !is_elsewhere))
+    };
+    let findings: Vec<&Finding> = checked.findings.iter().filter(is_shown).collect();
+    if findings.is_empty() {
+        if is_by_itself {
             ui.say(Line::new().add(Style::Good, "ok ").bold(checked.chat.label()));
         }
         return;
     }
     ui.say(Line::new().bold(checked.chat.label()));
-    for finding in &checked.findings {
+    for finding in findings {
         let (style, sign) =
             if finding.is_problem() { (Style::Bad, "  ! ") } else { (Style::Note, "  - ") };
         ui.say(Line::new().add(style, sign).plain(finding.to_string()));
+    }
+}
+
+/// Lorebooks that chats of several families use, each once.
+fn say_elsewhere(ui: &mut Ui<'_>, verified: &Verified) {
+    let mut users: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for checked in &verified.checked {
+        for finding in &checked.findings {
+            if let Finding::BookUsedElsewhere { name, .. } = finding {
+                users.entry(name).or_default().push(checked.chat.label());
+            }
+        }
+    }
+    for (name, chats) in users {
+        let line =
+            Line::new().add(Style::Note, "- ").plain(format!("lorebook {name:?} is used by "));
+        ui.say(line.plain(format!(
+            "{}: {}",
+            count(chats.len(), "chat", "chats"),
+            chats.join(", ")
+        )));
     }
 }
 
@@ -97,10 +137,11 @@ pub(crate) fn timelines(verified: &Verified) -> Json {
 }
 
 fn finding(finding: &Finding) -> Json {
-    Json::object([
-        ("problem", Json::from(finding.is_problem())),
-        ("text", Json::from(finding.to_string())),
-    ])
+    let mut json = finding.to_json();
+    if let Some(object) = json.as_object_mut() {
+        object.insert("problem", finding.is_problem());
+    }
+    json
 }
 
 pub(crate) fn unread(verified: &Verified) -> Json {

@@ -1,9 +1,11 @@
 //! Entries by what people call them: a title, a uid or a key, and perhaps one field.
 
 use forklore_core::json::JsText;
+use forklore_tavern::like::like;
 
 use super::values::field_key;
-use crate::error::CommandError;
+use crate::error::{CommandError, did_you_mean};
+use crate::objection::Objection;
 
 /// An entry that somebody may mean.
 #[derive(Clone, Debug)]
@@ -40,16 +42,21 @@ pub(crate) fn find(
     }
     Err(match entry {
         Found::Several(found) => {
-            let error = CommandError::new(format!("{wanted:?} could be any of several {what}"));
+            let error = CommandError::new(Objection::Ambiguous {
+                wanted: wanted.to_owned(),
+                among: what.to_owned(),
+            });
             error.hinted(format!("Name it by its uid: {}.", found.join(", ")))
         }
         Found::One(_) | Found::None => {
-            let error =
-                CommandError::new(format!("there is none called {wanted:?} among the {what}"));
+            let error = CommandError::new(Objection::Unknown {
+                wanted: wanted.to_owned(),
+                among: what.to_owned(),
+            });
             let near = near(wanted, candidates);
             match near.is_empty() {
                 true => error,
-                false => error.hinted(format!("Did you mean: {}?", near.join(", or "))),
+                false => error.hinted(did_you_mean(&near)),
             }
         }
     })
@@ -85,24 +92,13 @@ fn one_of(wanted: &str, candidates: &[Candidate]) -> Found {
     Found::None
 }
 
-/// Titles that have something in common with what was typed; all of them where there are few.
+/// Titles that may have been meant; all of them where there are few.
 fn near(wanted: &str, candidates: &[Candidate]) -> Vec<String> {
-    let lower = wanted.to_lowercase();
-    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
-    let is_near = |title: &str| {
-        let title = title.to_lowercase();
-        words.iter().any(|word| word.chars().count() > 2 && title.contains(word))
-    };
-    let titled = || candidates.iter().map(|it| it.title.as_str()).filter(|it| !it.is_empty());
-    let near: Vec<String> = titled().filter(|title| is_near(title)).map(str::to_owned).collect();
-    let mut near = near;
-    let in_common = |title: &str| {
-        let title = title.to_lowercase();
-        title.chars().zip(lower.chars()).take_while(|(one, other)| one == other).count()
-    };
-    near.sort_by_key(|title| std::cmp::Reverse(in_common(title)));
-    let found = if near.is_empty() { titled().map(str::to_owned).collect() } else { near };
-    found.into_iter().take(MOST_NAMED).map(|title| format!("{title:?}")).collect()
+    let titled = || candidates.iter().map(|it| it.title.clone()).filter(|it| !it.is_empty());
+    match like(wanted, titled()) {
+        near if near.is_empty() => titled().take(MOST_NAMED).collect(),
+        near => near,
+    }
 }
 
 #[cfg(test)]

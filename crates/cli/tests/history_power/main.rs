@@ -117,7 +117,7 @@ fn first_record(past: usize) -> Case {
     let scene = Scene::new();
     // The first time there may be more of it, or less.
     (0..past).for_each(|turn| scene.go_on(turn));
-    Case::new("first record", &scene, &forklore(scene.folder(), &["record"]), "recorded 4 changes")
+    Case::new("first record", &scene, &forklore(scene.folder(), &["record"]), "Recorded 4 changes")
 }
 
 /// A scene in which much has changed since the last time.
@@ -132,7 +132,7 @@ fn changed(packs: usize) -> Scene {
 
 fn record(past: usize) -> Case {
     let scene = changed(past);
-    Case::new("record", &scene, &forklore(scene.folder(), &["record"]), "recorded ")
+    Case::new("record", &scene, &forklore(scene.folder(), &["record"]), "Recorded ")
         .again(|folder| forklore(folder, &["record"]))
 }
 
@@ -141,13 +141,13 @@ fn record_after_a_cut(past: usize) -> Case {
     let states: Vec<State> = first.trace.states(&[Policy::ContentTorn]).collect();
     let scene = Scene::of(&states[states.len() * (past + 1) / 7]);
     scene.write(STORY, &scene::chat(60, 0));
-    Case::new("record after a cut", &scene, &forklore(scene.folder(), &["record"]), "recorded ")
+    Case::new("record after a cut", &scene, &forklore(scene.folder(), &["record"]), "Recorded ")
 }
 
 fn record_that_rolls_up(past: usize) -> Case {
     let scene = changed(15);
     scene.keep(past);
-    Case::new("record that rolls up", &scene, &forklore(scene.folder(), &["record"]), "recorded ")
+    Case::new("record that rolls up", &scene, &forklore(scene.folder(), &["record"]), "Recorded ")
 }
 
 /// Somebody's git wrote refs into files of their own, which have to go.
@@ -162,7 +162,7 @@ fn record_with_loose_refs(past: usize) -> Case {
         fs::write(path, format!("{}\n", kept.id)).unwrap();
     }
     let command = forklore(scene.folder(), &["record"]);
-    Case::new("record with loose refs", &scene, &command, "recorded ")
+    Case::new("record with loose refs", &scene, &command, "Recorded ")
 }
 
 fn pack(past: usize) -> Case {

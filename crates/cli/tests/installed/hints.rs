@@ -124,7 +124,7 @@ fn every_hint_works_when_it_is_pasted() {
                 let output = paste(&stage, hint);
                 assert_ne!(
                     output.status.code(),
-                    Some(2),
+                    Some(64),
                     "{name}, {accident}: {hint}\n{}",
                     said(&output)
                 );

@@ -33,10 +33,25 @@ fn output_that_a_full_disk_swallowed_is_no_success() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = stage.command(args).stdout(full).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{args:?}: {errors}");
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {errors}");
         assert!(errors.contains("could not write the output"), "{args:?}: {errors}");
         assert!(errors.contains("No space left"), "{args:?}: {errors}");
     }
+}
+
+#[test]
+fn what_is_shown_can_be_written_into_a_file_and_never_over_one() {
+    let stage = stage();
+    let printed = stage.run(&["show", "Story", "--version", "1"]).stdout;
+    let file = stage.path("saved.jsonl");
+    let output = ["show", "Story", "--version", "1", "--output", file.to_str().unwrap()];
+    let written = stage.run(&output);
+    assert!(written.status.success() && written.stdout.is_empty());
+    assert_eq!(std::fs::read(&file).unwrap(), printed);
+    let again = stage.run(&output);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("already something"));
+    assert_eq!(std::fs::read(&file).unwrap(), printed);
 }
 
 #[test]
@@ -50,4 +65,24 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
         let output = stage.command(args).stdout(writer).output().unwrap();
         assert_eq!((output.status.code(), output.stderr), (Some(0), errors), "{args:?}");
     }
+}
+
+#[test]
+fn a_shell_completes_the_names_of_chats_and_lorebooks() {
+    let stage = stage();
+    stage.write("chats/Bo/The $5 tale.jsonl", &chat("Tale", None, 1));
+    let offered = |typed: &str| {
+        let mut command = stage.command(&["--", "forklore", "branch", typed]);
+        command
+            .env("FORKLORE_COMPLETE", "bash")
+            .env("_CLAP_COMPLETE_INDEX", "2")
+            .env("_CLAP_IFS", "\n");
+        let output = command.output().unwrap();
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(offered("ad"), ["Ada/Story"]);
+    assert_eq!(offered("sto"), ["Ada/Story"]);
+    assert_eq!(offered("Com"), ["Common"]);
+    assert_eq!(offered("--al"), ["--allow"]);
+    assert_eq!(offered("the"), ["Bo/The $5 tale"]);
 }

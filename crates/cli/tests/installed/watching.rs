@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use forklore_core::json::Json;
+
 use crate::stage::{Stage, chat};
 
 struct Watcher {
@@ -16,7 +18,11 @@ struct Watcher {
 
 impl Watcher {
     fn start(stage: &Stage) -> Self {
-        let mut command = stage.command(&["watch"]);
+        Self::run(stage, &["watch"])
+    }
+
+    fn run(stage: &Stage, args: &[&str]) -> Self {
+        let mut command = stage.command(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (sender, words) = channel();
         let outputs: [Box<dyn std::io::Read + Send>; 2] =
@@ -59,6 +65,28 @@ impl Drop for Watcher {
 }
 
 #[test]
+fn a_program_is_told_of_every_version_in_a_line_of_its_own() {
+    let stage = Stage::new();
+    let mut watcher = Watcher::run(&stage, &["--json", "watch"]);
+    watcher.until(r#""event":"watching""#);
+    stage.write("chats/Ada/Story.jsonl", &chat("Story", None, 3));
+    watcher.until("Story.jsonl");
+    let (code, said) = watcher.stop();
+    assert_eq!(code, Some(0), "{said}");
+    let lines: Vec<Json> = said.lines().map(|line| Json::parse(line.as_bytes()).unwrap()).collect();
+    for line in &lines {
+        assert_eq!(line.get("format"), Some(&Json::from(2_usize)), "{said}");
+        assert_eq!(line.get("command"), Some(&Json::from("watch")), "{said}");
+    }
+    let story = Json::from("chats/Ada/Story.jsonl");
+    let recorded = lines.iter().find(|line| line.get("file") == Some(&story)).unwrap();
+    assert_eq!(recorded.get("event"), Some(&Json::from("recorded")), "{said}");
+    let end = lines.last().unwrap();
+    assert_eq!(end.get("event"), Some(&Json::from("stopped")), "{said}");
+    assert_eq!(end.get("recorded"), Some(&Json::Bool(true)), "{said}");
+}
+
+#[test]
 fn a_watch_that_recorded_everything_says_so() {
     let stage = Stage::new();
     let mut watcher = Watcher::start(&stage);
@@ -79,7 +107,7 @@ fn a_watch_that_can_record_nothing_does_not_end_well() {
     assert!(!said.contains("Everything seen so far is recorded"), "{said}");
     assert!(said.contains("Watching the stories, but nothing can be recorded yet."), "{said}");
     assert!(said.contains("Stopped. Not everything is recorded:"), "{said}");
-    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(code, Some(2), "{said}");
 }
 
 #[test]
@@ -94,7 +122,7 @@ fn a_watch_names_the_files_that_it_could_not_record() {
     let end = said.split("Stopped. ").nth(1).unwrap_or_else(|| panic!("{said}"));
     assert!(end.starts_with("Not everything is recorded:"), "{said}");
     assert!(end.contains("Elsewhere.jsonl"), "{said}");
-    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(code, Some(2), "{said}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The losses that people reported of SillyTavern, and those that were measured, each brought about
-//! again and each brought back in at most three commands.
+//! again and each brought back in one command.
 //!
 //! Numbers with `#` are issues of SillyTavern. What never reached the disk cannot be brought back by
 //! anybody: of #380 (a reply lost on the lock screen) only the part is played in which a page that
@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 use forklore_testkit::sillytavern::{Force, Server};
 use serde_json::Value;
@@ -16,7 +17,7 @@ use serde_json::Value;
 use crate::watcher::Watcher;
 
 /// More than this nobody should have to type.
-const MOST_COMMANDS: usize = 3;
+const MOST_COMMANDS: usize = 1;
 
 struct Stage<'a> {
     server: &'a Server,
@@ -90,6 +91,11 @@ fn book(titles: &[&str]) -> String {
     format!(r#"{{"entries":{{{}}}}}"#, entries.collect::<Vec<_>>().join(","))
 }
 
+/// When a file was written last.
+fn written(path: &Path) -> SystemTime {
+    fs::metadata(path).unwrap().modified().unwrap()
+}
+
 impl Stage<'_> {
     fn home(&self) -> PathBuf {
         self.server.data_root().join("default-user")
@@ -145,6 +151,7 @@ impl Stage<'_> {
             .args(args)
             .args(["--json", "--data"])
             .arg(self.server.data_root())
+            .env("TZ", "UTC")
             .output()
             .unwrap();
         let out = String::from_utf8(ran.stdout).unwrap();
@@ -153,33 +160,32 @@ impl Stage<'_> {
         })
     }
 
-    /// The number of the good version that the watch names when it tells of a loss.
-    fn alarmed(&self, label: &str) -> String {
+    /// The watch tells of a loss, and names the version from before it.
+    fn alarmed(&self, label: &str) {
         self.seen(&format!("{label}: "));
-        self.hint()
+        self.hinted();
     }
 
-    fn hint(&self) -> String {
-        let hint = self.seen("--version ");
-        let number = hint.split("--version ").nth(1).unwrap();
-        number.chars().take_while(char::is_ascii_digit).collect()
+    fn hinted(&self) {
+        self.seen("--version ");
     }
 
-    /// Brings a version back, and compares it with what it was.
-    fn brought_back(&self, file: &str, version: &str, expected: &[u8]) {
-        let answer = self.command(&["restore", file, "--version", version, "--closed"]);
-        let path = answer["file"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    /// What is lost comes back, and is what it was.
+    fn rescued(&self, file: &str, expected: &[u8]) {
+        self.brought_back(&["rescue", file], expected);
+    }
+
+    /// What nobody could know to be lost comes back as it was at a time.
+    fn rescued_as_of(&self, file: &str, then: SystemTime, expected: &[u8]) {
+        let then = humantime::format_rfc3339_nanos(then).to_string();
+        self.brought_back(&["rescue", file, "--as-of", then.trim_end_matches('Z')], expected);
+    }
+
+    fn brought_back(&self, args: &[&str], expected: &[u8]) {
+        let answer = self.command(&[args, &["--yes", "--closed"]].concat());
+        let path = answer["files"][0]["file"].as_str().unwrap_or_else(|| panic!("{answer}"));
         let bytes = fs::read(self.home().join(path)).unwrap();
         assert_eq!(String::from_utf8_lossy(&bytes), String::from_utf8_lossy(expected));
-    }
-
-    /// The number of the newest version that the log tells of with these words.
-    fn version_of(&self, file: &str, words: &str) -> String {
-        let log = self.command(&["log", file, "--all"]);
-        let versions = log["versions"].as_array().unwrap_or_else(|| panic!("{log}"));
-        let version =
-            versions.iter().find(|version| version["words"].as_str().unwrap().contains(words));
-        version.unwrap_or_else(|| panic!("{log}"))["version"].to_string()
     }
 
     /// A chat that is lost in a way that the watch notices.
@@ -188,8 +194,8 @@ impl Stage<'_> {
         let name = avatar.trim_end_matches(".png").to_owned();
         let good = self.save(&avatar, "Story", &story(&name, "Storm", 12), Force::No);
         ruin(&avatar);
-        let version = self.alarmed(&format!("{name}/Story"));
-        self.brought_back(&format!("{name}/Story"), &version, &good);
+        self.alarmed(&format!("{name}/Story"));
+        self.rescued(&format!("{name}/Story"), &good);
     }
 }
 
@@ -242,10 +248,11 @@ fn overwritten_by_a_client_without_slug(stage: &Stage<'_>) {
 fn older_than_any_backup(stage: &Stage<'_>) {
     let avatar = stage.character("Weeks");
     let first = stage.save(&avatar, "Story", &story("w", "Storm", 1), Force::No);
+    let then = written(&stage.chat_path(&avatar, "Story"));
     for messages in 2..70 {
         stage.save(&avatar, "Story", &story("w", "Storm", messages), Force::No);
     }
-    stage.brought_back("Weeks/Story", "1", &first);
+    stage.rescued_as_of("Weeks/Story", then, &first);
 }
 
 fn names_that_share_a_quota(stage: &Stage<'_>) {
@@ -257,18 +264,18 @@ fn names_that_share_a_quota(stage: &Stage<'_>) {
     }
     stage.server.api().delete_chat(&rain, "物語").ok();
     stage.seen("雨/物語: chat deleted");
-    stage.command(&["undelete", "雨/物語"]);
-    assert_eq!(fs::read(stage.chat_path(&rain, "物語")).unwrap(), good);
+    stage.rescued("雨/物語", &good);
 }
 
 fn a_card_overwritten(stage: &Stage<'_>) {
     let avatar = stage.character("Card");
     let path = stage.home().join("characters").join(&avatar);
     let good = fs::read(&path).unwrap();
+    let then = written(&path);
     let other = stage.character("Stranger");
     let bytes = fs::read(stage.home().join("characters").join(other)).unwrap();
     stage.put(&path, &bytes, "Card: card");
-    stage.brought_back("characters/Card.png", "1", &good);
+    stage.rescued_as_of("characters/Card.png", then, &good);
 }
 
 fn a_book_clobbered(stage: &Stage<'_>) {
@@ -276,15 +283,15 @@ fn a_book_clobbered(stage: &Stage<'_>) {
     let good = stage.edit(&name, &book(&["Mara", "The mill", "Rain", "Wolves"]));
     // A page that still has the book of yesterday.
     stage.server.api().edit_book(&name, &book(&["Mara"])).ok();
-    let version = stage.alarmed(&name);
-    stage.brought_back(&name, &version, &good);
+    stage.alarmed(&name);
+    stage.rescued(&name, &good);
 }
 
 fn a_book_blanked_by_a_new_one(stage: &Stage<'_>) {
     let good = stage.edit("Blanked", &book(&["Mara", "The mill", "Rain"]));
     stage.server.api().edit_book("Blanked", r#"{"entries":{}}"#).ok();
-    let version = stage.alarmed("Blanked");
-    stage.brought_back("Blanked", &version, &good);
+    stage.alarmed("Blanked");
+    stage.rescued("Blanked", &good);
 }
 
 fn a_book_renamed_by_a_colon(stage: &Stage<'_>) {
@@ -293,8 +300,7 @@ fn a_book_renamed_by_a_colon(stage: &Stage<'_>) {
     stage.server.api().edit_book("Foo:", &book(&["Mara", "The mill"])).ok();
     stage.server.api().delete_book("Foo").ok();
     stage.seen("Foo: lorebook deleted");
-    stage.command(&["undelete", "Foo"]);
-    assert_eq!(fs::read(stage.book_path("Foo")).unwrap(), good);
+    stage.rescued("Foo", &good);
 }
 
 fn a_book_renamed_onto_another(stage: &Stage<'_>) {
@@ -302,9 +308,9 @@ fn a_book_renamed_onto_another(stage: &Stage<'_>) {
     stage.edit("Source", &book(&["Ships"]));
     // Nothing asks whether the new name is taken.
     stage.server.api().edit_book("Target", &book(&["Ships"])).ok();
-    let version = stage.alarmed("Target");
+    stage.alarmed("Target");
     stage.server.api().delete_book("Source").ok();
-    stage.brought_back("Target", &version, &good);
+    stage.rescued("Target", &good);
 }
 
 fn settings_path(stage: &Stage<'_>) -> PathBuf {
@@ -316,29 +322,27 @@ fn lore_selected_for_all_chats(stage: &Stage<'_>) {
     stage.server.api().save_settings(settings).ok();
     stage.seen("settings");
     let good = fs::read(settings_path(stage)).unwrap();
+    let then = written(&settings_path(stage));
     let leaked = settings.replace("[]", r#"["Chat lore"]"#);
     stage.server.api().save_settings(&leaked).ok();
     stage.seen("settings");
-    let log = stage.command(&["log", "settings.json"]);
-    let before = log["versions"][1]["version"].to_string();
-    stage.brought_back("settings.json", &before, &good);
+    stage.rescued_as_of("settings.json", then, &good);
 }
 
 fn settings_torn(stage: &Stage<'_>) {
     let good = fs::read(settings_path(stage)).unwrap();
     stage.put(&settings_path(stage), &good[..good.len() / 2], "settings");
-    let version = stage.hint();
-    stage.brought_back("settings.json", &version, &good);
+    stage.hinted();
+    stage.rescued("settings.json", &good);
 }
 
 /// An older state of the chat, saved over it: not enough is gone to be called a loss.
 fn a_few_messages_lost(stage: &Stage<'_>, character: &str) {
     let avatar = stage.character(character);
     let good = stage.save(&avatar, "Story", &story(character, "Storm", 9), Force::No);
+    let then = written(&stage.chat_path(&avatar, "Story"));
     stage.save(&avatar, "Story", &story(character, "Storm", 7), Force::No);
-    let name = format!("{character}/Story");
-    let version = stage.version_of(&name, "9 messages");
-    stage.brought_back(&name, &version, &good);
+    stage.rescued_as_of(&format!("{character}/Story"), then, &good);
 }
 
 fn the_last_messages_lost(stage: &Stage<'_>) {
@@ -375,8 +379,8 @@ fn a_full_disk(stage: &Stage<'_>) {
     stage.server.api().save_chat(&avatar, "Story", &story("d", "Storm", 901), Force::No).ok();
     limit("unlimited");
     assert!(fs::metadata(stage.chat_path(&avatar, "Story")).unwrap().len() <= 40_000);
-    let version = stage.alarmed("Full/Story");
-    stage.brought_back("Full/Story", &version, &good);
+    stage.alarmed("Full/Story");
+    stage.rescued("Full/Story", &good);
 }
 
 fn unreadable_lines_dropped(stage: &Stage<'_>) {
@@ -387,12 +391,13 @@ fn unreadable_lines_dropped(stage: &Stage<'_>) {
     lines[3].truncate(20);
     let torn = lines.join("\n");
     stage.put(&path, torn.as_bytes(), "Torn/Story: ");
+    let then = written(&path);
     // The page gets what can be read, and saves that.
     let got = stage.server.api().get_chat(&avatar, "Story").ok().json();
     let kept: Vec<String> = got.as_array().unwrap().iter().map(Value::to_string).collect();
     assert_eq!(kept.len(), lines.len() - 1);
     stage.save(&avatar, "Story", &kept, Force::Yes);
-    stage.brought_back("Torn/Story", "2", torn.as_bytes());
+    stage.rescued_as_of("Torn/Story", then, torn.as_bytes());
 }
 
 fn a_rename_cut_off(stage: &Stage<'_>) {
@@ -403,6 +408,6 @@ fn a_rename_cut_off(stage: &Stage<'_>) {
     // The power went before the copy was on the disk.
     let path = stage.chat_path(&avatar, "Renamed");
     fs::write(&path, b"").unwrap();
-    let version = stage.hint();
-    stage.brought_back("Cut/Renamed", &version, &good);
+    stage.hinted();
+    stage.rescued("Cut/Renamed", &good);
 }

@@ -47,16 +47,16 @@ impl Ran {
     /// Insists on a refusal for each of these reasons, and nothing on standard output.
     #[track_caller]
     pub(crate) fn refused(self, reasons: &[&str]) {
-        assert_eq!((self.code, self.out.as_str()), (1, ""), "{self:?}");
+        assert_eq!((self.code, self.out.as_str()), (2, ""), "{self:?}");
         for reason in reasons {
             assert!(self.err.contains(reason), "{reason:?} is not said: {self:?}");
         }
     }
 }
 
-/// The texts in a list of an answer.
+/// The texts in a list of an answer, which may have codes beside them.
 #[track_caller]
 pub(crate) fn texts(list: &Value) -> Vec<&str> {
     let list = list.as_array().unwrap_or_else(|| panic!("not a list: {list}"));
-    list.iter().map(|text| text.as_str().unwrap()).collect()
+    list.iter().map(|said| said.as_str().or_else(|| said["text"].as_str()).unwrap()).collect()
 }

@@ -24,20 +24,26 @@ pub(crate) fn s1_t1_queue_blocking(server: &Server) {
     blocks(&stage, &tale, &with_queue(&["pending"], None), "work in its queue: 1 pending");
     blocks(&stage, &tale, &with_queue(&["in_progress"], None), "work in its queue: 1 in progress");
     blocks(&stage, &tale, &with_queue(&["retrying"], None), "work in its queue: 1 retrying");
-    blocks(&stage, &tale, &with_queue(&[], Some("op_0")), "is working on an operation");
     let several = with_queue(&["pending", "failed", "pending", "completed", "retrying"], None);
     blocks(&stage, &tale, &several, "work in its queue: 2 pending, 1 retrying");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
     let under_way = json!({ "pendingOps": {
-        "entry_1": { "stage": "lookup", "timestamp": now }, "entry_2": { "timestamp": now - 1000 },
+        "entry_0": { "stage": "lookup", "timestamp": now }, "entry_2": { "timestamp": now - 1000 },
     } });
     stage.change_metadata(&tale.chat, |metadata| metadata["autoLorebooks"] = under_way);
     blocks(
         &stage,
         &tale,
-        &with_queue(&[], None),
-        "work in its queue: 2 lorebook entries under way",
+        &with_queue(&["pending"], None),
+        "work in its queue: 1 pending, 1 lorebook entry under way",
     );
+
+    // What a reload, a cleared queue or a failed entry leaves behind blocks nothing, and stays behind.
+    tale.write(&with_queue(&[], Some("op_0")));
+    let after = stage.fork("branch", &tale.chat, &[]);
+    let left = "ST-Auto-Recap has left over 2 lorebook entries that it is not working on";
+    assert!(texts(&after.said["remarks"]).contains(&left), "{:#}", after.said);
+    assert_eq!(stage.metadata(&after.chat)["autoLorebooks"], json!({ "pendingOps": {} }));
 
     // Draining leaves the parent's work to the parent.
     tale.write(&several);
@@ -73,7 +79,7 @@ pub(crate) fn blocks(stage: &Stage<'_>, tale: &Tale<'_>, book: &str, why: &str) 
     for kind in ["checkpoint", "branch"] {
         stage.run(&[kind, &label]).refused(&["cannot be forked", why, "--queue wait"]);
         let (code, said) = stage.asked(&[kind, &label]);
-        assert_eq!((code, said["command"].as_str()), (1, Some("error")));
+        assert_eq!((code, said["command"].as_str()), (2, Some(kind)));
         let causes = texts(&said["error"]["causes"]);
         assert!(causes.iter().any(|cause| cause.contains(why)), "{causes:?}");
     }
@@ -115,7 +121,7 @@ pub(crate) fn s1_t1_queue_waiting(server: &Server) {
 pub(crate) fn s1_t2_all_entries_cloned(server: &Server) {
     let stage = Stage::solo(server, "Entries");
     let all = [
-        registry(0, "character", &[(5, "Mara"), (6, "Oren")]),
+        registry(0, "character", &[(5, "character-Mara"), (6, "character-Oren")]),
         entry(1, "__index_character", "Mara; Oren"),
         entry(5, "character-Mara", "A captain."),
         entry(6, "character-Oren", "Her brother."),
@@ -196,6 +202,36 @@ pub(crate) fn s1_t3_running_recap_isolation(server: &Server) {
     ]);
 }
 
+/// ST-Auto-Recap makes a new version of the same scene when somebody edits its running recap.
+pub(crate) fn s1_t3_edited_running_recap(server: &Server) {
+    let stage = Stage::solo(server, "Edited");
+    let mut tale = Tale::recorded(&stage, &book(&[entry(0, "Lamp", "It burns.")]));
+    let scenes = |tale: &mut Tale<'_>, ends: &[usize]| {
+        tale.metadata[RUNNING] = running_recap(&tale.chat, ends);
+    };
+    tale.say(&said("First"));
+    scenes(&mut tale, &[1]);
+    tale.say(&scene_break("Harbour", None));
+    tale.say(&said("Before the edit"));
+    scenes(&mut tale, &[1, 1]);
+    tale.say(&said("After the edit"));
+    scenes(&mut tale, &[1, 1, 4]);
+    tale.say(&scene_break("At sea", None));
+    scenes(&mut tale, &[1, 1, 4, 1]);
+    tale.say(&said("After another edit"));
+    tale.save();
+
+    for (message, expected) in
+        [(2, vec![0]), (3, vec![0, 1]), (4, vec![0, 1, 2]), (5, vec![0, 1, 2, 3])]
+    {
+        let fork = stage.fork("branch", &tale.chat, &["--at", &message.to_string()]);
+        let metadata = stage.metadata(&fork.chat);
+        assert_eq!(versions(&metadata), expected, "at message {message}");
+        assert_eq!(metadata[RUNNING]["current_version"], *expected.last().unwrap());
+        stage.is_well(&[&fork.chat]);
+    }
+}
+
 /// Data of old versions of ST-Auto-Recap: nothing writes it any more.
 pub(crate) fn combined(messages: usize) -> Value {
     json!({ "combined_recap": {
@@ -230,7 +266,7 @@ pub(crate) fn s1_t4_combined_recap(server: &Server) {
 pub(crate) fn s1_t5_complete_state(server: &Server) {
     let stage = Stage::solo(server, "Complete");
     let mut tale = Tale::recorded(&stage, &book(&[registry(0, "character", &[])]));
-    let names: Vec<String> = (1..=20).map(|number| format!("Name{number}")).collect();
+    let names: Vec<String> = (1..=20).map(|number| format!("character-Name{number}")).collect();
     // A person joins every five messages, and the one before is edited.
     for number in 0..100_usize {
         if number % 5 == 0 {
@@ -240,7 +276,7 @@ pub(crate) fn s1_t5_complete_state(server: &Server) {
             let mut all = vec![registry(0, "character", &listed)];
             for (uid, name) in &listed {
                 let text = format!("Known since {uid}, seen at {}.", (*uid).min(there as u64 - 1));
-                all.push(entry(*uid, &format!("character-{name}"), &text));
+                all.push(entry(*uid, name, &text));
             }
             tale.write(&book(&all));
             tale.metadata["variables"] = json!({ "joined": there.to_string() });

@@ -17,7 +17,7 @@ pub(crate) fn entry(uid: u64, comment: &str, content: &str) -> Value {
     })
 }
 
-/// A registry of ST-Auto-Recap's, listing entries by uid and name.
+/// A registry of ST-Auto-Recap's, listing entries by uid and by their whole comment.
 pub(crate) fn registry(uid: u64, kind: &str, items: &[(u64, &str)]) -> Value {
     let mut content = format!("[Registry: {kind}]");
     for (uid, name) in items {
@@ -40,7 +40,8 @@ pub(crate) fn queue(statuses: &[&str], current: Option<&str>) -> Value {
         .enumerate()
         .map(|(at, status)| {
             json!({
-                "id": format!("op_{at}"), "type": "generate_scene_recap", "params": { "index": 0 },
+                "id": format!("op_{at}"), "type": "generate_scene_recap",
+                "params": { "index": 0, "entryId": format!("entry_{at}") },
                 "status": status, "created_at": QUEUE, "retries": 0, "metadata": {}
             })
         })

@@ -43,6 +43,7 @@ fn sillytavern_finds_every_timeline_as_it_was() {
         ("S1 T1 queue waiting", creation::s1_t1_queue_waiting),
         ("S1 T2 all entries cloned", creation::s1_t2_all_entries_cloned),
         ("S1 T3 running recap isolation", creation::s1_t3_running_recap_isolation),
+        ("S1 T3 edited running recap", creation::s1_t3_edited_running_recap),
         ("S1 T4 combined recap", creation::s1_t4_combined_recap),
         ("S1 T5 complete state", creation::s1_t5_complete_state),
         ("S3 A creation", restoration::s3_a_creation),

@@ -33,7 +33,7 @@ pub(crate) fn a_merge_of_two_timelines(server: &Server) {
     // SillyTavern has just written the book, as it would for an open page.
     let merge = ["merge", &main, "--into", &child];
     let refused = stage.run(&merge);
-    assert_eq!(refused.code, 1, "{refused:?}");
+    assert_eq!(refused.code, 2, "{refused:?}");
     assert!(refused.err.contains("may be open in SillyTavern"), "{refused:?}");
     assert_eq!(stage.book_file(&fork.book).unwrap(), before);
     let (code, said) = stage.asked(&[&merge[..], &["--closed"]].concat());

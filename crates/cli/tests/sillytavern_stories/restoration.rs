@@ -14,7 +14,8 @@ use super::tale::Tale;
 pub(crate) fn s3_a_creation(server: &Server) {
     let stage = Stage::solo(server, "Creation");
     let mara = entry(5, "character-Mara", "A captain.");
-    let all = [registry(0, "character", &[(5, "Mara")]), mara.clone(), queue(&["completed"], None)];
+    let listed = registry(0, "character", &[(5, "character-Mara")]);
+    let all = [listed, mara.clone(), queue(&["completed"], None)];
     let mut tale = Tale::unrecorded(&stage, &book(&all));
     tale.say(&said("First"));
     tale.say(&scene_break("Harbour", Some((&stage.book(), &[mara]))));
@@ -23,8 +24,8 @@ pub(crate) fn s3_a_creation(server: &Server) {
     tale.metadata["auto_lorebooks"] = json!({
         "lorebookName": tale.book, "attachedAt": 1,
         "registry": { "index": {
-            "5": { "uid": 5, "id": 5, "type": "character", "name": "Mara", "comment": "character-Mara" },
-            "8": { "uid": 8, "id": 8, "type": "character", "name": "Gone", "comment": "character-Gone" }
+            "5": { "uid": 5, "id": "5", "type": "character", "name": "character-Mara", "comment": "character-Mara" },
+            "8": { "uid": 8, "id": "8", "type": "character", "name": "character-Gone", "comment": "character-Gone" }
         } }
     });
     tale.save();
@@ -98,6 +99,28 @@ pub(crate) fn s3_b_restoration(server: &Server) {
     check(
         &|metadata| metadata[RUNNING]["current_version"] = json!(7),
         &[(true, "its running recap has no version 7, though that one is in use")],
+    );
+    check(
+        &|metadata| metadata[RUNNING]["current_version"] = json!(4),
+        &[(false, "version 4 of its running recap is in use; it was made with 5")],
+    );
+    check(
+        &|metadata| drop(metadata[RUNNING]["versions"].as_array_mut().unwrap().pop()),
+        &[
+            (true, "its running recap has no version 5, though that one is in use"),
+            (true, "version 5 of its running recap, which it was made with, is gone"),
+        ],
+    );
+    check(
+        &|metadata| drop(metadata.as_object_mut().unwrap().remove(RUNNING)),
+        &[(true, "version 5 of its running recap, which it was made with, is gone")],
+    );
+    check(
+        &|metadata| metadata[RUNNING]["versions"][5]["new_scene_index"] = json!(400),
+        &[
+            (true, "version 5 of its running recap is about message 400, which it does not have"),
+            (false, "version 5 of its running recap is not the one it was made with"),
+        ],
     );
     check(
         &|metadata| metadata["auto_recap"] = combined(9),

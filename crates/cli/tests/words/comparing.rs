@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
+use crate::history::{HOUR, book as history_book, chat, write};
 use crate::lore::{BRANCH, BRANCH_LORE, LORE, at_odds, edit, entry, parted};
 use crate::stage::Stage;
 
@@ -43,6 +44,7 @@ fn two_timelines_are_compared_with_what_both_began_as() {
         content  lore 1
 
     7 entries: 4 added, 1 removed, 2 changed
+    -- exit 1 --
     ");
 }
 
@@ -84,6 +86,7 @@ fn what_both_changed_is_shown_from_both_sides() {
         content  lore 1 of the branch
 
     7 entries: 4 added, 3 changed
+    -- exit 1 --
     ");
 }
 
@@ -121,6 +124,7 @@ fn one_line_for_each_entry() {
     + entry 5   added in Story
     ~ entry 1   changed in Story - Branch #1, removed in Story
     7 entries: 4 added, 3 changed
+    -- exit 1 --
     ");
 }
 
@@ -137,6 +141,7 @@ fn two_messages_of_one_chat_come_in_the_order_of_the_story() {
         content  lore 5
 
     1 entry: 1 added
+    -- exit 1 --
     ");
     let between = stage.run(["diff", "Story@1", "Story@3", "--stat"]);
     assert_snapshot!(between, @"
@@ -146,6 +151,7 @@ fn two_messages_of_one_chat_come_in_the_order_of_the_story() {
     + entry 2
     + entry 3
     2 entries: 2 added
+    -- exit 1 --
     ");
     assert_eq!(stage.run(["diff", "Story@3", "Story@1", "--stat"]), between);
     assert_eq!(stage.run(["diff", "Story@4"]), stage.run(["diff", "Story", "--at", "-2"]));
@@ -162,6 +168,7 @@ fn a_moment_from_before_they_part_is_the_past_of_both() {
     + entry 2
     + The well
     3 entries: 2 added, 1 changed
+    -- exit 1 --
     ");
     assert_snapshot!(stage.run(["diff", "Story", BRANCH, "--at", "2"]), @"
     Comparing Alice/Story at message 2 with Alice/Story - Branch #1 at message 2
@@ -203,6 +210,7 @@ fn where_nobody_knows_the_beginning_nobody_is_said_to_have_done_anything() {
       note_prompt  [-a note-]
 
     3 entries: 1 only in Other tale, 1 only in Old tale, 1 different; 1 other thing
+    -- exit 1 --
     ");
     assert_snapshot!(stage.run(["diff", "Old tale", "Other tale", "--stat"]), @"
     Comparing Alice/Old tale with Alice/Other tale
@@ -212,12 +220,12 @@ fn where_nobody_knows_the_beginning_nobody_is_said_to_have_done_anything() {
     + The inn  only in Other tale
     - entry 1  only in Old tale
     3 entries: 1 only in Other tale, 1 only in Old tale, 1 different; 1 other thing
+    -- exit 1 --
     ");
     assert_snapshot!(stage.run(["diff", "Old tale", "Old tale - Branch #1"]), @r#"
     Comparing Alice/Old tale with Alice/Old tale - Branch #1
       began as  not known, so it cannot be said which of the two changed something
-      lorebook  both use "Shared", so it cannot differ; `forklore split --all` gives
-                each its own
+      lorebook  both use "Shared", so it cannot differ; `forklore split --all` gives each its own
     The lore of both is the same.
     "#);
 }
@@ -244,7 +252,7 @@ fn in_colour_and_on_a_narrow_terminal() {
 
     ^[33m~ ^[0m^[1mentry 2^[0m^[2m  changed in both^[0m
         ^[2mcontent  ^[0m^[2mStory - Branch #1: ^[0mlore 2^[32m of the branch^[0m
-                 ^[2mStory: ^[0m^[9;31mlore 2^[0m
+                 ^[2mStory: ^[0m^[9m^[31mlore 2^[0m
                  ^[32mThe inn stands at the end of the quay, and^[0m
                  ^[32meveryone who comes to it is wet. The inn stands^[0m
                  ^[32mat the end of the quay, and everyone who comes^[0m
@@ -272,6 +280,7 @@ fn in_colour_and_on_a_narrow_terminal() {
         ^[2mcontent  ^[0mlore 1 of the branch
 
     ^[2m7 entries: 4 added, 3 changed^[0m
+    -- exit 1 --
     ");
 }
 
@@ -299,7 +308,7 @@ fn for_programs() {
     });
     assert_snapshot!(stage.run(["--json", "diff", "Story@0", "Story"]), @r#"
     {
-      "format": 1,
+      "format": 2,
       "command": "diff",
       "left": {
         "chat": "Alice/Story",
@@ -386,6 +395,7 @@ fn for_programs() {
       "variables": [],
       "other": []
     }
+    -- exit 1 --
     "#);
 }
 
@@ -395,38 +405,38 @@ fn what_cannot_be_compared_is_refused() {
     assert_snapshot!(stage.run(["diff", "Story"]), @"
     -- stderr --
     Error: nothing to compare Alice/Story with
-    Hint: Name another chat, or a message of this one with --at M.
-    -- exit 1 --
+    Hint: Name another chat or lorebook, or a message of this chat with --at M.
+    -- exit 2 --
     ");
     assert_snapshot!(stage.run(["diff", "Story@1", "--at", "2"]), @"
     -- stderr --
     Error: the message is named twice
     Hint: Use either --at M or CHAT@M.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(stage.run(["diff", "Story", "--at", "99"]), @r#"
     -- stderr --
     Error: could not look at that message of "Alice/Story"
       because there is no message 99; the last one is 5
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["diff", "Story", "Bereft"]), @r#"
     -- stderr --
     Error: the lorebook "Lost" of "Alice/Bereft" does not exist
     Hint: `forklore repair CHAT --from ...` gives the chat its lorebook back.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["diff", "Story", "Garbled tale"]), @r#"
     -- stderr --
     Error: the lorebook "Garbled" of "Alice/Garbled tale" cannot be read: it is not JSON: the text ends in the middle of a value
     Hint: `forklore repair CHAT --from ...` gives the chat its lorebook back.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["diff", "Story", "Nowhere@3"]), @r#"
     -- stderr --
     Error: there is no chat "Nowhere"
     Hint: `forklore tree` lists every chat.
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }
 
@@ -455,10 +465,107 @@ fn text_from_a_book_cannot_steer_the_terminal() {
     ];
     for command in commands {
         let shown = stage.run(command.iter().copied());
-        let ours = ["0", "1", "2", "31", "32", "33", "9;31"].map(|code| format!("\x1b[{code}m"));
+        let ours = ["0", "1", "2", "9", "31", "32", "33"].map(|code| format!("\x1b[{code}m"));
         let rest = ours.iter().fold(shown.clone(), |rest, code| rest.replace(code, ""));
         let steers = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         assert!(!rest.contains(steers), "{command:?}: {rest:?}");
         assert!(shown.contains("\\u{1b}[2J"), "{command:?}: {shown:?}");
     }
+}
+
+#[test]
+fn two_lorebooks_are_compared_without_a_chat() {
+    let stage = Stage::new();
+    assert_snapshot!(stage.run(["diff", "book=Shared", "Quest lore", "--stat"]), @"
+    Comparing Shared with Quest lore
+      began as  not known, so it cannot be said which of the two changed something
+      marks     [-Shared-] {+Quest lore+}
+    + entry 2  only in Quest lore
+    + entry 3  only in Quest lore
+    2 entries: 2 only in Quest lore
+    -- exit 1 --
+    ");
+    assert_snapshot!(stage.run(["diff", "Shared", "book=Shared"]), @"
+    Comparing Shared with now
+    The lore of both is the same.
+    ");
+    assert_snapshot!(stage.run(["diff", "old TALE", "Shared"]), @"
+    Comparing Alice/Old tale with Shared
+      began as  not known, so it cannot be said which of the two changed something
+    The lore of both is the same.
+    ");
+    assert_snapshot!(stage.run(["diff", "book=Shard", "book=Lore"]), @r#"
+    -- stderr --
+    Error: there is no lorebook "Shard"
+    Hint: Did you mean: "Shared"?
+    -- exit 2 --
+    "#);
+    assert_snapshot!(stage.run(["diff", "book=Garbled", "book=Lore"]), @r#"
+    -- stderr --
+    Error: the lorebook "Garbled" cannot be read
+      because it is not JSON: the text ends in the middle of a value
+      because the text ends in the middle of a value
+    -- exit 2 --
+    "#);
+    assert_snapshot!(stage.run(["diff", "book=Lore"]), @"
+    -- stderr --
+    Error: nothing to compare Lore with
+    Hint: Name another chat or lorebook, or a message of this chat with --at M.
+    -- exit 2 --
+    ");
+}
+
+/// Chats whose messages record nothing: what both began as is only in the history.
+#[test]
+fn the_history_has_what_both_began_as() {
+    let began_as = |is_kept: bool| {
+        let stage = Stage::new();
+        let messages = [("Mara", "The wheel stands still."), ("User", "I ask who stopped it.")];
+        write(&stage, "chats/Mara/The mill.jsonl", &chat(Some("Mill"), &messages), HOUR);
+        write(
+            &stage,
+            "worlds/Mill.json",
+            &history_book(&[("The mill", "Old."), ("Key", "Lost.")]),
+            HOUR,
+        );
+        if is_kept {
+            let _ = stage.run(["record"]);
+        }
+        let made = stage.run(["branch", "The mill", "--allow", "live"]);
+        assert!(made.contains("Made the branch"), "{made}");
+        edit(&stage, "Mill", |entries| entries["0"]["content"] = json!("Burnt."));
+        edit(&stage, "The mill - Branch #1 - Lore", |entries| {
+            entries["1"]["content"] = json!("Found.")
+        });
+        stage.run(["diff", "The mill", "The mill - Branch #1"])
+    };
+    assert_snapshot!(began_as(false), @"
+    Comparing Mara/The mill with Mara/The mill - Branch #1
+      began as  not known, so it cannot be said which of the two changed something
+      marks     [-The mill-] {+The mill - Branch #1+}
+
+    Entries
+    ~ The mill
+        content  [-Burnt.-]{+Old.+}
+
+    ~ Key
+        content  [-Lost.-]{+Found.+}
+
+    2 entries: 2 different
+    -- exit 1 --
+    ");
+    assert_snapshot!(began_as(true), @"
+    Comparing Mara/The mill with Mara/The mill - Branch #1
+      began as  both were at message 1, where they part (proved by the seal)
+
+    Entries
+    ~ The mill  changed in The mill
+        content  [-Old.-]{+Burnt.+}
+
+    ~ Key  changed in The mill - Branch #1
+        content  [-Lost.-]{+Found.+}
+
+    2 entries: 2 changed
+    -- exit 1 --
+    ");
 }

@@ -57,21 +57,21 @@ fn through_a_remote_and_back() {
     -- stderr --
     Error: there is no history at `$PLACE/pc/default-user.git`
     Hint: `forklore --history "$PLACE/pc" record` begins one, and `forklore --history "$PLACE/pc" watch` keeps it.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     let _ = two.run("pc", &["record"]);
     assert_snapshot!(two.run("pc", &["history", "push", "@stick.git"]), @r#"
     -- stderr --
     Error: there is nothing at `$PLACE/stick.git`
     Hint: `forklore --history "$PLACE/pc" history push REMOTE --create` makes a repository there.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(two.run("pc", &["history", "push", "@stick.git", "--create"]), @"Sent 18 files of this machine.");
     assert_snapshot!(two.run("pc", &["history", "push", "@stick.git", "--create"]), @"
     -- stderr --
     Error: there is already something at `$PLACE/stick.git`
     Hint: Leave out --create if it is a repository, or choose another folder.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(two.run("pc", &["history", "push", "@stick.git"]), @"Everything was there already.");
     assert_snapshot!(two.run("laptop", &["history", "pull", "@stick.git"]), @"Took in 18 versions of 18 files of pc-1.");
@@ -79,7 +79,7 @@ fn through_a_remote_and_back() {
     let _ = two.run("laptop", &["record"]);
     assert_snapshot!(two.run("laptop", &["--json", "history", "push", "@stick.git"]), @r#"
     {
-      "format": 1,
+      "format": 2,
       "command": "history push",
       "sent": [
         {
@@ -95,7 +95,7 @@ fn through_a_remote_and_back() {
     "#);
     assert_snapshot!(two.run("pc", &["--json", "history", "pull", "@stick.git"]), @r#"
     {
-      "format": 1,
+      "format": 2,
       "command": "history pull",
       "machines": [
         {
@@ -151,7 +151,7 @@ fn what_is_no_remote() {
     -- stderr --
     Error: "-x" is not the address of a remote
     Hint: A remote is a folder, or an address as git takes it: git@host:stories.git
-    -- exit 1 --
+    -- exit 2 --
     "#);
     two.write("not a repository", "x");
     let said = two.run("pc", &["history", "pull", "@not a repository"]);
@@ -184,7 +184,7 @@ fn in_a_file_and_back() {
     -- stderr --
     Error: there is already something at `$PLACE/a.bundle`
     Hint: Choose a name that is not taken.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(two.run("pc", &["history", "bundle", "@b.bundle", "--since", "@a.bundle"]), @"There is nothing new to put into a bundle.");
     two.write("phrase", "a lighthouse in the fog\n");
@@ -196,7 +196,7 @@ fn in_a_file_and_back() {
     -- stderr --
     Error: the passphrase is empty
     Hint: Write a passphrase into the file, in one line.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(without_size(two.run("pc", &with("@phrase"))), @"Wrote $PLACE/a.bundle.age: 18 files, N KB, sealed.");
     let recipient = ["history", "bundle", "@c.bundle", "--recipient", "anna"];
@@ -204,7 +204,7 @@ fn in_a_file_and_back() {
     -- stderr --
     Error: "anna" is not a recipient
     Hint: A recipient begins with age1; `age-keygen` makes one.
-    -- exit 1 --
+    -- exit 2 --
     "#);
 
     let open = ["history", "unbundle", "@a.bundle.age"];
@@ -213,7 +213,7 @@ fn in_a_file_and_back() {
     Error: could not take in `$PLACE/a.bundle.age`
       because it is sealed
     Hint: Open it with --passphrase-file FILE or --identity FILE.
-    -- exit 1 --
+    -- exit 2 --
     ");
     let with = |option, file| [&open[..], &[option, file]].concat();
     assert_snapshot!(two.run("laptop", &with("--passphrase-file", "@wrong")), @"
@@ -221,14 +221,14 @@ fn in_a_file_and_back() {
     Error: could not take in `$PLACE/a.bundle.age`
       because it was not sealed for this key or passphrase
     Hint: Without the right one nobody can open it, and neither can Forklore.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(two.run("laptop", &with("--identity", "@phrase")), @"
     -- stderr --
     Error: could not take in `$PLACE/a.bundle.age`
       because it is sealed for a passphrase
     Hint: Open it with --passphrase-file FILE.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(two.run("laptop", &with("--passphrase-file", "@phrase")), @"Took in 18 versions of 18 files of pc-1.");
     assert_snapshot!(two.run("laptop", &["history", "unbundle", "@a.bundle"]), @"Nothing new.");
@@ -242,14 +242,14 @@ fn in_a_file_and_back() {
       because the pack in it cannot be used
       because it is cut off or damaged
     Hint: Nothing was taken in. Copy the file again, or make the bundle anew.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(two.run("laptop", &["history", "unbundle", "@phrase"]), @r#"
     -- stderr --
     Error: could not take in `$PLACE/phrase`
       because it is not a bundle
     Hint: `forklore --history "$PLACE/laptop" history bundle FILE` makes one.
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }
 
@@ -271,5 +271,5 @@ fn backups_become_past() {
     );
     assert_snapshot!(two.run("pc", &["history", "import"]), @"4 backups taken in: 1 for Alice/Garbled tale, 2 for Alice/Story, 1 of chats that are gone.");
     assert_snapshot!(two.run("pc", &["history", "import"]), @"Nothing new in 4 backups.");
-    assert_snapshot!(two.run("pc", &["record"]), @"nothing changed in 18 files.");
+    assert_snapshot!(two.run("pc", &["record"]), @"Nothing changed in 18 files.");
 }

@@ -11,19 +11,19 @@ fn an_unknown_chat_brings_what_was_meant() {
     -- stderr --
     Error: there is no chat "tale"
     Hint: Did you mean: "Alice/Garbled tale", or "Alice/Old tale", or "Alice/Old tale - Branch #1"?
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["check", "zzz"]), @r#"
     -- stderr --
     Error: there is no chat "zzz"
     Hint: `forklore tree` lists every chat.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["tree", "Bob"]), @r#"
     -- stderr --
     Error: there is no character or group "Bob" with chats
     Hint: There are: Alice, Group Company
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }
 
@@ -37,7 +37,7 @@ fn a_name_that_is_not_unique_is_not_guessed() {
     -- stderr --
     Error: "Story" could be any of several chats
     Hint: Did you mean: "Alice/Story", or "Bob/Story"?
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["check", "Bob/Story"]), @"
     Ready: Bob/Story can be forked at message 0
@@ -56,12 +56,12 @@ fn that_there_was_no_lorebook_is_said_only_where_it_is_proved() {
     assert_snapshot!(stage.run(["show", "Bare", "--at", "1"]), @"
     -- stderr --
     Error: Bob/Bare has no lorebook at message 1
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(stage.run(["show", "Bare", "--at", "0"]), @"
     -- stderr --
     Error: Bob/Bare has no lorebook today, and nothing tells whether it had one at message 0
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(stage.run(["check", "Bare", "--at", "0"]), @"
     Ready: Bob/Bare can be forked at message 0
@@ -77,35 +77,35 @@ fn a_message_that_is_not_there_is_named() {
     -- stderr --
     Error: could not fork "Alice/Story" there
       because there is no message 99; the last one is 5
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["branch", "Story", "--at", "-99"]), @r#"
     -- stderr --
     Error: could not fork "Alice/Story" there
       because there is no message -99; the last one is 5
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }
 
 #[test]
-fn wrong_usage_exits_with_2() {
+fn wrong_usage_exits_with_64() {
     let stage = Stage::new();
-    assert_snapshot!(stage.run(["verify"]), @"
+    assert_snapshot!(stage.run(["branch"]), @"
     -- stderr --
     error: the following required arguments were not provided:
-      <CHAT>...
+      <CHAT>
 
-    Usage: forklore verify <CHAT>...
+    Usage: forklore branch <CHAT>
 
     For more information, try '--help'.
-    -- exit 2 --
+    -- exit 64 --
     ");
     assert_snapshot!(stage.run(["repair", "Story", "--from", "git"]), @"
     -- stderr --
     error: invalid value 'git' for '--from <SOURCE>': it is one of journal, recap, book, book=NAME, empty, detach
 
     For more information, try '--help'.
-    -- exit 2 --
+    -- exit 64 --
     ");
 }
 
@@ -115,6 +115,6 @@ fn an_unknown_user_is_told_who_there_is() {
     -- stderr --
     Error: there is no user "eve"; there are: default-user
     Hint: Choose one with --user HANDLE.
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }

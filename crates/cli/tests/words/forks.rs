@@ -76,7 +76,7 @@ fn what_cannot_be_known_is_refused_with_a_way_out() {
     Error: "Old tale" cannot be forked at message 1
       because nothing recorded the lorebook at that message; it is only known as it is today
     Hint: --allow live takes the lorebook as it is today.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["branch", "Old tale", "--at", "1", "--allow", "live"]), @r#"
     Made the branch Alice/Old tale - Branch #2 of Alice/Old tale at message 1
@@ -89,7 +89,7 @@ fn what_cannot_be_known_is_refused_with_a_way_out() {
     Error: "Garbled tale" cannot be forked at message 1
       because its lorebook "Garbled" cannot be read: it is not JSON: the text ends in the middle of a value
     Hint: `forklore repair CHAT --from ...` gives the chat its lorebook back; --without-book makes the child without one.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["branch", "Garbled tale", "--without-book"]), @r#"
     Made the branch Alice/Garbled tale - Branch #1 of Alice/Garbled tale at message 1
@@ -106,19 +106,19 @@ fn a_name_that_sillytavern_would_change_is_refused() {
     Error: could not name the new chat "a/b: c"
       because SillyTavern would save it as "ab c"
     Hint: Use "ab c" instead.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["checkpoint", "Story", "--name", "old TALE"]), @r#"
     -- stderr --
     Error: could not name the new chat "old TALE"
       because there is already one called "Old tale"
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["checkpoint", "Story", "--name", "CON"]), @r#"
     -- stderr --
     Error: could not name the new chat "CON"
       because the name is empty once SillyTavern has cleaned it
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }
 

@@ -13,39 +13,50 @@ fn help_teaches() {
 
     Usage: forklore [OPTIONS] <COMMAND>
 
-    Commands:
+    Look:
       status       Show what is here and what is wrong, in one screen
-      tree         Show families as trees: kind, message, lorebook, how well it is known, problems
-      check        Say whether a chat could be forked at a message, and how well
-      checkpoint   Fork a chat into a checkpoint
-      branch       Fork a chat into a branch
-      show         Print the lorebook as it was at a message, or any version of a file
-      diff         Show what differs between two timelines, two messages of one, or two versions of a
-                   file
-      merge        Bring what another timeline did to its lorebook into a chat's own
-      pick         Bring single entries from another timeline into a chat's lorebook
+      tree         Show chats with their checkpoints and branches as trees
+      log          Show what happened to a chat or lorebook, or to all, newest first
+      show         Print the lorebook of a message, or any version of a file
+      diff         Show what differs between timelines, messages or versions
       verify       Check seals, lorebooks, registries and sharing
+      check        Say whether a chat can be forked at a message, and how exactly
+
+    Fork:
+      branch       Fork a chat into a branch
+      checkpoint   Fork a chat into a checkpoint
+
+    Bring lore over:
+      merge        Bring the lore of another timeline into a chat's lorebook
+      pick         Bring single entries from another timeline into a chat's lorebook
+
+    Bring back:
+      rescue       Find and bring back what is lost, damaged or deleted
+      restore      Put a lorebook back to an earlier message, or a file to a version
+      undelete     Bring back a chat or lorebook that was deleted, or many
+      undo         Take back the last operation, whatever it was
+      trash        See what is in the trash, put something back, or empty it
+
+    Mend and tidy:
       repair       Give a chat its lorebook back
       split        Give a timeline that shares its lorebook one of its own
-      restore      Put a chat's own lorebook back to an earlier message, or any file back to a version
-      clean        Move lorebooks of ours that nothing refers to into the trash
-      trash        See what is in the trash, put something back, or empty it
-      undo         Take back the last operation, whatever it was
+      clean        Move lorebooks that Forklore made and nothing uses to the trash
       strip        Remove the journal from a chat
-      record       Record every chat, lorebook, card and group that changed since the last time
-      watch        Stay, and record every version as it is saved
-      log          Show what happened to a chat or lorebook, or to all of them, newest first
-      undelete     Bring back a chat or lorebook that was deleted, or many
-      history      Look after the history: check it, pack it, thin it, carry it elsewhere
+
+    Keep a history:
+      watch        Keep running, and record every version as it is saved
+      record       Record every chat, lorebook, card and group that has changed
+      history      Look after the history: check, pack, thin, carry elsewhere
+
+    Set up:
       completions  Print a completion script for a shell
       man          Print a manual page
-      help         Print this message or the help of the given subcommand(s)
 
-    Options:
+    Options of every command:
           --data <DIR>     SillyTavern's data folder (default: looked for where SillyTavern keeps it)
           --user <HANDLE>  User whose stories are meant (default: the only one)
           --history <DIR>  Folder of all histories (default: `data-history` beside `data`)
-          --json           Print one JSON object instead of words
+          --json           Print JSON
           --color <WHEN>   When to use colours [default: auto] [possible values: auto, always, never]
       -h, --help           Print help (see more with '--help')
       -V, --version        Print version
@@ -54,9 +65,11 @@ fn help_teaches() {
     unique.
     Messages are counted from 0, as SillyTavern counts them; -1 is the last one.
 
-    Try `forklore status` first. Whatever a command changed, `forklore undo` takes back.
+    Try `forklore status` first. If something is lost: `forklore rescue`.
+    What a command changed in SillyTavern's files, `forklore undo` takes back.
+    `forklore COMMAND --help` says more of a command, with examples.
     ");
-    assert_snapshot!(stage.run(["branch", "--help"]), @"
+    assert_snapshot!(stage.run(["branch", "--help"]), @r#"
     Fork a chat into a branch
 
     The branch has the messages up to the chosen one, and a lorebook and memory of its own as they were
@@ -72,11 +85,8 @@ fn help_teaches() {
           --at <M>
               Message to fork at (default: the last one)
 
-          --data <DIR>
-              SillyTavern's data folder (default: looked for where SillyTavern keeps it)
-
           --allow <LEVEL>
-              The least that is good enough
+              How well the lorebook must be known
               
               `exact` takes only the state at that very message, of the lorebook and of the chat's
               variables and notes. `snapshot` also takes the newest state proved for an earlier message.
@@ -84,12 +94,6 @@ fn help_teaches() {
               
               [default: snapshot]
               [possible values: exact, snapshot, live]
-
-          --user <HANDLE>
-              User whose stories are meant (default: the only one)
-
-          --history <DIR>
-              Folder of all histories (default: `data-history` beside `data`)
 
           --queue <WHAT>
               What to do while ST-Auto-Recap has work in its queue
@@ -100,17 +104,8 @@ fn help_teaches() {
               [default: refuse]
               [possible values: refuse, drain, wait]
 
-          --json
-              Print one JSON object instead of words
-
           --require-scene
               Fork only at a scene break
-
-          --color <WHEN>
-              When to use colours
-              
-              [default: auto]
-              [possible values: auto, always, never]
 
           --fill
               Take fields that a recap snapshot does not keep from today's entries
@@ -123,8 +118,31 @@ fn help_teaches() {
 
       -h, --help
               Print help (see a summary with '-h')
-    ");
-    assert_snapshot!(stage.run(["repair", "--help"]), @"
+
+    Options of every command:
+          --data <DIR>
+              SillyTavern's data folder (default: looked for where SillyTavern keeps it)
+
+          --user <HANDLE>
+              User whose stories are meant (default: the only one)
+
+          --history <DIR>
+              Folder of all histories (default: `data-history` beside `data`)
+
+          --json
+              Print JSON
+
+          --color <WHEN>
+              When to use colours
+              
+              [default: auto]
+              [possible values: auto, always, never]
+
+    Examples:
+      forklore branch "The harbour" --at 50
+      forklore branch "The harbour" --dry-run
+    "#);
+    assert_snapshot!(stage.run(["repair", "--help"]), @r#"
     Give a chat its lorebook back
 
     A lorebook of that name that is there goes to the trash first. One that is missing comes back under
@@ -137,9 +155,6 @@ fn help_teaches() {
               Chat whose lorebook is lost
 
     Options:
-          --data <DIR>
-              SillyTavern's data folder (default: looked for where SillyTavern keeps it)
-
           --from <SOURCE>
               Where the lorebook comes from
               
@@ -148,19 +163,26 @@ fn help_teaches() {
               copies the parent's. `empty`: a lorebook without entries. `detach`: none.
 
           --closed
-              Say that no page has the chat or its lorebook open
-
-          --user <HANDLE>
-              User whose stories are meant (default: the only one)
+              Promise that no browser tab has the chat or its lorebook open
 
           --dry-run
               Only show what would be done
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Options of every command:
+          --data <DIR>
+              SillyTavern's data folder (default: looked for where SillyTavern keeps it)
+
+          --user <HANDLE>
+              User whose stories are meant (default: the only one)
 
           --history <DIR>
               Folder of all histories (default: `data-history` beside `data`)
 
           --json
-              Print one JSON object instead of words
+              Print JSON
 
           --color <WHEN>
               When to use colours
@@ -168,9 +190,10 @@ fn help_teaches() {
               [default: auto]
               [possible values: auto, always, never]
 
-      -h, --help
-              Print help (see a summary with '-h')
-    ");
+    Examples:
+      forklore repair "The harbour" --from journal
+      forklore repair "The harbour" --from book="Harbour lore" --closed
+    "#);
 }
 
 #[test]
@@ -179,9 +202,13 @@ fn every_command_has_a_page_and_completions() {
     for command in forklore::Cli::command().get_subcommands() {
         let page = stage.run(["man", command.get_name()]);
         assert!(page.contains(&format!("forklore\\-{}", command.get_name())), "{page}");
+        for nested in command.get_subcommands() {
+            let page = stage.run(["man", command.get_name(), nested.get_name()]);
+            assert!(page.contains(nested.get_name()) && page.contains("Examples"), "{page}");
+        }
     }
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = stage.run(["completions", shell]);
-        assert!(script.contains("checkpoint"), "{shell}");
+        assert!(script.contains("COMPLETE"), "{shell}: {script}");
     }
 }

@@ -53,6 +53,13 @@ pub(crate) fn chat(book: Option<&str>, messages: &[(&str, &str)]) -> Vec<u8> {
     lines.join(&b'\n')
 }
 
+/// A chat that has no message of another.
+pub(crate) fn tale(name: &str, messages: usize) -> Vec<u8> {
+    let texts: Vec<String> = (0..messages).map(|at| format!("{name}, {at}.")).collect();
+    let messages: Vec<(&str, &str)> = texts.iter().map(|text| ("Ada", text.as_str())).collect();
+    chat(None, &messages)
+}
+
 pub(crate) fn book(entries: &[(&str, &str)]) -> Vec<u8> {
     let entries = entries.iter().enumerate().map(|(uid, (title, content))| {
         let entry = Json::object([
@@ -108,7 +115,7 @@ fn without_a_history_the_way_to_one_is_shown() {
     -- stderr --
     Error: there is no history at `$HISTORIES/default-user.git`
     Hint: `forklore record` begins one, and `forklore watch` keeps it.
-    -- exit 1 --
+    -- exit 2 --
     ");
 }
 
@@ -117,27 +124,23 @@ fn the_log_of_a_file_tells_its_story() {
     let stage = told(Stage::new());
     assert_snapshot!(stage.run(["log", "The mill"]), @r#"
     Mara/The mill  chat, 1 message, 4 versions
-    ! 4  20 minutes ago    5 messages removed from the end, 1 left, chat no longer
-                           bound to a lorebook
-    … 3  2 hours ago       message 2 edited (the last good one)
-    … 2  5 hours ago       messages 3 to 5
+    ! 4  today 06:46       5 messages removed from the end, 1 left, chat no longer bound to a lorebook
+    … 3  today 05:06       message 2 edited (the last good one)
+    … 2  today 02:06       messages 3 to 5
       1  2096-09-29 07:06  first seen, 3 messages, the last by Mara
-    Dates are in UTC.
     … not watched before this: others may have come and gone.
     `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
     "#);
     assert_snapshot!(stage.run(["log", "book:mill"]), @"
     Mill  lorebook, 2 entries, 3 versions
-    … 3  10 minutes ago    entry 'Mara' new
-    … 2  2 hours ago       entry 'The mill' changed
+    … 3  today 06:56       entry 'Mara' new
+    … 2  today 05:06       entry 'The mill' changed
       1  2096-09-29 07:06  first seen, 1 entry
-    Dates are in UTC.
     … not watched before this: others may have come and gone.
     ");
     assert_snapshot!(stage.run(["log", "The mill", "-n", "1"]), @r#"
     Mara/The mill  chat, 1 message, 4 versions
-    ! 4  20 minutes ago  5 messages removed from the end, 1 left, chat no longer
-                         bound to a lorebook
+    ! 4  today 06:46  5 messages removed from the end, 1 left, chat no longer bound to a lorebook
     3 more: --all shows them.
     … not watched before this: others may have come and gone.
     `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
@@ -148,12 +151,11 @@ fn the_log_of_a_file_tells_its_story() {
 fn the_log_of_everything_is_in_the_order_in_which_it_happened() {
     let stage = told(Stage::new());
     assert_snapshot!(stage.run(["log", "-n", "5"]), @"
-    … 10 minutes ago  Mill (3): entry 'Mara' new
-    ! 20 minutes ago  Mara/The mill (4): 5 messages removed from the end, 1 left,
-                      chat no longer bound to a lorebook
-    … 2 hours ago     Mara/The mill (3): message 2 edited
-    … 2 hours ago     Mill (2): entry 'The mill' changed
-    … 5 hours ago     Mara/The mill (2): messages 3 to 5
+    … today 06:56  Mill (3): entry 'Mara' new
+    ! today 06:46  Mara/The mill (4): 5 messages removed from the end, 1 left, chat no longer bound to a lorebook
+    … today 05:06  Mara/The mill (3): message 2 edited
+    … today 05:06  Mill (2): entry 'The mill' changed
+    … today 02:06  Mara/The mill (2): messages 3 to 5
     20 more: --all shows them.
     … not watched before this: others may have come and gone.
     ");
@@ -168,10 +170,10 @@ fn what_was_saved_in_one_go_is_one_line() {
     saved(&stage, LORE, &book(&[("The mill", "It turns.")]));
     saved(&stage, STORY, &chat(None, &TELLING));
     assert_snapshot!(stage.run(["log", "-n", "4"]), @"
-      1 minute ago    Mara/The mill (9): message 5 by User
-      1 minute ago    Mill (4): entry 'Mara' removed, entry 'The mill' changed
-      1 minute ago    Mara/The mill (5 to 8): message 4 by Mara, after 3 changes
-    … 10 minutes ago  Mill (3): entry 'Mara' new
+      today 07:05  Mara/The mill (9): message 5 by User
+      today 07:05  Mill (4): entry 'Mara' removed, entry 'The mill' changed
+      today 07:05  Mara/The mill (5 to 8): message 4 by Mara, after 3 changes
+    … today 06:56  Mill (3): entry 'Mara' new
     24 more: --all shows them.
     … not watched before this: others may have come and gone.
     ");
@@ -196,11 +198,11 @@ fn groups_and_settings_say_what_changed() {
     saved(&stage, "settings.json", b"{ torn");
     assert_snapshot!(stage.run(["log", "settings"]), @r#"
     settings  settings, 5 versions
-    ! 5  1 minute ago  settings can no longer be read
-      4  1 minute ago  settings changed (the last good one)
-      3  1 minute ago  settings changed: a_b, c, e and 1 more
-      2  1 minute ago  settings changed: world
-      1  1 minute ago  settings as first seen
+    ! 5  today 07:05  settings can no longer be read
+      4  today 07:05  settings changed (the last good one)
+      3  today 07:05  settings changed: a_b, c, e and 1 more
+      2  today 07:05  settings changed: world
+      1  today 07:05  settings as first seen
     Close every page of SillyTavern; then `forklore restore "settings" --version 4 --closed` brings back version 4.
     "#);
 }
@@ -212,21 +214,18 @@ fn whoever_names_a_character_means_its_stories() {
     write(&stage, "chats/Mara/Another day.jsonl", &chat(None, &TELLING[..2]), HOUR);
     let _ = stage.run(["record"]);
     assert_snapshot!(stage.run(["log", "Mara"]), @"
-    ! 20 minutes ago    Mara/The mill (4): 5 messages removed from the end, 1 left,
-                        chat no longer bound to a lorebook
-      1 hour ago        Mara (1): card as first seen
-      1 hour ago        Mara/Another day (1): first seen, 2 messages, the last by
-                        User
-    … 2 hours ago       Mara/The mill (3): message 2 edited
-    … 5 hours ago       Mara/The mill (2): messages 3 to 5
+    ! today 06:46       Mara/The mill (4): 5 messages removed from the end, 1 left, chat no longer bound to a lorebook
+      today 06:06       Mara (1): card as first seen
+      today 06:06       Mara/Another day (1): first seen, 2 messages, the last by User
+    … today 05:06       Mara/The mill (3): message 2 edited
+    … today 02:06       Mara/The mill (2): messages 3 to 5
       2096-09-29 07:06  Mara/The mill (1): first seen, 3 messages, the last by Mara
-    Dates are in UTC.
     … not watched before this: others may have come and gone.
     ");
     assert_eq!(stage.run(["log", "mara"]), stage.run(["log", "Mara"]));
     assert_snapshot!(stage.run(["log", "card:Mara"]), @"
     Mara  card, 1 version
-      1  1 hour ago  card as first seen
+      1  today 06:06  card as first seen
     ");
 }
 
@@ -234,30 +233,28 @@ fn whoever_names_a_character_means_its_stories() {
 fn the_log_in_colour_and_on_a_narrow_screen() {
     assert_snapshot!(told(Stage::in_colour()).run(["log", "The mill"]), @"
     \u{1b}[1mMara/The mill\u{1b}[0m\u{1b}[2m  chat, 1 message, 4 versions\u{1b}[0m
-    \u{1b}[31m!\u{1b}[0m 4  \u{1b}[2m20 minutes ago  \u{1b}[0m  5 messages removed from the end, 1 left, chat no longer
+    \u{1b}[31m!\u{1b}[0m 4  \u{1b}[2mtoday 06:46     \u{1b}[0m  5 messages removed from the end, 1 left, chat no longer
                            bound to a lorebook
-    \u{1b}[2m…\u{1b}[0m 3  \u{1b}[2m2 hours ago     \u{1b}[0m  message 2 edited\u{1b}[32m (the last good one)\u{1b}[0m
-    \u{1b}[2m…\u{1b}[0m 2  \u{1b}[2m5 hours ago     \u{1b}[0m  messages 3 to 5
+    \u{1b}[2m…\u{1b}[0m 3  \u{1b}[2mtoday 05:06     \u{1b}[0m  message 2 edited\u{1b}[32m (the last good one)\u{1b}[0m
+    \u{1b}[2m…\u{1b}[0m 2  \u{1b}[2mtoday 02:06     \u{1b}[0m  messages 3 to 5
       1  \u{1b}[2m2096-09-29 07:06\u{1b}[0m  first seen, 3 messages, the last by Mara
-    \u{1b}[2mDates are in UTC.\u{1b}[0m
     \u{1b}[2m… not watched before this: others may have come and gone.\u{1b}[0m
     \u{1b}[2m`forklore restore \"Mara/The mill\" --version 3` brings back its 6 messages.\u{1b}[0m
     ");
     assert_snapshot!(told(Stage::new().with_columns(40)).run(["log", "The mill"]), @r#"
     Mara/The mill  chat, 1 message, 4
     versions
-    ! 4  20 minutes ago
+    ! 4  today 06:46
         5 messages removed from the end, 1
         left, chat no longer bound to a
         lorebook
-    … 3  2 hours ago
+    … 3  today 05:06
         message 2 edited (the last good one)
-    … 2  5 hours ago
+    … 2  today 02:06
         messages 3 to 5
       1  2096-09-29 07:06
         first seen, 3 messages, the last by
         Mara
-    Dates are in UTC.
     … not watched before this: others may
     have come and gone.
     `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
@@ -269,7 +266,7 @@ fn a_program_reads_the_log() {
     let stage = told(Stage::new());
     assert_snapshot!(stage.run(["--json", "log", "The mill", "-n", "1"]), @r#"
     {
-      "format": 1,
+      "format": 2,
       "command": "log",
       "file": "chats/Mara/The mill.jsonl",
       "name": "Mara/The mill",
@@ -322,8 +319,8 @@ fn a_lorebook_says_after_which_message_it_changed() {
     saved(&stage, LORE, &book(&[("The mill", "It is old."), ("The key", "It hangs.")]));
     assert_snapshot!(stage.run(["log", "Mill"]), @"
     Mill  lorebook, 2 entries, 2 versions
-      2  1 minute ago  entry 'The key' new, after message 5 of Mara/The mill
-      1  1 minute ago  first seen, 1 entry, after message 2 of Mara/The mill
+      2  today 07:05  entry 'The key' new, after message 5 of Mara/The mill
+      1  today 07:05  first seen, 1 entry, after message 2 of Mara/The mill
     ");
 }
 
@@ -342,19 +339,19 @@ fn a_file_is_found_by_what_people_call_it() {
     -- stderr --
     Error: "The mill" could be any of several files
     Hint: Did you mean: "Mara/The mill", or "book:The mill"?
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["log", "Mara/The bridge"]), @r#"
     -- stderr --
     Error: the history knows nothing called "Mara/The bridge"
     Hint: Did you mean: "Mara/Bridge", or "Mara/The mill", or "book:The mill"?
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["log", "zzz"]), @r#"
     -- stderr --
     Error: the history knows nothing called "zzz"
     Hint: `forklore log` shows what there is; `forklore record` adds what is new.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     let bridge = fs::read(stage.scene.root().join("default-user/chats/Mara/Bridge.jsonl")).unwrap();
     remove(&stage, "chats/Mara/Bridge.jsonl");
@@ -362,9 +359,8 @@ fn a_file_is_found_by_what_people_call_it() {
     let _ = stage.run(["record"]);
     assert_snapshot!(stage.run(["log", "Mara/Bridge"]), @"
     Mara/River  chat, 2 messages, 2 versions
-      2  1 hour ago        renamed, was Mara/Bridge
-      1  2096-10-01 07:06  first seen, 2 messages, the last by User (as Mara/Bridge)
-    Dates are in UTC.
+      2  today 06:06      renamed, was Mara/Bridge
+      1  yesterday 07:06  first seen, 2 messages, the last by User (as Mara/Bridge)
     ");
 }
 
@@ -388,13 +384,14 @@ fn show_prints_any_version() {
     "#);
     assert_snapshot!(stage.run(["--json", "show", "Mara/The mill", "--version", "4"]), @r#"
     {
-      "format": 1,
+      "format": 2,
       "command": "show",
       "file": "chats/Mara/The mill.jsonl",
       "name": "Mara/The mill",
       "version": 4,
       "words": "5 messages removed from the end, 1 left, chat no longer bound to a lorebook",
       "written": "2096-10-02T06:46:40.000Z",
+      "output": null,
       "text": "{\"user_name\":\"User\",\"character_name\":\"Alice\",\"create_date\":\"2026-1-1@10h10m10s\",\"chat_metadata\":{\"integrity\":\"0\"}}\n{\"name\":\"Mara\",\"is_user\":false,\"send_date\":\"day 0\",\"mes\":\"The wheel stands still.\"}"
     }
     "#);
@@ -402,7 +399,7 @@ fn show_prints_any_version() {
     -- stderr --
     Error: there is no version 9 of "Mill"
     Hint: 3 is the newest; `forklore log "Mill"` lists them.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["show", "Mill"]), @"
     -- stderr --
@@ -412,14 +409,14 @@ fn show_prints_any_version() {
     Usage: forklore show <--at <M>|--version <N>> <CHAT>
 
     For more information, try '--help'.
-    -- exit 2 --
+    -- exit 64 --
     ");
     let stage = told(Stage::in_colour());
     assert_snapshot!(stage.run(["show", "card:Alice", "--version", "1"]), @"
     -- stderr --
     \u{1b}[31mError: \u{1b}[0m\"Alice\" is a picture
-    \u{1b}[32mHint: \u{1b}[0mWrite it into a file: `forklore show ... > card.png`.
-    -- exit 1 --
+    \u{1b}[32mHint: \u{1b}[0mWrite it into a file with --output card.png.
+    -- exit 2 --
     ");
 }
 
@@ -433,8 +430,7 @@ fn diff_shows_what_became_of_messages() {
     - message 1 by User
         text  I ask who stopped it.
     - message 2 by Mara
-        text  Nobody has turned it since the flood took the bridge and all of the
-              road.
+        text  Nobody has turned it since the flood took the bridge and all of the road.
     - message 3 by User
         text  I look for the key.
     - message 4 by Mara
@@ -446,14 +442,14 @@ fn diff_shows_what_became_of_messages() {
       world_info  [-Mill-]
 
     5 messages: 5 removed; 1 field of the chat
+    -- exit 1 --
     ");
     assert_snapshot!(stage.run(["diff", "Mara/The mill", "--version", "1", "--with", "3"]), @"
     Comparing Mara/The mill, version 1 with version 3
 
     Messages
     ~ message 2 by Mara
-        text  Nobody has turned it since the flood took the bridge and
-              [-half-]{+all+} of the road.
+        text  Nobody has turned it since the flood took the bridge and [-half-]{+all+} of the road.
     + message 3 by User
         text  I look for the key.
     + message 4 by Mara
@@ -462,6 +458,7 @@ fn diff_shows_what_became_of_messages() {
         text  I take it.
 
     4 messages: 3 added, 1 changed
+    -- exit 1 --
     ");
     assert_snapshot!(
         stage.run(["diff", "Mara/The mill", "--version", "1", "--with", "3", "--stat"]),
@@ -475,6 +472,7 @@ fn diff_shows_what_became_of_messages() {
     + message 5 by User  +3 -0 words
 
     4 messages: 3 added, 1 changed
+    -- exit 1 --
     "
     );
     assert_snapshot!(stage.run(["diff", "Mara/The mill", "--version", "4"]), @"
@@ -485,7 +483,7 @@ fn diff_shows_what_became_of_messages() {
         stage.run(["--json", "diff", "Mara/The mill", "--version", "2", "--with", "3"]),
         @r#"
     {
-      "format": 1,
+      "format": 2,
       "command": "diff",
       "file": "chats/Mara/The mill.jsonl",
       "name": "Mara/The mill",
@@ -504,6 +502,7 @@ fn diff_shows_what_became_of_messages() {
       ],
       "metadata": []
     }
+    -- exit 1 --
     "#
     );
 }
@@ -523,12 +522,14 @@ fn diff_shows_what_became_of_entries_and_settings() {
         content  The miller.
 
     2 entries: 1 added, 1 changed
+    -- exit 1 --
     ");
     assert_snapshot!(stage.run(["diff", "Mill", "--version", "1", "--stat"]), @"
     Comparing Mill, version 1 with now
     ~ The mill  content (+4 -0 words)
     + Mara
     2 entries: 1 added, 1 changed
+    -- exit 1 --
     ");
     write(&stage, "settings.json", br#"{"power_user": {"a": 2}, "new": true}"#, HOUR);
     assert_snapshot!(stage.run(["diff", "settings", "--version", "1"]), @r#"
@@ -536,6 +537,7 @@ fn diff_shows_what_became_of_entries_and_settings() {
       world_info_settings  [-{"world_info":{"globalSelect":["Common"]}}-]
       power_user           {+{"a":2}+}
       new                  not set → true
+    -- exit 1 --
     "#);
     write(&stage, LORE, b"{", HOUR);
     assert_snapshot!(stage.run(["diff", "Mill", "--version", "1", "--stat"]), @"
@@ -543,6 +545,7 @@ fn diff_shows_what_became_of_entries_and_settings() {
       ! now cannot be read: it is not JSON: the text ends in the middle of a value
     - The mill
     1 entry: 1 removed
+    -- exit 1 --
     ");
 }
 
@@ -554,7 +557,7 @@ fn diff_in_colour_and_on_a_narrow_screen() {
 
     \u{1b}[1mMessages\u{1b}[0m
     \u{1b}[33m~ \u{1b}[0m\u{1b}[1mmessage 2\u{1b}[0m by Mara
-        \u{1b}[2mtext  \u{1b}[0mNobody has turned it since the flood took the bridge and \u{1b}[9;31mhalf\u{1b}[0m\u{1b}[32mall\u{1b}[0m of
+        \u{1b}[2mtext  \u{1b}[0mNobody has turned it since the flood took the bridge and \u{1b}[9m\u{1b}[31mhalf\u{1b}[0m\u{1b}[32mall\u{1b}[0m of
               the road.
     \u{1b}[32m+ \u{1b}[0m\u{1b}[1mmessage 3\u{1b}[0m by User
         \u{1b}[2mtext  \u{1b}[0m\u{1b}[32mI look for the key.\u{1b}[0m
@@ -564,6 +567,7 @@ fn diff_in_colour_and_on_a_narrow_screen() {
         \u{1b}[2mtext  \u{1b}[0m\u{1b}[32mI take it.\u{1b}[0m
 
     \u{1b}[2m4 messages: 3 added, 1 changed\u{1b}[0m
+    -- exit 1 --
     ");
     assert_snapshot!(told(Stage::new().with_columns(40)).run(args), @"
     Comparing Mara/The mill, version 1 with version 3
@@ -581,6 +585,7 @@ fn diff_in_colour_and_on_a_narrow_screen() {
         text  I take it.
 
     4 messages: 3 added, 1 changed
+    -- exit 1 --
     ");
 }
 
@@ -591,15 +596,13 @@ fn a_chat_comes_back_beside_itself() {
     assert_snapshot!(stage.run(args.into_iter().chain(["--dry-run"])), @r#"
     Would restore Mara/The mill, version 3, as Mara/The mill - restored 3
       holds     6 messages
-      lorebook  "Mill", which has changed since then.
-                `forklore restore "Mill" --version 2` puts it back.
+      lorebook  "Mill", which has changed since then. `forklore restore "Mill" --version 2` puts it back.
     "#);
     let before = stage.scene.visible();
     assert_snapshot!(stage.run(args), @r#"
     Restored Mara/The mill, version 3, as Mara/The mill - restored 3
       holds     6 messages
-      lorebook  "Mill", which has changed since then.
-                `forklore restore "Mill" --version 2` puts it back.
+      lorebook  "Mill", which has changed since then. `forklore restore "Mill" --version 2` puts it back.
       page      open it in SillyTavern like any other chat
     "#);
     let mut after = stage.scene.visible();
@@ -609,13 +612,12 @@ fn a_chat_comes_back_beside_itself() {
     assert_snapshot!(stage.run(args), @r#"
     Restored Mara/The mill, version 3, as Mara/The mill - restored 3 (2)
       holds     6 messages
-      lorebook  "Mill", which has changed since then.
-                `forklore restore "Mill" --version 2` puts it back.
+      lorebook  "Mill", which has changed since then. `forklore restore "Mill" --version 2` puts it back.
       page      open it in SillyTavern like any other chat
     "#);
     assert_snapshot!(stage.run(["log", "The mill - restored 3"]), @r#"
     Mara/The mill - restored 3  chat, 6 messages, 1 version
-      1  just now  began as version 3 of Mara/The mill
+      1  today 07:06  began as version 3 of Mara/The mill
     It began as Mara/The mill, version 3: `forklore log "Mara/The mill"` goes on.
     "#);
 }
@@ -631,14 +633,13 @@ fn a_chat_comes_back_in_its_place_only_where_nobody_has_it_open() {
     -- stderr --
     Error: "Mara/The mill" may be open in SillyTavern: it was written 10 s ago
     Hint: Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_eq!(stage.scene.visible(), before);
     assert_snapshot!(stage.run(args.into_iter().chain(["--closed"])), @r#"
     Restored Mara/The mill to version 3
       holds     6 messages
-      lorebook  "Mill", which has changed since then.
-                `forklore restore "Mill" --version 2` puts it back.
+      lorebook  "Mill", which has changed since then. `forklore restore "Mill" --version 2` puts it back.
       before    version 5, and in the trash; `forklore undo` brings it back
       page      reload SillyTavern's page before you go on with this chat
     "#);
@@ -648,7 +649,7 @@ fn a_chat_comes_back_in_its_place_only_where_nobody_has_it_open() {
     assert_snapshot!(stage.run(args.into_iter().chain(["--closed"])), @r#"
     -- stderr --
     Error: "Mara/The mill" is already as it was in version 3
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["undo"]), @"
     Undone: put Mara/The mill back to version 3
@@ -668,7 +669,7 @@ fn a_lorebook_comes_back_in_its_place() {
     ");
     assert_snapshot!(stage.run(["log", "Mill", "-n", "1"]), @"
     Mill  lorebook, 1 entry, 4 versions
-      4  just now  back to version 1: entry 'Mara' removed, entry 'The mill' changed
+      4  today 07:06  back to version 1: entry 'Mara' removed, entry 'The mill' changed
     3 more: --all shows them.
     ");
     write(&stage, LORE, &book(&[]), 10);
@@ -676,14 +677,14 @@ fn a_lorebook_comes_back_in_its_place() {
     -- stderr --
     Error: the lorebook "Mill" may be open in SillyTavern: it was written 10 s ago
     Hint: Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     write(&stage, "settings.json", b"{}", DAY);
     assert_snapshot!(stage.run(["restore", "settings", "--version", "1"]), @"
     -- stderr --
     Error: every open page of SillyTavern keeps a copy of the settings and would save that over it
     Hint: Close every page of SillyTavern first, and say so with --closed.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(stage.run(["restore", "settings", "--version", "1", "--closed"]), @"
     Restored settings to version 1
@@ -705,7 +706,7 @@ fn a_chat_that_is_gone_comes_back_under_its_own_name() {
     remove(&stage, LORE);
     assert_snapshot!(stage.run(["undelete"]), @"
       not recorded yet  Mill  lorebook, 2 entries, 402 bytes
-      just now          Mara/The mill  chat, 1 message, 198 bytes
+      today 07:06       Mara/The mill  chat, 1 message, 198 bytes
     `forklore undelete FILE` brings one back.
     ");
     assert_snapshot!(stage.run(["undelete", "The mill", "--dry-run"]), @r#"
@@ -723,19 +724,18 @@ fn a_chat_that_is_gone_comes_back_under_its_own_name() {
     -- stderr --
     Error: "Mara/The mill" is not deleted: something is there
     Hint: `forklore log "Mara/The mill"` lists its versions, and `forklore restore "Mara/The mill" --version N` brings one back.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     remove(&stage, STORY);
     assert_snapshot!(stage.run(["restore", "Mara/The mill", "--version", "3"]), @r#"
     Restored Mara/The mill, version 3, under its own name
       holds     6 messages
-      lorebook  "Mill", which has changed since then.
-                `forklore restore "Mill" --version 2` puts it back.
+      lorebook  "Mill", which has changed since then. `forklore restore "Mill" --version 2` puts it back.
       page      open it in SillyTavern like any other chat
     "#);
     assert_snapshot!(stage.run(["--json", "undelete"]), @r#"
     {
-      "format": 1,
+      "format": 2,
       "command": "undelete",
       "files": [
         {
@@ -776,8 +776,7 @@ fn a_groups_chat_comes_back_to_its_group() {
     assert_snapshot!(stage.run(["undelete", "group:Quest"]), @r#"
     Brought back group:Quest
       holds  4 messages
-      group  the one that listed it is gone;
-             `forklore restore "groups/1700.json" --version 1` brings it back
+      group  the one that listed it is gone; `forklore restore "groups/1700.json" --version 1` brings it back
     "#);
 }
 
@@ -920,10 +919,10 @@ fn the_log_is_in_the_order_of_the_times_that_it_shows() {
     write(&stage, "chats/Ada/b.jsonl", &chat(None, &TELLING[..5]), DAY / 2);
     let _ = stage.run(["record"]);
     assert_snapshot!(stage.run(["log", "Ada"]), @"
-    … just now     Ada/b (2): messages 3 and 4
-      1 hour ago   Ada/b (1): first seen, 3 messages, the last by Mara
-      1 hour ago   Ada/c (1): first seen, 4 messages, the last by User
-      2 hours ago  Ada/a (1): first seen, 2 messages, the last by User
+    … today 08:06  Ada/b (2): messages 3 and 4
+      today 06:46  Ada/b (1): first seen, 3 messages, the last by Mara
+      today 06:26  Ada/c (1): first seen, 4 messages, the last by User
+      today 06:06  Ada/a (1): first seen, 2 messages, the last by User
     … not watched before this: others may have come and gone.
     ");
 }
@@ -950,4 +949,45 @@ fn a_lorebook_that_is_only_laid_out_otherwise_did_not_change() {
     let _ = stage.run(["record"]);
     let log = stage.run(["log", "Mill", "-n", "1"]);
     assert!(log.contains("book settings changed"), "{log}");
+}
+
+#[test]
+fn the_log_of_a_time() {
+    let stage = told(Stage::new());
+    assert_snapshot!(stage.run(["log", "--since", "3h"]), @"
+    … today 06:56  Mill (3): entry 'Mara' new
+    ! today 06:46  Mara/The mill (4): 5 messages removed from the end, 1 left, chat no longer bound to a lorebook
+    … today 05:06  Mara/The mill (3): message 2 edited
+    … today 05:06  Mill (2): entry 'The mill' changed
+    … not watched before this: others may have come and gone.
+    ");
+    assert_snapshot!(stage.run(["log", "--since", "3h", "--before", "1h", "-n", "1"]), @"
+    … today 05:06  Mara/The mill (3): message 2 edited
+    1 more: --all shows them.
+    … not watched before this: others may have come and gone.
+    ");
+    assert_snapshot!(stage.run(["log", "The mill", "--since", "2096-09-30", "--before", "today 05:30"]), @r#"
+    Mara/The mill  chat, 1 message
+    … 3  today 05:06  message 2 edited (the last good one)
+    … 2  today 02:06  messages 3 to 5
+    … not watched before this: others may have come and gone.
+    `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
+    "#);
+    assert_snapshot!(stage.run(["log", "--before", "2001-01-01"]), @"Nothing was recorded in that time.");
+    assert_snapshot!(stage.run(["log", "--since", "soon"]), @r#"
+    -- stderr --
+    error: invalid value 'soon' for '--since <TIME>': a time is `yesterday`, `21:00`, `"2026-11-15 21:00"`, or how long ago: 90min, 12h, 3d, 2w
+
+    For more information, try '--help'.
+    -- exit 64 --
+    "#);
+}
+
+#[test]
+fn a_group_is_told_by_its_name() {
+    let stage = Stage::new();
+    let _ = stage.run(["record"]);
+    let said = stage.run(["log", "--all"]);
+    let group = said.lines().find(|line| line.contains("group ")).unwrap();
+    assert!(group.contains(r#"group "Company" as first seen"#), "{group}");
 }

@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 
+use crate::history::{DAY, chat, write};
 use crate::stage::Stage;
 
 #[test]
@@ -115,10 +116,9 @@ fn verify_says_what_is_wrong_and_exits_with_1() {
       ! its lorebook "Garbled" cannot be read: it is not JSON: the text ends in the middle of a value
     Alice/Old tale - Branch #1
       ! shares its lorebook "Shared" with "Old tale"
-      - an older timeline: nothing was recorded when it was made
     Alice/Old tale
       ! shares its lorebook "Shared" with "Old tale - Branch #1"
-    8 timelines verified: 4 problems, 1 note
+    8 timelines verified: 4 problems, 1 note; --notes shows it
     -- exit 1 --
     "#);
     assert_snapshot!(stage.run(["verify", "Alice/Story", "Quest"]), @"
@@ -147,4 +147,17 @@ fn damage_is_reported_with_its_line() {
     2 timelines verified: 4 problems, 0 notes
     -- exit 1 --
     ");
+}
+
+#[test]
+fn a_lorebook_that_many_use_is_named_once() {
+    let stage = Stage::new();
+    for name in ["One", "Two", "Three"] {
+        let chat = chat(Some("Lore"), &[("Ada", name)]);
+        write(&stage, &format!("chats/Ada/{name}.jsonl"), &chat, DAY);
+    }
+    let said = stage.run(["verify", "--notes"]);
+    let about: Vec<&str> = said.lines().filter(|line| line.contains("is used by")).collect();
+    assert_snapshot!(about.join("\n"), @r#"- lorebook "Lore" is used by 4 chats: Ada/One, Ada/Three, Ada/Two, Alice/Story"#);
+    assert!(stage.run(["verify", "Ada/One"]).contains("Ada/Two"));
 }

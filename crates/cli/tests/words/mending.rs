@@ -40,18 +40,18 @@ fn every_source_of_a_repair_says_what_it_did() {
     -- stderr --
     Error: no scene break of "Bereft" carries a complete copy of the lorebook
     Hint: Other sources: --from journal, --from book, --from empty, --from detach.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(Stage::new().run(["repair", "Bereft", "--from", "book"]), @"
     -- stderr --
     Error: Alice/Bereft has no parent with a lorebook to copy
     Hint: Name a lorebook: --from book=NAME.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(Stage::new().run(["repair", "Bereft", "--from", "book=Nowhere"]), @r#"
     -- stderr --
     Error: there is no lorebook "Nowhere"
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }
 
@@ -68,7 +68,7 @@ fn split_gives_each_timeline_its_own() {
     assert_snapshot!(stage.run(["split", "Old tale"]), @r#"
     -- stderr --
     Error: "Alice/Old tale" shares its lorebook with no other timeline of its family
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }
 
@@ -90,13 +90,13 @@ fn restore_goes_back_in_time_and_undo_returns() {
     assert_snapshot!(stage.run(["restore", "Story", "--at", "-1"]), @"
     -- stderr --
     Error: message 5 is the last one, and the lorebook is as it is
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(stage.run(["restore", "Old tale", "--at", "1"]), @r#"
     -- stderr --
     Error: nothing recorded the lorebook of "Old tale" at message 1
     Hint: Only what was recorded at the time can be brought back.
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }
 
@@ -106,7 +106,7 @@ fn an_open_chat_is_left_alone() {
     assert_snapshot!(stage.run(["repair", "Elsewhere", "--from", "detach"]), @r#"
     -- stderr --
     Error: "Elsewhere" is bound to no lorebook
-    -- exit 1 --
+    -- exit 2 --
     "#);
     let bound = b"{\"chat_metadata\":{\"world_info\":\"Gone\"}}\n{\"mes\":\"a\"}";
     stage.scene.write("default-user/chats/Alice/Elsewhere.jsonl", bound);
@@ -114,7 +114,7 @@ fn an_open_chat_is_left_alone() {
     -- stderr --
     Error: "Alice/Elsewhere" may be open in SillyTavern: it is the chat that Alice opens with
     Hint: Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["repair", "Elsewhere", "--from", "detach", "--closed"]), @"
     Repaired Alice/Elsewhere
@@ -143,6 +143,6 @@ fn strip_takes_the_journal_out() {
     assert_snapshot!(stage.run(["strip", "Story"]), @r#"
     -- stderr --
     Error: "Alice/Story" has no journal
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }

@@ -87,7 +87,7 @@ fn conflicts_are_listed_with_the_ways_out_and_nothing_is_written() {
     -- stderr --
     Error: 2 conflicts are not settled, so nothing was written
     Hint: Say it again with --ours or --theirs for all of them, with what stands below each, or with --edit to write them yourself: `forklore merge Story --into 'Story - Branch #1' --edit`
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_eq!(stage.scene.all(), before);
 }
@@ -142,24 +142,24 @@ fn what_is_not_in_conflict_cannot_be_settled() {
     -- stderr --
     Error: there is none called "entry 2" among the entries in conflict
     Hint: Did you mean: "entry 0", or "entry 1"?
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(run(&["--ours", "entry 0.key"]), @r#"
     -- stderr --
     Error: there is no conflict about "entry 0.key"
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(run(&["--ours", "--theirs"]), @"
     -- stderr --
     Error: every conflict cannot be settled both ways
     Hint: Name the entries of one side: --ours --theirs ENTRY.
-    -- exit 1 --
+    -- exit 2 --
     ");
     let calm = parted(Stage::new());
     assert_snapshot!(calm.run(merge.iter().chain(&["--ours", "entry 0"]).copied()), @r#"
     -- stderr --
     Error: there is no conflict about "entry 0"
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }
 
@@ -231,7 +231,7 @@ mod editing {
         assert_snapshot!(stage.run(["merge", "Story", "--into", BRANCH, "--edit"]), @"
         -- stderr --
         Error: conflict 1 still has its marks, so nothing was written
-        -- exit 1 --
+        -- exit 2 --
         ");
         assert_eq!(stage.scene.all(), before);
     }
@@ -243,7 +243,7 @@ mod editing {
         -- stderr --
         Error: no editor is set
         Hint: Set VISUAL or EDITOR, or settle with --ours and --theirs.
-        -- exit 1 --
+        -- exit 2 --
         ");
     }
 }
@@ -299,7 +299,7 @@ fn a_base_can_be_chosen() {
     -- stderr --
     Error: 7 conflicts are not settled, so nothing was written
     Hint: Say it again with --ours or --theirs for all of them, with what stands below each, or with --edit to write them yourself: `forklore merge Story --into 'Story - Branch #1' --base none --edit`
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(merge("empty"), @r#"
     Bringing lore of Alice/Story into Alice/Story - Branch #1
@@ -330,7 +330,7 @@ fn a_lorebook_alone_can_be_brought_in() {
     assert_snapshot!(stage.run(["merge", "book=Nowhere", "--into", "group:Quest"]), @r#"
     -- stderr --
     Error: there is no lorebook "Nowhere"
-    -- exit 1 --
+    -- exit 2 --
     "#);
     stage.scene.write("default-user/worlds/Inn.json", &{
         let book = json!({ "entries": { "0": entry(0, "The inn", "It is always full.") } });
@@ -359,7 +359,7 @@ fn a_lorebook_alone_can_be_brought_in() {
     -- stderr --
     Error: 3 conflicts are not settled, so nothing was written
     Hint: Say it again with --ours or --theirs for all of them, with what stands below each, or with --edit to write them yourself: `forklore merge book=Inn --into group:Quest --edit`. If the two lorebooks have nothing in common, --base empty brings every entry as a new one.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["merge", "book=Inn", "--into", "group:Quest", "--base", "empty"]), @r#"
     Bringing lore of Inn into group:Quest
@@ -410,8 +410,8 @@ fn single_entries_are_picked() {
     assert_snapshot!(stage.run(["pick", "Story", "entry 44", "--into", BRANCH]), @r#"
     -- stderr --
     Error: there is none called "entry 44" among the entries of Alice/Story
-    Hint: Did you mean: "entry 4", or "entry 0", or "entry 2", or "entry 3", or "entry 5"?
-    -- exit 1 --
+    Hint: Did you mean: "entry 4", or "entry 0", or "entry 1", or "entry 2", or "entry 3"?
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["merge", "Story", "--into", BRANCH, "--entries", "entry 5", "1"]), @r#"
     Bringing lore of Alice/Story into Alice/Story - Branch #1
@@ -503,7 +503,7 @@ fn an_open_chat_and_a_shared_lorebook_are_minded() {
     -- stderr --
     Error: "Alice/Story - Branch #1" may be open in SillyTavern: it is the chat that Alice opens with
     Hint: Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_eq!(stage.scene.visible(), before);
     let bound = b"{\"chat_metadata\":{\"world_info\":\"Lore\"}}\n{\"mes\":\"a\"}";
@@ -528,24 +528,24 @@ fn where_there_is_no_lorebook_the_way_to_one_is_named() {
     -- stderr --
     Error: "Alice/Elsewhere" has no lorebook to bring anything into
     Hint: Give it one first: `forklore repair "Alice/Elsewhere" --from empty`, or --from book=NAME for a copy.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["merge", "Elsewhere", "--into", "Story"]), @r#"
     -- stderr --
     Error: "Alice/Elsewhere" has no lorebook to bring anything from
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["merge", "Story", "--into", "Bereft"]), @r#"
     -- stderr --
     Error: the lorebook "Lost" of "Alice/Bereft" does not exist
     Hint: `forklore repair CHAT --from ...` gives the chat its lorebook back.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["merge", "Old tale", "--into", "Old tale - Branch #1"]), @r#"
     -- stderr --
     Error: "Alice/Old tale" and "Alice/Old tale - Branch #1" share the lorebook "Shared"
     Hint: There is nothing to bring. `forklore split --all` gives each its own.
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }
 
@@ -555,7 +555,7 @@ fn for_programs() {
     let picked = ["--json", "pick", "Story", "entry 0.content", "entry 4", "--into", BRANCH];
     assert_snapshot!(stage.run(picked), @r#"
     {
-      "format": 1,
+      "format": 2,
       "command": "pick",
       "from": {
         "chat": "Alice/Story",
@@ -615,6 +615,6 @@ fn for_programs() {
       "chat_changed": false,
       "operation": null
     }
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }

@@ -41,7 +41,7 @@ fn every_command_answers_with_one_object() {
 fn a_fork_tells_a_program_all_about_it() {
     assert_snapshot!(Stage::new().run(["--json", "checkpoint", "Story", "--at", "2"]), @r#"
     {
-      "format": 1,
+      "format": 2,
       "command": "checkpoint",
       "parent": "Alice/Story",
       "message": 2,
@@ -75,9 +75,23 @@ fn a_fork_tells_a_program_all_about_it() {
 fn a_refusal_is_an_object_too() {
     assert_snapshot!(Stage::new().run(["--json", "branch", "Old tale", "--at", "1"]), @r#"
     {
-      "format": 1,
-      "command": "error",
+      "format": 2,
+      "command": "branch",
       "error": {
+        "code": "fork-refused",
+        "values": {
+          "chat": "Old tale",
+          "message": 1,
+          "obstacles": [
+            {
+              "code": "book-not-known",
+              "values": {
+                "as_of": null
+              },
+              "text": "nothing recorded the lorebook at that message; it is only known as it is today"
+            }
+          ]
+        },
         "message": "\"Old tale\" cannot be forked at message 1",
         "causes": [
           "nothing recorded the lorebook at that message; it is only known as it is today"
@@ -87,7 +101,7 @@ fn a_refusal_is_an_object_too() {
         ]
       }
     }
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }
 
@@ -101,13 +115,18 @@ fn a_split_that_is_refused_in_part_is_still_one_object() {
     );
     assert_snapshot!(stage.run(["--json", "split", "--all"]), @r#"
     {
-      "format": 1,
+      "format": 2,
       "command": "split",
       "timelines": [],
       "refused": [
         {
           "chat": "Alice/Old tale - Branch #1",
           "error": {
+            "code": "may-be-open",
+            "values": {
+              "what": "\"Alice/Old tale - Branch #1\"",
+              "why": "current-chat"
+            },
             "message": "\"Alice/Old tale - Branch #1\" may be open in SillyTavern: it is the chat that Alice opens with",
             "causes": [],
             "hints": [
@@ -117,6 +136,6 @@ fn a_split_that_is_refused_in_part_is_still_one_object() {
         }
       ]
     }
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }

@@ -35,7 +35,7 @@ fn a_history_that_cannot_be_written_can_be_read() {
     }
     // What writes says what is in the way.
     let said = stage.run_on(&disk, ["record"]);
-    assert!(said.contains("because Read-only") && said.contains("-- exit 1 --"), "{said}");
+    assert!(said.contains("because Read-only") && said.contains("-- exit 2 --"), "{said}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn check(stage: &Stage, args: &[&str]) {
     let dry = stage.run(args.iter().copied().chain(["--dry-run"]));
     assert_eq!(stage.scene.visible(), before, "{args:?} changed something");
     let real = stage.run(args.iter().copied());
-    assert!(real.contains("-- exit 1 --"), "{args:?} was to be refused: {real}");
+    assert!(real.contains("-- exit 2 --"), "{args:?} was to be refused: {real}");
     assert_eq!(dry, real, "{args:?}");
 }
 
@@ -63,8 +63,8 @@ fn other_refusals_are_the_same_in_a_dry_run() {
     bytes.extend(b"\n{\"mes\":\"later\"}");
     stage.scene.write(child, &bytes);
     // It shows more, and refuses all the same.
-    assert!(stage.run(["undo", "--dry-run"]).contains("-- exit 1 --"));
-    assert!(stage.run(["undo"]).contains("-- exit 1 --"));
+    assert!(stage.run(["undo", "--dry-run"]).contains("-- exit 2 --"));
+    assert!(stage.run(["undo"]).contains("-- exit 2 --"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Runs commands in this process, on a folder of their own, with a clock that stands still.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -73,7 +74,7 @@ impl Stage {
 
     /// On a terminal of another width.
     pub(crate) fn with_columns(mut self, columns: usize) -> Self {
-        self.terminal.columns = Some(columns);
+        self.terminal = Terminal { out: true, columns: Some(columns), ..self.terminal };
         self
     }
 
@@ -91,22 +92,7 @@ impl Stage {
         args: impl IntoIterator<Item = &'a str>,
     ) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let root = self.scene.root().to_owned();
-        let surroundings = Surroundings {
-            forklore_history: Some(self.histories.path().to_owned()),
-            host: "desk".to_owned(),
-            ..Surroundings::new(Some(root.clone()), root, Os::Linux, |_| None)
-        };
-        let outside = Outside {
-            disk,
-            chance: &Waiting { later: self.later },
-            surroundings,
-            editor: self.editor.clone(),
-        };
-        let code = {
-            let mut ui = Ui::new(Box::new(&mut out), Box::new(&mut err), self.terminal);
-            run(&mut ui, outside, ["forklore"].into_iter().chain(args))
-        };
+        let code = self.carried_out(disk, Box::new(&mut out), Box::new(&mut err), args);
         let root = self.scene.root().display().to_string();
         let histories = self.histories.path().display().to_string();
         let text = |bytes: Vec<u8>| {
@@ -122,5 +108,38 @@ impl Stage {
             shown += &format!("-- exit {code} --\n");
         }
         shown
+    }
+
+    /// The exit code alone, of a command whose answer goes anywhere.
+    pub(crate) fn ends<'a>(
+        &self,
+        disk: &dyn Disk,
+        out: Box<dyn Write + '_>,
+        args: impl IntoIterator<Item = &'a str>,
+    ) -> u8 {
+        self.carried_out(disk, out, Box::new(std::io::sink()), args)
+    }
+
+    fn carried_out<'a>(
+        &self,
+        disk: &dyn Disk,
+        out: Box<dyn Write + '_>,
+        err: Box<dyn Write + '_>,
+        args: impl IntoIterator<Item = &'a str>,
+    ) -> u8 {
+        let root = self.scene.root().to_owned();
+        let surroundings = Surroundings {
+            forklore_history: Some(self.histories.path().to_owned()),
+            host: "desk".to_owned(),
+            ..Surroundings::new(Some(root.clone()), root, Os::Linux, |_| None)
+        };
+        let outside = Outside {
+            disk,
+            chance: &Waiting { later: self.later },
+            surroundings,
+            editor: self.editor.clone(),
+        };
+        let mut ui = Ui::new(out, err, self.terminal);
+        run(&mut ui, outside, ["forklore"].into_iter().chain(args))
     }
 }

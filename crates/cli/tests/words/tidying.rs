@@ -17,9 +17,9 @@ fn clean_shows_its_plan_and_asks() {
       "Gone - Lore"  made for "Gone", 874 bytes
       "Gone too - Lore"  made for "Gone too", 526 bytes
     -- stderr --
-    Error: nothing was moved, because nobody can be asked
+    Error: nothing was moved: there is no terminal to ask on
     Hint: Say --yes to move them, or --dry-run to only look.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["clean", "--yes"]), @r#"
     Nothing refers to:
@@ -28,8 +28,8 @@ fn clean_shows_its_plan_and_asks() {
     Moved 2 lorebooks to the trash. `forklore undo` brings them back.
     "#);
     assert_snapshot!(stage.run(["trash"]), @r#"
-    1.0  default-user/worlds/Gone - Lore.json  874 bytes, 2096-10-02T07:06:40.000Z, moved "Gone - Lore", "Gone too - Lore" to the trash
-    1.1  default-user/worlds/Gone too - Lore.json  526 bytes, 2096-10-02T07:06:40.000Z, moved "Gone - Lore", "Gone too - Lore" to the trash
+    1.0  default-user/worlds/Gone - Lore.json  874 bytes, today 07:06, moved "Gone - Lore", "Gone too - Lore" to the trash
+    1.1  default-user/worlds/Gone too - Lore.json  526 bytes, today 07:06, moved "Gone - Lore", "Gone too - Lore" to the trash
     "#);
     assert_snapshot!(stage.run(["undo"]), @r#"
     Undone: moved "Gone - Lore", "Gone too - Lore" to the trash
@@ -47,14 +47,14 @@ fn something_in_the_trash_can_be_put_back_alone() {
     -- stderr --
     Error: there is nothing "7" in the trash
     Hint: `forklore trash` lists what there is, with its numbers.
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["trash", "empty"]), @"
     The trash holds 2 files (1400 bytes).
     -- stderr --
-    Error: the trash was not emptied, because nobody can be asked
+    Error: the trash was not emptied: there is no terminal to ask on
     Hint: Say --yes to empty it. Neither that nor anything done so far can be undone then.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(stage.run(["trash", "empty", "--yes"]), @"
     The trash holds 2 files (1400 bytes).
@@ -69,7 +69,7 @@ fn undo_refuses_to_destroy_later_work() {
     assert_snapshot!(stage.run(["undo"]), @"
     -- stderr --
     Error: there is nothing to undo
-    -- exit 1 --
+    -- exit 2 --
     ");
     let _ = stage.run(["branch", "Story", "--at", "2"]);
     let child = "default-user/chats/Alice/Story - Branch #1.jsonl";
@@ -80,13 +80,13 @@ fn undo_refuses_to_destroy_later_work() {
     Would undo: made the branch "Story - Branch #1" of Alice/Story at message 2
       default-user/worlds/Story - Branch #1 - Lore.json goes to the trash
       default-user/chats/Alice/Story - Branch #1.jsonl was worked on since, which forbids undoing
-    -- exit 1 --
+    -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["undo"]), @"
     -- stderr --
     Error: operation 1 was followed by other work on `default-user/chats/Alice/Story - Branch #1.jsonl`
     Hint: Undoing would destroy that work, so nothing was changed.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_eq!(stage.scene.all()[child], bytes);
 }

@@ -104,9 +104,9 @@ fn nothing_is_thinned_unasked() {
       Mill: 1 go, 2 stay
       Mara/The mill: 1 go, 3 stay
     -- stderr --
-    Error: nothing was thinned, because nobody can be asked
+    Error: nothing was thinned: there is no terminal to ask on
     Hint: Say --yes to do it. What goes cannot be brought back.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(run(&stage, &[&args[..], &["--yes"]].concat()), @"
     To go: 2 versions of 2 files. To stay: 23.
@@ -117,23 +117,20 @@ fn nothing_is_thinned_unasked() {
     assert_snapshot!(run(&stage, &args), @"Nothing to thin: all 23 versions stay.");
     assert_snapshot!(stage.run(["log", "--count", "1"]), @"
     … 2096-10-02 06:56  Mill (3): entry 'Mara' new
-    22 more: --all shows them. Dates are in UTC.
+    22 more: --all shows them.
     … not watched before this: others may have come and gone.
     ");
     assert_snapshot!(stage.run(["log", "book:mill"]), @"
     Mill  lorebook, 2 entries, 2 versions
     … 3  2096-10-02 06:56  entry 'Mara' new
       1  2096-09-29 07:06  first seen, 1 entry
-    Dates are in UTC.
     … not watched before this: others may have come and gone.
     ");
     assert_snapshot!(stage.run(["log", "The mill"]), @r#"
     Mara/The mill  chat, 1 message, 3 versions
-    ! 4  2096-10-02 06:46  5 messages removed from the end, 1 left, chat no longer
-                           bound to a lorebook
+    ! 4  2096-10-02 06:46  5 messages removed from the end, 1 left, chat no longer bound to a lorebook
     … 3  2096-10-02 05:06  message 2 edited (the last good one)
       1  2096-09-29 07:06  first seen, 3 messages, the last by Mara
-    Dates are in UTC.
     … not watched before this: others may have come and gone.
     `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
     "#);
@@ -145,9 +142,9 @@ fn a_purge_says_what_it_cannot_reach() {
     assert_snapshot!(run(&stage, &["purge", "The mill"]), @"
     All of Mara/The mill goes: 4 versions.
     -- stderr --
-    Error: nothing was removed, because nobody can be asked
+    Error: nothing was removed: there is no terminal to ask on
     Hint: Say --yes to do it. It cannot be undone.
-    -- exit 1 --
+    -- exit 2 --
     ");
     assert_snapshot!(run(&stage, &["purge", "The mill", "--yes"]), @"
     All of Mara/The mill goes: 4 versions.
@@ -159,7 +156,7 @@ fn a_purge_says_what_it_cannot_reach() {
     -- stderr --
     Error: the history knows nothing called "The mill"
     Hint: Did you mean: "Mill"?
-    -- exit 1 --
+    -- exit 2 --
     "#);
 }
 
@@ -170,9 +167,8 @@ fn a_loss_that_was_meant_is_dismissed() {
     assert_snapshot!(run(&stage, &["dismiss", "The mill"]), @"Nothing in Mara/The mill looks like a loss.");
     assert_snapshot!(stage.run(["log", "The mill", "-n", "2"]), @"
     Mara/The mill  chat, 1 message, 4 versions
-    ! 4  20 minutes ago  5 messages removed from the end, 1 left, chat no longer
-                         bound to a lorebook
-    … 3  2 hours ago     message 2 edited (the last good one)
+    ! 4  today 06:46  5 messages removed from the end, 1 left, chat no longer bound to a lorebook
+    … 3  today 05:06  message 2 edited (the last good one)
     2 more: --all shows them.
     … not watched before this: others may have come and gone.
     ");

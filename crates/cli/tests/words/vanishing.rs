@@ -6,15 +6,8 @@ use std::fs;
 use forklore_core::json::Json;
 use insta::assert_snapshot;
 
-use crate::history::{DAY, HOUR, book, chat, remove, write};
+use crate::history::{DAY, HOUR, book, remove, tale, write};
 use crate::stage::Stage;
-
-/// A chat that has no message of another.
-fn tale(name: &str, messages: usize) -> Vec<u8> {
-    let texts: Vec<String> = (0..messages).map(|at| format!("{name}, {at}.")).collect();
-    let messages: Vec<(&str, &str)> = texts.iter().map(|text| ("Ada", text.as_str())).collect();
-    chat(None, &messages)
-}
 
 fn with_ada() -> Stage {
     let stage = Stage::new();
@@ -50,7 +43,7 @@ fn a_folder_of_chats_that_vanished_is_a_loss() {
     `forklore undelete "Ada" --lost` brings them back. If you deleted them: `forklore history dismiss "Ada"`.
     "#);
     assert_snapshot!(stage.run(["record"]), @r#"
-    recorded 3 changes in 18 files.
+    Recorded 3 changes in 18 files.
       Ada/A word: chat deleted
       Ada/The harbour: chat deleted
       Ada/The pier: chat deleted
@@ -69,7 +62,7 @@ fn a_folder_of_chats_that_vanished_is_a_loss() {
     let gone = json.at(&["history", "gone"]).and_then(Json::as_array).expect("it is listed");
     assert_eq!(gone[0].get("files").and_then(Json::as_array).map(<[Json]>::len), Some(3));
     // It is not said again by a recording that has nothing to do with it.
-    assert_snapshot!(stage.run(["record"]), @"nothing changed in 18 files.");
+    assert_snapshot!(stage.run(["record"]), @"Nothing changed in 18 files.");
 
     assert_snapshot!(stage.run(["undelete", "Ada", "--lost", "--dry-run"]), @"
     Would bring back Ada/A word

@@ -1,7 +1,7 @@
 //! Could it be forked here, and how well?
 
 use super::words::{Obstacle, Remark};
-use super::{Now, Parent, metadata_value};
+use super::{Parent, metadata_value};
 use crate::chat::Damage;
 use crate::claim::Today;
 use crate::exactness::{Allow, Exactness};
@@ -36,6 +36,8 @@ pub struct Policy {
     pub leave_book: bool,
     /// Where the parent and its book were taken from.
     pub today: Today,
+    /// How many operations ST-Auto-Recap says it has still to run, whatever the book holds.
+    pub under_way: usize,
 }
 
 /// Everything there is to say before forking.
@@ -59,13 +61,13 @@ pub fn resolve_message(asked: Option<i64>, length: usize) -> Result<usize, Obsta
         .ok_or(Obstacle::NoSuchMessage { asked, last })
 }
 
-pub fn check<'a>(parent: Parent<'a>, message: usize, policy: Policy, now: &Now) -> Readiness<'a> {
+pub fn check<'a>(parent: Parent<'a>, message: usize, policy: Policy) -> Readiness<'a> {
     let chat = parent.chat;
     let mut readiness = Readiness {
         obstacles: Vec::new(),
         remarks: Vec::new(),
         moment: None,
-        work: work(parent, now),
+        work: work(parent, policy.under_way),
     };
     readiness.look_at_damage(parent);
     match resolve_message(i64::try_from(message).ok(), chat.len()) {
@@ -89,14 +91,15 @@ pub fn check<'a>(parent: Parent<'a>, message: usize, policy: Policy, now: &Now) 
 }
 
 /// The work that is still to be done for this chat.
-fn work(parent: Parent<'_>, now: &Now) -> Work {
+fn work(parent: Parent<'_>, under_way: usize) -> Work {
     let mut work = Work::default();
     if let Some(book) = parent.bound.book() {
         for entry in book.entries().filter(|entry| entry.comment() == queue::COMMENT) {
             work.add_queue(&entry.content());
         }
     }
-    work.add_metadata(&metadata_value(parent.chat), now.milliseconds);
+    work.add_metadata(&metadata_value(parent.chat));
+    work.add_unwritten(under_way);
     work
 }
 
@@ -244,8 +247,6 @@ mod tests {
     use crate::chat::{Chat, Place};
     use crate::moment::{AsOf, Past};
 
-    const NOW: f64 = 1e12;
-
     /// Checks a chat of three messages, the middle one a scene break, with this metadata.
     #[track_caller]
     fn check_at(message: usize, metadata: &str, policy: Policy) -> Vec<String> {
@@ -264,8 +265,7 @@ mod tests {
         );
         let chat = Chat::read(text.as_bytes(), Place::Solo);
         let parent = Parent { name: "P", chat: &chat, bound: &BoundBook::None, past };
-        let now = Now { iso: String::new(), milliseconds: NOW };
-        let found = check(parent, message, policy, &now);
+        let found = check(parent, message, policy);
         let obstacles = found.obstacles.iter().map(ToString::to_string);
         obstacles.chain(found.remarks.iter().map(ToString::to_string)).collect()
     }
@@ -332,12 +332,17 @@ mod tests {
     }
 
     #[test]
-    fn lorebook_entries_under_way_stand_in_the_way() {
-        let pending =
-            format!("{{\"autoLorebooks\":{{\"pendingOps\":{{\"a\":{{\"timestamp\":{NOW}}}}}}}}}");
+    fn operations_that_are_not_written_down_yet_stand_in_the_way() {
+        let policy = Policy { under_way: 2, ..Policy::default() };
+        assert_eq!(check_at(2, "{}", policy), ["ST-Auto-Recap has work in its queue: 2 pending"]);
+    }
+
+    #[test]
+    fn lorebook_entries_that_nobody_works_on_do_not_stand_in_the_way() {
+        let pending = r#"{"autoLorebooks":{"pendingOps":{"a":{"timestamp":1}}}}"#;
         assert_eq!(
-            check_at(2, &pending, Policy::default()),
-            ["ST-Auto-Recap has work in its queue: 1 lorebook entry under way"]
+            check_at(2, pending, Policy::default()),
+            ["ST-Auto-Recap has left over a lorebook entry that it is not working on"]
         );
     }
 }

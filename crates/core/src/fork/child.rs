@@ -142,18 +142,22 @@ impl Rebound {
 
     fn recaps(&mut self, chat: &Chat<'_>, metadata: &Json, to: &Rebinding<'_>) {
         let Some(last) = to.last else { return };
-        if let Some(recap) = metadata.get(running::KEY).filter(|recap| recap.as_object().is_some())
-        {
-            let has_recap = |scene: usize| {
-                chat.line(scene).and_then(Memory::of_line).is_some_and(|memory| memory.has_recap())
-            };
-            let cut = running::cut(recap, last, to.name, has_recap);
+        // A chat that only changes its book keeps what it has of its own scenes.
+        let is_child = to.main_chat.is_some();
+        let has_recap = |scene: usize| {
+            let memory = chat.line(scene).and_then(Memory::of_line);
+            !is_child || memory.is_some_and(|memory| memory.has_recap())
+        };
+        let then = to.metadata.and_then(|then| then.get(running::KEY));
+        let today = metadata.get(running::KEY);
+        if let Some(cut) = running::cut(today, then, last, to.name, has_recap) {
             if cut.dropped > 0 {
                 self.remarks.push(Remark::RunningVersionsDropped(cut.dropped));
             }
             self.running_recap = Some(SealedRecap {
                 version: cut.version,
                 count: cut.kept,
+                scenes: Some(cut.scenes),
                 digest: cut.version.and_then(|v| running::version_digest(&cut.recap, v)),
             });
             self.set(running::KEY, cut.recap);

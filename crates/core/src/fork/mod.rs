@@ -9,19 +9,19 @@ mod words;
 
 pub use check::{Policy, QueuePolicy, Readiness, check, resolve_message};
 pub(crate) use child::{Rebinding, file, rebind};
-pub(crate) use words::damage_words;
 pub use words::{Obstacle, Remark};
 
 use crate::book::Book;
 use crate::chat::Chat;
 use crate::clone::{NewBook, new_book};
-use crate::exactness::Part;
+use crate::exactness::{Part, Source};
 use crate::journal::{self, State};
 use crate::json::{Change, Json};
 use crate::mark::Mark;
 use crate::moment::{BookThen, BoundBook, Moment, Past};
 use crate::names::ForkKind;
 use crate::pieces::Pieces;
+use crate::saying::Saying;
 use crate::seal::{self, Seal, SealedBook, SealedState};
 
 /// The chat to be forked, with its book, as they are now.
@@ -38,7 +38,6 @@ pub struct Parent<'a> {
 #[derive(Clone, Debug)]
 pub struct Now {
     pub iso: String,
-    pub milliseconds: f64,
 }
 
 /// What a fork needs beside the parent.
@@ -81,7 +80,7 @@ pub struct Refusal {
 }
 
 pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a>, Refusal> {
-    let readiness = check(parent, request.message, request.policy, &request.now);
+    let readiness = check(parent, request.message, request.policy);
     let Readiness { obstacles, mut remarks, moment, .. } = readiness;
     remarks.extend(request.remarks.iter().cloned());
     let Some(moment) = moment.filter(|_| obstacles.is_empty()) else {
@@ -96,7 +95,7 @@ pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a
     if let Some((clone, part)) = &clone
         && clone.drained
     {
-        remarks.push(if part.source == crate::exactness::Source::Files {
+        remarks.push(if part.source == Source::Files {
             Remark::QueueDrained
         } else {
             Remark::PastQueueDrained
@@ -112,7 +111,7 @@ pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a
         entries: clone.as_ref().map(|(book, _)| &book.values),
         last: Some(request.message),
         metadata: moment.metadata.values.as_ref(),
-        drain: request.policy.queue == QueuePolicy::Drain,
+        drain: true,
     };
     let rebound = rebind(parent.chat, &rebinding);
     remarks.extend(rebound.remarks);
@@ -192,7 +191,8 @@ fn cloned(
         made: request.now.iso.clone(),
         part: Some(*part),
     };
-    let drain = request.policy.queue == QueuePolicy::Drain;
+    let is_today = matches!(part.source, Source::Files | Source::Unchanged);
+    let drain = request.policy.queue == QueuePolicy::Drain || !is_today;
     Some((new_book(&request.book, content, drain, &mark), *part))
 }
 
@@ -218,6 +218,15 @@ pub(crate) fn metadata_value(chat: &Chat<'_>) -> Json {
     chat.metadata_value()
 }
 
+crate::sayings!(Refusal {
+    Self { parent, message, obstacles, .. } => (
+        "fork-refused",
+        chat: parent.as_str(),
+        message: *message,
+        obstacles: obstacles.iter().map(Saying::to_json).collect::<Vec<_>>(),
+    ),
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,7 +239,7 @@ mod tests {
             child: child.to_owned(),
             book: format!("{child} - Lore"),
             integrity: format!("slug of {child}"),
-            now: Now { iso: "2026-11-15T00:00:00.000Z".to_owned(), milliseconds: 0.0 },
+            now: Now { iso: "2026-11-15T00:00:00.000Z".to_owned() },
             policy: Policy::default(),
             remarks: Vec::new(),
         }

@@ -6,6 +6,7 @@ use crate::book::BookError;
 use crate::chat::Damage;
 use crate::exactness::{Allow, Exactness};
 use crate::recap::queue::Work;
+use crate::references::Place;
 
 /// Why a fork cannot be made, or not under this policy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -14,7 +15,7 @@ pub enum Obstacle {
     NoMessages,
     #[error("there is no message {asked}; the last one is {last}")]
     NoSuchMessage { asked: i64, last: usize },
-    #[error("{}", damage_words(.0))]
+    #[error("{0}")]
     Damaged(Damage),
     /// These keys of the metadata, which a fork has to read, are nested too deep for it.
     #[error("its metadata cannot be read, because it is nested too deep: {}", .0.join(", "))]
@@ -39,20 +40,6 @@ fn unknown_words(found: Exactness) -> String {
             "nothing recorded the lorebook at that message; it is only known as it is today".into()
         }
         other => format!("the lorebook is only known {other}"),
-    }
-}
-
-pub(crate) fn damage_words(damage: &Damage) -> String {
-    match damage {
-        Damage::ByteOrderMark => {
-            "the file begins with a byte-order mark, behind which SillyTavern does not find the header".into()
-        }
-        Damage::UnreadableLine(line) => format!("line {line} is not JSON; SillyTavern drops it"),
-        Damage::TornLine(line) => format!("line {line}, the last, is cut off in the middle"),
-        Damage::NoHeader => {
-            "the file has no header, and SillyTavern takes the first message for it".into()
-        }
-        Damage::Empty => "there is nothing in the file that SillyTavern can read".into(),
     }
 }
 
@@ -103,7 +90,7 @@ pub enum Remark {
     /// Other chats are bound to the book that was written.
     AlsoUsedBy(Vec<String>),
     /// SillyTavern does not scan a chat's book that is also selected elsewhere.
-    AlsoSelected(String),
+    AlsoSelected(Place),
 }
 
 impl fmt::Display for Remark {
@@ -156,10 +143,10 @@ impl fmt::Display for Remark {
                 write!(out, "{count} operations in the queue have failed")
             }
             Self::StaleEntries(1) => {
-                out.write_str("a lorebook entry has been under way for more than a day")
+                out.write_str("ST-Auto-Recap has left over a lorebook entry that it is not working on")
             }
             Self::StaleEntries(count) => {
-                write!(out, "{count} lorebook entries have been under way for more than a day")
+                write!(out, "ST-Auto-Recap has left over {count} lorebook entries that it is not working on")
             }
             Self::DamagedLines(lines) => {
                 let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
@@ -169,7 +156,14 @@ impl fmt::Display for Remark {
                 write!(out, "other chats use this lorebook too: {}", chats.join(", "))
             }
             Self::AlsoSelected(place) => {
-                write!(out, "the lorebook is also selected {place}, so both copies can be active in the child")
+                out.write_str("the lorebook is also selected ")?;
+                match place {
+                    Place::Persona(_) => out.write_str("for a persona")?,
+                    Place::CharacterLore(name) => write!(out, "for the character {name:?}")?,
+                    Place::Card(name) => write!(out, "on the card of {name:?}")?,
+                    _ => out.write_str("for all chats")?,
+                }
+                out.write_str(", so both copies can be active in the child")
             }
         }
     }
@@ -207,3 +201,44 @@ fn entries_come(entries: usize) -> String {
         many => format!("{many} entries come"),
     }
 }
+
+crate::sayings!(Obstacle {
+    Self::NoMessages => ("no-messages"),
+    Self::NoSuchMessage { asked, last } => ("no-such-message", asked: *asked, last: *last),
+    Self::Damaged(damage) => [damage: Damage],
+    Self::MetadataTooDeep(keys) => ("metadata-too-deep", keys: keys.clone()),
+    Self::QueueBusy(work) if work.unreadable => ("queue-unreadable"),
+    Self::QueueBusy(work) => ("queue-busy", count: work.operations().max(1)),
+    Self::NotASceneBreak(message) => ("not-a-scene-break", message: *message),
+    Self::BookMissing(name) => ("book-missing", name: name.as_str()),
+    Self::BookUnreadable { name, error } => (
+        "book-unreadable",
+        name: name.as_str(),
+        reason: error.said().code,
+    ),
+    Self::NotKnownWellEnough { found, .. } => ("book-not-known", as_of: found.as_of()),
+    Self::MetadataNotExact(found) => ("metadata-not-exact", as_of: found.as_of()),
+});
+
+crate::sayings!(Remark {
+    Self::NoSceneRecap => ("no-scene-recap"),
+    Self::NoRunningRecap => ("no-running-recap"),
+    Self::NotInRunningRecap => ("not-in-running-recap"),
+    Self::NotASceneBreak => ("not-scene-break"),
+    Self::MetadataIsLive(keys) => ("metadata-live", keys: keys.clone()),
+    Self::RecapLostFields(entries) => ("recap-lost-fields", count: *entries),
+    Self::FieldsFilled(entries) => ("fields-filled", count: *entries),
+    Self::SnapshotOfAnotherBook(name) => ("snapshot-of-another", name: name.as_str()),
+    Self::BookIsLive => ("book-live"),
+    Self::WithoutBook(name) => ("without-book", name: name.as_str()),
+    Self::ByteOrderMarkDropped => ("bom-dropped"),
+    Self::RunningVersionsDropped(versions) => ("running-dropped", count: *versions),
+    Self::CombinedRecapDropped => ("combined-dropped"),
+    Self::QueueDrained => ("queue-drained"),
+    Self::PastQueueDrained => ("past-queue-drained"),
+    Self::FailedOperations(operations) => ("failed-operations", count: *operations),
+    Self::StaleEntries(entries) => ("stale-entries", count: *entries),
+    Self::DamagedLines(lines) => ("damaged-lines", lines: lines.clone()),
+    Self::AlsoUsedBy(chats) => ("also-used", chats: chats.clone()),
+    Self::AlsoSelected(place) => ("also-selected", place: place.said().to_json()),
+});

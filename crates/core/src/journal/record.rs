@@ -145,6 +145,23 @@ pub fn inserted(earlier: &Record, later: &Record, random: &str) -> Option<(Recor
     Some((between, Record { came, ..later.clone() }))
 }
 
+/// All that a record can have.
+const MEMBERS: [&str; 13] = [
+    "v",
+    "id",
+    "uid",
+    "came",
+    "assumed",
+    "unsaved",
+    "gap",
+    "digest",
+    "whole",
+    "whole.deflated",
+    "after",
+    "delta",
+    "delta.deflated",
+];
+
 impl Record {
     /// The same record on a message with this uid and this testimony.
     pub fn with(self, uid: Uid, came: Option<Came>) -> Self {
@@ -188,7 +205,8 @@ impl Record {
         json.into()
     }
 
-    /// Reads a message's `forklore` field; `None` for anything a later format may have put there.
+    /// Reads a message's `forklore` field; `None` for anything a later format may have put there, and for
+    /// what was damaged.
     pub fn from_json(json: &Json) -> Option<Self> {
         Self::read(json, &Budget::default())
     }
@@ -200,12 +218,17 @@ impl Record {
     }
 
     pub(super) fn read(json: &Json, budget: &Budget) -> Option<Self> {
-        if !FORMATS.contains(&json.get("v")?.as_i64()?) {
+        // One letter of `assumed` scratched, and it would claim what it never did.
+        let is_ours = json.members().all(|(key, _)| MEMBERS.contains(&&*key));
+        if !is_ours || !FORMATS.contains(&json.get("v")?.as_i64()?) {
             return None;
         }
         let id = json.get("id")?.as_str()?.into_owned();
         let uid = Uid::of(json, "uid").filter(|_| !is_of_format_1(&id));
-        let came = json.get("came").and_then(Came::from_json).filter(|_| uid.is_some());
+        let came = match json.get("came") {
+            Some(came) => Some(Came::from_json(came)?).filter(|_| uid.is_some()),
+            None => None,
+        };
         let delta = match Payload::read("delta", json, budget) {
             Some(payload) => Some(Delta::from_json(&Json::parse(&payload.text()?).ok()?)?),
             None => None,
@@ -293,6 +316,22 @@ impl PartialEq for Whole {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_of_which_a_letter_was_scratched_is_none() {
+        let whole = r#"{"v":2,"id":"a.b","uid":"4-x","came":{"after":"3-x","book":"a","metadata":"b","assumed":true,"file":false},"assumed":true,"unsaved":true}"#;
+        let read = |text: &str| Record::from_json(&Json::parse(text.as_bytes()).unwrap());
+        assert!(read(whole).is_some_and(|record| record.assumed && record.came.is_some()));
+        for name in ["assumed", "unsaved", "came", "file", "after"] {
+            let first = &name[..1];
+            for (at, _) in whole.match_indices(&format!("\"{name}\":")) {
+                let (before, after) = whole.split_at(at);
+                let scratched = format!("{before}\"{first}!{}", &after[3..]);
+                assert_eq!(scratched.len(), whole.len());
+                assert_eq!(read(&scratched), None, "{scratched}");
+            }
+        }
+    }
 
     #[test]
     fn the_records_of_a_chat_together_unpack_to_no_more_than_one_may() {

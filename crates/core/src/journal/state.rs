@@ -10,6 +10,7 @@ use super::testimony::{NO_BOOK, StatePart};
 use crate::book::Book;
 use crate::digest::{Digest, Hasher, Sha256Hasher};
 use crate::json::{Json, Kind, Object, Raw};
+use crate::recap::running;
 
 /// Keys of the chat's metadata that belong to a moment of the story. Identity (`integrity`,
 /// `main_chat`), caches, and what other extensions keep are not among them.
@@ -150,7 +151,13 @@ pub(super) fn is_of_format_1(id: &str) -> bool {
 
 /// The part of a chat's metadata that the journal keeps.
 pub(super) fn recorded(metadata: &Json) -> Object {
-    RECORDED_METADATA.iter().filter_map(|key| Some((*key, metadata.get(key)?.clone()))).collect()
+    let keys = RECORDED_METADATA.iter();
+    let mut recorded: Object =
+        keys.filter_map(|key| Some((*key, metadata.get(key)?.clone()))).collect();
+    if let Some(outline) = metadata.get(running::KEY).and_then(running::outline) {
+        recorded.insert(running::KEY, outline);
+    }
+    recorded
 }
 
 impl BookState {

@@ -94,6 +94,10 @@ impl Came {
     }
 
     pub(super) fn from_json(json: &Json) -> Option<Self> {
+        let is_ours = |key: &str| matches!(key, "after" | "book" | "metadata" | "assumed" | "file");
+        if !json.members().all(|(key, _)| is_ours(&key)) {
+            return None;
+        }
         let digest = |key: &str| Some(json.get(key)?.as_str()?.into_owned());
         Some(Self {
             after: Uid::of(json, "after")?,

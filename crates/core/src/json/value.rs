@@ -220,6 +220,12 @@ impl From<usize> for Json {
     }
 }
 
+impl From<u64> for Json {
+    fn from(value: u64) -> Self {
+        Self::Number(value as f64)
+    }
+}
+
 impl From<i64> for Json {
     fn from(value: i64) -> Self {
         Self::Number(value as f64)

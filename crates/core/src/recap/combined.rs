@@ -14,3 +14,16 @@ pub fn message_count(recap: &Json) -> Option<usize> {
 pub fn is_of_the_past(recap: &Json, m: usize) -> bool {
     message_count(recap).is_some_and(|count| count <= m + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_of_the_past_where_it_covers_no_later_message() {
+        let recap = Json::object([("message_count", Json::from(6_usize))]);
+        assert_eq!(message_count(&recap), Some(6));
+        assert_eq!([4, 5, 6].map(|m| is_of_the_past(&recap, m)), [false, true, true]);
+        assert!(!is_of_the_past(&Json::Null, 9));
+    }
+}

@@ -11,6 +11,7 @@ pub mod queue;
 pub mod registry;
 pub mod references;
 pub mod older_seal;
+pub mod wrapper;
 
 /// Whether an entry of this name is the extension's own bookkeeping rather than lore.
 pub fn is_internal(comment: &str) -> bool {

@@ -47,4 +47,22 @@ mod tests {
         assert_eq!((seal.running_version, seal.message), (Some(0), Some(14)));
         assert_eq!(read(&Json::object([("x", Json::Null)])), None);
     }
+
+    #[test]
+    fn what_it_says_can_be_checked() {
+        let metadata = Json::parse(
+            br#"{"auto_recap_checkpoint_state":{"message_id":3,"cloned_lorebook_name":"B","running_recap_version":2,"running_recap_scene_count":4,"combined_recap_message_count":5}}"#,
+        )
+        .unwrap();
+        let expected = OlderSeal {
+            message: Some(3),
+            book: Some("B".into()),
+            running_version: Some(2),
+            running_count: 4,
+            combined_messages: 5,
+        };
+        assert_eq!(read(&metadata), Some(expected));
+        let empty = Json::object([(KEY, Json::object([("message_id", Json::from(3_usize))]))]);
+        assert_eq!(read(&empty).unwrap().running_version, None);
+    }
 }

@@ -6,9 +6,6 @@ use crate::json::{Indent, Json};
 
 pub const COMMENT: &str = "__operation_queue";
 
-/// A day after which an unfinished operation is taken for one that nobody will finish.
-const STALE_MILLISECONDS: f64 = 24.0 * 3600.0 * 1000.0;
-
 pub fn is_queue(entry: &Json) -> bool {
     entry.get("comment").and_then(Json::as_str).is_some_and(|comment| comment == COMMENT)
 }
@@ -18,25 +15,27 @@ pub fn is_queue(entry: &Json) -> bool {
 pub struct Work {
     /// Operations that run or will run, counted by status.
     pub runnable: BTreeMap<&'static str, usize>,
-    /// An operation is marked as being worked on.
+    /// An operation that the queue holds is marked as being worked on.
     pub has_current: bool,
     /// The queue's text could not be read, so nobody can say that it is empty.
     pub unreadable: bool,
-    /// Lorebook entries under way in the chat's metadata.
+    /// Lorebook entries under way in the chat's metadata that an operation still to run names.
     pub pending_entries: usize,
-    /// The same, but older than a day: a remark, not an obstacle.
+    /// Others that nobody will finish: a remark, not an obstacle.
     pub stale_entries: usize,
     /// Operations that failed for good.
     pub failed: usize,
+    /// Lorebook entries that operations still to run name.
+    named: Vec<String>,
 }
 
 impl Work {
     pub fn is_pending(&self) -> bool {
-        !self.runnable.is_empty() || self.has_current || self.unreadable || self.pending_entries > 0
+        !self.runnable.is_empty() || self.has_current || self.unreadable
     }
 
     pub fn operations(&self) -> usize {
-        self.runnable.values().sum::<usize>() + self.pending_entries
+        self.runnable.values().sum()
     }
 
     /// Takes in the content of a book's queue entry.
@@ -50,31 +49,45 @@ impl Work {
             match status_of(operation) {
                 Some("failed") => self.failed += 1,
                 Some(status) if is_runnable(status) => {
-                    *self.runnable.entry(status).or_default() += 1
+                    *self.runnable.entry(status).or_default() += 1;
+                    self.named.extend(text_at(operation, &["params", "entryId"]));
                 }
                 _ => {}
             }
         }
-        let current = queue.as_ref().and_then(|queue| queue.get("current_operation_id"));
-        self.has_current |= current.is_some_and(Json::is_truthy);
+        // The extension forgets to take it back when it is stopped or the operation is removed.
+        let current = queue.as_ref().and_then(|queue| text_at(queue, &["current_operation_id"]));
+        self.has_current |= current.is_some()
+            && operations.iter().any(|operation| text_at(operation, &["id"]) == current);
     }
 
-    /// Takes in the chat's metadata; `now` is in milliseconds since 1970.
-    pub fn add_metadata(&mut self, metadata: &Json, now: f64) {
+    /// Takes in how many operations the extension itself has; those in the book are among them.
+    pub fn add_unwritten(&mut self, operations: usize) {
+        let unwritten = operations.saturating_sub(self.operations());
+        if unwritten > 0 {
+            *self.runnable.entry("pending").or_default() += unwritten;
+        }
+    }
+
+    /// Takes in the chat's metadata, after the queue: an entry is left over when its operation failed
+    /// or was removed.
+    pub fn add_metadata(&mut self, metadata: &Json) {
         let pending = metadata.at(&["autoLorebooks", "pendingOps"]);
-        for (_, operation) in pending.into_iter().flat_map(Json::members) {
-            let since = operation.get("timestamp").and_then(Json::as_f64);
-            if since.is_some_and(|since| now - since > STALE_MILLISECONDS) {
-                self.stale_entries += 1;
-            } else {
-                self.pending_entries += 1;
-            }
+        for (entry, _) in pending.into_iter().flat_map(Json::members) {
+            let is_named = self.named.iter().any(|named| *named == entry);
+            *(if is_named { &mut self.pending_entries } else { &mut self.stale_entries }) += 1;
         }
     }
 }
 
+/// A queue without a list has no operations.
 fn operations_of(queue: &Json) -> Option<&[Json]> {
-    queue.get("queue").and_then(Json::as_array)
+    let operations = queue.as_object()?.get("queue").filter(|list| list.is_truthy());
+    operations.map_or(Some(&[]), Json::as_array)
+}
+
+fn text_at(value: &Json, path: &[&str]) -> Option<String> {
+    Some(value.at(path)?.as_str()?.into_owned())
 }
 
 fn status_of(operation: &Json) -> Option<&'static str> {
@@ -131,9 +144,7 @@ pub fn books_named(content: &str) -> Vec<String> {
     let operations = queue.as_ref().and_then(operations_of).unwrap_or_default();
     operations
         .iter()
-        .filter_map(|operation| {
-            Some(operation.at(&["params", "lorebookName"])?.as_str()?.into_owned())
-        })
+        .filter_map(|operation| text_at(operation, &["params", "lorebookName"]))
         .collect()
 }
 
@@ -181,21 +192,37 @@ mod tests {
         for status in ["completed", "failed", "cancelled"] {
             check(&format!(r#"{{"queue":[{{"status":"{status}"}}]}}"#), false);
         }
-        check(r#"{"queue":[],"current_operation_id":"op_1"}"#, true);
+        check(r#"{"queue":[{"id":"op_1"}],"current_operation_id":"op_1"}"#, true);
+        // What a reload, and then removing the operation, leaves.
+        check(r#"{"queue":[],"current_operation_id":"op_1"}"#, false);
+        check(
+            r#"{"queue":[{"id":"op_2","status":"failed"}],"current_operation_id":"op_1"}"#,
+            false,
+        );
         check(r#"{"queue":[],"current_operation_id":null}"#, false);
+        check("{}", false);
+        check(r#"{"queue":null}"#, false);
+        check("[]", true);
+        check(r#"{"queue":7}"#, true);
         check("not json", true);
         check("", false);
     }
 
     #[test]
-    fn entries_under_way_count_until_they_are_a_day_old() {
-        let metadata = Json::parse(
-            br#"{"autoLorebooks":{"pendingOps":{"a":{"timestamp":1000},"b":{"timestamp":100000000}}}}"#,
-        )
-        .unwrap();
+    fn entries_under_way_count_if_an_operation_that_will_run_names_them() {
+        let metadata =
+            Json::parse(br#"{"autoLorebooks":{"pendingOps":{"a":{"timestamp":1},"b":{},"c":{}}}}"#)
+                .unwrap();
         let mut work = Work::default();
-        work.add_metadata(&metadata, 100_000_001.0);
-        assert_eq!((work.pending_entries, work.stale_entries), (1, 1));
+        work.add_queue(
+            r#"{"queue":[{"status":"pending","params":{"entryId":"a"}},{"status":"failed","params":{"entryId":"b"}}]}"#,
+        );
+        work.add_metadata(&metadata);
+        assert_eq!((work.pending_entries, work.stale_entries), (1, 2));
+        assert_eq!((work.operations(), work.is_pending()), (1, true));
+        let mut work = Work::default();
+        work.add_metadata(&metadata);
+        assert!(!work.is_pending(), "left over");
     }
 
     #[test]
@@ -213,5 +240,68 @@ mod tests {
         assert_eq!(queue.get("paused"), Some(&Json::Bool(true)));
         assert_eq!(queue.get("queueVersion"), Some(&Json::Number(4.0)));
         assert!(text.starts_with("{\n  \"queue\": []"));
+    }
+
+    #[test]
+    fn what_fails_runs_and_is_named_is_counted() {
+        let mut work = Work::default();
+        work.add_queue(
+            r#"{"queue":[{"status":"failed"},{"status":"failed"},{"status":"pending"},{"status":"pending"},{"status":"retrying"},{"status":"odd"}]}"#,
+        );
+        assert_eq!((work.failed, work.operations()), (2, 3));
+        assert_eq!(work.runnable.get("pending"), Some(&2));
+        assert!(!work.has_current && !work.unreadable);
+        // Those in the book are among those that the extension has.
+        work.add_unwritten(3);
+        assert_eq!(work.operations(), 3);
+        work.add_unwritten(6);
+        assert_eq!((work.operations(), work.runnable.get("pending")), (6, Some(&5)));
+        let mut none = Work::default();
+        none.add_unwritten(0);
+        assert!(!none.is_pending());
+        none.add_unwritten(1);
+        assert!(none.is_pending());
+    }
+
+    #[test]
+    fn a_message_can_be_named_in_many_ways() {
+        for named in [
+            r#""params":{"index":7}"#,
+            r#""params":{"indexes":[1,7]}"#,
+            r#""params":{"startIndex":1,"endIndex":7}"#,
+            r#""params":{"messageIndex":7}"#,
+            r#""metadata":{"message_index":7}"#,
+            r#""metadata":{"scene_index":7}"#,
+            r#""metadata":{"start_index":7,"end_index":2}"#,
+        ] {
+            let queue = format!(r#"{{"queue":[{{"type":"t","status":"retrying",{named}}}]}}"#);
+            assert_eq!(past_the_end(&queue, 8), [], "{named}");
+            let found = [PastTheEnd { operation: "t".into(), message: 7 }];
+            assert_eq!(past_the_end(&queue, 7), found, "{named}");
+        }
+        assert_eq!(past_the_end("not json", 0), []);
+    }
+
+    #[test]
+    fn books_that_operations_name_are_found() {
+        let queue = r#"{"queue":[{"params":{"lorebookName":"A"}},{"params":{}},{"params":{"lorebookName":"B"}}]}"#;
+        assert_eq!(books_named(queue), ["A", "B"]);
+        assert_eq!(books_named("{}"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_emptied_entry_is_otherwise_as_it_was() {
+        let entry = Json::parse(
+            br#"{"uid":3,"comment":"__operation_queue","content":"{\"queue\":[{\"status\":\"pending\"}]}"}"#,
+        )
+        .unwrap();
+        assert!(is_queue(&entry));
+        let emptied = emptied_entry(&entry);
+        assert_eq!(emptied.get("uid"), entry.get("uid"));
+        check(&emptied.get("content").unwrap().as_str().unwrap(), false);
+        let expected = r#"{"queue":[],"current_operation_id":null,"paused":false,"version":1,"queueVersion":0}"#;
+        let content = emptied.get("content").unwrap().as_str().unwrap();
+        assert_eq!(Json::parse(content.as_bytes()), Json::parse(expected.as_bytes()));
+        assert!(!is_queue(&Json::object([("comment", Json::from("Mara"))])));
     }
 }

@@ -76,4 +76,13 @@ mod tests {
         assert_eq!(String::from_utf8_lossy(&changed), expected);
         assert_eq!(renamed(br#"{"mes":"auto_recap_memory"}"#, &["B".into()], "New"), None);
     }
+
+    #[test]
+    fn every_place_that_names_a_book_is_counted() {
+        let line = br#"{"extra":{"auto_recap_memory":{"stage1_lorebook_metadata":{"chatLorebookName":"A","entries":[{"world":"A"}]},"scene_recap_metadata":{"0":{"chatLorebookName":"B"},"1":7}}},"swipe_info":[{"extra":{"auto_recap_memory":{"scene_recap_metadata":{"0":{"chatLorebookName":"C"}}}}}]}"#;
+        assert_eq!(books_named(line), ["B", "A", "C"]);
+        assert_eq!(renamed(line, &["A".into()], "New").unwrap().1, 2);
+        assert_eq!(books_named(br#"{"mes":"chatLorebookName"}"#), Vec::<String>::new());
+        assert_eq!(books_named(b"chatLorebookName"), Vec::<String>::new());
+    }
 }

@@ -1,6 +1,7 @@
 //! Registries: entries that list other entries by uid and name.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::json::{Json, Object};
 
@@ -96,11 +97,13 @@ fn text_item(kind: &str, line: &str) -> Option<Item> {
 }
 
 /// What is wrong with a line of a registry.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
     /// No entry has this uid.
+    #[error("{item}, which does not exist")]
     NoSuchEntry { item: Item },
     /// The entry with this uid is called something else.
+    #[error("{item}, which is {comment:?}")]
     AnotherName { item: Item, comment: String },
 }
 
@@ -119,6 +122,14 @@ pub fn flaws(entries: &[(String, String, String)]) -> Vec<Flaw> {
             Some(comment) => Some(Flaw::AnotherName { item, comment: (*comment).to_owned() }),
         })
         .collect()
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, uid, .. } = self;
+        let name = self.name.as_deref().unwrap_or("an entry");
+        write!(out, "the {kind} registry lists {name} as entry {uid}")
+    }
 }
 
 impl Item {
@@ -148,17 +159,12 @@ impl Item {
 /// the child's book. What the old index knew of an item that is listed just so stays as it is.
 pub fn reindexed(index: &Json, book: &Object) -> Json {
     let mut listed = Vec::new();
-    let mut has_registry = false;
     for (_, entry) in book.iter() {
         let comment = entry.get("comment").and_then(Json::as_str).unwrap_or_default();
         if let Some(kind) = kind_of(&comment) {
-            has_registry = true;
             let content = entry.get("content").and_then(Json::as_str).unwrap_or_default();
             listed.extend(items(kind, &content));
         }
-    }
-    if !has_registry {
-        return index.clone();
     }
     let members = listed.into_iter().map(|item| {
         let known = index.get(&item.uid).filter(|known| item.is_known_as(known));
@@ -167,19 +173,36 @@ pub fn reindexed(index: &Json, book: &Object) -> Json {
     Json::Object(members.collect())
 }
 
+/// An item as the extension itself writes it.
 fn indexed(item: Item) -> Json {
     let uid = item.uid.parse::<i64>().map_or_else(|_| Json::from(item.uid.as_str()), Json::from);
-    let name = item.name.unwrap_or_default();
+    let name = Json::from(item.name.unwrap_or_default());
     Json::object([
-        ("uid", uid.clone()),
-        ("id", uid),
-        ("type", Json::from(item.kind.as_str())),
-        ("comment", Json::from(format!("{}-{name}", item.kind))),
-        ("name", Json::from(name)),
+        ("uid", uid),
+        ("id", Json::from(item.uid)),
+        ("type", Json::from(item.kind)),
+        ("name", name.clone()),
+        ("comment", name),
         ("aliases", Json::from(item.aliases)),
         ("synopsis", Json::from(item.synopsis.unwrap_or_default())),
     ])
 }
+
+crate::sayings!(Flaw {
+    Self::NoSuchEntry { item } => (
+        "registry-without-entry",
+        kind: item.kind.as_str(),
+        name: item.name.clone(),
+        uid: item.uid.as_str(),
+    ),
+    Self::AnotherName { item, comment } => (
+        "registry-of-another",
+        kind: item.kind.as_str(),
+        name: item.name.clone(),
+        uid: item.uid.as_str(),
+        comment: comment.as_str(),
+    ),
+});
 
 #[cfg(test)]
 mod tests {
@@ -224,11 +247,16 @@ mod tests {
         let index =
             Json::parse(br#"{"7":{"uid":7,"name":"Mara","own":1},"9":{"uid":9,"name":"Late"}}"#)
                 .unwrap();
-        let book = Json::parse(br#"{"0":{"comment":"_registry_character","content":"- UID=7 | name: Mara\n- UID=8 | name: Bo"}}"#).unwrap();
-        let index = reindexed(&index, book.as_object().unwrap());
-        assert_eq!(index.at(&["7", "own"]), Some(&Json::Number(1.0)));
-        assert_eq!(index.at(&["8", "comment"]), Some(&Json::from("character-Bo")));
-        assert_eq!(index.get("9"), None);
+        let book = Json::parse(br#"{"0":{"comment":"_registry_character","content":"- UID=7 | name: Mara\n- UID=8 | name: character-Bo"}}"#).unwrap();
+        let reindexed_by = |book: &Json| reindexed(&index, book.as_object().unwrap());
+        let new = reindexed_by(&book);
+        assert_eq!(new.at(&["7", "own"]), Some(&Json::Number(1.0)));
+        assert_eq!(new.at(&["8", "comment"]), Some(&Json::from("character-Bo")));
+        assert_eq!(new.at(&["8", "name"]), Some(&Json::from("character-Bo")));
+        assert_eq!(new.at(&["8", "id"]), Some(&Json::from("8")));
+        assert_eq!(new.get("9"), None);
+        let none = Json::object([("1", Json::object([("comment", Json::from("Mara"))]))]);
+        assert_eq!(reindexed_by(&none), Object::new().into(), "no registry, no index");
     }
 
     #[test]
@@ -239,5 +267,82 @@ mod tests {
         let book = Json::parse(br#"{"0":{"comment":"_registry_character","content":"- UID=7 | name: Mara | aliases: M | synopsis: captain"}}"#).unwrap();
         let index = reindexed(&index, book.as_object().unwrap());
         assert_eq!(index.at(&["7", "synopsis"]), Some(&Json::from("captain")));
+    }
+
+    #[test]
+    fn a_line_says_what_it_says_and_a_dash_says_nothing() {
+        let item = |content: &str| items("character", content).into_iter().next();
+        let whole =
+            item("- UID=7 | name: Mara | aliases: M; The captain | synopsis: a: b").unwrap();
+        assert_eq!(whole.aliases, ["M", "The captain"]);
+        assert_eq!(whole.synopsis.as_deref(), Some("a: b"));
+        let bare = item("  -  uid:  7 | name: \u{2014} | aliases: | synopsis: \u{2014}").unwrap();
+        assert_eq!(
+            (bare.uid.as_str(), bare.name, bare.aliases, bare.synopsis),
+            ("7", None, vec![], None)
+        );
+        for no_item in ["- UID= | name: x", "- UID=7a", "UID=7", "- id=7", ""] {
+            assert_eq!(item(no_item), None, "{no_item:?}");
+        }
+        let json =
+            item(r#"{"items":[{"uid":"7","comment":"Mara","synopsis":"s"},{"name":"none"}]}"#)
+                .unwrap();
+        assert_eq!(
+            (json.uid.as_str(), json.name.as_deref(), json.synopsis.as_deref()),
+            ("7", Some("Mara"), Some("s"))
+        );
+    }
+
+    #[test]
+    fn a_line_can_be_about_another_entry() {
+        let content = "[Registry]\n- UID=7 | name: 7";
+        let told: Vec<_> = lines(content).map(|line| (line.uid, line.with_uid("12"))).collect();
+        assert_eq!(
+            told,
+            [(None, "[Registry]".to_owned()), (Some("7"), "- UID=12 | name: 7".to_owned())]
+        );
+    }
+
+    #[test]
+    fn a_flaw_is_said_with_its_line() {
+        let registry = entry("0", "_registry_character", "- UID=7 | name: Mara\n- UID=8\n- UID=9");
+        let found = flaws(&[registry, entry("7", "item-Sword", ""), entry("9", "anything", "")]);
+        let said: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "the character registry lists Mara as entry 7, which is \"item-Sword\"",
+                "the character registry lists an entry as entry 8, which does not exist",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_index_keeps_what_it_knew_only_of_an_item_that_is_listed_just_so() {
+        let known = r#"{"7":{"uid":7,"name":"Mara","aliases":["M"],"synopsis":"captain","own":1}}"#;
+        let kept = |line: &str| {
+            let index = Json::parse(known.as_bytes()).unwrap();
+            let entry = Json::object([
+                ("comment", Json::from("_registry_character")),
+                ("content", Json::from(line)),
+            ]);
+            let book = Json::object([("0", entry)]);
+            reindexed(&index, book.as_object().unwrap()).at(&["7", "own"]).is_some()
+        };
+        assert!(kept("- UID=7 | name: Mara | aliases: M | synopsis: captain"));
+        assert!(!kept("- UID=7 | name: Bo | aliases: M | synopsis: captain"));
+        assert!(!kept("- UID=7 | name: Mara | aliases: N | synopsis: captain"));
+        assert!(!kept("- UID=7 | name: Mara | aliases: M | synopsis: dead"));
+    }
+
+    #[test]
+    fn a_new_item_is_indexed_as_the_extension_does() {
+        let entry = Json::object([
+            ("comment", Json::from("_registry_item")),
+            ("content", Json::from("- UID=4 | name: Sword | aliases: S | synopsis: old")),
+        ]);
+        let index = reindexed(&Json::Null, Json::object([("0", entry)]).as_object().unwrap());
+        let expected = r#"{"4":{"uid":4,"id":"4","type":"item","name":"Sword","comment":"Sword","aliases":["S"],"synopsis":"old"}}"#;
+        assert_eq!(index, Json::parse(expected.as_bytes()).unwrap());
     }
 }

@@ -12,37 +12,107 @@ pub struct Cut {
     /// The version in force afterwards, if any is left. Version 0 is a version.
     pub version: Option<i64>,
     pub kept: usize,
+    /// How many scenes they are about.
+    pub scenes: usize,
     pub dropped: usize,
 }
 
-/// The recap as it was at message `m`: only versions that end at or before it, at a scene that
-/// still has its recap.
-pub fn cut(recap: &Json, m: usize, child: &str, scene_has_recap: impl Fn(usize) -> bool) -> Cut {
-    let mut recap = recap.clone();
-    let versions = recap.get("versions").and_then(Json::as_array).unwrap_or_default().to_vec();
-    let before = versions.len();
-    let kept: Vec<Json> = versions
-        .into_iter()
-        .filter(|version| {
-            let end = version.get("new_scene_index").and_then(Json::as_usize);
-            end.is_some_and(|end| end <= m && scene_has_recap(end))
-        })
-        .collect();
-    let numbers: Vec<i64> = kept.iter().filter_map(number_of).collect();
+/// As much of a recap as a record of the journal holds: which versions there were, and which was in
+/// force. Versions are numbered as they are made and never change, so that is enough to find them
+/// again; the digest tells when somebody has begun anew.
+pub fn outline(recap: &Json) -> Option<Json> {
+    let newest = versions_of(recap).iter().filter_map(number_of).max()?;
     let current = recap.get("current_version").and_then(Json::as_i64);
-    let version =
-        current.filter(|current| numbers.contains(current)).or(numbers.iter().copied().max());
+    let digest = version_digest(recap, newest)?.short(16);
+    Some(Json::object([
+        ("current", current.into()),
+        ("newest", newest.into()),
+        ("digest", Json::from(digest)),
+    ]))
+}
+
+/// The versions that there were at some moment.
+struct Known {
+    current: Option<i64>,
+    newest: i64,
+}
+
+impl Known {
+    /// Where `then` is the outline of what `recap` was, or the whole recap.
+    fn of(then: &Json, recap: &Json) -> Option<Self> {
+        let outline = if is_whole(then) { &outline(then)? } else { then };
+        let newest = outline.get("newest").and_then(Json::as_i64)?;
+        let digest = version_digest(recap, newest)?.short(16);
+        (outline.get("digest") == Some(&Json::from(digest)))
+            .then_some(Self { current: outline.get("current").and_then(Json::as_i64), newest })
+    }
+}
+
+fn is_whole(then: &Json) -> bool {
+    then.get("versions").is_some()
+}
+
+/// The recap as it was at message `m`: versions that end at or before it, at a scene that still has
+/// its recap. `today` is what the chat has, `then` what is known of that moment: an [`outline`] or
+/// the whole recap.
+///
+/// An edit makes another version of the same scene. It is of then where that is known, and where it
+/// is not, if it was made before a later scene had its own. The first version of a scene says nothing
+/// that came after the scene, and is kept also where it was made a little later.
+pub fn cut(
+    today: Option<&Json>,
+    then: Option<&Json>,
+    m: usize,
+    child: &str,
+    scene_has_recap: impl Fn(usize) -> bool,
+) -> Option<Cut> {
+    let today = today.filter(|recap| recap.as_object().is_some());
+    let mut recap = then.filter(|then| is_whole(then)).or(today)?.clone();
+    let known = then.and_then(|then| Known::of(then, &recap));
+    let versions = versions_of(&recap).to_vec();
+    let later = versions.iter().filter(|version| end_of(version).is_some_and(|end| end > m));
+    let first_later = later.filter_map(number_of).min();
+    let is_first = |version: &Json| {
+        let others = versions.iter().filter(|other| end_of(other) == end_of(version));
+        others.filter_map(number_of).min() == number_of(version)
+    };
+    let is_of_then = |version: &&Json| {
+        let number = number_of(version);
+        let is_known = known.as_ref().is_none_or(|known| number <= Some(known.newest));
+        (is_known || is_first(version))
+            && first_later.is_none_or(|later| number < Some(later))
+            && end_of(version).is_some_and(|end| end <= m && scene_has_recap(end))
+    };
+    let kept: Vec<Json> = versions.iter().filter(is_of_then).cloned().collect();
+    let newest = kept.iter().filter_map(number_of).max();
+    let current = match &known {
+        Some(known) => known.current.filter(|_| newest <= Some(known.newest)),
+        None => recap.get("current_version").and_then(Json::as_i64),
+    };
+    let is_kept = |current: &i64| kept.iter().any(|one| number_of(one) == Some(*current));
+    let version = current.filter(is_kept).or(newest);
     let count = kept.len();
+    let is_new = |at: &usize| !kept[..*at].iter().any(|one| end_of(one) == end_of(&kept[*at]));
+    let scenes = (0..count).filter(is_new).count();
     if let Some(object) = recap.as_object_mut() {
         object.insert("chat_id", child);
         object.insert("current_version", version.unwrap_or(0));
         object.insert("versions", Json::Array(kept));
     }
-    Cut { recap, version, kept: count, dropped: before - count }
+    Some(Cut { recap, version, kept: count, scenes, dropped: versions.len() - count })
+}
+
+fn versions_of(recap: &Json) -> &[Json] {
+    recap.get("versions").and_then(Json::as_array).unwrap_or_default()
 }
 
 fn number_of(version: &Json) -> Option<i64> {
     version.get("version").and_then(Json::as_i64)
+}
+
+/// The scene that a version ends at.
+fn end_of(version: &Json) -> Option<usize> {
+    version.get("new_scene_index").and_then(Json::as_usize)
 }
 
 /// What there is to say about a running recap when checking it.
@@ -56,7 +126,7 @@ pub struct State {
 }
 
 pub fn state(recap: &Json) -> State {
-    let versions = recap.get("versions").and_then(Json::as_array).unwrap_or_default();
+    let versions = versions_of(recap);
     let current = recap.get("current_version").and_then(Json::as_i64);
     let numbers: Vec<i64> = versions.iter().filter_map(number_of).collect();
     State {
@@ -81,6 +151,13 @@ pub fn text(recap: &Json) -> Option<JsText> {
 pub fn version(recap: &Json, number: i64) -> Option<&Json> {
     let versions = recap.get("versions")?.as_array()?;
     versions.iter().find(|version| number_of(version) == Some(number))
+}
+
+/// Versions that end at or past `length`, the number of messages, and at which message they end.
+pub fn past_the_end(recap: &Json, length: usize) -> Vec<(i64, usize)> {
+    let versions = versions_of(recap);
+    let ended = versions.iter().filter_map(|version| Some((number_of(version)?, end_of(version)?)));
+    ended.filter(|(_, end)| *end >= length).collect()
 }
 
 /// The digest of one version, for the seal.
@@ -112,7 +189,7 @@ mod tests {
 
     #[test]
     fn versions_of_the_future_are_cut_and_version_zero_is_one() {
-        let cut = cut(&recap(2, &[4, 9, 14]), 8, "child", |_| true);
+        let cut = cut(Some(&recap(2, &[4, 9, 14])), None, 8, "child", |_| true).unwrap();
         assert_eq!((cut.version, cut.kept, cut.dropped), (Some(0), 1, 2));
         assert_eq!(cut.recap.get("chat_id"), Some(&Json::from("child")));
         assert!(state(&cut.recap).exists);
@@ -120,18 +197,97 @@ mod tests {
 
     #[test]
     fn an_older_version_chosen_by_the_user_stays_chosen() {
-        assert_eq!(cut(&recap(0, &[4, 9]), 10, "c", |_| true).version, Some(0));
+        assert_eq!(
+            cut(Some(&recap(0, &[4, 9])), None, 10, "c", |_| true).unwrap().version,
+            Some(0)
+        );
+    }
+
+    #[test]
+    fn an_edit_that_was_made_after_a_later_scene_is_cut_with_it() {
+        // Scene 4, scene 9, and scene 4 once more.
+        let cut = cut(Some(&recap(2, &[4, 9, 4])), None, 8, "c", |_| true).unwrap();
+        assert_eq!((cut.version, cut.kept, cut.dropped), (Some(0), 1, 2));
+    }
+
+    #[test]
+    fn an_edit_is_of_then_where_it_was_there_then() {
+        // Scene 4, an edit of it, scene 9; the edit came before or after the message in question.
+        let today = recap(2, &[4, 4, 9]);
+        let at_6 = |then: &Json| cut(Some(&today), Some(then), 6, "c", |_| true).unwrap();
+        let before = outline(&recap(0, &[4])).unwrap();
+        assert_eq!((at_6(&before).version, at_6(&before).kept), (Some(0), 1));
+        let after = outline(&recap(0, &[4, 4])).unwrap();
+        assert_eq!((at_6(&after).version, at_6(&after).kept), (Some(0), 2), "the one chosen then");
+        // Before scene 4 had any: it is kept, as a part of what the child has behind it.
+        assert_eq!(cut(Some(&today), None, 6, "c", |_| true).unwrap().kept, 2);
+        let none =
+            cut(Some(&recap(1, &[2, 4])), Some(&outline(&recap(0, &[2])).unwrap()), 6, "c", |_| {
+                true
+            });
+        assert_eq!(none.unwrap().version, Some(1));
+    }
+
+    #[test]
+    fn versions_at_or_past_the_end_are_named() {
+        let recap = recap(0, &[4, 9, 14]);
+        assert_eq!(past_the_end(&recap, 15), []);
+        assert_eq!(past_the_end(&recap, 14), [(2, 14)]);
+        assert_eq!(past_the_end(&recap, 9), [(1, 9), (2, 14)]);
+    }
+
+    #[test]
+    fn two_versions_of_a_scene_are_one_scene() {
+        let scenes =
+            |ends: &[i64]| cut(Some(&recap(0, ends)), None, 20, "c", |_| true).unwrap().scenes;
+        assert_eq!([scenes(&[]), scenes(&[4]), scenes(&[4, 4]), scenes(&[4, 9, 4])], [0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn the_text_is_that_of_the_version_in_force() {
+        let recap = |current: i64| {
+            let version = |number: i64, content: Json| {
+                Json::object([("version", Json::from(number)), ("content", content)])
+            };
+            let versions =
+                vec![version(1, "one".into()), version(2, "two".into()), version(3, Json::Null)];
+            Json::object([("current_version", Json::from(current)), ("versions", versions.into())])
+        };
+        assert_eq!(text(&recap(1)), Some("one".into()));
+        assert_eq!(text(&recap(2)), Some("two".into()));
+        assert_eq!([text(&recap(3)), text(&recap(4))], [None, None]);
+    }
+
+    #[test]
+    fn an_outline_of_a_recap_that_was_begun_anew_says_nothing() {
+        let mut then = outline(&recap(0, &[4])).unwrap();
+        then.as_object_mut().unwrap().insert("digest", "another");
+        let today = recap(1, &[4, 4]);
+        assert_eq!(cut(Some(&today), Some(&then), 6, "c", |_| true).unwrap().version, Some(1));
+    }
+
+    #[test]
+    fn a_whole_recap_of_then_is_taken_whatever_today_has() {
+        let then = recap(0, &[4]);
+        for today in [None, Some(&recap(5, &[1, 2, 3]))] {
+            let cut = cut(today, Some(&then), 6, "c", |_| true).unwrap();
+            assert_eq!((cut.version, cut.kept, cut.dropped), (Some(0), 1, 0));
+        }
+        assert_eq!(cut(None, Some(&outline(&then).unwrap()), 6, "c", |_| true), None);
     }
 
     #[test]
     fn with_no_version_left_the_recap_is_empty() {
-        let cut = cut(&recap(1, &[4, 9]), 3, "c", |_| true);
+        let cut = cut(Some(&recap(1, &[4, 9])), None, 3, "c", |_| true).unwrap();
         assert_eq!((cut.version, cut.kept), (None, 0));
         assert_eq!(cut.recap.get("current_version"), Some(&Json::Number(0.0)));
     }
 
     #[test]
     fn a_scene_that_lost_its_recap_takes_its_version_along() {
-        assert_eq!(cut(&recap(1, &[4, 9]), 10, "c", |scene| scene == 4).version, Some(0));
+        assert_eq!(
+            cut(Some(&recap(1, &[4, 9])), None, 10, "c", |scene| scene == 4).unwrap().version,
+            Some(0)
+        );
     }
 }

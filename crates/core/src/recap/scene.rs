@@ -21,8 +21,11 @@ impl<'a> Memory<'a> {
         message.at(&["extra", MEMORY]).filter(|memory| memory.kind() == Kind::Object).map(Self)
     }
 
+    /// One that was hidden again is none.
     pub fn is_scene_break(&self) -> bool {
-        self.0.get("scene_break").is_some_and(|value| value.is_truthy())
+        let is_hidden =
+            self.0.get("scene_break_visible").is_some_and(|shown| shown.bytes() == b"false");
+        !is_hidden && self.0.get("scene_break").is_some_and(|value| value.is_truthy())
     }
 
     pub fn has_recap(&self) -> bool {
@@ -37,5 +40,22 @@ impl<'a> Memory<'a> {
     pub(super) fn versions(&self) -> impl Iterator<Item = Raw<'a>> + use<'a> {
         let metadata = self.0.get("scene_recap_metadata").into_iter();
         metadata.flat_map(|metadata| metadata.members().map(|member| member.value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scene_has_a_recap_and_a_name_where_they_are() {
+        let told = |memory: &str| {
+            let line = format!(r#"{{"extra":{{"auto_recap_memory":{memory}}}}}"#);
+            let memory = Memory::of_line(line.as_bytes()).unwrap();
+            (memory.has_recap(), memory.scene_name())
+        };
+        let whole = r#"{"scene_recap_memory":"They met.","scene_break_name":"The mill"}"#;
+        assert_eq!(told(whole), (true, Some("The mill".to_owned())));
+        assert_eq!(told(r#"{"scene_recap_memory":""}"#), (false, None));
     }
 }

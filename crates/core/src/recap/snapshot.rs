@@ -13,6 +13,7 @@ pub struct Snapshot {
     /// The book it was taken of.
     pub book: Option<String>,
     entries: Vec<Json>,
+    /// When it was taken: a recap that is combined later is snapshotted again, under the old time.
     timestamp: Option<f64>,
 }
 
@@ -47,6 +48,9 @@ const KEPT: [&str; 25] = [
 
 /// Fields that a snapshot holds although the entry has none of that name, or another value.
 const UNRELIABLE: [&str; 2] = ["keysecondary", "tags"];
+
+/// An empty comment is snapshotted as this.
+const UNNAMED: &str = "(unnamed)";
 
 /// The newest complete snapshot at or before message `m`.
 pub fn newest(chat: &Chat<'_>, m: usize) -> Option<Snapshot> {
@@ -101,11 +105,13 @@ fn read(message: usize, metadata: &Json) -> Option<Snapshot> {
     if entries.is_empty() {
         return None;
     }
+    let is_kept = |entry: &Json| entry.get("uid").is_some() && !queue::is_queue(entry);
+    let time = |key: &str| metadata.get(key).and_then(Json::as_f64);
     Some(Snapshot {
         message,
         book: metadata.get("chatLorebookName").and_then(Json::as_str).map(|name| name.into_owned()),
-        entries: entries.iter().filter(|entry| entry.get("uid").is_some()).cloned().collect(),
-        timestamp: metadata.get("timestamp").and_then(Json::as_f64),
+        entries: entries.iter().filter(|entry| is_kept(entry)).cloned().collect(),
+        timestamp: time("timestamp").into_iter().chain(time("combined_at")).max_by(f64::total_cmp),
     })
 }
 
@@ -141,14 +147,6 @@ pub struct Rebuilt {
 }
 
 impl Snapshot {
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// Builds the book again. `live` gives the (emptied) queue entry and, where `fill` is asked
     /// for, the fields that the snapshot lost.
     pub fn rebuild(&self, live: Option<&Book<'_>>, fill: bool) -> Rebuilt {
@@ -175,7 +173,9 @@ impl Snapshot {
     fn restored(&self, kept: &Json, twin: Option<&Json>) -> Json {
         if let Some(Json::Object(twin)) = twin {
             let mut entry = twin.clone();
-            for field in KEPT.iter().filter(|field| !UNRELIABLE.contains(field)) {
+            // They agree on the comment.
+            let is_said = |field: &&&str| !UNRELIABLE.contains(field) && **field != "comment";
+            for field in KEPT.iter().filter(is_said) {
                 if let Some(value) = kept.get(field) {
                     entry.insert(*field, value.clone());
                 }
@@ -187,6 +187,9 @@ impl Snapshot {
             match kept.get(field) {
                 // An entry without tags is snapshotted with an empty list of them.
                 Some(Json::Array(tags)) if field == "tags" && tags.is_empty() => {}
+                Some(value) if field == "comment" && *value == Json::from(UNNAMED) => {
+                    entry.insert(field, "")
+                }
                 Some(value) => entry.insert(field, value.clone()),
                 None => {}
             }
@@ -232,8 +235,7 @@ fn agrees(kept: &Json, entry: &Json) -> bool {
 fn is_same_entry(kept: &Json, entry: &Json) -> bool {
     let comment = |value: &Json| {
         let comment = value.get("comment").and_then(Json::as_str).unwrap_or_default().into_owned();
-        // An empty comment is snapshotted as this word.
-        if comment.is_empty() { "(unnamed)".to_owned() } else { comment }
+        if comment.is_empty() { UNNAMED.to_owned() } else { comment }
     };
     uid_text(kept) == uid_text(entry) && comment(kept) == comment(entry)
 }
@@ -285,6 +287,35 @@ mod tests {
     }
 
     #[test]
+    fn one_that_was_taken_again_when_the_scene_was_combined_is_of_that_later_time() {
+        let first =
+            scene(10, "late").replace("\"timestamp\":10", "\"timestamp\":10,\"combined_at\":30");
+        let text = format!("{{\"chat_metadata\":{{}}}}\n{first}\n{{}}\n{}", scene(20, "second"));
+        let chat = Chat::read(text.as_bytes(), Place::Solo);
+        assert_eq!(newest(&chat, 1), None);
+        assert_eq!(newest(&chat, 2).map(|found| found.message), Some(2));
+    }
+
+    #[test]
+    fn a_scene_break_that_was_hidden_again_is_none() {
+        let hidden = scene(10, "c")
+            .replace("\"scene_break\":true", "\"scene_break\":true,\"scene_break_visible\":false");
+        let text = format!("{{\"chat_metadata\":{{}}}}\n{hidden}");
+        assert_eq!(newest(&Chat::read(text.as_bytes(), Place::Solo), 0), None);
+    }
+
+    #[test]
+    fn a_queue_in_a_snapshot_is_left_out() {
+        let queue = r#"{"uid":9,"comment":"__operation_queue","content":"{\"queue\":[{\"status\":\"pending\"}]}"}"#;
+        let with_queue = scene(1, "c").replace("[{\"comment\"", &format!("[{queue},{{\"comment\""));
+        let text = format!("{{\"chat_metadata\":{{}}}}\n{with_queue}");
+        let snapshot = newest(&Chat::read(text.as_bytes(), Place::Solo), 0).unwrap();
+        assert_eq!(snapshot.entries.len(), 1);
+        let book = snapshot.rebuild(None, false).book;
+        assert_eq!(book.get("entries").unwrap().members().count(), 1);
+    }
+
+    #[test]
     fn a_rebuilt_entry_keeps_its_uid_and_loses_what_is_not_an_entrys() {
         let text = format!("{{\"chat_metadata\":{{}}}}\n{}", scene(1, "c"));
         let chat = Chat::read(text.as_bytes(), Place::Solo);
@@ -295,11 +326,80 @@ mod tests {
         let strict = snapshot.rebuild(Some(&live), false).book;
         assert_eq!(strict.at(&["entries", "5", "content"]), Some(&Json::from("c")));
         assert_eq!(strict.at(&["entries", "5", "world"]), None);
+        assert_eq!(strict.at(&["entries", "5", "comment"]), Some(&Json::from("")));
         assert!(strict.at(&["entries", "q"]).is_some());
 
         let filled = snapshot.rebuild(Some(&live), true);
         assert_eq!((filled.filled, filled.unfilled), (1, 0));
         assert_eq!(filled.book.at(&["entries", "5", "scanDepth"]), Some(&Json::Number(3.0)));
+        assert_eq!(filled.book.at(&["entries", "5", "comment"]), Some(&Json::from("")));
         assert_eq!(filled.book.at(&["entries", "5", "content"]), Some(&Json::from("c")));
+    }
+
+    fn chat_of(messages: &[&str]) -> String {
+        format!("{{\"chat_metadata\":{{}}}}\n{}", messages.join("\n"))
+    }
+
+    fn newest_of(messages: &[&str], m: usize) -> Option<usize> {
+        let text = chat_of(messages);
+        newest(&Chat::read(text.as_bytes(), Place::Solo), m).map(|found| found.message)
+    }
+
+    #[test]
+    fn a_scene_is_witnessed_before_the_next_one_and_not_at_the_same_time() {
+        let [first, second] = [scene(10, "first"), scene(20, "second")];
+        assert_eq!(newest_of(&[&first, "{}", &second], 1), Some(0));
+        let same = scene(20, "first");
+        assert_eq!(newest_of(&[&same, "{}", &second], 1), None);
+    }
+
+    #[test]
+    fn a_copied_scene_is_no_second_witness() {
+        let first = scene(10, "first");
+        assert_eq!(newest_of(&[&first, "{}", &first], 2), None);
+        assert_eq!(newest_of(&[&first, "{}"], 1), Some(0));
+    }
+
+    /// A snapshot of one entry, which says this of it.
+    fn snapshot_of(entry: &str) -> Snapshot {
+        Snapshot {
+            message: 0,
+            book: None,
+            entries: vec![Json::parse(entry.as_bytes()).unwrap()],
+            timestamp: None,
+        }
+    }
+
+    #[test]
+    fn only_empty_tags_and_the_name_of_the_unnamed_are_left_out() {
+        let rebuilt = |entry: &str| {
+            let book = snapshot_of(entry).rebuild(None, false).book;
+            book.at(&["entries", "5"]).cloned().unwrap()
+        };
+        let entry = r#"{"uid":5,"key":["k"],"keysecondary":[],"comment":"(unnamed)","content":"(unnamed)","tags":[]}"#;
+        let expected =
+            r#"{"uid":5,"key":["k"],"keysecondary":[],"comment":"","content":"(unnamed)"}"#;
+        assert_eq!(rebuilt(entry), Json::parse(expected.as_bytes()).unwrap());
+        let entry = r#"{"uid":5,"key":[],"comment":"Mara","tags":["t"]}"#;
+        assert_eq!(rebuilt(entry), Json::parse(entry.as_bytes()).unwrap());
+    }
+
+    #[test]
+    fn a_snapshot_matches_the_entries_that_it_was_taken_of() {
+        let snapshot = snapshot_of(
+            r#"{"uid":5,"comment":"(unnamed)","content":"c","keysecondary":[],"tags":[],"order":100}"#,
+        );
+        let matches = |entry: &str| {
+            let entry = Json::parse(entry.as_bytes()).unwrap();
+            snapshot.matches([&entry].into_iter())
+        };
+        // What a snapshot writes in a form of its own tells nothing.
+        assert!(matches(
+            r#"{"uid":5,"comment":"","content":"c","keysecondary":["z"],"tags":["t"]}"#
+        ));
+        assert!(!matches(r#"{"uid":5,"comment":"","content":"other"}"#));
+        assert!(!matches(r#"{"uid":6,"comment":"","content":"c"}"#));
+        assert!(!matches(r#"{"uid":5,"comment":"Mara","content":"c"}"#));
+        assert!(!matches(r#"{"uid":5,"comment":"","content":"c","order":5}"#));
     }
 }

@@ -1,6 +1,7 @@
 //! Packs: many objects in one file.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
+use forklore_tavern::parallel::in_parallel;
 use rustc_hash::FxHashMap;
 
 use super::delta;
@@ -26,7 +27,8 @@ pub struct Packed {
 pub struct Packer {
     pack: Vec<u8>,
     places: Vec<Place>,
-    deflate: Compress,
+    deflater: Deflater,
+    level: u32,
 }
 
 /// Where an object lies in the pack that is being made, and how many deltas lead to it.
@@ -48,9 +50,7 @@ impl Packer {
     pub fn new(level: u32) -> Self {
         let mut pack = b"PACK\x00\x00\x00\x02".to_vec();
         pack.extend_from_slice(&[0; 4]);
-        // One for all objects: making one takes longer than deflating a message.
-        let deflate = Compress::new(Compression::new(level), true);
-        Self { pack, places: Vec::new(), deflate }
+        Self { pack, places: Vec::new(), deflater: Deflater::new(level), level }
     }
 
     pub fn len(&self) -> usize {
@@ -87,25 +87,30 @@ impl Packer {
         // The shortest before deflating is all but always the shortest after it.
         let delta = deltas.min_by_key(|(delta, _)| delta.len());
         if let Some((delta, laid)) = delta.filter(|(delta, _)| delta.len() < data.len()) {
-            let deflated = self.deflated(&delta);
+            let deflated = self.deflater.deflated(&delta);
             let is_short = delta.len() * 8 < data.len();
             // Whatever a delta saves, it must be worth following it.
-            if is_short || deflated.len() + WORTH_IT < self.deflated(data).len() {
+            if is_short || deflated.len() + WORTH_IT < self.deflater.deflated(data).len() {
                 self.add_header(OFS_DELTA, delta.len());
                 self.add_distance(offset - laid.offset);
                 self.finish(id, offset, &deflated);
                 return Laid { offset, chain: laid.chain + 1 };
             }
         }
+        let deflated = self.deflater.deflated(data);
+        self.add_whole(id, kind, data.len(), &deflated)
+    }
+
+    fn add_whole(&mut self, id: Id, kind: Kind, size: usize, deflated: &[u8]) -> Laid {
+        let offset = self.pack.len() as u64;
         let code = match kind {
             Kind::Commit => 1,
             Kind::Tree => 2,
             Kind::Blob => 3,
             Kind::Tag => 4,
         };
-        let deflated = self.deflated(data);
-        self.add_header(code, data.len());
-        self.finish(id, offset, &deflated);
+        self.add_header(code, size);
+        self.finish(id, offset, deflated);
         Laid { offset, chain: 0 }
     }
 
@@ -131,19 +136,31 @@ impl Packer {
                 newer.entry(before).or_insert(at);
             }
         }
+        let is_first = |at: usize, object: &Object| position.get(&object.id) == Some(&at);
+        let whole = objects.iter().enumerate().rev();
+        let whole = whole.filter(|(at, object)| is_first(*at, object) && !newer.contains_key(at));
+        let whole: Vec<&Object> = whole.map(|(_, object)| object).collect();
+        let mut deflated = deflated_in_parallel(&whole, self.level).into_iter();
         // What is newer comes later in `objects`, so backwards each base is there before it is used.
         let mut laid: FxHashMap<usize, Laid> = FxHashMap::default();
         for (at, object) in objects.iter().enumerate().rev() {
-            if position.get(&object.id) != Some(&at) {
+            if !is_first(at, object) {
                 continue;
             }
-            let base = newer.get(&at).and_then(|newer| {
+            let Object { id, kind, data, .. } = object;
+            let newer = newer.get(&at);
+            let base = newer.and_then(|newer| {
                 let base = &objects[*newer];
-                (base.kind == object.kind).then_some((*laid.get(newer)?, base.data.as_slice()))
+                (base.kind == *kind).then_some((*laid.get(newer)?, base.data.as_slice()))
             });
-            let place = match base {
-                Some(base) => self.add_like(object.id, object.kind, &object.data, base),
-                None => self.add(object.id, object.kind, &object.data),
+            let place = match (base, newer) {
+                (Some(base), _) => self.add_like(*id, *kind, data, base),
+                (None, Some(_)) => self.add(*id, *kind, data),
+                (None, None) => {
+                    let deflated = deflated.next();
+                    let deflated = deflated.unwrap_or_else(|| self.deflater.deflated(data));
+                    self.add_whole(*id, *kind, data.len(), &deflated)
+                }
             };
             laid.insert(at, place);
         }
@@ -190,22 +207,41 @@ impl Packer {
         let crc32 = crc32fast::hash(&self.pack[offset as usize..]);
         self.places.push(Place { id, offset, crc32 });
     }
+}
+
+/// Deflates one thing after the other: making one takes longer than deflating a message.
+struct Deflater(Compress);
+
+impl Deflater {
+    fn new(level: u32) -> Self {
+        Self(Compress::new(Compression::new(level), true))
+    }
 
     fn deflated(&mut self, data: &[u8]) -> Vec<u8> {
-        self.deflate.reset();
+        self.0.reset();
         // Enough for what does not deflate at all; but if it were not, it would grow.
-        let mut out = vec![0; data.len() + data.len() / 1_000 + 64];
+        let mut out = Vec::with_capacity(data.len() + data.len() / 1_000 + 64);
         loop {
-            let (taken, given) =
-                (self.deflate.total_in() as usize, self.deflate.total_out() as usize);
-            let rest = (&data[taken..], &mut out[given..]);
+            let rest = &data[self.0.total_in() as usize..];
             // Deflating from memory to memory fails only where there is no room.
-            let done = self.deflate.compress(rest.0, rest.1, FlushCompress::Finish);
+            let done = self.0.compress_vec(rest, &mut out, FlushCompress::Finish);
             if matches!(done, Ok(Status::StreamEnd)) {
-                out.truncate(self.deflate.total_out() as usize);
                 return out;
             }
-            out.resize(out.len() * 2, 0);
+            out.reserve(out.capacity());
         }
     }
+}
+
+/// So many objects are deflated by one core in one go.
+const IN_ONE_GO: usize = 256;
+
+/// The objects deflated, in the same order, on all cores where there are many.
+fn deflated_in_parallel(objects: &[&Object], level: u32) -> Vec<Vec<u8>> {
+    let parts: Vec<&[&Object]> = objects.chunks(IN_ONE_GO).collect();
+    let deflated = in_parallel(&parts, &|| {}, |part, _| {
+        let mut deflater = Deflater::new(level);
+        part.iter().map(|object| deflater.deflated(&object.data)).collect::<Vec<_>>()
+    });
+    deflated.into_iter().flatten().collect()
 }

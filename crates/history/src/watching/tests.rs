@@ -9,8 +9,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use forklore_tavern::chance::RealChance;
-use forklore_tavern::disk::RealDisk;
+use forklore_tavern::disk::{Disk, RealDisk};
 use forklore_tavern::folders::UserFolders;
+use forklore_testkit::faulty::{Errno, Fault, FaultyDisk};
 use tempfile::TempDir;
 
 use super::{Event, News, Settings, User, Watch};
@@ -29,13 +30,17 @@ struct Stage {
 impl Stage {
     /// A lorebook in its first version, and a watch that has seen it.
     fn new() -> Self {
+        Self::on(&RealDisk)
+    }
+
+    fn on(disk: &'static dyn Disk) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("data/default-user/worlds")).unwrap();
         save(folder.path(), "Lore", 1);
         save(folder.path(), "Other", 1);
         let folders = UserFolders::new(folder.path().join("data"), "default-user").unwrap();
         let user = User { folders, repository: folder.path().join("user.git") };
-        let mut watch = Watch::new(SETTINGS, vec![user]).unwrap();
+        let mut watch = Watch::new(Settings { disk, ..SETTINGS }, vec![user]).unwrap();
         assert!(!watch.begin_all(&mut fails));
         Self { folder, watch }
     }
@@ -304,4 +309,45 @@ fn caught(stage: &Stage, book: &str) -> Event {
     let name = crate::file::Name::of_text(&format!("worlds/{book}.json"));
     let when = std::time::Instant::now();
     Event::Saved(super::Caught { user: 0, name, file, stat, when, is_in_place: true })
+}
+
+/// Two saves, on a disk of which one call fails. Returns how many calls had been made before the first, how many after
+/// both, and what was recorded.
+fn two_saves(fault: Fault) -> (usize, usize, Vec<(u64, Why)>) {
+    let disk: &'static FaultyDisk<'static> = Box::leak(Box::new(FaultyDisk::new(fault)));
+    let mut stage = Stage::on(disk);
+    let before = disk.calls().len();
+    for entries in 2..4 {
+        stage.save("Lore", entries);
+        let event = stage.heard();
+        assert!(!stage.watch.take(event, &mut |_| {}));
+    }
+    let after = disk.calls().len();
+    // It looks again after a while; here at once.
+    assert!(!stage.watch.take(Event::LookAtAll, &mut |_| {}));
+    (before, after, stage.versions("Lore"))
+}
+
+#[test]
+fn whatever_call_fails_no_gap_is_hidden() {
+    let (before, after, versions) = two_saves(Fault::None);
+    assert_eq!(versions, [(1, Why::Found), (2, Why::Saved), (3, Why::Saved)]);
+    let faults = (before..after)
+        .flat_map(|at| [Errno::NoSpace, Errno::Io].map(|errno| Fault::Error { at, errno }));
+    let (mut tried, mut gaps) = (0, 0);
+    for fault in faults {
+        let (_, _, versions) = two_saves(fault);
+        let whys: Vec<&Why> = versions.iter().map(|(_, why)| why).collect();
+        let counts: Vec<u64> = versions.iter().map(|(count, _)| *count).collect();
+        match counts[..] {
+            [1, 2, 3] => {}
+            [1, 3] => {
+                gaps += 1;
+                assert_ne!(whys[1], &Why::Saved, "{fault:?}: {versions:?}");
+            }
+            _ => panic!("{fault:?}: {versions:?}"),
+        }
+        tried += 1;
+    }
+    assert!(tried >= 20 && gaps >= 4, "{tried} faults, {gaps} gaps");
 }

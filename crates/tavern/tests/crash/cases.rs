@@ -7,12 +7,12 @@ use forklore_core::json::Json;
 use forklore_core::merge::Choices;
 use forklore_core::names::ForkKind;
 use forklore_tavern::cleaning::CleanOptions;
-use forklore_tavern::comparing::Point;
+use forklore_tavern::comparing::{LoreOf, Point};
 use forklore_tavern::disk::RealDisk;
 use forklore_tavern::forking::{ForkOptions, Link};
 use forklore_tavern::library::ChatFile;
 use forklore_tavern::mending::{MendOptions, MendSource};
-use forklore_tavern::merging::{MergeBase, MergeFrom, Past};
+use forklore_tavern::merging::{MergeBase, Past};
 use forklore_tavern::tavern::Tavern;
 use forklore_testkit::scene::{self, Scene, Stopped, Tree, USER};
 
@@ -55,7 +55,7 @@ const COMMANDS: [(&str, Run); 14] = [
     }),
     ("detach", |tavern| repair(tavern, scene::BEREFT, &MendSource::Detach)),
     ("merge", |tavern| {
-        let from = MergeFrom::Timeline(Point { chat: found(tavern, scene::QUEST)?, at: None });
+        let from = LoreOf::Timeline(Point { chat: found(tavern, scene::QUEST)?, at: None });
         let into = found(tavern, scene::OLD_TALE)?;
         let prepared = tavern.prepare_merge(&from, &into, &MergeBase::Empty, Past::IsNothingNew)?;
         let plan = prepared.plan(&Choices::default());

@@ -124,6 +124,7 @@ fn any_options(rng: &mut Rng, message: usize) -> ForkOptions {
             without_book: rng.u8(..5) == 0,
             leave_book: false,
             today: Today::Files,
+            under_way: 0,
         },
         parent_is_closed: rng.bool(),
         dry_run: false,

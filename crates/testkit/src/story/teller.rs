@@ -479,11 +479,14 @@ impl<'r> Teller<'r> {
         if self.is_recording() {
             self.count_gaps(&moved);
         }
-        let chat = self.story.chat.clone();
+        let (chat, before) = (self.story.chat.clone(), self.story.metadata.clone());
         let Story { metadata, messages, .. } = &mut self.story;
         recap::clean_running(metadata, &chat, |scene| {
             messages.get(scene).is_some_and(|m| m.scene.is_some())
         });
+        if self.story.metadata != before {
+            self.message_is_final();
+        }
     }
 
     /// The records that are not where they were made.

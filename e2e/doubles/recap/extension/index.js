@@ -13,7 +13,9 @@ import {
 } from '/script.js';
 import { createBranch, createNewBookmark } from '/scripts/bookmarks.js';
 import { extension_settings } from '/scripts/extensions.js';
-import { createNewWorldInfo, deleteWorldInfo, saveWorldInfo, world_names } from '/scripts/world-info.js';
+import { createNewWorldInfo, createWorldInfoEntry, deleteWorldInfo, saveWorldInfo, world_names } from '/scripts/world-info.js';
+
+import './operationQueue.js';
 
 extension_settings.auto_recap_memory ??= {};
 
@@ -80,8 +82,16 @@ async function replaceMissingBook() {
     delete chat_metadata.world_info;
     const book = freeName(template(getCurrentChatId()));
     await createNewWorldInfo(book);
-    const registry = { uid: 0, key: [], comment: '_registry_character', content: '[Registry: character]', disable: true };
-    await saveWorldInfo(book, { entries: { 0: registry } }, true);
+    const content = { entries: {} };
+    Object.assign(createWorldInfoEntry(book, content), {
+        comment: '_registry_character',
+        content: '[Registry: character]',
+        disable: true,
+        preventRecursion: true,
+        ignoreBudget: true,
+        tags: ['auto_lorebooks_registry'],
+    });
+    await saveWorldInfo(book, content, true);
     chat_metadata.world_info = book;
     chat_metadata.auto_lorebooks = { ...chat_metadata.auto_lorebooks, lorebookName: book };
     await saveMetadata();

@@ -8,14 +8,16 @@ mod stat;
 mod versions;
 
 use forklore_core::diff::{Compared, Difference, EntryDifference};
-use forklore_tavern::comparing::{Comparison, Lore, Point};
+use forklore_tavern::comparing::{Comparison, Lore, LoreOf, Point};
 use forklore_tavern::tavern::Tavern;
 
 use super::{Histories, Outcome};
 use crate::args::DiffArgs;
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::lore::base_json;
+use crate::objection::Objection;
 use crate::ui::Ui;
 
 pub(crate) fn run(
@@ -27,7 +29,7 @@ pub(crate) fn run(
     if let Some(version) = args.version {
         return versions::run(ui, tavern, histories, args, version);
     }
-    let (left, right) = points(tavern, args)?;
+    let (left, right) = sides(tavern, args)?;
     let comparison = tavern.compare(&left, &right)?;
     let compared = comparison.compared(args.internal);
     if args.stat {
@@ -38,35 +40,39 @@ pub(crate) fn run(
     if ui.is_json() {
         ui.answer(&answer(&comparison, &compared));
     }
-    Ok(0)
+    Ok(Exit::found_if(!compared.is_empty()))
 }
 
-/// The two moments that are meant.
-fn points(tavern: &Tavern<'_>, args: &DiffArgs) -> Result<(Point, Point), CommandError> {
+/// What is compared with what.
+fn sides(tavern: &Tavern<'_>, args: &DiffArgs) -> Result<(LoreOf, LoreOf), CommandError> {
     let library = tavern.library();
-    let mut left = library.find_point(tavern.disk, &args.left)?;
-    let right = args.right.as_deref();
-    let mut right = right.map(|right| library.find_point(tavern.disk, right)).transpose()?;
-    if let Some(at) = args.at {
-        let is_said = |point: &Point| point.at.is_some();
-        if is_said(&left) || right.as_ref().is_some_and(is_said) {
-            return Err(CommandError::new("the message is named twice")
-                .hinted("Use either --at M or CHAT@M."));
+    let named = |wanted: &str| {
+        let lore = library.find_lore(tavern.disk, wanted)?;
+        match (lore, args.at) {
+            (LoreOf::Timeline(Point { at: Some(_), .. }), Some(_)) => {
+                Err(CommandError::new(Objection::MessageTwice)
+                    .hinted("Use either --at M or CHAT@M."))
+            }
+            (LoreOf::Timeline(Point { chat, at: None }), at) => {
+                Ok(LoreOf::Timeline(Point { chat, at }))
+            }
+            (lore, _) => Ok(lore),
         }
-        left.at = Some(at);
-        if let Some(right) = &mut right {
-            right.at = Some(at);
-        }
+    };
+    let left = named(&args.left)?;
+    if let Some(right) = &args.right {
+        return Ok((left, named(right)?));
     }
-    match right {
-        Some(right) => Ok((left, right)),
-        None if left.at.is_some() => {
-            let now = Point { chat: left.chat.clone(), at: None };
-            Ok((left, now))
+    let label = match &left {
+        LoreOf::Timeline(Point { chat, at: Some(_) }) => {
+            let now = Point { chat: chat.clone(), at: None };
+            return Ok((left, LoreOf::Timeline(now)));
         }
-        None => Err(CommandError::new(format!("nothing to compare {} with", left.chat.label()))
-            .hinted("Name another chat, or a message of this one with --at M.")),
-    }
+        LoreOf::Timeline(point) => point.chat.label(),
+        LoreOf::Book(name) => name.clone(),
+    };
+    Err(CommandError::new(Objection::NothingToCompare(label))
+        .hinted("Name another chat or lorebook, or a message of this chat with --at M."))
 }
 
 fn answer(comparison: &Comparison, compared: &Compared) -> Json {

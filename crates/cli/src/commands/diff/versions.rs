@@ -19,8 +19,10 @@ use super::{chats, say, stat};
 use crate::args::DiffArgs;
 use crate::commands::{Histories, Outcome};
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::lore::{Paint, Row, say_rows, shown};
+use crate::objection::Objection;
 use crate::text::{Line, Style};
 use crate::ui::Ui;
 
@@ -56,7 +58,8 @@ pub(super) fn run(
     let name = finder.name_of(lineage);
     let line = Line::new().plain("Comparing ").bold(format!("{name}, {}", left.words()));
     ui.say(line.plain(" with ").bold(right.words()));
-    let members = if left.bytes == right.bytes {
+    let is_same = left.bytes == right.bytes;
+    let members = if is_same {
         ui.say("Both are the same.");
         Vec::new()
     } else {
@@ -77,10 +80,10 @@ pub(super) fn run(
         ("name", Json::from(name.as_str())),
         ("version", side(&left)),
         ("with", side(&right)),
-        ("same", Json::from(left.bytes == right.bytes)),
+        ("same", Json::from(is_same)),
     ];
     ui.answer(&json::answer("diff", head.into_iter().chain(members)));
-    Ok(0)
+    Ok(Exit::found_if(!is_same))
 }
 
 fn kept(history: &History<'_>, lineage: &Lineage, number: u64) -> Result<Version, CommandError> {
@@ -103,9 +106,7 @@ fn now(
             let bytes = history.content(&last)?;
             Ok(Version { number: Some(last.version.number), bytes })
         }
-        Err(error) => {
-            Err(CommandError::new(format!("could not read `{}`: {error}", path.display())))
-        }
+        Err(error) => Err(CommandError::new(Objection::NotRead { path, error })),
     }
 }
 

@@ -81,6 +81,16 @@ impl Alarm {
         }
     }
 
+    /// The same for programs.
+    pub(super) fn members(&self) -> [(&'static str, Json); 4] {
+        [
+            ("name", Json::from(Some(self.name.as_str()).filter(|name| !name.is_empty()))),
+            ("text", Json::from(self.words.as_str())),
+            ("hint", Json::from(self.hint.as_str())),
+            ("gone", Json::from(self.json.clone())),
+        ]
+    }
+
     /// A title and a text, for where there is little room.
     pub(super) fn notice(&self) -> (String, String) {
         let (words, kept) = (&self.words, self.kept);

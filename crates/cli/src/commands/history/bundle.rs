@@ -1,6 +1,5 @@
 //! `forklore history bundle` and `unbundle`
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use forklore_history::bundle::{self, Header};
@@ -8,12 +7,14 @@ use forklore_history::sealing::{self, Key, SealFor};
 use forklore_tavern::disk::Disk;
 use forklore_tavern::tavern::Tavern;
 
-use super::pack::bytes;
 use super::{Histories, Outcome, pull};
 use crate::args::{BundleArgs, UnbundleArgs};
 use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::file;
 use crate::json::{self, Json};
-use crate::text::{Line, Style, count};
+use crate::objection::Objection;
+use crate::text::{Line, Style, bytes, count};
 use crate::ui::Ui;
 
 pub(super) fn make(
@@ -46,13 +47,13 @@ pub(super) fn make(
     let Some(made) = bundle::make(&mut history, since.as_ref())? else {
         ui.say("There is nothing new to put into a bundle.");
         ui.answer(&json::answer("history bundle", [("file", Json::from(None::<String>))]));
-        return Ok(0);
+        return Ok(Exit::Fine);
     };
     let whole = match &seal {
         Some(seal) => sealing::seal(&made.bytes, seal)?,
         None => made.bytes,
     };
-    write(disk, &file, &whole)?;
+    file::write(disk, &file, &whole)?;
     let sealed = if seal.is_some() { ", sealed" } else { "" };
     ui.say(Line::new().plain("Wrote ").bold(file.display().to_string()).plain(format!(
         ": {}, {}{sealed}.",
@@ -76,7 +77,7 @@ pub(super) fn make(
             ("sealed", Json::from(seal.is_some())),
         ],
     ));
-    Ok(0)
+    Ok(Exit::Fine)
 }
 
 pub(super) fn take_in(
@@ -106,36 +107,13 @@ fn sealed_name(file: &Path) -> PathBuf {
     name.into()
 }
 
-/// All of it or nothing, and never over something.
-fn write(disk: &dyn Disk, file: &Path, whole: &[u8]) -> Result<(), CommandError> {
-    let cannot = |error: io::Error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            CommandError::new(format!("there is already something at `{}`", file.display()))
-                .hinted("Choose a name that is not taken.")
-        }
-        _ => CommandError::new(format!("could not write `{}`: {error}", file.display())),
-    };
-    let mut part = file.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    if disk.look(file).map_err(cannot)?.is_some() {
-        return Err(cannot(io::ErrorKind::AlreadyExists.into()));
-    }
-    // Left by one of us who died.
-    if disk.look(&part).map_err(cannot)?.is_some() {
-        disk.remove(&part).map_err(cannot)?;
-    }
-    disk.write_new(&part, None, &[whole]).map_err(cannot)?;
-    disk.publish(&part, file).map_err(cannot)
-}
-
 fn read(disk: &dyn Disk, file: &Path) -> Result<Vec<u8>, CommandError> {
-    let cannot = |error| CommandError::new(format!("could not read `{}`: {error}", file.display()));
+    let cannot = |error| CommandError::new(Objection::NotRead { path: file.to_owned(), error });
     disk.read(file).map_err(cannot)
 }
 
 fn text(disk: &dyn Disk, file: &Path) -> Result<String, CommandError> {
-    let cannot = |_| CommandError::new(format!("`{}` is not text", file.display()));
+    let cannot = |_| CommandError::new(Objection::NotText(file.to_owned()));
     String::from_utf8(read(disk, file)?).map_err(cannot)
 }
 

@@ -8,6 +8,7 @@ use forklore_tavern::tavern::Tavern;
 
 use super::{Histories, Outcome, gone};
 use crate::args::DismissArgs;
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style};
 use crate::ui::Ui;
@@ -93,5 +94,5 @@ pub(super) fn run(
             ("gone", json::texts(gone.iter().map(|lineage| lineage.file().as_str()))),
         ],
     ));
-    Ok(0)
+    Ok(Exit::Fine)
 }

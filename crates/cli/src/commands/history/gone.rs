@@ -11,6 +11,7 @@ use forklore_history::lineage::Lineage;
 use forklore_history::scan::home;
 use forklore_history::vanishing::{Vanished, missing, owner};
 use forklore_tavern::tavern::Tavern;
+use jiff::tz::TimeZone;
 
 use crate::json::Json;
 use crate::text::command;
@@ -56,9 +57,9 @@ pub(super) fn way_back(finder: &Finder<'_, '_>, vanished: &Vanished) -> String {
 }
 
 /// When it was noticed.
-pub(super) fn when(vanished: &Vanished, now: SystemTime) -> String {
+pub(super) fn when(vanished: &Vanished, now: SystemTime, zone: &TimeZone) -> String {
     match vanished.noticed {
-        Some(noticed) => format!("noticed {}", when::said(noticed, now)),
+        Some(noticed) => format!("noticed {}", when::said(noticed, now, zone)),
         None => "that is not recorded yet".to_owned(),
     }
 }

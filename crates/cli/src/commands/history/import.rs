@@ -5,6 +5,7 @@ use forklore_history::scan::{Remembered, scan};
 use forklore_tavern::tavern::Tavern;
 
 use super::{Histories, Outcome};
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
@@ -16,10 +17,10 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     let mut history = histories.open(tavern)?;
     {
         // A backup is matched to the chats that are known.
-        let progress = ui.progress(0, "Recording");
+        let progress = ui.progress_in_bytes("Recording");
         let mut remembered = Remembered::load(&history);
-        scan(&mut history, tavern.disk, &tavern.folders, &mut remembered, &|_, of| {
-            progress.tick_of(of);
+        scan(&mut history, tavern.disk, &tavern.folders, &mut remembered, &|done, of| {
+            progress.at(done, of);
         })?;
         history.record()?.flush()?;
         remembered.save(&mut history)?;
@@ -51,7 +52,7 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
             ("unread", json::texts(imported.unread.iter().map(|unread| unread.path.display()))),
         ],
     ));
-    Ok(u8::from(!imported.unread.is_empty()))
+    Ok(Exit::failed_if(!imported.unread.is_empty()))
 }
 
 fn words(imported: &Imported) -> String {

@@ -14,16 +14,18 @@ use forklore_history::restoring::must_be_closed;
 use forklore_history::scan::home;
 use forklore_history::version::{Kept, Version, Why};
 use forklore_tavern::tavern::Tavern;
+use jiff::tz::TimeZone;
 
 use super::lines;
 use super::{Histories, Outcome};
 use crate::args::LogArgs;
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::lore::Span;
 use crate::text::{Line, Style, command, count, grouped};
 use crate::ui::Ui;
-use crate::when;
+use crate::when::{self, Moment};
 
 pub(crate) fn run(
     ui: &mut Ui<'_>,
@@ -36,10 +38,12 @@ pub(crate) fn run(
     let finder = Finder::new(&history, tavern.disk, &home);
     let most = if args.all { usize::MAX } else { args.count };
     let now = tavern.chance.now();
-    let log = Log { tavern, history: &history, finder: &finder, now, most };
+    let at = |moment: Option<Moment>| moment.map(|moment| moment.at(now, ui.zone()));
+    let (since, before) = (at(args.since), at(args.before));
+    let log = Log { tavern, history: &history, finder: &finder, now, most, since, before };
     let Some(wanted) = &args.file else {
         log.of_many(ui, None)?;
-        return Ok(0);
+        return Ok(Exit::Fine);
     };
     match finder.find(wanted) {
         // Who names a character means the stories.
@@ -49,7 +53,7 @@ pub(crate) fn run(
         Err(LookError::Unknown { .. }) if log.has_chats(wanted) => log.of_many(ui, Some(wanted))?,
         found => log.of_file(ui, found?)?,
     }
-    Ok(0)
+    Ok(Exit::Fine)
 }
 
 /// Versions of one file with nothing between them: the newest, and how many there are.
@@ -95,13 +99,13 @@ struct Log<'l, 'd> {
     finder: &'l Finder<'l, 'd>,
     now: SystemTime,
     most: usize,
+    since: Option<SystemTime>,
+    before: Option<SystemTime>,
 }
 
 impl Log<'_, '_> {
     fn of_file(&self, ui: &mut Ui<'_>, lineage: &Lineage) -> Result<(), CommandError> {
-        let mut versions = self.history.own_versions(lineage);
-        let shown: Vec<Kept> = versions.by_ref().take(self.most).collect::<Result<_, _>>()?;
-        let older = versions.count();
+        let (shown, times, older) = self.shown(lineage)?;
         let pins = self.history.pins(lineage);
         let losses = self.history.losses_of(lineage)?;
         let name = self.finder.name_of(lineage);
@@ -109,7 +113,7 @@ impl Log<'_, '_> {
         let about = [
             lineage.kind.word().to_owned(),
             size(lineage.kind, &lineage.tip.version),
-            count(all, "version", "versions"),
+            if self.has_limits() { String::new() } else { count(all, "version", "versions") },
         ];
         let about: Vec<String> = about.into_iter().filter(|part| !part.is_empty()).collect();
         let gone = if lineage.is_deleted() { ", deleted" } else { "" };
@@ -119,7 +123,6 @@ impl Log<'_, '_> {
 
         let after = self.after(lineage, &shown)?;
         let mut told = Vec::new();
-        let times = self.times(&shown);
         for ((kept, after), came) in shown.iter().zip(&after).zip(times.iter().copied()) {
             let version = &kept.version;
             let mut text = vec![(Style::Plain, version.words.clone())];
@@ -133,13 +136,14 @@ impl Log<'_, '_> {
             told.push(lines::Told {
                 sign: sign(version),
                 number: Some(version.number),
-                when: when::said(came, self.now),
+                when: when::by_the_clock(came, self.now, ui.zone()),
                 text,
             });
         }
         lines::say(ui, &told);
         self.say_end(ui, shown.iter().map(|kept| &kept.version).zip(times), older as u64);
-        let before = shown.last().filter(|_| older == 0).and_then(|oldest| oldest.parent);
+        let is_whole = older == 0 && !self.has_limits();
+        let before = shown.last().filter(|_| is_whole).and_then(|oldest| oldest.parent);
         let before = before.map(|parent| Kept::read(self.history.store(), parent)).transpose()?;
         if let Some(before) = &before {
             let (file, number) = (before.version.file.label(), before.version.number);
@@ -182,6 +186,33 @@ impl Log<'_, '_> {
         Ok(())
     }
 
+    /// The versions of a file that are wanted, when each came about, and how many more there are.
+    fn shown(
+        &self,
+        lineage: &Lineage,
+    ) -> Result<(Vec<Kept>, Vec<SystemTime>, usize), CommandError> {
+        let mut versions = self.history.own_versions(lineage);
+        let most = if self.has_limits() { usize::MAX } else { self.most };
+        let shown: Vec<Kept> = versions.by_ref().take(most).collect::<Result<_, _>>()?;
+        let times = self.times(&shown);
+        let wanted = shown.into_iter().zip(times).filter(|(_, came)| self.is_then(*came));
+        let mut wanted: Vec<(Kept, SystemTime)> = wanted.collect();
+        let older = wanted.len().saturating_sub(self.most) + versions.count();
+        wanted.truncate(self.most);
+        let (shown, times) = wanted.into_iter().unzip();
+        Ok((shown, times, older))
+    }
+
+    fn has_limits(&self) -> bool {
+        self.since.is_some() || self.before.is_some()
+    }
+
+    /// Whether something came in the time that is asked for.
+    fn is_then(&self, came: SystemTime) -> bool {
+        self.since.is_none_or(|since| came >= since)
+            && self.before.is_none_or(|before| came < before)
+    }
+
     /// When each version of a file came about.
     fn times(&self, shown: &[Kept]) -> Vec<SystemTime> {
         let oldest = shown.last().and_then(|oldest| oldest.parent);
@@ -202,11 +233,16 @@ impl Log<'_, '_> {
             |lineage: &Lineage| character.is_none_or(|character| is_of(lineage, character));
         let mut runs: Vec<Run<'_>> = Vec::new();
         let mut shown = Vec::new();
-        let mut passed = 0_u64;
-        for found in self.history.everything(is_meant) {
+        let (mut passed, mut more) = (0_u64, 0_u64);
+        let is_then = |found: &Result<Told<'_>, _>| {
+            found.as_ref().map_or(true, |told| self.is_then(told.came))
+        };
+        let mut everything = self.history.everything(is_meant).filter(is_then);
+        for found in everything.by_ref() {
             let Told { lineage, kept, came } = found?;
             if !runs.last_mut().is_some_and(|run| run.takes(lineage, &kept)) {
                 if runs.len() == self.most {
+                    more = 1;
                     break;
                 }
                 let (newest, oldest) = (kept.clone(), kept.version.number);
@@ -220,11 +256,17 @@ impl Log<'_, '_> {
         }
         let seen = self.history.lineages().iter().filter(|lineage| !lineage.is_imported());
         let seen = seen.filter(|lineage| is_meant(lineage));
-        let all: u64 = seen.map(Lineage::versions).sum();
-        if all == 0 {
+        let recorded: u64 = seen.map(Lineage::versions).sum();
+        let all = match self.has_limits() {
+            true => passed + more + everything.count() as u64,
+            false => recorded,
+        };
+        if recorded == 0 {
             ui.say("Nothing has been recorded yet.");
+        } else if all == 0 {
+            ui.say("Nothing was recorded in that time.");
         }
-        let told: Vec<lines::Told> = runs.iter().map(|run| self.line(run)).collect();
+        let told: Vec<lines::Told> = runs.iter().map(|run| self.line(run, ui.zone())).collect();
         lines::say(ui, &told);
         let newest = runs.iter().map(|run| (&run.newest.version, run.came));
         self.say_end(ui, newest, all.saturating_sub(passed));
@@ -247,7 +289,7 @@ impl Log<'_, '_> {
         Ok(())
     }
 
-    fn line(&self, run: &Run<'_>) -> lines::Told {
+    fn line(&self, run: &Run<'_>, zone: &TimeZone) -> lines::Told {
         let version = &run.newest.version;
         let numbers = match run.versions {
             1 => format!(" ({}): ", version.number),
@@ -262,7 +304,7 @@ impl Log<'_, '_> {
             let before = count(run.versions - 1, "change", "changes");
             text.push((Style::Dim, format!(", after {before}")));
         }
-        let when = when::said(run.came, self.now);
+        let when = when::by_the_clock(run.came, self.now, zone);
         lines::Told { sign: sign(version), number: None, when, text }
     }
 
@@ -283,9 +325,6 @@ impl Log<'_, '_> {
         let mut end = Vec::new();
         if older > 0 {
             end.push(format!("{} more: --all shows them.", grouped(older)));
-        }
-        if shown.iter().any(|(_, came)| when::is_date(*came, self.now)) {
-            end.push("Dates are in UTC.".to_owned());
         }
         if !end.is_empty() {
             ui.say(Line::new().dim(end.join(" ")));

@@ -13,6 +13,7 @@ mod purge;
 mod push;
 pub(crate) mod record;
 mod repair;
+pub(crate) mod rescue;
 pub(crate) mod restore;
 pub(crate) mod show;
 pub(crate) mod standing;
@@ -24,11 +25,12 @@ pub(crate) mod watch;
 use std::path::PathBuf;
 
 use forklore_core::chat::Chat;
+use forklore_core::digest::Digest;
 use forklore_core::moment::Past;
 use forklore_history::HistoryError;
 use forklore_history::file::Name;
 use forklore_history::history::History;
-use forklore_history::past::past;
+use forklore_history::past::{past, sealed};
 use forklore_history::place;
 use forklore_history::scan::home;
 use forklore_history::vanishing::missing;
@@ -109,6 +111,11 @@ impl Pasts for Versions<'_> {
         // What cannot be read says nothing; `forklore history verify` says why.
         let history = History::open_existing(self.disk, self.chance, &self.repository).ok()?;
         past(&history, &name, chat, message).ok()?
+    }
+
+    fn sealed(&self, books: &[&str], digest: Digest) -> Option<Vec<u8>> {
+        let history = History::open_existing(self.disk, self.chance, &self.repository).ok()?;
+        sealed(&history, books, digest).ok()?
     }
 
     fn gone(&self) -> Result<Vec<GoneChat>, String> {

@@ -4,8 +4,9 @@ use forklore_history::packing;
 use forklore_tavern::tavern::Tavern;
 
 use super::{Histories, Outcome};
+use crate::exit::Exit;
 use crate::json::{self, Json};
-use crate::text::count;
+use crate::text::{bytes, count};
 use crate::ui::Ui;
 
 pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
@@ -25,15 +26,5 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
             ("bytes_after", Json::from(packing.bytes_after as usize)),
         ],
     ));
-    Ok(0)
-}
-
-/// `3.2 MB`
-pub(crate) fn bytes(number: u64) -> String {
-    match number {
-        0..1_000 => format!("{number} bytes"),
-        1_000..1_000_000 => format!("{:.1} KB", number as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", number as f64 / 1e6),
-        _ => format!("{:.1} GB", number as f64 / 1e9),
-    }
+    Ok(Exit::Fine)
 }

@@ -7,6 +7,7 @@ use forklore_tavern::tavern::Tavern;
 use super::push::say_ours_differ;
 use super::{Histories, Outcome};
 use crate::args::PullArgs;
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
@@ -23,7 +24,7 @@ pub(super) fn run(
 }
 
 /// Says what came in, and gives the exit code.
-pub(super) fn say(ui: &mut Ui<'_>, command: &'static str, joined: &Joined) -> u8 {
+pub(super) fn say(ui: &mut Ui<'_>, command: &'static str, joined: &Joined) -> Exit {
     for (machine, came) in &joined.machines {
         let versions = count(came.versions, "version", "versions");
         let files = count(came.files, "file", "files");
@@ -72,5 +73,5 @@ pub(super) fn say(ui: &mut Ui<'_>, command: &'static str, joined: &Joined) -> u8
             ("refused", json::texts(joined.refused.iter().map(|refused| &refused.reference))),
         ],
     ));
-    u8::from(!joined.refused.is_empty())
+    Exit::failed_if(!joined.refused.is_empty())
 }

@@ -8,7 +8,9 @@ use forklore_tavern::tavern::Tavern;
 use super::{Histories, Outcome};
 use crate::args::PurgeArgs;
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
+use crate::objection::Objection;
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
@@ -42,22 +44,24 @@ pub(super) fn run(
     if args.dry_run {
         say_copies(ui, &copies);
         ui.answer(&answer(&plan, None, &copies));
-        return Ok(0);
+        return Ok(Exit::Fine);
     }
     if !args.yes {
         if !ui.can_ask() {
-            return Err(CommandError::new("nothing was removed, because nobody can be asked")
-                .hinted("Say --yes to do it. It cannot be undone."));
+            return Err(CommandError::new(Objection::NobodyToAsk {
+                undone: "nothing was removed",
+            })
+            .hinted("Say --yes to do it. It cannot be undone."));
         }
         if !ui.asks("Remove all of it for good? This cannot be undone.") {
-            return Ok(1);
+            return Ok(Exit::Failed);
         }
     }
     let purged = purge(&mut history, &plan)?;
     say(ui, &purged);
     say_copies(ui, &copies);
     ui.answer(&answer(&plan, Some(&purged), &copies));
-    Ok(u8::from(purged.left > 0))
+    Ok(Exit::failed_if(purged.left > 0))
 }
 
 fn say(ui: &mut Ui<'_>, purged: &Purged) {

@@ -5,6 +5,7 @@ use forklore_tavern::tavern::Tavern;
 
 use super::{Histories, Outcome};
 use crate::args::PushArgs;
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
@@ -72,7 +73,7 @@ pub(super) fn run(
             ("refused", json::texts(pushed.refused.iter().map(|(reference, _)| reference))),
         ],
     ));
-    Ok(u8::from(!pushed.refused.is_empty() || pushed.ours_differ > 0))
+    Ok(Exit::failed_if(!pushed.refused.is_empty()).max(Exit::found_if(pushed.ours_differ > 0)))
 }
 
 /// Says that a remote has versions under our name that are not here.

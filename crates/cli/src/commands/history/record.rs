@@ -8,24 +8,31 @@ use forklore_tavern::tavern::Tavern;
 use super::alarm::{Alarm, alarms};
 use super::{Histories, Outcome};
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
 pub(crate) fn run(ui: &mut Ui<'_>, taverns: &[Tavern<'_>], histories: &Histories) -> Outcome {
     let mut answers = Vec::new();
-    let mut is_bad = false;
+    let mut worst = Exit::Fine;
     for tavern in taverns {
+        let is_first = histories.open_existing(tavern).is_err();
         let (scan, alarms) = record(ui, tavern, histories)?;
-        is_bad |= !scan.unread.is_empty() || !alarms.is_empty();
+        worst = worst.max(Exit::failed_if(!scan.unread.is_empty()));
+        worst = worst.max(Exit::found_if(!alarms.is_empty()));
         say(ui, tavern, &scan, &alarms, taverns.len() > 1);
+        if is_first {
+            let place = histories.repository(tavern).display().to_string();
+            ui.say(Line::new().dim(format!("  The history is in `{place}`.")));
+        }
         answers.push(answer(tavern, &scan, alarms));
     }
     ui.answer(&json::answer("record", [("users", Json::Array(answers))]));
-    Ok(u8::from(is_bad))
+    Ok(worst)
 }
 
-fn record(
+pub(super) fn record(
     ui: &mut Ui<'_>,
     tavern: &Tavern<'_>,
     histories: &Histories,
@@ -33,9 +40,9 @@ fn record(
     let mut history = histories.open(tavern)?;
     let mut remembered = Remembered::load(&history);
     let scan = {
-        let progress = ui.progress(0, "Recording");
-        scan(&mut history, tavern.disk, &tavern.folders, &mut remembered, &|_, of| {
-            progress.tick_of(of);
+        let progress = ui.progress_in_bytes("Recording");
+        scan(&mut history, tavern.disk, &tavern.folders, &mut remembered, &|done, of| {
+            progress.at(done, of);
         })?
     };
     history.record()?.flush()?;
@@ -45,17 +52,24 @@ fn record(
 }
 
 fn say(ui: &mut Ui<'_>, tavern: &Tavern<'_>, scan: &Scan, alarms: &[Alarm], several: bool) {
-    let whose = if several { format!("{}: ", tavern.folders.handle) } else { String::new() };
-    if scan.recorded.is_empty() {
-        ui.say(format!("{whose}nothing changed in {}.", count(scan.files, "file", "files")));
-    } else {
-        let changes = count(scan.recorded.len(), "change", "changes");
-        ui.say(format!("{whose}recorded {changes} in {}.", count(scan.files, "file", "files")));
+    let files = count(scan.files, "file", "files");
+    let words = match scan.recorded.len() {
+        0 => format!("Nothing changed in {files}."),
+        changes => format!("Recorded {} in {files}.", count(changes, "change", "changes")),
+    };
+    match several {
+        true => ui.say(format!("{}: {words}", tavern.folders.handle)),
+        false => ui.say(words),
     }
     for recorded in scan.recorded.iter().filter(|recorded| is_worth_a_line(recorded)).take(20) {
         ui.say(line_of(recorded));
     }
     alarms.iter().for_each(|alarm| alarm.say(ui));
+    say_unread(ui, scan);
+}
+
+/// Files that could not be read, and so are not recorded.
+pub(super) fn say_unread(ui: &mut Ui<'_>, scan: &Scan) {
     for unread in &scan.unread {
         let path = unread.path.display().to_string();
         let line = Line::new().add(Style::Bad, "  ! ").bold(path).plain(": ").plain(&unread.why);
@@ -75,16 +89,19 @@ pub(super) fn line_of(recorded: &Recorded) -> Line {
     Line::new().plain("  ").bold(version.file.label()).plain(": ").plain(&version.words)
 }
 
+/// A version, for programs.
+pub(super) fn members_of(recorded: &Recorded) -> [(&'static str, Json); 4] {
+    let version = &recorded.kept.version;
+    [
+        ("file", Json::from(version.file.as_str())),
+        ("version", Json::from(version.number)),
+        ("words", Json::from(version.words.as_str())),
+        ("loss", Json::from(version.collapse.clone())),
+    ]
+}
+
 fn answer(tavern: &Tavern<'_>, scan: &Scan, alarms: Vec<Alarm>) -> Json {
-    let versions = scan.recorded.iter().map(|recorded| {
-        let version = &recorded.kept.version;
-        Json::object([
-            ("file", Json::from(version.file.as_str())),
-            ("version", Json::from(version.number as usize)),
-            ("words", Json::from(version.words.as_str())),
-            ("loss", Json::from(version.collapse.clone())),
-        ])
-    });
+    let versions = scan.recorded.iter().map(|recorded| Json::object(members_of(recorded)));
     Json::object([
         ("user", Json::from(tavern.folders.handle.as_str())),
         ("files", Json::from(scan.files)),

@@ -6,7 +6,9 @@ use forklore_tavern::tavern::Tavern;
 use super::verify::{answer, live, say};
 use super::{Histories, Outcome};
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
+use crate::objection::Objection;
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
@@ -16,7 +18,7 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     if there.is_none() {
         // It says so.
         histories.open_existing(tavern)?;
-        return Err(CommandError::new("there is no history to repair"));
+        return Err(CommandError::new(Objection::NothingToRepair));
     }
     // What is missing of its frame is made.
     let mut history = histories.open(tavern)?;
@@ -79,5 +81,5 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
             ("history", answer(&repaired.after)),
         ],
     ));
-    Ok(u8::from(!repaired.after.is_sound()))
+    Ok(Exit::found_if(!repaired.after.is_sound()))
 }

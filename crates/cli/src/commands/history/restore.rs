@@ -1,5 +1,6 @@
 //! `forklore restore --version`
 
+use forklore_core::sayings;
 use forklore_history::file::Kind;
 use forklore_history::finding::Finder;
 use forklore_history::history::History;
@@ -12,6 +13,7 @@ use forklore_tavern::tavern::Tavern;
 use super::{Histories, Outcome, log};
 use crate::args::RestoreArgs;
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::lore::{Row, say_rows};
 use crate::text::{Line, Style, command};
@@ -45,36 +47,59 @@ pub(crate) fn run(
         Went::InPlace => line.plain(format!(" to version {number}")),
         Went::Back => line.plain(format!(", version {number}, under its own name")),
     });
-    say(ui, &restored, &version, book.as_deref());
-    ui.answer(&json::answer("restore", members(&name, &restored, &version, book)));
-    Ok(0)
+    say(ui, &restored, &version, book.as_ref());
+    ui.answer(&json::answer("restore", members(&name, &restored, &version, book.as_ref())));
+    Ok(Exit::Fine)
 }
 
-/// What is worth knowing of the chat's lorebook, which is not brought back with it.
+/// What is worth knowing of the chat's lorebook, which is not brought back with it. `way` is the
+/// command that does.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BookRemark {
+    #[error("{name:?}, which is deleted. {way} puts it back.")]
+    Deleted { name: String, version: u64, way: String },
+    #[error("{name:?}, which has changed since then. {way} puts it back.")]
+    Changed { name: String, version: u64, way: String },
+}
+
+sayings!(BookRemark {
+    Self::Deleted { name, version, .. } => (
+        "book-deleted",
+        name: name.as_str(),
+        version: *version,
+    ),
+    Self::Changed { name, version, .. } => (
+        "book-changed",
+        name: name.as_str(),
+        version: *version,
+    ),
+});
+
 fn book_remark(
     tavern: &Tavern<'_>,
     history: &History<'_>,
     finder: &Finder<'_, '_>,
     chat: &Lineage,
     version: &Kept,
-) -> Result<Option<String>, CommandError> {
+) -> Result<Option<BookRemark>, CommandError> {
     if chat.kind != Kind::Chat {
         return Ok(None);
     }
     let Some((book, then)) = history.book_then(chat, version)? else { return Ok(None) };
     let name = finder.name_of(book);
-    let way = log::restoring(tavern, &name, book.file(), then.version.number);
+    let version = then.version.number;
+    let way = log::restoring(tavern, &name, book.file(), version);
     Ok(if book.is_deleted() {
-        Some(format!("{name:?}, which is deleted. {way} puts it back."))
+        Some(BookRemark::Deleted { name, version, way })
     } else if book.tip.tree != then.tree {
-        Some(format!("{name:?}, which has changed since then. {way} puts it back."))
+        Some(BookRemark::Changed { name, version, way })
     } else {
         None
     })
 }
 
 /// What came back, and what is to be known of it.
-pub(super) fn say(ui: &mut Ui<'_>, restored: &Restored, version: &Kept, book: Option<&str>) {
+pub(super) fn say(ui: &mut Ui<'_>, restored: &Restored, version: &Kept, book: Option<&BookRemark>) {
     let row = |name: &str, style: Style, text: String| Row {
         name: name.to_owned(),
         text: vec![(style, text)],
@@ -86,7 +111,7 @@ pub(super) fn say(ui: &mut Ui<'_>, restored: &Restored, version: &Kept, book: Op
         rows.push(row("holds", Style::Plain, size));
     }
     if let Some(book) = book {
-        rows.push(row("lorebook", Style::Note, book.to_owned()));
+        rows.push(row("lorebook", Style::Note, book.to_string()));
     }
     if let Some(group) = &restored.group {
         rows.push(row("group", Style::Plain, format!("{group} lists it")));
@@ -131,7 +156,7 @@ pub(super) fn members(
     name: &str,
     restored: &Restored,
     version: &Kept,
-    book: Option<String>,
+    book: Option<&BookRemark>,
 ) -> Members {
     let went = match restored.went {
         Went::InPlace => "in place",
@@ -145,7 +170,7 @@ pub(super) fn members(
         ("went", Json::from(went)),
         ("before", Json::from(restored.before.map(|number| number as usize))),
         ("group", Json::from(restored.group.clone())),
-        ("remarks", json::texts(book)),
+        ("remarks", json::sayings(book)),
         ("operation", Json::from(restored.operation.map(|id| id as usize))),
     ]
 }

@@ -3,11 +3,16 @@
 use forklore_history::file::Kind;
 use forklore_history::finding::Finder;
 use forklore_history::scan::home;
+use forklore_tavern::saying::shown;
 use forklore_tavern::tavern::Tavern;
 
 use super::{Histories, Outcome};
+use crate::args::ShowArgs;
 use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::file;
 use crate::json::{self, Json};
+use crate::objection::Objection;
 use crate::text::Line;
 use crate::ui::Ui;
 use crate::when;
@@ -16,18 +21,22 @@ pub(crate) fn run(
     ui: &mut Ui<'_>,
     tavern: &Tavern<'_>,
     histories: &Histories,
-    wanted: &str,
+    args: &ShowArgs,
     number: u64,
 ) -> Outcome {
     let history = histories.open_existing(tavern)?;
     let home = home(&tavern.folders);
     let finder = Finder::new(&history, tavern.disk, &home);
-    let lineage = finder.find(wanted)?;
+    let lineage = finder.find(&args.chat)?;
     let kept = history.version(lineage, number)?;
     let name = finder.name_of(lineage);
     let bytes = history.content(&kept)?;
     let version = &kept.version;
+    if let Some(output) = &args.output {
+        file::write(tavern.disk, output, &bytes)?;
+    }
     if ui.is_json() {
+        let text = String::from_utf8(bytes).ok().filter(|_| args.output.is_none());
         ui.answer(&json::answer(
             "show",
             [
@@ -36,17 +45,20 @@ pub(crate) fn run(
                 ("version", Json::from(version.number as usize)),
                 ("words", Json::from(version.words.as_str())),
                 ("written", Json::from(when::iso(version.written))),
-                ("text", Json::from(String::from_utf8(bytes).ok())),
+                ("output", Json::from(args.output.as_deref().map(shown))),
+                ("text", Json::from(text)),
             ],
         ));
-        return Ok(0);
+        return Ok(Exit::Fine);
     }
-    if lineage.kind == Kind::Card && ui.is_read() {
-        return Err(CommandError::new(format!("{name:?} is a picture"))
-            .hinted("Write it into a file: `forklore show ... > card.png`."));
+    if args.output.is_none() {
+        if lineage.kind == Kind::Card && ui.is_read() {
+            return Err(CommandError::new(Objection::Picture(name))
+                .hinted("Write it into a file with --output card.png."));
+        }
+        ui.data(&bytes);
     }
-    ui.data(&bytes);
-    let said = when::said(version.written, tavern.chance.now());
+    let said = when::by_the_clock(version.written, tavern.chance.now(), ui.zone());
     ui.note(Line::new().dim(format!("{name:?}, version {number}, {said}: {}", version.words)));
-    Ok(0)
+    Ok(Exit::Fine)
 }

@@ -11,11 +11,12 @@ use forklore_history::lineage::Lineage;
 use forklore_history::losing::Loss;
 use forklore_history::scan::home;
 use forklore_tavern::tavern::Tavern;
+use jiff::tz::TimeZone;
 
-use super::{Histories, gone, log, pack};
+use super::{Histories, gone, log};
 use crate::error::CommandError;
 use crate::json::Json;
-use crate::text::{Line, Style, command, grouped};
+use crate::text::{Line, Style, bytes, command, count};
 use crate::when;
 
 /// What `status` says of the history.
@@ -31,6 +32,7 @@ struct Known {
     bytes: u64,
     newest: Option<SystemTime>,
     now: SystemTime,
+    zone: TimeZone,
     /// With the name that commands take, and what helps.
     losses: Vec<(String, Loss, String)>,
     /// What is gone: what is said of it, what helps, and all of it for programs.
@@ -40,10 +42,10 @@ struct Known {
 }
 
 impl Standing {
-    pub(crate) fn of(tavern: &Tavern<'_>, histories: &Histories) -> Self {
+    pub(crate) fn of(tavern: &Tavern<'_>, histories: &Histories, zone: &TimeZone) -> Self {
         let place = histories.repository(tavern);
         let opened = History::open_existing(tavern.disk, tavern.chance, place);
-        match opened.and_then(|history| Known::of(tavern, &history)) {
+        match opened.and_then(|history| Known::of(tavern, &history, zone)) {
             Ok(known) => Self { known: Some(known), unreadable: None },
             Err(HistoryError::NoHistory(_)) => Self { known: None, unreadable: None },
             Err(error) => {
@@ -56,16 +58,13 @@ impl Standing {
     /// One line, if there is a history.
     pub(crate) fn line(&self) -> Option<String> {
         let known = self.known.as_ref()?;
-        let newest = known.newest.map(|newest| when::said(newest, known.now));
+        let newest = known.newest.map(|newest| when::said(newest, known.now, &known.zone));
         let newest = newest.map(|newest| format!(", newest {newest}")).unwrap_or_default();
-        let number = |number: u64, one: &str, many: &str| {
-            format!("{} {}", grouped(number), if number == 1 { one } else { many })
-        };
         Some(format!(
             "  {} of {} in the history, {}{newest}",
-            number(known.versions, "version", "versions"),
-            number(known.files, "file", "files"),
-            pack::bytes(known.bytes),
+            count(known.versions as usize, "version", "versions"),
+            count(known.files as usize, "file", "files"),
+            bytes(known.bytes),
         ))
     }
 
@@ -77,7 +76,7 @@ impl Standing {
             .map(|why| bad().bold("the history").plain(" cannot be read: ").plain(why));
         let losses = self.known.iter().flat_map(|known| {
             known.losses.iter().map(|(name, loss, _)| {
-                let when = when::said(loss.lost.version.written, known.now);
+                let when = when::said(loss.lost.version.written, known.now, &known.zone);
                 bad()
                     .bold(name)
                     .plain(": ")
@@ -149,7 +148,11 @@ impl Standing {
 }
 
 impl Known {
-    fn of(tavern: &Tavern<'_>, history: &History<'_>) -> Result<Self, HistoryError> {
+    fn of(
+        tavern: &Tavern<'_>,
+        history: &History<'_>,
+        zone: &TimeZone,
+    ) -> Result<Self, HistoryError> {
         let home = home(&tavern.folders);
         let finder = Finder::new(history, tavern.disk, &home);
         let lineages = history.lineages();
@@ -165,7 +168,7 @@ impl Known {
         });
         let gone = gone::all(tavern, history)?;
         let gone = gone.iter().map(|vanished| {
-            let words = format!("{}; {}", vanished.words(), gone::when(vanished, now));
+            let words = format!("{}; {}", vanished.words(), gone::when(vanished, now, zone));
             (words, gone::way_back(&finder, vanished), gone::to_json(&finder, vanished))
         });
         let deleted = lineages.own(history.machine()).filter(|lineage| lineage.is_deleted());
@@ -179,6 +182,7 @@ impl Known {
             bytes: history.store().bytes(),
             newest: lineages.iter().map(|lineage| lineage.tip.version.recorded).max(),
             now,
+            zone: zone.clone(),
             losses: losses.collect(),
             gone: gone.collect(),
         })

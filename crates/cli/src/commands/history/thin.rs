@@ -3,12 +3,13 @@
 use forklore_history::thinning::{Rules, ThinPlan, plan, thin};
 use forklore_tavern::tavern::Tavern;
 
-use super::pack::bytes;
 use super::{Histories, Outcome};
 use crate::args::ThinArgs;
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
-use crate::text::{Line, Style, count};
+use crate::objection::Objection;
+use crate::text::{Line, Style, bytes, count};
 use crate::ui::Ui;
 
 /// Files that are named at most.
@@ -30,15 +31,17 @@ pub(super) fn run(
     say(ui, &plan);
     if args.dry_run || plan.dropped == 0 {
         ui.answer(&answer(&plan, None));
-        return Ok(0);
+        return Ok(Exit::Fine);
     }
     if !args.yes {
         if !ui.can_ask() {
-            return Err(CommandError::new("nothing was thinned, because nobody can be asked")
-                .hinted("Say --yes to do it. What goes cannot be brought back."));
+            return Err(CommandError::new(Objection::NobodyToAsk {
+                undone: "nothing was thinned",
+            })
+            .hinted("Say --yes to do it. What goes cannot be brought back."));
         }
         if !ui.asks("Remove them for good?") {
-            return Ok(1);
+            return Ok(Exit::Failed);
         }
     }
     let packing = thin(&mut history, &plan)?;
@@ -48,7 +51,7 @@ pub(super) fn run(
         bytes(packing.bytes_before)
     )));
     ui.answer(&answer(&plan, Some(packing.bytes_after)));
-    Ok(0)
+    Ok(Exit::Fine)
 }
 
 fn say(ui: &mut Ui<'_>, plan: &ThinPlan) {

@@ -10,13 +10,15 @@ use forklore_history::looking::LookError;
 use forklore_history::restoring::undelete;
 use forklore_history::scan::home;
 use forklore_tavern::tavern::Tavern;
+use jiff::tz::TimeZone;
 
 use super::lines::{self, Told};
-use super::{Histories, Outcome, gone, log, pack, restore};
+use super::{Histories, Outcome, gone, log, restore};
 use crate::args::UndeleteArgs;
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::json::{self, Json};
-use crate::text::{Line, Style};
+use crate::text::{Line, Style, bytes};
 use crate::ui::Ui;
 use crate::when;
 
@@ -37,7 +39,7 @@ pub(crate) fn run(
         let mut history = histories.open(tavern)?;
         let brought = bring_back(ui, tavern, &mut history, only, args.dry_run)?;
         ui.answer(&json::answer("undelete", brought));
-        return Ok(0);
+        return Ok(Exit::Fine);
     }
     bring_all_back(ui, tavern, histories, &wanted, args.dry_run)
 }
@@ -100,7 +102,7 @@ fn bring_all_back(
     if wanted.is_empty() {
         ui.say("Nothing is reported as gone.");
         ui.answer(&json::answer("undelete", [("files", Json::Array(Vec::new()))]));
-        return Ok(0);
+        return Ok(Exit::Fine);
     }
     let mut history = histories.open(tavern)?;
     let (mut brought, mut refused) = (Vec::new(), Vec::new());
@@ -116,7 +118,7 @@ fn bring_all_back(
             error.report(ui);
         }
     }
-    let code = u8::from(!refused.is_empty());
+    let exit = Exit::failed_if(!refused.is_empty());
     let refused = refused.iter().map(|(label, error)| {
         Json::object([("name", Json::from(label.as_str())), ("error", error.to_json())])
     });
@@ -124,7 +126,7 @@ fn bring_all_back(
         "undelete",
         [("files", Json::Array(brought)), ("refused", Json::Array(refused.collect()))],
     ));
-    Ok(code)
+    Ok(exit)
 }
 
 /// Brings one file back, and says so.
@@ -150,9 +152,9 @@ fn bring_back(
 }
 
 /// A file that is gone, and since when if that is known.
-struct Gone<'h> {
-    lineage: &'h Lineage,
-    when: Option<SystemTime>,
+pub(super) struct Gone<'h> {
+    pub(super) lineage: &'h Lineage,
+    pub(super) when: Option<SystemTime>,
 }
 
 fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, history: &History<'_>) -> Outcome {
@@ -163,7 +165,8 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, history: &History<'_>) -> Outcome 
     if gone.is_empty() {
         ui.say("Nothing that the history knows is deleted.");
     }
-    let told: Vec<Told> = gone.iter().map(|gone| told(&finder, gone, now)).collect();
+    let zone = ui.zone().clone();
+    let told: Vec<Told> = gone.iter().map(|gone| told(&finder, gone, now, &zone)).collect();
     lines::say(ui, &told);
     if !gone.is_empty() {
         ui.say(Line::new().dim("`forklore undelete FILE` brings one back."));
@@ -180,11 +183,11 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, history: &History<'_>) -> Outcome 
         ])
     });
     ui.answer(&json::answer("undelete", [("files", Json::Array(files.collect()))]));
-    Ok(0)
+    Ok(Exit::Fine)
 }
 
 /// Files of this machine that are not there; also those whose absence nobody has recorded yet.
-fn all_gone<'h>(tavern: &Tavern<'_>, history: &'h History<'_>) -> Vec<Gone<'h>> {
+pub(super) fn all_gone<'h>(tavern: &Tavern<'_>, history: &'h History<'_>) -> Vec<Gone<'h>> {
     let mut gone: Vec<Gone<'h>> = history
         .lineages()
         .own(history.machine())
@@ -198,18 +201,21 @@ fn all_gone<'h>(tavern: &Tavern<'_>, history: &'h History<'_>) -> Vec<Gone<'h>> 
     gone
 }
 
-fn told(finder: &Finder<'_, '_>, gone: &Gone<'_>, now: SystemTime) -> Told {
+fn told(finder: &Finder<'_, '_>, gone: &Gone<'_>, now: SystemTime, zone: &TimeZone) -> Told {
     let version = &gone.lineage.tip.version;
     let about = [
         gone.lineage.kind.word().to_owned(),
         log::size(gone.lineage.kind, version),
-        pack::bytes(version.bytes),
+        bytes(version.bytes),
     ];
     let about: Vec<String> = about.into_iter().filter(|part| !part.is_empty()).collect();
     Told {
         sign: None,
         number: None,
-        when: gone.when.map_or_else(|| "not recorded yet".to_owned(), |when| when::said(when, now)),
+        when: gone.when.map_or_else(
+            || "not recorded yet".to_owned(),
+            |when| when::by_the_clock(when, now, zone),
+        ),
         text: vec![
             (Style::Bold, finder.name_of(gone.lineage)),
             (Style::Dim, format!("  {}", about.join(", "))),

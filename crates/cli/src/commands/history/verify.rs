@@ -5,10 +5,10 @@ use forklore_history::scan::{home, read_still};
 use forklore_history::verifying::{Verified, verify};
 use forklore_tavern::tavern::Tavern;
 
-use super::pack::bytes;
 use super::{Histories, Outcome};
+use crate::exit::Exit;
 use crate::json::{self, Json};
-use crate::text::{Line, Style, count};
+use crate::text::{Line, Style, bytes, count};
 use crate::ui::Ui;
 
 pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
@@ -22,7 +22,7 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
         ui.hint("`forklore history repair` saves what can be saved, and deletes nothing.");
     }
     ui.answer(&json::answer("history verify", [("history", answer(&verified))]));
-    Ok(u8::from(!verified.is_sound()))
+    Ok(Exit::found_if(!verified.is_sound()))
 }
 
 /// The files as they are now.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
+use forklore_core::saying::Saying as _;
+use forklore_history::HistoryError;
 use forklore_history::history::Recorded;
 use forklore_history::watching::{News, Settings, Stopper, User, Watch};
 use forklore_tavern::folders::UserFolders;
@@ -10,10 +12,13 @@ use forklore_tavern::tavern::Tavern;
 use forklore_tavern::users::Users;
 
 use super::alarm::{Alarm, alarms};
-use super::record::line_of;
+use super::record::{line_of, members_of};
 use super::{Histories, Outcome, place};
 use crate::args::WatchArgs;
 use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::json::{self, Json};
+use crate::objection::Objection;
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
@@ -24,7 +29,7 @@ pub(crate) fn run(
     args: &WatchArgs,
 ) -> Outcome {
     let Some(first) = taverns.first() else {
-        return Err(CommandError::new("there is no user to watch"));
+        return Err(CommandError::new(Objection::NobodyToWatch));
     };
     place::make(first.disk, &histories.folder(first))?;
     let users: Vec<User> = taverns.iter().map(|tavern| user(tavern, histories)).collect();
@@ -57,12 +62,17 @@ pub(crate) fn run(
     let mut said = Said { several: args.all_users, quiet: args.quiet, behind: BTreeMap::new() };
     watch.run(&mut |news| {
         said.hear(&news);
-        said.say(ui, &news, |folders: &UserFolders| Tavern {
+        let tavern = |folders: &UserFolders| Tavern {
             disk: first.disk,
             chance: first.chance,
             folders: folders.clone(),
             pasts: None,
-        });
+        };
+        if ui.is_json() {
+            said.tell(ui, &news, tavern);
+        } else {
+            said.say(ui, &news, tavern);
+        }
     });
     Ok(said.end(ui))
 }
@@ -95,7 +105,7 @@ fn user(tavern: &Tavern<'_>, histories: &Histories) -> User {
 }
 
 fn cannot_watch(error: impl std::fmt::Display) -> CommandError {
-    CommandError::new(format!("could not watch the files: {error}"))
+    CommandError::new(Objection::NotWatched(error.to_string()))
         .hinted("`forklore record`, run now and then, needs no watching.")
 }
 
@@ -143,10 +153,14 @@ impl Said {
     }
 
     /// The last words, and the exit code.
-    fn end(&self, ui: &mut Ui<'_>) -> u8 {
-        if self.behind.values().all(Behind::is_nothing) {
+    fn end(&self, ui: &mut Ui<'_>) -> Exit {
+        let is_recorded = self.behind.values().all(Behind::is_nothing);
+        if ui.is_json() {
+            ui.tell(&event("stopped", [("recorded", Json::from(is_recorded))]));
+        }
+        if is_recorded {
             ui.say("Stopped. Everything seen so far is recorded.");
-            return 0;
+            return Exit::Fine;
         }
         ui.note(Line::new().add(Style::Bad, "Stopped. Not everything is recorded:"));
         for (handle, behind) in &self.behind {
@@ -156,13 +170,66 @@ impl Said {
                 ui.note(Line::new().add(Style::Bad, "  ! ").plain(format!("{whose}{why}")));
             }
         }
-        1
+        Exit::Failed
     }
 
     fn whose(&self, user: &User) -> String {
         match self.several {
             true => format!("{}: ", user.folders.handle),
             false => String::new(),
+        }
+    }
+
+    /// Tells a program: an object a line.
+    fn tell<'d>(
+        &self,
+        ui: &mut Ui<'_>,
+        news: &News<'_>,
+        tavern: impl FnOnce(&UserFolders) -> Tavern<'d>,
+    ) {
+        let of = |user: &User| [("user", Json::from(user.folders.handle.as_str()))];
+        match news {
+            News::Watching { users } => {
+                ui.tell(&event("watching", [("users", Json::from(*users))]));
+            }
+            News::Scanned { user, scan } => {
+                for recorded in scan.recorded.iter().filter(|_| !self.quiet) {
+                    let members = of(user).into_iter().chain(members_of(recorded));
+                    ui.tell(&event("recorded", members));
+                }
+                for unread in &scan.unread {
+                    let path = Json::from(unread.path.display().to_string());
+                    let members = [("path", path), ("why", Json::from(unread.why.as_str()))];
+                    ui.tell(&event("unread", of(user).into_iter().chain(members)));
+                }
+            }
+            News::Recorded { user, recorded } => {
+                if self.quiet {
+                    return;
+                }
+                ui.tell(&event("recorded", of(user).into_iter().chain(members_of(recorded))));
+            }
+            News::Kept { user, history, recorded } => {
+                match alarms(&tavern(&user.folders), history, recorded) {
+                    Ok(alarms) => {
+                        for alarm in &alarms {
+                            ui.tell(&event("loss", of(user).into_iter().chain(alarm.members())));
+                        }
+                    }
+                    Err(error) => ui.tell(&failed(user, &error)),
+                }
+            }
+            News::Failed { user, error } => {
+                ui.tell(&failed(user, error));
+            }
+            News::NotWatched { user, why } => {
+                let members = [("why", Json::from(why.as_str()))];
+                ui.tell(&event("not-watched", of(user).into_iter().chain(members)));
+            }
+            News::Full { user, bytes } => {
+                let members = [("bytes", Json::from(*bytes))];
+                ui.tell(&event("full", of(user).into_iter().chain(members)));
+            }
         }
     }
 
@@ -250,11 +317,25 @@ impl Said {
                 ui.note(Line::new().add(Style::Bad, "  ! ").plain(format!(
                     "{}the history has reached {} and is not added to any more.",
                     self.whose(user),
-                    super::pack::bytes(*bytes),
+                    crate::text::bytes(*bytes),
                 )));
             }
         }
     }
+}
+
+fn event(name: &str, members: impl IntoIterator<Item = (&'static str, Json)>) -> Json {
+    let event = [("event", Json::from(name))];
+    json::answer("watch", event.into_iter().chain(members))
+}
+
+fn failed(user: &User, error: &HistoryError) -> Json {
+    let members = [
+        ("user", Json::from(user.folders.handle.as_str())),
+        ("code", Json::from(error.said().code)),
+        ("text", Json::from(with_causes(error))),
+    ];
+    event("failed", members)
 }
 
 fn is_no_loss(recorded: &Recorded) -> bool {

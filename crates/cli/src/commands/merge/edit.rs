@@ -9,6 +9,7 @@ use super::conflicts::title;
 use super::editor::edited;
 use crate::error::CommandError;
 use crate::lore::field_name;
+use crate::objection::Objection;
 use crate::text::harmless;
 
 /// Lets someone settle conflicts in an editor. `names` are ours and theirs.
@@ -136,7 +137,7 @@ impl Shown<'_> {
 }
 
 fn not_settled(why: String) -> CommandError {
-    CommandError::new(format!("{why}, so nothing was written"))
+    CommandError::new(Objection::EditedWrongly(why))
 }
 
 fn what(conflict: &Conflict) -> String {

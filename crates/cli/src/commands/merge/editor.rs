@@ -6,15 +6,16 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use crate::error::CommandError;
+use crate::objection::Objection;
 
 /// Lets someone edit `text`, and answers with what they made of it.
 pub(super) fn edited(editor: Option<&OsStr>, text: &str) -> Result<String, CommandError> {
     let editor = editor.filter(|editor| !editor.is_empty()).ok_or_else(|| {
-        CommandError::new("no editor is set")
+        CommandError::new(Objection::NoEditor)
             .hinted("Set VISUAL or EDITOR, or settle with --ours and --theirs.")
     })?;
     let failed = |doing: &str, error: io::Error| {
-        CommandError::new(format!("could not {doing}: {error}; nothing was changed"))
+        CommandError::new(Objection::NotEdited { doing: doing.to_owned(), error })
     };
     let mut file = tempfile::Builder::new()
         .prefix("forklore-merge-")
@@ -27,8 +28,9 @@ pub(super) fn edited(editor: Option<&OsStr>, text: &str) -> Result<String, Comma
     let status =
         open(editor, &path).map_err(|error| failed(&format!("start {editor:?}"), error))?;
     if !status.success() {
-        return Err(CommandError::new(format!(
-            "{editor:?} ended with {status}; nothing was changed"
+        return Err(CommandError::new(Objection::EditorFailed(
+            editor.to_string_lossy().into_owned(),
+            status.to_string(),
         )));
     }
     std::fs::read_to_string(&path).map_err(|error| failed("read the edited file", error))

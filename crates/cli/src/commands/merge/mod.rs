@@ -12,13 +12,14 @@ use std::ffi::OsStr;
 use forklore_core::merge::Choices;
 use forklore_tavern::library::Library;
 use forklore_tavern::mending::MendOptions;
-use forklore_tavern::merging::{MergeBase, MergeFrom, Past};
+use forklore_tavern::merging::{MergeBase, Past};
 use forklore_tavern::tavern::Tavern;
 
 use super::Outcome;
 use crate::args::{CombineArgs, MergeArgs, PickArgs};
 use crate::error::CommandError;
-use crate::text::count;
+use crate::exit::Exit;
+use crate::objection::Objection;
 use crate::ui::Ui;
 
 /// What somebody typed.
@@ -53,7 +54,7 @@ fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, wish: &Wish<'_>, editor: Option<&Os
     let how = wish.how;
     let library = tavern.library();
     let into = library.find(tavern.disk, &how.into)?;
-    let from = from_of(tavern, &library, wish.from)?;
+    let from = library.find_lore(tavern.disk, wish.from)?;
     let base = base_of(tavern, &library, &how.base)?;
     let past = if wish.entries.is_empty() { Past::IsNothingNew } else { Past::ComesBack };
     let prepared = tavern.prepare_merge(&from, into, &base, past)?;
@@ -78,31 +79,21 @@ fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, wish: &Wish<'_>, editor: Option<&Os
     if open > 0 {
         conflicts::say(ui, &prepared.base.known, &plan);
         if !ui.is_json() {
-            let conflicts = count(open, "conflict is", "conflicts are");
-            CommandError::new(format!("{conflicts} not settled, so nothing was written"))
-                .hinted(conflicts::hint(wish))
-                .report(ui);
+            CommandError::new(Objection::NotSettled(open)).hinted(conflicts::hint(wish)).report(ui);
         }
         ui.answer(&json::answer(wish.command, &prepared, &plan, None));
-        return Ok(1);
+        return Ok(Exit::Failed);
     }
     if plan.is_empty() {
         say::nothing(ui, &prepared, &picked);
         ui.answer(&json::answer(wish.command, &prepared, &plan, None));
-        return Ok(0);
+        return Ok(Exit::Fine);
     }
     let options = MendOptions { is_closed: how.mend.closed, dry_run: how.mend.dry_run };
     let merged = tavern.merge(wish.command, &prepared, &plan, options)?;
     say::done(ui, &plan, &merged);
     ui.answer(&json::answer(wish.command, &prepared, &plan, Some(&merged)));
-    Ok(0)
-}
-
-fn from_of(tavern: &Tavern<'_>, library: &Library, from: &str) -> Result<MergeFrom, CommandError> {
-    match from.strip_prefix("book=") {
-        Some(name) => Ok(MergeFrom::Book(name.to_owned())),
-        None => Ok(MergeFrom::Timeline(library.find_point(tavern.disk, from)?)),
-    }
+    Ok(Exit::Fine)
 }
 
 fn base_of(tavern: &Tavern<'_>, library: &Library, base: &str) -> Result<MergeBase, CommandError> {

@@ -10,6 +10,7 @@ use forklore_tavern::merging::Prepared;
 
 use crate::error::CommandError;
 use crate::lore::{Candidate, Named, field_name, find};
+use crate::objection::Objection;
 
 /// The book's own fields are settled under this name, unless an entry has it.
 pub(super) const BOOK: &str = "lorebook";
@@ -72,7 +73,7 @@ pub(super) fn choose(
     let is_all = |names: &[String]| names.iter().any(String::is_empty);
     choices.otherwise = match (is_all(ours), is_all(theirs)) {
         (true, true) => {
-            return Err(CommandError::new("every conflict cannot be settled both ways")
+            return Err(CommandError::new(Objection::BothWays)
                 .hinted("Name the entries of one side: --ours --theirs ENTRY."));
         }
         (true, false) => Some(Pick::Ours),
@@ -84,7 +85,7 @@ pub(super) fn choose(
     for (pick, names) in [(Pick::Ours, ours), (Pick::Theirs, theirs)] {
         for name in names.iter().filter(|name| !name.is_empty()) {
             if candidates.is_empty() {
-                return Err(CommandError::new(format!("there is no conflict about {name:?}")));
+                return Err(CommandError::new(Objection::NoConflict(name.clone())));
             }
             named.push((pick, name, find(name, &candidates, "entries in conflict")?));
         }
@@ -98,7 +99,7 @@ pub(super) fn choose(
         };
         let meant: Vec<&Conflict> = plan.conflicts.iter().filter(about).collect();
         if meant.is_empty() {
-            return Err(CommandError::new(format!("there is no conflict about {name:?}")));
+            return Err(CommandError::new(Objection::NoConflict(name.clone())));
         }
         add(choices, meant.iter().map(|conflict| ((*conflict).clone(), Choice::Take(pick))));
     }

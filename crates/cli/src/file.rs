@@ -1,0 +1,30 @@
+//! Files that the command writes where it is told to.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use forklore_tavern::disk::Disk;
+
+use crate::error::CommandError;
+use crate::objection::Objection;
+
+/// All of it or nothing, and never over something.
+pub(crate) fn write(disk: &dyn Disk, file: &Path, whole: &[u8]) -> Result<(), CommandError> {
+    let cannot = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => CommandError::new(Objection::AlreadyThere(file.to_owned()))
+            .hinted("Choose a name that is not taken."),
+        _ => CommandError::new(Objection::NotWritten { path: file.to_owned(), error }),
+    };
+    let mut part = file.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    if disk.look(file).map_err(cannot)?.is_some() {
+        return Err(cannot(io::ErrorKind::AlreadyExists.into()));
+    }
+    // Left by one of us who died.
+    if disk.look(&part).map_err(cannot)?.is_some() {
+        disk.remove(&part).map_err(cannot)?;
+    }
+    disk.write_new(&part, None, &[whole]).map_err(cannot)?;
+    disk.publish(&part, file).map_err(cannot)
+}

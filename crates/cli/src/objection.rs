@@ -1,0 +1,118 @@
+//! What the command itself objects to.
+
+use std::io;
+use std::path::PathBuf;
+
+use forklore_core::fork::Obstacle;
+use forklore_core::sayings;
+use forklore_tavern::saying::{kind, shown};
+
+use crate::text::count;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Objection {
+    #[error("there is no command {0:?}")]
+    UnknownCommand(String),
+    #[error("there is no character or group {0:?} with chats")]
+    UnknownOwner(String),
+    #[error("{wanted:?} could be any of several {among}")]
+    Ambiguous { wanted: String, among: String },
+    #[error("there is none called {wanted:?} among the {among}")]
+    Unknown { wanted: String, among: String },
+    #[error("{chat}: {obstacle}")]
+    Message { chat: String, obstacle: Obstacle },
+    /// `undone` is what was not done.
+    #[error("{undone}: there is no terminal to ask on")]
+    NobodyToAsk { undone: &'static str },
+
+    #[error("{chat} has no lorebook at message {message}")]
+    NoBookThen { chat: String, message: usize },
+    #[error(
+        "{chat} has no lorebook {when}, and nothing tells whether it had one at message {message}"
+    )]
+    NoBookNow { chat: String, message: usize, when: String },
+    #[error("nothing tells what the lorebook of {chat} was at message {message}")]
+    BookNotRecorded { chat: String, message: usize },
+    #[error("{0} has no parent with a lorebook to copy")]
+    NoParentsBook(String),
+    #[error("{0:?} is a picture")]
+    Picture(String),
+
+    #[error("the message is named twice")]
+    MessageTwice,
+    #[error("nothing to compare {0} with")]
+    NothingToCompare(String),
+
+    #[error("{} not settled, so nothing was written", count(*.0, "conflict is", "conflicts are"))]
+    NotSettled(usize),
+    #[error("every conflict cannot be settled both ways")]
+    BothWays,
+    #[error("there is no conflict about {0:?}")]
+    NoConflict(String),
+    #[error("{0}, so nothing was written")]
+    EditedWrongly(String),
+    #[error("no editor is set")]
+    NoEditor,
+    #[error("could not {doing}: {error}; nothing was changed")]
+    NotEdited { doing: String, error: io::Error },
+    #[error("{0:?} ended with {1}; nothing was changed")]
+    EditorFailed(String, String),
+
+    #[error("there is no number {0} in the list")]
+    NotInTheList(u64),
+    #[error("there is nothing to undo")]
+    NothingToUndo,
+    #[error("there is no history to repair")]
+    NothingToRepair,
+    #[error("there is no user to watch")]
+    NobodyToWatch,
+    #[error("could not watch the files: {0}")]
+    NotWatched(String),
+
+    #[error("there is already something at `{}`", .0.display())]
+    AlreadyThere(PathBuf),
+    #[error("could not write `{}`: {error}", path.display())]
+    NotWritten { path: PathBuf, error: io::Error },
+    #[error("could not read `{}`: {error}", path.display())]
+    NotRead { path: PathBuf, error: io::Error },
+    #[error("`{}` is not text", .0.display())]
+    NotText(PathBuf),
+    #[error("could not write the page: {0}")]
+    PageNotWritten(io::Error),
+}
+
+sayings!(Objection {
+    Self::UnknownCommand(wanted) => ("unknown-command", wanted: wanted.as_str()),
+    Self::UnknownOwner(wanted) => ("unknown-owner", wanted: wanted.as_str()),
+    Self::Ambiguous { wanted, among } => ("ambiguous", wanted: wanted.as_str(), among: among.as_str()),
+    Self::Unknown { wanted, among } => ("unknown", wanted: wanted.as_str(), among: among.as_str()),
+    Self::Message { obstacle, .. } => [obstacle: Obstacle],
+    Self::NobodyToAsk { .. } => ("nobody-to-ask"),
+    Self::NoBookThen { chat, message } => ("no-book", chat: chat.as_str(), message: *message),
+    Self::NoBookNow { chat, message, .. } | Self::BookNotRecorded { chat, message } => (
+        "book-not-recorded",
+        chat: chat.as_str(),
+        message: *message,
+    ),
+    Self::NoParentsBook(chat) => ("no-parents-book", chat: chat.as_str()),
+    Self::Picture(name) => ("picture", name: name.as_str()),
+    Self::MessageTwice => ("message-twice"),
+    Self::NothingToCompare(chat) => ("nothing-to-compare", chat: chat.as_str()),
+    Self::NotSettled(open) => ("not-settled", count: *open),
+    Self::BothWays => ("both-ways"),
+    Self::NoConflict(name) => ("no-conflict", name: name.as_str()),
+    Self::EditedWrongly(_) => ("edited-wrongly"),
+    Self::NoEditor => ("no-editor"),
+    Self::NotEdited { error, .. } => ("not-edited", kind: kind(error)),
+    Self::EditorFailed(editor, _) => ("editor-failed", editor: editor.as_str()),
+    Self::NotInTheList(number) => ("not-in-the-list", number: *number),
+    Self::NothingToUndo => ("nothing-to-undo"),
+    Self::NothingToRepair => ("nothing-to-repair"),
+    Self::NobodyToWatch => ("no-user"),
+    Self::NotWatched(_) => ("not-watched"),
+    Self::AlreadyThere(path) => ("already-there", path: shown(path)),
+    Self::NotWritten { path, error } => ("not-written", path: shown(path), kind: kind(error)),
+    Self::NotRead { path, error } => ("not-read", path: shown(path), kind: kind(error)),
+    Self::NotText(path) => ("not-text", path: shown(path)),
+    Self::PageNotWritten(error) => ("page-not-written", kind: kind(error)),
+});

@@ -1,0 +1,80 @@
+//! Whatever the core can say to the page, the page can say to people, in every language.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+#![expect(clippy::disallowed_methods, reason = "the texts are files")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use forklore_core::cleanup::Reason;
+use forklore_core::fork::{Obstacle, Remark};
+use forklore_core::json::Json;
+use forklore_core::references::Place;
+use forklore_core::repair::CannotRepair;
+use forklore_core::saying::{Code, Saying};
+use forklore_core::verify::Finding;
+
+/// What the page is told, by the beginning of its texts.
+fn told() -> Vec<(&'static str, Code)> {
+    let words = [
+        Obstacle::codes(),
+        Remark::codes(),
+        Finding::codes(),
+        CannotRepair::codes(),
+        Reason::codes(),
+    ];
+    let words = words.into_iter().flatten().map(|code| ("word", code));
+    words.chain(Place::codes().into_iter().map(|code| ("place", code))).collect()
+}
+
+/// The texts of each language. That they are those of `english.js`, with the same placeholders, is a
+/// test of the extension's.
+fn languages() -> Vec<(String, BTreeMap<String, String>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../extension/i18n");
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let texts = |path: &Path| {
+        let json = Json::parse(&fs::read(path).unwrap()).unwrap();
+        let texts = json.as_object().unwrap().iter().map(|(key, text)| {
+            (key.to_string_lossy().into_owned(), text.as_str().unwrap().into_owned())
+        });
+        texts.collect()
+    };
+    files.map(|path| (path.display().to_string(), texts(&path))).collect()
+}
+
+/// `{name}` and `{count|entry|entries}`
+fn placeholders(text: &str) -> BTreeSet<&str> {
+    let inner = text.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
+    inner.map(|(inner, _)| inner.split('|').next().unwrap()).collect()
+}
+
+#[test]
+fn every_code_that_reaches_the_page_has_its_words() {
+    let languages = languages();
+    assert!(!languages.is_empty());
+    for (language, texts) in &languages {
+        for (beginning, code) in told() {
+            let key = format!("forklore.{beginning}.{}", code.name);
+            let variants = format!("{key}.");
+            let found: Vec<_> =
+                texts.iter().filter(|(k, _)| **k == key || k.starts_with(&variants)).collect();
+            assert!(!found.is_empty(), "{language} has no {key}");
+            for (key, text) in found {
+                let unknown: Vec<_> =
+                    placeholders(text).into_iter().filter(|p| !code.values.contains(p)).collect();
+                assert!(unknown.is_empty(), "{language}, {key}: {unknown:?} are not told");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_code_has_one_set_of_values() {
+    let mut known: BTreeMap<(&str, &str), &[&str]> = BTreeMap::new();
+    for (beginning, code) in told() {
+        let before = known.insert((beginning, code.name), code.values);
+        assert!(before.is_none_or(|before| before == code.values), "{}", code.name);
+    }
+    assert!(known.len() > 60, "{} codes", known.len());
+}

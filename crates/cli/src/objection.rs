@@ -66,6 +66,8 @@ pub(crate) enum Objection {
     NothingToRepair,
     #[error("there is no user to watch")]
     NobodyToWatch,
+    #[error("another `forklore watch` records the files of {0} already")]
+    AlreadyWatched(String),
     #[error("could not watch the files: {0}")]
     NotWatched(String),
 
@@ -109,6 +111,7 @@ sayings!(Objection {
     Self::NothingToUndo => ("nothing-to-undo"),
     Self::NothingToRepair => ("nothing-to-repair"),
     Self::NobodyToWatch => ("no-user"),
+    Self::AlreadyWatched(user) => ("already-watched", user: user.as_str()),
     Self::NotWatched(_) => ("not-watched"),
     Self::AlreadyThere(path) => ("already-there", path: shown(path)),
     Self::NotWritten { path, error } => ("not-written", path: shown(path), kind: kind(error)),

@@ -23,6 +23,11 @@ pub fn repository(folder: &Path, handle: &str) -> PathBuf {
     folder.join(format!("{handle}.git"))
 }
 
+/// Locked by whoever watches the files of one user.
+pub fn watching(folder: &Path, handle: &str) -> PathBuf {
+    folder.join(format!("{handle}.watching"))
+}
+
 /// Makes the folder. SillyTavern itself often lies in a git checkout: `git clean` there leaves alone
 /// what is ignored.
 pub fn make(disk: &dyn Disk, folder: &Path) -> Result<(), HistoryError> {

@@ -1,7 +1,7 @@
 //! The arguments of the commands that keep and read a history.
 
 use std::path::PathBuf;
-
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -32,9 +32,29 @@ pub struct WatchArgs {
     #[arg(long, short)]
     pub quiet: bool,
 
-    /// Add nothing to a user's history that has reached this size
-    #[arg(long, value_name = "MB")]
-    pub most_mb: Option<u64>,
+    /// Stop recording for a user whose history has reached this size: 500MB, 2GB
+    #[arg(long, value_name = "SIZE")]
+    pub max_size: Option<Size>,
+}
+
+/// A number of bytes as people type it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size(pub u64);
+
+impl FromStr for Size {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const WRONG: &str = "say it like 500MB or 2GB";
+        let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+        let factor = match text[digits.len()..].to_ascii_uppercase().as_str() {
+            "MB" => 1_000_000,
+            "GB" => 1_000_000_000,
+            _ => return Err(WRONG),
+        };
+        let number: u64 = digits.trim_end().parse().map_err(|_| WRONG)?;
+        number.checked_mul(factor).map(Self).ok_or(WRONG)
+    }
 }
 
 /// Show what happened to a chat or lorebook, or to all, newest first
@@ -292,4 +312,18 @@ pub struct DismissArgs {
     /// Everything that is reported as gone
     #[arg(long, conflicts_with = "file")]
     pub gone: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_has_a_unit() {
+        assert_eq!("500MB".parse(), Ok(Size(500_000_000)));
+        assert_eq!("2 gb".parse(), Ok(Size(2_000_000_000)));
+        for wrong in ["", "500", "MB", "-1MB", "1.5GB", "99999999999999GB", "5 parsecs"] {
+            assert!(wrong.parse::<Size>().is_err(), "{wrong}");
+        }
+    }
 }

@@ -97,6 +97,19 @@ fn a_watch_that_recorded_everything_says_so() {
 }
 
 #[test]
+fn a_second_watch_of_the_same_files_says_that_there_is_one() {
+    let stage = Stage::new();
+    let mut first = Watcher::start(&stage);
+    first.until("Watching the stories.");
+    let mut second = Watcher::start(&stage);
+    second.until("another `forklore watch` records the files of default-user already");
+    assert_eq!(second.child.wait().unwrap().code(), Some(2));
+    // Whoever is killed holds nothing back.
+    drop(first);
+    Watcher::start(&stage).until("Watching the stories.");
+}
+
+#[test]
 fn a_watch_that_can_record_nothing_does_not_end_well() {
     let stage = Stage::new();
     // Where the history would be, there is something else.

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::time::Duration;
 
 use forklore_core::saying::Saying as _;
 use forklore_history::HistoryError;
 use forklore_history::history::Recorded;
 use forklore_history::watching::{News, Settings, Stopper, User, Watch};
 use forklore_tavern::folders::UserFolders;
+use forklore_tavern::lock::{LockCause, LockError, UserLock};
 use forklore_tavern::tavern::Tavern;
 use forklore_tavern::users::Users;
 
@@ -32,12 +34,13 @@ pub(crate) fn run(
         return Err(CommandError::new(Objection::NobodyToWatch));
     };
     place::make(first.disk, &histories.folder(first))?;
+    let _alone = alone(taverns, histories)?;
     let users: Vec<User> = taverns.iter().map(|tavern| user(tavern, histories)).collect();
     let settings = Settings {
         disk: first.disk,
         chance: first.chance,
         host: &histories.host,
-        most_bytes: args.most_mb.map(|most| most * 1_000_000),
+        most_bytes: args.max_size.map(|size| size.0),
     };
     let root = first.folders.inside.root();
     let mut watch = Watch::new(settings, users).map_err(cannot_watch)?;
@@ -102,6 +105,24 @@ impl Behind {
 
 fn user(tavern: &Tavern<'_>, histories: &Histories) -> User {
     User { folders: tavern.folders.clone(), repository: histories.repository(tavern) }
+}
+
+/// Two that watch the same files do no harm, but every loss is told twice. Where there can be no lock,
+/// nobody is stopped.
+fn alone(taverns: &[Tavern<'_>], histories: &Histories) -> Result<Vec<UserLock>, CommandError> {
+    let mut locks = Vec::new();
+    for tavern in taverns {
+        let handle = &tavern.folders.handle;
+        let path = place::watching(&histories.folder(tavern), handle);
+        match UserLock::acquire(tavern.disk, &path, Duration::ZERO, &|_| ()) {
+            Ok(lock) => locks.push(lock),
+            Err(LockError { source: LockCause::Busy { .. }, .. }) => {
+                return Err(CommandError::new(Objection::AlreadyWatched(handle.clone())));
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(locks)
 }
 
 fn cannot_watch(error: impl std::fmt::Display) -> CommandError {

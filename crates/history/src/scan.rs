@@ -1,5 +1,6 @@
 //! Looks through a user's folder and records what changed since the last time.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -198,68 +199,123 @@ pub fn scan(
         });
     }
     let (found, unread) = files(disk, folders);
-    let mut scan = Scan { files: found.len(), recorded: Vec::new(), unread };
+    let live = history.lineages().live_names().cloned().collect();
     let names: FxHashSet<&Name> = found.iter().map(|found| &found.name).collect();
-    let exists = |name: &Name| names.contains(name);
-
-    let of: u64 = found.iter().map(|file| file.look.len).sum();
-    let (mut at, mut done) = (0, 0);
-    let (chance, began) = (history.store().chance, history.store().chance.now());
-    while at < found.len() {
-        let mut recorder = history.record()?.as_of(began);
-        while at < found.len() && recorder.size() < GATHERED {
-            let file = &found[at];
-            at += 1;
-            tick(done, of);
-            done += file.look.len;
-            let live = recorder.lineages().live(&file.name);
-            if live.is_some_and(|live| remembered.is_known(file, live.tip.id)) {
-                continue;
-            }
-            let (bytes, look) = match read_settled(disk, chance, file) {
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => {
-                    scan.unread.push(Unread { path: file.path.clone(), why: error.to_string() });
-                    continue;
-                }
-            };
-            let written = look.modified;
-            let recorded = recorder.file(&file.name, &bytes, written, Seen::Later, &exists)?;
-            if let Some(live) = recorder.lineages().live(&file.name) {
-                let tip = live.tip.id;
-                remembered.remember(&file.name, look, tip, recorder.now());
-            }
-            scan.recorded.extend(recorded);
-        }
-        recorder.keep()?;
-    }
-    record_deleted(history, disk, folders, &exists, began, &mut scan)?;
-    Ok(scan)
+    let mut looking = Looking {
+        disk,
+        place,
+        exists: &|name| names.contains(name),
+        began: history.store().chance.now(),
+        scan: Scan { files: found.len(), recorded: Vec::new(), unread },
+    };
+    looking.record(history, &found, remembered, tick)?;
+    looking.record_deleted(history, live)?;
+    Ok(looking.scan)
 }
 
-fn record_deleted(
+/// The same for some files. Whatever else has changed has to be known not to have, and none of them to
+/// be in the middle of being saved.
+pub(crate) fn scan_some(
     history: &mut History<'_>,
     disk: &dyn Disk,
     folders: &UserFolders,
-    exists: &dyn Fn(&Name) -> bool,
+    remembered: &mut Remembered,
+    names: &BTreeSet<Name>,
+) -> Result<Scan, HistoryError> {
+    let mut listing = Listing { disk, folders, found: Vec::new(), unread: Vec::new() };
+    let (books, others): (Vec<&Name>, Vec<&Name>) =
+        names.iter().partition(|name| name.kind() == Some(Kind::Book));
+    books.into_iter().chain(others).for_each(|name| listing.file(&name.to_path()));
+    let Listing { found, unread, .. } = listing;
+    let is_live = |name: &&Name| history.lineages().live(name).is_some();
+    let live = names.iter().filter(is_live).cloned().collect();
+    let place = home(folders);
+    let mut looking = Looking {
+        disk,
+        place: place.clone(),
+        exists: &|name| !matches!(disk.look(&place.join(name.to_path())), Ok(None)),
+        began: history.store().chance.now(),
+        scan: Scan { files: found.len(), recorded: Vec::new(), unread },
+    };
+    looking.record(history, &found, remembered, &|_, _| {})?;
+    looking.record_deleted(history, live)?;
+    Ok(looking.scan)
+}
+
+struct Looking<'a> {
+    disk: &'a dyn Disk,
+    place: PathBuf,
+    exists: &'a dyn Fn(&Name) -> bool,
     began: SystemTime,
-    scan: &mut Scan,
-) -> Result<(), HistoryError> {
-    let home = home(folders);
-    let mut gone: Vec<Name> = history.lineages().live_names().cloned().collect();
-    // What cannot be looked at is not known to be gone.
-    gone.retain(|name| !exists(name) && matches!(disk.look(&home.join(name.to_path())), Ok(None)));
-    if gone.is_empty() {
-        return Ok(());
+    scan: Scan,
+}
+
+impl Looking<'_> {
+    fn record(
+        &mut self,
+        history: &mut History<'_>,
+        found: &[Found],
+        remembered: &mut Remembered,
+        tick: &dyn Fn(u64, u64),
+    ) -> Result<(), HistoryError> {
+        let of: u64 = found.iter().map(|file| file.look.len).sum();
+        let (mut at, mut done) = (0, 0);
+        let chance = history.store().chance;
+        while at < found.len() {
+            let mut recorder = history.record()?.as_of(self.began);
+            while at < found.len() && recorder.size() < GATHERED {
+                let file = &found[at];
+                at += 1;
+                tick(done, of);
+                done += file.look.len;
+                let live = recorder.lineages().live(&file.name);
+                if live.is_some_and(|live| remembered.is_known(file, live.tip.id)) {
+                    continue;
+                }
+                let (bytes, look) = match read_settled(self.disk, chance, file) {
+                    Ok(read) => read,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    Err(error) => {
+                        let why = error.to_string();
+                        self.scan.unread.push(Unread { path: file.path.clone(), why });
+                        continue;
+                    }
+                };
+                let written = look.modified;
+                let recorded =
+                    recorder.file(&file.name, &bytes, written, Seen::Later, self.exists)?;
+                if let Some(live) = recorder.lineages().live(&file.name) {
+                    let tip = live.tip.id;
+                    remembered.remember(&file.name, look, tip, recorder.now());
+                }
+                self.scan.recorded.extend(recorded);
+            }
+            recorder.keep()?;
+        }
+        Ok(())
     }
-    gone.sort();
-    // It went before or after whatever else this look has found.
-    let mut recorder = history.record()?.as_of(began);
-    for name in gone {
-        scan.recorded.extend(recorder.deleted(&name)?);
+
+    fn record_deleted(
+        &mut self,
+        history: &mut History<'_>,
+        mut gone: Vec<Name>,
+    ) -> Result<(), HistoryError> {
+        // What cannot be looked at is not known to be gone.
+        gone.retain(|name| {
+            let path = self.place.join(name.to_path());
+            !(self.exists)(name) && matches!(self.disk.look(&path), Ok(None))
+        });
+        if gone.is_empty() {
+            return Ok(());
+        }
+        gone.sort();
+        // It went before or after whatever else this look has found.
+        let mut recorder = history.record()?.as_of(self.began);
+        for name in gone {
+            self.scan.recorded.extend(recorder.deleted(&name)?);
+        }
+        recorder.keep()
     }
-    recorder.keep()
 }
 
 impl Remembered {

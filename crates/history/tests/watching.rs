@@ -1,7 +1,5 @@
-//! A folder is watched while its disk fails now and then.
+//! A folder is watched, also while its disk fails now and then, and where the system says little.
 
-// Elsewhere nobody is told of every single save.
-#![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::fs;
@@ -14,7 +12,7 @@ use forklore_history::history::{History, Recorded};
 use forklore_history::version::Why;
 use forklore_history::watching::{News, Settings, Stopper, User, Watch};
 use forklore_tavern::chance::RealChance;
-use forklore_tavern::disk::RealDisk;
+use forklore_tavern::disk::{Disk, RealDisk};
 use forklore_tavern::folders::UserFolders;
 use forklore_testkit::faulty::{Errno, Fault, FaultyDisk};
 
@@ -40,8 +38,15 @@ impl Drop for Stop {
     }
 }
 
-/// Saves a chat with a message more each time, under the eyes of a watch with this disk.
-fn saved_while_watched(disk: &FaultyDisk<'_>, mut at_save: impl FnMut() + Send) -> Versions {
+/// The chat, and what is heard of it.
+struct Scene<'a> {
+    folder: &'a Path,
+    chats: &'a Path,
+    heard: Receiver<Heard>,
+}
+
+/// Does something under the eyes of a watch with this disk.
+fn watched(disk: &dyn Disk, are_exact: bool, act: impl FnOnce(&Scene<'_>) + Send) -> Versions {
     let folder = tempfile::tempdir().unwrap();
     let chats = folder.path().join("data/default-user/chats/Mara");
     let repository = folder.path().join("history/default-user.git");
@@ -49,21 +54,19 @@ fn saved_while_watched(disk: &FaultyDisk<'_>, mut at_save: impl FnMut() + Send) 
     let folders = UserFolders::new(folder.path().join("data"), "default-user").unwrap();
     let user = User { folders, repository: repository.clone() };
     let (tell, heard) = channel();
-    let settings = Settings { disk, chance: &RealChance, host: "Test PC", most_bytes: None };
+    let settings =
+        Settings { disk, chance: &RealChance, host: "Test PC", most_bytes: None, are_exact };
     let mut watch = Watch::new(settings, vec![user]).unwrap();
     let mut looks = 0;
     let stopper = watch.stopper();
     thread::scope(|scope| {
-        let (folder, chats) = (folder.path(), &chats);
+        let (folder, chats) = (folder.path(), chats.as_path());
         scope.spawn(move || {
             // Also when something is waited for in vain.
             let _stop = Stop(stopper);
-            until(&heard, &[Heard::Watching]);
-            for messages in 1..=SAVES {
-                at_save();
-                save(folder, chats, messages);
-                until(&heard, &[Heard::Recorded(messages), Heard::Failed]);
-            }
+            let scene = Scene { folder, chats, heard };
+            scene.until(&[Heard::Watching]);
+            act(&scene);
         });
         watch.run(&mut |news| {
             looks += usize::from(matches!(news, News::Scanned { .. }));
@@ -77,11 +80,31 @@ fn saved_while_watched(disk: &FaultyDisk<'_>, mut at_save: impl FnMut() + Send) 
     let chat = history.lineages().iter().find(|lineage| lineage.file().label() == "Mara/Story");
     let versions = history.own_versions(chat.unwrap()).map(|kept| {
         let version = kept.unwrap().version;
-        (version.count.unwrap(), version.why)
+        (version.count.unwrap_or_default(), version.why)
     });
     let mut versions: Vec<_> = versions.collect();
     versions.reverse();
     (versions, looks)
+}
+
+impl Scene<'_> {
+    /// As SillyTavern does it: beside the file, and then in its place.
+    fn save(&self, messages: u64) {
+        let mut lines = vec![r#"{"user_name":"U","character_name":"Mara"}"#.to_owned()];
+        lines.extend((0..messages).map(|n| format!(r#"{{"name":"Mara","mes":"number {n}"}}"#)));
+        let new = self.folder.join("new");
+        fs::write(&new, lines.join("\n")).unwrap();
+        fs::rename(&new, self.chats.join("Story.jsonl")).unwrap();
+    }
+
+    fn until(&self, wanted: &[Heard]) {
+        loop {
+            let one = self.heard.recv_timeout(Duration::from_secs(60));
+            if wanted.contains(&one.unwrap_or_else(|_| panic!("waited in vain for {wanted:?}"))) {
+                return;
+            }
+        }
+    }
 }
 
 fn of_chat(news: &News<'_>) -> Vec<Heard> {
@@ -95,29 +118,25 @@ fn of_chat(news: &News<'_>) -> Vec<Heard> {
     }
 }
 
-/// As SillyTavern does it: beside the file, and then in its place.
-fn save(folder: &Path, chats: &Path, messages: u64) {
-    let mut lines = vec![r#"{"user_name":"U","character_name":"Mara"}"#.to_owned()];
-    lines.extend((0..messages).map(|n| format!(r#"{{"name":"Mara","mes":"number {n}"}}"#)));
-    let new = folder.join("new");
-    fs::write(&new, lines.join("\n")).unwrap();
-    fs::rename(&new, chats.join("Story.jsonl")).unwrap();
-}
-
-fn until(heard: &Receiver<Heard>, wanted: &[Heard]) {
-    loop {
-        let one = heard.recv_timeout(Duration::from_secs(60));
-        if wanted.contains(&one.unwrap_or_else(|_| panic!("waited in vain for {wanted:?}"))) {
-            return;
-        }
-    }
-}
-
 /// Whether others may have come and gone before it.
 fn is_marked(why: &Why) -> bool {
     matches!(why, Why::Found | Why::Late)
 }
 
+/// A message more each time.
+#[cfg(target_os = "linux")]
+fn saved_while_watched(disk: &FaultyDisk<'_>, mut at_save: impl FnMut() + Send) -> Versions {
+    watched(disk, true, |scene| {
+        for messages in 1..=SAVES {
+            at_save();
+            scene.save(messages);
+            scene.until(&[Heard::Recorded(messages), Heard::Failed]);
+        }
+    })
+}
+
+// Elsewhere nobody is told of every single save.
+#[cfg(target_os = "linux")]
 #[test]
 fn what_a_failing_disk_did_not_take_is_a_gap() {
     let counted = FaultyDisk::new(Fault::None);
@@ -142,4 +161,52 @@ fn what_a_failing_disk_did_not_take_is_a_gap() {
         assert!(marked <= 1 + looks, "still a gap after {looks} looks; call {at}: {versions:?}");
     }
     assert!(gaps > 0, "nothing was ever missed");
+}
+
+#[test]
+fn where_the_system_says_little_every_save_is_found_when_it_is_still() {
+    let (versions, _) = watched(&RealDisk, false, |scene| {
+        for messages in 1..=3 {
+            scene.save(messages);
+            scene.until(&[Heard::Recorded(messages)]);
+        }
+    });
+    assert_eq!(versions, [(1, Why::Found), (2, Why::Found), (3, Why::Found)]);
+}
+
+#[test]
+fn where_the_system_says_little_no_file_is_opened_while_it_is_being_saved() {
+    let disk = FaultyDisk::new(Fault::None);
+    let reads = || {
+        let calls = disk.calls();
+        calls.iter().filter(|call| call.path.ends_with("Story.jsonl")).count()
+    };
+    let mut while_saving = 0;
+    let (versions, _) = watched(&disk, false, |scene| {
+        let before = reads();
+        for messages in 1..=20 {
+            scene.save(messages);
+            thread::sleep(Duration::from_millis(50));
+        }
+        while_saving = reads() - before;
+        scene.until(&[Heard::Recorded(20)]);
+    });
+    assert_eq!(while_saving, 0);
+    assert_eq!(versions, [(20, Why::Found)]);
+}
+
+#[test]
+fn where_the_system_says_little_what_is_not_still_yet_is_recorded_at_the_end() {
+    let (versions, _) = watched(&RealDisk, false, |scene| scene.save(1));
+    assert_eq!(versions, [(1, Why::Found)]);
+}
+
+#[test]
+fn where_the_system_says_little_a_chat_that_goes_is_seen_to_go() {
+    let (versions, _) = watched(&RealDisk, false, |scene| {
+        scene.save(1);
+        scene.until(&[Heard::Recorded(1)]);
+        fs::remove_dir_all(scene.chats).unwrap();
+    });
+    assert_eq!(versions, [(1, Why::Found), (1, Why::Deleted)]);
 }

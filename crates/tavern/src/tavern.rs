@@ -166,6 +166,7 @@ impl Loaded {
     /// the chat has the same messages up to there, and the same book.
     pub(crate) fn still_has(&self, disk: &dyn Disk, message: usize) -> io::Result<bool> {
         if disk.look(&self.file.path)? == self.look
+            && cfg!(unix)
             && self.look.as_ref().is_some_and(|l| l.inode != 0)
         {
             return Ok(true);

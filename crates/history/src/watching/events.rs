@@ -7,6 +7,10 @@
 //! What is opened may be a later save than the one that was told, if the next one came before it was
 //! opened. Whether that was so shows in what is told next, and a [`Event::Fence`] shows that nothing
 //! more was to be told.
+//!
+//! Linux alone says so much. Elsewhere only the names of files are taken from what is told; and on
+//! Windows an open file cannot be replaced, so a save would fail while we have it open. There a file is
+//! read when nothing has happened for a while, as a look would find it.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -26,8 +30,13 @@ use crate::file::Name;
 /// Files that wait to be read are open, and a process may have only so many.
 pub(super) const WAITING: usize = 400;
 
+/// Whether the system tells which save it speaks of, in order.
+pub const ARE_EXACT: bool = cfg!(target_os = "linux");
+
 /// Something happened.
 pub enum Event {
+    /// Something happened to a file, where no more is known.
+    Touched { user: usize, name: Name },
     /// A file was saved, and this is what was saved.
     Saved(Caught),
     /// A file may be gone.
@@ -86,6 +95,7 @@ pub(super) struct Events {
     watcher: notify::RecommendedWatcher,
     homes: Arc<Mutex<Homes>>,
     fences: u64,
+    are_exact: bool,
 }
 
 #[derive(Default)]
@@ -113,14 +123,20 @@ impl Events {
     pub(super) fn new(
         sender: SyncSender<Event>,
         overflow: Arc<AtomicBool>,
+        are_exact: bool,
     ) -> notify::Result<Self> {
         let homes: Arc<Mutex<Homes>> = Arc::default();
         let mut translator =
             Translator { homes: Arc::clone(&homes), sender, overflow, writing: None };
         let config = notify::Config::default().with_follow_symlinks(false);
-        let handler = move |event: notify::Result<notify::Event>| translator.take(event);
+        let handler = move |event: notify::Result<notify::Event>| match event {
+            Ok(event) if event.need_rescan() => translator.send(Event::LookAtAll),
+            Ok(event) if are_exact => translator.take(&event),
+            Ok(event) => translator.touch(&event),
+            Err(_) => translator.send(Event::LookAtAll),
+        };
         let watcher = notify::RecommendedWatcher::new(handler, config)?;
-        Ok(Self { watcher, homes, fences: 0 })
+        Ok(Self { watcher, homes, fences: 0, are_exact })
     }
 
     /// Watches the folder of a user. Again after one of its folders came.
@@ -143,7 +159,7 @@ impl Events {
     /// Raises a fence in a folder of our own, and says its number: it is told after everything that
     /// has happened. Only where one queue holds all that happens, in order.
     pub(super) fn raise_fence(&mut self, folder: &Path) -> Option<u64> {
-        if !cfg!(target_os = "linux") {
+        if !self.are_exact {
             return None;
         }
         if self.homes().fences.is_none() {
@@ -188,28 +204,15 @@ enum What {
 }
 
 impl Translator {
-    fn take(&mut self, event: notify::Result<notify::Event>) {
-        let Ok(event) = event else { return self.send(Event::LookAtAll) };
-        if event.need_rescan() {
-            return self.send(Event::LookAtAll);
-        }
+    fn take(&mut self, event: &notify::Event) {
         let what = match event.kind {
             EventKind::Modify(ModifyKind::Name(RenameMode::To)) => What::Saved,
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => What::Written,
-            EventKind::Modify(ModifyKind::Data(_)) if cfg!(target_os = "linux") => What::Writing,
+            EventKind::Modify(ModifyKind::Data(_)) => What::Writing,
             EventKind::Create(CreateKind::File) => What::Linked,
             EventKind::Modify(ModifyKind::Name(RenameMode::From))
             | EventKind::Remove(RemoveKind::File) => What::Gone,
             EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => {
-                What::Folder
-            }
-            // Systems that say less than Linux does.
-            EventKind::Any
-            | EventKind::Create(_)
-            | EventKind::Remove(_)
-            | EventKind::Modify(ModifyKind::Any | ModifyKind::Data(_))
-                if !cfg!(target_os = "linux") =>
-            {
                 What::Folder
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::Any)) => What::Folder,
@@ -217,6 +220,28 @@ impl Translator {
         };
         for path in &event.paths {
             self.tell(&what, path);
+        }
+    }
+
+    /// Systems that say less than Linux does.
+    fn touch(&self, event: &notify::Event) {
+        let is_new = match event.kind {
+            EventKind::Access(_) | EventKind::Modify(ModifyKind::Metadata(_)) => return,
+            // Windows says this of a folder whenever something happens in it.
+            EventKind::Modify(ModifyKind::Any | ModifyKind::Data(_)) => false,
+            _ => true,
+        };
+        for path in &event.paths {
+            match self.whose(path) {
+                Whose::User(user, name) if name.kind().is_some() => {
+                    self.send(Event::Touched { user, name });
+                }
+                Whose::User(user, name) if is_new && may_be_a_folder(&name) => {
+                    self.send(Event::Look { user });
+                }
+                Whose::Nobody if is_new => self.send(Event::Users),
+                Whose::User(..) | Whose::Fence(_) | Whose::Nobody => {}
+            }
         }
     }
 

@@ -27,9 +27,9 @@ use crate::history::{History, Recorded};
 use crate::scan::{self, Scan};
 
 use batch::{Batch, Queue, happenings};
-pub use events::{Caught, Event, Stat};
+pub use events::{ARE_EXACT, Caught, Event, Stat};
 use events::{Events, WAITING};
-use watched::{Happening, State, Watched};
+use watched::{Happening, State, Touched, Watched};
 
 /// A user whose files are watched.
 pub struct User {
@@ -82,6 +82,8 @@ pub struct Settings<'d> {
     pub host: &'d str,
     /// A history that has reached this size is not added to.
     pub most_bytes: Option<u64>,
+    /// Whether the system tells which save it speaks of: [`ARE_EXACT`], but in tests.
+    pub are_exact: bool,
 }
 
 /// After so long without news, what was recorded is put where any git can read it, and histories are
@@ -89,6 +91,11 @@ pub struct Settings<'d> {
 const IDLE: Duration = Duration::from_secs(20);
 /// How often files are looked at that cannot be watched, or could not be recorded.
 const AGAIN: Duration = Duration::from_secs(10);
+/// Where the system says little, files are read when nothing has happened to any of a user's for so
+/// long. SillyTavern saves one second after an edit: in the middle of that, nobody is in its way.
+const STILL: Duration = Duration::from_millis(500);
+/// How often a file is tried to be read that another program keeps for itself.
+const TRIES: u32 = 6;
 /// Where others keep saving, so long without news of a user: all theirs is in the journal meanwhile.
 const QUIET: Duration = Duration::from_secs(10 * 60);
 /// Histories that are open at the same time: to open one takes longer than to record a message.
@@ -123,6 +130,8 @@ pub struct Watch<'d> {
     let_go: VecDeque<(Instant, usize)>,
     /// When to look again, and at whom. A user may have been looked at since.
     agains: BTreeSet<(Instant, usize)>,
+    /// Users to whose files something happened, and when those will have been still for long enough.
+    touched: BTreeSet<(Instant, usize)>,
     /// What is being read: large files take longer to find memory for than to read.
     buffer: Vec<u8>,
     find_users: Option<Box<FindUsers<'d>>>,
@@ -135,7 +144,7 @@ impl<'d> Watch<'d> {
     pub fn new(settings: Settings<'d>, users: Vec<User>) -> notify::Result<Self> {
         let (sender, queue) = sync_channel(WAITING);
         let overflow = Arc::<AtomicBool>::default();
-        let events = Events::new(sender.clone(), Arc::clone(&overflow))?;
+        let events = Events::new(sender.clone(), Arc::clone(&overflow), settings.are_exact)?;
         let now = Instant::now();
         let users = users.into_iter().map(|user| Watched::new(user, now));
         Ok(Self {
@@ -148,6 +157,7 @@ impl<'d> Watch<'d> {
             open: VecDeque::new(),
             let_go: VecDeque::new(),
             agains: BTreeSet::new(),
+            touched: BTreeSet::new(),
             buffer: Vec::new(),
             find_users: None,
         })
@@ -171,6 +181,12 @@ impl<'d> Watch<'d> {
     pub fn run(&mut self, tell: &mut dyn FnMut(News<'_>)) {
         if !self.begin_all(tell) {
             self.go_on(tell);
+        }
+        if !self.settings.are_exact {
+            // Not all may be told yet, and nothing is still yet.
+            let touched = self.touched.iter().map(|(_, at)| *at);
+            let last: BTreeSet<usize> = touched.chain(self.open.iter().copied()).collect();
+            last.into_iter().for_each(|at| self.look(at, tell));
         }
         for at in 0..self.users.len() {
             self.close(at, tell);
@@ -212,6 +228,7 @@ impl<'d> Watch<'d> {
             if self.overflow.swap(false, Ordering::Relaxed) {
                 self.look_at_all(tell);
             }
+            self.look_at_still(tell);
             self.look_again(tell);
             self.tidy(tell);
         }
@@ -220,6 +237,8 @@ impl<'d> Watch<'d> {
     /// How long to wait for the next event: for ever where nothing is left to do.
     fn patience(&self) -> Duration {
         let again = self.agains.first().map(|(again, _)| *again);
+        let still = self.touched.first().map(|(still, _)| *still);
+        let again = again.into_iter().chain(still).min();
         let again = again.map(|again| again.saturating_duration_since(Instant::now()));
         let is_at_rest = self.open.is_empty() && self.let_go.is_empty();
         let idle = (!is_at_rest).then_some(IDLE);
@@ -265,6 +284,16 @@ impl<'d> Watch<'d> {
                 Event::Saved(caught) => caught.user,
                 Event::Gone { user, .. } | Event::Writing { user, .. } => *user,
                 Event::Fence(_) => continue,
+                Event::Touched { user, name } => {
+                    self.users[*user].touched.names.insert(name.clone());
+                    self.touch(*user);
+                    continue;
+                }
+                Event::Look { user } if !self.settings.are_exact => {
+                    self.users[*user].touched.are_all = true;
+                    self.touch(*user);
+                    continue;
+                }
                 Event::Look { user } => {
                     looks.push(*user);
                     continue;
@@ -351,7 +380,7 @@ impl<'d> Watch<'d> {
             return;
         }
         let disk = self.settings.disk;
-        let scanned = self.opened(at).and_then(|watched| watched.scan(disk));
+        let scanned = self.opened(at).and_then(|watched| watched.scan(disk, None));
         match scanned {
             Ok(scan) => {
                 let watched = &mut self.users[at];
@@ -374,6 +403,47 @@ impl<'d> Watch<'d> {
                 self.told(at, Ok(Vec::new()), tell);
             }
             Err(error) => self.told(at, Err(error), tell),
+        }
+    }
+
+    /// Has the files of a user looked at that something happened to, as soon as they are still.
+    fn touch(&mut self, at: usize) {
+        let still = Instant::now() + STILL;
+        if let Some(before) = self.users[at].touched.still.replace(still) {
+            self.touched.remove(&(before, at));
+        }
+        self.touched.insert((still, at));
+    }
+
+    fn look_at_still(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+        let now = Instant::now();
+        while let Some((_, at)) = self.touched.first().copied().filter(|(when, _)| *when <= now) {
+            self.look_at_touched(at, tell);
+        }
+    }
+
+    fn look_at_touched(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+        let touched = std::mem::take(&mut self.users[at].touched);
+        self.touched.retain(|(_, other)| *other != at);
+        if touched.are_all {
+            // A folder that came is not watched yet.
+            let home = scan::home(&self.users[at].user.folders);
+            let _ = self.events.add(at, &home);
+            return self.look(at, tell);
+        }
+        if self.users[at].state == State::Full {
+            return;
+        }
+        let disk = self.settings.disk;
+        let scanned = self.opened(at).and_then(|watched| watched.scan(disk, Some(&touched.names)));
+        let is_unread = scanned.as_ref().is_ok_and(|scan| !scan.unread.is_empty());
+        self.told(at, scanned.map(|scan| scan.recorded), tell);
+        if is_unread && touched.tries < TRIES {
+            // Somebody else has one of them open.
+            self.users[at].touched = Touched { tries: touched.tries + 1, still: None, ..touched };
+            self.touch(at);
+        } else if is_unread {
+            self.look(at, tell);
         }
     }
 

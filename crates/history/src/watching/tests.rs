@@ -19,8 +19,13 @@ use crate::history::History;
 use crate::scan::{Remembered, scan};
 use crate::version::Why;
 
-const SETTINGS: Settings<'static> =
-    Settings { disk: &RealDisk, chance: &RealChance, host: "Test PC", most_bytes: None };
+const SETTINGS: Settings<'static> = Settings {
+    disk: &RealDisk,
+    chance: &RealChance,
+    host: "Test PC",
+    most_bytes: None,
+    are_exact: true,
+};
 
 struct Stage {
     folder: TempDir,

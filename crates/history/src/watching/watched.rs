@@ -1,6 +1,7 @@
 //! One user of those who are watched.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::time::Instant;
 
@@ -34,8 +35,21 @@ pub(super) struct Watched<'d> {
     pub(super) missed: FxHashSet<Name>,
     /// The newest versions that were recorded as they happened.
     followed: FxHashMap<Name, Id>,
+    pub(super) touched: Touched,
     /// Something is in the journal that no git can read yet, since then.
     pub(super) let_go: Option<Instant>,
+}
+
+/// Files to which something happened, where the system does not say what.
+#[derive(Default)]
+pub(super) struct Touched {
+    pub(super) names: BTreeSet<Name>,
+    /// Nobody knows which.
+    pub(super) are_all: bool,
+    /// When they will have been still for long enough.
+    pub(super) still: Option<Instant>,
+    /// How often they could not be read.
+    pub(super) tries: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,14 +99,24 @@ impl Watched<'_> {
             has_missed: false,
             missed: FxHashSet::default(),
             followed: FxHashMap::default(),
+            touched: Touched::default(),
             let_go: None,
         }
     }
 
-    pub(super) fn scan(&mut self, disk: &dyn Disk) -> Result<Scan, HistoryError> {
+    /// Looks at all files, or only at some.
+    pub(super) fn scan(
+        &mut self,
+        disk: &dyn Disk,
+        only: Option<&BTreeSet<Name>>,
+    ) -> Result<Scan, HistoryError> {
         let Some(history) = &mut self.history else { return Ok(Scan::default()) };
         let remembered = self.remembered.get_or_insert_with(|| Remembered::load(history));
-        let scan = scan::scan(history, disk, &self.user.folders, remembered, &|_, _| {})?;
+        let folders = &self.user.folders;
+        if let Some(names) = only {
+            return scan::scan_some(history, disk, folders, remembered, names);
+        }
+        let scan = scan::scan(history, disk, folders, remembered, &|_, _| {})?;
         self.scanned = Instant::now();
         self.missed.clear();
         Ok(scan)

@@ -122,6 +122,14 @@ mod other {
 
     pub(crate) use super::no_renameat2::{exchange, rename_no_replace};
 
+    /// There is no number of the file without opening it. When it was made tells files apart that took
+    /// each other's place, but where Windows hands that down to the next one of the same name.
+    #[cfg(windows)]
+    pub(crate) fn inode(meta: &fs::Metadata) -> u64 {
+        std::os::windows::fs::MetadataExt::creation_time(meta)
+    }
+
+    #[cfg(not(windows))]
     pub(crate) fn inode(_: &fs::Metadata) -> u64 {
         0
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use forklore_core::saying::Saying as _;
 use forklore_history::HistoryError;
 use forklore_history::history::Recorded;
-use forklore_history::watching::{News, Settings, Stopper, User, Watch};
+use forklore_history::watching::{ARE_EXACT, News, Settings, Stopper, User, Watch};
 use forklore_tavern::folders::UserFolders;
 use forklore_tavern::lock::{LockCause, LockError, UserLock};
 use forklore_tavern::tavern::Tavern;
@@ -41,6 +41,7 @@ pub(crate) fn run(
         chance: first.chance,
         host: &histories.host,
         most_bytes: args.max_size.map(|size| size.0),
+        are_exact: ARE_EXACT,
     };
     let root = first.folders.inside.root();
     let mut watch = Watch::new(settings, users).map_err(cannot_watch)?;

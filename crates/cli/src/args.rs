@@ -11,7 +11,7 @@ use crate::text::quoted;
 
 pub(crate) use history::{
     BundleArgs, DismissArgs, HistoryArgs, HistoryCommand, LogArgs, PullArgs, PurgeArgs, PushArgs,
-    RecordArgs, RescueArgs, ThinArgs, UnbundleArgs, UndeleteArgs, WatchArgs,
+    RecordArgs, RescueArgs, RunArgs, ThinArgs, UnbundleArgs, UndeleteArgs, WatchArgs,
 };
 pub(crate) use lore::{CombineArgs, DiffArgs, MergeArgs, PickArgs};
 
@@ -107,6 +107,7 @@ pub enum Command {
     Strip(StripArgs),
     Record(RecordArgs),
     Watch(WatchArgs),
+    Run(RunArgs),
     Log(LogArgs),
     Undelete(UndeleteArgs),
     Rescue(RescueArgs),

@@ -2,12 +2,14 @@
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
-    Fine = 0,
+    Fine,
     /// Something was found, or differs.
-    Found = 1,
+    Found,
     /// It failed, was refused, or nobody agreed to it.
-    Failed = 2,
-    Usage = 64,
+    Failed,
+    Usage,
+    /// As another program ended.
+    Passed(u8),
 }
 
 impl Exit {
@@ -20,6 +22,12 @@ impl Exit {
     }
 
     pub(crate) fn code(self) -> u8 {
-        self as u8
+        match self {
+            Self::Fine => 0,
+            Self::Found => 1,
+            Self::Failed => 2,
+            Self::Usage => 64,
+            Self::Passed(code) => code,
+        }
     }
 }

@@ -16,7 +16,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Bring lore over", &["merge", "pick"]),
     ("Bring back", &["rescue", "restore", "undelete", "undo", "trash"]),
     ("Mend and tidy", &["repair", "split", "clean", "strip"]),
-    ("Keep a history", &["watch", "record", "history"]),
+    ("Keep a history", &["run", "watch", "record", "history"]),
     ("Set up", &["completions", "man"]),
 ];
 
@@ -112,6 +112,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "strip",
         &["forklore strip \"The harbour\" --dry-run", "forklore strip \"The harbour\" --closed"],
     ),
+    ("run", &["forklore run -- node server.js", "forklore run -- ./start.sh --listen"]),
     ("watch", &["forklore watch", "forklore watch --quiet --all-users"]),
     ("record", &["forklore record", "forklore record --all-users"]),
     (

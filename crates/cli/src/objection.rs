@@ -66,6 +66,8 @@ pub(crate) enum Objection {
     NothingToRepair,
     #[error("there is no user to watch")]
     NobodyToWatch,
+    #[error("could not start {program:?}: {error}")]
+    NotStarted { program: String, error: io::Error },
     #[error("another `forklore watch` records the files of {0} already")]
     AlreadyWatched(String),
     #[error("could not watch the files: {0}")]
@@ -111,6 +113,11 @@ sayings!(Objection {
     Self::NothingToUndo => ("nothing-to-undo"),
     Self::NothingToRepair => ("nothing-to-repair"),
     Self::NobodyToWatch => ("no-user"),
+    Self::NotStarted { program, error } => (
+        "not-started",
+        kind: kind(error),
+        program: program.as_str(),
+    ),
     Self::AlreadyWatched(user) => ("already-watched", user: user.as_str()),
     Self::NotWatched(_) => ("not-watched"),
     Self::AlreadyThere(path) => ("already-there", path: shown(path)),

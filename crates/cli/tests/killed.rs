@@ -2,6 +2,7 @@
 //!
 //! `crates/tavern/tests/crash` does the same in process, and more of it; this is to see that the
 //! real thing behaves alike. It needs `strace`.
+#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a helper outside a test function is still a test")]
 
 use std::os::unix::process::ExitStatusExt as _;

@@ -11,4 +11,5 @@ pub mod faulty;
 #[cfg(target_os = "linux")]
 pub mod power;
 pub mod story;
+#[cfg(unix)]
 pub mod sillytavern;

@@ -1,5 +1,5 @@
 //! The harness itself: what is put into a real SillyTavern comes back, and lies where we expect it.
-
+#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "the scenes are tests too")]
 
 use std::fs;

@@ -1,5 +1,6 @@
 //! The arguments of the commands that keep and read a history.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -32,9 +33,29 @@ pub struct WatchArgs {
     #[arg(long, short)]
     pub quiet: bool,
 
+    /// End when the input is closed, and not at Ctrl-C
+    #[arg(long, hide = true)]
+    pub until_closed: bool,
+
     /// Stop recording for a user whose history has reached this size: 500MB, 2GB
     #[arg(long, value_name = "SIZE")]
     pub max_size: Option<Size>,
+}
+
+/// Start SillyTavern, and record as long as it runs
+///
+/// Write it in front of whatever starts SillyTavern, such as in `Start.bat` or `start.sh`. Ctrl-C and the exit code
+/// are SillyTavern's own. If nothing can be recorded, that is said, and SillyTavern runs all the same.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// What starts SillyTavern
+    #[arg(
+        value_name = "COMMAND",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub command: Vec<OsString>,
 }
 
 /// A number of bytes as people type it.

@@ -8,6 +8,7 @@ pub(crate) mod history;
 mod mend;
 mod merge;
 mod pages;
+mod run;
 mod show;
 mod status;
 mod strip;
@@ -35,6 +36,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
     match &cli.command {
         Command::Completions { shell } => return pages::completions(ui, *shell),
         Command::Man { command } => return pages::man(ui, command),
+        Command::Run(args) => return run::run(cli, args),
         _ => {}
     }
     let editor = outside.editor.clone();
@@ -71,7 +73,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
         Command::Undelete(args) => history::undelete::run(ui, &tavern, &histories, args),
         Command::Rescue(args) => history::rescue::run(ui, &tavern, &histories, args),
         Command::History(args) => history::run(ui, &tavern, &histories, args),
-        Command::Completions { .. } | Command::Man { .. } => Ok(Exit::Fine),
+        Command::Completions { .. } | Command::Man { .. } | Command::Run(_) => Ok(Exit::Fine),
     }
 }
 

@@ -4,5 +4,6 @@
 
 mod hints;
 mod output;
+mod running;
 mod stage;
 mod watching;

@@ -10,8 +10,8 @@ use forklore_core::json::Json;
 
 use crate::stage::{Stage, chat};
 
-struct Watcher {
-    child: Child,
+pub(crate) struct Watcher {
+    pub(crate) child: Child,
     words: Receiver<String>,
     said: Vec<String>,
 }
@@ -21,7 +21,7 @@ impl Watcher {
         Self::run(stage, &["watch"])
     }
 
-    fn run(stage: &Stage, args: &[&str]) -> Self {
+    pub(crate) fn run(stage: &Stage, args: &[&str]) -> Self {
         let mut command = stage.command(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (sender, words) = channel();
@@ -38,7 +38,7 @@ impl Watcher {
         Self { child, words, said: Vec::new() }
     }
 
-    fn until(&mut self, words: &str) {
+    pub(crate) fn until(&mut self, words: &str) {
         while !self.said.iter().any(|line| line.contains(words)) {
             match self.words.recv_timeout(Duration::from_secs(60)) {
                 Ok(line) => self.said.push(line),
@@ -48,7 +48,7 @@ impl Watcher {
     }
 
     /// Asks it to stop, as a system does. Answers with its exit code and all that it said.
-    fn stop(mut self) -> (Option<i32>, String) {
+    pub(crate) fn stop(mut self) -> (Option<i32>, String) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         let code = self.child.wait().unwrap().code();

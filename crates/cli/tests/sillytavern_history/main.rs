@@ -1,4 +1,5 @@
 //! The history beside a real SillyTavern.
+#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod losses;

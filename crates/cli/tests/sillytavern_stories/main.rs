@@ -3,7 +3,7 @@
 //!
 //! The scenes of `creation`, `books` and `restoration` carry the names of the scenarios that the
 //! original requirements ask for.
-
+#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "the scenes are tests too")]
 
 mod books;

@@ -44,6 +44,7 @@ fn help_teaches() {
       strip        Remove the journal from a chat
 
     Keep a history:
+      run          Start SillyTavern, and record as long as it runs
       watch        Keep running, and record every version as it is saved
       record       Record every chat, lorebook, card and group that has changed
       history      Look after the history: check, pack, thin, carry elsewhere

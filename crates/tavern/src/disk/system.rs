@@ -1,4 +1,4 @@
-//! What each system does in its own way. `std` for most of it; `rustix` for the
+//! What each system does in its own way. `std` for most of it; `rustix` and `tempfile` for the
 //! two renames that `std` does not have.
 
 use std::fs::{self, File, OpenOptions};
@@ -83,13 +83,14 @@ mod unix {
         flags.bits() as i32
     }
 
-    // Not on Android, some versions of which kill a program that calls renameat2.
-    #[cfg(target_os = "linux")]
-    pub(crate) use renameat2::{exchange, rename_no_replace};
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    pub(crate) use renaming::{exchange, rename_no_replace};
 
-    #[cfg(target_os = "linux")]
-    mod renameat2 {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    mod renaming {
         use super::*;
+        use std::sync::LazyLock;
+
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         use rustix::io::Errno;
 
@@ -102,6 +103,9 @@ mod unix {
         }
 
         fn rename_with(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
+            if is_android() {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
             renameat_with(CWD, from, CWD, to, flags).map_err(|error| match error {
                 // A file system that does not know the flag says one of these.
                 Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP => {
@@ -110,17 +114,46 @@ mod unix {
                 other => other.into(),
             })
         }
+
+        /// Android kills a program for such a call, and what is built for Linux runs there, too.
+        fn is_android() -> bool {
+            static IS_ANDROID: LazyLock<bool> = LazyLock::new(|| {
+                let kernel = rustix::system::uname();
+                std::env::var_os("ANDROID_ROOT").is_some()
+                    || kernel.release().to_string_lossy().contains("android")
+            });
+            cfg!(target_os = "linux") && *IS_ANDROID
+        }
     }
 
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) use super::no_renameat2::{exchange, rename_no_replace};
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    pub(crate) use super::no_exchange::exchange;
+
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    pub(crate) fn rename_no_replace(_: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 #[cfg(not(unix))]
 mod other {
     use super::*;
 
-    pub(crate) use super::no_renameat2::{exchange, rename_no_replace};
+    pub(crate) use super::no_exchange::exchange;
+
+    /// Without the flag that `std` always sets, Windows replaces nothing.
+    #[cfg(windows)]
+    pub(crate) fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
+        tempfile::TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|error| {
+            let kept = error.path.keep();
+            kept.err().map_or(error.error, |error| error.error)
+        })
+    }
+
+    #[cfg(not(windows))]
+    pub(crate) fn rename_no_replace(_: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// There is no number of the file without opening it. When it was made tells files apart that took
     /// each other's place, but where Windows hands that down to the next one of the same name.
@@ -161,13 +194,9 @@ mod other {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-mod no_renameat2 {
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+mod no_exchange {
     use super::*;
-
-    pub(crate) fn rename_no_replace(_: &Path, _: &Path) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
 
     pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())

@@ -62,7 +62,7 @@ pub(crate) fn run(
             })
             .map_err(cannot_watch)?;
     }
-    stop_at_signals(watch.stopper());
+    stop_at_end(watch.stopper(), args.until_closed);
     let mut said = Said { several: args.all_users, quiet: args.quiet, behind: BTreeMap::new() };
     watch.run(&mut |news| {
         said.hear(&news);
@@ -131,22 +131,39 @@ fn cannot_watch(error: impl std::fmt::Display) -> CommandError {
         .hinted("`forklore record`, run now and then, needs no watching.")
 }
 
+/// Whoever asks for it decides when it ends, and Ctrl-C is meant for them.
+fn stop_at_end(stopper: Stopper, when_closed: bool) {
+    if when_closed {
+        let stopper = stopper.clone();
+        std::thread::spawn(move || {
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            stopper.stop();
+        });
+    }
+    stop_at_signals(stopper, when_closed);
+}
+
 /// Ctrl-C, and what a system says to a service that it stops.
 #[cfg(unix)]
-fn stop_at_signals(stopper: Stopper) {
+fn stop_at_signals(stopper: Stopper, but_ctrl_c: bool) {
     use signal_hook::consts::{SIGINT, SIGTERM};
     if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) {
         std::thread::spawn(move || {
-            if signals.forever().next().is_some() {
+            if signals.forever().any(|signal| signal != SIGINT || !but_ctrl_c) {
                 stopper.stop();
             }
         });
     }
 }
 
-/// Everything that was said to be recorded is on disk; there is nothing to tidy up.
 #[cfg(not(unix))]
-fn stop_at_signals(_: Stopper) {}
+fn stop_at_signals(stopper: Stopper, but_ctrl_c: bool) {
+    let _ = ctrlc::set_handler(move || {
+        if !but_ctrl_c {
+            stopper.stop();
+        }
+    });
+}
 
 /// More changes than this at once are not told one by one.
 const FEW: usize = 12;

@@ -1,0 +1,88 @@
+//! `forklore run`: something that stands for SillyTavern, and what is recorded beside it.
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+use crate::stage::{Stage, chat, said};
+use crate::watching::Watcher;
+
+fn run(stage: &Stage, script: &str) -> Output {
+    stage.command(&["run", "--", "sh", "-c", script]).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn it_ends_as_sillytavern_ends() {
+    let stage = Stage::new();
+    for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137)] {
+        let output = run(&stage, script);
+        assert_eq!(output.status.code(), Some(code), "{script}: {}", said(&output));
+    }
+}
+
+#[test]
+fn what_sillytavern_saves_is_recorded_also_if_it_ends_at_once() {
+    let stage = Stage::new();
+    stage.write("new", &chat("Story", None, 3));
+    let (new, story) = (stage.path("new"), stage.path("chats/Ada/Story.jsonl"));
+    fs::create_dir_all(story.parent().unwrap()).unwrap();
+    let output = run(&stage, &format!("mv '{}' '{}'; echo saved", new.display(), story.display()));
+    assert_eq!(said(&output), "saved\nStopped. Everything seen so far is recorded.\n");
+    let log = stage.command(&["log", "Story"]).output().unwrap();
+    assert!(said(&log).contains("Ada/Story"), "{}", said(&log));
+}
+
+#[test]
+fn a_history_that_cannot_be_written_does_not_stop_sillytavern() {
+    let stage = Stage::new();
+    fs::write(stage.histories().join("default-user.git"), "in the way").unwrap();
+    let output = run(&stage, "sleep 1; echo still here; exit 5");
+    assert_eq!(output.status.code(), Some(5));
+    assert!(said(&output).contains("still here"), "{}", said(&output));
+    assert!(said(&output).contains("default-user.git"), "it is said: {}", said(&output));
+}
+
+#[test]
+fn what_cannot_be_started_is_named() {
+    let stage = Stage::new();
+    let output = stage.command(&["run", "--", "no-such-tavern"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("could not start \"no-such-tavern\""), "{}", said(&output));
+}
+
+#[test]
+fn a_signal_is_passed_on() {
+    let stage = Stage::new();
+    let script = "trap 'echo told; exit 3' TERM; echo ready; while :; do sleep 0.05; done";
+    let mut runner = Watcher::run(&stage, &["run", "--", "sh", "-c", script]);
+    runner.until("ready");
+    let (code, said) = runner.stop();
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("told"), "{said}");
+}
+
+#[test]
+fn what_records_ends_with_it_even_if_it_is_killed() {
+    let stage = Stage::new();
+    let script = "echo ready; exec sleep 600";
+    let mut runner = Watcher::run(&stage, &["run", "--", "sh", "-c", script]);
+    runner.until("ready");
+    // It records as soon as there is a history.
+    let is_recording = || {
+        let watching = stage.histories().join("default-user.watching");
+        let lock = fs::File::options().read(true).write(true).open(watching);
+        lock.is_ok_and(|lock| lock.try_lock().is_err())
+    };
+    wait_for(&is_recording);
+    let pid = runner.child.id().to_string();
+    assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+    wait_for(&|| !is_recording());
+    let _ = Command::new("pkill").args(["-KILL", "-P", &pid]).status();
+}
+
+fn wait_for(is_so: &dyn Fn() -> bool) {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !is_so() {
+        assert!(std::time::Instant::now() < end, "waited in vain");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}

@@ -1,6 +1,7 @@
 //! Keeps a repository small: few packs, and in them each object told by its successor.
 
 use std::collections::VecDeque;
+use std::io;
 use std::path::PathBuf;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -183,19 +184,27 @@ pub(crate) fn remove_packs(
     let old = old.iter().filter(|path| !is_kept(path));
     let (indexes, packs): (Vec<&PathBuf>, Vec<_>) =
         old.partition(|path| path.extension().is_some_and(|extension| extension == "idx"));
+    store.close_packs();
     let mut temps = Vec::new();
     for path in indexes {
         if store.disk.look(path).doing("look at", path)?.is_some() {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let temp = folder.join(format!("{TEMP}{}{NEW}", name.trim_start_matches("pack-")));
-            store.disk.rename(path, &temp).doing("rename", path)?;
+            match store.disk.rename(path, &temp) {
+                // Another program has it open. The pack stays with it.
+                Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
+                    continue;
+                }
+                renamed => renamed.doing("rename", path)?,
+            }
             temps.push(temp);
         }
     }
     store.disk.sync_dir(&folder).doing("make sure of", &folder)?;
     for path in packs.into_iter().chain(&temps) {
-        if store.disk.look(path).doing("look at", path)?.is_some() {
-            store.disk.remove(path).doing("remove", path)?;
+        let has_index = store.disk.look(&path.with_extension("idx")).is_ok_and(|idx| idx.is_some());
+        if !has_index && store.disk.look(path).doing("look at", path)?.is_some() {
+            store.remove_or_leave(path)?;
         }
     }
     store.disk.sync_dir(&folder).doing("make sure of", &folder)?;

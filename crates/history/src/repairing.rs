@@ -176,6 +176,7 @@ impl Repair<'_, '_, '_> {
     }
 
     fn keep(&mut self, packer: Packer, damaged: &[PathBuf]) -> Result<(), HistoryError> {
+        self.writing.close_packs();
         let store = self.writing.store();
         let (disk, folder) = (store.disk, store.layout().packs());
         let mut kept = None;

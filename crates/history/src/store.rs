@@ -7,7 +7,7 @@
 mod writing;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use forklore_tavern::chance::Chance;
@@ -369,10 +369,12 @@ impl<'d> Store<'d> {
             let pack = format!("pack-{}", name.replace(".idx", ".pack"));
             if name.ends_with(".idx") && has(&pack) && !has(&format!("pack-{name}")) {
                 let pack = folder.join(pack);
-                self.disk.remove(&pack).doing("remove", &pack)?;
+                self.remove_or_leave(&pack)?;
+                if self.disk.look(&pack).doing("look at", &pack)?.is_some() {
+                    continue;
+                }
             }
-            let temp = folder.join(temp);
-            self.disk.remove(&temp).doing("remove", &temp)?;
+            self.remove_or_leave(&folder.join(temp))?;
         }
         Ok(())
     }
@@ -392,6 +394,22 @@ impl<'d> Store<'d> {
         self.begin_journal()?;
         self.pending = Pending::default();
         packing::roll_up(self)
+    }
+
+    /// Windows removes and replaces no file that is open.
+    pub(crate) fn close_packs(&mut self) {
+        self.packs = Packs::open(&[]).0;
+    }
+
+    /// Removes a file that is not needed any more. Where another program still has it open, the next one
+    /// of us does it.
+    pub(crate) fn remove_or_leave(&self, path: &Path) -> Result<(), HistoryError> {
+        match self.disk.remove(path) {
+            Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
+                Ok(())
+            }
+            removed => removed.doing("remove", path),
+        }
     }
 
     /// Opens the packs that are there now.

@@ -127,6 +127,10 @@ impl<'s, 'd> Writing<'s, 'd> {
     }
 
     /// Adds a whole pack, which no ref leads to yet.
+    pub(crate) fn close_packs(&mut self) {
+        self.store.close_packs();
+    }
+
     pub(crate) fn keep_pack(&mut self, packed: Packed) -> Result<(), HistoryError> {
         self.store.keep_pack(packed).map(drop)
     }

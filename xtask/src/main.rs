@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a tool for the terminal")]
 
 mod bench;
+mod dist;
 mod pages;
 mod wasm;
 
@@ -15,6 +16,8 @@ enum Task {
     /// Carry out one operation and print this process's peak memory; `bench` calls it
     #[command(hide = true)]
     Memory(bench::memory::MemoryArgs),
+    /// Build the command for every system that this machine can, and packages for npm
+    Dist(dist::DistArgs),
     /// Write the man pages and completion scripts into a folder
     Pages {
         #[arg(default_value = "target/pages")]
@@ -28,6 +31,7 @@ fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Bench(args) => bench::run(&args),
         Task::Memory(args) => bench::memory::run(&args),
+        Task::Dist(args) => dist::run(&args),
         Task::Pages { folder } => pages::write(&folder),
         Task::Wasm(args) => wasm::run(&args),
     }

@@ -11,7 +11,8 @@ use crate::text::quoted;
 
 pub(crate) use history::{
     BundleArgs, DismissArgs, HistoryArgs, HistoryCommand, LogArgs, PullArgs, PurgeArgs, PushArgs,
-    RecordArgs, RescueArgs, RunArgs, ThinArgs, UnbundleArgs, UndeleteArgs, WatchArgs,
+    RecordArgs, RescueArgs, RunArgs, ServiceArgs, ServiceCommand, ThinArgs, UnbundleArgs,
+    UndeleteArgs, WatchArgs,
 };
 pub(crate) use lore::{CombineArgs, DiffArgs, MergeArgs, PickArgs};
 
@@ -112,6 +113,11 @@ pub enum Command {
     Undelete(UndeleteArgs),
     Rescue(RescueArgs),
     History(HistoryArgs),
+    /// Say what is set up, what is not, and what to do about it
+    ///
+    /// Writes a small file into the data folder and into the folder of histories, and removes it at once.
+    Doctor,
+    Service(ServiceArgs),
     /// Print a completion script for a shell
     Completions {
         /// Shell the script is for

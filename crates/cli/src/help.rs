@@ -17,7 +17,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Bring back", &["rescue", "restore", "undelete", "undo", "trash"]),
     ("Mend and tidy", &["repair", "split", "clean", "strip"]),
     ("Keep a history", &["run", "watch", "record", "history"]),
-    ("Set up", &["completions", "man"]),
+    ("Set up", &["doctor", "service", "completions", "man"]),
 ];
 
 /// What to type, by command; nested ones by both names.
@@ -112,6 +112,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "strip",
         &["forklore strip \"The harbour\" --dry-run", "forklore strip \"The harbour\" --closed"],
     ),
+    ("doctor", &["forklore doctor", "forklore --data ~/SillyTavern/data doctor"]),
+    ("service", &["forklore service install", "forklore service status"]),
+    ("service install", &["forklore service install", "forklore service install --yes"]),
+    ("service status", &["forklore service status"]),
+    ("service remove", &["forklore service remove"]),
     ("run", &["forklore run -- node server.js", "forklore run -- ./start.sh --listen"]),
     ("watch", &["forklore watch", "forklore watch --quiet --all-users"]),
     ("record", &["forklore record", "forklore record --all-users"]),

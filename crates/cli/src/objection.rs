@@ -66,6 +66,8 @@ pub(crate) enum Objection {
     NothingToRepair,
     #[error("there is no user to watch")]
     NobodyToWatch,
+    #[error("`{command}` failed: {said}")]
+    SystemRefused { command: String, said: String },
     #[error("could not start {program:?}: {error}")]
     NotStarted { program: String, error: io::Error },
     #[error("another `forklore watch` records the files of {0} already")]
@@ -113,6 +115,7 @@ sayings!(Objection {
     Self::NothingToUndo => ("nothing-to-undo"),
     Self::NothingToRepair => ("nothing-to-repair"),
     Self::NobodyToWatch => ("no-user"),
+    Self::SystemRefused { command, .. } => ("system-refused", command: command.as_str()),
     Self::NotStarted { program, error } => (
         "not-started",
         kind: kind(error),

@@ -51,3 +51,4 @@ pub mod comparing;
 pub mod merging;
 pub mod cleaning;
 pub mod verifying;
+pub mod volume;

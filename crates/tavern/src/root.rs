@@ -74,6 +74,14 @@ pub fn find_root(disk: &dyn Disk, around: &Surroundings) -> Result<Found, RootEr
     }
 }
 
+/// The folders nearby that a SillyTavern is installed in, the one that is taken first.
+pub fn find_installs(disk: &dyn Disk, around: &Surroundings) -> Vec<PathBuf> {
+    let mut installs: Vec<PathBuf> =
+        around.installs().filter(|install| is_install(disk, install)).collect();
+    installs.dedup();
+    installs
+}
+
 struct Search<'a> {
     disk: &'a dyn Disk,
     around: &'a Surroundings,

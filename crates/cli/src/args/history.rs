@@ -58,6 +58,34 @@ pub struct RunArgs {
     pub command: Vec<OsString>,
 }
 
+/// Let the system start `forklore watch` by itself
+#[derive(Args, Debug)]
+pub struct ServiceArgs {
+    #[command(subcommand)]
+    pub command: ServiceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ServiceCommand {
+    /// Record from now on, and whenever you log in
+    ///
+    /// Shows what it will write and run, and asks. A unit of systemd on Linux, a task on Windows, a launch agent on a Mac,
+    /// a script for Termux:Boot on Android.
+    Install {
+        /// Do it without asking
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Say whether it is installed
+    Status,
+    /// Take it away again; the history stays
+    Remove {
+        /// Do it without asking
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
 /// A number of bytes as people type it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size(pub u64);

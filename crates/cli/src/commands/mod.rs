@@ -3,12 +3,14 @@
 mod check;
 pub(crate) mod clean;
 mod diff;
+mod doctor;
 mod fork;
 pub(crate) mod history;
 mod mend;
 mod merge;
 mod pages;
 mod run;
+mod service;
 mod show;
 mod status;
 mod strip;
@@ -41,6 +43,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
     }
     let editor = outside.editor.clone();
     let histories = Histories::new(&outside, cli);
+    if let Command::Doctor = &cli.command {
+        return doctor::run(ui, &outside, cli, &histories);
+    }
+    if let Command::Service(args) = &cli.command {
+        return service::run(ui, &outside, cli, &histories, &args.command);
+    }
     if let Command::Record(RecordArgs { all_users: true })
     | Command::Watch(WatchArgs { all_users: true, .. }) = &cli.command
     {
@@ -73,7 +81,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
         Command::Undelete(args) => history::undelete::run(ui, &tavern, &histories, args),
         Command::Rescue(args) => history::rescue::run(ui, &tavern, &histories, args),
         Command::History(args) => history::run(ui, &tavern, &histories, args),
-        Command::Completions { .. } | Command::Man { .. } | Command::Run(_) => Ok(Exit::Fine),
+        Command::Completions { .. }
+        | Command::Doctor
+        | Command::Man { .. }
+        | Command::Run(_)
+        | Command::Service(_) => Ok(Exit::Fine),
     }
 }
 

@@ -39,6 +39,8 @@ const ROWS: &[Row] = &[
     // The usual stage has something wrong in it.
     Row { command: &["status"], fine: None, found: Some(&[]), only_reads: true, ..USUAL },
     Row { command: &["tree"], refused: NOBODY, only_reads: true, ..USUAL },
+    // Nothing is being recorded there.
+    Row { command: &["doctor"], fine: None, found: Some(&[]), only_reads: true, ..USUAL },
     Row { command: &["log"], refused: NOBODY, only_reads: true, ..USUAL },
     Row {
         command: &["show"],
@@ -228,13 +230,15 @@ fn every_command_ends_as_scripts_are_told() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// `watch` runs until it is stopped, and `run` ends as another program does; the tests of the installed command have them.
+/// `watch` runs until it is stopped, `run` ends as another program does, and `service` speaks with the system; the tests of
+/// the installed command have them.
 #[test]
 fn every_command_is_in_the_table() {
     let command = forklore::Cli::command();
     let mut known: Vec<Vec<&str>> = Vec::new();
-    for command in
-        command.get_subcommands().filter(|command| !["run", "watch"].contains(&command.get_name()))
+    for command in command
+        .get_subcommands()
+        .filter(|command| !["run", "service", "watch"].contains(&command.get_name()))
     {
         let nested: Vec<&str> = command.get_subcommands().map(|nested| nested.get_name()).collect();
         if command.get_name() != "history" {

@@ -50,6 +50,8 @@ fn help_teaches() {
       history      Look after the history: check, pack, thin, carry elsewhere
 
     Set up:
+      doctor       Say what is set up, what is not, and what to do about it
+      service      Let the system start `forklore watch` by itself
       completions  Print a completion script for a shell
       man          Print a manual page
 

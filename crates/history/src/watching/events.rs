@@ -184,6 +184,22 @@ impl Events {
     }
 }
 
+/// Whether the system tells of what happens in a folder that can be written to.
+pub fn reach(folder: &Path) -> bool {
+    let (sender, told) = std::sync::mpsc::channel();
+    let heard = move |event: notify::Result<notify::Event>| {
+        let _ = sender.send(event.is_ok());
+    };
+    let watcher = notify::RecommendedWatcher::new(heard, notify::Config::default());
+    let Ok(mut watcher) = watcher else { return false };
+    let name = folder.join(format!("forklore-doctor-{}", std::process::id()));
+    let is_told = watcher.watch(folder, RecursiveMode::NonRecursive).is_ok()
+        && fs::write(&name, b"Forklore looks whether it is told of this.").is_ok()
+        && told.recv_timeout(Duration::from_secs(3)) == Ok(true);
+    let _ = fs::remove_file(&name);
+    is_told
+}
+
 struct Translator {
     homes: Arc<Mutex<Homes>>,
     sender: SyncSender<Event>,

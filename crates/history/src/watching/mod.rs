@@ -27,7 +27,7 @@ use crate::history::{History, Recorded};
 use crate::scan::{self, Scan};
 
 use batch::{Batch, Queue, happenings};
-pub use events::{ARE_EXACT, Caught, Event, Stat};
+pub use events::{ARE_EXACT, Caught, Event, Stat, reach};
 use events::{Events, WAITING};
 use watched::{Happening, State, Touched, Watched};
 

@@ -22,7 +22,7 @@ pub(crate) mod undelete;
 mod verify;
 pub(crate) mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use forklore_core::chat::Chat;
 use forklore_core::digest::Digest;
@@ -62,7 +62,12 @@ impl Histories {
     }
 
     fn folder(&self, tavern: &Tavern<'_>) -> PathBuf {
-        place::folder(tavern.folders.inside.root(), self.chosen.as_deref())
+        self.of_root(tavern.folders.inside.root())
+    }
+
+    /// The folder of all histories of a data folder.
+    pub(crate) fn of_root(&self, root: &Path) -> PathBuf {
+        place::folder(root, self.chosen.as_deref())
     }
 
     pub(crate) fn repository(&self, tavern: &Tavern<'_>) -> PathBuf {

@@ -138,18 +138,16 @@ pub(crate) fn run(args: &DistArgs) -> Result<()> {
     Ok(())
 }
 
+/// Returns the name that npm gives to it.
 fn pack(folder: &Path, package: &str) -> Result<String> {
     let output = Command::new("npm")
-        .args(["pack", "--json", "--ignore-scripts", "--pack-destination", "."])
+        .args(["pack", "--ignore-scripts", "--pack-destination", "."])
         .arg(format!("./{package}"))
         .current_dir(folder)
         .output()
         .context("npm is needed")?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let told: Value = serde_json::from_slice(&output.stdout)?;
-    let name = told[0]["filename"].as_str().context("npm names no file")?;
-    // Some versions of npm tell it as it was not yet made a name of a file.
-    Ok(name.replace('@', "").replace('/', "-"))
+    Ok(format!("{}-{VERSION}.tgz", package.trim_start_matches('@').replace('/', "-")))
 }
 
 fn common(name: &str, description: &str) -> Value {

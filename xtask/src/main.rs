@@ -5,6 +5,7 @@
 mod bench;
 mod dist;
 mod pages;
+mod publish_extension;
 mod wasm;
 
 use clap::Parser;
@@ -23,6 +24,11 @@ enum Task {
         #[arg(default_value = "target/pages")]
         folder: std::path::PathBuf,
     },
+    /// Write what SillyTavern clones into a folder
+    PublishExtension {
+        #[arg(default_value = "target/extension")]
+        folder: std::path::PathBuf,
+    },
     /// Build the WebAssembly that SillyTavern's page loads, into extension/pkg
     Wasm(wasm::WasmArgs),
 }
@@ -33,6 +39,7 @@ fn main() -> anyhow::Result<()> {
         Task::Memory(args) => bench::memory::run(&args),
         Task::Dist(args) => dist::run(&args),
         Task::Pages { folder } => pages::write(&folder),
+        Task::PublishExtension { folder } => publish_extension::run(&folder),
         Task::Wasm(args) => wasm::run(&args),
     }
 }

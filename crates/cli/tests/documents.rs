@@ -55,6 +55,17 @@ fn every_code_is_listed_for_programs() {
     assert_eq!(written.len(), table.len(), "rows of the table");
 }
 
+/// The command, the extension and the list of changes speak of one version.
+#[test]
+fn one_version_everywhere() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(read("manifest.json").contains(&format!("\"version\": \"{version}\"")));
+    let changes = read("CHANGELOG.md");
+    let newest = changes.lines().find(|line| line.starts_with("## [")).unwrap();
+    assert_eq!(newest, format!("## [{version}]"));
+}
+
 /// What a document names.
 #[derive(Debug, Default)]
 struct Named {

@@ -400,14 +400,8 @@ fn sound(ui: &mut Ui<'_>, alarm: &Alarm) {
 
 /// Says it with the desktop's own program, and goes on whatever becomes of it.
 fn notify_desktop(title: &str, body: &str) {
-    let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some());
-    if !cfg!(target_os = "linux") || !has_desktop {
-        return;
-    }
-    let notice = std::process::Command::new("notify-send")
-        .args(["--app-name=Forklore", "--urgency=critical", "--", title, body])
+    let Some(mut program) = notifier(title, body) else { return };
+    let notice = program
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
@@ -416,3 +410,42 @@ fn notify_desktop(title: &str, body: &str) {
         std::thread::spawn(move || child.wait());
     }
 }
+
+/// What shows a notice here. The words are never a part of a program.
+fn notifier(title: &str, body: &str) -> Option<std::process::Command> {
+    let is_set = |name: &&str| std::env::var_os(name).is_some();
+    if is_set(&"ANDROID_ROOT") {
+        let mut program = std::process::Command::new("termux-notification");
+        program.args(["--title", title, "--content", body]);
+        return Some(program);
+    }
+    if cfg!(windows) {
+        let mut program = std::process::Command::new("powershell");
+        program.args([
+            "-NoProfile",
+            "-NonInteractive",
+            "-WindowStyle",
+            "Hidden",
+            "-Command",
+            BALLOON,
+        ]);
+        program.env("FORKLORE_TITLE", title).env("FORKLORE_BODY", body);
+        return Some(program);
+    }
+    if cfg!(target_os = "macos") {
+        let mut program = std::process::Command::new("osascript");
+        let script = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run";
+        program.args(["-e", script, title, body]);
+        return Some(program);
+    }
+    let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"].iter().any(is_set);
+    let mut program = std::process::Command::new("notify-send");
+    program.args(["--app-name=Forklore", "--urgency=critical", "--", title, body]);
+    has_desktop.then_some(program)
+}
+
+/// Shows a notice on Windows, for as long as it stays.
+const BALLOON: &str = "Add-Type -AssemblyName System.Windows.Forms, System.Drawing; \
+    $icon = New-Object System.Windows.Forms.NotifyIcon; $icon.Icon = [System.Drawing.SystemIcons]::Warning; \
+    $icon.Visible = $true; $icon.ShowBalloonTip(20000, $env:FORKLORE_TITLE, $env:FORKLORE_BODY, 'Warning'); \
+    Start-Sleep -Seconds 20; $icon.Dispose()";

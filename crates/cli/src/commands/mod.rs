@@ -38,7 +38,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
     match &cli.command {
         Command::Completions { shell } => return pages::completions(ui, *shell),
         Command::Man { command } => return pages::man(ui, command),
-        Command::Run(args) => return run::run(cli, args),
+        Command::Run(args) => return run::run(ui, cli, args),
         _ => {}
     }
     let editor = outside.editor.clone();

@@ -19,6 +19,7 @@ use crate::args::{Cli, RunArgs};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::objection::Objection;
+use crate::ui::Ui;
 
 /// How often is looked whether the recorder still runs, or the data folder is there.
 const LOOK: Duration = Duration::from_millis(500);
@@ -28,22 +29,25 @@ const LAST: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_secs(5);
 const STARTS: u32 = 5;
 
-pub(super) fn run(cli: &Cli, args: &RunArgs) -> Outcome {
+pub(super) fn run(ui: &mut Ui<'_>, cli: &Cli, args: &RunArgs) -> Outcome {
     let recording = Recording::new(cli, &args.command);
-    let mut tavern = start(&args.command).map_err(|error| {
-        let program = args.command[0].to_string_lossy().into_owned();
-        CommandError::new(Objection::NotStarted { program, error })
-    })?;
+    let program = args.command[0].to_string_lossy();
+    let mut tavern = start(&args.command).map_err(|error| not_started(&program, error))?;
     pass_signals(&tavern);
-    let (runs, ended) = channel();
-    let recorder = thread::spawn(move || recording.keep_up(&ended));
-    let status = tavern.wait();
-    drop(runs);
-    let _ = recorder.join();
-    let status = status.map_err(|error| {
-        CommandError::new(Objection::NotStarted { program: "SillyTavern".to_owned(), error })
-    })?;
+    let (runs, ended) = channel::<()>();
+    let tavern = thread::spawn(move || {
+        let status = tavern.wait();
+        drop(runs);
+        status
+    });
+    recording.keep_up(ui, &ended);
+    let status = tavern.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+    let status = status.map_err(|error| not_started("SillyTavern", error))?;
     Ok(Exit::Passed(code_of(status)))
+}
+
+fn not_started(program: &str, error: io::Error) -> CommandError {
+    CommandError::new(Objection::NotStarted { program: program.to_owned(), error })
 }
 
 /// On Windows `npm` is a script, which has to be called by its whole name.
@@ -120,7 +124,7 @@ impl Recording {
     }
 
     /// Records until `ended` is.
-    fn keep_up(&self, ended: &Receiver<()>) {
+    fn keep_up(&self, ui: &mut Ui<'_>, ended: &Receiver<()>) {
         let mut pause = PAUSE;
         for _ in 0..STARTS {
             // SillyTavern makes its folder when it starts for the first time.
@@ -129,12 +133,12 @@ impl Recording {
                     return;
                 }
             }
-            if self.record(ended) || has_ended(ended, pause) {
+            if self.record(ui, ended) || has_ended(ended, pause) {
                 return;
             }
             pause *= 2;
         }
-        eprintln!("Forklore: nothing is recorded any more. SillyTavern goes on.");
+        ui.note("Forklore: nothing is recorded any more. SillyTavern goes on.");
     }
 
     fn has_data(&self) -> bool {
@@ -146,13 +150,13 @@ impl Recording {
     }
 
     /// Returns whether it was time to end; otherwise what records has ended by itself.
-    fn record(&self, ended: &Receiver<()>) -> bool {
+    fn record(&self, ui: &mut Ui<'_>, ended: &Receiver<()>) -> bool {
         let recorder = std::env::current_exe()
             .and_then(|us| Command::new(us).args(&self.options).stdin(Stdio::piped()).spawn());
         let mut recorder = match recorder {
             Ok(recorder) => recorder,
             Err(error) => {
-                eprintln!("Forklore: nothing is recorded: {error}");
+                ui.note(format!("Forklore: nothing is recorded: {error}"));
                 return false;
             }
         };

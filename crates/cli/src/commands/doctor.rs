@@ -12,6 +12,7 @@ use forklore_history::{place, watching};
 use forklore_tavern::disk::Disk;
 use forklore_tavern::lock::{LockCause, LockError, UserLock};
 use forklore_tavern::root::{find_installs, find_root};
+use forklore_tavern::surroundings::Surroundings;
 use forklore_tavern::users::Users;
 use forklore_tavern::volume::{Volume, is_in_container};
 
@@ -48,7 +49,8 @@ struct Facts {
     histories_unwritten: Option<String>,
     histories_disk: Option<Volume>,
     is_in_container: bool,
-    are_told: bool,
+    /// Whether the system tells of saves there, where that could be tried.
+    are_told: Option<bool>,
     node: Option<u32>,
     has_git: bool,
 }
@@ -121,15 +123,21 @@ fn gather(outside: &Outside<'_>, cli: &Cli, histories: &Histories) -> Facts {
             return facts;
         }
     };
-    let install = root.parent().unwrap_or(&root).to_owned();
-    let others = find_installs(disk, &around).into_iter();
-    facts.others = others.filter(|other| *other != install && other.join("data") != root).collect();
+    // Each with the data that it would take.
+    let installs = find_installs(disk, &around).into_iter().filter_map(|install| {
+        let around = Surroundings { flag: Some(install.clone()), ..around.clone() };
+        Some((find_root(disk, &around).ok()?.root, install))
+    });
+    let (ours, others): (Vec<_>, Vec<_>) = installs.partition(|(data, _)| *data == root);
+    let install = ours.into_iter().next().map(|(_, install)| install);
+    let install = install.unwrap_or_else(|| root.parent().unwrap_or(&root).to_owned());
+    facts.others = others.into_iter().map(|(_, install)| install).collect();
     facts.sillytavern = json_field(disk, &install.join("package.json"), "version");
     facts.extension = extension(disk, &install, &root);
     facts.unread = fs::read_dir(&root).err().map(|error| error.to_string());
     facts.unwritten = unwritten(&root);
     facts.disk = Volume::of(&root);
-    facts.are_told = facts.unwritten.is_some() || watching::reach(&root);
+    facts.are_told = facts.unwritten.is_none().then(|| watching::reach(&root));
     facts.histories = histories.of_root(&root);
     facts.histories_unwritten = unwritten(&facts.histories);
     facts.histories_disk = Volume::of(&facts.histories);
@@ -307,9 +315,9 @@ fn disks(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_
             format!("The data is on a network disk ({}): what other machines write there is told to nobody.", disk.kind),
             "Run `forklore watch` on the machine that SillyTavern runs on.",
         ));
-    } else if facts.are_told {
+    } else if facts.are_told == Some(true) {
         checks.push(fine("events", "The system tells when a file is saved.".to_owned()));
-    } else {
+    } else if facts.are_told == Some(false) {
         checks.push(wrong(
             "events",
             "The system does not tell when a file is saved here.".to_owned(),
@@ -421,7 +429,7 @@ mod tests {
             disk: disk("ext4"),
             histories: "/srv/SillyTavern/data-history".into(),
             histories_disk: disk("ext4"),
-            are_told: true,
+            are_told: Some(true),
             node: Some(22),
             has_git: true,
             ..Facts::default()
@@ -452,7 +460,7 @@ mod tests {
         assert_eq!(wrong(|it| it.extension = Some("0.0.1".to_owned())), ["extension"]);
         assert_eq!(wrong(|it| it.node = Some(16)), ["node"]);
         assert_eq!(wrong(|it| it.has_git = false), ["git"]);
-        assert_eq!(wrong(|it| it.are_told = false), ["events"]);
+        assert_eq!(wrong(|it| it.are_told = Some(false)), ["events"]);
         assert_eq!(wrong(|it| it.histories_unwritten = Some("no".to_owned())), ["history-writing"]);
         let on = |disk: &mut Option<Volume>, kind: &str| {
             if let Some(disk) = disk {

@@ -149,7 +149,7 @@ impl Recording {
         find_root(&RealDisk, &surroundings).is_ok()
     }
 
-    /// Returns whether it was time to end; otherwise what records has ended by itself.
+    /// Returns whether there is no more to do; otherwise what records has failed.
     fn record(&self, ui: &mut Ui<'_>, ended: &Receiver<()>) -> bool {
         let recorder = std::env::current_exe()
             .and_then(|us| Command::new(us).args(&self.options).stdin(Stdio::piped()).spawn());
@@ -161,8 +161,9 @@ impl Recording {
             }
         };
         while !has_ended(ended, LOOK) {
-            if recorder.try_wait().is_ok_and(|status| status.is_some()) {
-                return false;
+            if let Ok(Some(status)) = recorder.try_wait() {
+                // Somebody else records already.
+                return status.success();
             }
         }
         drop(recorder.stdin.take());

@@ -61,6 +61,18 @@ fn a_signal_is_passed_on() {
 }
 
 #[test]
+fn where_somebody_else_records_already_that_is_said_once() {
+    let stage = Stage::new();
+    let mut watcher = Watcher::run(&stage, &["watch"]);
+    watcher.until("Watching the stories.");
+    let output = run(&stage, "sleep 3; exit 4");
+    assert_eq!(output.status.code(), Some(4));
+    assert_eq!(said(&output).matches("records the files of default-user already").count(), 1);
+    let (_, told) = watcher.stop();
+    assert!(!told.contains("already"), "{told}");
+}
+
+#[test]
 fn what_records_ends_with_it_even_if_it_is_killed() {
     let stage = Stage::new();
     let script = "echo ready; exec sleep 600";

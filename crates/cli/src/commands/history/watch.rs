@@ -34,7 +34,15 @@ pub(crate) fn run(
         return Err(CommandError::new(Objection::NobodyToWatch));
     };
     place::make(first.disk, &histories.folder(first))?;
-    let _alone = alone(taverns, histories)?;
+    let _alone = match alone(taverns, histories) {
+        Ok(locks) => locks,
+        Err(objection) if args.until_closed => {
+            // Whoever started this one need not start it again.
+            ui.note(objection.to_string());
+            return Ok(Exit::Fine);
+        }
+        Err(objection) => return Err(CommandError::new(objection)),
+    };
     let users: Vec<User> = taverns.iter().map(|tavern| user(tavern, histories)).collect();
     let settings = Settings {
         disk: first.disk,
@@ -108,17 +116,20 @@ fn user(tavern: &Tavern<'_>, histories: &Histories) -> User {
     User { folders: tavern.folders.clone(), repository: histories.repository(tavern) }
 }
 
+/// Somebody may only have looked whether it is held.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Two that watch the same files do no harm, but every loss is told twice. Where there can be no lock,
 /// nobody is stopped.
-fn alone(taverns: &[Tavern<'_>], histories: &Histories) -> Result<Vec<UserLock>, CommandError> {
+fn alone(taverns: &[Tavern<'_>], histories: &Histories) -> Result<Vec<UserLock>, Objection> {
     let mut locks = Vec::new();
     for tavern in taverns {
         let handle = &tavern.folders.handle;
         let path = place::watching(&histories.folder(tavern), handle);
-        match UserLock::acquire(tavern.disk, &path, Duration::ZERO, &|_| ()) {
+        match UserLock::acquire(tavern.disk, &path, PATIENCE, &|time| tavern.chance.sleep(time)) {
             Ok(lock) => locks.push(lock),
             Err(LockError { source: LockCause::Busy { .. }, .. }) => {
-                return Err(CommandError::new(Objection::AlreadyWatched(handle.clone())));
+                return Err(Objection::AlreadyWatched(handle.clone()));
             }
             Err(_) => {}
         }

@@ -168,10 +168,11 @@ fn open_packs(
             },
         };
         let index = read(&path.with_extension("idx"));
-        // What can be mapped need not fit into memory.
-        let pack = match gix_pack::data::File::at(&path, crate::git::object::HASH) {
-            Ok(file) => Some(Bytes::Mapped(file)),
-            Err(_) => read(&path).map(Bytes::Read),
+        // What can be mapped need not fit into memory; but Windows removes and replaces nothing that is.
+        let mapped = gix_pack::data::File::at(&path, crate::git::object::HASH);
+        let pack = match mapped.ok().filter(|_| !cfg!(windows)) {
+            Some(file) => Some(Bytes::Mapped(file)),
+            None => read(&path).map(Bytes::Read),
         };
         opened.push(Opened { path, pack, index });
     }

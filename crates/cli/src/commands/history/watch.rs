@@ -71,7 +71,12 @@ pub(crate) fn run(
             .map_err(cannot_watch)?;
     }
     stop_at_end(watch.stopper(), args.until_closed);
-    let mut said = Said { several: args.all_users, quiet: args.quiet, behind: BTreeMap::new() };
+    let mut said = Said {
+        several: args.all_users,
+        quiet: args.quiet,
+        is_alone: !args.until_closed,
+        behind: BTreeMap::new(),
+    };
     watch.run(&mut |news| {
         said.hear(&news);
         let tavern = |folders: &UserFolders| Tavern {
@@ -92,6 +97,8 @@ pub(crate) fn run(
 /// What was said so far, as far as it matters later.
 struct Said {
     several: bool,
+    /// Whether nobody else says when it ends.
+    is_alone: bool,
     quiet: bool,
     /// What is not recorded, and why, by the user's handle.
     behind: BTreeMap<String, Behind>,
@@ -304,11 +311,9 @@ impl Said {
                     }
                     _ => (Style::Bad, ", but nothing can be recorded yet".to_owned()),
                 };
-                ui.say(
-                    Line::new()
-                        .add(style, format!("Watching the stories{of}{but}."))
-                        .dim(" Ctrl-C ends it."),
-                );
+                let end = if self.is_alone { " Ctrl-C ends it." } else { "" };
+                let line = Line::new().add(style, format!("Watching the stories{of}{but}."));
+                ui.say(line.dim(end));
             }
             News::Scanned { user, scan } => {
                 let whose = self.whose(user);

@@ -1,6 +1,7 @@
 // Random saves beside `forklore watch`.
 //
 // FORKLORE: the command; ORACLE_SEED: the seed; ORACLE_SAVES: how many saves a run has at least (500).
+// ORACLE_COARSE: it runs where the system says little, and may miss any number of versions, but not hide it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,6 +12,7 @@ import { runBesideWatch } from './watch_run.mjs';
 
 const SEED = Number(process.env.ORACLE_SEED ?? 1);
 const SAVES = Number(process.env.ORACLE_SAVES ?? 500);
+const COARSE = Boolean(process.env.ORACLE_COARSE);
 const options = { skip: commandPath() ? false : 'there is no forklore' };
 
 function report(run) {
@@ -34,6 +36,9 @@ for (const [name, plan] of Object.entries(PLANS)) {
         const run = await runBesideWatch({ seed: SEED, saves: SAVES, ...plan });
         report(run);
         assert.ok(run.saves >= SAVES, `${run.saves} saves`);
+        if (COARSE) {
+            return;
+        }
         assert.ok(run.missed <= (plan.missedAtMost ?? 1) * run.saves, `${run.missed} of ${run.saves} versions were missed`);
         // Where the watch keeps up, most messages are known as of some message.
         const [asOf, live] = ['as of', 'live'].map((kind) => run.tally.count('all', 'book', kind));

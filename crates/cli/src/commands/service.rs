@@ -74,7 +74,13 @@ pub(super) fn run(
             if let Some((path, text)) = &plan.file {
                 write(outside.disk, path, text)?;
             }
-            call_all(&plan.install)?;
+            if let Err(error) = call_all(&plan.install) {
+                // What the system does not take is not left lying about.
+                if let Some((path, _)) = &plan.file {
+                    let _ = outside.disk.remove(path);
+                }
+                return Err(error);
+            }
             ui.say("Installed. `forklore doctor` says whether everything is being recorded.");
             answer(ui, &plan, true);
             Ok(Exit::Fine)

@@ -91,6 +91,35 @@ fn what_records_ends_with_it_even_if_it_is_killed() {
     let _ = Command::new("pkill").args(["-KILL", "-P", &pid]).status();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_system_that_takes_no_service_is_left_as_it_was() {
+    let stage = Stage::new();
+    let home = tempfile::tempdir().unwrap();
+    let service = |args: &[&str]| {
+        let mut command = stage.command(&[&["service"], args].concat());
+        // There is no systemctl in it.
+        let command = command.env("PATH", home.path()).env("HOME", home.path());
+        command.env_remove("ANDROID_ROOT").output().unwrap()
+    };
+    let output = service(&["install", "--yes"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("systemctl --user daemon-reload"), "{}", said(&output));
+    let unit = home.path().join(".config/systemd/user/forklore.service");
+    assert!(!unit.exists());
+    assert_eq!(service(&["status"]).status.code(), Some(1));
+
+    // A system that says yes to everything.
+    let yes = home.path().join("systemctl");
+    std::os::unix::fs::symlink("/bin/true", &yes).unwrap();
+    assert_eq!(service(&["install", "--yes"]).status.code(), Some(0));
+    let text = fs::read_to_string(&unit).unwrap();
+    assert!(text.contains(&*stage.scene.root().to_string_lossy()), "{text}");
+    assert_eq!(service(&["status"]).status.code(), Some(0));
+    assert_eq!(service(&["remove", "--yes"]).status.code(), Some(0));
+    assert!(!unit.exists());
+}
+
 fn wait_for(is_so: &dyn Fn() -> bool) {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
     while !is_so() {

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// All that the answer depends on, apart from the disk.
 #[derive(Clone, Debug)]
@@ -72,6 +73,15 @@ impl Surroundings {
         }
     }
 
+    /// The same with a data folder that somebody typed, if anybody did.
+    #[must_use]
+    pub fn given(mut self, data: Option<&Path>) -> Self {
+        if let Some(data) = data {
+            self.flag = Some(data.to_owned());
+        }
+        self
+    }
+
     /// Returns the folders that SillyTavern may be installed in.
     pub(crate) fn installs(&self) -> impl Iterator<Item = PathBuf> {
         let near = self.working_folder.ancestors().take(4).map(Path::to_owned);
@@ -92,6 +102,23 @@ impl Surroundings {
         };
         Some(base.join("data"))
     }
+}
+
+/// Whether this is Android, where what is built for Linux runs in Termux.
+pub fn is_android() -> bool {
+    static IS_ANDROID: LazyLock<bool> =
+        LazyLock::new(|| std::env::var_os("ANDROID_ROOT").is_some() || has_androids_kernel());
+    *IS_ANDROID
+}
+
+#[cfg(unix)]
+fn has_androids_kernel() -> bool {
+    rustix::system::uname().release().to_string_lossy().contains("android")
+}
+
+#[cfg(not(unix))]
+fn has_androids_kernel() -> bool {
+    false
 }
 
 #[cfg(unix)]

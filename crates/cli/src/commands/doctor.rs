@@ -2,7 +2,6 @@
 //!
 //! What was found comes first, as facts; what is said of it follows from the facts alone.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -12,7 +11,6 @@ use forklore_history::{place, watching};
 use forklore_tavern::disk::Disk;
 use forklore_tavern::lock::{LockCause, LockError, UserLock};
 use forklore_tavern::root::{find_installs, find_root};
-use forklore_tavern::surroundings::Surroundings;
 use forklore_tavern::users::Users;
 use forklore_tavern::volume::{Volume, is_in_container};
 
@@ -102,10 +100,7 @@ pub(super) fn run(
 
 fn gather(outside: &Outside<'_>, cli: &Cli, histories: &Histories) -> Facts {
     let disk = outside.disk;
-    let mut around = outside.surroundings.clone();
-    if cli.data.is_some() {
-        around.flag.clone_from(&cli.data);
-    }
+    let around = outside.surroundings.clone().given(cli.data.as_deref());
     let mut facts = Facts {
         is_in_container: is_in_container(),
         node: version_of("node").as_deref().and_then(major),
@@ -125,7 +120,7 @@ fn gather(outside: &Outside<'_>, cli: &Cli, histories: &Histories) -> Facts {
     };
     // Each with the data that it would take.
     let installs = find_installs(disk, &around).into_iter().filter_map(|install| {
-        let around = Surroundings { flag: Some(install.clone()), ..around.clone() };
+        let around = around.clone().given(Some(&install));
         Some((find_root(disk, &around).ok()?.root, install))
     });
     let (ours, others): (Vec<_>, Vec<_>) = installs.partition(|(data, _)| *data == root);
@@ -134,7 +129,7 @@ fn gather(outside: &Outside<'_>, cli: &Cli, histories: &Histories) -> Facts {
     facts.others = others.into_iter().map(|(_, install)| install).collect();
     facts.sillytavern = json_field(disk, &install.join("package.json"), "version");
     facts.extension = extension(disk, &install, &root);
-    facts.unread = fs::read_dir(&root).err().map(|error| error.to_string());
+    facts.unread = disk.list(&root).err().map(|error| error.to_string());
     facts.unwritten = unwritten(&root);
     facts.disk = Volume::of(&root);
     facts.are_told = facts.unwritten.is_none().then(|| watching::reach(&root));
@@ -321,7 +316,7 @@ fn disks(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_
         checks.push(wrong(
             "events",
             "The system does not tell when a file is saved here.".to_owned(),
-            "`forklore watch` looks every ten seconds instead, and may miss versions; it says so where it did.",
+            "Run `forklore watch` on the machine that SillyTavern runs on, outside of a container, or `forklore record` now and then.",
         ));
     }
     let spaces =

@@ -91,10 +91,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, outside: Outside<'_>, cli: &Cli) -> Outcome {
 
 /// Finds the data folder and the user meant.
 fn open<'a>(outside: Outside<'a>, cli: &Cli) -> Result<Tavern<'a>, CommandError> {
-    let Outside { disk, chance, mut surroundings, editor: _ } = outside;
-    if cli.data.is_some() {
-        surroundings.flag.clone_from(&cli.data);
-    }
+    let Outside { disk, chance, surroundings, editor: _ } = outside;
+    let surroundings = surroundings.given(cli.data.as_deref());
     let found = find_root(disk, &surroundings)?;
     let users = Users::find(disk, &found.root)?;
     let wanted = cli.user.as_deref().or(found.handle.as_deref());

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use forklore_tavern::disk::RealDisk;
 use forklore_tavern::root::find_root;
@@ -142,11 +142,8 @@ impl Recording {
     }
 
     fn has_data(&self) -> bool {
-        let mut surroundings = crate::surroundings();
-        if self.data.is_some() {
-            surroundings.flag.clone_from(&self.data);
-        }
-        find_root(&RealDisk, &surroundings).is_ok()
+        let around = crate::surroundings().given(self.data.as_deref());
+        find_root(&RealDisk, &around).is_ok()
     }
 
     /// Returns whether there is no more to do; otherwise what records has failed.
@@ -167,12 +164,12 @@ impl Recording {
             }
         }
         drop(recorder.stdin.take());
-        let looks = LAST.as_millis() / LOOK.as_millis();
-        for _ in 0..looks {
+        let end = Instant::now() + LAST;
+        while Instant::now() < end {
             if recorder.try_wait().is_ok_and(|status| status.is_some()) {
                 return true;
             }
-            thread::sleep(LOOK / 5);
+            thread::sleep(LOOK / 10);
         }
         let _ = recorder.kill();
         let _ = recorder.wait();

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use forklore_tavern::disk::{Disk, RealDisk};
 use forklore_tavern::root::find_root;
+use forklore_tavern::surroundings::is_android;
 
 use super::{Histories, Outcome};
 use crate::Outside;
@@ -48,10 +49,7 @@ pub(super) fn run(
     histories: &Histories,
     command: &ServiceCommand,
 ) -> Outcome {
-    let mut around = outside.surroundings.clone();
-    if cli.data.is_some() {
-        around.flag.clone_from(&cli.data);
-    }
+    let around = outside.surroundings.clone().given(cli.data.as_deref());
     let root = find_root(outside.disk, &around)?.root;
     let program = std::env::current_exe().map_err(|error| {
         let path = PathBuf::from("forklore");
@@ -121,7 +119,7 @@ impl System {
         match std::env::consts::OS {
             "windows" => Self::Windows,
             "macos" => Self::Mac,
-            _ if std::env::var_os("ANDROID_ROOT").is_some() => Self::Termux,
+            _ if is_android() => Self::Termux,
             _ => Self::Systemd,
         }
     }

@@ -1,6 +1,7 @@
 //! `forklore run`: something that stands for SillyTavern, and what is recorded beside it.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Output, Stdio};
 
 use crate::stage::{Stage, chat, said};
@@ -89,6 +90,23 @@ fn what_records_ends_with_it_even_if_it_is_killed() {
     assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
     wait_for(&|| !is_recording());
     let _ = Command::new("pkill").args(["-KILL", "-P", &pid]).status();
+}
+
+#[test]
+fn a_terminal_that_is_closed_does_not_end_what_records_before_sillytavern_ends() {
+    let stage = Stage::new();
+    let mut watch = stage.command(&["watch", "--until-closed"]);
+    let mut watch = watch.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("Watching the stories")));
+    for signal in ["-HUP", "-INT"] {
+        let pid = watch.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    }
+    stage.write("chats/Ada/Story.jsonl", &chat("Story", None, 3));
+    assert!(lines.any(|line| line.unwrap().contains("Ada/Story")));
+    drop(watch.stdin.take());
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
 }
 
 #[cfg(target_os = "linux")]

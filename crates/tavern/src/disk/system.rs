@@ -89,8 +89,7 @@ mod unix {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     mod renaming {
         use super::*;
-        use std::sync::LazyLock;
-
+        use crate::surroundings::is_android;
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         use rustix::io::Errno;
 
@@ -103,6 +102,7 @@ mod unix {
         }
 
         fn rename_with(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
+            // Android kills a program for such a call.
             if is_android() {
                 return Err(io::ErrorKind::Unsupported.into());
             }
@@ -113,16 +113,6 @@ mod unix {
                 }
                 other => other.into(),
             })
-        }
-
-        /// Android kills a program for such a call, and what is built for Linux runs there, too.
-        fn is_android() -> bool {
-            static IS_ANDROID: LazyLock<bool> = LazyLock::new(|| {
-                let kernel = rustix::system::uname();
-                std::env::var_os("ANDROID_ROOT").is_some()
-                    || kernel.release().to_string_lossy().contains("android")
-            });
-            cfg!(target_os = "linux") && *IS_ANDROID
         }
     }
 

@@ -146,10 +146,8 @@ pub(crate) fn for_all(
     cli: &Cli,
     histories: &Histories,
 ) -> Outcome {
-    let Outside { disk, chance, mut surroundings, editor: _ } = outside;
-    if cli.data.is_some() {
-        surroundings.flag.clone_from(&cli.data);
-    }
+    let Outside { disk, chance, surroundings, editor: _ } = outside;
+    let surroundings = surroundings.given(cli.data.as_deref());
     let found = find_root(disk, &surroundings)?;
     let users = Users::find(disk, &found.root)?;
     let mut taverns = Vec::new();

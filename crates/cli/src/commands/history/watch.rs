@@ -10,6 +10,7 @@ use forklore_history::history::Recorded;
 use forklore_history::watching::{ARE_EXACT, News, Settings, Stopper, User, Watch};
 use forklore_tavern::folders::UserFolders;
 use forklore_tavern::lock::{LockCause, LockError, UserLock};
+use forklore_tavern::surroundings::is_android;
 use forklore_tavern::tavern::Tavern;
 use forklore_tavern::users::Users;
 
@@ -164,10 +165,12 @@ fn stop_at_end(stopper: Stopper, when_closed: bool) {
 /// Ctrl-C, and what a system says to a service that it stops.
 #[cfg(unix)]
 fn stop_at_signals(stopper: Stopper, but_ctrl_c: bool) {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    // A terminal that is closed says so to everybody in it. Who is alone goes on if `nohup` wants it so.
+    let heard: &[i32] = if but_ctrl_c { &[SIGINT, SIGTERM, SIGHUP] } else { &[SIGINT, SIGTERM] };
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new(heard) {
         std::thread::spawn(move || {
-            if signals.forever().any(|signal| signal != SIGINT || !but_ctrl_c) {
+            if signals.forever().any(|signal| signal == SIGTERM || !but_ctrl_c) {
                 stopper.stop();
             }
         });
@@ -430,7 +433,7 @@ fn notify_desktop(title: &str, body: &str) {
 /// What shows a notice here. The words are never a part of a program.
 fn notifier(title: &str, body: &str) -> Option<std::process::Command> {
     let is_set = |name: &&str| std::env::var_os(name).is_some();
-    if is_set(&"ANDROID_ROOT") {
+    if is_android() {
         let mut program = std::process::Command::new("termux-notification");
         program.args(["--title", title, "--content", body]);
         return Some(program);

@@ -81,6 +81,7 @@ export class Cleaning {
             add(metadata.world_info, 'chat');
             const recap = metadata.auto_lorebooks?.lorebookName;
             add(recap, 'recap');
+            this.core.memoryBooksNamed({ STMemoryBooks: metadata.STMemoryBooks }).forEach((name) => add(name, 'memories'));
             if (metadata.auto_lorebooks || metadata.auto_recap_running_scene_recaps) {
                 const names = this.core.booksNamed((await readLines()).slice(1).map(essence), await this.queueOf(metadata.world_info));
                 names.forEach((name) => add(name, 'recap'));
@@ -113,10 +114,8 @@ export class Cleaning {
         const books = [];
         for (const name of names) {
             const [header] = await this.host.readChat(whose, name);
-            const book = header?.chat_metadata?.world_info;
-            if (book) {
-                books.push(book);
-            }
+            const { world_info: book, STMemoryBooks } = header?.chat_metadata ?? {};
+            books.push(...[book, ...this.core.memoryBooksNamed({ STMemoryBooks })].filter(Boolean));
         }
         return books;
     }

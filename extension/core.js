@@ -35,7 +35,7 @@ export async function loadCore(source = new URL('./pkg/forklore_bg.wasm', import
 /** Takes an answer apart and gives its memory back. */
 function opened(answer) {
     try {
-        return { value: fromBytes(answer.value()), body: answer.take_body(), book: answer.take_book() };
+        return { value: fromBytes(answer.value()), body: answer.take_body(), book: answer.take_book(), memories: answer.take_memories() };
     } finally {
         answer.free();
     }
@@ -43,7 +43,7 @@ function opened(answer) {
 
 /** What the core can be asked. Books and bodies are bytes; `undefined` where there is none. */
 export const core = {
-    fork: (ask, body, later, book) => opened(wasm.fork(toBytes(ask), body, toBytes(later), book)),
+    fork: (ask, body, later, book, memories) => opened(wasm.fork(toBytes(ask), body, toBytes(later), book, memories)),
     check: (ask, chat, book) => opened(wasm.check(toBytes(ask), toBytes(chat), book)).value,
     lore: (ask, chat, book) => opened(wasm.lore(toBytes(ask), toBytes(chat), book)).value,
     mend: (ask, chat, book, other) => opened(wasm.mend(toBytes(ask), toBytes(chat), book, other)),
@@ -56,6 +56,7 @@ export const core = {
     verify: (ask, books) => opened(wasm.verify(toBytes(ask), books)).value,
     cleanup: (ask) => opened(wasm.cleanup(toBytes(ask))).value,
     booksNamed: (chat, queue) => opened(wasm.books_named(toBytes(chat), queue)).value,
+    memoryBooksNamed: (metadata) => opened(wasm.memory_books_named(toBytes(metadata))).value,
     nameForBook: (ask) => wasm.name_for_book(toBytes(ask)),
     nameForChat: (ask) => wasm.name_for_chat(toBytes(ask)),
     bookKey: (name) => wasm.book_key(name),

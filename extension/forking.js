@@ -73,8 +73,6 @@ export class Forking {
         Object.assign(this, { lost: () => null, untilLooked: async () => {} }, parts);
         /** What the owner decided when the fork began, for the save that follows. */
         this.decision = null;
-        /** The chat whose prompts were saved last: SillyTavern does that for checkpoints before it saves them. */
-        this.expectedCheckpoint = null;
     }
 
     /**
@@ -98,10 +96,13 @@ export class Forking {
             if (fork.book) {
                 await this.writeBook(fork.report.book.name, fork.book);
             }
+            if (fork.memories) {
+                await this.writeBook(fork.report.memories, fork.memories);
+            }
         } catch (error) {
             // Better no book than its parent's.
             this.failed(Object.assign(error instanceof Error ? error : new Error(String(error)), { leftWithout: save.name }));
-            return held.send(withoutBook(text));
+            return held.send(withoutBook(text, this.childsSlug(save, open)));
         }
         const response = await held.send(bytesText(fork.body));
         await this.conclude(fork, save, open, response.ok);
@@ -117,6 +118,9 @@ export class Forking {
 
     /** Whether this is no birth: somebody writes a child that has been there before. */
     async isThereAlready(save, open) {
+        if (this.host.isParentsSlug(save.metadata.integrity, open.integrity)) {
+            return false;
+        }
         const whose = ownerOf(save, open);
         const names = await this.host.chatNames(whose);
         const key = this.core.chatStem(save.name);
@@ -141,8 +145,9 @@ export class Forking {
             const books = await this.host.listBooks();
             const isThere = bookName && books.some((book) => this.core.bookKey(book.name) === this.core.bookKey(bookName));
             const book = isThere ? await this.host.readBook(bookName) : undefined;
+            const memoryBook = this.memoryBookBeside(bookName, save, books);
             const ask = {
-                kind: this.expectedCheckpoint === save.name ? 'checkpoint' : 'branch',
+                kind: this.host.kindOfFork(save.name),
                 parent: kind === 'conversion' ? open.name : String(save.metadata.main_chat),
                 parentIntegrity: this.parentsSlug(kind, save, open),
                 child: save.name,
@@ -151,15 +156,19 @@ export class Forking {
                 unlinked: kind === 'conversion',
                 bookName,
                 books: books.map((book) => book.name),
-                integrity: kind === 'conversion' ? this.host.newSlug() : String(save.metadata.integrity ?? this.host.newSlug()),
+                integrity: this.childsSlug(save, open),
                 selected: this.alsoSelected(bookName),
                 underWay: await this.host.recapOperations(),
+                hasMemoryBooks: this.host.hasMemoryBooks(),
+                memoryBook,
                 ...timeNow(),
                 ...policyFor(this.settings, chosen),
             };
-            const answer = this.core.fork(ask, body, later, book);
+            const memories = memoryBook ? await this.host.readBook(memoryBook) : undefined;
+            const answer = this.core.fork(ask, body, later, book, memories);
             if (answer.value.made) {
-                return { report: { ...answer.value, isConversion: kind === 'conversion' }, body: answer.body, book: answer.book };
+                const { value, ...files } = answer;
+                return { report: { ...value, isConversion: kind === 'conversion' }, ...files };
             }
             const reply = answerTo(answer.value, this.settings, { hasWaited });
             if (reply === 'wait') {
@@ -175,8 +184,21 @@ export class Forking {
         throw new Error(`${save.name} could not be given a lorebook of its own`);
     }
 
+    /** The book in which Memory Books keeps this chat's memories, where that is another one than the chat's own. */
+    memoryBookBeside(bookName, save, books) {
+        const name = this.host.memoryBookOf(save.metadata);
+        const isSame = (other) => Boolean(other) && this.core.bookKey(other) === this.core.bookKey(name);
+        return name && !isSame(bookName) && books.some((book) => isSame(book.name)) ? name : null;
+    }
+
     isChildOfOpen(kind, save, open) {
         return kind === 'conversion' || save.metadata.main_chat === open.name;
+    }
+
+    /** Which chat the child is, for ever: no other one may have its slug. */
+    childsSlug(save, open) {
+        const { integrity } = save.metadata;
+        return integrity && !this.host.isParentsSlug(integrity, open.integrity) ? String(integrity) : this.host.newSlug();
     }
 
     parentsSlug(kind, save, open) {
@@ -213,13 +235,15 @@ export class Forking {
     }
 
     async conclude(fork, save, open, isSaved) {
-        const book = fork.report.book?.name;
+        const books = [fork.report.book?.name, fork.report.memories].filter(Boolean);
         try {
-            if (!isSaved && book && !(await this.isBoundTo(book, save, open))) {
-                await this.host.deleteBook(book);
+            for (const book of isSaved ? [] : books) {
+                if (!(await this.isBoundTo(book, save, open))) {
+                    await this.host.deleteBook(book);
+                }
             }
-            if (book) {
-                await this.host.refreshBooks(book);
+            if (books.length) {
+                await this.host.refreshBooks(...books);
             }
         } catch (error) {
             this.failed(error);
@@ -232,8 +256,9 @@ export class Forking {
     /** Whether the chat in whose place the child could not be saved uses the book: another page forked just now, too. */
     async isBoundTo(book, save, open) {
         const [header] = await this.host.readChat(ownerOf(save, open), save.name);
-        const bound = header?.chat_metadata?.world_info;
-        return Boolean(bound) && this.core.bookKey(bound) === this.core.bookKey(book);
+        const { world_info: bound, STMemoryBooks } = header?.chat_metadata ?? {};
+        const names = [bound, ...this.core.memoryBooksNamed({ STMemoryBooks })].filter(Boolean);
+        return names.some((name) => this.core.bookKey(name) === this.core.bookKey(book));
     }
 }
 

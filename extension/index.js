@@ -5,6 +5,7 @@ import { loadCore } from './core.js';
 import { Hearing } from './hearing.js';
 import * as screen from './host/screen.js';
 import * as story from './host/story.js';
+import { startWithoutHooks, watchCheckpoints } from './host/versions.js';
 import { EVENTS } from './recording.js';
 import { installTap } from './tap.js';
 import { startUi } from './ui/index.js';
@@ -16,10 +17,17 @@ loading.catch(() => {});
 
 let app = null;
 
+let isStarted = false;
+
 /** SillyTavern waits for this before it shows itself, so nothing in here waits for anything. */
 export function init() {
-    start().catch((error) => console.error('Forklore could not start', error));
+    if (!isStarted) {
+        isStarted = true;
+        start().catch((error) => console.error('Forklore could not start', error));
+    }
 }
+
+startWithoutHooks(init);
 
 async function start() {
     performance.mark('forklore:start');
@@ -52,12 +60,7 @@ function listen() {
     story.watchBooksInMemory({ before: () => app.recording.messageMayHaveCome(), after: (name) => app.recording.bookChanged(name, undefined) });
     story.onBookInEditor(() => app.whoseBook.look());
     story.on('CHAT_CHANGED', () => void app.chatOpened());
-    story.on('ITEMIZED_PROMPTS_SAVED', ({ chatId } = {}) => {
-        // Those of the open chat are saved with it, at any time.
-        if (chatId !== app.host.openChat()?.name) {
-            app.forking.expectedCheckpoint = chatId ?? null;
-        }
-    });
+    watchCheckpoints();
     EVENTS.forEach((event) => story.on(event, () => void app.recording.sync()));
     story.on('STREAM_TOKEN_RECEIVED', () => app.recording.messageMayHaveCome());
     screen.onAction(({ kind, message, again }) => {

@@ -39,7 +39,8 @@ export class Journal {
     /** The core's journal, which keeps the last message's record, and the size of book it was made for. */
     #writer = null;
     #limit = NaN;
-    #keys = [];
+    /** @type {Map<string, boolean>} */
+    #keys = new Map();
     /** What the writer was shown last. */
     #shown = {};
     /** The messages at the last call, or `null` where we know nothing of the chat; and the record of each. */
@@ -53,7 +54,7 @@ export class Journal {
 
     /**
      * @param {object} parts
-     * @param {object} parts.core the core's `Journal`, `join_records`, `insert_record` and `recorded_metadata_keys`
+     * @param {object} parts.core the core's `Journal`, `join_records`, `insert_record` and `is_recorded`
      * @param {() => boolean} parts.isOn whether anything is to be recorded
      * @param {() => number} parts.largestBook in bytes: of a larger book only digests are kept
      */
@@ -239,7 +240,6 @@ export class Journal {
         this.#writer?.free();
         this.#writer = new this.#core.Journal(limit, this.#random);
         this.#limit = limit;
-        this.#keys = fromBytes(this.#core.recorded_metadata_keys());
         this.#shown = {};
     }
 
@@ -256,11 +256,19 @@ export class Journal {
             Object.assign(shown, { name, text, isAssumed: false });
         }
         this.#writer.observe_unsaved(isUnsaved);
-        const recorded = JSON.stringify(Object.fromEntries(this.#keys.map((key) => [key, metadata?.[key]])));
+        const recorded = JSON.stringify(Object.fromEntries(Object.entries(metadata ?? {}).filter(([key]) => this.#isRecorded(key))));
         if (recorded !== shown.metadata) {
             this.#writer.observe_metadata(encoder.encode(recorded));
             shown.metadata = recorded;
         }
+    }
+
+    /** Which keys of a chat's metadata belong to a moment: there are few, and the same ones are asked for all the time. */
+    #isRecorded(key) {
+        if (!this.#keys.has(key)) {
+            this.#keys.set(key, this.#core.is_recorded(key));
+        }
+        return this.#keys.get(key);
     }
 
     #assume(name) {

@@ -88,10 +88,12 @@ export function kindOfSave(save, open) {
 /**
  * The last resort, when nothing of ours works: the same save, bound to no book rather than to its parent's.
  * @param {string} text
+ * @param {string} slug the child's own
  */
-export function withoutBook(text) {
+export function withoutBook(text, slug) {
     const body = JSON.parse(text);
     const metadata = body.chat[0].chat_metadata;
+    metadata.integrity = slug;
     delete metadata.world_info;
     // An inherited seal speaks of the parent, and ST-Auto-Recap writes where its own notes say.
     delete metadata.forklore;

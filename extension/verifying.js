@@ -116,9 +116,9 @@ export class Verifying {
     }
 }
 
-/** The open chat as the page has it. */
+/** The open chat as the page has it now: others may bind it to another book while we look. */
 function liveHead({ group, avatar, name, messages, metadata }) {
-    return { group, avatar, name, messages: messages.length, metadata };
+    return { group, avatar, name, messages: messages.length, metadata: { ...metadata } };
 }
 
 /** Whether a chat is of the same character or group. */

@@ -312,12 +312,15 @@ export class TavernPage {
     async messageAction(message, selector) {
         const shown = this.raw.locator(`.mes[mesid="${message}"]`);
         const button = shown.locator(selector);
-        // While something is generated, SillyTavern shows neither.
-        await shown.locator(`${selector}, .extraMesButtonsHint`).filter({ visible: true }).first().waitFor();
-        if (!(await button.isVisible())) {
-            await shown.locator('.extraMesButtonsHint').click();
-        }
-        await button.click();
+        // While something is generated, SillyTavern shows neither; when it draws the chat again, the dots are closed again.
+        await until(`the button ${selector} of message ${message}`, async () => {
+            await shown.locator(`${selector}, .extraMesButtonsHint`).filter({ visible: true }).first().waitFor();
+            if (!(await button.isVisible())) {
+                await shown.locator('.extraMesButtonsHint').click();
+            }
+            await button.click({ timeout: 2000 });
+            return true;
+        }, { within: 30_000 });
     }
 
     /** Clicks on an item of the menu beside the message box. */

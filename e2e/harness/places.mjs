@@ -14,6 +14,12 @@ export const isNight = process.env.FORKLORE_NIGHTLY === '1';
 /** The folder that SillyTavern's server.js is in. */
 export const install = locateInstall();
 
+/** The version of that SillyTavern. */
+export const version = JSON.parse(fs.readFileSync(path.join(install, 'package.json'), 'utf8')).version;
+
+/** Whether it is this version or a later one. @param {string} other such as 1.17 */
+export const isSince = (other) => version.localeCompare(other, 'en', { numeric: true }) >= 0;
+
 // Without one the tests fail: a skipped test looks green.
 function locateInstall() {
     const folder = path.resolve(process.env.FORKLORE_SILLYTAVERN ?? path.join(checkout, 'target/sillytavern'));

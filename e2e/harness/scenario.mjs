@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 
 import { launchBrowser, openPage } from './browser.mjs';
 import { Files } from './files.mjs';
-import { failures, isNight } from './places.mjs';
+import { failures, isNight, isSince } from './places.mjs';
 import { SillyTavern } from './sillytavern.mjs';
 import { Story } from './story.mjs';
 
@@ -26,13 +26,14 @@ const LIMIT = 120_000;
 /**
  * @typedef {object} ScenarioOptions
  * @property {boolean} [group] whether tales are of groups, unless they say otherwise
- * @property {boolean} [gzip] whether the page sends its bodies gzipped
+ * @property {boolean} [gzip] whether the page sends its bodies gzipped, where SillyTavern can
  * @property {boolean} [freshPage] a page of its own, loaded for it
  * @property {'desktop' | 'phone'} [viewport] implies a page of its own
  * @property {string} [locale] implies a page of its own
  * @property {Expected} [expects]
  * @property {number} [limit] milliseconds it may take
  * @property {string} [nightly] why it is left to `.ci/nightly`
+ * @property {string} [since] the first version of SillyTavern that has what it is about
  * @property {boolean} [skip]
  * @property {boolean} [only]
  */
@@ -75,9 +76,11 @@ export function stage(serverOptions = {}) {
      * @param {(given: Given) => Promise<void>} act
      */
     return function scenario(name, options, act) {
-        const { group = false, gzip = false, viewport, locale, expects = {}, nightly, only } = options;
+        const { group = false, viewport, locale, expects = {}, nightly, since, only } = options;
+        const gzip = Boolean(options.gzip) && isSince('1.17');
         const own = Boolean(options.freshPage ?? (viewport || locale));
-        const skip = options.skip || (nightly && !isNight && `only in .ci/nightly: ${nightly}`);
+        const isMissing = since && !isSince(since) && `SillyTavern has this since ${since}`;
+        const skip = options.skip || isMissing || (nightly && !isNight && `only in .ci/nightly: ${nightly}`);
         test(name, { timeout: options.limit ?? LIMIT, skip, only }, async () => {
             let page = own ? undefined : shared;
             const logged = st.log().length;

@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { checkout, install } from './places.mjs';
+import { checkout, install, version } from './places.mjs';
 
 /**
  * @typedef {object} ServerOptions
@@ -63,7 +63,7 @@ function settings({ builtIns = false, theme, settings: change }) {
     settings.firstRun = false;
     // The default backend is asked on loading.
     settings.main_api = 'textgenerationwebui';
-    settings.currentVersion = 'SillyTavern:1.19.0:Cohee#1207';
+    settings.currentVersion = `SillyTavern:${version}:Cohee#1207`;
     settings.power_user.reduced_motion = true;
     settings.extension_settings ??= {};
     const wanted = Array.isArray(builtIns) ? builtIns : [];
@@ -88,7 +88,9 @@ function defaultContent(dataRoot, user) {
         fs.mkdirSync(path.dirname(to), { recursive: true });
         fs.copyFileSync(path.join(content, from), to);
     };
-    put('user.css', path.join(dataRoot, '_css/user.css'));
+    if (fs.existsSync(path.join(content, 'user.css'))) {
+        put('user.css', path.join(dataRoot, '_css/user.css'));
+    }
     put('backgrounds/__transparent.png', path.join(user, 'backgrounds/__transparent.png'));
     put('user-default.png', path.join(user, 'User Avatars/user-default.png'));
     put('presets/quick-replies/Default.json', path.join(user, 'QuickReplies/Default.json'));

@@ -79,7 +79,7 @@ export class Story {
 
     /** @param {string[]} members avatars @returns {Promise<string>} the id */
     async group(name, members, chat) {
-        const group = await this.st.post('/api/groups/create', { name, members, chat_id: chat, chats: [chat] });
+        const group = await this.st.post('/api/groups/create', { name, members, avatar_url: 'img/ai4.png', chat_id: chat, chats: [chat] });
         return group.id;
     }
 

@@ -46,6 +46,7 @@ const ways = [
         kind: 'branch',
         opens: true,
         swipe: 1,
+        since: '1.17',
         make: (page, message) => page.branchBySwipe(message, 1),
     },
     {
@@ -62,7 +63,7 @@ for (const [number, way] of ways.entries()) {
         // So that each way is seen gzipped once and plain once.
         const gzip = group === (number % 2 === 0);
         const name = `${way.name}, ${group ? 'in a group' : 'solo'}${gzip ? ', gzipped' : ''}`;
-        scenario(name, { group, gzip }, async (given) => {
+        scenario(name, { group, gzip, since: way.since }, async (given) => {
             const { page, files } = given;
             const { tale, moments } = await writtenInThePage(given);
             for (const { message, book } of way.onlyLast ? moments.slice(-1) : moments) {

@@ -238,7 +238,10 @@ for (const group of [false, true]) {
         const shown = await dialog(page, 'This lorebook is shared');
         await choose(page, 'family');
         await shown.locator('.forklore_preview', { hasText: `“${tale.chat}” keeps “${tale.book}”.` }).waitFor();
-        const plan = await shown.locator('.forklore_preview .forklore_item').allTextContents();
+        const items = shown.locator('.forklore_preview .forklore_item');
+        // The plan for this chat alone says who keeps the book, too.
+        await items.nth(2).waitFor();
+        const plan = await items.allTextContents();
         assert.equal(plan.length, 3);
         for (const name of [first, second, grandchild]) {
             assert.ok(plan.some((line) => line.includes(`${name} - Lore`)), `the plan names the book of ${name}`);

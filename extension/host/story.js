@@ -33,6 +33,7 @@ import {
 import * as editor from './editor.js';
 
 export * as timelineStore from './timeline_store.js';
+export { isParentsSlug, kindOfFork } from './versions.js';
 
 const SETTINGS_KEY = 'forklore';
 
@@ -541,6 +542,15 @@ export function settings() {
 }
 
 export const saveSettings = () => saveSettingsDebounced();
+
+/** Whether Memory Books is at home here, which copies the lorebook of a branch itself unless it is told that this was done. */
+export const hasMemoryBooks = () => Boolean(extension_settings.STMemoryBooks);
+
+/** The book in which Memory Books keeps a chat's memories in its manual mode, or `null`. */
+export function memoryBookOf(metadata) {
+    const isManual = extension_settings.STMemoryBooks?.moduleSettings?.manualModeEnabled;
+    return isManual ? metadata?.STMemoryBooks?.manualLorebook || null : null;
+}
 
 /** Whether ST-Auto-Recap is at home here, whose own handlers would undo a fork of ours. */
 export const hasAutoRecap = () => Boolean(extension_settings.auto_recap_memory);

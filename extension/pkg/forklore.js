@@ -42,6 +42,19 @@ export class Answer {
         return v1;
     }
     /**
+     * The book of Memory Books to be written beside it. Can be taken once.
+     * @returns {Uint8Array | undefined}
+     */
+    take_memories() {
+        const ret = wasm.answer_take_memories(this.__wbg_ptr);
+        let v1;
+        if (ret[0] !== 0) {
+            v1 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
+            wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
+        }
+        return v1;
+    }
+    /**
      * The value as JSON text.
      * @returns {Uint8Array}
      */
@@ -168,7 +181,7 @@ export class Journal {
         return ret !== 0;
     }
     /**
-     * The chat's metadata, or the part of it that `recorded_metadata_keys` names.
+     * The chat's metadata, or the part of it that `is_recorded` says.
      * @param {Uint8Array | number[]} metadata
      */
     observe_metadata(metadata) {
@@ -430,15 +443,17 @@ export function compare(ask, base, left, right) {
 /**
  * Turns the request with which the page saves a child into one that gives it a book of its own.
  *
- * `later` holds the parent's messages after the child's last one, as an array.
+ * `later` holds the parent's messages after the child's last one, as an array. `memories` is the
+ * book that Memory Books keeps beside the chat's own.
  * @param {Uint8Array | number[]} ask
  * @param {Uint8Array | number[]} body
  * @param {Uint8Array | number[]} later
  * @param {Uint8Array | number[] | null} [book]
+ * @param {Uint8Array | number[] | null} [memories]
  * @returns {Answer}
  */
-export function fork(ask, body, later, book) {
-    let ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3;
+export function fork(ask, body, later, book, memories) {
+    let ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3, ptr4, len4;
     try {
         ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
         len0 = WASM_VECTOR_LEN;
@@ -448,14 +463,17 @@ export function fork(ask, body, later, book) {
         len2 = WASM_VECTOR_LEN;
         ptr3 = isLikeNone(book) ? 0 : passArray8ToWasm0(book, wasm.__wbindgen_malloc);
         len3 = WASM_VECTOR_LEN;
+        ptr4 = isLikeNone(memories) ? 0 : passArray8ToWasm0(memories, wasm.__wbindgen_malloc);
+        len4 = WASM_VECTOR_LEN;
     } catch (e) {
+        if (ptr4) { wasm.__wbindgen_free(ptr4, len4 * 1, 1); }
         if (ptr3) { wasm.__wbindgen_free(ptr3, len3 * 1, 1); }
         if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
         if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
         if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
         throw e;
     }
-    const ret = wasm.fork(ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3);
+    const ret = wasm.fork(ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3, ptr4, len4);
     if (ret[2]) {
         throw takeFromExternrefTable0(ret[1]);
     }
@@ -506,6 +524,18 @@ export function is_internal(title) {
     const ptr0 = passStringToWasm0(title, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
     const len0 = WASM_VECTOR_LEN;
     const ret = wasm.is_internal(ptr0, len0);
+    return ret !== 0;
+}
+
+/**
+ * Whether this key of a chat's metadata belongs to a moment of the story.
+ * @param {string} key
+ * @returns {boolean}
+ */
+export function is_recorded(key) {
+    const ptr0 = passStringToWasm0(key, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.is_recorded(ptr0, len0);
     return ret !== 0;
 }
 
@@ -562,6 +592,21 @@ export function lore(ask, chat, book) {
         throw e;
     }
     const ret = wasm.lore(ptr0, len0, ptr1, len1, ptr2, len2);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
+ * Names of books in what Memory Books keeps in a chat's metadata.
+ * @param {Uint8Array | number[]} metadata
+ * @returns {Answer}
+ */
+export function memory_books_named(metadata) {
+    const ptr0 = passArray8ToWasm0(metadata, wasm.__wbindgen_malloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.memory_books_named(ptr0, len0);
     if (ret[2]) {
         throw takeFromExternrefTable0(ret[1]);
     }
@@ -728,17 +773,6 @@ export function parting(ask) {
         throw takeFromExternrefTable0(ret[1]);
     }
     return Answer.__wrap(ret[0]);
-}
-
-/**
- * The keys of a chat's metadata that belong to a moment of the story.
- * @returns {Uint8Array}
- */
-export function recorded_metadata_keys() {
-    const ret = wasm.recorded_metadata_keys();
-    var v1 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
-    wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
-    return v1;
 }
 
 /**

@@ -135,6 +135,12 @@ function changeState(page, { below, oneIn, pick }) {
             } else {
                 delete metadata.note_prompt;
             }
+            // Of an extension that nobody knows.
+            if (oneIn(2)) {
+                metadata.quests = { open: [text(), text()], count: below(5) };
+            } else if (oneIn(4)) {
+                delete metadata.quests;
+            }
             break;
         case 3:
             page.bound = pick(['Lore', 'Lore', 'Other', null]);

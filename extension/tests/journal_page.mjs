@@ -41,9 +41,9 @@ export class Page {
     }
 
     state() {
-        const { variables, note_prompt } = this.metadata;
+        const { variables, note_prompt, quests } = this.metadata;
         const book = this.bound && { name: this.bound, content: this.book };
-        return JSON.stringify({ book, metadata: note_prompt === undefined ? { variables } : { variables, note_prompt } });
+        return JSON.stringify({ book, metadata: { variables, note_prompt, quests, forklore_others: {} } });
     }
 
     sync() {

@@ -122,6 +122,10 @@ export class Page {
             }),
             refreshBooks: async (...names) => names.forEach((name) => this.memory.delete(name)),
             newSlug: () => String(server.slugs += 1).padStart(8, '0'),
+            isParentsSlug: (childs, parents) => Boolean(childs) && childs === parents,
+            kindOfFork: () => 'branch',
+            hasMemoryBooks: () => false,
+            memoryBookOf: () => null,
             writeFile: (name, text) => server.answer(() => {
                 server.files.set(name, text);
                 return name;

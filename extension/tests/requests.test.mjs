@@ -39,10 +39,10 @@ test('children, conversions and the rest are told apart', () => {
 });
 
 test('the last resort takes the book away, what leads to it, and nothing else', () => {
-    const kept = { main_chat: 'Main', note_prompt: 'n' };
-    const before = saved('C', { ...kept, world_info: 'Lore', forklore: { format: 1 }, auto_lorebooks: { lorebookName: 'Lore', registry: {} } });
-    assert.deepEqual(JSON.parse(withoutBook(before)), JSON.parse(saved('C', { ...kept, auto_lorebooks: { registry: {} } })));
-    assert.deepEqual(JSON.parse(withoutBook(saved('C', { ...kept, world_info: 'Lore' }))), JSON.parse(saved('C', kept)));
+    const kept = { main_chat: 'Main', note_prompt: 'n', integrity: 'its own' };
+    const before = saved('C', { ...kept, integrity: 'its parent’s', world_info: 'Lore', forklore: { format: 1 }, auto_lorebooks: { lorebookName: 'Lore', registry: {} } });
+    assert.deepEqual(JSON.parse(withoutBook(before, 'its own')), JSON.parse(saved('C', { ...kept, auto_lorebooks: { registry: {} } })));
+    assert.deepEqual(JSON.parse(withoutBook(saved('C', { ...kept, world_info: 'Lore' }), 'its own')), JSON.parse(saved('C', kept)));
 });
 
 test('a book goes into its request and out again as it is', () => {

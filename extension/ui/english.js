@@ -67,10 +67,12 @@ export const ENGLISH = {
     'word.not-in-running-recap': 'The running recap ends before this message.',
     'word.not-scene-break': 'This message is not a scene break.',
     'word.metadata-live': 'Could not be brought back in time, so as it is today: {keys}.',
+    'word.others-live': 'Not recorded for this message, so as it is today: what other extensions keep ({keys}).',
     'word.recap-lost-fields': '{count} {count|entry comes|entries come} from a scene recap, which does not keep secondary keywords, filters, delays and other settings.',
     'word.fields-filled': '{count} {count|entry comes|entries come} from a scene recap; what it does not keep was taken from today’s lorebook.',
     'word.snapshot-of-another': 'The scene recap was taken of another lorebook, “{name}”.',
     'word.book-live': 'The lorebook is as it is today, not as it was then.',
+    'word.memories-live': 'The memory book “{name}” was copied as it is today, without memories of later messages.',
     'word.without-book': 'The lorebook “{name}” could not be brought along: the new chat has none.',
     'word.bom-dropped': 'The lorebook began with a byte-order mark, which SillyTavern cannot read; the copy has none.',
     'word.running-dropped': '{count} later {count|version|versions} of the running recap {count|was|were} left out.',
@@ -140,6 +142,7 @@ export const ENGLISH = {
     'place.persona': 'the persona “{name}”',
     'place.card': 'the character card “{name}”',
     'place.recap': 'recaps in “{name}”',
+    'place.memories': 'the memory book of “{name}”',
     'place.queue': 'the queue in “{name}”',
 
     // The chat's metadata, as SillyTavern's pages call it.

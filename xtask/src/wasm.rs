@@ -16,7 +16,7 @@ pub(crate) struct WasmArgs {
 }
 
 const COMMITTED: &str = "extension/pkg";
-const LARGEST: usize = 800 * 1024;
+const LARGEST: usize = 830 * 1024;
 
 pub(crate) fn run(args: &WasmArgs) -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in a folder")?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::json::{Json, Member, Raw, SyntaxError, is_whitespace, line_end};
+use crate::json::{Json, Raw, SyntaxError, is_whitespace, line_end};
 use memchr::memmem::Finder;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
@@ -157,13 +157,7 @@ impl<'a> Chat<'a> {
     /// The metadata as a value. A member that is nested too deep to become one is not in it, but in
     /// [`Chat::deep_metadata`].
     pub fn metadata_value(&self) -> Json {
-        let Some(metadata) = self.metadata() else { return Json::Null };
-        metadata.json().unwrap_or_else(|_| {
-            let members = metadata.members();
-            let read =
-                |member: Member<'a>| Some((member.key.js_text()?, member.value.json().ok()?));
-            Json::object(members.filter_map(read))
-        })
+        self.metadata().map_or(Json::Null, |metadata| metadata.json_but_for_the_deep())
     }
 
     /// The keys of the metadata that are nested too deep to become values.

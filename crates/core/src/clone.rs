@@ -1,9 +1,10 @@
 //! A book of one's own: the content of a moment, with our mark, ready to be written.
 
-use crate::book::{self, Book};
+use crate::book::{self, Book, Entry};
 use crate::digest::Digest;
 use crate::json::{Change, Edits, Indent, Json, Object};
 use crate::mark::Mark;
+use crate::memory_books;
 use crate::moment::Content;
 use crate::recap::queue::{self, Work};
 
@@ -63,6 +64,23 @@ pub fn book_value(content: &Content<'_>) -> Json {
     }
 }
 
+/// A copy of today's book without the memories that Memory Books made of messages after `last`.
+pub(crate) fn memories_until(last: usize, name: &str, book: &Book<'_>, mark: &Mark) -> NewBook {
+    let is_later = |entry: &Entry<'_>| {
+        entry.value().json().is_ok_and(|entry| memory_books::is_later(&entry, last))
+    };
+    let later: Vec<String> =
+        book.entries().filter(is_later).map(|entry| entry.key().into_owned()).collect();
+    let removals: Vec<(&str, Change)> =
+        later.iter().map(|key| (key.as_str(), Change::Remove)).collect();
+    let mut edits = Edits::of(book.root());
+    if let Some(entries) = book.root().get("entries") {
+        edits.change(entries, 1, &removals);
+    }
+    let bytes = edits.apply();
+    from_bytes(name, Book::read(&bytes).as_ref().unwrap_or(book), false, mark)
+}
+
 /// A book without entries.
 pub fn empty_book(name: &str, mark: &Mark) -> NewBook {
     from_value(name, Json::object([("entries", Object::new().into())]), mark)
@@ -70,16 +88,24 @@ pub fn empty_book(name: &str, mark: &Mark) -> NewBook {
 
 fn from_bytes(name: &str, book: &Book<'_>, drain: bool, mark: &Mark) -> NewBook {
     let mut edits = Edits::of(book.root());
+    for entry in book.entries() {
+        for (field, from, to) in renamed_in_memories(name, mark) {
+            if let Some(old) = entry.value().get(field).filter(|old| old.is_text(from)) {
+                edits.replace(old, &Json::from(to));
+            }
+        }
+    }
+    let mut drained = false;
     if drain {
         for entry in book.entries().filter(|entry| entry.comment() == queue::COMMENT) {
             let content = entry.content();
             if let Some(old) = entry.value().get("content").filter(|_| has_work(&content)) {
                 edits.replace(old, &Json::from(queue::emptied(&content)));
+                drained = true;
             }
         }
     }
-    let drained = !edits.is_empty();
-    let bytes = drained.then(|| edits.apply());
+    let bytes = (!edits.is_empty()).then(|| edits.apply());
     // Splicing a valid document leaves a valid one; were it otherwise, the original is kept.
     let spliced = bytes.as_deref().and_then(|bytes| Book::read(bytes).ok());
     let book = spliced.as_ref().unwrap_or(book);
@@ -116,6 +142,13 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
         for (key, entry) in emptied {
             entries.insert(key, entry);
         }
+        for entry in entries.values_mut().filter_map(Json::as_object_mut) {
+            for (field, from, to) in renamed_in_memories(name, mark) {
+                if entry.get(field) == Some(&Json::from(from)) {
+                    entry.insert(field, to);
+                }
+            }
+        }
     }
     let (digest, lore) = (book::digest_of(&value), book::lore_digest_of(&value));
     let had_extensions = value.get("extensions").is_some();
@@ -139,6 +172,17 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
         had_extensions,
         values,
     }
+}
+
+/// What the memories of Memory Books call their chat and their book: the field, the old name and the
+/// new one.
+fn renamed_in_memories<'a>(
+    name: &'a str,
+    mark: &'a Mark,
+) -> impl Iterator<Item = (&'static str, &'a str, &'a str)> {
+    let chat = mark.from_chat.as_deref().map(|from| (memory_books::CHAT_ID, from, &*mark.chat));
+    let book = mark.from_book.as_deref().map(|from| (memory_books::FIRST_BOOK, from, name));
+    chat.into_iter().chain(book)
 }
 
 fn entries_of(mut book: Json) -> Object {

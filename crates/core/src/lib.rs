@@ -13,6 +13,7 @@ pub mod defaults;
 pub mod names;
 pub mod timed;
 pub mod recap;
+pub mod memory_books;
 pub mod journal;
 pub mod identity;
 pub mod exactness;

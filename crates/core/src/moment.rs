@@ -6,8 +6,10 @@ use crate::book::{Book, BookError};
 use crate::chat::Chat;
 use crate::claim::{Evidence, Today};
 use crate::exactness::{Exactness, Part, Source};
-use crate::journal::{Entries, RECORDED_METADATA, State, StatePart};
-use crate::json::{Json, Object};
+use crate::journal::{
+    Entries, OTHERS, RECORDED_METADATA, State, StatePart, is_of_another, not_known, others_today,
+};
+use crate::json::{JsText, Json, Object};
 use crate::recap::snapshot::{self, Rebuilt};
 use crate::recap::{combined, running};
 
@@ -117,6 +119,8 @@ pub struct MetadataThen {
     pub values: Option<Object>,
     /// Keys that hold today's value because nothing tells the value of then.
     pub not_of_then: Vec<String>,
+    /// The same, of other extensions.
+    pub others_not_of_then: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -137,6 +141,12 @@ pub fn memory_then(chat: &Chat<'_>, m: usize, values: Option<&Object>) -> Json {
             kept.filter_map(|key| Some((*key, metadata.get(key)?.clone()))).collect()
         }
     };
+    // What others keep is not for people to read.
+    let of_others: Vec<JsText> =
+        then.keys().filter(|key| is_of_another(&key.to_string_lossy())).cloned().collect();
+    for key in of_others.iter().chain([&JsText::from(OTHERS)]) {
+        then.remove_text(key);
+    }
     let known = then.remove(running::KEY);
     let today = metadata.get(running::KEY);
     if let Some(cut) = running::cut(today, known.as_ref(), m, "", |_| true) {
@@ -199,11 +209,7 @@ impl<'a> Asked<'_, 'a> {
             (StatePart::Book, BoundBook::There { name, book }) => State::of_book(name, book),
             (StatePart::Book, BoundBook::None) => Some(State::default()),
             (StatePart::Book, _) => None,
-            (StatePart::Metadata, _) => {
-                let metadata = self.chat.metadata().map(|metadata| metadata.json());
-                let metadata = metadata.transpose().ok()?.unwrap_or(Json::Null);
-                Some(State::of(&metadata, None))
-            }
+            (StatePart::Metadata, _) => Some(State::of(&self.chat.metadata_value(), None)),
         }
     }
 
@@ -277,10 +283,15 @@ impl<'a> Asked<'_, 'a> {
     }
 
     fn metadata(&self) -> MetadataThen {
-        let then = |exactness, source, values| MetadataThen {
-            part: Part { exactness, source },
-            values,
-            not_of_then: Vec::new(),
+        let then = |exactness, source, values: Option<Object>| {
+            let others_not_of_then = values.as_ref().map_or_else(Vec::new, |values| {
+                let mut names = not_known(values, &self.chat.metadata_value());
+                names
+                    .extend(self.chat.deep_metadata().into_iter().filter(|key| is_of_another(key)));
+                names
+            });
+            let part = Part { exactness, source };
+            MetadataThen { part, values, not_of_then: Vec::new(), others_not_of_then }
         };
         if self.is_today(StatePart::Metadata) {
             return then(Exactness::Exact, Source::Files, None);
@@ -313,7 +324,8 @@ impl<'a> Asked<'_, 'a> {
             }
             _ => {
                 let not_of_then = keys_that_matter(self.chat);
-                MetadataThen { part: Part::LIVE, values: None, not_of_then }
+                let others_not_of_then = others_today(&self.chat.metadata_value());
+                MetadataThen { part: Part::LIVE, values: None, not_of_then, others_not_of_then }
             }
         }
     }

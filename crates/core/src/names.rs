@@ -202,9 +202,20 @@ pub fn for_child(parent: &str, kind: ForkKind, taken: &[String]) -> String {
 /// It does not follow the name template of ST-Auto-Recap, which deletes books of that name
 /// together with a chat without asking who else uses them.
 pub fn for_book(child: &str, taken: &[String]) -> String {
+    book_of(child, "Lore", taken)
+}
+
+/// The name of the book in which Memory Books keeps the memories of the chat `child`, free among
+/// `taken`.
+pub fn for_memories(child: &str, taken: &[String]) -> String {
+    book_of(child, "Memories", taken)
+}
+
+fn book_of(child: &str, what: &str, taken: &[String]) -> String {
     let child = stem(child, File::Book).unwrap_or_default();
     first_free(File::Book, taken, |number| {
-        let suffix = if number == 1 { " - Lore".to_owned() } else { format!(" - Lore ({number})") };
+        let suffix =
+            if number == 1 { format!(" - {what}") } else { format!(" - {what} ({number})") };
         shortened(&child, LONGEST_GIVEN - suffix.len()) + &suffix
     })
 }

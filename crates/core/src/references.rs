@@ -25,6 +25,11 @@ pub enum Place {
         home: Home,
         name: String,
     },
+    /// What Memory Books keeps in a chat about its books.
+    Memories {
+        home: Home,
+        name: String,
+    },
     /// An operation waiting in another book's queue.
     Queue {
         book: String,
@@ -48,6 +53,7 @@ impl fmt::Display for Place {
             Self::Persona(name) => write!(out, "the lorebook of a persona ({name:?})"),
             Self::Card(name) => write!(out, "the lorebook of the character {name:?}"),
             Self::Recap { name, .. } => write!(out, "named by the recaps of {name:?}"),
+            Self::Memories { name, .. } => write!(out, "the memory book of {name:?}"),
             Self::Queue { book } => write!(out, "named by the queue in {book:?}"),
         }
     }
@@ -61,6 +67,7 @@ crate::sayings!(Place {
     Self::Persona(name) => ("persona", name: name.as_str()),
     Self::Card(name) => ("card", name: name.as_str()),
     Self::Recap { name, .. } => ("recap", name: name.as_str()),
+    Self::Memories { name, .. } => ("memories", name: name.as_str()),
     Self::Queue { book } => ("queue", name: book.as_str()),
 });
 

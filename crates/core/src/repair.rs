@@ -203,6 +203,9 @@ pub fn split<'a>(
         subject.chat,
         &Rebinding {
             last: Some(last),
+            others_not_of_then: &[],
+            memory_books: false,
+            memories: None,
             drain: true,
             ..rebinding(subject, &book.name, &book.values, vec![shared.to_owned()])
         },
@@ -368,6 +371,9 @@ fn rebinding<'a>(
         entries: Some(entries),
         last: None,
         metadata: None,
+        others_not_of_then: &[],
+        memory_books: false,
+        memories: None,
         drain: false,
     }
 }
@@ -411,6 +417,7 @@ mod tests {
             integrity: "j".into(),
             now: now(),
             policy: Policy::default(),
+            memory_books: None,
             remarks: Vec::new(),
         }
     }

@@ -254,6 +254,7 @@ fn a_fresh_child_agrees_with_its_seal() {
         integrity: "slug".into(),
         now: Now { iso: String::new() },
         policy: Policy::default(),
+        memory_books: None,
         remarks: Vec::new(),
     };
     let made =

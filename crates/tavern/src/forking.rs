@@ -215,6 +215,7 @@ impl Tavern<'_> {
             integrity: self.chance.slug(),
             now: now_of(self.chance.now()),
             policy: options.policy,
+            memory_books: None,
             remarks: self.also_selected(library, loaded),
         })
     }

@@ -6,6 +6,7 @@ use std::io;
 use forklore_core::book::Book;
 use forklore_core::chat::Chat;
 use forklore_core::cleanup::OurBook;
+use forklore_core::memory_books;
 use forklore_core::recap::{queue, references as recap};
 use forklore_core::references::{Place, Reference, References};
 use memchr::memmem;
@@ -89,6 +90,9 @@ pub(crate) fn of_chat(file: &ChatFile, chat: &Chat<'_>, bytes: &[u8]) -> Referen
     let names: BTreeSet<String> =
         note.into_iter().chain(lines.flat_map(recap::books_named)).collect();
     let place = || Place::Recap { home: home.clone(), name: name.clone() };
+    references.found.extend(names.iter().map(|name| Reference::new(name, place())));
+    let place = || Place::Memories { home: home.clone(), name: name.clone() };
+    let names = memory_books::books(&chat.metadata_value());
     references.found.extend(names.iter().map(|name| Reference::new(name, place())));
     references
 }

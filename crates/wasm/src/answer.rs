@@ -8,6 +8,7 @@ pub struct Answer {
     value: Vec<u8>,
     body: Option<Vec<u8>>,
     book: Option<Vec<u8>>,
+    memories: Option<Vec<u8>>,
 }
 
 #[wasm_bindgen]
@@ -26,15 +27,24 @@ impl Answer {
     pub fn take_book(&mut self) -> Option<Vec<u8>> {
         self.book.take()
     }
+
+    /// The book of Memory Books to be written beside it. Can be taken once.
+    pub fn take_memories(&mut self) -> Option<Vec<u8>> {
+        self.memories.take()
+    }
 }
 
 impl Answer {
     pub(crate) fn of(value: &Json) -> Self {
-        Self { value: value.stringify(), body: None, book: None }
+        Self { value: value.stringify(), body: None, book: None, memories: None }
     }
 
     pub(crate) fn with_body(self, body: Vec<u8>) -> Self {
         Self { body: Some(body), ..self }
+    }
+
+    pub(crate) fn with_memories(self, memories: Option<Vec<u8>>) -> Self {
+        Self { memories, ..self }
     }
 
     pub(crate) fn with_book(self, book: Option<Vec<u8>>) -> Self {

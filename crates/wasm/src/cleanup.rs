@@ -3,6 +3,7 @@
 use forklore_core::cleanup::{OurBook, cleanup as plan};
 use forklore_core::family::Home;
 use forklore_core::json::Json;
+use forklore_core::memory_books;
 use forklore_core::recap::{queue, references as recap};
 use forklore_core::references::{Place, Reference, References};
 use wasm_bindgen::JsError;
@@ -53,6 +54,13 @@ pub fn books_named(chat: &[u8], queue_content: &str) -> Result<Answer, JsError> 
     Ok(Answer::of(&Json::from(names)))
 }
 
+/// Names of books in what Memory Books keeps in a chat's metadata.
+#[wasm_bindgen]
+pub fn memory_books_named(metadata: &[u8]) -> Result<Answer, JsError> {
+    let metadata = crate::ask::json(metadata)?;
+    Ok(Answer::of(&Json::from(memory_books::books(&metadata))))
+}
+
 fn text(json: &Json, key: &str) -> String {
     json.get(key).and_then(Json::as_str).unwrap_or_default().into_owned()
 }
@@ -79,6 +87,7 @@ pub(crate) fn place(json: &Json) -> Place {
         "persona" => Place::Persona(name),
         "card" => Place::Card(name),
         "recap" => Place::Recap { home: home(), name },
+        "memories" => Place::Memories { home: home(), name },
         "queue" => Place::Queue { book: name },
         _ => Place::Chat { home: home(), name },
     }

@@ -3,6 +3,7 @@
 use forklore_core::chat::Chat;
 use forklore_core::fork::{self, ForkPlan, ForkRequest, Parent, Readiness, Refusal, Remark};
 use forklore_core::json::{Change, Json, Object, Raw};
+use forklore_core::memory_books::{AtHome, ManualBook};
 use forklore_core::moment::{BookThen, Moment};
 use forklore_core::names;
 use forklore_core::page::{self, SaveRequest};
@@ -17,13 +18,15 @@ use crate::words;
 
 /// Turns the request with which the page saves a child into one that gives it a book of its own.
 ///
-/// `later` holds the parent's messages after the child's last one, as an array.
+/// `later` holds the parent's messages after the child's last one, as an array. `memories` is the
+/// book that Memory Books keeps beside the chat's own.
 #[wasm_bindgen]
 pub fn fork(
     ask: &[u8],
     body: &[u8],
     later: &[u8],
     book: Option<Vec<u8>>,
+    memories: Option<Vec<u8>>,
 ) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let request = SaveRequest::read(body).map_err(|error| JsError::new(&error.to_string()))?;
@@ -37,15 +40,22 @@ pub fn fork(
     let parent_name = ask.needed("parent")?;
     let parent = Parent { name: &parent_name, chat: &chat, bound: &bound, past: None };
     let child = ask.needed("child")?;
+    let books = ask.names("books");
+    let manual = memories.zip(ask.text("memoryBook")).map(|(bytes, name)| ManualBook {
+        name,
+        bytes,
+        copy: names::for_memories(&child, &books),
+    });
     let selected = ask.list("selected").iter().map(place).map(Remark::AlsoSelected);
     let fork_request = ForkRequest {
         kind: ask.kind(),
         message,
-        book: names::for_book(&child, &ask.names("books")),
+        book: names::for_book(&child, &books),
         child,
         integrity: ask.needed("integrity")?,
         now: ask.now(),
         policy: ask.policy(),
+        memory_books: ask.flag("hasMemoryBooks").then_some(AtHome { manual }),
         remarks: selected.collect(),
     };
     match fork::plan(parent, &fork_request) {
@@ -55,6 +65,7 @@ pub fn fork(
             let file = if ask.flag("unlinked") { without_parent(&file, &ask) } else { file };
             let body = request.with(&file);
             let answer = Answer::of(&report(&plan)).with_body(body);
+            let answer = answer.with_memories(plan.memories.map(|book| book.bytes));
             Ok(answer.with_book(plan.book.map(|book| book.bytes)))
         }
         Err(refusal) => Ok(Answer::of(&refused(&refusal))),
@@ -101,6 +112,7 @@ fn report(plan: &ForkPlan<'_>) -> Json {
         Json::object([("name", book.name.as_str().into()), ("entries", book.entries.into())])
     });
     report.insert("book", book);
+    report.insert("memories", plan.memories.as_ref().map(|book| book.name.as_str()));
     let part = plan.seal.book.as_ref().map(|sealed| sealed.part.to_json_at(plan.message));
     report.insert("part", part);
     report.insert("metadata", plan.seal.metadata.to_json_at(plan.message));

@@ -3,9 +3,10 @@
 use forklore_core::book::Book;
 use forklore_core::chat::{Chat, Place};
 use forklore_core::journal::{
-    Folded, Limits, RECORDED_METADATA, Record, Records, State, StatePart, Writer, inserted, merged,
+    Folded, Limits, RECORDED_METADATA, Record, Records, State, StatePart, Writer, inserted,
+    is_of_another, merged,
 };
-use forklore_core::json::Json;
+use forklore_core::json::{Json, Raw};
 use forklore_core::recap::running;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -51,9 +52,10 @@ impl Journal {
         self.0.observe_unsaved(is_unsaved);
     }
 
-    /// The chat's metadata, or the part of it that `recorded_metadata_keys` names.
+    /// The chat's metadata, or the part of it that `is_recorded` says.
     pub fn observe_metadata(&mut self, metadata: &[u8]) -> Result<(), JsError> {
-        self.0.observe_metadata(&json(metadata)?);
+        let metadata = Raw::document(metadata).map_err(|error| JsError::new(&error.to_string()))?;
+        self.0.observe_metadata(&metadata.json_but_for_the_deep());
         Ok(())
     }
 
@@ -148,11 +150,10 @@ pub fn recorded_state(chat: &[u8], message: usize) -> Result<Option<Vec<u8>>, Js
     Ok(Some(Json::object(answer).stringify()))
 }
 
-/// The keys of a chat's metadata that belong to a moment of the story.
+/// Whether this key of a chat's metadata belongs to a moment of the story.
 #[wasm_bindgen]
-pub fn recorded_metadata_keys() -> Vec<u8> {
-    let keys = RECORDED_METADATA.into_iter().chain([running::KEY]);
-    Json::from(keys.collect::<Vec<_>>()).stringify()
+pub fn is_recorded(key: &str) -> bool {
+    key == running::KEY || RECORDED_METADATA.contains(&key) || is_of_another(key)
 }
 
 fn text_of(record: Record) -> Vec<u8> {

@@ -46,7 +46,7 @@ fn a_fork_tells_a_program_all_about_it() {
       "parent": "Alice/Story",
       "message": 2,
       "child": "Alice/Story - Checkpoint #1",
-      "bytes": 1881,
+      "bytes": 1902,
       "book": {
         "name": "Story - Checkpoint #1 - Lore",
         "from": "Lore",

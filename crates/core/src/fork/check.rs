@@ -206,6 +206,9 @@ impl Readiness<'_> {
         if !metadata.not_of_then.is_empty() {
             self.remarks.push(Remark::MetadataIsLive(metadata.not_of_then.clone()));
         }
+        if !metadata.others_not_of_then.is_empty() {
+            self.remarks.push(Remark::OthersAreLive(metadata.others_not_of_then.clone()));
+        }
         let is_nothing =
             metadata.part.exactness == Exactness::Live && metadata.not_of_then.is_empty();
         let is_strict = matches!(policy.allow, Allow::Exact | Allow::Message);

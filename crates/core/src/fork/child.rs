@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use super::metadata_value;
 use super::words::Remark;
 use crate::chat::Chat;
+use crate::clone::NewBook;
 use crate::digest::Digest;
-use crate::journal::RECORDED_METADATA;
+use crate::journal::{OTHERS, RECORDED_METADATA, others};
 use crate::json::{Change, Json, Object};
+use crate::memory_books;
 use crate::pieces::Pieces;
 use crate::recap::scene::{MEMORY, Memory};
 use crate::recap::{combined, older_seal, references, registry, running};
@@ -32,6 +34,12 @@ pub(crate) struct Rebinding<'a> {
     pub last: Option<usize>,
     /// Recorded metadata to bring back.
     pub metadata: Option<&'a Object>,
+    /// Keys of other extensions that stay as they are today.
+    pub others_not_of_then: &'a [String],
+    /// Whether Memory Books is at home, and the copy of the book that it keeps beside the chat's own,
+    /// with that book's name.
+    pub memory_books: bool,
+    pub memories: Option<(&'a str, &'a NewBook)>,
     pub drain: bool,
 }
 
@@ -56,6 +64,8 @@ pub(crate) fn rebind(chat: &Chat<'_>, to: &Rebinding<'_>) -> Rebound {
     };
     rebound.identity(to);
     rebound.recorded_metadata(&metadata, to);
+    rebound.others(&metadata, to);
+    rebound.memory_books(&metadata, to);
     rebound.timed_effects(&metadata, to);
     rebound.recaps(chat, &metadata, to);
     rebound.lore_of_recap(&metadata, to);
@@ -128,6 +138,42 @@ impl Rebound {
             && id > last
         {
             self.set("lastInContextMessageId", last);
+        }
+    }
+
+    /// What other extensions keep, in a child: in a chat that is there already, the extension may
+    /// hold a copy of its own.
+    fn others(&mut self, metadata: &Json, to: &Rebinding<'_>) {
+        let (Some(then), Some(_)) = (to.metadata, to.main_chat) else { return };
+        let Some(large) = then.get(OTHERS) else { return };
+        let then = Json::Object(then.clone());
+        let keys = others(metadata).into_iter().chain(others(&then)).map(|(key, _)| key);
+        for key in keys.filter_map(|key| std::str::from_utf8(key.as_bytes()).ok()) {
+            match then.get(key) {
+                _ if large.get(key).is_some() => {}
+                Some(value) if metadata.get(key) != Some(value) => self.set(key, value.clone()),
+                Some(_) => {}
+                None => self.remove(key),
+            }
+        }
+    }
+
+    fn memory_books(&mut self, metadata: &Json, to: &Rebinding<'_>) {
+        let (Some(parent), Some(last)) = (to.main_chat, to.last) else { return };
+        let nothing = Json::Object(Object::new());
+        let notes = self.value(metadata, memory_books::KEY);
+        let Some(notes) = notes.or_else(|| to.memory_books.then_some(&nothing)) else { return };
+        let child = memory_books::Child {
+            name: to.name,
+            parent,
+            last,
+            bound: to.from.last().map(String::as_str).zip(to.book),
+            manual: to.memories.map(|(from, copy)| (from, copy.name.as_str())),
+            entries: to.memories.map(|(_, copy)| &copy.values).or(to.entries),
+            is_known: !to.others_not_of_then.iter().any(|key| key == memory_books::KEY),
+        };
+        if let Some(notes) = memory_books::notes_of(notes, &child) {
+            self.set(memory_books::KEY, notes);
         }
     }
 

@@ -13,11 +13,12 @@ pub use words::{Obstacle, Remark};
 
 use crate::book::Book;
 use crate::chat::Chat;
-use crate::clone::{NewBook, new_book};
+use crate::clone::{self, NewBook, new_book};
 use crate::exactness::{Part, Source};
 use crate::journal::{self, State};
 use crate::json::{Change, Json};
 use crate::mark::Mark;
+use crate::memory_books;
 use crate::moment::{BookThen, BoundBook, Moment, Past};
 use crate::names::ForkKind;
 use crate::pieces::Pieces;
@@ -52,6 +53,8 @@ pub struct ForkRequest {
     pub integrity: String,
     pub now: Now,
     pub policy: Policy,
+    /// Where Memory Books is installed.
+    pub memory_books: Option<memory_books::AtHome>,
     /// What the caller knows of the surroundings and the owner should.
     pub remarks: Vec<Remark>,
 }
@@ -65,6 +68,8 @@ pub struct ForkPlan<'a> {
     pub child: String,
     pub file: Pieces<'a>,
     pub book: Option<NewBook>,
+    /// A copy of the book that Memory Books keeps beside it.
+    pub memories: Option<NewBook>,
     pub seal: Seal,
     pub remarks: Vec<Remark>,
 }
@@ -101,6 +106,10 @@ pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a
             Remark::PastQueueDrained
         });
     }
+    let memories = memories(parent, request);
+    if let Some((from, _)) = &memories {
+        remarks.push(Remark::MemoriesAreLive(from.clone()));
+    }
     let book_name = clone.as_ref().map(|(book, _)| book.name.as_str());
     let rebinding = Rebinding {
         name: &request.child,
@@ -111,6 +120,9 @@ pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a
         entries: clone.as_ref().map(|(book, _)| &book.values),
         last: Some(request.message),
         metadata: moment.metadata.values.as_ref(),
+        others_not_of_then: &moment.metadata.others_not_of_then,
+        memory_books: request.memory_books.is_some(),
+        memories: memories.as_ref().map(|(from, book)| (from.as_str(), book)),
         drain: true,
     };
     let rebound = rebind(parent.chat, &rebinding);
@@ -146,9 +158,28 @@ pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a
         child: request.child.clone(),
         file,
         book: clone.map(|(book, _)| book),
+        memories: memories.map(|(_, book)| book),
         seal,
         remarks,
     })
+}
+
+/// A copy of the book that Memory Books keeps beside the chat's own, and that book's name. Nothing
+/// records it, so it is today's, without the memories of messages that the child does not have.
+fn memories(parent: Parent<'_>, request: &ForkRequest) -> Option<(String, NewBook)> {
+    let manual = request.memory_books.as_ref()?.manual.as_ref()?;
+    let book = Book::read(&manual.bytes).ok()?;
+    let mark = Mark {
+        chat: request.child.clone(),
+        integrity: Some(request.integrity.clone()),
+        from_book: Some(manual.name.clone()),
+        from_chat: Some(parent.name.to_owned()),
+        message: Some(request.message),
+        made: request.now.iso.clone(),
+        part: Some(Part::LIVE),
+    };
+    let copy = clone::memories_until(request.message, &manual.copy, &book, &mark);
+    Some((manual.name.clone(), copy))
 }
 
 /// What the child will hold, where a record on its last message says something else: that record is
@@ -241,6 +272,7 @@ mod tests {
             integrity: format!("slug of {child}"),
             now: Now { iso: "2026-11-15T00:00:00.000Z".to_owned() },
             policy: Policy::default(),
+            memory_books: None,
             remarks: Vec::new(),
         }
     }

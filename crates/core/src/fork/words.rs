@@ -74,10 +74,14 @@ pub enum Remark {
     NotASceneBreak,
     /// These keys hold today's values.
     MetadataIsLive(Vec<String>),
+    /// Other extensions keep these keys, which hold today's values.
+    OthersAreLive(Vec<String>),
     RecapLostFields(usize),
     FieldsFilled(usize),
     SnapshotOfAnotherBook(String),
     BookIsLive,
+    /// The copy of the book that Memory Books keeps beside the chat's own is of today.
+    MemoriesAreLive(String),
     WithoutBook(String),
     ByteOrderMarkDropped,
     RunningVersionsDropped(usize),
@@ -105,6 +109,11 @@ impl fmt::Display for Remark {
                 "could not be brought back in time, so as it is today: {}",
                 in_sillytaverns_words(keys).join(", ")
             ),
+            Self::OthersAreLive(keys) => write!(
+                out,
+                "not recorded for this message, so as it is today: what other extensions keep ({})",
+                keys.join(", ")
+            ),
             Self::RecapLostFields(entries) => write!(
                 out,
                 "{} from a recap snapshot, which does not keep secondary keys, filters, delays and other settings",
@@ -119,6 +128,10 @@ impl fmt::Display for Remark {
                 write!(out, "the recap snapshot was taken of another lorebook, {name:?}")
             }
             Self::BookIsLive => out.write_str("the lorebook is as it is today, not as it was then"),
+            Self::MemoriesAreLive(name) => write!(
+                out,
+                "the memory book {name:?} was copied as it is today, without memories of later messages"
+            ),
             Self::WithoutBook(name) => {
                 write!(out, "its lorebook {name:?} could not be brought along: it has none now")
             }
@@ -226,10 +239,12 @@ crate::sayings!(Remark {
     Self::NotInRunningRecap => ("not-in-running-recap"),
     Self::NotASceneBreak => ("not-scene-break"),
     Self::MetadataIsLive(keys) => ("metadata-live", keys: keys.clone()),
+    Self::OthersAreLive(keys) => ("others-live", keys: keys.clone()),
     Self::RecapLostFields(entries) => ("recap-lost-fields", count: *entries),
     Self::FieldsFilled(entries) => ("fields-filled", count: *entries),
     Self::SnapshotOfAnotherBook(name) => ("snapshot-of-another", name: name.as_str()),
     Self::BookIsLive => ("book-live"),
+    Self::MemoriesAreLive(name) => ("memories-live", name: name.as_str()),
     Self::WithoutBook(name) => ("without-book", name: name.as_str()),
     Self::ByteOrderMarkDropped => ("bom-dropped"),
     Self::RunningVersionsDropped(versions) => ("running-dropped", count: *versions),

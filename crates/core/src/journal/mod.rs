@@ -6,6 +6,7 @@
 
 mod testimony;
 mod lore;
+mod others;
 mod state;
 mod splice;
 mod members;
@@ -18,6 +19,7 @@ mod writer;
 
 pub use fold::{Folded, Records, fold};
 pub use lore::{Entries, Lore};
+pub use others::{OTHERS, is_of_another, names as others_today, not_known, others};
 pub use record::{FIELD, Limits, Record, inserted, merged, record};
 pub use state::{BookState, RECORDED_METADATA, State};
 pub use testimony::{Came, StatePart, Uid};

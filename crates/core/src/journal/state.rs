@@ -6,14 +6,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as LETTERS;
 
 use super::lore::{Entries, Lore};
+use super::others;
 use super::testimony::{NO_BOOK, StatePart};
 use crate::book::Book;
 use crate::digest::{Digest, Hasher, Sha256Hasher};
-use crate::json::{Json, Kind, Object, Raw};
+use crate::json::{JsText, Json, Kind, Object, Raw};
 use crate::recap::running;
 
-/// Keys of the chat's metadata that belong to a moment of the story. Identity (`integrity`,
-/// `main_chat`), caches, and what other extensions keep are not among them.
+/// Keys of SillyTavern's own in a chat's metadata that belong to a moment of the story. Identity
+/// (`integrity`, `main_chat`) and caches are not among them; for what others keep there, see
+/// [`OTHERS`](super::OTHERS).
 pub const RECORDED_METADATA: [&str; 27] = [
     "variables",
     "timedWorldInfo",
@@ -95,9 +97,31 @@ impl State {
                 hasher.update(book.lore.digest().as_bytes());
                 hasher.finish()
             }
-            (StatePart::Metadata, _) => Digest::of(&Json::from(self.metadata.clone()).stringify()),
+            (StatePart::Metadata, _) => {
+                let mut metadata = self.metadata.clone();
+                if metadata.get(others::OTHERS).is_some_and(others::says_nothing) {
+                    metadata.remove(others::OTHERS);
+                }
+                Digest::of(&Json::from(metadata).stringify())
+            }
         };
         LETTERS.encode(&digest.as_bytes()[..8])
+    }
+
+    /// The state as older versions recorded it, which kept nothing of what others do.
+    pub(crate) fn without_others(&self) -> Self {
+        let is_other = |key: &JsText| {
+            let key = key.to_string_lossy();
+            key == others::OTHERS || others::is_of_another(&key)
+        };
+        let kept = self.metadata.iter().filter(|(key, _)| !is_other(key));
+        let metadata = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
+        Self { book: self.book.clone(), metadata }
+    }
+
+    /// Whether what others keep was recorded, too.
+    pub(super) fn knows_others(&self) -> bool {
+        self.metadata.contains(others::OTHERS)
     }
 
     /// Whether a record's `id` is this state's, whichever format the record has.
@@ -157,6 +181,7 @@ pub(super) fn recorded(metadata: &Json) -> Object {
     if let Some(outline) = metadata.get(running::KEY).and_then(running::outline) {
         recorded.insert(running::KEY, outline);
     }
+    others::add(metadata, &mut recorded);
     recorded
 }
 

@@ -192,7 +192,10 @@ impl Writer {
 
     fn bring_up_to(&mut self, now: State) {
         let id = now.id();
-        if self.current.as_ref().is_some_and(|(current, _)| current.id == id) {
+        let is_current = |(record, state): &(Record, State)| {
+            record.id == id && state.knows_others() == now.knows_others()
+        };
+        if self.current.as_ref().is_some_and(is_current) {
             return;
         }
         let reached = self.reached.as_ref().map(|(id, state)| (id.as_str(), state));

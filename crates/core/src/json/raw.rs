@@ -187,6 +187,15 @@ impl<'a> Raw<'a> {
         }
     }
 
+    /// The value without those of its members that are nested too deep to become values.
+    pub fn json_but_for_the_deep(&self) -> Json {
+        self.json().unwrap_or_else(|_| {
+            let read =
+                |member: Member<'a>| Some((member.key.js_text()?, member.value.json().ok()?));
+            Json::object(self.members().filter_map(read))
+        })
+    }
+
     /// Builds the value, as `JSON.parse` would.
     pub fn json(&self) -> Result<Json, SyntaxError> {
         Json::parse(self.bytes())

@@ -51,6 +51,10 @@ impl Object {
         self.0.get_mut(&JsText::from(key))
     }
 
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Json> {
+        self.0.values_mut()
+    }
+
     pub fn contains(&self, key: &str) -> bool {
         self.get(key).is_some()
     }

@@ -4,6 +4,7 @@ use super::{About, Choice, Choices, Conflict, Kept, MergePlan, Pick};
 use crate::defaults::{Alike, follows_the_entries, has_default};
 use crate::diff::INCIDENTAL;
 use crate::json::{JsText, Json, Object};
+use crate::memory_books;
 
 /// What becomes of a field of ours.
 pub(super) enum Outcome {
@@ -57,7 +58,11 @@ pub(super) fn combine(
         let alike = Alike::in_entries(name, base, [ours, theirs]);
         let value = match outcome(alike, has_default(name), our, their) {
             Outcome::Stays => continue,
-            Outcome::Becomes(_) | Outcome::Conflict if *name == *"uid" => continue,
+            Outcome::Becomes(_) | Outcome::Conflict
+                if *name == *"uid" || *name == *memory_books::CHAT_ID =>
+            {
+                continue;
+            }
             Outcome::Becomes(value) => value,
             Outcome::Conflict if INCIDENTAL.iter().any(|field| *name == **field) => {
                 plan.kept.push(Kept { key: key.clone(), field: Some(name.clone()) });

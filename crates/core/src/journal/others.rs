@@ -1,0 +1,135 @@
+//! What extensions that Forklore does not know keep in a chat's metadata: recorded as it is, and
+//! brought back in children.
+
+use crate::digest::Digest;
+use crate::json::{JsText, Json, Object};
+
+use super::state::RECORDED_METADATA;
+
+/// Marks a state in which these keys were recorded, too: an object with the digest of each value
+/// that is too large to be kept. States that older versions recorded have none.
+pub const OTHERS: &str = "forklore_others";
+
+/// The largest value that is kept, in bytes.
+const LARGEST_OTHER: usize = 32 * 1024;
+
+/// Keys of SillyTavern's own that belong to no moment of the story: identity and caches.
+const OF_NO_MOMENT: [&str; 6] =
+    ["integrity", "main_chat", "world_info", "tainted", "chat_id_hash", "lastInContextMessageId"];
+
+/// How the keys begin that Forklore or one of its adapters looks after.
+const LOOKED_AFTER: [&str; 4] = ["forklore", "auto_recap", "auto_lorebooks", "autoLorebooks"];
+
+/// Whether this key of a chat's metadata belongs to an extension that Forklore does not know.
+pub fn is_of_another(key: &str) -> bool {
+    !OF_NO_MOMENT.contains(&key)
+        && !RECORDED_METADATA.contains(&key)
+        && !LOOKED_AFTER.iter().any(|start| key.starts_with(start))
+}
+
+/// What others keep, in one order, whatever the order in the file.
+pub fn others(metadata: &Json) -> Vec<(&JsText, &Json)> {
+    let members = metadata.as_object().into_iter().flat_map(Object::iter);
+    let mut others: Vec<_> =
+        members.filter(|(key, _)| is_of_another(&key.to_string_lossy())).collect();
+    others.sort_by(|(one, _), (other, _)| one.as_bytes().cmp(other.as_bytes()));
+    others
+}
+
+/// Adds what others keep to what is recorded of a chat's metadata.
+pub(super) fn add(metadata: &Json, recorded: &mut Object) {
+    let mut large = Object::new();
+    for (key, value) in others(metadata) {
+        let text = value.stringify();
+        if text.len() > LARGEST_OTHER {
+            large.insert(key.clone(), digest_of_text(&text));
+        } else {
+            recorded.insert(key.clone(), value.clone());
+        }
+    }
+    recorded.insert(OTHERS, large);
+}
+
+/// Whether a recorded state holds no value of others, and so is told by what older versions
+/// recorded.
+pub(super) fn says_nothing(marker: &Json) -> bool {
+    marker.as_object().is_some_and(Object::is_empty)
+}
+
+/// The keys of others whose value at a moment, of which `then` was recorded, is not known: those of
+/// today's that nobody recorded, and those that were too large and have changed since.
+pub fn not_known(then: &Object, today: &Json) -> Vec<String> {
+    let changed = |(key, digest): (&JsText, &Json)| {
+        let today = today.as_object().and_then(|today| today.get_text(key));
+        let is_same = today.is_some_and(|today| *digest == digest_of_text(&today.stringify()));
+        (!is_same).then(|| key.to_string_lossy().into_owned())
+    };
+    match then.get(OTHERS).and_then(Json::as_object) {
+        Some(large) => large.iter().filter_map(changed).collect(),
+        None => names(today),
+    }
+}
+
+/// The keys under which others keep something today.
+pub fn names(today: &Json) -> Vec<String> {
+    let is_something = |value: &Json| match value {
+        Json::Null => false,
+        Json::Object(object) => !object.is_empty(),
+        Json::Array(list) => !list.is_empty(),
+        _ => true,
+    };
+    let kept = others(today).into_iter().filter(|(_, value)| is_something(value));
+    kept.map(|(key, _)| key.to_string_lossy().into_owned()).collect()
+}
+
+fn digest_of_text(text: &[u8]) -> Json {
+    Json::from(Digest::of(text).short(16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{State, StatePart};
+
+    fn json(text: &str) -> Json {
+        Json::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn what_nobody_else_looks_after_is_recorded_as_it_is() {
+        let metadata = json(
+            r#"{"zeta":{"n":1},"integrity":"i","world_info":"B","variables":{"a":1},"alpha":[1],"forklore":{},"auto_recap_x":1}"#,
+        );
+        let recorded = Json::Object(State::of(&metadata, None).metadata);
+        let expected = r#"{"variables":{"a":1},"alpha":[1],"zeta":{"n":1},"forklore_others":{}}"#;
+        assert_eq!(recorded, json(expected));
+    }
+
+    #[test]
+    fn of_a_large_value_the_digest_tells_whether_it_has_changed() {
+        let with = |length: usize| Json::object([("big", Json::from("x".repeat(length)))]);
+        let (fits, large) = (with(LARGEST_OTHER - 2), with(LARGEST_OTHER - 1));
+        assert_eq!(State::of(&fits, None).metadata.get("big"), fits.get("big"));
+        let then = State::of(&large, None).metadata;
+        assert_eq!(then.get("big"), None);
+        assert_eq!(not_known(&then, &large), [""; 0]);
+        assert_eq!(not_known(&then, &with(LARGEST_OTHER)), ["big"]);
+        assert_eq!(not_known(&then, &json("{}")), ["big"]);
+        assert_ne!(
+            State::of(&large, None).digest(StatePart::Metadata),
+            State::of(&with(LARGEST_OTHER), None).digest(StatePart::Metadata)
+        );
+    }
+
+    #[test]
+    fn older_records_say_nothing_of_others_and_keep_their_digest() {
+        let metadata = json(r#"{"variables":{"a":1}}"#);
+        let now = State::of(&metadata, None);
+        let mut older = now.clone();
+        older.metadata.remove(OTHERS);
+        assert_eq!(older.id(), now.id());
+        let today = json(r#"{"variables":{"a":1},"counter":3,"empty":{}}"#);
+        assert_eq!(not_known(&older.metadata, &today), ["counter"]);
+        assert_eq!(not_known(&now.metadata, &today), [""; 0]);
+    }
+}

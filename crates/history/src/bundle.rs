@@ -101,7 +101,7 @@ pub fn take_in(history: &mut History<'_>, bytes: &[u8]) -> Result<Joined, Bundle
         }
         let outside = |id: &Id| {
             let mut data = Vec::new();
-            store.read_into(id, &mut data).ok().map(|kind| (kind, data))
+            store.read_into(id, &mut data).ok().map(|kind| (kind, data.into()))
         };
         let unpacked = Unpacked::read(pack, &outside)?;
         let mut plan = joining::plan(store, &unpacked, &own, &header.refs)?;

@@ -5,10 +5,10 @@
 
 use std::path::PathBuf;
 
+use crate::disk::Files as _;
 use crate::error::HistoryError;
 use crate::git::object::Id;
 use crate::history::History;
-use crate::layout::replace;
 use crate::lineage::Lineage;
 use crate::version::{Kept, Why};
 
@@ -62,7 +62,7 @@ pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<Line>, Hi
         // Whether it can be written changes nothing but the time it takes.
         let folder = path.parent().unwrap_or(&path);
         if history.store().disk.make_dirs(folder).is_ok() {
-            let _ = replace(history.store().disk, &path, &[TITLE, &write(&lines)]);
+            let _ = history.store().disk.replace(&path, &[TITLE, &write(&lines)]);
         }
     }
     Ok(lines)

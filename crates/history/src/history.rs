@@ -8,9 +8,9 @@ use forklore_tavern::chance::Chance;
 use forklore_tavern::disk::Disk;
 use rustc_hash::FxHashMap;
 
-use crate::error::{Doing, HistoryError};
+use crate::disk::Files as _;
+use crate::error::HistoryError;
 use crate::git::object::Id;
-use crate::layout::{Layout, replace};
 use crate::lineage::{Lineages, slug};
 use crate::store::Store;
 use crate::tracked::Tracked;
@@ -153,19 +153,9 @@ impl History<'_> {
     }
 }
 
-fn machine_path(layout: &Layout) -> PathBuf {
-    layout.ours().join("machine")
-}
-
 fn read_machine(store: &Store<'_>) -> Result<Option<String>, HistoryError> {
-    let path = machine_path(store.layout());
-    match store.disk.look(&path).doing("look at", &path)? {
-        Some(_) => {
-            let bytes = store.disk.read(&path).doing("read", &path)?;
-            Ok(Some(slug(&String::from_utf8_lossy(&bytes))))
-        }
-        None => Ok(None),
-    }
+    let bytes = store.disk.read_if_there(&store.layout().machine())?;
+    Ok(bytes.map(|bytes| slug(&String::from_utf8_lossy(&bytes))))
 }
 
 /// The name of this machine in this history. Two machines never have the same one, so that what they
@@ -174,7 +164,7 @@ fn machine(store: &mut Store<'_>, host: &str) -> Result<String, HistoryError> {
     if let Some(machine) = read_machine(store)? {
         return Ok(machine);
     }
-    let path = machine_path(store.layout());
+    let path = store.layout().machine();
     let (disk, chance) = (store.disk, store.chance);
     let writing = store.write()?;
     if let Some(machine) = read_machine(writing.store())? {
@@ -183,7 +173,7 @@ fn machine(store: &mut Store<'_>, host: &str) -> Result<String, HistoryError> {
     let own: String = chance.slug().chars().filter(char::is_ascii_alphanumeric).take(6).collect();
     let host: String = slug(host).chars().take(20).collect();
     let machine = slug(&format!("{host}-{own}"));
-    replace(disk, &path, &[machine.as_bytes(), b"\n"])?;
+    disk.replace(&path, &[machine.as_bytes(), b"\n"])?;
     Ok(machine)
 }
 

@@ -171,6 +171,19 @@ pub fn lineage_of(reference: &str) -> &str {
     reference.strip_prefix("refs/heads/").unwrap_or(reference)
 }
 
+/// The lineage and the number in the name of a ref to one version, such as a pin.
+pub(crate) fn numbered(name: &str) -> Option<(&str, u64)> {
+    let (folder, name) = name.strip_prefix("refs/")?.split_once('/')?;
+    let (lineage, number) = name.rsplit_once('/')?;
+    let number = number.parse().ok()?;
+    matches!(folder, "pins" | "dismissed" | "rescued").then_some((lineage, number))
+}
+
+/// The lineage that a ref is about.
+pub(crate) fn lineage_in(name: &str) -> &str {
+    numbered(name).map_or(lineage_of(name), |(lineage, _)| lineage)
+}
+
 /// The ref for what SillyTavern's own backups add to the past of a file.
 pub fn backups_reference(reference: &str) -> String {
     format!("{reference}-backups")

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::disk::Files as _;
 use crate::error::{Doing, HistoryError};
 use crate::git::index::Place;
 use crate::git::object::{Id, Kind, tree_lines};
 use crate::git::pack::{Laid, Packer};
-use crate::git::salvage::{Bytes, RawIndex, RawPack};
+use crate::git::raw::{RawIndex, sound_end};
 use crate::history::History;
 use crate::store::{NEW, Store, TEMP};
 use crate::version::Kept;
@@ -55,22 +56,19 @@ pub(crate) fn files(store: &Store<'_>) -> Vec<PathBuf> {
 /// left all elsewhere, and what somebody's git made of packs that are gone.
 pub(crate) fn remove_leftovers(store: &Store<'_>) -> Result<(), HistoryError> {
     let folder = store.layout().packs();
-    let names = store.disk.list(&folder).doing("list", &folder)?;
     let open: FxHashSet<PathBuf> =
         store.packs().bundles().iter().map(|bundle| bundle.pack.path().to_owned()).collect();
-    for path in names.into_iter().map(|name| folder.join(name)) {
+    for path in store.disk.paths_in(&folder)? {
         if !open.contains(&path.with_extension("pack")) {
             store.disk.remove(&path).doing("remove", &path)?;
         }
     }
-    store.disk.sync_dir(&folder).doing("make sure of", &folder)
+    store.disk.make_sure_of(&folder)
 }
 
 /// Removes lists that were made of the versions as they were: they are made anew.
 pub(crate) fn forget_lists(store: &Store<'_>) -> Result<(), HistoryError> {
-    let folder = store.layout().ours().join("catalogs");
-    for name in store.disk.list(&folder).doing("list", &folder)? {
-        let path = folder.join(name);
+    for path in store.disk.paths_in(&store.layout().ours().join("catalogs"))? {
         store.disk.remove(&path).doing("remove", &path)?;
     }
     Ok(())
@@ -168,8 +166,8 @@ fn is_whole(store: &Store<'_>, at: usize) -> bool {
     let path = store.packs().bundles()[at].pack.path();
     let read = |path: &std::path::Path| store.disk.read(path).unwrap_or_default();
     let index = RawIndex::read(&read(&path.with_extension("idx")));
-    let pack = RawPack::new(Bytes::Read(read(path)), &RawIndex::default());
-    index.is_sound && pack.checksum().is_some() && index.pack == pack.checksum()
+    let checksum = sound_end(&read(path));
+    index.is_sound && checksum.is_some() && index.pack == checksum
 }
 
 /// Removes packs whose objects are elsewhere by now. Their indexes go first, under a name by which the
@@ -187,7 +185,7 @@ pub(crate) fn remove_packs(
     store.close_packs();
     let mut temps = Vec::new();
     for path in indexes {
-        if store.disk.look(path).doing("look at", path)?.is_some() {
+        if store.disk.is_there(path)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let temp = folder.join(format!("{TEMP}{}{NEW}", name.trim_start_matches("pack-")));
             match store.disk.rename(path, &temp) {
@@ -200,14 +198,14 @@ pub(crate) fn remove_packs(
             temps.push(temp);
         }
     }
-    store.disk.sync_dir(&folder).doing("make sure of", &folder)?;
+    store.disk.make_sure_of(&folder)?;
     for path in packs.into_iter().chain(&temps) {
         let has_index = store.disk.look(&path.with_extension("idx")).is_ok_and(|idx| idx.is_some());
-        if !has_index && store.disk.look(path).doing("look at", path)?.is_some() {
+        if !has_index && store.disk.is_there(path)? {
             store.remove_or_leave(path)?;
         }
     }
-    store.disk.sync_dir(&folder).doing("make sure of", &folder)?;
+    store.disk.make_sure_of(&folder)?;
     store.reopen()
 }
 

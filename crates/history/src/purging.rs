@@ -5,18 +5,17 @@ use std::path::{Path, PathBuf};
 use forklore_tavern::disk::Disk;
 use rustc_hash::FxHashSet;
 
+use crate::disk::Files as _;
 use crate::error::{Doing, HistoryError};
-use crate::examining::{Examined, content_at, examine, examine_locked, set_aside_files};
 use crate::file::Name;
+use crate::fsck::{Examined, examine, examine_locked, set_aside};
 use crate::git::object::{Id, Kind, Mode, tree_lines};
 use crate::git::refs::Refs;
 use crate::history::History;
-use crate::layout::replace;
-use crate::lineage::{Lineage, backups_reference, lineage_of};
+use crate::lineage::{Lineage, backups_reference, lineage_in, lineage_of};
 use crate::packing;
 use crate::rewriting::{Fate, Rewriting};
 use crate::store::Store;
-use crate::verifying::numbered;
 use crate::version::Kept;
 
 /// What a purge would remove.
@@ -98,7 +97,7 @@ pub fn copies(
     let mut keys = Vec::new();
     for name in &plan.names {
         let path = home.join(name.to_path());
-        if disk.look(&path).doing("look at", &path)?.is_some() {
+        if disk.is_there(&path)? {
             copies.push(Copy::Live(path));
         }
         // SillyTavern names a chat's backup by its character or group.
@@ -154,7 +153,7 @@ fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged,
         let gone: FxHashSet<&str> = all.iter().map(String::as_str).collect();
         refuse_damaged(&examine_locked(writing.store(), &machine)?)?;
         let lines: Vec<&str> = gone.iter().copied().collect();
-        replace(disk, &layout.purge(), &[lines.join("\n").as_bytes()])?;
+        disk.replace(&layout.purge(), &[lines.join("\n").as_bytes()])?;
 
         let before = writing.store().refs().clone();
         let refs = cut(&mut writing, &before, &gone)?;
@@ -175,15 +174,13 @@ fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged,
         writing.repack()?;
         packing::forget_lists(writing.store())?;
         packing::remove_leftovers(writing.store())?;
-        purged.set_aside = set_aside_files(writing.store())?;
+        purged.set_aside = set_aside(writing.store())?;
         // What files looked like is remembered by their names, and found out again.
         let remembered = layout.ours().join("remembered");
         for path in purged.set_aside.iter().chain([&remembered, &layout.purge()]) {
-            if disk.look(path).doing("look at", path)?.is_some() {
-                disk.remove(path).doing("remove", path)?;
-            }
+            disk.remove_if_there(path)?;
         }
-        disk.sync_dir(&layout.ours()).doing("make sure of", &layout.ours())?;
+        disk.make_sure_of(&layout.ours())?;
         writing.reload()?;
     }
     let examined = examine(history.store_mut(), &machine, &|_, _| {})?;
@@ -206,8 +203,8 @@ fn left(examined: &Examined, doomed: &FxHashSet<Id>) -> usize {
     let mut left: FxHashSet<Id> =
         doomed.iter().filter(|id| examined.sound.contains_key(*id)).copied().collect();
     for pack in &examined.packs {
-        let found = pack.raw.walk().0.into_iter();
-        let ids = found.filter_map(|at| Some(content_at(&pack.raw, at, &|_| None)?.0));
+        let found = pack.raw.walk().into_iter();
+        let ids = found.filter_map(|at| Some(pack.raw.named(at, &|_| None)?.0));
         left.extend(ids.filter(|id| doomed.contains(id)));
     }
     left.len()
@@ -215,10 +212,9 @@ fn left(examined: &Examined, doomed: &FxHashSet<Id>) -> usize {
 
 /// Whether a ref belongs to what goes: by its name or, if it is none of a file, by what it leads to.
 fn is_of(store: &Store<'_>, name: &str, id: &Id, gone: &FxHashSet<&str>) -> bool {
-    let lineage = numbered(name).map_or(lineage_of(name), |(lineage, _)| lineage);
     let leads_there =
         || Kept::read(store, *id).is_ok_and(|kept| gone.contains(kept.version.lineage.as_str()));
-    gone.contains(lineage) || !name.starts_with("refs/heads/") && leads_there()
+    gone.contains(lineage_in(name)) || !name.starts_with("refs/heads/") && leads_there()
 }
 
 /// The refs that stay, and the versions they lead to, without what goes before them.
@@ -297,12 +293,8 @@ impl Reachable {
 
 /// Somebody's git may have written a ref into a file of its own, which would bring it back.
 fn remove_loose(store: &Store<'_>, before: &Refs, now: &Refs) -> Result<(), HistoryError> {
-    for name in before.iter().filter(|(name, id)| now.get(*name) != Some(id)).map(|(name, _)| name)
-    {
-        let path = store.layout().repository.join(name);
-        if store.disk.look(&path).doing("look at", &path)?.is_some() {
-            store.disk.remove(&path).doing("remove", &path)?;
-        }
+    for (name, _) in before.iter().filter(|(name, id)| now.get(*name) != Some(id)) {
+        store.disk.remove_if_there(&store.layout().repository.join(name))?;
     }
     Ok(())
 }

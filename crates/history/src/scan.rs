@@ -11,11 +11,11 @@ use forklore_tavern::disk::{self, Disk, Look};
 use forklore_tavern::folders::UserFolders;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::{Doing, HistoryError};
+use crate::disk::Files as _;
+use crate::error::HistoryError;
 use crate::file::{Kind, Name};
 use crate::git::object::Id;
 use crate::history::{History, Recorded, Seen};
-use crate::layout::replace;
 
 /// A file that has a history.
 #[derive(Clone, Debug)]
@@ -190,7 +190,7 @@ pub fn scan(
     tick: &dyn Fn(u64, u64),
 ) -> Result<Scan, HistoryError> {
     let place = home(folders);
-    if disk.look(&place).doing("look at", &place)?.is_none() {
+    if !disk.is_there(&place)? {
         // A disk that is not there is no reason to call everything deleted.
         return Err(HistoryError::Io {
             doing: "find",
@@ -347,7 +347,7 @@ impl Remembered {
         let disk = history.store().disk;
         let path = history.store().layout().ours().join("remembered");
         let _writing = history.store_mut().write()?;
-        replace(disk, &path, &[lines.join("\n").as_bytes()])
+        disk.replace(&path, &[lines.join("\n").as_bytes()])
     }
 }
 

@@ -15,7 +15,7 @@ use crate::file::Kind;
 pub const MOST: u32 = 1_000_000;
 
 /// What the pieces are numbered by, which is also where they are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Numbering {
     /// Messages, as SillyTavern counts them.
     Messages,

@@ -15,13 +15,14 @@ use forklore_tavern::disk::{Disk, Look};
 use forklore_tavern::lock::UserLock;
 use rustc_hash::FxHashMap;
 
+use crate::disk::Files as _;
 use crate::error::{Doing, HistoryError};
 use crate::git::object::{Id, Kind, Object};
 use crate::git::pack::{Packed, Packer};
 use crate::git::packs::{PackError, Packs};
 use crate::git::refs::{self, Refs};
 use crate::journal::{self, Recording};
-use crate::layout::{Layout, replace};
+use crate::layout::Layout;
 use crate::packing;
 
 pub use writing::Writing;
@@ -151,27 +152,19 @@ impl<'d> Store<'d> {
 
     /// What every recording, and every change to the packs, changes.
     fn stamp(&self) -> Result<(Option<Look>, Vec<PathBuf>), HistoryError> {
-        let path = self.layout.journal();
-        Ok((self.disk.look(&path).doing("look at", &path)?, self.indexes()?))
+        Ok((self.disk.seen(&self.layout.journal())?, self.indexes()?))
     }
 
     /// Reads everything anew. To be called under the lock, or within [`Store::steadily`].
-    pub(crate) fn reload(&mut self) -> Result<(), HistoryError> {
-        self.load()
-    }
-
-    fn load(&mut self) -> Result<(), HistoryError> {
+    pub(crate) fn load(&mut self) -> Result<(), HistoryError> {
         self.loads += 1;
         self.reopen()?;
         (self.refs, self.loose) = self.read_refs()?;
         self.pending = Pending::default();
 
         let path = self.layout.journal();
-        let look = self.disk.look(&path).doing("look at", &path)?;
-        let bytes = match look {
-            Some(_) => self.disk.read(&path).doing("read", &path)?,
-            None => Vec::new(),
-        };
+        let look = self.disk.seen(&path)?;
+        let bytes = self.disk.read_if_there(&path)?.unwrap_or_default();
         let Some(read) = journal::read(&bytes) else {
             // Cut off while it was being made, or never made.
             self.journal = Gathered { is_damaged: !bytes.is_empty(), ..Gathered::default() };
@@ -191,11 +184,8 @@ impl<'d> Store<'d> {
     }
 
     fn read_refs(&self) -> Result<(Refs, Vec<(PathBuf, Id)>), HistoryError> {
-        let path = self.layout.packed_refs();
-        let mut refs = match self.disk.look(&path).doing("look at", &path)? {
-            Some(_) => refs::read(&self.disk.read(&path).doing("read", &path)?),
-            None => Refs::new(),
-        };
+        let packed = self.disk.read_if_there(&self.layout.packed_refs())?;
+        let mut refs = refs::read(&packed.unwrap_or_default());
         // Somebody else's git writes each ref into a file of its own.
         let mut loose = Vec::new();
         let mut folders = vec![("refs".to_owned(), self.layout.refs())];
@@ -203,7 +193,7 @@ impl<'d> Store<'d> {
             for file in self.disk.list(&folder).doing("list", &folder)? {
                 let Some(file) = file.to_str() else { continue };
                 let (name, path) = (format!("{name}/{file}"), folder.join(file));
-                match self.disk.look(&path).doing("look at", &path)?.map(|look| look.kind) {
+                match self.disk.seen(&path)?.map(|look| look.kind) {
                     Some(forklore_tavern::disk::Kind::Dir) => folders.push((name, path)),
                     Some(forklore_tavern::disk::Kind::File) => {
                         let text = self.disk.read(&path).doing("read", &path)?;
@@ -324,7 +314,7 @@ impl<'d> Store<'d> {
     /// where clocks are coarse and the numbers of files are used again.
     fn is_as_we_left_it(&self) -> Result<bool, HistoryError> {
         let path = self.layout.journal();
-        let look = self.disk.look(&path).doing("look at", &path)?;
+        let look = self.disk.seen(&path)?;
         if look.is_none() || look != self.journal.look {
             return Ok(false);
         }
@@ -334,8 +324,7 @@ impl<'d> Store<'d> {
 
     /// Whether another process wrote since we last looked.
     pub fn is_behind(&self) -> Result<bool, HistoryError> {
-        let path = self.layout.journal();
-        Ok(self.disk.look(&path).doing("look at", &path)? != self.journal.look)
+        Ok(self.disk.seen(&self.layout.journal())? != self.journal.look)
     }
 
     /// Takes in what others wrote.
@@ -349,7 +338,7 @@ impl<'d> Store<'d> {
         if self.journal.is_damaged {
             let aside = self.layout.ours().join(format!("journal-damaged-{}", self.chance.slug()));
             let bytes = self.disk.read(&path).doing("read", &path)?;
-            self.disk.write_new(&aside, None, &[&bytes]).doing("write", &aside)?;
+            self.disk.write(&aside, &[&bytes])?;
         }
         self.clear_temps()?;
         self.flush()
@@ -370,7 +359,7 @@ impl<'d> Store<'d> {
             if name.ends_with(".idx") && has(&pack) && !has(&format!("pack-{name}")) {
                 let pack = folder.join(pack);
                 self.remove_or_leave(&pack)?;
-                if self.disk.look(&pack).doing("look at", &pack)?.is_some() {
+                if self.disk.is_there(&pack)? {
                     continue;
                 }
             }
@@ -428,15 +417,14 @@ impl<'d> Store<'d> {
     }
 
     pub(crate) fn write_refs(&mut self) -> Result<(), HistoryError> {
-        replace(self.disk, &self.layout.packed_refs(), &[&refs::write(&self.refs)])?;
+        self.disk.replace(&self.layout.packed_refs(), &[&refs::write(&self.refs)])?;
         // A ref in a file of its own goes before the others, also when it is older.
         for (path, id) in std::mem::take(&mut self.loose) {
             let text = self.disk.read(&path).unwrap_or_default();
             if refs::read_loose(&text) == Some(id) {
                 self.disk.remove(&path).doing("remove", &path)?;
                 // If it came back, it would take what is newer along.
-                let folder = path.parent().unwrap_or(&path);
-                self.disk.sync_dir(folder).doing("make sure of", folder)?;
+                self.disk.make_sure_of(path.parent().unwrap_or(&path))?;
             }
         }
         Ok(())
@@ -446,12 +434,12 @@ impl<'d> Store<'d> {
         let path = self.layout.journal();
         let generation = self.journal.generation.wrapping_add(1);
         let empty = journal::empty(generation);
-        replace(self.disk, &path, &[&empty])?;
+        self.disk.replace(&path, &[&empty])?;
         self.journal = Gathered {
             generation,
             end: empty.len() as u64,
             recordings: 0,
-            look: self.disk.look(&path).doing("look at", &path)?,
+            look: self.disk.seen(&path)?,
             is_damaged: false,
         };
         Ok(())
@@ -465,14 +453,14 @@ impl<'d> Store<'d> {
         self.clear_temps()?;
         for (extension, bytes) in [("pack", &packed.pack), ("idx", &packed.index)] {
             let temp = folder.join(format!("{TEMP}{name}.{extension}{NEW}"));
-            self.disk.write_new(&temp, None, &[bytes]).doing("write", &temp)?;
+            self.disk.write(&temp, &[bytes])?;
         }
         for extension in ["pack", "idx"] {
             let temp = folder.join(format!("{TEMP}{name}.{extension}{NEW}"));
             let path = folder.join(format!("pack-{name}.{extension}"));
             self.disk.rename(&temp, &path).doing("replace", &path)?;
             // One by one: an index must not outlive a power cut that its pack does not.
-            self.disk.sync_dir(&folder).doing("make sure of", &folder)?;
+            self.disk.make_sure_of(&folder)?;
         }
         self.packs.add(&index)?;
         Ok(index)

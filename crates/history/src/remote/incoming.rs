@@ -6,6 +6,7 @@ use std::time::Duration;
 use forklore_tavern::disk::Disk;
 use forklore_tavern::lock::UserLock;
 
+use crate::disk::Files as _;
 use crate::error::{Doing, HistoryError};
 use crate::git::object::{Id, Kind};
 use crate::git::pack::Packed;
@@ -51,9 +52,7 @@ impl<'d> Incoming<'d> {
     }
 
     fn files(&self) -> Result<Vec<PathBuf>, HistoryError> {
-        let folder = self.folder.join("pack");
-        let names = self.disk.list(&folder).doing("list", &folder)?;
-        Ok(names.into_iter().map(|name| folder.join(name)).collect())
+        self.disk.paths_in(&self.folder.join("pack"))
     }
 
     pub(super) fn packs(&self) -> Result<Fetched<'d>, HistoryError> {

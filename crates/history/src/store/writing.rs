@@ -4,6 +4,7 @@ use forklore_tavern::lock::UserLock;
 use rustc_hash::FxHashMap;
 
 use super::Store;
+use crate::disk::Files as _;
 use crate::error::{Doing, HistoryError};
 use crate::git::object::{Id, Kind, Object, id_of};
 use crate::git::pack::Packed;
@@ -117,7 +118,7 @@ impl<'s, 'd> Writing<'s, 'd> {
         appended.doing("write to", &path)?;
         self.store.journal.end = end + entry.len() as u64;
         self.store.journal.recordings += 1;
-        self.store.journal.look = self.store.disk.look(&path).doing("look at", &path)?;
+        self.store.journal.look = self.store.disk.seen(&path)?;
         self.store.take_in(batch);
         let journal = &self.store.journal;
         if journal.end > JOURNAL_BYTES || journal.recordings >= JOURNAL_RECORDINGS {

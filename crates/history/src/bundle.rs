@@ -78,7 +78,8 @@ pub fn make(
     let mut gathering = Gathering::new(store, LEVEL);
     gathering.leave_out(&needs)?;
     let tips: Vec<Id> = refs.values().copied().collect();
-    let packed = gathering.all(&tips)?.finish_pack()?;
+    gathering.add(&tips)?;
+    let packed = gathering.packer.finish_pack()?;
     let files = refs.keys().filter(|name| name.starts_with("refs/heads/")).count();
     let mut bytes = Header { needs, refs }.write();
     bytes.extend_from_slice(&packed.pack);

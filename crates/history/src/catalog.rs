@@ -10,7 +10,7 @@ use crate::error::HistoryError;
 use crate::git::object::Id;
 use crate::history::History;
 use crate::lineage::Lineage;
-use crate::version::{Kept, Why};
+use crate::version::{Kept, Why, milliseconds};
 
 /// A version, in short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,13 +75,12 @@ fn path(history: &History<'_>, lineage: &Lineage) -> PathBuf {
 
 fn line_of(kept: &Kept) -> Line {
     let version = &kept.version;
-    let written = version.written.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Line {
         id: kept.id,
         order: version.order,
         count: version.count.unwrap_or(0),
         number: version.number,
-        written: written.as_millis() as u64,
+        written: milliseconds(version.written),
         was_seen: version.why == Why::Saved,
         was_found: version.why == Why::Found,
         is_deleted: version.why == Why::Deleted,

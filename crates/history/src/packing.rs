@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::disk::Files as _;
 use crate::error::{Doing, HistoryError};
 use crate::git::index::Place;
-use crate::git::object::{Id, Kind, tree_lines};
+use crate::git::object::{Id, Kind, Mode, tree_lines};
 use crate::git::pack::{Laid, Packer};
 use crate::git::raw::{RawIndex, sound_end};
 use crate::history::History;
@@ -209,12 +209,54 @@ pub(crate) fn remove_packs(
     store.reopen()
 }
 
+/// What commits lead to, as far as it is there.
+#[derive(Default)]
+pub(crate) struct Reachable {
+    pub(crate) all: FxHashSet<Id>,
+    pub(crate) blobs: FxHashSet<Id>,
+}
+
+impl Reachable {
+    pub(crate) fn from(
+        store: &Store<'_>,
+        tips: impl Iterator<Item = Id>,
+    ) -> Result<Self, HistoryError> {
+        let mut reachable = Self::default();
+        for tip in tips {
+            let mut next = Some(tip);
+            while let Some(id) = next.filter(|id| store.has(id) && reachable.all.insert(*id)) {
+                let kept = Kept::read(store, id)?;
+                reachable.tree(store, kept.tree)?;
+                next = kept.parent;
+            }
+        }
+        Ok(reachable)
+    }
+
+    fn tree(&mut self, store: &Store<'_>, id: Id) -> Result<(), HistoryError> {
+        if !store.has(&id) || !self.all.insert(id) {
+            return Ok(());
+        }
+        for line in tree_lines(&store.read(&id, Kind::Tree)?) {
+            let line = line.ok_or(HistoryError::Misshapen { id, expected: "a tree" })?;
+            match line.mode {
+                Mode::Tree => self.tree(store, line.id)?,
+                Mode::Blob => {
+                    self.all.insert(line.id);
+                    self.blobs.insert(line.id);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// All objects that the refs lead to, in the order in which they are to be packed: each after the one
 /// that took its place.
 pub(crate) struct Gathering<'s, 'd> {
     store: &'s Store<'d>,
     seen: FxHashSet<Id>,
-    packer: Packer,
+    pub(crate) packer: Packer,
     /// What lies at each path of the lineage that is being packed, in its newest version.
     newest: FxHashMap<Vec<u8>, (Laid, Kind, Vec<u8>)>,
     /// The last few pieces that were packed, by what they are pieces of: messages resemble messages,
@@ -244,39 +286,8 @@ impl<'s, 'd> Gathering<'s, 'd> {
 
     /// Passes over what these commits lead to.
     pub(crate) fn leave_out(&mut self, tips: &[Id]) -> Result<(), HistoryError> {
-        let mut trees = Vec::new();
-        for tip in tips {
-            let mut next = Some(*tip);
-            while let Some(id) = next.filter(|id| self.seen.insert(*id)) {
-                let kept = Kept::read(self.store, id)?;
-                trees.push(kept.tree);
-                next = kept.parent;
-            }
-        }
-        while let Some(id) = trees.pop() {
-            if !self.seen.insert(id) {
-                continue;
-            }
-            for line in tree_lines(&self.store.read(&id, Kind::Tree)?).flatten() {
-                match line.mode {
-                    crate::git::object::Mode::Tree => trees.push(line.id),
-                    crate::git::object::Mode::Blob => {
-                        self.seen.insert(line.id);
-                    }
-                }
-            }
-        }
+        self.seen.extend(Reachable::from(self.store, tips.iter().copied())?.all);
         Ok(())
-    }
-
-    /// Adds what these commits lead to, and nothing else.
-    pub(crate) fn all(mut self, tips: &[Id]) -> Result<Packer, HistoryError> {
-        self.add(tips)?;
-        Ok(self.finish())
-    }
-
-    pub(crate) fn finish(self) -> Packer {
-        self.packer
     }
 
     /// Adds what these commits lead to.
@@ -290,9 +301,7 @@ impl<'s, 'd> Gathering<'s, 'd> {
                     break;
                 }
                 self.object(id, b"commit")?;
-                let text = self.store.read(&id, Kind::Commit)?;
-                let misshapen = HistoryError::Misshapen { id, expected: "a version of a file" };
-                let kept = Kept::parse(id, &text).ok_or(misshapen)?;
+                let kept = Kept::read(self.store, id)?;
                 self.tree(kept.tree, &mut Vec::new())?;
                 next = kept.parent;
             }
@@ -307,14 +316,13 @@ impl<'s, 'd> Gathering<'s, 'd> {
         self.object(id, path)?;
         let tree = self.store.read(&id, Kind::Tree)?;
         for line in tree_lines(&tree) {
-            let misshapen = HistoryError::Misshapen { id, expected: "a tree" };
-            let line = line.ok_or(misshapen)?;
+            let line = line.ok_or(HistoryError::Misshapen { id, expected: "a tree" })?;
             let length = path.len();
             path.push(b'/');
             path.extend_from_slice(line.name);
             match line.mode {
-                crate::git::object::Mode::Tree => self.tree(line.id, path)?,
-                crate::git::object::Mode::Blob => self.object(line.id, path)?,
+                Mode::Tree => self.tree(line.id, path)?,
+                Mode::Blob => self.object(line.id, path)?,
             }
             path.truncate(length);
         }

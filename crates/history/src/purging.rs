@@ -9,11 +9,11 @@ use crate::disk::Files as _;
 use crate::error::{Doing, HistoryError};
 use crate::file::Name;
 use crate::fsck::{Examined, examine, examine_locked, set_aside};
-use crate::git::object::{Id, Kind, Mode, tree_lines};
+use crate::git::object::Id;
 use crate::git::refs::Refs;
 use crate::history::History;
 use crate::lineage::{Lineage, backups_reference, lineage_in, lineage_of};
-use crate::packing;
+use crate::packing::{self, Reachable};
 use crate::rewriting::{Fate, Rewriting};
 use crate::store::Store;
 use crate::version::Kept;
@@ -159,9 +159,9 @@ fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged,
         let refs = cut(&mut writing, &before, &gone)?;
         writing.keep()?;
         let store = writing.store();
-        let (mut there, mut stays) = (Reachable::default(), Reachable::default());
-        there.refs(store, before.iter().filter(|(name, id)| is_of(store, name, id, &gone)))?;
-        stays.refs(store, refs.iter())?;
+        let going = before.iter().filter(|(name, id)| is_of(store, name, id, &gone));
+        let mut there = Reachable::from(store, going.map(|(_, id)| *id))?;
+        let stays = Reachable::from(store, refs.values().copied())?;
         purged.shared = there.blobs.intersection(&stays.blobs).count();
         // Also what nothing leads to any more: it may be of the same story.
         let packed = store.packs().bundles().iter().flat_map(|bundle| bundle.index.iter());
@@ -246,49 +246,6 @@ fn cut(
         }
     }
     Ok(refs)
-}
-
-/// What refs lead to.
-#[derive(Default)]
-struct Reachable {
-    all: FxHashSet<Id>,
-    blobs: FxHashSet<Id>,
-}
-
-impl Reachable {
-    fn refs<'r>(
-        &mut self,
-        store: &Store<'_>,
-        refs: impl Iterator<Item = (&'r String, &'r Id)>,
-    ) -> Result<(), HistoryError> {
-        for (_, id) in refs {
-            let mut next = Some(*id);
-            while let Some(id) = next.filter(|id| store.has(id) && self.all.insert(*id)) {
-                let kept = Kept::read(store, id)?;
-                self.tree(store, kept.tree)?;
-                next = kept.parent;
-            }
-        }
-        Ok(())
-    }
-
-    fn tree(&mut self, store: &Store<'_>, id: Id) -> Result<(), HistoryError> {
-        if !store.has(&id) || !self.all.insert(id) {
-            return Ok(());
-        }
-        for line in tree_lines(&store.read(&id, Kind::Tree)?) {
-            let misshapen = HistoryError::Misshapen { id, expected: "a tree" };
-            let line = line.ok_or(misshapen)?;
-            match line.mode {
-                Mode::Tree => self.tree(store, line.id)?,
-                Mode::Blob => {
-                    self.all.insert(line.id);
-                    self.blobs.insert(line.id);
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Somebody's git may have written a ref into a file of its own, which would bring it back.

@@ -123,7 +123,7 @@ impl Listing<'_> {
 }
 
 /// What lies there, links followed as long as they stay below the data root.
-fn look_inside(
+pub(crate) fn look_inside(
     disk: &dyn Disk,
     folders: &UserFolders,
     path: &Path,

@@ -82,7 +82,11 @@ impl<'d> Store<'d> {
         chance: &'d dyn Chance,
         repository: impl Into<PathBuf>,
     ) -> Result<Self, HistoryError> {
-        Self::open_at(disk, chance, Layout::new(repository), true)
+        let mut store = Self::unread(disk, chance, Layout::new(repository));
+        let _lock = store.lock()?;
+        store.layout.make(disk)?;
+        store.load()?;
+        Ok(store)
     }
 
     /// Opens a repository that is there.
@@ -91,24 +95,16 @@ impl<'d> Store<'d> {
         chance: &'d dyn Chance,
         repository: impl Into<PathBuf>,
     ) -> Result<Self, HistoryError> {
-        let layout = Layout::new(repository);
-        if !layout.exists(disk)? {
-            return Err(HistoryError::NoHistory(layout.repository));
+        let mut store = Self::unread(disk, chance, Layout::new(repository));
+        if !store.layout.exists(disk)? {
+            return Err(HistoryError::NoHistory(store.layout.repository));
         }
-        Self::open_at(disk, chance, layout, false)
+        store.refresh()?;
+        Ok(store)
     }
 
-    fn open_at(
-        disk: &'d dyn Disk,
-        chance: &'d dyn Chance,
-        layout: Layout,
-        make: bool,
-    ) -> Result<Self, HistoryError> {
-        let held = if make { Some(lock(disk, chance, &layout)?) } else { None };
-        if make {
-            layout.make(disk)?;
-        }
-        let mut store = Self {
+    fn unread(disk: &'d dyn Disk, chance: &'d dyn Chance, layout: Layout) -> Self {
+        Self {
             disk,
             chance,
             layout,
@@ -119,12 +115,7 @@ impl<'d> Store<'d> {
             pending: Pending::default(),
             journal: Gathered::default(),
             loads: 0,
-        };
-        match held {
-            Some(_lock) => store.load()?,
-            None => store.steadily(&mut |store| store.load())?,
         }
-        Ok(store)
     }
 
     /// Reads something that nobody may change meanwhile: under the lock or, where there can be none
@@ -133,7 +124,7 @@ impl<'d> Store<'d> {
         &mut self,
         read: &mut dyn FnMut(&mut Self) -> Result<T, HistoryError>,
     ) -> Result<T, HistoryError> {
-        match lock(self.disk, self.chance, &self.layout) {
+        match self.lock() {
             Ok(_lock) => return read(self),
             Err(HistoryError::Lock(error)) if error.is_for_want_of_writing() => {}
             Err(error) => return Err(error),
@@ -295,7 +286,7 @@ impl<'d> Store<'d> {
 
     /// Waits for the right to write, and takes in what others wrote meanwhile.
     pub fn write(&mut self) -> Result<Writing<'_, 'd>, HistoryError> {
-        let lock = lock(self.disk, self.chance, &self.layout)?;
+        let lock = self.lock()?;
         if !self.is_as_we_left_it()? {
             self.load()?;
         }
@@ -307,7 +298,8 @@ impl<'d> Store<'d> {
 
     /// Keeps others from writing until it is dropped.
     pub(crate) fn lock(&self) -> Result<UserLock, HistoryError> {
-        lock(self.disk, self.chance, &self.layout)
+        let sleep = |time| self.chance.sleep(time);
+        Ok(UserLock::acquire(self.disk, &self.layout.lock(), PATIENCE, &sleep)?)
     }
 
     /// Whether nobody else wrote since we did. A journal that took the place of ours can look the same,
@@ -465,10 +457,6 @@ impl<'d> Store<'d> {
         self.packs.add(&index)?;
         Ok(index)
     }
-}
-
-fn lock(disk: &dyn Disk, chance: &dyn Chance, layout: &Layout) -> Result<UserLock, HistoryError> {
-    Ok(UserLock::acquire(disk, &layout.lock(), PATIENCE, &|time| chance.sleep(time))?)
 }
 
 #[cfg(test)]

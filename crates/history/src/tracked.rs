@@ -239,7 +239,7 @@ impl Known<'_, '_, '_> {
             return Ok(Some(before));
         }
         let before = before.map(|before| before.id);
-        let id = self.writing.put_bytes(Kind::Blob, bytes, before)?;
+        let id = self.writing.put(Kind::Blob, bytes, before)?;
         Ok(Some(Piece { id, hash: Some(hash) }))
     }
 
@@ -265,7 +265,7 @@ impl Known<'_, '_, '_> {
                 return Ok(id);
             }
         }
-        self.writing.put_bytes(Kind::Blob, bytes, old)
+        self.writing.put(Kind::Blob, bytes, old)
     }
 
     fn moved(&mut self, hash: u128) -> Option<Id> {

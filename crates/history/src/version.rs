@@ -100,8 +100,8 @@ impl Why {
 }
 
 /// Since 1970; versions are no more precise than this.
-pub(crate) fn milliseconds(time: SystemTime) -> u128 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()
+pub(crate) fn milliseconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 impl Version {

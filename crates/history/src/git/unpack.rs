@@ -75,18 +75,6 @@ impl<'p> Unpacked<'p> {
         }
     }
 
-    pub fn len(&self) -> usize {
-        self.objects.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
-    }
-
-    pub fn has(&self, id: &Id) -> bool {
-        self.objects.contains_key(id)
-    }
-
     pub fn ids(&self) -> impl Iterator<Item = &Id> {
         self.objects.keys()
     }
@@ -200,7 +188,7 @@ mod tests {
     fn every_object_of_a_pack_is_found_again() {
         let packed = packed();
         let unpacked = Unpacked::read(&packed.pack, &|_| None).unwrap();
-        assert_eq!(unpacked.len(), 60);
+        assert_eq!(unpacked.ids().count(), 60);
         for object in objects() {
             let (kind, data) = unpacked.object(&object.id).unwrap();
             assert_eq!((kind, &*data), (object.kind, &object.data));
@@ -239,7 +227,7 @@ mod tests {
     fn objects_told_by_later_ones_take_no_longer_each_however_many_there_are() {
         let pack = backwards(4000);
         let unpacked = Unpacked::read(&pack, &|_| None).unwrap();
-        assert_eq!(unpacked.len(), 4001);
+        assert_eq!(unpacked.ids().count(), 4001);
         let asked = std::cell::Cell::new(0);
         let without_end = backwards(LONGEST_CHAIN + 1);
         let read = Unpacked::read(&without_end, &|_| {
@@ -264,7 +252,7 @@ mod tests {
             let sum = index::checksum(&damaged).unwrap();
             damaged.extend_from_slice(sum.as_slice());
             if let Ok(unpacked) = Unpacked::read(&damaged, &|_| None) {
-                for object in objects().iter().filter(|object| unpacked.has(&object.id)) {
+                for object in objects().iter().filter(|it| unpacked.header(&it.id).is_some()) {
                     assert_eq!(*unpacked.object(&object.id).unwrap().1, object.data, "{at}");
                 }
             }

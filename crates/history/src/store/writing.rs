@@ -41,38 +41,22 @@ impl<'s, 'd> Writing<'s, 'd> {
         self.store
     }
 
-    /// Adds an object, unless it is there already. `before` is what stood in its place.
+    /// Adds an object, unless it is there already; only then what is borrowed is copied. `before` is
+    /// what stood in its place.
     pub fn put(
         &mut self,
         kind: Kind,
-        data: Vec<u8>,
+        data: impl AsRef<[u8]> + Into<Vec<u8>>,
         before: Option<Id>,
     ) -> Result<Id, HistoryError> {
-        let id = id_of(kind, &data)?;
+        let id = id_of(kind, data.as_ref())?;
         if !self.has(&id) {
-            self.add(Object { id, kind, data, before });
+            let data = data.into();
+            self.size += data.len();
+            self.at.insert(id, self.batch.objects.len());
+            self.batch.objects.push(Object { id, kind, data, before });
         }
         Ok(id)
-    }
-
-    /// The same, copying only what is not there.
-    pub fn put_bytes(
-        &mut self,
-        kind: Kind,
-        data: &[u8],
-        before: Option<Id>,
-    ) -> Result<Id, HistoryError> {
-        let id = id_of(kind, data)?;
-        if !self.has(&id) {
-            self.add(Object { id, kind, data: data.to_vec(), before });
-        }
-        Ok(id)
-    }
-
-    fn add(&mut self, object: Object) {
-        self.size += object.data.len();
-        self.at.insert(object.id, self.batch.objects.len());
-        self.batch.objects.push(object);
     }
 
     pub fn has(&self, id: &Id) -> bool {
@@ -127,11 +111,11 @@ impl<'s, 'd> Writing<'s, 'd> {
         Ok(())
     }
 
-    /// Adds a whole pack, which no ref leads to yet.
     pub(crate) fn close_packs(&mut self) {
         self.store.close_packs();
     }
 
+    /// Adds a whole pack, which no ref leads to yet.
     pub(crate) fn keep_pack(&mut self, packed: Packed) -> Result<(), HistoryError> {
         self.store.keep_pack(packed).map(drop)
     }
@@ -158,7 +142,7 @@ impl<'s, 'd> Writing<'s, 'd> {
         let mut gathering = Gathering::new(store, PACK_LEVEL);
         gathering.add(&tips)?;
         packing::check_left_out(store, &gathering)?;
-        let packed = gathering.finish().finish_pack()?;
+        let packed = gathering.packer.finish_pack()?;
         let objects = packed.objects;
         if objects == 0 && store.layout.unfinished_purge(store.disk)?.is_some() {
             packing::remove_packs(store, &old, std::path::Path::new(""))?;

@@ -10,7 +10,7 @@ mod events;
 mod tests;
 mod watched;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -245,12 +245,6 @@ impl<'d> Watch<'d> {
         again.into_iter().chain(idle).min().unwrap_or(Duration::from_secs(24 * 60 * 60))
     }
 
-    /// Watches first and looks then, so that nothing falls between the two.
-    fn begin(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
-        self.watch(at, tell);
-        self.look_first(at, tell);
-    }
-
     fn watch(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
         let watched = &mut self.users[at];
         let home = scan::home(&watched.user.folders);
@@ -275,50 +269,33 @@ impl<'d> Watch<'d> {
         let Batch { events, is_fenced } = self.queue.batch(event, raise);
         // Read after the events: what was not sent came before some of them.
         let mut all = self.overflow.swap(false, Ordering::Relaxed);
-        let mut stop = false;
-        let mut users = false;
-        let mut looks: Vec<usize> = Vec::new();
-        let mut of_users: Vec<(usize, Vec<Event>)> = Vec::new();
+        let (mut stop, mut users) = (false, false);
+        let mut looks: BTreeSet<usize> = BTreeSet::new();
+        let mut of_users: BTreeMap<usize, Vec<Event>> = BTreeMap::new();
         for event in events {
-            let user = match &event {
-                Event::Saved(caught) => caught.user,
-                Event::Gone { user, .. } | Event::Writing { user, .. } => *user,
-                Event::Fence(_) => continue,
+            if let Some((user, _)) = event.file() {
+                of_users.entry(user).or_default().push(event);
+                continue;
+            }
+            match event {
                 Event::Touched { user, name } => {
-                    self.users[*user].touched.names.insert(name.clone());
-                    self.touch(*user);
-                    continue;
+                    self.users[user].touched.names.insert(name);
+                    self.touch(user);
                 }
                 Event::Look { user } if !self.settings.are_exact => {
-                    self.users[*user].touched.are_all = true;
-                    self.touch(*user);
-                    continue;
+                    self.users[user].touched.are_all = true;
+                    self.touch(user);
                 }
-                Event::Look { user } => {
-                    looks.push(*user);
-                    continue;
-                }
+                Event::Look { user } => drop(looks.insert(user)),
                 Event::Missed { user } => {
-                    self.users[*user].has_missed = true;
-                    looks.push(*user);
-                    continue;
+                    self.users[user].has_missed = true;
+                    looks.insert(user);
                 }
-                Event::LookAtAll => {
-                    all = true;
-                    continue;
-                }
-                Event::Users => {
-                    users = true;
-                    continue;
-                }
-                Event::Stop => {
-                    stop = true;
-                    continue;
-                }
-            };
-            match of_users.iter_mut().find(|(known, _)| *known == user) {
-                Some((_, events)) => events.push(event),
-                None => of_users.push((user, vec![event])),
+                Event::LookAtAll => all = true,
+                Event::Users => users = true,
+                Event::Stop => stop = true,
+                Event::Fence(_) => {}
+                Event::Saved(_) | Event::Gone { .. } | Event::Writing { .. } => {}
             }
         }
         if all {
@@ -327,14 +304,7 @@ impl<'d> Watch<'d> {
         for (at, events) in of_users {
             self.record(at, happenings(events, is_fenced), tell);
         }
-        looks.sort_unstable();
-        looks.dedup();
-        for at in looks {
-            // A folder that came is not watched yet.
-            let home = scan::home(&self.users[at].user.folders);
-            let _ = self.events.add(at, &home);
-            self.look(at, tell);
-        }
+        looks.into_iter().for_each(|at| self.look_anew(at, tell));
         if all {
             self.look_at_all(tell);
         }
@@ -353,7 +323,10 @@ impl<'d> Watch<'d> {
         new.retain(|user| !known.contains(user.repository.as_path()));
         for user in new {
             self.users.push(Watched::new(user, Instant::now()));
-            self.begin(self.users.len() - 1, tell);
+            let at = self.users.len() - 1;
+            // Watches first and looks then, so that nothing falls between the two.
+            self.watch(at, tell);
+            self.look_first(at, tell);
         }
     }
 
@@ -391,12 +364,7 @@ impl<'d> Watch<'d> {
                 {
                     tell(News::Scanned { user: &watched.user, scan: &scan });
                 }
-                if let Some(history) =
-                    watched.history.as_deref().filter(|_| !scan.recorded.is_empty())
-                {
-                    let (user, recorded) = (&watched.user, &*scan.recorded);
-                    tell(News::Kept { user, history, recorded });
-                }
+                watched.tell_kept(&scan.recorded, tell);
                 if is_polled {
                     self.again(at);
                 }
@@ -404,6 +372,13 @@ impl<'d> Watch<'d> {
             }
             Err(error) => self.told(at, Err(error), tell),
         }
+    }
+
+    /// Looks where a folder may have come, which is not watched yet.
+    fn look_anew(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+        let home = scan::home(&self.users[at].user.folders);
+        let _ = self.events.add(at, &home);
+        self.look(at, tell);
     }
 
     /// Has the files of a user looked at that something happened to, as soon as they are still.
@@ -426,10 +401,7 @@ impl<'d> Watch<'d> {
         let touched = std::mem::take(&mut self.users[at].touched);
         self.touched.retain(|(_, other)| *other != at);
         if touched.are_all {
-            // A folder that came is not watched yet.
-            let home = scan::home(&self.users[at].user.folders);
-            let _ = self.events.add(at, &home);
-            return self.look(at, tell);
+            return self.look_anew(at, tell);
         }
         if self.users[at].state == State::Full {
             return;
@@ -499,10 +471,7 @@ impl<'d> Watch<'d> {
                 for recorded in &recorded {
                     tell(News::Recorded { user: &watched.user, recorded });
                 }
-                if let Some(history) = watched.history.as_deref().filter(|_| !recorded.is_empty()) {
-                    let (user, recorded) = (&watched.user, &*recorded);
-                    tell(News::Kept { user, history, recorded });
-                }
+                watched.tell_kept(&recorded, tell);
                 let bytes = watched.history.as_ref().map_or(0, |history| history.store().bytes());
                 if self.settings.most_bytes.is_some_and(|most| bytes >= most) {
                     watched.state = State::Full;

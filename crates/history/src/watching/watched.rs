@@ -8,8 +8,8 @@ use std::time::Instant;
 use forklore_tavern::disk::Disk;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::User;
 use super::events::{Caught, Stat};
+use super::{News, User};
 use crate::error::HistoryError;
 use crate::file::Name;
 use crate::git::object::Id;
@@ -176,6 +176,12 @@ impl Watched<'_> {
         }
         recorder.keep()?;
         Ok(all)
+    }
+
+    pub(super) fn tell_kept(&self, recorded: &[Recorded], tell: &mut dyn FnMut(News<'_>)) {
+        if let Some(history) = self.history.as_deref().filter(|_| !recorded.is_empty()) {
+            tell(News::Kept { user: &self.user, history, recorded });
+        }
     }
 
     /// Puts everything where any git can read it, and lets go of the memory.

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use crate::disk::Files as _;
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::git::object::Id;
 use crate::history::History;
 use crate::lineage::Lineage;
@@ -38,7 +38,7 @@ const LENGTH: usize = 20 + 8 * 4 + 1;
 const WORTH_IT: usize = 200;
 
 /// All versions of a lineage, the oldest first.
-pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<Line>, HistoryError> {
+pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<Line>> {
     let path = path(history, lineage);
     let bytes = history.store().disk.read(&path).unwrap_or_default();
     let known = read(&bytes);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::git::object::Id;
 use crate::history::History;
 use crate::lineage::Lineage;
@@ -16,7 +16,7 @@ use crate::version::Kept;
 pub struct Everything<'h, 'd> {
     history: &'h History<'d>,
     /// The newest version of each file that was not told yet, and the one before it.
-    next: BTreeMap<Key<'h>, (Told<'h>, Option<Result<Kept, HistoryError>>)>,
+    next: BTreeMap<Key<'h>, (Told<'h>, Option<Result<Kept>>)>,
 }
 
 /// A version of everything.
@@ -43,7 +43,7 @@ impl<'h> Everything<'h, '_> {
 }
 
 impl<'h> Iterator for Everything<'h, '_> {
-    type Item = Result<Told<'h>, HistoryError>;
+    type Item = Result<Told<'h>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let ((when, ..), (told, before)) = self.next.pop_last()?;

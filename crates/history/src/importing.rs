@@ -11,7 +11,7 @@ use forklore_tavern::disk::Disk;
 use forklore_tavern::folders::UserFolders;
 use rustc_hash::FxHashSet;
 
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::{Kind, Name};
 use crate::git::object::{self, Id, id_of};
 use crate::history::{History, OldFile};
@@ -78,7 +78,7 @@ pub fn import(
     disk: &dyn Disk,
     folders: &UserFolders,
     tick: &dyn Fn(usize, usize),
-) -> Result<Imported, HistoryError> {
+) -> Result<Imported> {
     let (backups, unread) = list(disk, folders);
     let mut imported = Imported { backups: backups.len(), unread, ..Imported::default() };
     let mut candidates = candidates(history)?;
@@ -261,7 +261,7 @@ impl Traits {
     }
 }
 
-fn pieces(kind: Kind, bytes: &[u8]) -> Result<Vec<(u32, Id)>, HistoryError> {
+fn pieces(kind: Kind, bytes: &[u8]) -> Result<Vec<(u32, Id)>> {
     let split = split(kind, bytes);
     let mut pieces = Vec::with_capacity(split.body.len());
     for (number, range) in split.body {
@@ -271,7 +271,7 @@ fn pieces(kind: Kind, bytes: &[u8]) -> Result<Vec<(u32, Id)>, HistoryError> {
 }
 
 /// The chats and the settings that are known, also those that are gone.
-fn candidates(history: &History<'_>) -> Result<Vec<Candidate>, HistoryError> {
+fn candidates(history: &History<'_>) -> Result<Vec<Candidate>> {
     let mut candidates = Vec::new();
     for lineage in history.lineages().recorded_by(history.machine()) {
         let own = lineage.reference.strip_suffix("-backups").filter(|_| lineage.is_imported());
@@ -291,7 +291,7 @@ fn candidates(history: &History<'_>) -> Result<Vec<Candidate>, HistoryError> {
     Ok(candidates)
 }
 
-fn traits_of(history: &History<'_>, lineage: &Lineage) -> Result<Traits, HistoryError> {
+fn traits_of(history: &History<'_>, lineage: &Lineage) -> Result<Traits> {
     if lineage.kind != Kind::Chat {
         return Ok(Traits::default());
     }
@@ -302,10 +302,7 @@ fn traits_of(history: &History<'_>, lineage: &Lineage) -> Result<Traits, History
     }
 }
 
-fn versions_of(
-    history: &History<'_>,
-    lineage: &Lineage,
-) -> Result<Vec<Vec<(u32, Id)>>, HistoryError> {
+fn versions_of(history: &History<'_>, lineage: &Lineage) -> Result<Vec<Vec<(u32, Id)>>> {
     if lineage.kind != Kind::Chat {
         return Ok(Vec::new());
     }
@@ -319,7 +316,7 @@ fn versions_of(
 }
 
 /// Versions that need not be taken in again.
-fn known(history: &History<'_>) -> Result<FxHashSet<Id>, HistoryError> {
+fn known(history: &History<'_>) -> Result<FxHashSet<Id>> {
     let mut known = FxHashSet::default();
     for lineage in history.lineages().recorded_by(history.machine()) {
         if matches!(lineage.kind, Kind::Chat | Kind::Settings) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use forklore_tavern::disk::Disk;
 
 use crate::disk::Files as _;
-use crate::error::{Doing, HistoryError};
+use crate::error::{Doing, Result};
 
 /// A repository that any git can read, with a folder of our own in it.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl Layout {
     }
 
     /// The lineages that somebody began to purge.
-    pub fn unfinished_purge(&self, disk: &dyn Disk) -> Result<Option<Vec<String>>, HistoryError> {
+    pub fn unfinished_purge(&self, disk: &dyn Disk) -> Result<Option<Vec<String>>> {
         let text = disk.read_if_there(&self.purge())?;
         let text = text.map(|text| String::from_utf8_lossy(&text).into_owned());
         Ok(text.map(|text| text.lines().map(str::to_owned).collect()))
@@ -86,7 +86,7 @@ impl Layout {
 
     /// The files that git needs and we do not, and whether each is what we made it. Others may add to
     /// the settings.
-    pub(crate) fn check(&self, disk: &dyn Disk) -> Result<Vec<(PathBuf, bool)>, HistoryError> {
+    pub(crate) fn check(&self, disk: &dyn Disk) -> Result<Vec<(PathBuf, bool)>> {
         let mut checked = Vec::new();
         for (path, expected) in [(self.head(), HEAD), (self.config(), CONFIG)] {
             let text = disk.read_if_there(&path)?.unwrap_or_default();
@@ -126,12 +126,12 @@ impl Layout {
     }
 
     /// Whether there is a repository. `HEAD` is made last.
-    pub fn exists(&self, disk: &dyn Disk) -> Result<bool, HistoryError> {
+    pub fn exists(&self, disk: &dyn Disk) -> Result<bool> {
         disk.is_there(&self.head())
     }
 
     /// Makes what is missing. To be called under the lock.
-    pub fn make(&self, disk: &dyn Disk) -> Result<(), HistoryError> {
+    pub fn make(&self, disk: &dyn Disk) -> Result<()> {
         for folder in [self.packs(), self.refs(), self.ours()] {
             disk.make_dirs(&folder).doing("make", &folder)?;
         }

@@ -59,4 +59,4 @@ pub mod purging;
 mod rewriting;
 pub mod thinning;
 
-pub use error::HistoryError;
+pub use error::{HistoryError, Result};

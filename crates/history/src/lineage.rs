@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::HistoryError;
 use crate::file::{Kind, Name};
-use crate::git::object::Id;
 use crate::store::Store;
 use crate::version::{Kept, Version, Why};
 
@@ -120,16 +118,6 @@ impl Lineages {
             .max_by_key(|lineage| lineage.tip.version.order)
     }
 
-    /// Files of this machine with the same content.
-    pub fn with_tree<'a>(
-        &'a self,
-        machine: &'a str,
-        kind: Kind,
-        tree: &'a Id,
-    ) -> impl Iterator<Item = &'a Lineage> {
-        self.own(machine).filter(move |lineage| lineage.kind == kind && lineage.tip.tree == *tree)
-    }
-
     /// The files of this machine, as far as they were seen themselves.
     pub fn own<'a>(&'a self, machine: &'a str) -> impl Iterator<Item = &'a Lineage> {
         self.recorded_by(machine).filter(|lineage| !lineage.is_imported())
@@ -143,26 +131,6 @@ impl Lineages {
     /// What SillyTavern's own backups add to the past of a file.
     pub fn backups_of(&self, lineage: &Lineage) -> Option<&Lineage> {
         self.get(&backups_reference(&lineage.reference))
-    }
-
-    /// A ref for a file that has none yet.
-    pub fn new_reference(
-        &self,
-        store: &Store<'_>,
-        machine: &str,
-        kind: Kind,
-        name: &Name,
-    ) -> String {
-        let slug = slug(&name.label());
-        (0_u64..)
-            .map(|salt| {
-                let number = xxh3_64(format!("{}\n{salt}", name.as_str()).as_bytes());
-                format!("refs/heads/{machine}/{}/{slug}-{:08x}", kind.folder(), number as u32)
-            })
-            .find(|reference| {
-                !self.by_reference.contains_key(reference) && !store.refs().contains_key(reference)
-            })
-            .unwrap_or_default()
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::disk::Files as _;
-use crate::error::{Doing, HistoryError};
+use crate::error::{Doing, HistoryError, Result};
 use crate::git::index::Place;
 use crate::git::object::{Id, Kind, Mode, tree_lines};
 use crate::git::pack::{Laid, Packer};
@@ -33,7 +33,7 @@ pub struct Packing {
 }
 
 /// Puts everything that a ref leads to into one pack. What no ref leads to any more is left out.
-pub fn pack(history: &mut History<'_>) -> Result<Packing, HistoryError> {
+pub fn pack(history: &mut History<'_>) -> Result<Packing> {
     let store = history.store_mut();
     let mut writing = store.write()?;
     writing.flush()?;
@@ -54,7 +54,7 @@ pub(crate) fn files(store: &Store<'_>) -> Vec<PathBuf> {
 
 /// Removes what lies beside packs and is none: packs without an index, of which one of us who died
 /// left all elsewhere, and what somebody's git made of packs that are gone.
-pub(crate) fn remove_leftovers(store: &Store<'_>) -> Result<(), HistoryError> {
+pub(crate) fn remove_leftovers(store: &Store<'_>) -> Result<()> {
     let folder = store.layout().packs();
     let open: FxHashSet<PathBuf> =
         store.packs().bundles().iter().map(|bundle| bundle.pack.path().to_owned()).collect();
@@ -67,7 +67,7 @@ pub(crate) fn remove_leftovers(store: &Store<'_>) -> Result<(), HistoryError> {
 }
 
 /// Removes lists that were made of the versions as they were: they are made anew.
-pub(crate) fn forget_lists(store: &Store<'_>) -> Result<(), HistoryError> {
+pub(crate) fn forget_lists(store: &Store<'_>) -> Result<()> {
     for path in store.disk.paths_in(&store.layout().ours().join("catalogs"))? {
         store.disk.remove(&path).doing("remove", &path)?;
     }
@@ -75,7 +75,7 @@ pub(crate) fn forget_lists(store: &Store<'_>) -> Result<(), HistoryError> {
 }
 
 /// Puts small packs together when there are many: as they are, one after the other.
-pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<(), HistoryError> {
+pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<()> {
     let bundles = store.packs().bundles();
     if bundles.len() < MANY_PACKS {
         return Ok(());
@@ -137,10 +137,7 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<(), HistoryError> {
 
 /// Refuses to leave out a file that has versions and no ref: then it is the ref that is lost. What is
 /// being purged is meant to go.
-pub(crate) fn check_left_out(
-    store: &Store<'_>,
-    gathering: &Gathering<'_, '_>,
-) -> Result<(), HistoryError> {
+pub(crate) fn check_left_out(store: &Store<'_>, gathering: &Gathering<'_, '_>) -> Result<()> {
     let purged = store.layout().unfinished_purge(store.disk)?.unwrap_or_default();
     let mut data = Vec::new();
     for entry in store.packs().bundles().iter().flat_map(|bundle| bundle.index.iter()) {
@@ -176,7 +173,7 @@ pub(crate) fn remove_packs(
     store: &mut Store<'_>,
     old: &[PathBuf],
     kept: &std::path::Path,
-) -> Result<(), HistoryError> {
+) -> Result<()> {
     let is_kept = |path: &PathBuf| path.with_extension("idx") == kept;
     let folder = store.layout().packs();
     let old = old.iter().filter(|path| !is_kept(path));
@@ -217,10 +214,7 @@ pub(crate) struct Reachable {
 }
 
 impl Reachable {
-    pub(crate) fn from(
-        store: &Store<'_>,
-        tips: impl Iterator<Item = Id>,
-    ) -> Result<Self, HistoryError> {
+    pub(crate) fn from(store: &Store<'_>, tips: impl Iterator<Item = Id>) -> Result<Self> {
         let mut reachable = Self::default();
         for tip in tips {
             let mut next = Some(tip);
@@ -233,7 +227,7 @@ impl Reachable {
         Ok(reachable)
     }
 
-    fn tree(&mut self, store: &Store<'_>, id: Id) -> Result<(), HistoryError> {
+    fn tree(&mut self, store: &Store<'_>, id: Id) -> Result<()> {
         if !store.has(&id) || !self.all.insert(id) {
             return Ok(());
         }
@@ -285,13 +279,13 @@ impl<'s, 'd> Gathering<'s, 'd> {
     }
 
     /// Passes over what these commits lead to.
-    pub(crate) fn leave_out(&mut self, tips: &[Id]) -> Result<(), HistoryError> {
+    pub(crate) fn leave_out(&mut self, tips: &[Id]) -> Result<()> {
         self.seen.extend(Reachable::from(self.store, tips.iter().copied())?.all);
         Ok(())
     }
 
     /// Adds what these commits lead to.
-    pub(crate) fn add(&mut self, tips: &[Id]) -> Result<(), HistoryError> {
+    pub(crate) fn add(&mut self, tips: &[Id]) -> Result<()> {
         for tip in tips {
             self.newest.clear();
             let mut next = Some(*tip);
@@ -309,7 +303,7 @@ impl<'s, 'd> Gathering<'s, 'd> {
         Ok(())
     }
 
-    fn tree(&mut self, id: Id, path: &mut Vec<u8>) -> Result<(), HistoryError> {
+    fn tree(&mut self, id: Id, path: &mut Vec<u8>) -> Result<()> {
         if self.seen.contains(&id) || !self.store.has(&id) {
             return Ok(());
         }
@@ -329,7 +323,7 @@ impl<'s, 'd> Gathering<'s, 'd> {
         Ok(())
     }
 
-    fn object(&mut self, id: Id, path: &[u8]) -> Result<(), HistoryError> {
+    fn object(&mut self, id: Id, path: &[u8]) -> Result<()> {
         if !self.store.has(&id) || !self.seen.insert(id) {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use forklore_tavern::disk::Disk;
 
 use crate::disk::Files as _;
-use crate::error::{Doing, HistoryError};
+use crate::error::{Doing, Result};
 
 const IGNORE: &[u8] = b"# Histories of Forklore: not part of what lies around them.\n*\n";
 
@@ -32,7 +32,7 @@ pub fn watching(folder: &Path, handle: &str) -> PathBuf {
 
 /// Makes the folder. SillyTavern itself often lies in a git checkout: `git clean` there leaves alone
 /// what is ignored.
-pub fn make(disk: &dyn Disk, folder: &Path) -> Result<(), HistoryError> {
+pub fn make(disk: &dyn Disk, folder: &Path) -> Result<()> {
     disk.make_dirs(folder).doing("make", folder)?;
     let ignore = folder.join(".gitignore");
     match disk.is_there(&ignore)? {

@@ -6,7 +6,7 @@ use forklore_tavern::disk::Disk;
 use rustc_hash::FxHashSet;
 
 use crate::disk::Files as _;
-use crate::error::{Doing, HistoryError};
+use crate::error::{Doing, HistoryError, Result};
 use crate::file::Name;
 use crate::fsck::{Examined, examine, examine_locked, set_aside};
 use crate::git::object::Id;
@@ -57,7 +57,7 @@ pub enum Copy {
 
 /// Says what would go with a file: everything that lay in its place on this machine, and what backups
 /// added to its past.
-pub fn plan(history: &History<'_>, lineage: &Lineage) -> Result<PurgePlan, HistoryError> {
+pub fn plan(history: &History<'_>, lineage: &Lineage) -> Result<PurgePlan> {
     let all = history.lineages().iter();
     let same = all.filter(|other| {
         other.machine == lineage.machine && other.file() == lineage.file()
@@ -92,7 +92,7 @@ pub fn copies(
     disk: &dyn Disk,
     home: &Path,
     plan: &PurgePlan,
-) -> Result<Vec<Copy>, HistoryError> {
+) -> Result<Vec<Copy>> {
     let mut copies = Vec::new();
     let mut keys = Vec::new();
     for name in &plan.names {
@@ -127,12 +127,12 @@ fn key(text: &str) -> String {
 }
 
 /// Carries a plan out. Whatever breaks it off, [`finish`] ends it.
-pub fn purge(history: &mut History<'_>, plan: &PurgePlan) -> Result<Purged, HistoryError> {
+pub fn purge(history: &mut History<'_>, plan: &PurgePlan) -> Result<Purged> {
     carry_out(history, plan.references.iter().map(|name| lineage_of(name).to_owned()).collect())
 }
 
 /// Ends what somebody began to purge; `None` where nobody did.
-pub fn finish(history: &mut History<'_>) -> Result<Option<Purged>, HistoryError> {
+pub fn finish(history: &mut History<'_>) -> Result<Option<Purged>> {
     let store = history.store();
     match store.layout().unfinished_purge(store.disk)? {
         Some(_) => carry_out(history, Vec::new()).map(Some),
@@ -140,7 +140,7 @@ pub fn finish(history: &mut History<'_>) -> Result<Option<Purged>, HistoryError>
     }
 }
 
-fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged, HistoryError> {
+fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged> {
     let machine = history.machine().to_owned();
     let mut purged = Purged::default();
     let doomed;
@@ -181,7 +181,7 @@ fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged,
             disk.remove_if_there(path)?;
         }
         disk.make_sure_of(&layout.ours())?;
-        writing.reload()?;
+        writing.store_mut().load()?;
     }
     let examined = examine(history.store_mut(), &machine, &|_, _| {})?;
     purged.packs = examined.packs.len();
@@ -191,7 +191,7 @@ fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged,
 }
 
 /// What is damaged may hold some of it, and some of other stories that could still be saved.
-fn refuse_damaged(examined: &Examined) -> Result<(), HistoryError> {
+fn refuse_damaged(examined: &Examined) -> Result<()> {
     match examined.packs.iter().find(|pack| !pack.is_sound) {
         Some(pack) => Err(HistoryError::Damaged(pack.path.clone())),
         None => Ok(()),
@@ -222,7 +222,7 @@ fn cut(
     writing: &mut crate::store::Writing<'_, '_>,
     before: &Refs,
     gone: &FxHashSet<&str>,
-) -> Result<Refs, HistoryError> {
+) -> Result<Refs> {
     let mut first: FxHashSet<Id> = FxHashSet::default();
     let staying: Vec<(&String, &Id)> =
         before.iter().filter(|(name, id)| !is_of(writing.store(), name, id, gone)).collect();
@@ -249,7 +249,7 @@ fn cut(
 }
 
 /// Somebody's git may have written a ref into a file of its own, which would bring it back.
-fn remove_loose(store: &Store<'_>, before: &Refs, now: &Refs) -> Result<(), HistoryError> {
+fn remove_loose(store: &Store<'_>, before: &Refs, now: &Refs) -> Result<()> {
     for (name, _) in before.iter().filter(|(name, id)| now.get(*name) != Some(id)) {
         store.disk.remove_if_there(&store.layout().repository.join(name))?;
     }

@@ -14,7 +14,7 @@ use forklore_tavern::mending::{MendError, MendOptions};
 use forklore_tavern::tavern::Tavern;
 use forklore_tavern::workshop::{CarryOutError, Task};
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, Result};
 use crate::file::{Kind, Name};
 use crate::history::{History, Recorder, Seen};
 use crate::lineage::Lineage;
@@ -149,7 +149,7 @@ pub fn undelete(
 }
 
 /// The newest version in which the file was there.
-pub fn last_there(history: &History<'_>, lineage: &Lineage) -> Result<Kept, HistoryError> {
+pub fn last_there(history: &History<'_>, lineage: &Lineage) -> Result<Kept> {
     for kept in history.versions(&lineage.tip) {
         let kept = kept?;
         if kept.version.why != Why::Deleted {
@@ -411,7 +411,7 @@ struct Listed {
 }
 
 /// The group that was the last to list a chat.
-fn last_listed(history: &History<'_>, stem: &str) -> Result<Option<Listed>, HistoryError> {
+fn last_listed(history: &History<'_>, stem: &str) -> Result<Option<Listed>> {
     let mut last: Option<Listed> = None;
     let groups = history.lineages().own(history.machine());
     for lineage in groups.filter(|lineage| lineage.kind == Kind::Group) {

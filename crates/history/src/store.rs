@@ -16,7 +16,7 @@ use forklore_tavern::lock::UserLock;
 use rustc_hash::FxHashMap;
 
 use crate::disk::Files as _;
-use crate::error::{Doing, HistoryError};
+use crate::error::{Doing, HistoryError, Result};
 use crate::git::object::{Id, Kind, Object};
 use crate::git::pack::{Packed, Packer};
 use crate::git::packs::{PackError, Packs};
@@ -81,7 +81,7 @@ impl<'d> Store<'d> {
         disk: &'d dyn Disk,
         chance: &'d dyn Chance,
         repository: impl Into<PathBuf>,
-    ) -> Result<Self, HistoryError> {
+    ) -> Result<Self> {
         let mut store = Self::unread(disk, chance, Layout::new(repository));
         let _lock = store.lock()?;
         store.layout.make(disk)?;
@@ -94,7 +94,7 @@ impl<'d> Store<'d> {
         disk: &'d dyn Disk,
         chance: &'d dyn Chance,
         repository: impl Into<PathBuf>,
-    ) -> Result<Self, HistoryError> {
+    ) -> Result<Self> {
         let mut store = Self::unread(disk, chance, Layout::new(repository));
         if !store.layout.exists(disk)? {
             return Err(HistoryError::NoHistory(store.layout.repository));
@@ -122,8 +122,8 @@ impl<'d> Store<'d> {
     /// because nothing can be written, again until nobody did.
     pub(crate) fn steadily<T>(
         &mut self,
-        read: &mut dyn FnMut(&mut Self) -> Result<T, HistoryError>,
-    ) -> Result<T, HistoryError> {
+        read: &mut dyn FnMut(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         match self.lock() {
             Ok(_lock) => return read(self),
             Err(HistoryError::Lock(error)) if error.is_for_want_of_writing() => {}
@@ -142,12 +142,12 @@ impl<'d> Store<'d> {
     }
 
     /// What every recording, and every change to the packs, changes.
-    fn stamp(&self) -> Result<(Option<Look>, Vec<PathBuf>), HistoryError> {
+    fn stamp(&self) -> Result<(Option<Look>, Vec<PathBuf>)> {
         Ok((self.disk.seen(&self.layout.journal())?, self.indexes()?))
     }
 
     /// Reads everything anew. To be called under the lock, or within [`Store::steadily`].
-    pub(crate) fn load(&mut self) -> Result<(), HistoryError> {
+    pub(crate) fn load(&mut self) -> Result<()> {
         self.loads += 1;
         self.reopen()?;
         (self.refs, self.loose) = self.read_refs()?;
@@ -174,7 +174,7 @@ impl<'d> Store<'d> {
         Ok(())
     }
 
-    fn read_refs(&self) -> Result<(Refs, Vec<(PathBuf, Id)>), HistoryError> {
+    fn read_refs(&self) -> Result<(Refs, Vec<(PathBuf, Id)>)> {
         let packed = self.disk.read_if_there(&self.layout.packed_refs())?;
         let mut refs = refs::read(&packed.unwrap_or_default());
         // Somebody else's git writes each ref into a file of its own.
@@ -251,7 +251,7 @@ impl<'d> Store<'d> {
     }
 
     /// Replaces the content of `out` by the object.
-    pub fn read_into(&self, id: &Id, out: &mut Vec<u8>) -> Result<Kind, HistoryError> {
+    pub fn read_into(&self, id: &Id, out: &mut Vec<u8>) -> Result<Kind> {
         if let Some(at) = self.pending.at.get(id) {
             let object = &self.pending.objects[*at];
             out.clear();
@@ -262,7 +262,7 @@ impl<'d> Store<'d> {
     }
 
     /// What an object is and how long; `None` where there is no such object.
-    pub fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, HistoryError> {
+    pub fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>> {
         match self.pending.at.get(id) {
             Some(at) => {
                 let object = &self.pending.objects[*at];
@@ -272,7 +272,7 @@ impl<'d> Store<'d> {
         }
     }
 
-    pub fn read(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, HistoryError> {
+    pub fn read(&self, id: &Id, kind: Kind) -> Result<Vec<u8>> {
         let mut data = Vec::new();
         let found = self.read_into(id, &mut data)?;
         let expected = match kind {
@@ -285,7 +285,7 @@ impl<'d> Store<'d> {
     }
 
     /// Waits for the right to write, and takes in what others wrote meanwhile.
-    pub fn write(&mut self) -> Result<Writing<'_, 'd>, HistoryError> {
+    pub fn write(&mut self) -> Result<Writing<'_, 'd>> {
         let lock = self.lock()?;
         if !self.is_as_we_left_it()? {
             self.load()?;
@@ -297,14 +297,14 @@ impl<'d> Store<'d> {
     }
 
     /// Keeps others from writing until it is dropped.
-    pub(crate) fn lock(&self) -> Result<UserLock, HistoryError> {
+    pub(crate) fn lock(&self) -> Result<UserLock> {
         let sleep = |time| self.chance.sleep(time);
         Ok(UserLock::acquire(self.disk, &self.layout.lock(), PATIENCE, &sleep)?)
     }
 
     /// Whether nobody else wrote since we did. A journal that took the place of ours can look the same,
     /// where clocks are coarse and the numbers of files are used again.
-    fn is_as_we_left_it(&self) -> Result<bool, HistoryError> {
+    fn is_as_we_left_it(&self) -> Result<bool> {
         let path = self.layout.journal();
         let look = self.disk.seen(&path)?;
         if look.is_none() || look != self.journal.look {
@@ -315,17 +315,17 @@ impl<'d> Store<'d> {
     }
 
     /// Whether another process wrote since we last looked.
-    pub fn is_behind(&self) -> Result<bool, HistoryError> {
+    pub fn is_behind(&self) -> Result<bool> {
         Ok(self.disk.seen(&self.layout.journal())? != self.journal.look)
     }
 
     /// Takes in what others wrote.
-    pub fn refresh(&mut self) -> Result<(), HistoryError> {
+    pub fn refresh(&mut self) -> Result<()> {
         self.steadily(&mut |store| store.load())
     }
 
     /// Makes a sound journal where there is none. A damaged one is put aside, not thrown away.
-    fn settle(&mut self) -> Result<(), HistoryError> {
+    fn settle(&mut self) -> Result<()> {
         let path = self.layout.journal();
         if self.journal.is_damaged {
             let aside = self.layout.ours().join(format!("journal-damaged-{}", self.chance.slug()));
@@ -338,7 +338,7 @@ impl<'d> Store<'d> {
 
     /// Removes what one of us left who died: a pack that was not finished, or was being removed. Either
     /// way its index has a temporary name.
-    fn clear_temps(&self) -> Result<(), HistoryError> {
+    fn clear_temps(&self) -> Result<()> {
         let folder = self.layout.packs();
         let names = self.disk.list(&folder).doing("list", &folder)?;
         let has = |name: &str| names.iter().any(|other| other == name);
@@ -361,16 +361,12 @@ impl<'d> Store<'d> {
     }
 
     /// Puts what has gathered into a pack, and begins a new journal.
-    fn flush(&mut self) -> Result<(), HistoryError> {
+    fn flush(&mut self) -> Result<()> {
         if !self.pending.objects.is_empty() {
             let mut packer = Packer::new(LEVEL);
             packer.add_all(&self.pending.objects);
             self.keep_pack(packer.finish_pack()?)?;
         }
-        self.finish_flush()
-    }
-
-    fn finish_flush(&mut self) -> Result<(), HistoryError> {
         self.write_refs()?;
         self.begin_journal()?;
         self.pending = Pending::default();
@@ -384,7 +380,7 @@ impl<'d> Store<'d> {
 
     /// Removes a file that is not needed any more. Where another program still has it open, the next one
     /// of us does it.
-    pub(crate) fn remove_or_leave(&self, path: &Path) -> Result<(), HistoryError> {
+    pub(crate) fn remove_or_leave(&self, path: &Path) -> Result<()> {
         match self.disk.remove(path) {
             Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
                 Ok(())
@@ -394,12 +390,12 @@ impl<'d> Store<'d> {
     }
 
     /// Opens the packs that are there now.
-    pub(crate) fn reopen(&mut self) -> Result<(), HistoryError> {
+    pub(crate) fn reopen(&mut self) -> Result<()> {
         (self.packs, self.unreadable) = Packs::open(&self.indexes()?);
         Ok(())
     }
 
-    fn indexes(&self) -> Result<Vec<PathBuf>, HistoryError> {
+    fn indexes(&self) -> Result<Vec<PathBuf>> {
         let folder = self.layout.packs();
         let names = self.disk.list(&folder).doing("list", &folder)?;
         let names = names.iter().map(|name| name.to_string_lossy());
@@ -408,7 +404,7 @@ impl<'d> Store<'d> {
         Ok(indexes.map(|name| folder.join(&*name)).collect())
     }
 
-    pub(crate) fn write_refs(&mut self) -> Result<(), HistoryError> {
+    pub(crate) fn write_refs(&mut self) -> Result<()> {
         self.disk.replace(&self.layout.packed_refs(), &[&refs::write(&self.refs)])?;
         // A ref in a file of its own goes before the others, also when it is older.
         for (path, id) in std::mem::take(&mut self.loose) {
@@ -422,7 +418,7 @@ impl<'d> Store<'d> {
         Ok(())
     }
 
-    fn begin_journal(&mut self) -> Result<(), HistoryError> {
+    fn begin_journal(&mut self) -> Result<()> {
         let path = self.layout.journal();
         let generation = self.journal.generation.wrapping_add(1);
         let empty = journal::empty(generation);
@@ -438,7 +434,7 @@ impl<'d> Store<'d> {
     }
 
     /// Writes a pack and makes sure of it; its index comes last, so that nobody sees half of it.
-    pub(crate) fn keep_pack(&mut self, packed: Packed) -> Result<PathBuf, HistoryError> {
+    pub(crate) fn keep_pack(&mut self, packed: Packed) -> Result<PathBuf> {
         let folder = self.layout.packs();
         let name = packed.name.to_hex().to_string();
         let index = folder.join(format!("pack-{name}.idx"));

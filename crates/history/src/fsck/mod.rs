@@ -7,7 +7,7 @@ mod repair;
 mod report;
 mod scan;
 
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::Name;
 use crate::git::object::{Id, Kind};
 use crate::git::raw::Content;
@@ -28,11 +28,7 @@ pub type Live<'a> = dyn Fn(&Name) -> Option<Vec<u8>> + 'a;
 
 /// Examines the repository. The files are opened under the lock and read afterwards, so that nobody
 /// who records has to wait.
-pub(crate) fn examine(
-    store: &mut Store<'_>,
-    machine: &str,
-    tick: &Tick<'_>,
-) -> Result<Examined, HistoryError> {
+pub(crate) fn examine(store: &mut Store<'_>, machine: &str, tick: &Tick<'_>) -> Result<Examined> {
     let read = store.steadily(&mut |store| {
         store.load()?;
         opened(store, machine)
@@ -41,15 +37,12 @@ pub(crate) fn examine(
 }
 
 /// The same, by one who holds the lock.
-pub(crate) fn examine_locked(store: &Store<'_>, machine: &str) -> Result<Examined, HistoryError> {
+pub(crate) fn examine_locked(store: &Store<'_>, machine: &str) -> Result<Examined> {
     Ok(opened(store, machine)?(&|_, _| {}))
 }
 
 /// Opens everything. What is returned reads it.
-fn opened(
-    store: &Store<'_>,
-    machine: &str,
-) -> Result<impl FnOnce(&Tick<'_>) -> Examined + use<>, HistoryError> {
+fn opened(store: &Store<'_>, machine: &str) -> Result<impl FnOnce(&Tick<'_>) -> Examined + use<>> {
     let mut examined = Examined::open(store, machine)?;
     let packs = open_packs(store, &store.layout().packs(), &mut examined.faults)?;
     Ok(move |tick: &Tick<'_>| {
@@ -91,11 +84,7 @@ fn is_missed(examined: &Examined, pack: &ExaminedPack) -> bool {
 }
 
 /// Reads everything.
-pub fn verify(
-    history: &mut History<'_>,
-    live: &Live<'_>,
-    tick: &Tick<'_>,
-) -> Result<Verified, HistoryError> {
+pub fn verify(history: &mut History<'_>, live: &Live<'_>, tick: &Tick<'_>) -> Result<Verified> {
     let machine = history.machine().to_owned();
     let examined = examine(history.store_mut(), &machine, tick)?;
     history.refresh()?;

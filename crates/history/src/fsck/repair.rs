@@ -12,7 +12,7 @@ use super::report::{Fault, LostRef, Verified, What};
 use super::scan::{Examined, ExaminedPack, Tick, open_packs, set_aside};
 use super::{Live, examine_locked, verify};
 use crate::disk::Files as _;
-use crate::error::{Doing, HistoryError};
+use crate::error::{Doing, HistoryError, Result};
 use crate::file::Name;
 use crate::git::object::{Id, id_of};
 use crate::git::pack::{Laid, Packer};
@@ -46,11 +46,7 @@ pub struct Repaired {
 const MOST_ROUNDS: usize = 8;
 
 /// Repairs.
-pub fn repair(
-    history: &mut History<'_>,
-    live: &Live<'_>,
-    tick: &Tick<'_>,
-) -> Result<Repaired, HistoryError> {
+pub fn repair(history: &mut History<'_>, live: &Live<'_>, tick: &Tick<'_>) -> Result<Repaired> {
     let machine = history.machine().to_owned();
     let mut repaired = {
         let store = history.store_mut();
@@ -81,7 +77,7 @@ pub fn repair(
 }
 
 /// Whoever writes next writes over what is not whole at the journal's end.
-fn keep_journal(store: &mut Store<'_>) -> Result<(), HistoryError> {
+fn keep_journal(store: &mut Store<'_>) -> Result<()> {
     let path = store.layout().journal();
     let _lock = store.lock()?;
     let bytes = store.disk.read_if_there(&path)?.unwrap_or_default();
@@ -95,14 +91,14 @@ fn keep_journal(store: &mut Store<'_>) -> Result<(), HistoryError> {
 }
 
 /// Puts a copy of a file aside, if it is there. Returns what is in it.
-fn copy_aside(store: &Store<'_>, path: &Path) -> Result<Vec<u8>, HistoryError> {
+fn copy_aside(store: &Store<'_>, path: &Path) -> Result<Vec<u8>> {
     let Some(bytes) = store.disk.read_if_there(path)? else { return Ok(Vec::new()) };
     store.disk.write(&aside(store, path)?, &[&bytes])?;
     Ok(bytes)
 }
 
 /// Puts a file aside, if it is there.
-fn move_aside(store: &Store<'_>, path: &Path) -> Result<(), HistoryError> {
+fn move_aside(store: &Store<'_>, path: &Path) -> Result<()> {
     match store.disk.is_there(path)? {
         true => store.disk.publish(path, &aside(store, path)?).doing("put aside", path),
         false => Ok(()),
@@ -110,7 +106,7 @@ fn move_aside(store: &Store<'_>, path: &Path) -> Result<(), HistoryError> {
 }
 
 /// A place for a damaged file.
-fn aside(store: &Store<'_>, path: &Path) -> Result<PathBuf, HistoryError> {
+fn aside(store: &Store<'_>, path: &Path) -> Result<PathBuf> {
     let folder = store.layout().damaged();
     store.disk.make_dirs(&folder).doing("make", &folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -159,7 +155,7 @@ struct Others {
 impl Repair<'_, '_> {
     /// Gets what is missing out of damaged packs, damaged journals and the live files, keeps it in a
     /// new pack, and puts the damaged packs aside. Returns whether that helped.
-    fn objects(&mut self, examined: &Examined) -> Result<bool, HistoryError> {
+    fn objects(&mut self, examined: &Examined) -> Result<bool> {
         let store = self.writing.store();
         let missing = Reached::new(examined, store.refs()).missing;
         let wanted: FxHashSet<Id> = missing.union(&examined.broken).copied().collect();
@@ -190,8 +186,8 @@ impl Repair<'_, '_> {
         Ok(salvaged + others.live > 0)
     }
 
-    fn keep(&mut self, packer: Packer, damaged: &[PathBuf]) -> Result<(), HistoryError> {
-        self.writing.close_packs();
+    fn keep(&mut self, packer: Packer, damaged: &[PathBuf]) -> Result<()> {
+        self.writing.store_mut().close_packs();
         let store = self.writing.store();
         let (disk, folder) = (store.disk, store.layout().packs());
         let mut kept = None;
@@ -202,7 +198,7 @@ impl Repair<'_, '_> {
             for path in [name.with_extension("idx"), name.clone()] {
                 copy_aside(store, &path)?;
             }
-            self.writing.keep_pack(packed)?;
+            self.writing.store_mut().keep_pack(packed)?;
             kept = Some(name);
         }
         for path in damaged.iter().filter(|path| kept.as_ref() != Some(path)) {
@@ -214,11 +210,11 @@ impl Repair<'_, '_> {
             disk.make_sure_of(&folder)?;
             disk.make_sure_of(&self.writing.store().layout().damaged())?;
         }
-        self.writing.reload()
+        self.writing.store_mut().load()
     }
 
     /// What journals that were put aside and the live files have.
-    fn others(&self, examined: &Examined, wanted: &FxHashSet<Id>) -> Result<Others, HistoryError> {
+    fn others(&self, examined: &Examined, wanted: &FxHashSet<Id>) -> Result<Others> {
         let store = self.writing.store();
         let mut others = Others::default();
         for path in set_aside(store)? {
@@ -238,7 +234,7 @@ impl Repair<'_, '_> {
         }
         for name in live_names(examined, &self.machine) {
             let (Some(kind), Some(bytes)) = (name.kind(), (self.live)(name)) else { continue };
-            for object in tracked::objects(kind, &bytes)?.1 {
+            for object in tracked::objects(kind, &bytes)? {
                 if wanted.contains(&object.id) && !others.objects.contains_key(&object.id) {
                     others.objects.insert(object.id, (object.kind, Rc::new(object.data)));
                     others.live += 1;
@@ -248,7 +244,7 @@ impl Repair<'_, '_> {
         Ok(others)
     }
 
-    fn refs(&mut self, examined: &Examined) -> Result<(), HistoryError> {
+    fn refs(&mut self, examined: &Examined) -> Result<()> {
         let before = self.writing.store().refs().clone();
         let mut refs = before.clone();
         for name in misspelt(examined, &refs) {
@@ -281,7 +277,7 @@ impl Repair<'_, '_> {
 
     /// A copy of all refs as they were; and where somebody's git wrote one into a file of its own,
     /// which would be believed first, that file.
-    fn put_refs_aside(&self, before: &Refs, now: &Refs) -> Result<(), HistoryError> {
+    fn put_refs_aside(&self, before: &Refs, now: &Refs) -> Result<()> {
         let store = self.writing.store();
         copy_aside(store, &store.layout().packed_refs())?;
         for (name, _) in before.iter().filter(|(name, id)| now.get(*name) != Some(id)) {
@@ -291,7 +287,7 @@ impl Repair<'_, '_> {
     }
 
     /// The files that git needs and we do not, and the one that says which machine this is.
-    fn small_files(&self, faults: &[Fault]) -> Result<(), HistoryError> {
+    fn small_files(&self, faults: &[Fault]) -> Result<()> {
         let store = self.writing.store();
         let (disk, layout) = (store.disk, store.layout());
         for (path, is_right) in layout.check(disk)? {

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::report::{Fault, What};
 use crate::disk::Files as _;
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::git::object::{HASH, Id, Kind, id_of};
 use crate::git::raw::{Bytes, Content, RawIndex, RawPack};
 use crate::git::refs::{self, Refs};
@@ -67,7 +67,7 @@ pub(super) fn open_packs(
     store: &Store<'_>,
     folder: &Path,
     faults: &mut Vec<Fault>,
-) -> Result<Vec<Opened>, HistoryError> {
+) -> Result<Vec<Opened>> {
     let is_pack = |path: &PathBuf| {
         let is_temp = path.file_name().is_some_and(|it| it.to_string_lossy().starts_with("tmp_"));
         !is_temp && path.extension().is_some_and(|end| end == "pack" || end == "idx")
@@ -128,7 +128,7 @@ impl ExaminedPack {
 
 impl Examined {
     /// Reads everything but the packs.
-    pub(super) fn open(store: &Store<'_>, machine: &str) -> Result<Self, HistoryError> {
+    pub(super) fn open(store: &Store<'_>, machine: &str) -> Result<Self> {
         let mut examined = Self {
             packs: Vec::new(),
             sound: FxHashMap::default(),
@@ -169,7 +169,7 @@ impl Examined {
         Ok(examined)
     }
 
-    fn read_journal(&mut self, store: &Store<'_>) -> Result<(), HistoryError> {
+    fn read_journal(&mut self, store: &Store<'_>) -> Result<()> {
         let path = store.layout().journal();
         let Some(bytes) = store.disk.read_if_there(&path)? else {
             // Made with the repository, and never away.
@@ -276,7 +276,7 @@ impl Examined {
 }
 
 /// Files that were put aside because they were damaged.
-pub(crate) fn set_aside(store: &Store<'_>) -> Result<Vec<PathBuf>, HistoryError> {
+pub(crate) fn set_aside(store: &Store<'_>) -> Result<Vec<PathBuf>> {
     let mut files = store.disk.paths_in(&store.layout().ours())?;
     files.retain(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();

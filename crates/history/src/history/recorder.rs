@@ -3,12 +3,13 @@
 use std::time::SystemTime;
 
 use rustc_hash::FxHashSet;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::Known;
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::{Kind, Name};
 use crate::git::object::{self, Id};
-use crate::lineage::{Lineage, Lineages, lineage_of};
+use crate::lineage::{Lineage, Lineages, lineage_of, slug};
 use crate::losing::{Loss, dismissal};
 use crate::store::{Store, Writing};
 use crate::story::{Told, tell};
@@ -101,7 +102,7 @@ impl<'d> Recorder<'_, 'd> {
         written: SystemTime,
         seen: Seen,
         exists: &dyn Fn(&Name) -> bool,
-    ) -> Result<Option<Recorded>, HistoryError> {
+    ) -> Result<Option<Recorded>> {
         let Some(kind) = name.kind() else { return Ok(None) };
         let why = match seen {
             Seen::AsItHappened => Why::Saved,
@@ -114,8 +115,9 @@ impl<'d> Recorder<'_, 'd> {
         }
         let compared = self.compare(kind, &Tracked::default(), bytes)?;
         let machine = self.known.machine.clone();
-        let alike: Vec<Lineage> =
-            self.known.lineages.with_tree(&machine, kind, &compared.tree).cloned().collect();
+        let own = self.known.lineages.own(&machine);
+        let alike = own.filter(|other| other.kind == kind && other.tip.tree == compared.tree);
+        let alike: Vec<Lineage> = alike.cloned().collect();
         let gone = alike.iter().find(|other| other.file() != name && !exists(other.file()));
         if let Some(before) = gone.filter(|_| !bytes.is_empty()) {
             // Under a new name, the same file.
@@ -148,13 +150,23 @@ impl<'d> Recorder<'_, 'd> {
         kind: Kind,
         before: &Tracked,
         bytes: &'b [u8],
-    ) -> Result<Compared<'b>, HistoryError> {
-        compare(&mut self.writing, self.known.seed, kind, before, bytes)
+    ) -> Result<Compared<'b>> {
+        let mut put = |kind, data: &[u8], before| self.writing.put(kind, data, before);
+        compare(&mut put, self.known.seed, kind, before, bytes)
     }
 
     /// A ref for a file of this machine that has none yet.
     pub(crate) fn new_reference(&self, kind: Kind, name: &Name) -> String {
-        self.known.lineages.new_reference(self.store(), &self.known.machine, kind, name)
+        let Known { machine, lineages, .. } = &*self.known;
+        let slug = slug(&name.label());
+        let references = (0_u64..).map(|salt| {
+            let number = xxh3_64(format!("{}\n{salt}", name.as_str()).as_bytes());
+            format!("refs/heads/{machine}/{}/{slug}-{:08x}", kind.folder(), number as u32)
+        });
+        let is_free = |reference: &String| {
+            lineages.get(reference).is_none() && !self.store().refs().contains_key(reference)
+        };
+        references.into_iter().find(is_free).unwrap_or_default()
     }
 
     /// Adds a version to a lineage, if it differs from the newest one.
@@ -163,7 +175,7 @@ impl<'d> Recorder<'_, 'd> {
         lineage: &Lineage,
         change: Change<'_>,
         bytes: &[u8],
-    ) -> Result<Option<Recorded>, HistoryError> {
+    ) -> Result<Option<Recorded>> {
         let before = match self.known.tracked.remove(&lineage.reference) {
             Some((tip, tracked)) if tip == lineage.tip.id => tracked,
             _ => self.read_tracked(lineage.tip.tree)?,
@@ -196,7 +208,7 @@ impl<'d> Recorder<'_, 'd> {
         bytes: &[u8],
         written: SystemTime,
         from: &Kept,
-    ) -> Result<Option<Recorded>, HistoryError> {
+    ) -> Result<Option<Recorded>> {
         let Some(kind) = name.kind() else { return Ok(None) };
         let machine = self.known.machine.clone();
         let why = Why::Restored { version: from.version.number };
@@ -226,7 +238,7 @@ impl<'d> Recorder<'_, 'd> {
     }
 
     /// What is not kept yet cannot be read back in pieces.
-    fn read_tracked(&mut self, tree: Id) -> Result<Tracked, HistoryError> {
+    fn read_tracked(&mut self, tree: Id) -> Result<Tracked> {
         if !self.writing.store().has(&tree) {
             self.keep()?;
         }
@@ -240,7 +252,7 @@ impl<'d> Recorder<'_, 'd> {
         &mut self,
         old: &OldFile<'_>,
         known: &mut FxHashSet<Id>,
-    ) -> Result<Option<Recorded>, HistoryError> {
+    ) -> Result<Option<Recorded>> {
         let OldFile { name, reference, bytes, written } = *old;
         let Some(kind) = name.kind() else { return Ok(None) };
         let parent = self.known.lineages.get(reference).cloned();
@@ -260,7 +272,7 @@ impl<'d> Recorder<'_, 'd> {
     }
 
     /// Adds that a file is gone.
-    pub fn deleted(&mut self, name: &Name) -> Result<Option<Recorded>, HistoryError> {
+    pub fn deleted(&mut self, name: &Name) -> Result<Option<Recorded>> {
         let Some(lineage) = self.known.lineages.live(name).cloned() else { return Ok(None) };
         let Version { count, bytes, .. } = lineage.tip.version;
         let words = format!("{} deleted", lineage.kind.word());
@@ -277,7 +289,7 @@ impl<'d> Recorder<'_, 'd> {
         change: Change<'_>,
         told: Told,
         tree: Id,
-    ) -> Result<Recorded, HistoryError> {
+    ) -> Result<Recorded> {
         let own = before.filter(|before| before.reference == reference);
         let (number, thinned) =
             own.map_or((0, 0), |before| (before.tip.version.number, before.tip.version.thinned));
@@ -320,7 +332,7 @@ impl<'d> Recorder<'_, 'd> {
     }
 
     /// Returns when everything added so far outlives a power cut.
-    pub fn keep(&mut self) -> Result<(), HistoryError> {
+    pub fn keep(&mut self) -> Result<()> {
         let kept = self.writing.keep();
         if kept.is_err() {
             // What is remembered is not what is there.
@@ -330,7 +342,7 @@ impl<'d> Recorder<'_, 'd> {
     }
 
     /// Puts everything where any git can read it.
-    pub fn flush(&mut self) -> Result<(), HistoryError> {
+    pub fn flush(&mut self) -> Result<()> {
         let flushed = self.writing.flush();
         if flushed.is_err() {
             self.known.forget();

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Beside, Reference, Unsound};
 use crate::body::numbered;
-use crate::error::HistoryError;
+use crate::error::{HistoryError, Result};
 use crate::file::Name;
 use crate::git::object::{Id, Kind, Mode};
 use crate::store::Store;
@@ -193,7 +193,7 @@ impl<'s, 'd> Sounding<'s, 'd> {
     }
 
     /// Whether `ancestor` is `tip` or came before it.
-    pub(super) fn leads_to(&self, tip: Id, ancestor: Id) -> Result<bool, HistoryError> {
+    pub(super) fn leads_to(&self, tip: Id, ancestor: Id) -> Result<bool> {
         let mut next = Some(tip);
         while let Some(id) = next {
             if id == ancestor {
@@ -217,14 +217,14 @@ fn is_below_home(name: &Name) -> bool {
 }
 
 impl Source<'_, '_> {
-    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, HistoryError> {
+    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>> {
         match self.beside.header(id)? {
             Some(header) => Ok(Some(header)),
             None => self.store.header(id),
         }
     }
 
-    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>, HistoryError> {
+    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>> {
         if let Some(object) = self.beside.read(id)? {
             return Ok(Some(object));
         }

@@ -7,7 +7,7 @@ use forklore_core::moment::BookFile;
 
 use super::versions::ChatVersions;
 use crate::catalog::{Line, catalog};
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::{Kind, Name};
 use crate::history::History;
 use crate::lineage::Lineage;
@@ -30,7 +30,7 @@ pub(super) fn when_saved(
     chat: &ChatVersions,
     version: usize,
     metadata: &Json,
-) -> Result<Option<Option<BookFile>>, HistoryError> {
+) -> Result<Option<Option<BookFile>>> {
     let bound = metadata.get("world_info").and_then(Json::as_str);
     let Some(name) = bound.map(|name| name.into_owned()).filter(|name| !name.is_empty()) else {
         return Ok(Some(None));
@@ -62,11 +62,7 @@ struct Saved {
 
 impl Saved {
     /// `None` where that is not known: nobody saw it, and the clock was set.
-    fn of(
-        history: &History<'_>,
-        chat: &ChatVersions,
-        version: usize,
-    ) -> Result<Option<Self>, HistoryError> {
+    fn of(history: &History<'_>, chat: &ChatVersions, version: usize) -> Result<Option<Self>> {
         let line = chat.lines[version];
         let recorded = Kept::read(history.store(), line.id)?.version.recorded;
         let recorded = milliseconds(recorded);

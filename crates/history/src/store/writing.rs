@@ -5,9 +5,8 @@ use rustc_hash::FxHashMap;
 
 use super::Store;
 use crate::disk::Files as _;
-use crate::error::{Doing, HistoryError};
+use crate::error::{Doing, Result};
 use crate::git::object::{Id, Kind, Object, id_of};
-use crate::git::pack::Packed;
 use crate::git::refs::Refs;
 use crate::journal::{self, Recording};
 use crate::packing::{self, Gathering, Packing};
@@ -41,6 +40,10 @@ impl<'s, 'd> Writing<'s, 'd> {
         self.store
     }
 
+    pub(crate) fn store_mut(&mut self) -> &mut Store<'d> {
+        self.store
+    }
+
     /// Adds an object, unless it is there already; only then what is borrowed is copied. `before` is
     /// what stood in its place.
     pub fn put(
@@ -48,7 +51,7 @@ impl<'s, 'd> Writing<'s, 'd> {
         kind: Kind,
         data: impl AsRef<[u8]> + Into<Vec<u8>>,
         before: Option<Id>,
-    ) -> Result<Id, HistoryError> {
+    ) -> Result<Id> {
         let id = id_of(kind, data.as_ref())?;
         if !self.has(&id) {
             let data = data.into();
@@ -63,7 +66,7 @@ impl<'s, 'd> Writing<'s, 'd> {
         self.at.contains_key(id) || self.store.has(id)
     }
 
-    pub fn read(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, HistoryError> {
+    pub fn read(&self, id: &Id, kind: Kind) -> Result<Vec<u8>> {
         match self.at.get(id) {
             Some(at) => Ok(self.batch.objects[*at].data.clone()),
             None => self.store.read(id, kind),
@@ -81,7 +84,7 @@ impl<'s, 'd> Writing<'s, 'd> {
     }
 
     /// Returns when everything added since the last call outlives a power cut.
-    pub fn keep(&mut self) -> Result<(), HistoryError> {
+    pub fn keep(&mut self) -> Result<()> {
         if self.batch.objects.is_empty() && self.batch.refs.is_empty() {
             return Ok(());
         }
@@ -111,30 +114,16 @@ impl<'s, 'd> Writing<'s, 'd> {
         Ok(())
     }
 
-    pub(crate) fn close_packs(&mut self) {
-        self.store.close_packs();
-    }
-
-    /// Adds a whole pack, which no ref leads to yet.
-    pub(crate) fn keep_pack(&mut self, packed: Packed) -> Result<(), HistoryError> {
-        self.store.keep_pack(packed).map(drop)
-    }
-
     /// Lets these be the refs, all at once, with everything they lead to where any git can read it.
-    pub(crate) fn set_refs(&mut self, refs: Refs) -> Result<(), HistoryError> {
+    pub(crate) fn set_refs(&mut self, refs: Refs) -> Result<()> {
         self.flush()?;
         self.store.refs = refs;
         self.store.write_refs()?;
         self.store.begin_journal()
     }
 
-    /// Reads everything anew.
-    pub(crate) fn reload(&mut self) -> Result<(), HistoryError> {
-        self.store.load()
-    }
-
     /// Puts everything that a ref leads to into one pack, and removes the others.
-    pub(crate) fn repack(&mut self) -> Result<Packing, HistoryError> {
+    pub(crate) fn repack(&mut self) -> Result<Packing> {
         let store = &mut *self.store;
         let bytes_before = packing::sizes(store);
         let old = packing::files(store);
@@ -155,7 +144,7 @@ impl<'s, 'd> Writing<'s, 'd> {
     }
 
     /// Puts everything that was kept where any git can read it.
-    pub fn flush(&mut self) -> Result<(), HistoryError> {
+    pub fn flush(&mut self) -> Result<()> {
         self.keep()?;
         if self.store.journal.recordings > 0 {
             self.store.flush()?;

@@ -22,7 +22,7 @@ use forklore_tavern::disk::Disk;
 use forklore_tavern::folders::UserFolders;
 use rustc_hash::FxHashSet;
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, Result};
 use crate::history::{History, Recorded};
 use crate::scan::{self, Scan};
 
@@ -459,12 +459,7 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn told(
-        &mut self,
-        at: usize,
-        recorded: Result<Vec<Recorded>, HistoryError>,
-        tell: &mut dyn FnMut(News<'_>),
-    ) {
+    fn told(&mut self, at: usize, recorded: Result<Vec<Recorded>>, tell: &mut dyn FnMut(News<'_>)) {
         let watched = &mut self.users[at];
         match recorded {
             Ok(recorded) => {
@@ -489,7 +484,7 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn opened(&mut self, at: usize) -> Result<&mut Watched<'d>, HistoryError> {
+    fn opened(&mut self, at: usize) -> Result<&mut Watched<'d>> {
         self.open.retain(|open| *open != at);
         self.open.push_back(at);
         if self.open.len() > OPEN
@@ -509,7 +504,7 @@ impl<'d> Watch<'d> {
 
     /// Makes room for another history. What is in the journal is sure already, and making a pack of
     /// it takes ten times as long as it took to record it; that can wait until it is quiet.
-    fn let_go(&mut self, at: usize) -> Result<(), HistoryError> {
+    fn let_go(&mut self, at: usize) -> Result<()> {
         let watched = &mut self.users[at];
         if watched.remembered.is_some() {
             return watched.close();

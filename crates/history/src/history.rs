@@ -24,6 +24,7 @@ pub struct History<'d> {
 }
 
 /// What is remembered of the store.
+#[derive(Default)]
 struct Known {
     machine: String,
     lineages: Lineages,
@@ -64,14 +65,7 @@ impl<'d> History<'d> {
 
     fn of(store: Store<'d>, machine: String) -> Self {
         let seed = xxhash_rust::xxh3::xxh3_64(store.chance.slug().as_bytes());
-        let known = Known {
-            machine,
-            lineages: Lineages::default(),
-            tracked: FxHashMap::default(),
-            order: 0,
-            loads: None,
-            seed,
-        };
+        let known = Known { machine, seed, ..Known::default() };
         let mut history = Self { store, known };
         history.known.refresh(&history.store);
         history

@@ -66,6 +66,7 @@ pub enum Unsound {
 }
 
 /// What is to be done to take something in.
+#[derive(Default)]
 pub(crate) struct Plan {
     points: Vec<(String, Id)>,
     /// What belongs to it and is not in the store.
@@ -132,8 +133,7 @@ pub(crate) fn plan(
     offered: &Refs,
 ) -> Result<Plan> {
     let source = Source { store, beside };
-    let (points, objects) = (Vec::new(), FxHashSet::default());
-    let mut plan = Plan { points, objects, joined: Joined::default() };
+    let mut plan = Plan::default();
     let mut sounding = Sounding::new(&source);
     // Pins belong to files, which come first: `dismissed` sorts before `heads`.
     let (heads, others): (Vec<_>, Vec<_>) =

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use gix_pack::Bundle;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::disk::Files as _;
@@ -44,12 +45,10 @@ pub(crate) fn sizes(store: &Store<'_>) -> u64 {
     store.packs().bundles().iter().map(|bundle| bundle.pack.data_len() as u64).sum()
 }
 
-/// The files of all packs that are whole: from the others, a repair may still get something.
-pub(crate) fn files(store: &Store<'_>) -> Vec<PathBuf> {
-    let bundles = store.packs().bundles();
-    let whole = (0..bundles.len()).filter(|at| is_whole(store, *at));
-    let packs = whole.map(|at| bundles[at].pack.path().to_owned());
-    packs.flat_map(|pack| [pack.with_extension("idx"), pack]).collect()
+/// The packs that are whole: from the others, a repair may still get something.
+pub(crate) fn whole(store: &Store<'_>) -> Vec<PathBuf> {
+    let whole = store.packs().bundles().iter().filter(|bundle| is_whole(store, bundle));
+    whole.map(|bundle| bundle.pack.path().to_owned()).collect()
 }
 
 /// Removes what lies beside packs and is none: packs without an index, of which one of us who died
@@ -80,20 +79,20 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<()> {
     if bundles.len() < MANY_PACKS {
         return Ok(());
     }
-    let mut order: Vec<usize> = (0..bundles.len()).collect();
-    order.retain(|at| bundles[*at].pack.data_len() <= LARGE && is_whole(store, *at));
-    order.sort_by_key(|at| bundles[*at].pack.data_len());
+    let mut order: Vec<&Bundle> = bundles.iter().collect();
+    order.retain(|bundle| bundle.pack.data_len() <= LARGE && is_whole(store, bundle));
+    order.sort_by_key(|bundle| bundle.pack.data_len());
     // Each pack that is no larger than twice what is smaller than it: so every byte is copied only
     // as often as the logarithm of the whole says.
     let mut sum = 0;
     let mut taken = Vec::new();
-    for (place, at) in order.into_iter().enumerate() {
-        let size = bundles[at].pack.data_len();
+    for (place, bundle) in order.into_iter().enumerate() {
+        let size = bundle.pack.data_len();
         if size > LARGE || place >= MANY_PACKS / 2 && size > sum * 2 {
             break;
         }
         sum += size;
-        taken.push(at);
+        taken.push(bundle);
     }
     if taken.len() < 2 {
         return Ok(());
@@ -102,17 +101,13 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<()> {
     let mut there: FxHashSet<Id> = FxHashSet::default();
     let mut buffer = Vec::new();
     let mut old = Vec::new();
-    for at in taken {
-        let bundle = &bundles[at];
-        let places: Vec<Place> = bundle
-            .index
-            .iter()
-            .map(|entry| Place {
-                id: entry.oid,
-                offset: entry.pack_offset,
-                crc32: entry.crc32.unwrap_or_default(),
-            })
-            .collect();
+    for bundle in taken {
+        let places = bundle.index.iter().map(|entry| Place {
+            id: entry.oid,
+            offset: entry.pack_offset,
+            crc32: entry.crc32.unwrap_or_default(),
+        });
+        let places: Vec<Place> = places.collect();
         if places.iter().any(|place| there.contains(&place.id)) {
             // Two of us wrote the same object; a pack has each only once.
             for place in &places {
@@ -128,8 +123,7 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<()> {
             let body = bundle.pack.entry_slice(PACK_HEADER as u64..end as u64).unwrap_or_default();
             packer.add_raw(places.into_iter(), body);
         }
-        let pack = bundle.pack.path().to_owned();
-        old.extend([pack.with_extension("idx"), pack]);
+        old.push(bundle.pack.path().to_owned());
     }
     let kept = store.keep_pack(packer.finish_pack()?)?;
     remove_packs(store, &old, &kept)
@@ -159,9 +153,9 @@ pub(crate) fn check_left_out(store: &Store<'_>, gathering: &Gathering<'_, '_>) -
 }
 
 /// Whether a pack and its index are as they were written. What is damaged stays where it is.
-fn is_whole(store: &Store<'_>, at: usize) -> bool {
-    let path = store.packs().bundles()[at].pack.path();
-    let read = |path: &std::path::Path| store.disk.read(path).unwrap_or_default();
+fn is_whole(store: &Store<'_>, bundle: &Bundle) -> bool {
+    let path = bundle.pack.path();
+    let read = |path: &Path| store.disk.read(path).unwrap_or_default();
     let index = RawIndex::read(&read(&path.with_extension("idx")));
     let checksum = sound_end(&read(path));
     index.is_sound && checksum.is_some() && index.pack == checksum
@@ -169,34 +163,27 @@ fn is_whole(store: &Store<'_>, at: usize) -> bool {
 
 /// Removes packs whose objects are elsewhere by now. Their indexes go first, under a name by which the
 /// next of us knows what they are, so that there never is one without its pack.
-pub(crate) fn remove_packs(
-    store: &mut Store<'_>,
-    old: &[PathBuf],
-    kept: &std::path::Path,
-) -> Result<()> {
-    let is_kept = |path: &PathBuf| path.with_extension("idx") == kept;
+pub(crate) fn remove_packs(store: &mut Store<'_>, old: &[PathBuf], kept: &Path) -> Result<()> {
     let folder = store.layout().packs();
-    let old = old.iter().filter(|path| !is_kept(path));
-    let (indexes, packs): (Vec<&PathBuf>, Vec<_>) =
-        old.partition(|path| path.extension().is_some_and(|extension| extension == "idx"));
+    let old: Vec<&PathBuf> = old.iter().filter(|pack| pack.with_extension("idx") != kept).collect();
     store.close_packs();
     let mut temps = Vec::new();
-    for path in indexes {
-        if store.disk.is_there(path)? {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for index in old.iter().map(|pack| pack.with_extension("idx")) {
+        if store.disk.is_there(&index)? {
+            let name = index.file_name().unwrap_or_default().to_string_lossy();
             let temp = folder.join(format!("{TEMP}{}{NEW}", name.trim_start_matches("pack-")));
-            match store.disk.rename(path, &temp) {
+            match store.disk.rename(&index, &temp) {
                 // Another program has it open. The pack stays with it.
                 Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
                     continue;
                 }
-                renamed => renamed.doing("rename", path)?,
+                renamed => renamed.doing("rename", &index)?,
             }
             temps.push(temp);
         }
     }
     store.disk.make_sure_of(&folder)?;
-    for path in packs.into_iter().chain(&temps) {
+    for path in old.into_iter().chain(&temps) {
         let has_index = store.disk.look(&path.with_extension("idx")).is_ok_and(|idx| idx.is_some());
         if !has_index && store.disk.is_there(path)? {
             store.remove_or_leave(path)?;

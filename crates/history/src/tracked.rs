@@ -16,7 +16,7 @@ const HEAD: &str = "a";
 const TAIL: &str = "z";
 
 /// A version in pieces. A piece is recognised by a quick hash where that is known, else by its id.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tracked {
     pub numbering: Numbering,
     pub head: Option<Piece>,
@@ -38,18 +38,6 @@ pub struct Compared<'b> {
     pub split: Split,
     pub now: Tracked,
     pub tree: Id,
-}
-
-impl Default for Tracked {
-    fn default() -> Self {
-        Self {
-            numbering: Numbering::Places,
-            head: None,
-            tail: None,
-            body: Body::default(),
-            hashes: Vec::new(),
-        }
-    }
 }
 
 /// What the tree of a version leads to.

@@ -21,7 +21,7 @@ pub use repair::{Repaired, repair};
 pub use report::{Damage, Fault, LostRef, Piece, Verified, What};
 pub use scan::Tick;
 pub(crate) use scan::{Examined, set_aside};
-use scan::{ExaminedPack, open_packs};
+use scan::{ExaminedPack, Opened, open_packs};
 
 /// Gives the file of a name as it is on the disk now.
 pub type Live<'a> = dyn Fn(&Name) -> Option<Vec<u8>> + 'a;
@@ -29,27 +29,28 @@ pub type Live<'a> = dyn Fn(&Name) -> Option<Vec<u8>> + 'a;
 /// Examines the repository. The files are opened under the lock and read afterwards, so that nobody
 /// who records has to wait.
 pub(crate) fn examine(store: &mut Store<'_>, machine: &str, tick: &Tick<'_>) -> Result<Examined> {
-    let read = store.steadily(&mut |store| {
+    let opened = store.steadily(&mut |store| {
         store.load()?;
-        opened(store, machine)
+        open(store, machine)
     })?;
-    Ok(read(tick))
+    Ok(read(opened, tick))
 }
 
 /// The same, by one who holds the lock.
 pub(crate) fn examine_locked(store: &Store<'_>, machine: &str) -> Result<Examined> {
-    Ok(opened(store, machine)?(&|_, _| {}))
+    Ok(read(open(store, machine)?, &|_, _| {}))
 }
 
-/// Opens everything. What is returned reads it.
-fn opened(store: &Store<'_>, machine: &str) -> Result<impl FnOnce(&Tick<'_>) -> Examined + use<>> {
+fn open(store: &Store<'_>, machine: &str) -> Result<(Examined, Vec<Opened>)> {
     let mut examined = Examined::open(store, machine)?;
     let packs = open_packs(store, &store.layout().packs(), &mut examined.faults)?;
-    Ok(move |tick: &Tick<'_>| {
-        examined.read_packs(packs, tick);
-        judge_orphans(&mut examined);
-        examined
-    })
+    Ok((examined, packs))
+}
+
+fn read((mut examined, packs): (Examined, Vec<Opened>), tick: &Tick<'_>) -> Examined {
+    examined.read_packs(packs, tick);
+    judge_orphans(&mut examined);
+    examined
 }
 
 /// A pack without an index is a fault, unless one of us who died while removing it left it: then it is as

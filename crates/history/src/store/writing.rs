@@ -126,7 +126,7 @@ impl<'s, 'd> Writing<'s, 'd> {
     pub(crate) fn repack(&mut self) -> Result<Packing> {
         let store = &mut *self.store;
         let bytes_before = packing::sizes(store);
-        let old = packing::files(store);
+        let old = packing::whole(store);
         let tips: Vec<Id> = store.refs.values().copied().collect();
         let mut gathering = Gathering::new(store, PACK_LEVEL);
         gathering.add(&tips)?;

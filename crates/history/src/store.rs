@@ -155,7 +155,10 @@ impl<'d> Store<'d> {
 
         let path = self.layout.journal();
         let look = self.disk.seen(&path)?;
-        let bytes = self.disk.read_if_there(&path)?.unwrap_or_default();
+        let bytes = match look {
+            Some(_) => self.disk.read(&path).doing("read", &path)?,
+            None => Vec::new(),
+        };
         let Some(read) = journal::read(&bytes) else {
             // Cut off while it was being made, or never made.
             self.journal = Gathered { is_damaged: !bytes.is_empty(), ..Gathered::default() };

@@ -53,8 +53,8 @@ fn read((mut examined, packs): (Examined, Vec<Opened>), tick: &Tick<'_>) -> Exam
     examined
 }
 
-/// A pack without an index is a fault, unless one of us who died while removing it left it: then it is as
-/// it was written, and nothing in it is missed.
+/// A pack without an index is a fault, unless one of us who died while removing it left it: then it is
+/// as it was written, and nothing in it is missed.
 fn judge_orphans(examined: &mut Examined) {
     for at in 0..examined.packs.len() {
         let pack = &examined.packs[at];

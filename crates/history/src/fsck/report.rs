@@ -54,48 +54,36 @@ impl Fault {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum What {
+    #[error("cannot be read ({0})")]
     Unreadable(String),
+    #[error("is missing")]
     Gone,
-    /// An index whose pack is gone.
+    #[error("its pack is missing")]
     NoPack,
-    /// A pack whose index is gone.
+    #[error("its index is missing")]
     NoIndex,
+    #[error("is not a pack")]
     NotAPack,
-    /// It is not what was written.
+    #[error("is not as it was written")]
     Changed,
-    /// So many objects in it cannot be read.
+    #[error("{} in it cannot be read", objects(*.0))]
     Objects(usize),
-    /// Recordings in the middle of the journal cannot be read.
+    /// In the middle of the journal.
+    #[error("some of what was recorded last cannot be read")]
     Recordings,
-    /// So many bytes at its end are no recording: a power cut leaves that, or damage.
+    /// A power cut leaves that, or damage.
+    #[error("ends in {0} bytes of a recording that is not whole")]
     Unfinished(u64),
-    /// The file that says which machine this is names one that recorded nothing.
+    #[error("names a machine that recorded nothing")]
     OtherMachine,
-    /// Somebody began to purge, and did not get to the end.
+    #[error("a purge did not get to its end")]
     UnfinishedPurge,
 }
 
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(why) => write!(f, "cannot be read ({why})"),
-            Self::Gone => f.write_str("is missing"),
-            Self::NoPack => f.write_str("its pack is missing"),
-            Self::NoIndex => f.write_str("its index is missing"),
-            Self::NotAPack => f.write_str("is not a pack"),
-            Self::Changed => f.write_str("is not as it was written"),
-            Self::Objects(1) => f.write_str("one object in it cannot be read"),
-            Self::Objects(count) => write!(f, "{count} objects in it cannot be read"),
-            Self::Recordings => f.write_str("some of what was recorded last cannot be read"),
-            Self::Unfinished(bytes) => {
-                write!(f, "ends in {bytes} bytes of a recording that is not whole")
-            }
-            Self::OtherMachine => f.write_str("names a machine that recorded nothing"),
-            Self::UnfinishedPurge => f.write_str("a purge did not get to its end"),
-        }
-    }
+fn objects(count: usize) -> String {
+    if count == 1 { "one object".to_owned() } else { format!("{count} objects") }
 }
 
 /// A ref that is not there, or does not lead where it should.

@@ -40,39 +40,23 @@ pub struct User {
 /// What is told to whoever runs this.
 pub enum News<'a> {
     /// The files of all users were looked at; from now on nothing is missed.
-    Watching {
-        users: usize,
-    },
-    Scanned {
-        user: &'a User,
-        scan: &'a Scan,
-    },
-    Recorded {
-        user: &'a User,
-        recorded: &'a Recorded,
-    },
+    Watching { users: usize },
+    /// The files of a user were looked at.
+    Scanned { user: &'a User, scan: &'a Scan },
+    /// A version was added.
+    Recorded { user: &'a User, recorded: &'a Recorded },
     /// All of what was just told is in the history now.
-    Kept {
-        user: &'a User,
-        history: &'a History<'a>,
-        recorded: &'a [Recorded],
-    },
+    Kept { user: &'a User, history: &'a History<'a>, recorded: &'a [Recorded] },
     /// Something could not be recorded. It is tried again.
-    Failed {
-        user: &'a User,
-        error: &'a HistoryError,
-    },
+    Failed { user: &'a User, error: &'a HistoryError },
     /// These files are looked at now and then, since they cannot be watched.
-    NotWatched {
-        user: &'a User,
-        why: String,
-    },
+    NotWatched { user: &'a User, why: String },
     /// This history is as large as it may be; nothing is added to it.
-    Full {
-        user: &'a User,
-        bytes: u64,
-    },
+    Full { user: &'a User, bytes: u64 },
 }
+
+/// Tells them.
+type Tell<'t> = dyn FnMut(News<'_>) + 't;
 
 /// What is the same for all users.
 #[derive(Clone, Copy)]
@@ -178,7 +162,7 @@ impl<'d> Watch<'d> {
     }
 
     /// Records until it is stopped.
-    pub fn run(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    pub fn run(&mut self, tell: &mut Tell<'_>) {
         if !self.begin_all(tell) {
             self.go_on(tell);
         }
@@ -194,7 +178,7 @@ impl<'d> Watch<'d> {
     }
 
     /// Looks at everybody for the first time. Returns whether it was stopped meanwhile.
-    fn begin_all(&mut self, tell: &mut dyn FnMut(News<'_>)) -> bool {
+    fn begin_all(&mut self, tell: &mut Tell<'_>) -> bool {
         // In batches: what is remembered of a folder that is watched stays, and if it lay between the
         // large things that come and go with each history, their memory could not be used again.
         for first in (0..self.users.len()).step_by(BATCH) {
@@ -214,7 +198,7 @@ impl<'d> Watch<'d> {
         false
     }
 
-    fn go_on(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn go_on(&mut self, tell: &mut Tell<'_>) {
         loop {
             match self.queue.wait(self.patience()) {
                 Some(Event::Stop) => break,
@@ -245,7 +229,7 @@ impl<'d> Watch<'d> {
         again.into_iter().chain(idle).min().unwrap_or(Duration::from_secs(24 * 60 * 60))
     }
 
-    fn watch(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+    fn watch(&mut self, at: usize, tell: &mut Tell<'_>) {
         let watched = &mut self.users[at];
         let home = scan::home(&watched.user.folders);
         if let Err(error) = self.events.add(at, &home) {
@@ -254,7 +238,7 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn look_first(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_first(&mut self, at: usize, tell: &mut Tell<'_>) {
         self.look(at, tell);
         // Thousands of users need not be open at once.
         if self.users.len() > OPEN {
@@ -263,7 +247,7 @@ impl<'d> Watch<'d> {
     }
 
     /// Takes an event and whatever else has come meanwhile. Returns whether this is the end.
-    fn take(&mut self, event: Event, tell: &mut dyn FnMut(News<'_>)) -> bool {
+    fn take(&mut self, event: Event, tell: &mut Tell<'_>) -> bool {
         let fences = self.users.first().map(|first| first.user.repository.join(FENCES));
         let raise = || self.events.raise_fence(fences.as_deref()?);
         let Batch { events, is_fenced } = self.queue.batch(event, raise);
@@ -315,7 +299,7 @@ impl<'d> Watch<'d> {
     }
 
     /// Begins to watch users that are new.
-    fn look_for_users(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_for_users(&mut self, tell: &mut Tell<'_>) {
         let Some(find) = &self.find_users else { return };
         let known: FxHashSet<&Path> =
             self.users.iter().map(|known| known.user.repository.as_path()).collect();
@@ -330,7 +314,7 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn record(&mut self, at: usize, happenings: Vec<Happening>, tell: &mut dyn FnMut(News<'_>)) {
+    fn record(&mut self, at: usize, happenings: Vec<Happening>, tell: &mut Tell<'_>) {
         if self.users[at].state == State::Full || happenings.is_empty() {
             return;
         }
@@ -348,7 +332,7 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn look(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+    fn look(&mut self, at: usize, tell: &mut Tell<'_>) {
         if self.users[at].state == State::Full {
             return;
         }
@@ -375,7 +359,7 @@ impl<'d> Watch<'d> {
     }
 
     /// Looks where a folder may have come, which is not watched yet.
-    fn look_anew(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_anew(&mut self, at: usize, tell: &mut Tell<'_>) {
         let home = scan::home(&self.users[at].user.folders);
         let _ = self.events.add(at, &home);
         self.look(at, tell);
@@ -390,14 +374,14 @@ impl<'d> Watch<'d> {
         self.touched.insert((still, at));
     }
 
-    fn look_at_still(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_at_still(&mut self, tell: &mut Tell<'_>) {
         let now = Instant::now();
         while let Some((_, at)) = self.touched.first().copied().filter(|(when, _)| *when <= now) {
             self.look_at_touched(at, tell);
         }
     }
 
-    fn look_at_touched(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_at_touched(&mut self, at: usize, tell: &mut Tell<'_>) {
         let touched = std::mem::take(&mut self.users[at].touched);
         self.touched.retain(|(_, other)| *other != at);
         if touched.are_all {
@@ -419,7 +403,7 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn look_at_all(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_at_all(&mut self, tell: &mut Tell<'_>) {
         for at in 0..self.users.len() {
             self.look(at, tell);
         }
@@ -432,7 +416,7 @@ impl<'d> Watch<'d> {
         self.agains.insert((again, at));
     }
 
-    fn look_again(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_again(&mut self, tell: &mut Tell<'_>) {
         let now = Instant::now();
         while let Some((again, at)) = self.agains.first().copied().filter(|(when, _)| *when <= now)
         {
@@ -446,7 +430,7 @@ impl<'d> Watch<'d> {
 
     /// Puts where any git can read it what was recorded for a user of whom nothing was heard for
     /// long. One at a time: others are saving.
-    fn tidy(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn tidy(&mut self, tell: &mut Tell<'_>) {
         while let Some((when, at)) = self.let_go.front().copied() {
             let is_quiet = self.users[at].let_go == Some(when);
             if is_quiet && when.elapsed() < QUIET {
@@ -459,7 +443,7 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn told(&mut self, at: usize, recorded: Result<Vec<Recorded>>, tell: &mut dyn FnMut(News<'_>)) {
+    fn told(&mut self, at: usize, recorded: Result<Vec<Recorded>>, tell: &mut Tell<'_>) {
         let watched = &mut self.users[at];
         match recorded {
             Ok(recorded) => {
@@ -519,7 +503,7 @@ impl<'d> Watch<'d> {
     }
 
     /// Nothing happened for a while.
-    fn rest(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn rest(&mut self, tell: &mut Tell<'_>) {
         for at in self.open.drain(..self.open.len().min(CLOSED)).collect::<Vec<_>>() {
             self.close(at, tell);
         }
@@ -532,7 +516,7 @@ impl<'d> Watch<'d> {
         self.buffer = Vec::new();
     }
 
-    fn close(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+    fn close(&mut self, at: usize, tell: &mut Tell<'_>) {
         if self.users[at].let_go.is_some()
             && let Err(error) = self.opened(at)
         {

@@ -9,7 +9,7 @@ use forklore_tavern::disk::Disk;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::events::{Caught, Stat};
-use super::{News, User};
+use super::{News, Tell, User};
 use crate::error::Result;
 use crate::file::Name;
 use crate::git::object::Id;
@@ -174,7 +174,7 @@ impl Watched<'_> {
         Ok(all)
     }
 
-    pub(super) fn tell_kept(&self, recorded: &[Recorded], tell: &mut dyn FnMut(News<'_>)) {
+    pub(super) fn tell_kept(&self, recorded: &[Recorded], tell: &mut Tell<'_>) {
         if let Some(history) = self.history.as_deref().filter(|_| !recorded.is_empty()) {
             tell(News::Kept { user: &self.user, history, recorded });
         }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, Result};
 use crate::git::object::{Id, Kind, Mode, add_to_tree, tree_lines};
 use crate::store::Store;
 
@@ -20,7 +20,7 @@ pub struct Body {
 }
 
 /// Takes a tree's text and what stood in its place, keeps it, and says its name.
-pub type PutTree<'a> = dyn FnMut(Vec<u8>, Option<Id>) -> Result<Id, HistoryError> + 'a;
+pub type PutTree<'a> = dyn FnMut(Vec<u8>, Option<Id>) -> Result<Id> + 'a;
 
 impl Body {
     pub fn root(&self) -> Option<Id> {
@@ -33,11 +33,7 @@ impl Body {
     }
 
     /// The body with other pieces. Only trees in which something changed are made.
-    pub fn with(
-        &self,
-        pieces: Vec<(u32, Id)>,
-        put: &mut PutTree<'_>,
-    ) -> Result<Self, HistoryError> {
+    pub fn with(&self, pieces: Vec<(u32, Id)>, put: &mut PutTree<'_>) -> Result<Self> {
         let leaves = trees(&self.pieces, &self.leaves, &pieces, Mode::Blob, put)?;
         let branches = trees(&self.leaves, &self.branches, &leaves, Mode::Tree, put)?;
         let before: Vec<(u32, Id)> = self.root.map(|id| (0, id)).into_iter().collect();
@@ -46,7 +42,7 @@ impl Body {
     }
 
     /// Reads the trees below `root`, but not the pieces.
-    pub fn read(store: &Store<'_>, root: Id) -> Result<Self, HistoryError> {
+    pub fn read(store: &Store<'_>, root: Id) -> Result<Self> {
         let branches = read_tree(store, 0, root, Mode::Tree)?;
         let below = |trees: &[(u32, Id)], mode| {
             let mut all = Vec::new();
@@ -61,7 +57,7 @@ impl Body {
     }
 
     /// The last piece below `root`, without reading the others.
-    pub fn last(store: &Store<'_>, root: Id) -> Result<Option<(u32, Id)>, HistoryError> {
+    pub fn last(store: &Store<'_>, root: Id) -> Result<Option<(u32, Id)>> {
         let mut found = Some((0, root));
         for mode in [Mode::Tree, Mode::Tree, Mode::Blob] {
             let Some((number, id)) = found else { return Ok(None) };
@@ -71,7 +67,7 @@ impl Body {
     }
 
     /// The piece of a number below `root`, without reading the others.
-    pub fn piece(store: &Store<'_>, root: Id, number: u32) -> Result<Option<Id>, HistoryError> {
+    pub fn piece(store: &Store<'_>, root: Id, number: u32) -> Result<Option<Id>> {
         let (mut above, mut id) = (0, root);
         let steps = [(WIDTH * WIDTH, Mode::Tree), (WIDTH, Mode::Tree), (1, Mode::Blob)];
         for (below, mode) in steps {
@@ -92,7 +88,7 @@ fn trees(
     now: &[(u32, Id)],
     mode: Mode,
     put: &mut PutTree<'_>,
-) -> Result<Vec<(u32, Id)>, HistoryError> {
+) -> Result<Vec<(u32, Id)>> {
     let mut trees = Vec::with_capacity(trees_before.len() + 1);
     let mut at = 0;
     while let Some((first, _)) = now.get(at) {
@@ -129,12 +125,7 @@ fn tree(lines: &[(u32, Id)], mode: Mode) -> Vec<u8> {
     tree
 }
 
-fn read_tree(
-    store: &Store<'_>,
-    number: u32,
-    id: Id,
-    mode: Mode,
-) -> Result<Vec<(u32, Id)>, HistoryError> {
+fn read_tree(store: &Store<'_>, number: u32, id: Id, mode: Mode) -> Result<Vec<(u32, Id)>> {
     let tree = store.read(&id, Kind::Tree)?;
     let mut lines = numbered(&tree, mode)
         .ok_or(HistoryError::Misshapen { id, expected: "a tree of numbered pieces" })?;

@@ -2,7 +2,7 @@
 //!
 //! It needs no git, neither here nor there, and it can be sealed ([`crate::sealing`]).
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, Result};
 use crate::git::object::{Id, Kind};
 use crate::git::pack::Packed;
 use crate::git::refs::Refs;
@@ -53,10 +53,7 @@ pub enum BundleError {
 
 /// Makes a bundle of everything, or of what was recorded since another one was made. `None` where
 /// there is nothing.
-pub fn make(
-    history: &mut History<'_>,
-    since: Option<&Header>,
-) -> Result<Option<Bundle>, HistoryError> {
+pub fn make(history: &mut History<'_>, since: Option<&Header>) -> Result<Option<Bundle>> {
     history.refresh()?;
     let store = history.store();
     let before = since.map(|since| &since.refs);
@@ -78,7 +75,8 @@ pub fn make(
     let mut gathering = Gathering::new(store, LEVEL);
     gathering.leave_out(&needs)?;
     let tips: Vec<Id> = refs.values().copied().collect();
-    let packed = gathering.all(&tips)?.finish_pack()?;
+    gathering.add(&tips)?;
+    let packed = gathering.packer.finish_pack()?;
     let files = refs.keys().filter(|name| name.starts_with("refs/heads/")).count();
     let mut bytes = Header { needs, refs }.write();
     bytes.extend_from_slice(&packed.pack);
@@ -101,7 +99,7 @@ pub fn take_in(history: &mut History<'_>, bytes: &[u8]) -> Result<Joined, Bundle
         }
         let outside = |id: &Id| {
             let mut data = Vec::new();
-            store.read_into(id, &mut data).ok().map(|kind| (kind, data))
+            store.read_into(id, &mut data).ok().map(|kind| (kind, data.into()))
         };
         let unpacked = Unpacked::read(pack, &outside)?;
         let mut plan = joining::plan(store, &unpacked, &own, &header.refs)?;
@@ -117,11 +115,11 @@ pub fn take_in(history: &mut History<'_>, bytes: &[u8]) -> Result<Joined, Bundle
 }
 
 impl Beside for Unpacked<'_> {
-    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>, HistoryError> {
+    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>> {
         Ok(self.object(id).map(|(kind, data)| (kind, data.to_vec())))
     }
 
-    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, HistoryError> {
+    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>> {
         Ok(self.header(id))
     }
 
@@ -129,7 +127,7 @@ impl Beside for Unpacked<'_> {
         self.ids().copied().collect()
     }
 
-    fn packs(&self) -> Result<Vec<Packed>, HistoryError> {
+    fn packs(&self) -> Result<Vec<Packed>> {
         Ok(vec![self.packed()?])
     }
 }

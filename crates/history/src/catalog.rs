@@ -5,12 +5,12 @@
 
 use std::path::PathBuf;
 
-use crate::error::HistoryError;
+use crate::disk::Files as _;
+use crate::error::Result;
 use crate::git::object::Id;
 use crate::history::History;
-use crate::layout::replace;
 use crate::lineage::Lineage;
-use crate::version::{Kept, Why};
+use crate::version::{Kept, Why, milliseconds};
 
 /// A version, in short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ const LENGTH: usize = 20 + 8 * 4 + 1;
 const WORTH_IT: usize = 200;
 
 /// All versions of a lineage, the oldest first.
-pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<Line>, HistoryError> {
+pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<Line>> {
     let path = path(history, lineage);
     let bytes = history.store().disk.read(&path).unwrap_or_default();
     let known = read(&bytes);
@@ -62,7 +62,7 @@ pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<Line>, Hi
         // Whether it can be written changes nothing but the time it takes.
         let folder = path.parent().unwrap_or(&path);
         if history.store().disk.make_dirs(folder).is_ok() {
-            let _ = replace(history.store().disk, &path, &[TITLE, &write(&lines)]);
+            let _ = history.store().disk.replace(&path, &[TITLE, &write(&lines)]);
         }
     }
     Ok(lines)
@@ -75,13 +75,12 @@ fn path(history: &History<'_>, lineage: &Lineage) -> PathBuf {
 
 fn line_of(kept: &Kept) -> Line {
     let version = &kept.version;
-    let written = version.written.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Line {
         id: kept.id,
         order: version.order,
         count: version.count.unwrap_or(0),
         number: version.number,
-        written: written.as_millis() as u64,
+        written: milliseconds(version.written),
         was_seen: version.why == Why::Saved,
         was_found: version.why == Why::Found,
         is_deleted: version.why == Why::Deleted,

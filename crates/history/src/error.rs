@@ -7,6 +7,9 @@ use crate::git::object::{Collision, Id};
 use crate::git::packs::PackError;
 use forklore_tavern::saying::{kind, shown};
 
+/// What is done with a history, unless it fails.
+pub type Result<T, E = HistoryError> = std::result::Result<T, E>;
+
 /// The history could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
@@ -36,11 +39,11 @@ pub enum HistoryError {
 }
 
 pub(crate) trait Doing<T> {
-    fn doing(self, doing: &'static str, path: &Path) -> Result<T, HistoryError>;
+    fn doing(self, doing: &'static str, path: &Path) -> Result<T>;
 }
 
 impl<T> Doing<T> for io::Result<T> {
-    fn doing(self, doing: &'static str, path: &Path) -> Result<T, HistoryError> {
+    fn doing(self, doing: &'static str, path: &Path) -> Result<T> {
         self.map_err(|source| HistoryError::Io { doing, path: path.to_owned(), source })
     }
 }

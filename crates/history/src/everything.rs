@@ -1,10 +1,10 @@
 //! All versions of all files, the newest first.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use crate::error::HistoryError;
+use crate::error::Result;
+use crate::git::object::Id;
 use crate::history::History;
 use crate::lineage::Lineage;
 use crate::version::Kept;
@@ -15,7 +15,8 @@ use crate::version::Kept;
 /// The versions of one file come in the order in which they were recorded, whatever a clock said.
 pub struct Everything<'h, 'd> {
     history: &'h History<'d>,
-    next: BinaryHeap<Next<'h>>,
+    /// The newest version of each file that was not told yet, and the one before it.
+    next: BTreeMap<Key<'h>, (Told<'h>, Option<Result<Kept>>)>,
 }
 
 /// A version of everything.
@@ -25,40 +26,29 @@ pub struct Told<'h> {
     pub came: SystemTime,
 }
 
-/// The newest version of a file that was not told yet.
-struct Next<'h> {
-    /// No later than that of the version after it.
-    key: SystemTime,
-    told: Told<'h>,
-    before: Option<Result<Kept, HistoryError>>,
-}
+/// When a version came, but no later than the version after it; then its order, and whose it is.
+type Key<'h> = (SystemTime, u64, Id, &'h str);
 
-impl<'h> Next<'h> {
-    fn new(
-        history: &History<'_>,
-        lineage: &'h Lineage,
-        kept: Kept,
-        latest: Option<SystemTime>,
-    ) -> Self {
-        let before = kept.parent.map(|parent| Kept::read(history.store(), parent));
+impl<'h> Everything<'h, '_> {
+    fn add(&mut self, lineage: &'h Lineage, kept: Kept, latest: Option<SystemTime>) {
+        let before = kept.parent.map(|parent| Kept::read(self.history.store(), parent));
         let is_own = |before: &Kept| before.version.lineage == kept.version.lineage;
         let before = before.filter(|before| before.as_ref().map_or(true, is_own));
         let known = before.as_ref().and_then(|before| before.as_ref().ok());
         let came = kept.version.came(known.map(|before| &before.version));
-        let key = latest.map_or(came, |latest| latest.min(came));
-        Self { key, told: Told { lineage, kept, came }, before }
+        let when = latest.map_or(came, |latest| latest.min(came));
+        let key = (when, kept.version.order, kept.id, lineage.reference.as_str());
+        self.next.insert(key, (Told { lineage, kept, came }, before));
     }
 }
 
 impl<'h> Iterator for Everything<'h, '_> {
-    type Item = Result<Told<'h>, HistoryError>;
+    type Item = Result<Told<'h>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let Next { key, told, before } = self.next.pop()?;
+        let ((when, ..), (told, before)) = self.next.pop_last()?;
         match before {
-            Some(Ok(before)) => {
-                self.next.push(Next::new(self.history, told.lineage, before, Some(key)));
-            }
+            Some(Ok(before)) => self.add(told.lineage, before, Some(when)),
             Some(Err(error)) => return Some(Err(error)),
             None => {}
         }
@@ -66,33 +56,13 @@ impl<'h> Iterator for Everything<'h, '_> {
     }
 }
 
-impl Ord for Next<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let key = |next: &Self| (next.key, next.told.kept.version.order, next.told.kept.id);
-        key(self).cmp(&key(other))
-    }
-}
-
-impl PartialOrd for Next<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Next<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Next<'_> {}
-
 impl<'d> History<'d> {
     /// Everything of the files that `is_meant`. Those of others are not read.
     pub fn everything(&self, is_meant: impl Fn(&Lineage) -> bool) -> Everything<'_, 'd> {
         let seen = self.lineages().iter().filter(|lineage| !lineage.is_imported());
         let newest = seen.filter(|lineage| is_meant(lineage));
-        let next = newest.map(|lineage| Next::new(self, lineage, lineage.tip.clone(), None));
-        Everything { history: self, next: next.collect() }
+        let mut everything = Everything { history: self, next: BTreeMap::new() };
+        newest.for_each(|lineage| everything.add(lineage, lineage.tip.clone(), None));
+        everything
     }
 }

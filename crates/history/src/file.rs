@@ -121,13 +121,7 @@ impl Name {
 /// What someone typed, spelt as labels are.
 pub fn spelt(typed: &str) -> String {
     let mut text = String::with_capacity(typed.len());
-    for character in typed.chars() {
-        if character.is_control() {
-            add_escaped(&mut text, character);
-        } else {
-            text.push(character);
-        }
-    }
+    typed.chars().for_each(|character| add(&mut text, character, character.is_control()));
     text
 }
 
@@ -135,20 +129,19 @@ fn escaped(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
-            if character.is_control() || matches!(character, '%' | '/' | '\\') {
-                add_escaped(&mut text, character);
-            } else {
-                text.push(character);
-            }
+            let is_special = matches!(character, '%' | '/' | '\\');
+            add(&mut text, character, is_special || character.is_control());
         }
         chunk.invalid().iter().for_each(|byte| add_hex(&mut text, *byte));
     }
     text
 }
 
-fn add_escaped(text: &mut String, character: char) {
-    let mut buffer = [0; 4];
-    character.encode_utf8(&mut buffer).bytes().for_each(|byte| add_hex(text, byte));
+fn add(text: &mut String, character: char, is_escaped: bool) {
+    match is_escaped {
+        true => character.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| add_hex(text, byte)),
+        false => text.push(character),
+    }
 }
 
 fn add_hex(text: &mut String, byte: u8) {

@@ -7,7 +7,7 @@ use forklore_core::names::folded;
 use forklore_tavern::disk::Disk;
 use forklore_tavern::like::like;
 
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::{Kind, Name, spelt};
 use crate::history::History;
 use crate::lineage::Lineage;
@@ -154,7 +154,7 @@ impl<'h, 'd> Finder<'h, 'd> {
         self.history.lineages().iter().filter(|lineage| *lineage.file() == name).collect()
     }
 
-    fn was_called(&self, lineage: &Lineage, text: &str) -> Result<bool, HistoryError> {
+    fn was_called(&self, lineage: &Lineage, text: &str) -> Result<bool> {
         for kept in self.history.own_versions(lineage) {
             let kept = kept?;
             let name = &kept.version.file;

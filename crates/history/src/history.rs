@@ -8,9 +8,9 @@ use forklore_tavern::chance::Chance;
 use forklore_tavern::disk::Disk;
 use rustc_hash::FxHashMap;
 
-use crate::error::{Doing, HistoryError};
+use crate::disk::Files as _;
+use crate::error::Result;
 use crate::git::object::Id;
-use crate::layout::{Layout, replace};
 use crate::lineage::{Lineages, slug};
 use crate::store::Store;
 use crate::tracked::Tracked;
@@ -24,6 +24,7 @@ pub struct History<'d> {
 }
 
 /// What is remembered of the store.
+#[derive(Default)]
 struct Known {
     machine: String,
     lineages: Lineages,
@@ -45,7 +46,7 @@ impl<'d> History<'d> {
         chance: &'d dyn Chance,
         repository: impl Into<PathBuf>,
         host: &str,
-    ) -> Result<Self, HistoryError> {
+    ) -> Result<Self> {
         let mut store = Store::open(disk, chance, repository)?;
         let machine = machine(&mut store, host)?;
         Ok(Self::of(store, machine))
@@ -56,7 +57,7 @@ impl<'d> History<'d> {
         disk: &'d dyn Disk,
         chance: &'d dyn Chance,
         repository: impl Into<PathBuf>,
-    ) -> Result<Self, HistoryError> {
+    ) -> Result<Self> {
         let store = Store::open_existing(disk, chance, repository)?;
         let machine = read_machine(&store)?.unwrap_or_default();
         Ok(Self::of(store, machine))
@@ -64,14 +65,7 @@ impl<'d> History<'d> {
 
     fn of(store: Store<'d>, machine: String) -> Self {
         let seed = xxhash_rust::xxh3::xxh3_64(store.chance.slug().as_bytes());
-        let known = Known {
-            machine,
-            lineages: Lineages::default(),
-            tracked: FxHashMap::default(),
-            order: 0,
-            loads: None,
-            seed,
-        };
+        let known = Known { machine, seed, ..Known::default() };
         let mut history = Self { store, known };
         history.known.refresh(&history.store);
         history
@@ -95,7 +89,7 @@ impl<'d> History<'d> {
     }
 
     /// Takes in what others wrote.
-    pub fn refresh(&mut self) -> Result<(), HistoryError> {
+    pub fn refresh(&mut self) -> Result<()> {
         if self.store.is_behind()? || self.known.loads.is_none() {
             self.store.refresh()?;
             self.known.refresh(&self.store);
@@ -104,7 +98,7 @@ impl<'d> History<'d> {
     }
 
     /// Waits for the right to add versions.
-    pub fn record(&mut self) -> Result<Recorder<'_, 'd>, HistoryError> {
+    pub fn record(&mut self) -> Result<Recorder<'_, 'd>> {
         let now = self.store.chance.now();
         let writing = self.store.write()?;
         if self.known.loads != Some(writing.store().loads()) {
@@ -114,12 +108,12 @@ impl<'d> History<'d> {
     }
 
     /// A version's file, byte for byte.
-    pub fn content(&self, version: &Kept) -> Result<Vec<u8>, HistoryError> {
+    pub fn content(&self, version: &Kept) -> Result<Vec<u8>> {
         Tracked::read(&self.store, version.tree)?.rebuild(&self.store, version.version.bytes)
     }
 
     /// A version and all before it, the newest first.
-    pub fn versions(&self, tip: &Kept) -> impl Iterator<Item = Result<Kept, HistoryError>> {
+    pub fn versions(&self, tip: &Kept) -> impl Iterator<Item = Result<Kept>> {
         let mut next = Some(Ok(tip.clone()));
         std::iter::from_fn(move || {
             let this = next.take()?;
@@ -130,21 +124,28 @@ impl<'d> History<'d> {
             Some(this)
         })
     }
-}
 
-impl History<'_> {
+    /// The refs to single versions of a lineage that are in a folder: numbers and commits.
+    pub(crate) fn numbered_below<'a>(
+        &'a self,
+        folder: &str,
+        lineage: &str,
+    ) -> impl Iterator<Item = (u64, Id)> + use<'a, 'd> {
+        let folder = format!("refs/{folder}/{lineage}/");
+        let below = self.store.refs().range(folder.clone()..);
+        let found = below.map_while(move |(name, id)| Some((name.strip_prefix(&folder)?, id)));
+        found.filter_map(|(number, id)| Some((number.parse().ok()?, *id)))
+    }
+
     /// What a repair found of a file from before a version whose predecessor is lost.
     fn rescued(&self, version: &Version) -> Option<Kept> {
-        let folder = format!("refs/rescued/{}/", version.lineage);
-        let below = self.store.refs().range(folder.clone()..);
-        let found = below.map_while(|(name, id)| Some((name.strip_prefix(&folder)?, id)));
-        let numbered = found.filter_map(|(number, id)| Some((number.parse::<u64>().ok()?, id)));
-        let newest = numbered.filter(|(number, _)| *number < version.number).max()?;
-        Kept::read(&self.store, *newest.1).ok()
+        let rescued = self.numbered_below("rescued", &version.lineage);
+        let (_, newest) = rescued.filter(|(number, _)| *number < version.number).max()?;
+        Kept::read(&self.store, newest).ok()
     }
 
     /// Takes in what became of the file that says which machine this is.
-    pub(crate) fn reread_machine(&mut self) -> Result<(), HistoryError> {
+    pub(crate) fn reread_machine(&mut self) -> Result<()> {
         if let Some(machine) = read_machine(&self.store)? {
             self.known.machine = machine;
         }
@@ -153,28 +154,18 @@ impl History<'_> {
     }
 }
 
-fn machine_path(layout: &Layout) -> PathBuf {
-    layout.ours().join("machine")
-}
-
-fn read_machine(store: &Store<'_>) -> Result<Option<String>, HistoryError> {
-    let path = machine_path(store.layout());
-    match store.disk.look(&path).doing("look at", &path)? {
-        Some(_) => {
-            let bytes = store.disk.read(&path).doing("read", &path)?;
-            Ok(Some(slug(&String::from_utf8_lossy(&bytes))))
-        }
-        None => Ok(None),
-    }
+fn read_machine(store: &Store<'_>) -> Result<Option<String>> {
+    let bytes = store.disk.read_if_there(&store.layout().machine())?;
+    Ok(bytes.map(|bytes| slug(&String::from_utf8_lossy(&bytes))))
 }
 
 /// The name of this machine in this history. Two machines never have the same one, so that what they
 /// recorded apart can be put side by side.
-fn machine(store: &mut Store<'_>, host: &str) -> Result<String, HistoryError> {
+fn machine(store: &mut Store<'_>, host: &str) -> Result<String> {
     if let Some(machine) = read_machine(store)? {
         return Ok(machine);
     }
-    let path = machine_path(store.layout());
+    let path = store.layout().machine();
     let (disk, chance) = (store.disk, store.chance);
     let writing = store.write()?;
     if let Some(machine) = read_machine(writing.store())? {
@@ -183,7 +174,7 @@ fn machine(store: &mut Store<'_>, host: &str) -> Result<String, HistoryError> {
     let own: String = chance.slug().chars().filter(char::is_ascii_alphanumeric).take(6).collect();
     let host: String = slug(host).chars().take(20).collect();
     let machine = slug(&format!("{host}-{own}"));
-    replace(disk, &path, &[machine.as_bytes(), b"\n"])?;
+    disk.replace(&path, &[machine.as_bytes(), b"\n"])?;
     Ok(machine)
 }
 

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use forklore_core::chat::{Chat, Place};
-use forklore_tavern::disk::{self, Disk};
+use forklore_tavern::disk::Disk;
 use forklore_tavern::folders::UserFolders;
 use rustc_hash::FxHashSet;
 
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::{Kind, Name};
 use crate::git::object::{self, Id, id_of};
-use crate::history::{History, OldFile, Recorder};
+use crate::history::{History, OldFile};
 use crate::lineage::{Lineage, backups_reference};
-use crate::scan::{Unread, read_still};
+use crate::scan::{Unread, look_inside, read_still};
 use crate::split::split;
 use crate::tracked::Tracked;
 
@@ -78,7 +78,7 @@ pub fn import(
     disk: &dyn Disk,
     folders: &UserFolders,
     tick: &dyn Fn(usize, usize),
-) -> Result<Imported, HistoryError> {
+) -> Result<Imported> {
     let (backups, unread) = list(disk, folders);
     let mut imported = Imported { backups: backups.len(), unread, ..Imported::default() };
     let mut candidates = candidates(history)?;
@@ -101,7 +101,7 @@ pub fn import(
             Some(best) => best,
             None => {
                 let name = name_of(&candidates, backup, &traits);
-                let reference = new_reference(&recorder, backup.kind, &name);
+                let reference = recorder.new_reference(backup.kind, &name);
                 let versions = Vec::new();
                 let is_gone = backup.kind == Kind::Chat;
                 candidates.push(Candidate { reference, name, traits, versions, is_gone });
@@ -166,20 +166,15 @@ fn list(disk: &dyn Disk, folders: &UserFolders) -> (Vec<Backup>, Vec<Unread>) {
     for name in names {
         let Some((kind, key, stamp)) = name.to_str().and_then(parts) else { continue };
         let path = folder.join(&name);
-        let real = folders.inside.check_no_link(disk, &path).map_err(|error| error.to_string());
-        let look = real.and_then(|path| match disk.look(&path) {
-            Ok(look) => Ok(look.map(|look| (path, look))),
-            Err(error) => Err(error.to_string()),
-        });
-        match look {
-            Ok(Some((path, look))) if look.kind == disk::Kind::File => backups.push(Backup {
+        match look_inside(disk, folders, &path) {
+            Ok(Some((path, look))) => backups.push(Backup {
                 path,
                 kind,
                 key: key.to_owned(),
                 stamp: stamp.to_owned(),
                 written: time_of(stamp, look.modified),
             }),
-            Ok(_) => {}
+            Ok(None) => {}
             Err(why) => cannot(&path, why),
         }
     }
@@ -266,7 +261,7 @@ impl Traits {
     }
 }
 
-fn pieces(kind: Kind, bytes: &[u8]) -> Result<Vec<(u32, Id)>, HistoryError> {
+fn pieces(kind: Kind, bytes: &[u8]) -> Result<Vec<(u32, Id)>> {
     let split = split(kind, bytes);
     let mut pieces = Vec::with_capacity(split.body.len());
     for (number, range) in split.body {
@@ -276,7 +271,7 @@ fn pieces(kind: Kind, bytes: &[u8]) -> Result<Vec<(u32, Id)>, HistoryError> {
 }
 
 /// The chats and the settings that are known, also those that are gone.
-fn candidates(history: &History<'_>) -> Result<Vec<Candidate>, HistoryError> {
+fn candidates(history: &History<'_>) -> Result<Vec<Candidate>> {
     let mut candidates = Vec::new();
     for lineage in history.lineages().recorded_by(history.machine()) {
         let own = lineage.reference.strip_suffix("-backups").filter(|_| lineage.is_imported());
@@ -296,7 +291,7 @@ fn candidates(history: &History<'_>) -> Result<Vec<Candidate>, HistoryError> {
     Ok(candidates)
 }
 
-fn traits_of(history: &History<'_>, lineage: &Lineage) -> Result<Traits, HistoryError> {
+fn traits_of(history: &History<'_>, lineage: &Lineage) -> Result<Traits> {
     if lineage.kind != Kind::Chat {
         return Ok(Traits::default());
     }
@@ -307,10 +302,7 @@ fn traits_of(history: &History<'_>, lineage: &Lineage) -> Result<Traits, History
     }
 }
 
-fn versions_of(
-    history: &History<'_>,
-    lineage: &Lineage,
-) -> Result<Vec<Vec<(u32, Id)>>, HistoryError> {
+fn versions_of(history: &History<'_>, lineage: &Lineage) -> Result<Vec<Vec<(u32, Id)>>> {
     if lineage.kind != Kind::Chat {
         return Ok(Vec::new());
     }
@@ -324,7 +316,7 @@ fn versions_of(
 }
 
 /// Versions that need not be taken in again.
-fn known(history: &History<'_>) -> Result<FxHashSet<Id>, HistoryError> {
+fn known(history: &History<'_>) -> Result<FxHashSet<Id>> {
     let mut known = FxHashSet::default();
     for lineage in history.lineages().recorded_by(history.machine()) {
         if matches!(lineage.kind, Kind::Chat | Kind::Settings) {
@@ -396,10 +388,6 @@ fn name_of(candidates: &[Candidate], backup: &Backup, traits: &Traits) -> Name {
         .take(60)
         .collect();
     Name::of_text(&format!("chats/{card}/{card} - {when}.jsonl"))
-}
-
-fn new_reference(recorder: &Recorder<'_, '_>, kind: Kind, name: &Name) -> String {
-    recorder.lineages().new_reference(recorder.store(), recorder.machine(), kind, name)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::Kind as FileKind;
 use crate::git::object::{Id, Kind};
 use crate::git::pack::{Packed, Packer};
@@ -66,6 +66,7 @@ pub enum Unsound {
 }
 
 /// What is to be done to take something in.
+#[derive(Default)]
 pub(crate) struct Plan {
     points: Vec<(String, Id)>,
     /// What belongs to it and is not in the store.
@@ -75,12 +76,12 @@ pub(crate) struct Plan {
 
 /// Objects that came and are not in the store.
 pub(crate) trait Beside {
-    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>, HistoryError>;
+    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>>;
     /// What an object is, and how long.
-    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, HistoryError>;
+    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>>;
     fn ids(&self) -> Vec<Id>;
     /// All of them, in the packs in which they came.
-    fn packs(&self) -> Result<Vec<Packed>, HistoryError>;
+    fn packs(&self) -> Result<Vec<Packed>>;
 }
 
 /// The name of a ref of ours.
@@ -130,10 +131,9 @@ pub(crate) fn plan(
     beside: &dyn Beside,
     own: &str,
     offered: &Refs,
-) -> Result<Plan, HistoryError> {
+) -> Result<Plan> {
     let source = Source { store, beside };
-    let (points, objects) = (Vec::new(), FxHashSet::default());
-    let mut plan = Plan { points, objects, joined: Joined::default() };
+    let mut plan = Plan::default();
     let mut sounding = Sounding::new(&source);
     // Pins belong to files, which come first: `dismissed` sorts before `heads`.
     let (heads, others): (Vec<_>, Vec<_>) =
@@ -202,12 +202,12 @@ pub(crate) fn carry_out(
     writing: &mut Writing<'_, '_>,
     beside: &dyn Beside,
     plan: &Plan,
-) -> Result<(), HistoryError> {
+) -> Result<()> {
     if !plan.objects.is_empty() {
         let is_wanted = |id: &Id| plan.objects.contains(id) || writing.store().has(id);
         if beside.ids().iter().all(is_wanted) {
             for packed in beside.packs()? {
-                writing.keep_pack(packed)?;
+                writing.store_mut().keep_pack(packed)?;
             }
         } else {
             // Something came along that was refused.
@@ -217,7 +217,7 @@ pub(crate) fn carry_out(
                     packer.add(*id, kind, &data);
                 }
             }
-            writing.keep_pack(packer.finish_pack()?)?;
+            writing.store_mut().keep_pack(packer.finish_pack()?)?;
         }
     }
     for (name, id) in &plan.points {

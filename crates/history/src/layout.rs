@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use forklore_tavern::disk::Disk;
 
-use crate::error::{Doing, HistoryError};
+use crate::disk::Files as _;
+use crate::error::{Doing, Result};
 
 /// A repository that any git can read, with a folder of our own in it.
 #[derive(Clone, Debug)]
@@ -57,6 +58,11 @@ impl Layout {
         self.ours().join("journal")
     }
 
+    /// Says which machine this is.
+    pub(crate) fn machine(&self) -> PathBuf {
+        self.ours().join("machine")
+    }
+
     pub fn lock(&self) -> PathBuf {
         self.ours().join("lock")
     }
@@ -72,31 +78,21 @@ impl Layout {
     }
 
     /// The lineages that somebody began to purge.
-    pub fn unfinished_purge(&self, disk: &dyn Disk) -> Result<Option<Vec<String>>, HistoryError> {
-        let path = self.purge();
-        match disk.look(&path).doing("look at", &path)? {
-            Some(_) => {
-                let text = disk.read(&path).doing("read", &path)?;
-                let text = String::from_utf8_lossy(&text).into_owned();
-                Ok(Some(text.lines().map(str::to_owned).collect()))
-            }
-            None => Ok(None),
-        }
+    pub fn unfinished_purge(&self, disk: &dyn Disk) -> Result<Option<Vec<String>>> {
+        let text = disk.read_if_there(&self.purge())?;
+        let text = text.map(|text| String::from_utf8_lossy(&text).into_owned());
+        Ok(text.map(|text| text.lines().map(str::to_owned).collect()))
     }
 
     /// The files that git needs and we do not, and whether each is what we made it. Others may add to
     /// the settings.
-    pub(crate) fn check(&self, disk: &dyn Disk) -> Result<Vec<(PathBuf, bool)>, HistoryError> {
+    pub(crate) fn check(&self, disk: &dyn Disk) -> Result<Vec<(PathBuf, bool)>> {
         let mut checked = Vec::new();
         for (path, expected) in [(self.head(), HEAD), (self.config(), CONFIG)] {
-            let is_right = match disk.look(&path).doing("look at", &path)? {
-                Some(_) => {
-                    let text = disk.read(&path).doing("read", &path)?;
-                    let mut lines = text.split(|byte| *byte == b'\n');
-                    expected.split(|byte| *byte == b'\n').all(|line| lines.any(|it| it == line))
-                }
-                None => false,
-            };
+            let text = disk.read_if_there(&path)?.unwrap_or_default();
+            let mut lines = text.split(|byte| *byte == b'\n');
+            let is_right =
+                expected.split(|byte| *byte == b'\n').all(|line| lines.any(|it| it == line));
             checked.push((path, is_right));
         }
         Ok(checked)
@@ -130,12 +126,12 @@ impl Layout {
     }
 
     /// Whether there is a repository. `HEAD` is made last.
-    pub fn exists(&self, disk: &dyn Disk) -> Result<bool, HistoryError> {
-        Ok(disk.look(&self.head()).doing("look at", &self.head())?.is_some())
+    pub fn exists(&self, disk: &dyn Disk) -> Result<bool> {
+        disk.is_there(&self.head())
     }
 
     /// Makes what is missing. To be called under the lock.
-    pub fn make(&self, disk: &dyn Disk) -> Result<(), HistoryError> {
+    pub fn make(&self, disk: &dyn Disk) -> Result<()> {
         for folder in [self.packs(), self.refs(), self.ours()] {
             disk.make_dirs(&folder).doing("make", &folder)?;
         }
@@ -144,29 +140,14 @@ impl Layout {
             let packs = self.packs();
             let above = packs.ancestors().skip(1).take(3);
             for folder in above.filter(|folder| folder.parent().is_some()) {
-                disk.sync_dir(folder).doing("make sure of", folder)?;
+                disk.make_sure_of(folder)?;
             }
         }
         for (path, content) in [(self.config(), CONFIG), (self.head(), HEAD)] {
-            if disk.look(&path).doing("look at", &path)?.is_none() {
-                replace(disk, &path, &[content])?;
+            if !disk.is_there(&path)? {
+                disk.replace(&path, &[content])?;
             }
         }
         Ok(())
     }
-}
-
-/// Puts a new file in the place of what is there, so that a crash leaves the one or the other.
-pub fn replace(disk: &dyn Disk, path: &Path, parts: &[&[u8]]) -> Result<(), HistoryError> {
-    let mut temp = path.as_os_str().to_owned();
-    temp.push(".new");
-    let temp = PathBuf::from(temp);
-    // Left by one of us who died: we hold the lock.
-    if disk.look(&temp).doing("look at", &temp)?.is_some() {
-        disk.remove(&temp).doing("remove", &temp)?;
-    }
-    disk.write_new(&temp, None, parts).doing("write", &temp)?;
-    disk.rename(&temp, path).doing("replace", path)?;
-    let folder = path.parent().unwrap_or(path);
-    disk.sync_dir(folder).doing("make sure of", folder)
 }

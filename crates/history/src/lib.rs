@@ -12,7 +12,7 @@
 //!   [`vanishing`], [`restoring`];
 //! - where it lies, and filling it: [`place`], [`scan`], [`watching`];
 //! - keeping it small: [`packing`], [`thinning`], [`purging`];
-//! - and sound: [`examining`], [`verifying`], [`repairing`];
+//! - and sound: [`fsck`];
 //! - elsewhere: [`joining`], [`remote`], [`bundle`], [`sealing`], [`importing`].
 
 pub mod file;
@@ -20,6 +20,7 @@ pub mod split;
 
 pub mod git;
 
+mod disk;
 mod error;
 pub mod journal;
 pub mod layout;
@@ -53,11 +54,9 @@ pub mod joining;
 pub mod remote;
 pub mod sealing;
 
-pub mod examining;
+pub mod fsck;
 pub mod purging;
-pub mod repairing;
 mod rewriting;
 pub mod thinning;
-pub mod verifying;
 
-pub use error::HistoryError;
+pub use error::{HistoryError, Result};

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::HistoryError;
 use crate::file::{Kind, Name};
-use crate::git::object::Id;
 use crate::store::Store;
 use crate::version::{Kept, Version, Why};
 
@@ -120,16 +118,6 @@ impl Lineages {
             .max_by_key(|lineage| lineage.tip.version.order)
     }
 
-    /// Files of this machine with the same content.
-    pub fn with_tree<'a>(
-        &'a self,
-        machine: &'a str,
-        kind: Kind,
-        tree: &'a Id,
-    ) -> impl Iterator<Item = &'a Lineage> {
-        self.own(machine).filter(move |lineage| lineage.kind == kind && lineage.tip.tree == *tree)
-    }
-
     /// The files of this machine, as far as they were seen themselves.
     pub fn own<'a>(&'a self, machine: &'a str) -> impl Iterator<Item = &'a Lineage> {
         self.recorded_by(machine).filter(|lineage| !lineage.is_imported())
@@ -144,31 +132,24 @@ impl Lineages {
     pub fn backups_of(&self, lineage: &Lineage) -> Option<&Lineage> {
         self.get(&backups_reference(&lineage.reference))
     }
-
-    /// A ref for a file that has none yet.
-    pub fn new_reference(
-        &self,
-        store: &Store<'_>,
-        machine: &str,
-        kind: Kind,
-        name: &Name,
-    ) -> String {
-        let slug = slug(&name.label());
-        (0_u64..)
-            .map(|salt| {
-                let number = xxh3_64(format!("{}\n{salt}", name.as_str()).as_bytes());
-                format!("refs/heads/{machine}/{}/{slug}-{:08x}", kind.folder(), number as u32)
-            })
-            .find(|reference| {
-                !self.by_reference.contains_key(reference) && !store.refs().contains_key(reference)
-            })
-            .unwrap_or_default()
-    }
 }
 
 /// What a ref is called in the commits that it leads to.
 pub fn lineage_of(reference: &str) -> &str {
     reference.strip_prefix("refs/heads/").unwrap_or(reference)
+}
+
+/// The lineage and the number in the name of a ref to one version, such as a pin.
+pub(crate) fn numbered(name: &str) -> Option<(&str, u64)> {
+    let (folder, name) = name.strip_prefix("refs/")?.split_once('/')?;
+    let (lineage, number) = name.rsplit_once('/')?;
+    let number = number.parse().ok()?;
+    matches!(folder, "pins" | "dismissed" | "rescued").then_some((lineage, number))
+}
+
+/// The lineage that a ref is about.
+pub(crate) fn lineage_in(name: &str) -> &str {
+    numbered(name).map_or(lineage_of(name), |(lineage, _)| lineage)
 }
 
 /// The ref for what SillyTavern's own backups add to the past of a file.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use forklore_core::chat::{Chat, Place};
 use forklore_core::names::book_key;
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, Result};
 use crate::file::Kind;
 use crate::git::object;
 use crate::history::History;
@@ -29,10 +29,7 @@ pub enum LookError {
 impl History<'_> {
     /// The versions that were recorded for a file, under whatever names, the newest first; not those
     /// of the file that it began as a copy of.
-    pub fn own_versions(
-        &self,
-        lineage: &Lineage,
-    ) -> impl Iterator<Item = Result<Kept, HistoryError>> {
+    pub fn own_versions(&self, lineage: &Lineage) -> impl Iterator<Item = Result<Kept>> {
         let own = lineage_of(&lineage.reference).to_owned();
         self.versions(&lineage.tip)
             .take_while(move |kept| kept.as_ref().map_or(true, |kept| kept.version.lineage == own))
@@ -55,17 +52,12 @@ impl History<'_> {
 
     /// The versions of a file that are pinned.
     pub fn pins(&self, lineage: &Lineage) -> BTreeSet<u64> {
-        self.numbers_below(&format!("refs/pins/{}/", lineage_of(&lineage.reference)))
-    }
-
-    fn numbers_below(&self, folder: &str) -> BTreeSet<u64> {
-        let below = self.store().refs().range(folder.to_owned()..);
-        let names = below.map_while(|(name, _)| name.strip_prefix(folder));
-        names.filter_map(|number| number.parse().ok()).collect()
+        let below = self.numbered_below("pins", lineage_of(&lineage.reference));
+        below.map(|(number, _)| number).collect()
     }
 
     /// The first line of a version of a chat, without reading the rest of it.
-    pub(crate) fn bound_book(&self, kept: &Kept) -> Result<Option<String>, HistoryError> {
+    pub(crate) fn bound_book(&self, kept: &Kept) -> Result<Option<String>> {
         let Some(head) = Tracked::read(self.store(), kept.tree)?.head else { return Ok(None) };
         let bytes = self.store().read(&head.id, object::Kind::Blob)?;
         let is_group = kept.version.file.as_str().starts_with("group chats/");
@@ -76,11 +68,7 @@ impl History<'_> {
     }
 
     /// The lorebook that a version of a chat is bound to, and what it was before the chat went on.
-    pub fn book_then(
-        &self,
-        chat: &Lineage,
-        version: &Kept,
-    ) -> Result<Option<(&Lineage, Kept)>, HistoryError> {
+    pub fn book_then(&self, chat: &Lineage, version: &Kept) -> Result<Option<(&Lineage, Kept)>> {
         let Some(name) = self.bound_book(version)? else { return Ok(None) };
         let key = book_key(&name);
         let mut next = None;
@@ -114,7 +102,7 @@ impl History<'_> {
     }
 
     /// The chats of this machine that are bound to a lorebook now.
-    pub fn chats_of(&self, book: &Lineage) -> Result<Vec<&Lineage>, HistoryError> {
+    pub fn chats_of(&self, book: &Lineage) -> Result<Vec<&Lineage>> {
         let key = book_key(&book.file().bare_label());
         let mut found = Vec::new();
         for lineage in self.lineages().own(self.machine()) {

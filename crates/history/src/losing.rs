@@ -3,7 +3,7 @@
 use forklore_core::happened::Collapse;
 use rustc_hash::FxHashSet;
 
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::{Kind, Name};
 use crate::git::object::Id;
 use crate::history::History;
@@ -42,7 +42,7 @@ pub(crate) fn dismissal(reference: &str, number: u64) -> String {
 impl History<'_> {
     /// What looks like a loss in the files of this machine, the newest first, as long as no later
     /// version has as much in it as the good one had, and nobody has dismissed it.
-    pub fn losses(&self) -> Result<Vec<Loss>, HistoryError> {
+    pub fn losses(&self) -> Result<Vec<Loss>> {
         let mut losses = Vec::new();
         for lineage in self.lineages().own(self.machine()) {
             losses.extend(self.losses_of(lineage)?);
@@ -52,7 +52,7 @@ impl History<'_> {
     }
 
     /// Those of one file.
-    pub fn losses_of(&self, lineage: &Lineage) -> Result<Vec<Loss>, HistoryError> {
+    pub fn losses_of(&self, lineage: &Lineage) -> Result<Vec<Loss>> {
         let mut losses = Vec::new();
         if self.pins(lineage).is_empty() {
             return Ok(losses);

@@ -2,15 +2,17 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use gix_pack::Bundle;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::{Doing, HistoryError};
+use crate::disk::Files as _;
+use crate::error::{Doing, HistoryError, Result};
 use crate::git::index::Place;
-use crate::git::object::{Id, Kind, tree_lines};
+use crate::git::object::{Id, Kind, Mode, tree_lines};
 use crate::git::pack::{Laid, Packer};
-use crate::git::salvage::{Bytes, RawIndex, RawPack};
+use crate::git::raw::{RawIndex, sound_end};
 use crate::history::History;
 use crate::store::{NEW, Store, TEMP};
 use crate::version::Kept;
@@ -32,7 +34,7 @@ pub struct Packing {
 }
 
 /// Puts everything that a ref leads to into one pack. What no ref leads to any more is left out.
-pub fn pack(history: &mut History<'_>) -> Result<Packing, HistoryError> {
+pub fn pack(history: &mut History<'_>) -> Result<Packing> {
     let store = history.store_mut();
     let mut writing = store.write()?;
     writing.flush()?;
@@ -43,59 +45,54 @@ pub(crate) fn sizes(store: &Store<'_>) -> u64 {
     store.packs().bundles().iter().map(|bundle| bundle.pack.data_len() as u64).sum()
 }
 
-/// The files of all packs that are whole: from the others, a repair may still get something.
-pub(crate) fn files(store: &Store<'_>) -> Vec<PathBuf> {
-    let bundles = store.packs().bundles();
-    let whole = (0..bundles.len()).filter(|at| is_whole(store, *at));
-    let packs = whole.map(|at| bundles[at].pack.path().to_owned());
-    packs.flat_map(|pack| [pack.with_extension("idx"), pack]).collect()
+/// The packs that are whole: from the others, a repair may still get something.
+pub(crate) fn whole(store: &Store<'_>) -> Vec<PathBuf> {
+    let whole = store.packs().bundles().iter().filter(|bundle| is_whole(store, bundle));
+    whole.map(|bundle| bundle.pack.path().to_owned()).collect()
 }
 
 /// Removes what lies beside packs and is none: packs without an index, of which one of us who died
 /// left all elsewhere, and what somebody's git made of packs that are gone.
-pub(crate) fn remove_leftovers(store: &Store<'_>) -> Result<(), HistoryError> {
+pub(crate) fn remove_leftovers(store: &Store<'_>) -> Result<()> {
     let folder = store.layout().packs();
-    let names = store.disk.list(&folder).doing("list", &folder)?;
     let open: FxHashSet<PathBuf> =
         store.packs().bundles().iter().map(|bundle| bundle.pack.path().to_owned()).collect();
-    for path in names.into_iter().map(|name| folder.join(name)) {
+    for path in store.disk.paths_in(&folder)? {
         if !open.contains(&path.with_extension("pack")) {
             store.disk.remove(&path).doing("remove", &path)?;
         }
     }
-    store.disk.sync_dir(&folder).doing("make sure of", &folder)
+    store.disk.make_sure_of(&folder)
 }
 
 /// Removes lists that were made of the versions as they were: they are made anew.
-pub(crate) fn forget_lists(store: &Store<'_>) -> Result<(), HistoryError> {
-    let folder = store.layout().ours().join("catalogs");
-    for name in store.disk.list(&folder).doing("list", &folder)? {
-        let path = folder.join(name);
+pub(crate) fn forget_lists(store: &Store<'_>) -> Result<()> {
+    for path in store.disk.paths_in(&store.layout().ours().join("catalogs"))? {
         store.disk.remove(&path).doing("remove", &path)?;
     }
     Ok(())
 }
 
 /// Puts small packs together when there are many: as they are, one after the other.
-pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<(), HistoryError> {
+pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<()> {
     let bundles = store.packs().bundles();
     if bundles.len() < MANY_PACKS {
         return Ok(());
     }
-    let mut order: Vec<usize> = (0..bundles.len()).collect();
-    order.retain(|at| bundles[*at].pack.data_len() <= LARGE && is_whole(store, *at));
-    order.sort_by_key(|at| bundles[*at].pack.data_len());
+    let mut order: Vec<&Bundle> = bundles.iter().collect();
+    order.retain(|bundle| bundle.pack.data_len() <= LARGE && is_whole(store, bundle));
+    order.sort_by_key(|bundle| bundle.pack.data_len());
     // Each pack that is no larger than twice what is smaller than it: so every byte is copied only
     // as often as the logarithm of the whole says.
     let mut sum = 0;
     let mut taken = Vec::new();
-    for (place, at) in order.into_iter().enumerate() {
-        let size = bundles[at].pack.data_len();
+    for (place, bundle) in order.into_iter().enumerate() {
+        let size = bundle.pack.data_len();
         if size > LARGE || place >= MANY_PACKS / 2 && size > sum * 2 {
             break;
         }
         sum += size;
-        taken.push(at);
+        taken.push(bundle);
     }
     if taken.len() < 2 {
         return Ok(());
@@ -104,17 +101,13 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<(), HistoryError> {
     let mut there: FxHashSet<Id> = FxHashSet::default();
     let mut buffer = Vec::new();
     let mut old = Vec::new();
-    for at in taken {
-        let bundle = &bundles[at];
-        let places: Vec<Place> = bundle
-            .index
-            .iter()
-            .map(|entry| Place {
-                id: entry.oid,
-                offset: entry.pack_offset,
-                crc32: entry.crc32.unwrap_or_default(),
-            })
-            .collect();
+    for bundle in taken {
+        let places = bundle.index.iter().map(|entry| Place {
+            id: entry.oid,
+            offset: entry.pack_offset,
+            crc32: entry.crc32.unwrap_or_default(),
+        });
+        let places: Vec<Place> = places.collect();
         if places.iter().any(|place| there.contains(&place.id)) {
             // Two of us wrote the same object; a pack has each only once.
             for place in &places {
@@ -130,8 +123,7 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<(), HistoryError> {
             let body = bundle.pack.entry_slice(PACK_HEADER as u64..end as u64).unwrap_or_default();
             packer.add_raw(places.into_iter(), body);
         }
-        let pack = bundle.pack.path().to_owned();
-        old.extend([pack.with_extension("idx"), pack]);
+        old.push(bundle.pack.path().to_owned());
     }
     let kept = store.keep_pack(packer.finish_pack()?)?;
     remove_packs(store, &old, &kept)
@@ -139,10 +131,7 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<(), HistoryError> {
 
 /// Refuses to leave out a file that has versions and no ref: then it is the ref that is lost. What is
 /// being purged is meant to go.
-pub(crate) fn check_left_out(
-    store: &Store<'_>,
-    gathering: &Gathering<'_, '_>,
-) -> Result<(), HistoryError> {
+pub(crate) fn check_left_out(store: &Store<'_>, gathering: &Gathering<'_, '_>) -> Result<()> {
     let purged = store.layout().unfinished_purge(store.disk)?.unwrap_or_default();
     let mut data = Vec::new();
     for entry in store.packs().bundles().iter().flat_map(|bundle| bundle.index.iter()) {
@@ -164,51 +153,83 @@ pub(crate) fn check_left_out(
 }
 
 /// Whether a pack and its index are as they were written. What is damaged stays where it is.
-fn is_whole(store: &Store<'_>, at: usize) -> bool {
-    let path = store.packs().bundles()[at].pack.path();
-    let read = |path: &std::path::Path| store.disk.read(path).unwrap_or_default();
+fn is_whole(store: &Store<'_>, bundle: &Bundle) -> bool {
+    let path = bundle.pack.path();
+    let read = |path: &Path| store.disk.read(path).unwrap_or_default();
     let index = RawIndex::read(&read(&path.with_extension("idx")));
-    let pack = RawPack::new(Bytes::Read(read(path)), &RawIndex::default());
-    index.is_sound && pack.checksum().is_some() && index.pack == pack.checksum()
+    let checksum = sound_end(&read(path));
+    index.is_sound && checksum.is_some() && index.pack == checksum
 }
 
 /// Removes packs whose objects are elsewhere by now. Their indexes go first, under a name by which the
 /// next of us knows what they are, so that there never is one without its pack.
-pub(crate) fn remove_packs(
-    store: &mut Store<'_>,
-    old: &[PathBuf],
-    kept: &std::path::Path,
-) -> Result<(), HistoryError> {
-    let is_kept = |path: &PathBuf| path.with_extension("idx") == kept;
+pub(crate) fn remove_packs(store: &mut Store<'_>, old: &[PathBuf], kept: &Path) -> Result<()> {
     let folder = store.layout().packs();
-    let old = old.iter().filter(|path| !is_kept(path));
-    let (indexes, packs): (Vec<&PathBuf>, Vec<_>) =
-        old.partition(|path| path.extension().is_some_and(|extension| extension == "idx"));
+    let old: Vec<&PathBuf> = old.iter().filter(|pack| pack.with_extension("idx") != kept).collect();
     store.close_packs();
     let mut temps = Vec::new();
-    for path in indexes {
-        if store.disk.look(path).doing("look at", path)?.is_some() {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for index in old.iter().map(|pack| pack.with_extension("idx")) {
+        if store.disk.is_there(&index)? {
+            let name = index.file_name().unwrap_or_default().to_string_lossy();
             let temp = folder.join(format!("{TEMP}{}{NEW}", name.trim_start_matches("pack-")));
-            match store.disk.rename(path, &temp) {
+            match store.disk.rename(&index, &temp) {
                 // Another program has it open. The pack stays with it.
                 Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
                     continue;
                 }
-                renamed => renamed.doing("rename", path)?,
+                renamed => renamed.doing("rename", &index)?,
             }
             temps.push(temp);
         }
     }
-    store.disk.sync_dir(&folder).doing("make sure of", &folder)?;
-    for path in packs.into_iter().chain(&temps) {
+    store.disk.make_sure_of(&folder)?;
+    for path in old.into_iter().chain(&temps) {
         let has_index = store.disk.look(&path.with_extension("idx")).is_ok_and(|idx| idx.is_some());
-        if !has_index && store.disk.look(path).doing("look at", path)?.is_some() {
+        if !has_index && store.disk.is_there(path)? {
             store.remove_or_leave(path)?;
         }
     }
-    store.disk.sync_dir(&folder).doing("make sure of", &folder)?;
+    store.disk.make_sure_of(&folder)?;
     store.reopen()
+}
+
+/// What commits lead to, as far as it is there.
+#[derive(Default)]
+pub(crate) struct Reachable {
+    pub(crate) all: FxHashSet<Id>,
+    pub(crate) blobs: FxHashSet<Id>,
+}
+
+impl Reachable {
+    pub(crate) fn from(store: &Store<'_>, tips: impl Iterator<Item = Id>) -> Result<Self> {
+        let mut reachable = Self::default();
+        for tip in tips {
+            let mut next = Some(tip);
+            while let Some(id) = next.filter(|id| store.has(id) && reachable.all.insert(*id)) {
+                let kept = Kept::read(store, id)?;
+                reachable.tree(store, kept.tree)?;
+                next = kept.parent;
+            }
+        }
+        Ok(reachable)
+    }
+
+    fn tree(&mut self, store: &Store<'_>, id: Id) -> Result<()> {
+        if !store.has(&id) || !self.all.insert(id) {
+            return Ok(());
+        }
+        for line in tree_lines(&store.read(&id, Kind::Tree)?) {
+            let line = line.ok_or(HistoryError::Misshapen { id, expected: "a tree" })?;
+            match line.mode {
+                Mode::Tree => self.tree(store, line.id)?,
+                Mode::Blob => {
+                    self.all.insert(line.id);
+                    self.blobs.insert(line.id);
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// All objects that the refs lead to, in the order in which they are to be packed: each after the one
@@ -216,7 +237,7 @@ pub(crate) fn remove_packs(
 pub(crate) struct Gathering<'s, 'd> {
     store: &'s Store<'d>,
     seen: FxHashSet<Id>,
-    packer: Packer,
+    pub(crate) packer: Packer,
     /// What lies at each path of the lineage that is being packed, in its newest version.
     newest: FxHashMap<Vec<u8>, (Laid, Kind, Vec<u8>)>,
     /// The last few pieces that were packed, by what they are pieces of: messages resemble messages,
@@ -245,44 +266,13 @@ impl<'s, 'd> Gathering<'s, 'd> {
     }
 
     /// Passes over what these commits lead to.
-    pub(crate) fn leave_out(&mut self, tips: &[Id]) -> Result<(), HistoryError> {
-        let mut trees = Vec::new();
-        for tip in tips {
-            let mut next = Some(*tip);
-            while let Some(id) = next.filter(|id| self.seen.insert(*id)) {
-                let kept = Kept::read(self.store, id)?;
-                trees.push(kept.tree);
-                next = kept.parent;
-            }
-        }
-        while let Some(id) = trees.pop() {
-            if !self.seen.insert(id) {
-                continue;
-            }
-            for line in tree_lines(&self.store.read(&id, Kind::Tree)?).flatten() {
-                match line.mode {
-                    crate::git::object::Mode::Tree => trees.push(line.id),
-                    crate::git::object::Mode::Blob => {
-                        self.seen.insert(line.id);
-                    }
-                }
-            }
-        }
+    pub(crate) fn leave_out(&mut self, tips: &[Id]) -> Result<()> {
+        self.seen.extend(Reachable::from(self.store, tips.iter().copied())?.all);
         Ok(())
     }
 
-    /// Adds what these commits lead to, and nothing else.
-    pub(crate) fn all(mut self, tips: &[Id]) -> Result<Packer, HistoryError> {
-        self.add(tips)?;
-        Ok(self.finish())
-    }
-
-    pub(crate) fn finish(self) -> Packer {
-        self.packer
-    }
-
     /// Adds what these commits lead to.
-    pub(crate) fn add(&mut self, tips: &[Id]) -> Result<(), HistoryError> {
+    pub(crate) fn add(&mut self, tips: &[Id]) -> Result<()> {
         for tip in tips {
             self.newest.clear();
             let mut next = Some(*tip);
@@ -292,9 +282,7 @@ impl<'s, 'd> Gathering<'s, 'd> {
                     break;
                 }
                 self.object(id, b"commit")?;
-                let text = self.store.read(&id, Kind::Commit)?;
-                let misshapen = HistoryError::Misshapen { id, expected: "a version of a file" };
-                let kept = Kept::parse(id, &text).ok_or(misshapen)?;
+                let kept = Kept::read(self.store, id)?;
                 self.tree(kept.tree, &mut Vec::new())?;
                 next = kept.parent;
             }
@@ -302,28 +290,27 @@ impl<'s, 'd> Gathering<'s, 'd> {
         Ok(())
     }
 
-    fn tree(&mut self, id: Id, path: &mut Vec<u8>) -> Result<(), HistoryError> {
+    fn tree(&mut self, id: Id, path: &mut Vec<u8>) -> Result<()> {
         if self.seen.contains(&id) || !self.store.has(&id) {
             return Ok(());
         }
         self.object(id, path)?;
         let tree = self.store.read(&id, Kind::Tree)?;
         for line in tree_lines(&tree) {
-            let misshapen = HistoryError::Misshapen { id, expected: "a tree" };
-            let line = line.ok_or(misshapen)?;
+            let line = line.ok_or(HistoryError::Misshapen { id, expected: "a tree" })?;
             let length = path.len();
             path.push(b'/');
             path.extend_from_slice(line.name);
             match line.mode {
-                crate::git::object::Mode::Tree => self.tree(line.id, path)?,
-                crate::git::object::Mode::Blob => self.object(line.id, path)?,
+                Mode::Tree => self.tree(line.id, path)?,
+                Mode::Blob => self.object(line.id, path)?,
             }
             path.truncate(length);
         }
         Ok(())
     }
 
-    fn object(&mut self, id: Id, path: &[u8]) -> Result<(), HistoryError> {
+    fn object(&mut self, id: Id, path: &[u8]) -> Result<()> {
         if !self.store.has(&id) || !self.seen.insert(id) {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use forklore_core::journal::{Records, State, StatePart};
 use forklore_core::moment::{AsOf, BookFile, Past};
 
 use crate::catalog::{Line, catalog};
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::Name;
 use crate::history::History;
 use crate::version::Kept;
@@ -27,12 +27,7 @@ use versions::ChatVersions;
 
 /// What is known of message `m` of the chat in file `name`, which now holds `chat`: from the newest
 /// version that ends in this message, or else in one as short before it as can be.
-pub fn past(
-    history: &History<'_>,
-    name: &Name,
-    chat: &Chat<'_>,
-    m: usize,
-) -> Result<Option<Past>, HistoryError> {
+pub fn past(history: &History<'_>, name: &Name, chat: &Chat<'_>, m: usize) -> Result<Option<Past>> {
     let Some(lineage) = history.lineages().live(name) else { return Ok(None) };
     let versions = ChatVersions::read(history, lineage)?;
     let mut past =
@@ -54,11 +49,7 @@ pub fn past(
 }
 
 /// What one of these books once was, by the digest in a seal. The newest versions are looked at first, and not for ever.
-pub fn sealed(
-    history: &History<'_>,
-    books: &[&str],
-    digest: Digest,
-) -> Result<Option<Vec<u8>>, HistoryError> {
+pub fn sealed(history: &History<'_>, books: &[&str], digest: Digest) -> Result<Option<Vec<u8>>> {
     let names: Vec<Name> = books.iter().map(|book| book::file(book)).collect();
     for lineage in book::all(history).filter(|lineage| names.contains(lineage.file())) {
         for line in catalog(history, lineage)?
@@ -90,7 +81,7 @@ fn testified(
     versions: &[Line],
     chat: &Chat<'_>,
     m: usize,
-) -> Result<Option<BookFile>, HistoryError> {
+) -> Result<Option<BookFile>> {
     let records = Records::of(chat);
     let Some(digest) = records.testimony(m).and_then(|came| came.proved(StatePart::Book)) else {
         return Ok(None);

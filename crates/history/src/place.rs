@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use forklore_tavern::disk::Disk;
 
-use crate::error::{Doing, HistoryError};
-use crate::layout::replace;
+use crate::disk::Files as _;
+use crate::error::{Doing, Result};
+
+const IGNORE: &[u8] = b"# Histories of Forklore: not part of what lies around them.\n*\n";
 
 /// The folder of all histories: `data-history` beside `data`, unless somebody chose another.
 pub fn folder(root: &Path, chosen: Option<&Path>) -> PathBuf {
@@ -30,17 +32,13 @@ pub fn watching(folder: &Path, handle: &str) -> PathBuf {
 
 /// Makes the folder. SillyTavern itself often lies in a git checkout: `git clean` there leaves alone
 /// what is ignored.
-pub fn make(disk: &dyn Disk, folder: &Path) -> Result<(), HistoryError> {
+pub fn make(disk: &dyn Disk, folder: &Path) -> Result<()> {
     disk.make_dirs(folder).doing("make", folder)?;
     let ignore = folder.join(".gitignore");
-    if disk.look(&ignore).doing("look at", &ignore)?.is_none() {
-        replace(
-            disk,
-            &ignore,
-            &[b"# Histories of Forklore: not part of what lies around them.\n*\n"],
-        )?;
+    match disk.is_there(&ignore)? {
+        true => Ok(()),
+        false => disk.replace(&ignore, &[IGNORE]),
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,18 +5,17 @@ use std::path::{Path, PathBuf};
 use forklore_tavern::disk::Disk;
 use rustc_hash::FxHashSet;
 
-use crate::error::{Doing, HistoryError};
-use crate::examining::{Examined, content_at, examine, examine_locked, set_aside_files};
+use crate::disk::Files as _;
+use crate::error::{Doing, HistoryError, Result};
 use crate::file::Name;
-use crate::git::object::{Id, Kind, Mode, tree_lines};
+use crate::fsck::{Examined, examine, examine_locked, set_aside};
+use crate::git::object::Id;
 use crate::git::refs::Refs;
 use crate::history::History;
-use crate::layout::replace;
-use crate::lineage::{Lineage, backups_reference, lineage_of};
-use crate::packing;
+use crate::lineage::{Lineage, backups_reference, lineage_in, lineage_of};
+use crate::packing::{self, Reachable};
 use crate::rewriting::{Fate, Rewriting};
 use crate::store::Store;
-use crate::verifying::numbered;
 use crate::version::Kept;
 
 /// What a purge would remove.
@@ -58,7 +57,7 @@ pub enum Copy {
 
 /// Says what would go with a file: everything that lay in its place on this machine, and what backups
 /// added to its past.
-pub fn plan(history: &History<'_>, lineage: &Lineage) -> Result<PurgePlan, HistoryError> {
+pub fn plan(history: &History<'_>, lineage: &Lineage) -> Result<PurgePlan> {
     let all = history.lineages().iter();
     let same = all.filter(|other| {
         other.machine == lineage.machine && other.file() == lineage.file()
@@ -93,12 +92,12 @@ pub fn copies(
     disk: &dyn Disk,
     home: &Path,
     plan: &PurgePlan,
-) -> Result<Vec<Copy>, HistoryError> {
+) -> Result<Vec<Copy>> {
     let mut copies = Vec::new();
     let mut keys = Vec::new();
     for name in &plan.names {
         let path = home.join(name.to_path());
-        if disk.look(&path).doing("look at", &path)?.is_some() {
+        if disk.is_there(&path)? {
             copies.push(Copy::Live(path));
         }
         // SillyTavern names a chat's backup by its character or group.
@@ -128,12 +127,12 @@ fn key(text: &str) -> String {
 }
 
 /// Carries a plan out. Whatever breaks it off, [`finish`] ends it.
-pub fn purge(history: &mut History<'_>, plan: &PurgePlan) -> Result<Purged, HistoryError> {
+pub fn purge(history: &mut History<'_>, plan: &PurgePlan) -> Result<Purged> {
     carry_out(history, plan.references.iter().map(|name| lineage_of(name).to_owned()).collect())
 }
 
 /// Ends what somebody began to purge; `None` where nobody did.
-pub fn finish(history: &mut History<'_>) -> Result<Option<Purged>, HistoryError> {
+pub fn finish(history: &mut History<'_>) -> Result<Option<Purged>> {
     let store = history.store();
     match store.layout().unfinished_purge(store.disk)? {
         Some(_) => carry_out(history, Vec::new()).map(Some),
@@ -141,7 +140,7 @@ pub fn finish(history: &mut History<'_>) -> Result<Option<Purged>, HistoryError>
     }
 }
 
-fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged, HistoryError> {
+fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged> {
     let machine = history.machine().to_owned();
     let mut purged = Purged::default();
     let doomed;
@@ -154,15 +153,15 @@ fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged,
         let gone: FxHashSet<&str> = all.iter().map(String::as_str).collect();
         refuse_damaged(&examine_locked(writing.store(), &machine)?)?;
         let lines: Vec<&str> = gone.iter().copied().collect();
-        replace(disk, &layout.purge(), &[lines.join("\n").as_bytes()])?;
+        disk.replace(&layout.purge(), &[lines.join("\n").as_bytes()])?;
 
         let before = writing.store().refs().clone();
         let refs = cut(&mut writing, &before, &gone)?;
         writing.keep()?;
         let store = writing.store();
-        let (mut there, mut stays) = (Reachable::default(), Reachable::default());
-        there.refs(store, before.iter().filter(|(name, id)| is_of(store, name, id, &gone)))?;
-        stays.refs(store, refs.iter())?;
+        let going = before.iter().filter(|(name, id)| is_of(store, name, id, &gone));
+        let mut there = Reachable::from(store, going.map(|(_, id)| *id))?;
+        let stays = Reachable::from(store, refs.values().copied())?;
         purged.shared = there.blobs.intersection(&stays.blobs).count();
         // Also what nothing leads to any more: it may be of the same story.
         let packed = store.packs().bundles().iter().flat_map(|bundle| bundle.index.iter());
@@ -175,16 +174,14 @@ fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged,
         writing.repack()?;
         packing::forget_lists(writing.store())?;
         packing::remove_leftovers(writing.store())?;
-        purged.set_aside = set_aside_files(writing.store())?;
+        purged.set_aside = set_aside(writing.store())?;
         // What files looked like is remembered by their names, and found out again.
         let remembered = layout.ours().join("remembered");
         for path in purged.set_aside.iter().chain([&remembered, &layout.purge()]) {
-            if disk.look(path).doing("look at", path)?.is_some() {
-                disk.remove(path).doing("remove", path)?;
-            }
+            disk.remove_if_there(path)?;
         }
-        disk.sync_dir(&layout.ours()).doing("make sure of", &layout.ours())?;
-        writing.reload()?;
+        disk.make_sure_of(&layout.ours())?;
+        writing.store_mut().load()?;
     }
     let examined = examine(history.store_mut(), &machine, &|_, _| {})?;
     purged.packs = examined.packs.len();
@@ -194,7 +191,7 @@ fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged,
 }
 
 /// What is damaged may hold some of it, and some of other stories that could still be saved.
-fn refuse_damaged(examined: &Examined) -> Result<(), HistoryError> {
+fn refuse_damaged(examined: &Examined) -> Result<()> {
     match examined.packs.iter().find(|pack| !pack.is_sound) {
         Some(pack) => Err(HistoryError::Damaged(pack.path.clone())),
         None => Ok(()),
@@ -206,8 +203,8 @@ fn left(examined: &Examined, doomed: &FxHashSet<Id>) -> usize {
     let mut left: FxHashSet<Id> =
         doomed.iter().filter(|id| examined.sound.contains_key(*id)).copied().collect();
     for pack in &examined.packs {
-        let found = pack.raw.walk().0.into_iter();
-        let ids = found.filter_map(|at| Some(content_at(&pack.raw, at, &|_| None)?.0));
+        let found = pack.raw.walk().into_iter();
+        let ids = found.filter_map(|at| Some(pack.raw.named(at, &|_| None)?.0));
         left.extend(ids.filter(|id| doomed.contains(id)));
     }
     left.len()
@@ -215,10 +212,9 @@ fn left(examined: &Examined, doomed: &FxHashSet<Id>) -> usize {
 
 /// Whether a ref belongs to what goes: by its name or, if it is none of a file, by what it leads to.
 fn is_of(store: &Store<'_>, name: &str, id: &Id, gone: &FxHashSet<&str>) -> bool {
-    let lineage = numbered(name).map_or(lineage_of(name), |(lineage, _)| lineage);
     let leads_there =
         || Kept::read(store, *id).is_ok_and(|kept| gone.contains(kept.version.lineage.as_str()));
-    gone.contains(lineage) || !name.starts_with("refs/heads/") && leads_there()
+    gone.contains(lineage_in(name)) || !name.starts_with("refs/heads/") && leads_there()
 }
 
 /// The refs that stay, and the versions they lead to, without what goes before them.
@@ -226,7 +222,7 @@ fn cut(
     writing: &mut crate::store::Writing<'_, '_>,
     before: &Refs,
     gone: &FxHashSet<&str>,
-) -> Result<Refs, HistoryError> {
+) -> Result<Refs> {
     let mut first: FxHashSet<Id> = FxHashSet::default();
     let staying: Vec<(&String, &Id)> =
         before.iter().filter(|(name, id)| !is_of(writing.store(), name, id, gone)).collect();
@@ -252,57 +248,10 @@ fn cut(
     Ok(refs)
 }
 
-/// What refs lead to.
-#[derive(Default)]
-struct Reachable {
-    all: FxHashSet<Id>,
-    blobs: FxHashSet<Id>,
-}
-
-impl Reachable {
-    fn refs<'r>(
-        &mut self,
-        store: &Store<'_>,
-        refs: impl Iterator<Item = (&'r String, &'r Id)>,
-    ) -> Result<(), HistoryError> {
-        for (_, id) in refs {
-            let mut next = Some(*id);
-            while let Some(id) = next.filter(|id| store.has(id) && self.all.insert(*id)) {
-                let kept = Kept::read(store, id)?;
-                self.tree(store, kept.tree)?;
-                next = kept.parent;
-            }
-        }
-        Ok(())
-    }
-
-    fn tree(&mut self, store: &Store<'_>, id: Id) -> Result<(), HistoryError> {
-        if !store.has(&id) || !self.all.insert(id) {
-            return Ok(());
-        }
-        for line in tree_lines(&store.read(&id, Kind::Tree)?) {
-            let misshapen = HistoryError::Misshapen { id, expected: "a tree" };
-            let line = line.ok_or(misshapen)?;
-            match line.mode {
-                Mode::Tree => self.tree(store, line.id)?,
-                Mode::Blob => {
-                    self.all.insert(line.id);
-                    self.blobs.insert(line.id);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Somebody's git may have written a ref into a file of its own, which would bring it back.
-fn remove_loose(store: &Store<'_>, before: &Refs, now: &Refs) -> Result<(), HistoryError> {
-    for name in before.iter().filter(|(name, id)| now.get(*name) != Some(id)).map(|(name, _)| name)
-    {
-        let path = store.layout().repository.join(name);
-        if store.disk.look(&path).doing("look at", &path)?.is_some() {
-            store.disk.remove(&path).doing("remove", &path)?;
-        }
+fn remove_loose(store: &Store<'_>, before: &Refs, now: &Refs) -> Result<()> {
+    for (name, _) in before.iter().filter(|(name, id)| now.get(*name) != Some(id)) {
+        store.disk.remove_if_there(&store.layout().repository.join(name))?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::disk::Files as _;
 use crate::error::{Doing, HistoryError};
 use crate::git::object::Id;
 use crate::git::refs::Refs;
@@ -288,7 +289,7 @@ pub fn create(history: &History<'_>, git: &Git, remote: &str) -> Result<(), Remo
     let disk = history.store().disk;
     // For the owner's eyes only, whatever git would do.
     disk.make_dirs(path).doing("make", path)?;
-    if !disk.list(path).doing("list", path)?.is_empty() {
+    if !disk.paths_in(path)?.is_empty() {
         return Err(RemoteError::SomethingThere(path.to_owned()));
     }
     let mut command = git.bare_command();
@@ -308,9 +309,9 @@ fn check(remote: &str) -> Result<(), RemoteError> {
 
 fn check_folder(history: &History<'_>, remote: &str) -> Result<(), RemoteError> {
     let Some(path) = local(remote) else { return Ok(()) };
-    match history.store().disk.look(path).doing("look at", path)? {
-        Some(_) => Ok(()),
-        None => Err(RemoteError::NothingThere(path.to_owned())),
+    match history.store().disk.is_there(path)? {
+        true => Ok(()),
+        false => Err(RemoteError::NothingThere(path.to_owned())),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Bringing a version back, as one operation of the workshop: never over something that is not kept.
 
+use std::borrow::Cow;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use forklore_core::family::Home;
 use forklore_core::group;
 use forklore_core::names::{self, File, for_restored};
-use forklore_tavern::disk::Disk;
 use forklore_tavern::groups::read_group;
 use forklore_tavern::inside::OutsideError;
 use forklore_tavern::library::Library;
@@ -14,7 +14,7 @@ use forklore_tavern::mending::{MendError, MendOptions};
 use forklore_tavern::tavern::Tavern;
 use forklore_tavern::workshop::{CarryOutError, Task};
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, Result};
 use crate::file::{Kind, Name};
 use crate::history::{History, Recorder, Seen};
 use crate::lineage::Lineage;
@@ -59,6 +59,20 @@ pub struct Restored {
     pub operation: Option<u64>,
 }
 
+impl Restored {
+    fn new(file: &Name, went: Went) -> Self {
+        Self {
+            file: file.clone(),
+            went,
+            before: None,
+            group: None,
+            is_unlisted: false,
+            lost_group: None,
+            operation: None,
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     #[error(transparent)]
@@ -92,20 +106,20 @@ pub fn restore(
     version: &Kept,
     options: RestoreOptions,
 ) -> Result<Restored, RestoreError> {
-    let bytes = history.content(version)?;
-    let file = lineage.file();
+    let bytes = &history.content(version)?;
+    let wish = Wish { tavern, lineage, version, bytes, options };
     for _ in 1..MOST_TRIES {
-        let place = Place::of(tavern, file)?;
+        let place = Place::of(tavern, lineage.file())?;
         let tried = match &place.now {
-            None => put_back(history, tavern, &place, version, &bytes, options),
-            Some(now) if *now == bytes => {
-                let (file, version) = (file.label(), version.version.number);
+            None => wish.put_back(history, &place),
+            Some(now) if now == bytes => {
+                let (file, version) = (lineage.file().label(), version.version.number);
                 return Err(RestoreError::AlreadySo { file, version });
             }
             Some(_) if lineage.kind == Kind::Chat && !options.in_place => {
-                put_beside(history, tavern, &place, lineage, version, &bytes, options)
+                wish.put_beside(history, &place)
             }
-            Some(now) => put_over(history, tavern, &place, now, version, &bytes, options),
+            Some(now) => wish.put_over(history, &place, now),
         };
         match tried {
             Err(RestoreError::CarryOut(error)) if error.is_a_race() => {}
@@ -127,14 +141,15 @@ pub fn undelete(
         return Err(RestoreError::NotDeleted { file: lineage.file().label() });
     }
     let version = last_there(history, lineage)?;
-    let bytes = history.content(&version)?;
+    let bytes = &history.content(&version)?;
     let options = RestoreOptions { dry_run, ..RestoreOptions::default() };
-    let restored = put_back(history, tavern, &place, &version, &bytes, options)?;
+    let wish = Wish { tavern, lineage, version: &version, bytes, options };
+    let restored = wish.put_back(history, &place)?;
     Ok((restored, version))
 }
 
 /// The newest version in which the file was there.
-pub fn last_there(history: &History<'_>, lineage: &Lineage) -> Result<Kept, HistoryError> {
+pub fn last_there(history: &History<'_>, lineage: &Lineage) -> Result<Kept> {
     for kept in history.versions(&lineage.tip) {
         let kept = kept?;
         if kept.version.why != Why::Deleted {
@@ -164,128 +179,126 @@ impl Place {
         };
         Ok(Self { name: name.clone(), path, now, written })
     }
+
+    fn stem(&self) -> Cow<'_, str> {
+        self.path.file_stem().unwrap_or_default().to_string_lossy()
+    }
 }
 
-fn put_back(
-    history: &mut History<'_>,
-    tavern: &Tavern<'_>,
-    place: &Place,
-    version: &Kept,
-    bytes: &[u8],
+/// What is to be brought back.
+struct Wish<'w, 'd> {
+    tavern: &'w Tavern<'d>,
+    lineage: &'w Lineage,
+    version: &'w Kept,
+    bytes: &'w [u8],
     options: RestoreOptions,
-) -> Result<Restored, RestoreError> {
-    let library = tavern.library();
-    let stem = place.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let is_listed = library.groups.iter().any(|file| lists(&file.group.chats, &stem));
-    let last = match is_group_chat(&place.name) && !is_listed {
-        true => last_listed(history, &stem)?,
-        false => None,
-    };
-    let listing = match &last {
-        Some(last) => Listing::of(tavern, &library, &last.id, &last.chat)?,
-        None => None,
-    };
-    let like = neighbour(&library, place.name.kind());
-    let mut tasks = vec![Task::Create { path: place.path.clone(), like, parts: vec![bytes] }];
-    tasks.extend(listing.as_ref().map(Listing::task));
-    let mut restored = Restored {
-        file: place.name.clone(),
-        went: Went::Back,
-        before: None,
-        is_unlisted: is_group_chat(&place.name) && listing.is_none() && !is_listed,
-        lost_group: last.filter(|_| listing.is_none()).map(|last| (last.file, last.version)),
-        group: listing.as_ref().map(|listing| listing.group.clone()),
-        operation: None,
-    };
-    if !options.dry_run {
-        let summary = format!("brought {} back", place.name.label());
+}
+
+impl Wish<'_, '_> {
+    fn put_back(&self, history: &mut History<'_>, place: &Place) -> Result<Restored, RestoreError> {
+        let library = self.tavern.library();
+        let stem = place.stem();
+        let is_listed = library.groups.iter().any(|file| lists(&file.group.chats, &stem));
+        let last = match is_group_chat(&place.name) && !is_listed {
+            true => last_listed(history, &stem)?,
+            false => None,
+        };
+        let listing = match &last {
+            Some(last) => Listing::of(self.tavern, &library, &last.id, &last.chat)?,
+            None => None,
+        };
+        let like = neighbour(&library, place.name.kind());
+        let mut tasks = vec![self.create(place.path.clone(), like)];
+        tasks.extend(listing.as_ref().map(Listing::task));
+        let mut restored = Restored::new(&place.name, Went::Back);
+        restored.is_unlisted = is_group_chat(&place.name) && listing.is_none() && !is_listed;
+        restored.lost_group =
+            last.filter(|_| listing.is_none()).map(|last| (last.file, last.version));
+        restored.group = listing.as_ref().map(|listing| listing.group.clone());
+        if !self.options.dry_run {
+            let summary = format!("brought {} back", place.name.label());
+            let mut recorder = history.record()?;
+            restored.operation = Some(self.carry_out(&summary, &tasks)?);
+            self.record(&mut recorder, &place.name)?;
+        }
+        Ok(restored)
+    }
+
+    fn put_beside(
+        &self,
+        history: &mut History<'_>,
+        place: &Place,
+    ) -> Result<Restored, RestoreError> {
+        let library = self.tavern.library();
+        let chat = library.chats.iter().find(|chat| chat.path == place.path);
+        let home = chat.map_or(Home::Loose, |chat| chat.home.clone());
+        let number = self.version.version.number;
+        let name = for_restored(&place.stem(), number, &library.chat_names(&home));
+        let listing = match &home {
+            Home::Group(Some(id)) => Listing::of(self.tavern, &library, id, &name)?,
+            _ => None,
+        };
+        let path = place.path.with_file_name(format!("{name}.jsonl"));
+        let file = Name::of_path(&place.name.to_path().with_file_name(format!("{name}.jsonl")));
+        let mut tasks = vec![self.create(path, Some(place.path.clone()))];
+        tasks.extend(listing.as_ref().map(Listing::task));
+        let mut restored = Restored::new(&file, Went::Beside);
+        restored.is_unlisted = is_group_chat(&file) && listing.is_none();
+        restored.group = listing.as_ref().map(|listing| listing.group.clone());
+        if !self.options.dry_run {
+            let summary =
+                format!("made {} of version {number} of {}", file.label(), place.name.label());
+            let losses = self.settled(history)?;
+            let mut recorder = history.record()?;
+            restored.operation = Some(self.carry_out(&summary, &tasks)?);
+            losses.iter().for_each(|loss| recorder.dismiss(loss));
+            self.record(&mut recorder, &file)?;
+        }
+        Ok(restored)
+    }
+
+    fn put_over(
+        &self,
+        history: &mut History<'_>,
+        place: &Place,
+        now: &[u8],
+    ) -> Result<Restored, RestoreError> {
+        check_closed(self.tavern, place, self.options)?;
+        let mut restored = Restored::new(&place.name, Went::InPlace);
+        if self.options.dry_run {
+            return Ok(restored);
+        }
         let mut recorder = history.record()?;
-        restored.operation = Some(carry_out(tavern, &summary, &tasks)?);
-        record(&mut recorder, tavern, &place.name, bytes, version)?;
+        restored.before = keep_first(&mut recorder, self.tavern, place, now)?;
+        let number = self.version.version.number;
+        let summary = format!("put {} back to version {number}", place.name.label());
+        let path = place.path.clone();
+        let task = Task::Replace { path, expected: now, parts: vec![self.bytes] };
+        restored.operation = Some(self.carry_out(&summary, &[task])?);
+        self.record(&mut recorder, &place.name)?;
+        Ok(restored)
     }
-    Ok(restored)
-}
 
-fn put_beside(
-    history: &mut History<'_>,
-    tavern: &Tavern<'_>,
-    place: &Place,
-    lineage: &Lineage,
-    version: &Kept,
-    bytes: &[u8],
-    options: RestoreOptions,
-) -> Result<Restored, RestoreError> {
-    let library = tavern.library();
-    let chat = library.chats.iter().find(|chat| chat.path == place.path);
-    let home = chat.map_or(Home::Loose, |chat| chat.home.clone());
-    let stem = place.path.file_stem().unwrap_or_default().to_string_lossy();
-    let name = for_restored(&stem, version.version.number, &library.chat_names(&home));
-    let listing = match &home {
-        Home::Group(Some(id)) => Listing::of(tavern, &library, id, &name)?,
-        _ => None,
-    };
-    let path = place.path.with_file_name(format!("{name}.jsonl"));
-    let file = Name::of_path(&place.name.to_path().with_file_name(format!("{name}.jsonl")));
-    let like = Some(place.path.clone());
-    let mut tasks = vec![Task::Create { path, like, parts: vec![bytes] }];
-    tasks.extend(listing.as_ref().map(Listing::task));
-    let mut restored = Restored {
-        file: file.clone(),
-        went: Went::Beside,
-        before: None,
-        is_unlisted: is_group_chat(&file) && listing.is_none(),
-        lost_group: None,
-        group: listing.as_ref().map(|listing| listing.group.clone()),
-        operation: None,
-    };
-    if !options.dry_run {
-        let number = version.version.number;
-        let summary =
-            format!("made {} of version {number} of {}", file.label(), place.name.label());
-        let losses = settled(history, lineage, version)?;
-        let mut recorder = history.record()?;
-        restored.operation = Some(carry_out(tavern, &summary, &tasks)?);
-        losses.iter().for_each(|loss| recorder.dismiss(loss));
-        record(&mut recorder, tavern, &file, bytes, version)?;
+    fn create(&self, path: PathBuf, like: Option<PathBuf>) -> Task<'_> {
+        Task::Create { path, like, parts: vec![self.bytes] }
     }
-    Ok(restored)
-}
 
-fn put_over(
-    history: &mut History<'_>,
-    tavern: &Tavern<'_>,
-    place: &Place,
-    now: &[u8],
-    version: &Kept,
-    bytes: &[u8],
-    options: RestoreOptions,
-) -> Result<Restored, RestoreError> {
-    check_closed(tavern, place, options)?;
-    let mut restored = Restored {
-        file: place.name.clone(),
-        went: Went::InPlace,
-        before: None,
-        group: None,
-        is_unlisted: false,
-        lost_group: None,
-        operation: None,
-    };
-    if options.dry_run {
-        return Ok(restored);
+    fn carry_out(&self, summary: &str, tasks: &[Task<'_>]) -> Result<u64, RestoreError> {
+        Ok(self.tavern.workshop()?.carry_out("restore", summary, tasks)?.id)
     }
-    let mut recorder = history.record()?;
-    restored.before = keep_first(&mut recorder, tavern, place, now)?;
-    let number = version.version.number;
-    let summary = format!("put {} back to version {number}", place.name.label());
-    let path = place.path.clone();
-    let task = Task::Replace { path, expected: now, parts: vec![bytes] };
-    restored.operation = Some(carry_out(tavern, &summary, &[task])?);
-    record(&mut recorder, tavern, &place.name, bytes, version)?;
-    Ok(restored)
-}
 
-fn carry_out(tavern: &Tavern<'_>, summary: &str, tasks: &[Task<'_>]) -> Result<u64, RestoreError> {
-    Ok(tavern.workshop()?.carry_out("restore", summary, tasks)?.id)
+    /// Whoever watches waits for the recorder, and so finds it recorded already.
+    fn record(&self, recorder: &mut Recorder<'_, '_>, name: &Name) -> Result<(), RestoreError> {
+        recorder.restored(name, self.bytes, self.tavern.chance.now(), self.version)?;
+        Ok(recorder.keep()?)
+    }
+
+    /// Losses that are none any more once this version has come back beside them.
+    fn settled(&self, history: &History<'_>) -> Result<Vec<Loss>, RestoreError> {
+        let mut losses = history.losses_of(self.lineage)?;
+        losses.retain(|loss| self.version.version.count >= loss.good.version.count);
+        Ok(losses)
+    }
 }
 
 /// A page that has the file in memory would write that over ours.
@@ -305,8 +318,7 @@ fn check_closed(
             None => Ok(()),
         },
         Some(Kind::Book) => {
-            let stem = place.path.file_stem().unwrap_or_default().to_string_lossy();
-            Ok(tavern.check_book_closed(&library, &stem, &place.path, asked)?)
+            Ok(tavern.check_book_closed(&library, &place.stem(), &place.path, asked)?)
         }
         Some(kind) => Err(RestoreError::InEveryPage { what: kind.word() }),
         None => Ok(()),
@@ -330,37 +342,11 @@ fn keep_first(
     place: &Place,
     now: &[u8],
 ) -> Result<Option<u64>, RestoreError> {
-    let exists = |name: &Name| exists(tavern.disk, &home(&tavern.folders), name);
+    let home = home(&tavern.folders);
+    let exists = |name: &Name| !matches!(tavern.disk.look(&home.join(name.to_path())), Ok(None));
     recorder.file(&place.name, now, place.written, Seen::Later, &exists)?;
     recorder.keep()?;
     Ok(recorder.lineages().live(&place.name).map(|lineage| lineage.tip.version.number))
-}
-
-fn exists(disk: &dyn Disk, home: &Path, name: &Name) -> bool {
-    !matches!(disk.look(&home.join(name.to_path())), Ok(None))
-}
-
-/// Whoever watches waits for the recorder, and so finds it recorded already.
-fn record(
-    recorder: &mut Recorder<'_, '_>,
-    tavern: &Tavern<'_>,
-    name: &Name,
-    bytes: &[u8],
-    from: &Kept,
-) -> Result<(), RestoreError> {
-    recorder.restored(name, bytes, tavern.chance.now(), from)?;
-    Ok(recorder.keep()?)
-}
-
-/// Losses that are none any more once this version has come back beside them.
-fn settled(
-    history: &History<'_>,
-    lineage: &Lineage,
-    version: &Kept,
-) -> Result<Vec<Loss>, RestoreError> {
-    let mut losses = history.losses_of(lineage)?;
-    losses.retain(|loss| version.version.count >= loss.good.version.count);
-    Ok(losses)
 }
 
 fn is_group_chat(name: &Name) -> bool {
@@ -425,7 +411,7 @@ struct Listed {
 }
 
 /// The group that was the last to list a chat.
-fn last_listed(history: &History<'_>, stem: &str) -> Result<Option<Listed>, HistoryError> {
+fn last_listed(history: &History<'_>, stem: &str) -> Result<Option<Listed>> {
     let mut last: Option<Listed> = None;
     let groups = history.lineages().own(history.machine());
     for lineage in groups.filter(|lineage| lineage.kind == Kind::Group) {

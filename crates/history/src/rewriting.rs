@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::git::object::{Id, Kind};
 use crate::store::Writing;
 use crate::version::{Kept, THINNED};
@@ -39,11 +39,7 @@ impl<'w, 's, 'd> Rewriting<'w, 's, 'd> {
     }
 
     /// What a version becomes, after all that come before it.
-    pub(crate) fn rewrite(
-        &mut self,
-        tip: Id,
-        fate: &dyn Fn(&Id) -> Fate,
-    ) -> Result<Option<Id>, HistoryError> {
+    pub(crate) fn rewrite(&mut self, tip: Id, fate: &dyn Fn(&Id) -> Fate) -> Result<Option<Id>> {
         let mut chain = Vec::new();
         let mut next = Some(tip);
         while let Some(id) = next {
@@ -73,7 +69,7 @@ impl<'w, 's, 'd> Rewriting<'w, 's, 'd> {
         Ok(self.done.get(&tip).map_or(Some(tip), |done| done.now))
     }
 
-    fn after(&mut self, kept: &Kept, parent: Option<Id>, dropped: u64) -> Result<Id, HistoryError> {
+    fn after(&mut self, kept: &Kept, parent: Option<Id>, dropped: u64) -> Result<Id> {
         let text = self.writing.read(&kept.id, Kind::Commit)?;
         let text = rewritten(&text, parent.as_ref(), kept.version.thinned + dropped);
         self.writing.put(Kind::Commit, text, parent)

@@ -11,11 +11,11 @@ use forklore_tavern::disk::{self, Disk, Look};
 use forklore_tavern::folders::UserFolders;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::{Doing, HistoryError};
+use crate::disk::Files as _;
+use crate::error::{HistoryError, Result};
 use crate::file::{Kind, Name};
 use crate::git::object::Id;
 use crate::history::{History, Recorded, Seen};
-use crate::layout::replace;
 
 /// A file that has a history.
 #[derive(Clone, Debug)]
@@ -123,7 +123,7 @@ impl Listing<'_> {
 }
 
 /// What lies there, links followed as long as they stay below the data root.
-fn look_inside(
+pub(crate) fn look_inside(
     disk: &dyn Disk,
     folders: &UserFolders,
     path: &Path,
@@ -188,9 +188,9 @@ pub fn scan(
     folders: &UserFolders,
     remembered: &mut Remembered,
     tick: &dyn Fn(u64, u64),
-) -> Result<Scan, HistoryError> {
+) -> Result<Scan> {
     let place = home(folders);
-    if disk.look(&place).doing("look at", &place)?.is_none() {
+    if !disk.is_there(&place)? {
         // A disk that is not there is no reason to call everything deleted.
         return Err(HistoryError::Io {
             doing: "find",
@@ -221,7 +221,7 @@ pub(crate) fn scan_some(
     folders: &UserFolders,
     remembered: &mut Remembered,
     names: &BTreeSet<Name>,
-) -> Result<Scan, HistoryError> {
+) -> Result<Scan> {
     let mut listing = Listing { disk, folders, found: Vec::new(), unread: Vec::new() };
     let (books, others): (Vec<&Name>, Vec<&Name>) =
         names.iter().partition(|name| name.kind() == Some(Kind::Book));
@@ -257,7 +257,7 @@ impl Looking<'_> {
         found: &[Found],
         remembered: &mut Remembered,
         tick: &dyn Fn(u64, u64),
-    ) -> Result<(), HistoryError> {
+    ) -> Result<()> {
         let of: u64 = found.iter().map(|file| file.look.len).sum();
         let (mut at, mut done) = (0, 0);
         let chance = history.store().chance;
@@ -295,11 +295,7 @@ impl Looking<'_> {
         Ok(())
     }
 
-    fn record_deleted(
-        &mut self,
-        history: &mut History<'_>,
-        mut gone: Vec<Name>,
-    ) -> Result<(), HistoryError> {
+    fn record_deleted(&mut self, history: &mut History<'_>, mut gone: Vec<Name>) -> Result<()> {
         // What cannot be looked at is not known to be gone.
         gone.retain(|name| {
             let path = self.place.join(name.to_path());
@@ -341,13 +337,13 @@ impl Remembered {
         Self { files: text.lines().filter_map(read_line).collect() }
     }
 
-    pub fn save(&self, history: &mut History<'_>) -> Result<(), HistoryError> {
+    pub fn save(&self, history: &mut History<'_>) -> Result<()> {
         let mut lines: Vec<String> = self.files.iter().map(write_line).collect();
         lines.sort();
         let disk = history.store().disk;
         let path = history.store().layout().ours().join("remembered");
         let _writing = history.store_mut().write()?;
-        replace(disk, &path, &[lines.join("\n").as_bytes()])
+        disk.replace(&path, &[lines.join("\n").as_bytes()])
     }
 }
 

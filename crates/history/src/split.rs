@@ -15,13 +15,14 @@ use crate::file::Kind;
 pub const MOST: u32 = 1_000_000;
 
 /// What the pieces are numbered by, which is also where they are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Numbering {
     /// Messages, as SillyTavern counts them.
     Messages,
     /// Entries of a book, by their key.
     Entries,
     /// By their place in the file.
+    #[default]
     Places,
 }
 

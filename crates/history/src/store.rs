@@ -15,13 +15,14 @@ use forklore_tavern::disk::{Disk, Look};
 use forklore_tavern::lock::UserLock;
 use rustc_hash::FxHashMap;
 
-use crate::error::{Doing, HistoryError};
+use crate::disk::Files as _;
+use crate::error::{Doing, HistoryError, Result};
 use crate::git::object::{Id, Kind, Object};
 use crate::git::pack::{Packed, Packer};
 use crate::git::packs::{PackError, Packs};
 use crate::git::refs::{self, Refs};
 use crate::journal::{self, Recording};
-use crate::layout::{Layout, replace};
+use crate::layout::Layout;
 use crate::packing;
 
 pub use writing::Writing;
@@ -80,8 +81,12 @@ impl<'d> Store<'d> {
         disk: &'d dyn Disk,
         chance: &'d dyn Chance,
         repository: impl Into<PathBuf>,
-    ) -> Result<Self, HistoryError> {
-        Self::open_at(disk, chance, Layout::new(repository), true)
+    ) -> Result<Self> {
+        let mut store = Self::unread(disk, chance, Layout::new(repository));
+        let _lock = store.lock()?;
+        store.layout.make(disk)?;
+        store.load()?;
+        Ok(store)
     }
 
     /// Opens a repository that is there.
@@ -89,25 +94,17 @@ impl<'d> Store<'d> {
         disk: &'d dyn Disk,
         chance: &'d dyn Chance,
         repository: impl Into<PathBuf>,
-    ) -> Result<Self, HistoryError> {
-        let layout = Layout::new(repository);
-        if !layout.exists(disk)? {
-            return Err(HistoryError::NoHistory(layout.repository));
+    ) -> Result<Self> {
+        let mut store = Self::unread(disk, chance, Layout::new(repository));
+        if !store.layout.exists(disk)? {
+            return Err(HistoryError::NoHistory(store.layout.repository));
         }
-        Self::open_at(disk, chance, layout, false)
+        store.refresh()?;
+        Ok(store)
     }
 
-    fn open_at(
-        disk: &'d dyn Disk,
-        chance: &'d dyn Chance,
-        layout: Layout,
-        make: bool,
-    ) -> Result<Self, HistoryError> {
-        let held = if make { Some(lock(disk, chance, &layout)?) } else { None };
-        if make {
-            layout.make(disk)?;
-        }
-        let mut store = Self {
+    fn unread(disk: &'d dyn Disk, chance: &'d dyn Chance, layout: Layout) -> Self {
+        Self {
             disk,
             chance,
             layout,
@@ -118,21 +115,16 @@ impl<'d> Store<'d> {
             pending: Pending::default(),
             journal: Gathered::default(),
             loads: 0,
-        };
-        match held {
-            Some(_lock) => store.load()?,
-            None => store.steadily(&mut |store| store.load())?,
         }
-        Ok(store)
     }
 
     /// Reads something that nobody may change meanwhile: under the lock or, where there can be none
     /// because nothing can be written, again until nobody did.
     pub(crate) fn steadily<T>(
         &mut self,
-        read: &mut dyn FnMut(&mut Self) -> Result<T, HistoryError>,
-    ) -> Result<T, HistoryError> {
-        match lock(self.disk, self.chance, &self.layout) {
+        read: &mut dyn FnMut(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        match self.lock() {
             Ok(_lock) => return read(self),
             Err(HistoryError::Lock(error)) if error.is_for_want_of_writing() => {}
             Err(error) => return Err(error),
@@ -150,24 +142,19 @@ impl<'d> Store<'d> {
     }
 
     /// What every recording, and every change to the packs, changes.
-    fn stamp(&self) -> Result<(Option<Look>, Vec<PathBuf>), HistoryError> {
-        let path = self.layout.journal();
-        Ok((self.disk.look(&path).doing("look at", &path)?, self.indexes()?))
+    fn stamp(&self) -> Result<(Option<Look>, Vec<PathBuf>)> {
+        Ok((self.disk.seen(&self.layout.journal())?, self.indexes()?))
     }
 
     /// Reads everything anew. To be called under the lock, or within [`Store::steadily`].
-    pub(crate) fn reload(&mut self) -> Result<(), HistoryError> {
-        self.load()
-    }
-
-    fn load(&mut self) -> Result<(), HistoryError> {
+    pub(crate) fn load(&mut self) -> Result<()> {
         self.loads += 1;
         self.reopen()?;
         (self.refs, self.loose) = self.read_refs()?;
         self.pending = Pending::default();
 
         let path = self.layout.journal();
-        let look = self.disk.look(&path).doing("look at", &path)?;
+        let look = self.disk.seen(&path)?;
         let bytes = match look {
             Some(_) => self.disk.read(&path).doing("read", &path)?,
             None => Vec::new(),
@@ -190,12 +177,9 @@ impl<'d> Store<'d> {
         Ok(())
     }
 
-    fn read_refs(&self) -> Result<(Refs, Vec<(PathBuf, Id)>), HistoryError> {
-        let path = self.layout.packed_refs();
-        let mut refs = match self.disk.look(&path).doing("look at", &path)? {
-            Some(_) => refs::read(&self.disk.read(&path).doing("read", &path)?),
-            None => Refs::new(),
-        };
+    fn read_refs(&self) -> Result<(Refs, Vec<(PathBuf, Id)>)> {
+        let packed = self.disk.read_if_there(&self.layout.packed_refs())?;
+        let mut refs = refs::read(&packed.unwrap_or_default());
         // Somebody else's git writes each ref into a file of its own.
         let mut loose = Vec::new();
         let mut folders = vec![("refs".to_owned(), self.layout.refs())];
@@ -203,7 +187,7 @@ impl<'d> Store<'d> {
             for file in self.disk.list(&folder).doing("list", &folder)? {
                 let Some(file) = file.to_str() else { continue };
                 let (name, path) = (format!("{name}/{file}"), folder.join(file));
-                match self.disk.look(&path).doing("look at", &path)?.map(|look| look.kind) {
+                match self.disk.seen(&path)?.map(|look| look.kind) {
                     Some(forklore_tavern::disk::Kind::Dir) => folders.push((name, path)),
                     Some(forklore_tavern::disk::Kind::File) => {
                         let text = self.disk.read(&path).doing("read", &path)?;
@@ -270,7 +254,7 @@ impl<'d> Store<'d> {
     }
 
     /// Replaces the content of `out` by the object.
-    pub fn read_into(&self, id: &Id, out: &mut Vec<u8>) -> Result<Kind, HistoryError> {
+    pub fn read_into(&self, id: &Id, out: &mut Vec<u8>) -> Result<Kind> {
         if let Some(at) = self.pending.at.get(id) {
             let object = &self.pending.objects[*at];
             out.clear();
@@ -281,7 +265,7 @@ impl<'d> Store<'d> {
     }
 
     /// What an object is and how long; `None` where there is no such object.
-    pub fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, HistoryError> {
+    pub fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>> {
         match self.pending.at.get(id) {
             Some(at) => {
                 let object = &self.pending.objects[*at];
@@ -291,7 +275,7 @@ impl<'d> Store<'d> {
         }
     }
 
-    pub fn read(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, HistoryError> {
+    pub fn read(&self, id: &Id, kind: Kind) -> Result<Vec<u8>> {
         let mut data = Vec::new();
         let found = self.read_into(id, &mut data)?;
         let expected = match kind {
@@ -304,8 +288,8 @@ impl<'d> Store<'d> {
     }
 
     /// Waits for the right to write, and takes in what others wrote meanwhile.
-    pub fn write(&mut self) -> Result<Writing<'_, 'd>, HistoryError> {
-        let lock = lock(self.disk, self.chance, &self.layout)?;
+    pub fn write(&mut self) -> Result<Writing<'_, 'd>> {
+        let lock = self.lock()?;
         if !self.is_as_we_left_it()? {
             self.load()?;
         }
@@ -316,15 +300,16 @@ impl<'d> Store<'d> {
     }
 
     /// Keeps others from writing until it is dropped.
-    pub(crate) fn lock(&self) -> Result<UserLock, HistoryError> {
-        lock(self.disk, self.chance, &self.layout)
+    pub(crate) fn lock(&self) -> Result<UserLock> {
+        let sleep = |time| self.chance.sleep(time);
+        Ok(UserLock::acquire(self.disk, &self.layout.lock(), PATIENCE, &sleep)?)
     }
 
     /// Whether nobody else wrote since we did. A journal that took the place of ours can look the same,
     /// where clocks are coarse and the numbers of files are used again.
-    fn is_as_we_left_it(&self) -> Result<bool, HistoryError> {
+    fn is_as_we_left_it(&self) -> Result<bool> {
         let path = self.layout.journal();
-        let look = self.disk.look(&path).doing("look at", &path)?;
+        let look = self.disk.seen(&path)?;
         if look.is_none() || look != self.journal.look {
             return Ok(false);
         }
@@ -333,23 +318,22 @@ impl<'d> Store<'d> {
     }
 
     /// Whether another process wrote since we last looked.
-    pub fn is_behind(&self) -> Result<bool, HistoryError> {
-        let path = self.layout.journal();
-        Ok(self.disk.look(&path).doing("look at", &path)? != self.journal.look)
+    pub fn is_behind(&self) -> Result<bool> {
+        Ok(self.disk.seen(&self.layout.journal())? != self.journal.look)
     }
 
     /// Takes in what others wrote.
-    pub fn refresh(&mut self) -> Result<(), HistoryError> {
+    pub fn refresh(&mut self) -> Result<()> {
         self.steadily(&mut |store| store.load())
     }
 
     /// Makes a sound journal where there is none. A damaged one is put aside, not thrown away.
-    fn settle(&mut self) -> Result<(), HistoryError> {
+    fn settle(&mut self) -> Result<()> {
         let path = self.layout.journal();
         if self.journal.is_damaged {
             let aside = self.layout.ours().join(format!("journal-damaged-{}", self.chance.slug()));
             let bytes = self.disk.read(&path).doing("read", &path)?;
-            self.disk.write_new(&aside, None, &[&bytes]).doing("write", &aside)?;
+            self.disk.write(&aside, &[&bytes])?;
         }
         self.clear_temps()?;
         self.flush()
@@ -357,7 +341,7 @@ impl<'d> Store<'d> {
 
     /// Removes what one of us left who died: a pack that was not finished, or was being removed. Either
     /// way its index has a temporary name.
-    fn clear_temps(&self) -> Result<(), HistoryError> {
+    fn clear_temps(&self) -> Result<()> {
         let folder = self.layout.packs();
         let names = self.disk.list(&folder).doing("list", &folder)?;
         let has = |name: &str| names.iter().any(|other| other == name);
@@ -370,7 +354,7 @@ impl<'d> Store<'d> {
             if name.ends_with(".idx") && has(&pack) && !has(&format!("pack-{name}")) {
                 let pack = folder.join(pack);
                 self.remove_or_leave(&pack)?;
-                if self.disk.look(&pack).doing("look at", &pack)?.is_some() {
+                if self.disk.is_there(&pack)? {
                     continue;
                 }
             }
@@ -380,16 +364,12 @@ impl<'d> Store<'d> {
     }
 
     /// Puts what has gathered into a pack, and begins a new journal.
-    fn flush(&mut self) -> Result<(), HistoryError> {
+    fn flush(&mut self) -> Result<()> {
         if !self.pending.objects.is_empty() {
             let mut packer = Packer::new(LEVEL);
             packer.add_all(&self.pending.objects);
             self.keep_pack(packer.finish_pack()?)?;
         }
-        self.finish_flush()
-    }
-
-    fn finish_flush(&mut self) -> Result<(), HistoryError> {
         self.write_refs()?;
         self.begin_journal()?;
         self.pending = Pending::default();
@@ -403,7 +383,7 @@ impl<'d> Store<'d> {
 
     /// Removes a file that is not needed any more. Where another program still has it open, the next one
     /// of us does it.
-    pub(crate) fn remove_or_leave(&self, path: &Path) -> Result<(), HistoryError> {
+    pub(crate) fn remove_or_leave(&self, path: &Path) -> Result<()> {
         match self.disk.remove(path) {
             Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
                 Ok(())
@@ -413,12 +393,12 @@ impl<'d> Store<'d> {
     }
 
     /// Opens the packs that are there now.
-    pub(crate) fn reopen(&mut self) -> Result<(), HistoryError> {
+    pub(crate) fn reopen(&mut self) -> Result<()> {
         (self.packs, self.unreadable) = Packs::open(&self.indexes()?);
         Ok(())
     }
 
-    fn indexes(&self) -> Result<Vec<PathBuf>, HistoryError> {
+    fn indexes(&self) -> Result<Vec<PathBuf>> {
         let folder = self.layout.packs();
         let names = self.disk.list(&folder).doing("list", &folder)?;
         let names = names.iter().map(|name| name.to_string_lossy());
@@ -427,60 +407,55 @@ impl<'d> Store<'d> {
         Ok(indexes.map(|name| folder.join(&*name)).collect())
     }
 
-    pub(crate) fn write_refs(&mut self) -> Result<(), HistoryError> {
-        replace(self.disk, &self.layout.packed_refs(), &[&refs::write(&self.refs)])?;
+    pub(crate) fn write_refs(&mut self) -> Result<()> {
+        self.disk.replace(&self.layout.packed_refs(), &[&refs::write(&self.refs)])?;
         // A ref in a file of its own goes before the others, also when it is older.
         for (path, id) in std::mem::take(&mut self.loose) {
             let text = self.disk.read(&path).unwrap_or_default();
             if refs::read_loose(&text) == Some(id) {
                 self.disk.remove(&path).doing("remove", &path)?;
                 // If it came back, it would take what is newer along.
-                let folder = path.parent().unwrap_or(&path);
-                self.disk.sync_dir(folder).doing("make sure of", folder)?;
+                self.disk.make_sure_of(path.parent().unwrap_or(&path))?;
             }
         }
         Ok(())
     }
 
-    fn begin_journal(&mut self) -> Result<(), HistoryError> {
+    fn begin_journal(&mut self) -> Result<()> {
         let path = self.layout.journal();
         let generation = self.journal.generation.wrapping_add(1);
         let empty = journal::empty(generation);
-        replace(self.disk, &path, &[&empty])?;
+        self.disk.replace(&path, &[&empty])?;
         self.journal = Gathered {
             generation,
             end: empty.len() as u64,
             recordings: 0,
-            look: self.disk.look(&path).doing("look at", &path)?,
+            look: self.disk.seen(&path)?,
             is_damaged: false,
         };
         Ok(())
     }
 
     /// Writes a pack and makes sure of it; its index comes last, so that nobody sees half of it.
-    pub(crate) fn keep_pack(&mut self, packed: Packed) -> Result<PathBuf, HistoryError> {
+    pub(crate) fn keep_pack(&mut self, packed: Packed) -> Result<PathBuf> {
         let folder = self.layout.packs();
         let name = packed.name.to_hex().to_string();
         let index = folder.join(format!("pack-{name}.idx"));
         self.clear_temps()?;
         for (extension, bytes) in [("pack", &packed.pack), ("idx", &packed.index)] {
             let temp = folder.join(format!("{TEMP}{name}.{extension}{NEW}"));
-            self.disk.write_new(&temp, None, &[bytes]).doing("write", &temp)?;
+            self.disk.write(&temp, &[bytes])?;
         }
         for extension in ["pack", "idx"] {
             let temp = folder.join(format!("{TEMP}{name}.{extension}{NEW}"));
             let path = folder.join(format!("pack-{name}.{extension}"));
             self.disk.rename(&temp, &path).doing("replace", &path)?;
             // One by one: an index must not outlive a power cut that its pack does not.
-            self.disk.sync_dir(&folder).doing("make sure of", &folder)?;
+            self.disk.make_sure_of(&folder)?;
         }
         self.packs.add(&index)?;
         Ok(index)
     }
-}
-
-fn lock(disk: &dyn Disk, chance: &dyn Chance, layout: &Layout) -> Result<UserLock, HistoryError> {
-    Ok(UserLock::acquire(disk, &layout.lock(), PATIENCE, &|time| chance.sleep(time))?)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What happened to a file, in the story's words, from the pieces that differ.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use forklore_core::book::Book;
@@ -8,7 +9,7 @@ use forklore_core::json::Raw;
 use forklore_scan::{skip_whitespace, string_end, value_end};
 use rustc_hash::FxHashSet;
 
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::Kind;
 use crate::git::object::{self, Id, id_of};
 use crate::split::Numbering;
@@ -32,7 +33,7 @@ pub fn tell(
     kind: Kind,
     before: Option<&Tracked>,
     now: &Compared<'_>,
-) -> Result<Told, HistoryError> {
+) -> Result<Told> {
     let (happened, count) = match (kind, before) {
         (Kind::Chat, Some(before)) => in_chat(writing, before, now)?,
         (Kind::Chat, None) => {
@@ -54,7 +55,7 @@ fn plain(
     kind: Kind,
     before: Option<&Tracked>,
     now: &Compared<'_>,
-) -> Result<Told, HistoryError> {
+) -> Result<Told> {
     let (what, is_readable) = match kind {
         Kind::Card => ("card".to_owned(), now.bytes.starts_with(b"\x89PNG")),
         Kind::Group => (group_called(now.bytes), is_json(now.bytes)),
@@ -95,7 +96,7 @@ fn cut_down(
     writing: &Writing<'_, '_>,
     before: &Tracked,
     now: &Compared<'_>,
-) -> Result<Option<(String, happened::Collapse)>, HistoryError> {
+) -> Result<Option<(String, happened::Collapse)>> {
     let had = match before.body.pieces().len() {
         // Not in the lines of SillyTavern.
         0 => fields(&read_piece(writing, before.head.map(|piece| piece.id))?),
@@ -114,7 +115,7 @@ fn changed_fields(
     writing: &Writing<'_, '_>,
     before: &Tracked,
     now: &Compared<'_>,
-) -> Result<String, HistoryError> {
+) -> Result<String> {
     const MOST_NAMED: usize = 3;
     let old = before.body.pieces();
     let mut known: FxHashSet<Id> = old.iter().map(|(_, id)| *id).collect();
@@ -173,7 +174,7 @@ fn in_chat(
     writing: &Writing<'_, '_>,
     before: &Tracked,
     now: &Compared<'_>,
-) -> Result<(Happened, usize), HistoryError> {
+) -> Result<(Happened, usize)> {
     let old = before.body.pieces();
     let new = now.now.body.pieces();
     let prefix = old.iter().zip(new).take_while(|(old, new)| old.1 == new.1).count();
@@ -189,11 +190,7 @@ fn in_chat(
         old_bytes.map(|(_, id)| writing.read(id, object::Kind::Blob)).collect::<Result<_, _>>()?;
     let old_head = read_piece(writing, before.head.map(|piece| piece.id))?;
     let head = &now.bytes[now.split.head.clone()];
-    let last_old = match old.last() {
-        Some((_, id)) => writing.read(id, object::Kind::Blob)?,
-        None => Vec::new(),
-    };
-    let ended_in_newline = last_old == b"\n";
+    let ended_in_newline = read_piece(writing, old.last().map(|(_, id)| *id))? == b"\n";
     let lines_before = match (before.head, old.len()) {
         (None, 0) => 0,
         (_, pieces) => 1 + pieces - usize::from(ended_in_newline),
@@ -220,7 +217,7 @@ fn in_chat(
     Ok((happened::in_chat(&window), lines_after.saturating_sub(1)))
 }
 
-fn read_piece(writing: &Writing<'_, '_>, id: Option<Id>) -> Result<Vec<u8>, HistoryError> {
+fn read_piece(writing: &Writing<'_, '_>, id: Option<Id>) -> Result<Vec<u8>> {
     id.map_or(Ok(Vec::new()), |id| writing.read(&id, object::Kind::Blob))
 }
 
@@ -228,50 +225,38 @@ fn in_book(
     writing: &Writing<'_, '_>,
     before: &Tracked,
     now: &Compared<'_>,
-) -> Result<(Happened, usize), HistoryError> {
+) -> Result<(Happened, usize)> {
     let old = before.body.pieces();
     let new = now.now.body.pieces();
-    let same_numbers = before.numbering == now.now.numbering;
-    let mut changed: Vec<(u32, Option<Id>, Option<usize>)> = Vec::new();
-    let (mut left, mut right) = (0, 0);
-    while changed.len() < MOST && same_numbers {
-        let (a, b) = (old.get(left), new.get(right));
-        match (a, b) {
-            (None, None) => break,
-            (Some(a), Some(b)) if a.0 == b.0 => {
-                if a.1 != b.1 {
-                    changed.push((a.0, Some(a.1), Some(right)));
-                }
-                (left, right) = (left + 1, right + 1);
+    // What was there by a number, and where what is there now is.
+    let mut changed: BTreeMap<u32, (Option<Id>, Option<usize>)> = BTreeMap::new();
+    if before.numbering == now.now.numbering {
+        changed.extend(old.iter().map(|(number, id)| (*number, (Some(*id), None))));
+        for (at, (number, id)) in new.iter().enumerate() {
+            changed.entry(*number).or_default().1 = Some(at);
+            if changed[number].0 == Some(*id) {
+                changed.remove(number);
             }
-            (Some(a), b) if b.is_none_or(|b| a.0 < b.0) => {
-                changed.push((a.0, Some(a.1), None));
-                left += 1;
-            }
-            (_, Some(b)) => {
-                changed.push((b.0, None, Some(right)));
-                right += 1;
-            }
-            (Some(_), None) => break,
         }
     }
-    let texts: Vec<Vec<u8>> =
-        changed.iter().map(|(_, old, _)| read_piece(writing, *old)).collect::<Result<_, _>>()?;
-    let changes = changed.iter().zip(&texts).filter_map(|((number, old, new), text)| {
-        let before = old.map(|_| value_of(text));
+    let mut texts = Vec::new();
+    for (number, (old, new)) in changed.into_iter().take(MOST) {
+        texts.push((number, old.map(|id| read_piece(writing, Some(id))).transpose()?, new));
+    }
+    let changes = texts.iter().filter_map(|(number, old, new)| {
+        let before = old.as_deref().map(value_of);
         let after = new.map(|at| value_of(&now.bytes[now.split.body[at].1.clone()]));
         // Only what separates it from the others may differ, or how it is laid out.
         let says_other = before.map(laid_flat) != after.map(laid_flat);
         says_other.then_some(EntryChange { number: *number, before, after })
     });
-    let is_other = |before: Option<Piece>, after: Option<Piece>, range: &Range<usize>| {
-        let is_same = before.map(|piece| piece.id) == after.map(|piece| piece.id);
-        let before = match is_same {
-            true => return Ok(false),
-            false => read_piece(writing, before.map(|piece| piece.id))?,
+    let is_other =
+        |before: Option<Piece>, after: Option<Piece>, range: &Range<usize>| -> Result<_> {
+            let (before, after) = (before.map(|piece| piece.id), after.map(|piece| piece.id));
+            let is_same = before == after
+                || laid_flat(&read_piece(writing, before)?) == laid_flat(&now.bytes[range.clone()]);
+            Ok(!is_same)
         };
-        Ok::<bool, HistoryError>(laid_flat(&before) != laid_flat(&now.bytes[range.clone()]))
-    };
     let rest_changed = is_other(before.head, now.now.head, &now.split.head)?
         || is_other(before.tail, now.now.tail, &now.split.tail)?;
     let is_in_pieces = |tracked: &Tracked| {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::Name;
 use crate::git::object::Id;
 use crate::history::History;
@@ -63,11 +63,7 @@ impl Rules {
 }
 
 /// Says which versions would go.
-pub fn plan(
-    history: &History<'_>,
-    rules: Rules,
-    now: SystemTime,
-) -> Result<ThinPlan, HistoryError> {
+pub fn plan(history: &History<'_>, rules: Rules, now: SystemTime) -> Result<ThinPlan> {
     let mut own: BTreeMap<String, Vec<Kept>> = BTreeMap::new();
     let mut machines: BTreeMap<String, Vec<(u64, SystemTime)>> = BTreeMap::new();
     let mut always: FxHashSet<Id> = numbered_refs(history);
@@ -192,7 +188,7 @@ impl Clock {
 }
 
 /// Carries a plan out: new commits, then the refs, then one pack without what went.
-pub fn thin(history: &mut History<'_>, plan: &ThinPlan) -> Result<Packing, HistoryError> {
+pub fn thin(history: &mut History<'_>, plan: &ThinPlan) -> Result<Packing> {
     let store = history.store_mut();
     let mut writing = store.write()?;
     writing.flush()?;

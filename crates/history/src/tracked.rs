@@ -1,24 +1,22 @@
 //! What is remembered of a file's newest version, so that finding what changed takes one pass over
 //! its bytes.
 
-use std::ops::Range;
-
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::body::Body;
-use crate::error::HistoryError;
+use crate::error::{HistoryError, Result};
 use crate::file;
 use crate::git::object::{Id, Kind, Mode, Object, add_to_tree, id_of, tree_lines};
-use crate::split::{Numbering, Split, split, split_seeing};
-use crate::store::{Store, Writing};
+use crate::split::{Numbering, Split, split_seeing};
+use crate::store::Store;
 
 /// The names of the first and the last piece.
 const HEAD: &str = "a";
 const TAIL: &str = "z";
 
 /// A version in pieces. A piece is recognised by a quick hash where that is known, else by its id.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tracked {
     pub numbering: Numbering,
     pub head: Option<Piece>,
@@ -42,18 +40,6 @@ pub struct Compared<'b> {
     pub tree: Id,
 }
 
-impl Default for Tracked {
-    fn default() -> Self {
-        Self {
-            numbering: Numbering::Places,
-            head: None,
-            tail: None,
-            body: Body::default(),
-            hashes: Vec::new(),
-        }
-    }
-}
-
 /// What the tree of a version leads to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parts {
@@ -64,7 +50,7 @@ pub struct Parts {
 
 impl Tracked {
     /// Reads the names of the pieces of a version.
-    pub fn read(store: &Store<'_>, tree: Id) -> Result<Self, HistoryError> {
+    pub fn read(store: &Store<'_>, tree: Id) -> Result<Self> {
         let parts = Self::parts(store, tree)?;
         let piece = |id| Piece { id, hash: None };
         let mut tracked =
@@ -77,7 +63,7 @@ impl Tracked {
     }
 
     /// Reads the tree of a version, and not what is below it.
-    pub fn parts(store: &Store<'_>, tree: Id) -> Result<Parts, HistoryError> {
+    pub fn parts(store: &Store<'_>, tree: Id) -> Result<Parts> {
         Parts::of(&store.read(&tree, Kind::Tree)?)
             .ok_or(HistoryError::Misshapen { id: tree, expected: "a file in pieces" })
     }
@@ -95,7 +81,7 @@ impl Tracked {
 
     /// Puts the file together, which comes to `len` bytes. Ends where it comes to more: somebody else
     /// may have made a few objects that come to more than any memory has.
-    pub fn rebuild(&self, store: &Store<'_>, len: u64) -> Result<Vec<u8>, HistoryError> {
+    pub fn rebuild(&self, store: &Store<'_>, len: u64) -> Result<Vec<u8>> {
         let mut file = Vec::new();
         let mut piece = Vec::new();
         for id in self.ids() {
@@ -136,21 +122,24 @@ impl Parts {
     }
 }
 
+/// Keeps an object, and says its name. The last is what stood in its place.
+pub type Put<'a> = dyn FnMut(Kind, &[u8], Option<Id>) -> Result<Id> + 'a;
+
 /// Takes a file apart, and keeps what the version before it does not have.
 pub fn compare<'b>(
-    writing: &mut Writing<'_, '_>,
+    put: &mut Put<'_>,
     seed: u64,
     kind: file::Kind,
     before: &Tracked,
     bytes: &'b [u8],
-) -> Result<Compared<'b>, HistoryError> {
+) -> Result<Compared<'b>> {
     let mut hashes = Vec::new();
     let hash = |piece: &[u8]| xxh3_128_with_seed(piece, seed);
     let split = split_seeing(kind, bytes, &mut |piece| hashes.push(hash(piece)));
     if hashes.len() != split.body.len() {
         hashes = split.body.iter().map(|(_, range)| hash(&bytes[range.clone()])).collect();
     }
-    let mut known = Known { writing, seed, before, elsewhere: None, strange: 0 };
+    let mut known = Known { put, seed, before, elsewhere: None, strange: 0 };
 
     let head = known.edge(before.head, &bytes[split.head.clone()])?;
     let tail = known.edge(before.tail, &bytes[split.tail.clone()])?;
@@ -167,36 +156,22 @@ pub fn compare<'b>(
         let id = known.piece(there.then_some(place), &bytes[range.clone()], *hash)?;
         pieces.push((*number, id));
     }
-    let mut put = |tree, before| writing.put(Kind::Tree, tree, before);
-    let body = before.body.with(pieces, &mut put)?;
+    let body = before.body.with(pieces, &mut |tree, before| put(Kind::Tree, &tree, before))?;
     let now = Tracked { numbering: split.numbering, head, tail, body, hashes };
-    let tree = writing.put(Kind::Tree, root(&now), None)?;
+    let tree = put(Kind::Tree, &root(&now), None)?;
     Ok(Compared { bytes, split, now, tree })
 }
 
-/// All objects of a file, as if there were none yet, and the name of its tree.
-pub fn objects(kind: file::Kind, bytes: &[u8]) -> Result<(Id, Vec<Object>), HistoryError> {
-    let split = split(kind, bytes);
+/// All objects of a file, as if there were none yet.
+pub fn objects(kind: file::Kind, bytes: &[u8]) -> Result<Vec<Object>> {
     let mut objects = Vec::new();
-    let mut put = |kind, data: &[u8]| {
+    let mut put = |kind, data: &[u8], before| {
         let id = id_of(kind, data)?;
-        objects.push(Object { id, kind, data: data.to_vec(), before: None });
-        Ok::<_, HistoryError>(id)
+        objects.push(Object { id, kind, data: data.to_vec(), before });
+        Ok(id)
     };
-    let mut pieces = Vec::with_capacity(split.body.len());
-    for (number, range) in &split.body {
-        pieces.push((*number, put(Kind::Blob, &bytes[range.clone()])?));
-    }
-    let mut edge = |range: &Range<usize>| match range.is_empty() {
-        true => Ok::<_, HistoryError>(None),
-        false => Ok(Some(Piece { id: put(Kind::Blob, &bytes[range.clone()])?, hash: None })),
-    };
-    let (head, tail) = (edge(&split.head)?, edge(&split.tail)?);
-    let body = Body::default().with(pieces, &mut |tree, _| put(Kind::Tree, &tree))?;
-    let numbering = split.numbering;
-    let tree = root(&Tracked { numbering, head, tail, body, hashes: Vec::new() });
-    let id = put(Kind::Tree, &tree)?;
-    Ok((id, objects))
+    compare(&mut put, 0, kind, &Tracked::default(), bytes)?;
+    Ok(objects)
 }
 
 /// The tree of a version. The head and the tail are left out where they are empty.
@@ -215,8 +190,8 @@ fn root(tracked: &Tracked) -> Vec<u8> {
 }
 
 /// Recognises pieces of the version before.
-struct Known<'k, 's, 'd> {
-    writing: &'k mut Writing<'s, 'd>,
+struct Known<'k, 'p> {
+    put: &'k mut Put<'p>,
     /// Drawn anew by every process, so that nobody can make two pieces with the same hash.
     seed: u64,
     before: &'k Tracked,
@@ -229,8 +204,8 @@ struct Known<'k, 's, 'd> {
 /// Up to here it is quicker to compute the names of pieces than to list where all of them are.
 const FEW: usize = 8;
 
-impl Known<'_, '_, '_> {
-    fn edge(&mut self, before: Option<Piece>, bytes: &[u8]) -> Result<Option<Piece>, HistoryError> {
+impl Known<'_, '_> {
+    fn edge(&mut self, before: Option<Piece>, bytes: &[u8]) -> Result<Option<Piece>> {
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -239,17 +214,12 @@ impl Known<'_, '_, '_> {
             return Ok(Some(before));
         }
         let before = before.map(|before| before.id);
-        let id = self.writing.put_bytes(Kind::Blob, bytes, before)?;
+        let id = (self.put)(Kind::Blob, bytes, before)?;
         Ok(Some(Piece { id, hash: Some(hash) }))
     }
 
     /// `place` is where in the body before a piece of the same number is.
-    fn piece(
-        &mut self,
-        place: Option<usize>,
-        bytes: &[u8],
-        hash: u128,
-    ) -> Result<Id, HistoryError> {
+    fn piece(&mut self, place: Option<usize>, bytes: &[u8], hash: u128) -> Result<Id> {
         let old = place.map(|place| self.before.body.pieces()[place].1);
         if let (Some(place), Some(id)) = (place, old)
             && self.before.hashes.get(place) == Some(&hash)
@@ -265,7 +235,7 @@ impl Known<'_, '_, '_> {
                 return Ok(id);
             }
         }
-        self.writing.put_bytes(Kind::Blob, bytes, old)
+        (self.put)(Kind::Blob, bytes, old)
     }
 
     fn moved(&mut self, hash: u128) -> Option<Id> {

@@ -12,7 +12,7 @@ use forklore_tavern::disk::Disk;
 use forklore_tavern::folders::UserFolders;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::{Kind, Name};
 use crate::git::object::Id;
 use crate::history::History;
@@ -119,7 +119,7 @@ pub fn missing<'h>(
     history: &'h History<'_>,
     disk: &dyn Disk,
     folders: &UserFolders,
-) -> Result<Vec<&'h Lineage>, HistoryError> {
+) -> Result<Vec<&'h Lineage>> {
     let home = home(folders);
     // A disk that is not there is no reason to call everything gone.
     if !matches!(disk.look(&home), Ok(Some(_))) {
@@ -164,7 +164,7 @@ impl History<'_> {
         &self,
         missing: &[&Lineage],
         is_there: &dyn Fn(&Name) -> bool,
-    ) -> Result<Vec<Vanished>, HistoryError> {
+    ) -> Result<Vec<Vanished>> {
         let mut groups: Vec<(Option<SystemTime>, Vec<&Lineage>)> = Vec::new();
         if !missing.is_empty() {
             groups.push((None, missing.to_vec()));
@@ -198,7 +198,7 @@ impl History<'_> {
         &self,
         missing: &[&Lineage],
         is_there: &dyn Fn(&Name) -> bool,
-    ) -> Result<Vec<(String, String)>, HistoryError> {
+    ) -> Result<Vec<(String, String)>> {
         let mut books = Vec::new();
         for lineage in missing.iter().copied().chain(self.recently_deleted(is_there)) {
             if lineage.kind == Kind::Chat
@@ -240,7 +240,7 @@ struct Elsewhere<'h, 'd> {
 impl Elsewhere<'_, '_> {
     /// Two chats or lorebooks, three cards or groups, the settings, or something long. Chats and
     /// lorebooks only count if there was something in them that is nowhere else.
-    fn is_loss(&mut self, files: &[&Lineage]) -> Result<bool, HistoryError> {
+    fn is_loss(&mut self, files: &[&Lineage]) -> Result<bool> {
         let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
         for file in files {
             let (size, least) = match file.kind {
@@ -262,7 +262,7 @@ impl Elsewhere<'_, '_> {
     }
 
     /// How many messages a chat had that no other chat of its folder has now.
-    fn own_messages(&mut self, chat: &Lineage) -> Result<u64, HistoryError> {
+    fn own_messages(&mut self, chat: &Lineage) -> Result<u64> {
         let all = chat.tip.version.count.unwrap_or(0);
         if all < 3 {
             return Ok(all);
@@ -292,7 +292,7 @@ impl Elsewhere<'_, '_> {
     }
 
     /// Lorebooks that Forklore made go when their timelines do.
-    fn is_ours(&self, book: &Lineage) -> Result<bool, HistoryError> {
+    fn is_ours(&self, book: &Lineage) -> Result<bool> {
         let bytes = self.history.content(&book.tip)?;
         let Ok(book) = Book::read(&bytes) else { return Ok(false) };
         Ok(book.mark().and_then(Mark::read).is_some())

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, Result};
 use crate::file::Name;
 use crate::git::object::{Id, Kind};
 use crate::store::Store;
@@ -100,8 +100,8 @@ impl Why {
 }
 
 /// Since 1970; versions are no more precise than this.
-pub(crate) fn milliseconds(time: SystemTime) -> u128 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()
+pub(crate) fn milliseconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 impl Version {
@@ -156,7 +156,7 @@ fn one_line(text: &str) -> String {
 }
 
 impl Kept {
-    pub fn read(store: &Store<'_>, id: Id) -> Result<Self, HistoryError> {
+    pub fn read(store: &Store<'_>, id: Id) -> Result<Self> {
         let text = store.read(&id, Kind::Commit)?;
         let misshapen = || HistoryError::Misshapen { id, expected: "a version of a file" };
         Self::parse(id, &text).ok_or_else(misshapen)

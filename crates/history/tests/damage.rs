@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use forklore_history::file::Name;
+use forklore_history::fsck::repair;
+use forklore_history::fsck::{Verified, verify};
 use forklore_history::git::object::Id;
-use forklore_history::git::salvage::RawIndex;
+use forklore_history::git::raw::RawIndex;
 use forklore_history::history::{History, Seen};
-use forklore_history::repairing::repair;
 use forklore_history::tracked::Tracked;
-use forklore_history::verifying::{Verified, verify};
 use forklore_tavern::disk::RealDisk;
 use forklore_testkit::fixed_chance::FixedChance;
 

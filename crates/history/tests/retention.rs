@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use forklore_history::file::Name;
+use forklore_history::fsck::verify;
 use forklore_history::history::{History, Seen};
 use forklore_history::purging::{self, Copy};
 use forklore_history::thinning::{self, Rules};
-use forklore_history::verifying::verify;
 use forklore_tavern::chance::Chance;
 use forklore_tavern::disk::RealDisk;
 use forklore_testkit::faulty::{Fault, FaultyDisk, Written};

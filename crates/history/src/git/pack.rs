@@ -2,6 +2,7 @@
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 use forklore_tavern::parallel::in_parallel;
+use gix_pack::data::entry::Header;
 use rustc_hash::FxHashMap;
 
 use super::delta;
@@ -80,7 +81,6 @@ impl Packer {
         data: &[u8],
         bases: &[(Laid, &[u8])],
     ) -> Laid {
-        const OFS_DELTA: u8 = 6;
         let offset = self.pack.len() as u64;
         let bases = bases.iter().filter(|(laid, _)| laid.chain < LONGEST_CHAIN);
         let deltas = bases.map(|(laid, base)| (delta::between(base, data), *laid));
@@ -91,9 +91,8 @@ impl Packer {
             let is_short = delta.len() * 8 < data.len();
             // Whatever a delta saves, it must be worth following it.
             if is_short || deflated.len() + WORTH_IT < self.deflater.deflated(data).len() {
-                self.add_header(OFS_DELTA, delta.len());
-                self.add_distance(offset - laid.offset);
-                self.finish(id, offset, &deflated);
+                let header = Header::OfsDelta { base_distance: offset - laid.offset };
+                self.add_entry(id, header, delta.len(), &deflated);
                 return Laid { offset, chain: laid.chain + 1 };
             }
         }
@@ -103,14 +102,13 @@ impl Packer {
 
     fn add_whole(&mut self, id: Id, kind: Kind, size: usize, deflated: &[u8]) -> Laid {
         let offset = self.pack.len() as u64;
-        let code = match kind {
-            Kind::Commit => 1,
-            Kind::Tree => 2,
-            Kind::Blob => 3,
-            Kind::Tag => 4,
+        let header = match kind {
+            Kind::Commit => Header::Commit,
+            Kind::Tree => Header::Tree,
+            Kind::Blob => Header::Blob,
+            Kind::Tag => Header::Tag,
         };
-        self.add_header(code, size);
-        self.finish(id, offset, deflated);
+        self.add_entry(id, header, size, deflated);
         Laid { offset, chain: 0 }
     }
 
@@ -175,37 +173,13 @@ impl Packer {
         Ok(Packed { name, pack: self.pack, index, objects })
     }
 
-    fn add_header(&mut self, code: u8, mut size: usize) {
-        let mut byte = code << 4 | (size & 0x0f) as u8;
-        size >>= 4;
-        while size > 0 {
-            self.pack.push(byte | 0x80);
-            byte = (size & 0x7f) as u8;
-            size >>= 7;
-        }
-        self.pack.push(byte);
-    }
-
-    fn add_distance(&mut self, mut distance: u64) {
-        let mut bytes = [0; 10];
-        let mut at = bytes.len() - 1;
-        bytes[at] = (distance & 0x7f) as u8;
-        loop {
-            distance >>= 7;
-            if distance == 0 {
-                break;
-            }
-            distance -= 1;
-            at -= 1;
-            bytes[at] = (distance & 0x7f) as u8 | 0x80;
-        }
-        self.pack.extend_from_slice(&bytes[at..]);
-    }
-
-    fn finish(&mut self, id: Id, offset: u64, deflated: &[u8]) {
+    fn add_entry(&mut self, id: Id, header: Header, size: usize, deflated: &[u8]) {
+        let offset = self.pack.len();
+        // Writing into memory cannot fail.
+        let _ = header.write_to(size as u64, &mut self.pack);
         self.pack.extend_from_slice(deflated);
-        let crc32 = crc32fast::hash(&self.pack[offset as usize..]);
-        self.places.push(Place { id, offset, crc32 });
+        let crc32 = crc32fast::hash(&self.pack[offset..]);
+        self.places.push(Place { id, offset: offset as u64, crc32 });
     }
 }
 

@@ -42,44 +42,28 @@ pub enum PackError {
 impl Packs {
     /// Opens the packs of these indexes.
     pub fn open(indexes: &[PathBuf]) -> (Self, Vec<PackError>) {
-        let mut packs = Vec::with_capacity(indexes.len());
-        let mut errors = Vec::new();
-        for path in indexes {
-            match Bundle::at(path, HASH) {
-                Ok(bundle) => packs.push(bundle),
-                Err(error) => {
-                    errors.push(PackError::Open { path: path.clone(), why: error.to_string() });
-                }
-            }
-        }
-        let mut all = Self {
-            packs: Vec::new(),
+        let mut packs = Self {
+            packs: Vec::with_capacity(indexes.len()),
             reader: RefCell::new(Reader {
                 inflate: gix_zlib::Inflate::default(),
                 cache: MemoryCappedHashmap::new(CACHE),
                 last: 0,
             }),
         };
-        for pack in packs {
-            all.take(pack);
-        }
-        (all, errors)
+        let errors = indexes.iter().filter_map(|index| packs.add(index).err()).collect();
+        (packs, errors)
     }
 
     /// Adds a pack that was just written.
     pub fn add(&mut self, index: &Path) -> Result<(), PackError> {
-        let bundle = Bundle::at(index, HASH)
+        let mut bundle = Bundle::at(index, HASH)
             .map_err(|error| PackError::Open { path: index.to_owned(), why: error.to_string() })?;
-        self.take(bundle);
-        Ok(())
-    }
-
-    fn take(&mut self, mut bundle: Bundle) {
         // The cache tells packs apart by this.
         bundle.pack.id = self.packs.len() as u32;
         let most = bundle.pack.data_len().saturating_mul(MOST_FROM_ONE).max(LEAST_ROOM);
         bundle.pack.alloc_limit_bytes = Some(most);
         self.packs.push(bundle);
+        Ok(())
     }
 
     pub fn bundles(&self) -> &[Bundle] {
@@ -87,11 +71,7 @@ impl Packs {
     }
 
     pub fn has(&self, id: &Id) -> bool {
-        self.find(id).is_some()
-    }
-
-    fn find(&self, id: &Id) -> Option<(usize, u32)> {
-        self.all_places(id).next()
+        self.all_places(id).next().is_some()
     }
 
     /// Where an object is: in several packs where two of us wrote it.
@@ -102,11 +82,22 @@ impl Packs {
         order.filter_map(move |at| Some((at, self.packs.get(at)?.index.lookup(id)?)))
     }
 
-    /// Replaces the content of `out` by the object; `None` where there is no such object.
-    pub fn read(&self, id: &Id, out: &mut Vec<u8>) -> Result<Option<Kind>, PackError> {
+    /// What `read` gets from the first pack that has the object and can be read.
+    fn first<T>(
+        &self,
+        id: &Id,
+        mut read: impl FnMut(&Bundle, u32, &mut Reader) -> Result<T, String>,
+    ) -> Result<Option<T>, PackError> {
         let mut found = Ok(None);
         for (at, index) in self.all_places(id) {
-            found = self.read_at(id, at, index, out).map(Some);
+            let (bundle, reader) = (&self.packs[at], &mut *self.reader.borrow_mut());
+            reader.last = at;
+            let pack = || bundle.pack.path().to_owned();
+            found = read(bundle, index, reader).map(Some).map_err(|why| PackError::Object {
+                id: *id,
+                pack: pack(),
+                why,
+            });
             if found.is_ok() {
                 break;
             }
@@ -114,48 +105,26 @@ impl Packs {
         found
     }
 
+    /// Replaces the content of `out` by the object; `None` where there is no such object.
+    pub fn read(&self, id: &Id, out: &mut Vec<u8>) -> Result<Option<Kind>, PackError> {
+        self.first(id, |bundle, index, Reader { inflate, cache, .. }| {
+            let found = bundle.get_object_by_index(index, out, inflate, cache);
+            found.map(|(data, _)| data.kind).map_err(|error| error.to_string())
+        })
+    }
+
     /// What an object is and how long, without putting it together.
     pub fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, PackError> {
-        let mut found = Ok(None);
-        for (at, index) in self.all_places(id) {
-            let bundle = &self.packs[at];
-            let inflate = &mut self.reader.borrow_mut().inflate;
+        self.first(id, |bundle, index, Reader { inflate, .. }| {
             let entry = |index| bundle.pack.entry(bundle.index.pack_offset_at_index(index));
             let base = |id: &gix_hash::oid| {
                 let base = bundle.index.lookup(id).and_then(|index| entry(index).ok());
                 Ok(base.map(ResolvedBase::InPack))
             };
-            let header = entry(index).map_err(|error| error.to_string()).and_then(|entry| {
-                let header = bundle.pack.decode_header(entry, inflate, &base);
-                let header = header.map_err(|error| error.to_string())?;
-                Ok(Some((header.kind, header.object_size)))
-            });
-            let pack = || bundle.pack.path().to_owned();
-            found = header.map_err(|why| PackError::Object { id: *id, pack: pack(), why });
-            if found.is_ok() {
-                break;
-            }
-        }
-        found
-    }
-
-    fn read_at(
-        &self,
-        id: &Id,
-        at: usize,
-        index: u32,
-        out: &mut Vec<u8>,
-    ) -> Result<Kind, PackError> {
-        let Reader { inflate, cache, last } = &mut *self.reader.borrow_mut();
-        *last = at;
-        let bundle = &self.packs[at];
-        match bundle.get_object_by_index(index, out, inflate, cache) {
-            Ok((data, _)) => Ok(data.kind),
-            Err(error) => Err(PackError::Object {
-                id: *id,
-                pack: bundle.pack.path().to_owned(),
-                why: error.to_string(),
-            }),
-        }
+            let header =
+                entry(index).and_then(|entry| bundle.pack.decode_header(entry, inflate, &base));
+            let header = header.map_err(|error| error.to_string())?;
+            Ok((header.kind, header.object_size))
+        })
     }
 }

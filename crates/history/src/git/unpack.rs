@@ -1,21 +1,18 @@
 //! A pack that somebody else made, taken apart: every object is found, put together and named anew
 //! before any of it is believed.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::delta::{LARGEST, applied};
-use super::entry::{self, HASH, Header, PACK_HEADER};
-use super::index::{self, Place};
-use super::object::{Id, Kind, id_of};
+use super::delta::LARGEST;
+use super::index::Place;
+use super::object::{Collision, Id, Kind, id_of};
 use super::pack::{Packed, Packer};
+use super::raw::{Content, Elsewhere, PACK_HEADER, RawIndex, RawPack, Told};
 
 /// Git itself never makes longer chains.
 const LONGEST_CHAIN: usize = 4096;
-/// What is kept of objects that others are told by.
-const CACHE: usize = 64 << 20;
 
 /// The bytes are not a sound pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,316 +27,143 @@ pub enum UnpackError {
     TooLarge,
 }
 
-/// Reads an object that is not in the pack.
-pub type Outside<'a> = dyn Fn(&Id) -> Option<(Kind, Vec<u8>)> + 'a;
-
 /// A pack, taken apart.
 pub struct Unpacked<'p> {
-    pack: &'p [u8],
-    entries: Vec<Entry>,
-    at: FxHashMap<Id, usize>,
+    pack: RawPack<&'p [u8]>,
+    objects: FxHashMap<Id, Named>,
     /// What objects in it are told by, and is not in it.
-    outside: FxHashMap<Id, Whole>,
-    cache: RefCell<Cache>,
+    outside: FxHashMap<Id, Content>,
 }
 
-#[derive(Clone)]
-struct Whole {
-    kind: Kind,
-    data: Rc<Vec<u8>>,
-}
-
-#[derive(Default)]
-struct Cache {
-    objects: FxHashMap<usize, Whole>,
-    bytes: usize,
-}
-
-struct Entry {
-    offset: usize,
-    /// Where the deflated part begins.
-    body: usize,
-    end: usize,
-    size: u64,
-    told: Told,
-    named: Option<Named>,
-}
-
-/// What is known of an object once it was put together.
-#[derive(Clone, Copy)]
+/// An object once it was put together.
 struct Named {
-    id: Id,
+    place: Range<usize>,
     kind: Kind,
     len: u64,
-    /// How many others it is told by.
-    depth: usize,
 }
 
-#[derive(Clone, Copy)]
-enum Told {
-    Whole(Kind),
-    /// By the entry of this number.
-    By(usize),
-    ById(Id),
-}
+/// Where entries lie whose name is not known, by what they are told by.
+type Waiting = FxHashMap<Told, Vec<Range<usize>>>;
 
 impl<'p> Unpacked<'p> {
     /// Takes a whole pack apart. `outside` reads what is not in it.
-    pub fn read(pack: &'p [u8], outside: &Outside<'_>) -> Result<Self, UnpackError> {
-        let body = pack.len().checked_sub(HASH).filter(|end| *end >= PACK_HEADER);
-        let body = body.ok_or(UnpackError::Damaged)?;
-        if !pack.starts_with(b"PACK\x00\x00\x00\x02") {
-            return Err(UnpackError::NotAPack);
+    pub fn read(bytes: &'p [u8], outside: &Elsewhere<'_>) -> Result<Self, UnpackError> {
+        let pack = RawPack::new(bytes, &RawIndex::default());
+        let count = pack.count().ok_or(UnpackError::NotAPack)?;
+        pack.checksum().ok_or(UnpackError::Damaged)?;
+        let (objects, no_outside) = (FxHashMap::default(), FxHashMap::default());
+        let mut unpacked = Self { pack, objects, outside: no_outside };
+        let mut waiting = unpacked.find_entries(count)?;
+        unpacked
+            .name_those_by(unpacked.objects.keys().map(|id| (*id, 0)).collect(), &mut waiting)?;
+        let mut bases = Vec::new();
+        for told in waiting.keys() {
+            if let Told::By(id) = told
+                && let Some(content) = outside(id)
+            {
+                unpacked.outside.insert(*id, content);
+                bases.push((*id, 0));
+            }
         }
-        let sum = index::checksum(&pack[..body]).map_err(|_| UnpackError::Damaged)?;
-        if sum.as_slice() != &pack[body..] {
-            return Err(UnpackError::Damaged);
+        unpacked.name_those_by(bases, &mut waiting)?;
+        match waiting.keys().next() {
+            None => Ok(unpacked),
+            Some(_) if waiting.keys().any(|told| matches!(told, Told::By(_))) => {
+                Err(UnpackError::NoBase)
+            }
+            Some(_) => Err(UnpackError::Damaged),
         }
-        let mut unpacked = Self {
-            pack: &pack[..body],
-            entries: Vec::new(),
-            at: FxHashMap::default(),
-            outside: FxHashMap::default(),
-            cache: RefCell::default(),
-        };
-        unpacked.find_entries(number(&pack[8..PACK_HEADER]))?;
-        unpacked.name_all(outside)?;
-        Ok(unpacked)
-    }
-
-    pub fn len(&self) -> usize {
-        self.at.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.at.is_empty()
-    }
-
-    pub fn has(&self, id: &Id) -> bool {
-        self.at.contains_key(id)
     }
 
     pub fn ids(&self) -> impl Iterator<Item = &Id> {
-        self.at.keys()
+        self.objects.keys()
     }
 
     /// What an object is and how long, if the pack has it.
     pub fn header(&self, id: &Id) -> Option<(Kind, u64)> {
-        let named = self.entries[*self.at.get(id)?].named?;
-        Some((named.kind, named.len))
+        self.objects.get(id).map(|named| (named.kind, named.len))
     }
 
     /// The object, if the pack has it.
-    pub fn object(&self, id: &Id) -> Option<(Kind, Rc<Vec<u8>>)> {
-        let whole = self.whole(*self.at.get(id)?).ok()?;
-        Some((whole.kind, whole.data))
+    pub fn object(&self, id: &Id) -> Option<Content> {
+        self.at(&self.objects.get(id)?.place)
+    }
+
+    fn at(&self, place: &Range<usize>) -> Option<Content> {
+        self.pack.object(place.start as u64, &|id| self.outside.get(id).cloned())
     }
 
     /// The same pack for our own use: with an index, and with what it was told by.
-    pub fn packed(&self) -> Result<Packed, super::object::Collision> {
+    pub fn packed(&self) -> Result<Packed, Collision> {
         let mut packer = Packer::new(6);
-        let places = self.entries.iter().filter_map(|entry| {
-            let crc32 = crc32fast::hash(&self.pack[entry.offset..entry.end]);
-            Some(Place { id: entry.named?.id, offset: entry.offset as u64, crc32 })
+        let body = self.pack.body();
+        let places = self.objects.iter().map(|(id, Named { place, .. })| {
+            let crc32 = crc32fast::hash(&body[place.clone()]);
+            Place { id: *id, offset: place.start as u64, crc32 }
         });
-        packer.add_raw(places, &self.pack[PACK_HEADER..]);
-        for (id, whole) in &self.outside {
-            packer.add(*id, whole.kind, &whole.data);
+        packer.add_raw(places, &body[PACK_HEADER..]);
+        for (id, (kind, data)) in &self.outside {
+            packer.add(*id, *kind, data);
         }
         packer.finish_pack()
     }
 
-    fn find_entries(&mut self, count: usize) -> Result<(), UnpackError> {
-        let mut by_offset: FxHashMap<usize, usize> = FxHashMap::default();
-        let mut at = PACK_HEADER;
-        let mut data = Vec::new();
-        for number in 0..count {
-            let mut entry = self.entry(at, &by_offset)?;
-            entry.end = entry.body + self.inflate(entry.body, entry.size, &mut data)?;
-            if let Told::Whole(kind) = entry.told {
-                entry.named = Some(Named::of(kind, &data, 0)?);
-            }
-            by_offset.insert(at, number);
-            at = entry.end;
-            self.entries.push(entry);
-        }
-        if at == self.pack.len() { Ok(()) } else { Err(UnpackError::Damaged) }
-    }
-
-    fn entry(
-        &self,
-        offset: usize,
-        by_offset: &FxHashMap<usize, usize>,
-    ) -> Result<Entry, UnpackError> {
-        let header = Header::read(self.pack, offset).ok_or(UnpackError::Damaged)?;
-        if header.size > LARGEST as u64 {
-            return Err(UnpackError::TooLarge);
-        }
-        let told = match header.told {
-            entry::Told::Whole(kind) => Told::Whole(kind),
-            entry::Told::At(base) => Told::By(*by_offset.get(&base).ok_or(UnpackError::Damaged)?),
-            entry::Told::By(id) => Told::ById(id),
-        };
-        Ok(Entry {
-            offset,
-            body: header.body,
-            end: header.body,
-            size: header.size,
-            told,
-            named: None,
-        })
-    }
-
-    /// Replaces the content of `out`, and says how many bytes it was inflated from.
-    fn inflate(&self, at: usize, size: u64, out: &mut Vec<u8>) -> Result<usize, UnpackError> {
-        let input = self.pack.get(at..).unwrap_or_default();
-        entry::inflate(input, size, out).ok_or(UnpackError::Damaged)
-    }
-
-    /// Names what is told by other objects. Those can come later in the pack, or be elsewhere.
-    fn name_all(&mut self, outside: &Outside<'_>) -> Result<(), UnpackError> {
+    /// Finds everything, and names what is told by nothing else.
+    fn find_entries(&mut self, count: u32) -> Result<Waiting, UnpackError> {
         let mut waiting = Waiting::default();
-        let mut ready = Vec::new();
-        for (at, entry) in self.entries.iter().enumerate() {
-            match (entry.named, entry.told) {
-                (Some(named), _) => {
-                    self.at.entry(named.id).or_insert(at);
-                    ready.push(at);
-                }
-                (None, Told::By(base)) => waiting.by_place.entry(base).or_default().push(at),
-                (None, Told::ById(id)) => waiting.by_id.entry(id).or_default().push(at),
-                (None, Told::Whole(_)) => {}
+        let mut at = PACK_HEADER;
+        for _ in 0..count {
+            let header = self.pack.header(at as u64).ok_or(UnpackError::Damaged)?;
+            if header.size > LARGEST as u64 {
+                return Err(UnpackError::TooLarge);
             }
+            let (data, end) = self.pack.inflated(&header).ok_or(UnpackError::Damaged)?;
+            match header.told {
+                Told::Whole(kind) => drop(self.name(at..end, kind, &data)?),
+                told => waiting.entry(told).or_default().push(at..end),
+            }
+            at = end;
         }
-        self.name_those_by(ready, &mut waiting)?;
-        while !waiting.by_id.is_empty() {
-            let mut ready = Vec::new();
-            let bases: Vec<Id> = waiting.by_id.keys().copied().collect();
-            for id in bases {
-                if let Some((kind, data)) = outside(&id) {
-                    self.outside.insert(id, Whole { kind, data: Rc::new(data) });
-                    ready.extend(waiting.by_id.remove(&id).unwrap_or_default());
-                }
-            }
-            if ready.is_empty() {
-                return Err(UnpackError::NoBase);
-            }
-            let mut named = Vec::new();
-            for at in ready {
-                self.name(at, 1)?;
-                named.push(at);
-            }
-            self.name_those_by(named, &mut waiting)?;
-        }
-        // Each object only once, and each of them.
-        if self.at.len() == self.entries.len() { Ok(()) } else { Err(UnpackError::Damaged) }
+        if at == self.pack.body().len() { Ok(waiting) } else { Err(UnpackError::Damaged) }
     }
 
     /// Names what is told by these, by those, and so on: each right after what it is told by, which is
-    /// at hand then.
+    /// at hand then. Those can come later in the pack. With each goes how many others it is told by.
     fn name_those_by(
         &mut self,
-        mut named: Vec<usize>,
+        mut named: Vec<(Id, usize)>,
         waiting: &mut Waiting,
     ) -> Result<(), UnpackError> {
-        while let Some(base) = named.pop() {
-            let Some(Named { id, depth, .. }) = self.entries[base].named else { continue };
-            let by_place = waiting.by_place.remove(&base).unwrap_or_default();
-            let by_id = waiting.by_id.remove(&id).unwrap_or_default();
-            for at in by_place.into_iter().chain(by_id) {
-                self.name(at, depth + 1)?;
-                named.push(at);
+        while let Some((id, depth)) = named.pop() {
+            let place = self.objects.get(&id).map(|named| Told::At(named.place.start as u64));
+            let told = place.into_iter().chain([Told::By(id)]);
+            for place in told.filter_map(|told| waiting.remove(&told)).flatten() {
+                let content = if depth < LONGEST_CHAIN { self.at(&place) } else { None };
+                let (kind, data) = content.ok_or(UnpackError::Damaged)?;
+                named.push((self.name(place, kind, &data)?, depth + 1));
             }
         }
         Ok(())
     }
 
-    fn name(&mut self, at: usize, depth: usize) -> Result<(), UnpackError> {
-        if depth > LONGEST_CHAIN {
-            return Err(UnpackError::Damaged);
-        }
-        let whole = self.whole(at)?;
-        let named = Named::of(whole.kind, &whole.data, depth)?;
-        self.entries[at].named = Some(named);
-        self.at.entry(named.id).or_insert(at);
-        Ok(())
-    }
-
-    fn whole(&self, at: usize) -> Result<Whole, UnpackError> {
-        let mut chain = Vec::new();
-        let mut next = at;
-        let mut whole = loop {
-            if let Some(whole) = self.cache.borrow().objects.get(&next) {
-                break whole.clone();
-            }
-            let entry = &self.entries[next];
-            match entry.told {
-                Told::Whole(kind) => {
-                    let mut data = Vec::new();
-                    self.inflate(entry.body, entry.size, &mut data)?;
-                    break Whole { kind, data: Rc::new(data) };
-                }
-                Told::By(base) => {
-                    chain.push(next);
-                    next = base;
-                }
-                Told::ById(id) => {
-                    chain.push(next);
-                    match self.at.get(&id) {
-                        Some(base) => next = *base,
-                        None => break self.outside.get(&id).ok_or(UnpackError::NoBase)?.clone(),
-                    }
-                }
-            }
-            if chain.len() > LONGEST_CHAIN {
-                return Err(UnpackError::Damaged);
-            }
-        };
-        let mut delta = Vec::new();
-        for at in chain.into_iter().rev() {
-            let entry = &self.entries[at];
-            self.inflate(entry.body, entry.size, &mut delta)?;
-            let data = applied(&whole.data, &delta).ok_or(UnpackError::Damaged)?;
-            whole = Whole { kind: whole.kind, data: Rc::new(data) };
-            self.remember(at, &whole);
-        }
-        self.remember(at, &whole);
-        Ok(whole)
-    }
-
-    fn remember(&self, at: usize, whole: &Whole) {
-        let mut cache = self.cache.borrow_mut();
-        if cache.bytes + whole.data.len() > CACHE {
-            *cache = Cache::default();
-        }
-        if cache.objects.insert(at, whole.clone()).is_none() {
-            cache.bytes += whole.data.len();
-        }
-    }
-}
-
-/// Objects whose name is not known, by what they are told by.
-#[derive(Default)]
-struct Waiting {
-    by_place: FxHashMap<usize, Vec<usize>>,
-    by_id: FxHashMap<Id, Vec<usize>>,
-}
-
-impl Named {
-    fn of(kind: Kind, data: &[u8], depth: usize) -> Result<Self, UnpackError> {
+    fn name(&mut self, place: Range<usize>, kind: Kind, data: &[u8]) -> Result<Id, UnpackError> {
         let id = id_of(kind, data).map_err(|_| UnpackError::Damaged)?;
-        Ok(Self { id, kind, len: data.len() as u64, depth })
+        self.pack.places.insert(id, place.start as u64);
+        let named = Named { place, kind, len: data.len() as u64 };
+        // Each object only once.
+        match self.objects.insert(id, named) {
+            None => Ok(id),
+            Some(_) => Err(UnpackError::Damaged),
+        }
     }
-}
-
-fn number(bytes: &[u8]) -> usize {
-    bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git::index;
     use crate::git::object::Object;
+    use crate::git::raw::ID;
 
     fn objects() -> Vec<Object> {
         let mut before = None;
@@ -364,7 +188,7 @@ mod tests {
     fn every_object_of_a_pack_is_found_again() {
         let packed = packed();
         let unpacked = Unpacked::read(&packed.pack, &|_| None).unwrap();
-        assert_eq!(unpacked.len(), 60);
+        assert_eq!(unpacked.ids().count(), 60);
         for object in objects() {
             let (kind, data) = unpacked.object(&object.id).unwrap();
             assert_eq!((kind, &*data), (object.kind, &object.data));
@@ -403,7 +227,7 @@ mod tests {
     fn objects_told_by_later_ones_take_no_longer_each_however_many_there_are() {
         let pack = backwards(4000);
         let unpacked = Unpacked::read(&pack, &|_| None).unwrap();
-        assert_eq!(unpacked.len(), 4001);
+        assert_eq!(unpacked.ids().count(), 4001);
         let asked = std::cell::Cell::new(0);
         let without_end = backwards(LONGEST_CHAIN + 1);
         let read = Unpacked::read(&without_end, &|_| {
@@ -424,11 +248,11 @@ mod tests {
             assert!(Unpacked::read(&pack[..at], &|_| None).is_err(), "{at}");
             // The same with a checksum that agrees, as someone with intent would make it: what is
             // found is what its name says.
-            damaged.truncate(pack.len() - HASH);
+            damaged.truncate(pack.len() - ID);
             let sum = index::checksum(&damaged).unwrap();
             damaged.extend_from_slice(sum.as_slice());
             if let Ok(unpacked) = Unpacked::read(&damaged, &|_| None) {
-                for object in objects().iter().filter(|object| unpacked.has(&object.id)) {
+                for object in objects().iter().filter(|it| unpacked.header(&it.id).is_some()) {
                     assert_eq!(*unpacked.object(&object.id).unwrap().1, object.data, "{at}");
                 }
             }

@@ -3,16 +3,17 @@
 use std::time::SystemTime;
 
 use rustc_hash::FxHashSet;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::Known;
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::{Kind, Name};
 use crate::git::object::{self, Id};
-use crate::lineage::{Lineage, Lineages, lineage_of};
+use crate::lineage::{Lineage, Lineages, lineage_of, slug};
 use crate::losing::{Loss, dismissal};
 use crate::store::{Store, Writing};
 use crate::story::{Told, tell};
-use crate::tracked::{Tracked, compare};
+use crate::tracked::{Compared, Tracked, compare};
 use crate::version::{Kept, Version, Why};
 
 /// The right to add versions, held until it is dropped.
@@ -51,13 +52,19 @@ pub struct Recorded {
     pub pinned: Option<u64>,
 }
 
+/// A version that is to be added, apart from its content.
 struct Change<'a> {
     name: &'a Name,
     kind: Kind,
-    bytes: usize,
+    bytes: u64,
     written: SystemTime,
     why: Why,
-    told: Told,
+}
+
+impl<'a> Change<'a> {
+    fn new(name: &'a Name, kind: Kind, bytes: &[u8], written: SystemTime, why: Why) -> Self {
+        Self { name, kind, bytes: bytes.len() as u64, written, why }
+    }
 }
 
 impl<'d> Recorder<'_, 'd> {
@@ -67,10 +74,6 @@ impl<'d> Recorder<'_, 'd> {
 
     pub fn lineages(&self) -> &Lineages {
         &self.known.lineages
-    }
-
-    pub fn machine(&self) -> &str {
-        &self.known.machine
     }
 
     /// When this began.
@@ -99,78 +102,91 @@ impl<'d> Recorder<'_, 'd> {
         written: SystemTime,
         seen: Seen,
         exists: &dyn Fn(&Name) -> bool,
-    ) -> Result<Option<Recorded>, HistoryError> {
+    ) -> Result<Option<Recorded>> {
         let Some(kind) = name.kind() else { return Ok(None) };
         let why = match seen {
             Seen::AsItHappened => Why::Saved,
             Seen::AfterAGap => Why::Late,
             Seen::Later => Why::Found,
         };
+        let change = Change::new(name, kind, bytes, written, why);
         if let Some(lineage) = self.known.lineages.live(name).cloned() {
-            return self.next(&lineage, name, bytes, written, why);
+            return self.next(&lineage, change, bytes);
         }
-        let compared =
-            compare(&mut self.writing, self.known.seed, kind, &Tracked::default(), bytes)?;
+        let compared = self.compare(kind, &Tracked::default(), bytes)?;
         let machine = self.known.machine.clone();
-        let alike: Vec<Lineage> =
-            self.known.lineages.with_tree(&machine, kind, &compared.tree).cloned().collect();
+        let own = self.known.lineages.own(&machine);
+        let alike = own.filter(|other| other.kind == kind && other.tip.tree == compared.tree);
+        let alike: Vec<Lineage> = alike.cloned().collect();
         let gone = alike.iter().find(|other| other.file() != name && !exists(other.file()));
         if let Some(before) = gone.filter(|_| !bytes.is_empty()) {
             // Under a new name, the same file.
             let why = Why::Renamed { from: before.file().clone() };
             let words = format!("renamed, was {}", before.file().label());
             let told = Told { words, collapse: None, count: before.tip.version.count };
-            let change = Change { name, kind, bytes: bytes.len(), written, why, told };
+            let change = Change { why, ..change };
             return self
-                .add(&before.reference.clone(), Some(before), change, compared.tree)
+                .add(&before.reference, Some(before), change, told, compared.tree)
                 .map(Some);
         }
         if let Some(lineage) = self.known.lineages.deleted(&machine, name).cloned() {
-            return self.next(&lineage, name, bytes, written, why);
+            return self.next(&lineage, change, bytes);
         }
-        let told = tell(&self.writing, kind, None, &compared)?;
-        let reference =
-            self.known.lineages.new_reference(self.writing.store(), &machine, kind, name);
-        let (tree, tracked) = (compared.tree, compared.now);
+        let mut told = tell(&self.writing, kind, None, &compared)?;
+        let mut change = change;
         let copied = alike.iter().find(|other| !other.is_deleted() && !bytes.is_empty());
-        let recorded = match copied {
-            Some(other) => {
-                let why = Why::Copied { from: other.file().clone() };
-                let words = format!("began as a copy of {}", other.file().label());
-                let told = Told { words, ..told };
-                let change = Change { name, kind, bytes: bytes.len(), written, why, told };
-                self.add(&reference, Some(other), change, tree)?
-            }
-            None => {
-                let change = Change { name, kind, bytes: bytes.len(), written, why, told };
-                self.add(&reference, None, change, tree)?
-            }
-        };
-        self.known.remember(&reference, recorded.kept.id, tracked);
+        if let Some(other) = copied {
+            change.why = Why::Copied { from: other.file().clone() };
+            told.words = format!("began as a copy of {}", other.file().label());
+        }
+        let reference = self.new_reference(kind, name);
+        let recorded = self.add(&reference, copied, change, told, compared.tree)?;
+        self.known.remember(&reference, recorded.kept.id, compared.now);
         Ok(Some(recorded))
+    }
+
+    fn compare<'b>(
+        &mut self,
+        kind: Kind,
+        before: &Tracked,
+        bytes: &'b [u8],
+    ) -> Result<Compared<'b>> {
+        let mut put = |kind, data: &[u8], before| self.writing.put(kind, data, before);
+        compare(&mut put, self.known.seed, kind, before, bytes)
+    }
+
+    /// A ref for a file of this machine that has none yet.
+    pub(crate) fn new_reference(&self, kind: Kind, name: &Name) -> String {
+        let Known { machine, lineages, .. } = &*self.known;
+        let slug = slug(&name.label());
+        let references = (0_u64..).map(|salt| {
+            let number = xxh3_64(format!("{}\n{salt}", name.as_str()).as_bytes());
+            format!("refs/heads/{machine}/{}/{slug}-{:08x}", kind.folder(), number as u32)
+        });
+        let is_free = |reference: &String| {
+            lineages.get(reference).is_none() && !self.store().refs().contains_key(reference)
+        };
+        references.into_iter().find(is_free).unwrap_or_default()
     }
 
     /// Adds a version to a lineage, if it differs from the newest one.
     fn next(
         &mut self,
         lineage: &Lineage,
-        name: &Name,
+        change: Change<'_>,
         bytes: &[u8],
-        written: SystemTime,
-        why: Why,
-    ) -> Result<Option<Recorded>, HistoryError> {
+    ) -> Result<Option<Recorded>> {
         let before = match self.known.tracked.remove(&lineage.reference) {
             Some((tip, tracked)) if tip == lineage.tip.id => tracked,
             _ => self.read_tracked(lineage.tip.tree)?,
         };
-        let kind = lineage.kind;
-        let compared = compare(&mut self.writing, self.known.seed, kind, &before, bytes)?;
+        let compared = self.compare(lineage.kind, &before, bytes)?;
         if compared.tree == lineage.tip.tree && !lineage.is_deleted() {
             self.known.remember(&lineage.reference, lineage.tip.id, compared.now);
             return Ok(None);
         }
-        let mut told = tell(&self.writing, kind, Some(&before), &compared)?;
-        if let Why::Restored { version } = why {
+        let mut told = tell(&self.writing, lineage.kind, Some(&before), &compared)?;
+        if let Why::Restored { version } = change.why {
             // Going back to fewer messages is a wish.
             told.collapse = None;
             told.words = match lineage.is_deleted() {
@@ -180,10 +196,8 @@ impl<'d> Recorder<'_, 'd> {
         } else if lineage.is_deleted() {
             told.words = format!("there again: {}", told.words);
         }
-        let (tree, tracked) = (compared.tree, compared.now);
-        let change = Change { name, kind, bytes: bytes.len(), written, why, told };
-        let recorded = self.add(&lineage.reference, Some(lineage), change, tree)?;
-        self.known.remember(&lineage.reference, recorded.kept.id, tracked);
+        let recorded = self.add(&lineage.reference, Some(lineage), change, told, compared.tree)?;
+        self.known.remember(&lineage.reference, recorded.kept.id, compared.now);
         Ok(Some(recorded))
     }
 
@@ -194,25 +208,22 @@ impl<'d> Recorder<'_, 'd> {
         bytes: &[u8],
         written: SystemTime,
         from: &Kept,
-    ) -> Result<Option<Recorded>, HistoryError> {
+    ) -> Result<Option<Recorded>> {
         let Some(kind) = name.kind() else { return Ok(None) };
         let machine = self.known.machine.clone();
         let why = Why::Restored { version: from.version.number };
+        let change = Change::new(name, kind, bytes, written, why);
         let lineages = &self.known.lineages;
         if let Some(lineage) = lineages.live(name).or_else(|| lineages.deleted(&machine, name)) {
-            return self.next(&lineage.clone(), name, bytes, written, why);
+            return self.next(&lineage.clone(), change, bytes);
         }
-        let compared =
-            compare(&mut self.writing, self.known.seed, kind, &Tracked::default(), bytes)?;
-        let told = tell(&self.writing, kind, None, &compared)?;
-        let from_file = from.version.file.label();
-        let words = format!("began as version {} of {from_file}", from.version.number);
-        let told = Told { words, ..told };
-        let reference =
-            self.known.lineages.new_reference(self.writing.store(), &machine, kind, name);
-        let change = Change { name, kind, bytes: bytes.len(), written, why, told };
+        let compared = self.compare(kind, &Tracked::default(), bytes)?;
+        let mut told = tell(&self.writing, kind, None, &compared)?;
+        let (number, file) = (from.version.number, from.version.file.label());
+        told.words = format!("began as version {number} of {file}");
+        let reference = self.new_reference(kind, name);
         let before = Lineage { reference: String::new(), machine, kind, tip: from.clone() };
-        self.add(&reference, Some(&before), change, compared.tree).map(Some)
+        self.add(&reference, Some(&before), change, told, compared.tree).map(Some)
     }
 
     /// Says of a loss that it is settled: nobody need hear of it again.
@@ -227,7 +238,7 @@ impl<'d> Recorder<'_, 'd> {
     }
 
     /// What is not kept yet cannot be read back in pieces.
-    fn read_tracked(&mut self, tree: Id) -> Result<Tracked, HistoryError> {
+    fn read_tracked(&mut self, tree: Id) -> Result<Tracked> {
         if !self.writing.store().has(&tree) {
             self.keep()?;
         }
@@ -241,7 +252,7 @@ impl<'d> Recorder<'_, 'd> {
         &mut self,
         old: &OldFile<'_>,
         known: &mut FxHashSet<Id>,
-    ) -> Result<Option<Recorded>, HistoryError> {
+    ) -> Result<Option<Recorded>> {
         let OldFile { name, reference, bytes, written } = *old;
         let Some(kind) = name.kind() else { return Ok(None) };
         let parent = self.known.lineages.get(reference).cloned();
@@ -249,35 +260,26 @@ impl<'d> Recorder<'_, 'd> {
             Some(lineage) => self.read_tracked(lineage.tip.tree)?,
             None => Tracked::default(),
         };
-        let compared = compare(&mut self.writing, self.known.seed, kind, &before, bytes)?;
-        let tree = compared.tree;
-        if !known.insert(tree) {
+        let compared = self.compare(kind, &before, bytes)?;
+        if !known.insert(compared.tree) {
             return Ok(None);
         }
         let told = tell(&self.writing, kind, parent.as_ref().map(|_| &before), &compared)?;
         // How a chat that is gone went up and down is no alarm any more.
         let told = Told { words: format!("a backup: {}", told.words), collapse: None, ..told };
-        let change = Change { name, kind, bytes: bytes.len(), written, why: Why::Imported, told };
-        self.add(reference, parent.as_ref(), change, tree).map(Some)
+        let change = Change::new(name, kind, bytes, written, Why::Imported);
+        self.add(reference, parent.as_ref(), change, told, compared.tree).map(Some)
     }
 
     /// Adds that a file is gone.
-    pub fn deleted(&mut self, name: &Name) -> Result<Option<Recorded>, HistoryError> {
+    pub fn deleted(&mut self, name: &Name) -> Result<Option<Recorded>> {
         let Some(lineage) = self.known.lineages.live(name).cloned() else { return Ok(None) };
-        let told = Told {
-            words: format!("{} deleted", lineage.kind.word()),
-            collapse: None,
-            count: lineage.tip.version.count,
-        };
-        let change = Change {
-            name,
-            kind: lineage.kind,
-            bytes: lineage.tip.version.bytes as usize,
-            written: self.now,
-            why: Why::Deleted,
-            told,
-        };
-        self.add(&lineage.reference, Some(&lineage), change, lineage.tip.tree).map(Some)
+        let Version { count, bytes, .. } = lineage.tip.version;
+        let words = format!("{} deleted", lineage.kind.word());
+        let told = Told { words, collapse: None, count };
+        let (kind, written) = (lineage.kind, self.now);
+        let change = Change { name, kind, bytes, written, why: Why::Deleted };
+        self.add(&lineage.reference, Some(&lineage), change, told, lineage.tip.tree).map(Some)
     }
 
     fn add(
@@ -285,8 +287,9 @@ impl<'d> Recorder<'_, 'd> {
         reference: &str,
         before: Option<&Lineage>,
         change: Change<'_>,
+        told: Told,
         tree: Id,
-    ) -> Result<Recorded, HistoryError> {
+    ) -> Result<Recorded> {
         let own = before.filter(|before| before.reference == reference);
         let (number, thinned) =
             own.map_or((0, 0), |before| (before.tip.version.number, before.tip.version.thinned));
@@ -297,12 +300,12 @@ impl<'d> Recorder<'_, 'd> {
             number: number + 1,
             order: self.known.order,
             why: change.why,
-            words: change.told.words,
+            words: told.words,
             written: change.written,
             recorded: self.now,
-            count: change.told.count,
-            bytes: change.bytes as u64,
-            collapse: change.told.collapse,
+            count: told.count,
+            bytes: change.bytes,
+            collapse: told.collapse,
             thinned,
         };
         let parent = before.map(|before| before.tip.id);
@@ -329,7 +332,7 @@ impl<'d> Recorder<'_, 'd> {
     }
 
     /// Returns when everything added so far outlives a power cut.
-    pub fn keep(&mut self) -> Result<(), HistoryError> {
+    pub fn keep(&mut self) -> Result<()> {
         let kept = self.writing.keep();
         if kept.is_err() {
             // What is remembered is not what is there.
@@ -339,7 +342,7 @@ impl<'d> Recorder<'_, 'd> {
     }
 
     /// Puts everything where any git can read it.
-    pub fn flush(&mut self) -> Result<(), HistoryError> {
+    pub fn flush(&mut self) -> Result<()> {
         let flushed = self.writing.flush();
         if flushed.is_err() {
             self.known.forget();

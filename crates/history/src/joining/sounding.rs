@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Beside, Reference, Unsound};
 use crate::body::numbered;
-use crate::error::HistoryError;
+use crate::error::{HistoryError, Result};
 use crate::file::Name;
 use crate::git::object::{Id, Kind, Mode};
 use crate::store::Store;
@@ -30,9 +30,9 @@ pub(super) struct Sounding<'s, 'd> {
     source: &'s Source<'s, 'd>,
     /// Versions that are there with all that belongs to them.
     sound: FxHashSet<Id>,
-    /// How long what is below a tree is, by how deep it lies. What is in the store need not be looked
-    /// through again.
-    trees: FxHashMap<(Id, Level), u64>,
+    /// How long what is below a tree is, by how many trees there are from it to a piece. What is in the
+    /// store need not be looked through again.
+    trees: FxHashMap<(Id, u8), u64>,
     /// Of what is looked through now, what is not in the store.
     new: Vec<Id>,
 }
@@ -58,13 +58,8 @@ impl From<HistoryError> for Stop {
 /// No program could read a longer chat or book.
 const LONGEST: u64 = 512 << 20;
 
-/// Where in a file's trees one lies: always three of them above a piece.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Level {
-    Branches,
-    Leaves,
-    Pieces,
-}
+/// There are always so many trees above a piece.
+const TREES: u8 = 3;
 
 impl<'s, 'd> Sounding<'s, 'd> {
     pub(super) fn new(source: &'s Source<'s, 'd>) -> Self {
@@ -157,26 +152,25 @@ impl<'s, 'd> Sounding<'s, 'd> {
         for edge in [parts.head, parts.tail].into_iter().flatten() {
             len = len.saturating_add(self.piece(edge)?);
         }
-        let body = parts.body.map(|(_, body)| self.below(body, Level::Branches)).transpose()?;
+        let body = parts.body.map(|(_, body)| self.below(body, TREES)).transpose()?;
         Ok(len.saturating_add(body.unwrap_or(0)))
     }
 
     /// How long the pieces below a tree of numbered ones are.
-    fn below(&mut self, id: Id, level: Level) -> Result<u64, Stop> {
-        if let Some(known) = self.trees.get(&(id, level)) {
+    fn below(&mut self, id: Id, trees: u8) -> Result<u64, Stop> {
+        if trees == 0 {
+            return self.piece(id);
+        }
+        if let Some(known) = self.trees.get(&(id, trees)) {
             return Ok(*known);
         }
-        let mode = if level == Level::Pieces { Mode::Blob } else { Mode::Tree };
+        let mode = if trees == 1 { Mode::Blob } else { Mode::Tree };
         let lines = numbered(&self.tree(id)?, mode).ok_or(Unsound::Shape)?;
         let mut len = 0_u64;
         for (_, below) in lines {
-            len = len.saturating_add(match level {
-                Level::Branches => self.below(below, Level::Leaves)?,
-                Level::Leaves => self.below(below, Level::Pieces)?,
-                Level::Pieces => self.piece(below)?,
-            });
+            len = len.saturating_add(self.below(below, trees - 1)?);
         }
-        self.trees.insert((id, level), len);
+        self.trees.insert((id, trees), len);
         self.note(id);
         Ok(len)
     }
@@ -199,7 +193,7 @@ impl<'s, 'd> Sounding<'s, 'd> {
     }
 
     /// Whether `ancestor` is `tip` or came before it.
-    pub(super) fn leads_to(&self, tip: Id, ancestor: Id) -> Result<bool, HistoryError> {
+    pub(super) fn leads_to(&self, tip: Id, ancestor: Id) -> Result<bool> {
         let mut next = Some(tip);
         while let Some(id) = next {
             if id == ancestor {
@@ -223,14 +217,14 @@ fn is_below_home(name: &Name) -> bool {
 }
 
 impl Source<'_, '_> {
-    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, HistoryError> {
+    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>> {
         match self.beside.header(id)? {
             Some(header) => Ok(Some(header)),
             None => self.store.header(id),
         }
     }
 
-    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>, HistoryError> {
+    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>> {
         if let Some(object) = self.beside.read(id)? {
             return Ok(Some(object));
         }

@@ -1,18 +1,17 @@
 //! Which version of a book was in its file when a version of a chat was saved.
 
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use forklore_core::json::Json;
 use forklore_core::moment::BookFile;
 
 use super::versions::ChatVersions;
 use crate::catalog::{Line, catalog};
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::file::{Kind, Name};
 use crate::history::History;
 use crate::lineage::Lineage;
-use crate::version::Kept;
+use crate::version::{Kept, milliseconds};
 
 /// Every lineage of a book that this machine recorded.
 pub(super) fn all<'h>(history: &'h History<'_>) -> impl Iterator<Item = &'h Lineage> {
@@ -31,7 +30,7 @@ pub(super) fn when_saved(
     chat: &ChatVersions,
     version: usize,
     metadata: &Json,
-) -> Result<Option<Option<BookFile>>, HistoryError> {
+) -> Result<Option<Option<BookFile>>> {
     let bound = metadata.get("world_info").and_then(Json::as_str);
     let Some(name) = bound.map(|name| name.into_owned()).filter(|name| !name.is_empty()) else {
         return Ok(Some(None));
@@ -47,17 +46,12 @@ pub(super) fn when_saved(
         if kept.version.file != file || versions[at].is_deleted {
             continue;
         }
-        if !saved.was_in_file(&versions, at, milliseconds(&kept)) {
+        if !saved.was_in_file(&versions, at, milliseconds(kept.version.recorded)) {
             return Ok(None);
         }
         return Ok(Some(Some(BookFile { name, bytes: history.content(&kept)? })));
     }
     Ok(None)
-}
-
-/// When something was recorded, in milliseconds since 1970.
-fn milliseconds(kept: &Kept) -> u64 {
-    kept.version.recorded.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 /// When a version of a chat was saved.
@@ -68,13 +62,10 @@ struct Saved {
 
 impl Saved {
     /// `None` where that is not known: nobody saw it, and the clock was set.
-    fn of(
-        history: &History<'_>,
-        chat: &ChatVersions,
-        version: usize,
-    ) -> Result<Option<Self>, HistoryError> {
+    fn of(history: &History<'_>, chat: &ChatVersions, version: usize) -> Result<Option<Self>> {
         let line = chat.lines[version];
-        let recorded = milliseconds(&Kept::read(history.store(), line.id)?);
+        let recorded = Kept::read(history.store(), line.id)?.version.recorded;
+        let recorded = milliseconds(recorded);
         let saved = Self { line, recorded };
         let is_known =
             line.was_seen || (line.was_found && is_in_time(&chat.lines, version, recorded));

@@ -6,7 +6,7 @@ use forklore_core::chat::Chat;
 use forklore_core::identity::{Identity, Messages};
 
 use crate::body::Body;
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::git::object::{self, Id, id_of};
 use crate::history::History;
 
@@ -41,14 +41,14 @@ impl<'c> Today<'c> {
 
     /// What the piece of a message is called in the history; `None` for one that has no line before
     /// it.
-    pub(super) fn id(&self, message: usize) -> Result<Option<Id>, HistoryError> {
+    pub(super) fn id(&self, message: usize) -> Result<Option<Id>> {
         let Some(range) = self.chat.line_range(message) else { return Ok(None) };
         let Some(start) = range.start.checked_sub(1) else { return Ok(None) };
         Ok(Some(id_of(object::Kind::Blob, &self.chat.bytes()[start..range.end])?))
     }
 
     /// The names of all messages up to `message`.
-    fn ids_to(&mut self, message: usize) -> Result<&[Option<Id>], HistoryError> {
+    fn ids_to(&mut self, message: usize) -> Result<&[Option<Id>]> {
         for next in self.ids.len()..=message {
             let id = self.id(next)?;
             self.ids.push(id);
@@ -63,7 +63,7 @@ impl<'c> Today<'c> {
         history: &History<'_>,
         body: Id,
         message: usize,
-    ) -> Result<bool, HistoryError> {
+    ) -> Result<bool> {
         let next = self.id(message + 1)?;
         let now = self.ids_to(message)?;
         let then = Body::read(history.store(), body)?;

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::chat::Today;
 use super::versions::{ChatVersions, parts};
 use crate::body::Body;
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::git::object::{self, Id, id_of};
 use crate::history::History;
 use crate::version::Kept;
@@ -87,7 +87,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
 
     /// The best version that was not given yet: one that ends in the message asked for, or in one as
     /// short before it as can be, and the newest of those.
-    pub(super) fn next(&mut self) -> Result<Option<Ending>, HistoryError> {
+    pub(super) fn next(&mut self) -> Result<Option<Ending>> {
         if !std::mem::replace(&mut self.has_begun, true) {
             self.guess()?;
         }
@@ -109,7 +109,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
 
     /// Looks for a version that ends in the message asked for. It has one message more than the
     /// message's number, and as many more as were deleted since.
-    fn guess(&mut self) -> Result<(), HistoryError> {
+    fn guess(&mut self) -> Result<()> {
         let first = self.asked as u64 + 1;
         let mut wanted = first;
         for _ in 0..GUESSES {
@@ -139,7 +139,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
     }
 
     /// Adds the next best to what was found.
-    fn widen(&mut self, tried: Ending) -> Result<(), HistoryError> {
+    fn widen(&mut self, tried: Ending) -> Result<()> {
         let count = self.versions.lines[tried.version].count;
         self.look_among(count)?;
         if self.found.range(Ending { message: tried.message, version: 0 }..).next().is_none() {
@@ -150,7 +150,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
 
     /// Looks into versions with this number of messages until one ends in a message of today's that
     /// is not after the one asked for. Where all are after it, one of those.
-    fn look_among(&mut self, count: u64) -> Result<Option<Ending>, HistoryError> {
+    fn look_among(&mut self, count: u64) -> Result<Option<Ending>> {
         let mut after = None;
         while let Some((versions, looked)) = self.by_count.get_mut(&count) {
             let Some(version) = versions.get(*looked).copied().filter(|_| *looked < MOST_ALIKE)
@@ -174,7 +174,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
     }
 
     /// The same with fewer messages.
-    fn look_below(&mut self, count: u64) -> Result<(), HistoryError> {
+    fn look_below(&mut self, count: u64) -> Result<()> {
         let below: Vec<u64> = self.by_count.range(..count).rev().map(|(count, _)| *count).collect();
         for count in below {
             match self.look_among(count)? {
@@ -187,7 +187,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
     }
 
     /// The message of today's chat that a version ends in.
-    fn ends_in(&mut self, version: usize) -> Result<Option<usize>, HistoryError> {
+    fn ends_in(&mut self, version: usize) -> Result<Option<usize>> {
         let Some(last) = self.last(version)? else { return Ok(None) };
         let is_in_place = last.number as usize == self.asked;
         if is_in_place && self.today.id(self.asked)? == Some(last.id) {
@@ -204,7 +204,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         Ok(Messages::of([&*line]).find_in(0, self.today.messages()))
     }
 
-    fn last(&mut self, version: usize) -> Result<Option<Last>, HistoryError> {
+    fn last(&mut self, version: usize) -> Result<Option<Last>> {
         if let Some(known) = self.lasts.get(&version) {
             return Ok(*known);
         }
@@ -218,7 +218,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         Ok(last)
     }
 
-    fn last_in(&self, body: Id) -> Result<Option<Last>, HistoryError> {
+    fn last_in(&self, body: Id) -> Result<Option<Last>> {
         let blank = id_of(object::Kind::Blob, b"\n")?;
         let store = self.history.store();
         let Some((number, id)) = Body::last(store, body)? else { return Ok(None) };
@@ -234,13 +234,13 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         Ok(None)
     }
 
-    fn read(&self, id: &Id) -> Result<Vec<u8>, HistoryError> {
+    fn read(&self, id: &Id) -> Result<Vec<u8>> {
         self.history.store().read(id, object::Kind::Blob)
     }
 
     /// Whether the version was saved while its last message was the last one of the chat that is there
     /// today, as far as that has come.
-    fn is_state_of_today(&mut self, ending: Ending) -> Result<bool, HistoryError> {
+    fn is_state_of_today(&mut self, ending: Ending) -> Result<bool> {
         let Some(last) = self.last(ending.version)? else { return Ok(false) };
         Ok(self.today.is_told_in(self.history, last.body, ending.message)?
             && self.is_certain(ending, last)?
@@ -249,7 +249,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
 
     /// Whether no other message can be taken for the last one: the next one came after it. Texts
     /// repeat, and not every date tells two messages of a minute apart.
-    fn is_certain(&mut self, ending: Ending, last: Last) -> Result<bool, HistoryError> {
+    fn is_certain(&mut self, ending: Ending, last: Last) -> Result<bool> {
         let line = self.read(&last.id)?;
         let (then, now) = (Identity::of(&line), self.today.identity(ending.message));
         let (Some(then), Some(now)) = (then, now) else { return Ok(false) };
@@ -267,7 +267,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
 
     /// Whether the message that comes after it today was there before: then this is not the state in
     /// which it came.
-    fn next_came_before(&mut self, ending: Ending, last: Last) -> Result<bool, HistoryError> {
+    fn next_came_before(&mut self, ending: Ending, last: Last) -> Result<bool> {
         if ending.message + 1 >= self.today.len() {
             return Ok(false);
         }
@@ -283,12 +283,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
     }
 
     /// Whether a version has the message that comes next today, after the one that another ends in.
-    fn has_next(
-        &mut self,
-        version: usize,
-        ending: Ending,
-        last: Last,
-    ) -> Result<bool, HistoryError> {
+    fn has_next(&mut self, version: usize, ending: Ending, last: Last) -> Result<bool> {
         self.looks += 1;
         let store = self.history.store();
         let kept = Kept::read(store, self.versions.lines[version].id)?;

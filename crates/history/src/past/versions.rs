@@ -5,7 +5,7 @@ use forklore_core::json::Json;
 
 use crate::body::Body;
 use crate::catalog::{Line, catalog};
-use crate::error::HistoryError;
+use crate::error::Result;
 use crate::git::object::{self, Id};
 use crate::history::History;
 use crate::lineage::Lineage;
@@ -20,7 +20,7 @@ pub(super) struct ChatVersions {
 
 impl ChatVersions {
     /// Leaves out what was in the place of a file that was deleted, unless the file came back.
-    pub(super) fn read(history: &History<'_>, lineage: &Lineage) -> Result<Self, HistoryError> {
+    pub(super) fn read(history: &History<'_>, lineage: &Lineage) -> Result<Self> {
         let mut lines = catalog(history, lineage)?;
         let mut first = 0;
         for (at, deleted) in lines.iter().enumerate().rev().filter(|(_, line)| line.is_deleted) {
@@ -40,7 +40,7 @@ impl ChatVersions {
         history: &History<'_>,
         version: usize,
         place: Place,
-    ) -> Result<Option<Json>, HistoryError> {
+    ) -> Result<Option<Json>> {
         let kept = Kept::read(history.store(), self.lines[version].id)?;
         let Some((head, _)) = parts(history, &kept)? else { return Ok(None) };
         let header = history.store().read(&head, object::Kind::Blob)?;
@@ -50,7 +50,7 @@ impl ChatVersions {
 }
 
 /// The header of a version of a chat, and the tree of its messages.
-pub(super) fn parts(history: &History<'_>, kept: &Kept) -> Result<Option<(Id, Id)>, HistoryError> {
+pub(super) fn parts(history: &History<'_>, kept: &Kept) -> Result<Option<(Id, Id)>> {
     let parts = Tracked::parts(history.store(), kept.tree)?;
     Ok(match (parts.head, parts.body) {
         (Some(head), Some((Numbering::Messages, body))) => Some((head, body)),
@@ -60,7 +60,7 @@ pub(super) fn parts(history: &History<'_>, kept: &Kept) -> Result<Option<(Id, Id
 
 /// Whether the file after a deletion is the one that was deleted: it has all of its messages, and
 /// more of them than any chat with the same greeting.
-fn came_back(history: &History<'_>, deleted: Id, next: Id) -> Result<bool, HistoryError> {
+fn came_back(history: &History<'_>, deleted: Id, next: Id) -> Result<bool> {
     let store = history.store();
     let (deleted, next) = (Kept::read(store, deleted)?, Kept::read(store, next)?);
     if deleted.tree == next.tree {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use forklore_tavern::disk::Disk;
 use forklore_tavern::lock::UserLock;
 
-use crate::error::{Doing, HistoryError};
+use crate::disk::Files as _;
+use crate::error::{Doing, Result};
 use crate::git::object::{Id, Kind};
 use crate::git::pack::Packed;
 use crate::git::packs::Packs;
@@ -30,7 +31,7 @@ pub(super) struct Fetched<'d> {
 }
 
 impl<'d> Incoming<'d> {
-    pub(super) fn open(history: &History<'d>) -> Result<Self, HistoryError> {
+    pub(super) fn open(history: &History<'d>) -> Result<Self> {
         let store = history.store();
         let (disk, chance) = (store.disk, store.chance);
         let folder = store.layout().ours().join("incoming");
@@ -43,20 +44,18 @@ impl<'d> Incoming<'d> {
         Ok(incoming)
     }
 
-    pub(super) fn clear(&self) -> Result<(), HistoryError> {
+    pub(super) fn clear(&self) -> Result<()> {
         for path in self.files()? {
             self.disk.remove(&path).doing("remove", &path)?;
         }
         Ok(())
     }
 
-    fn files(&self) -> Result<Vec<PathBuf>, HistoryError> {
-        let folder = self.folder.join("pack");
-        let names = self.disk.list(&folder).doing("list", &folder)?;
-        Ok(names.into_iter().map(|name| folder.join(name)).collect())
+    fn files(&self) -> Result<Vec<PathBuf>> {
+        self.disk.paths_in(&self.folder.join("pack"))
     }
 
-    pub(super) fn packs(&self) -> Result<Fetched<'d>, HistoryError> {
+    pub(super) fn packs(&self) -> Result<Fetched<'d>> {
         let mut indexes = self.files()?;
         indexes.retain(|path| path.extension().is_some_and(|extension| extension == "idx"));
         let (packs, errors) = Packs::open(&indexes);
@@ -68,12 +67,12 @@ impl<'d> Incoming<'d> {
 }
 
 impl Beside for Fetched<'_> {
-    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>, HistoryError> {
+    fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>> {
         let mut data = Vec::new();
         Ok(self.packs.read(id, &mut data)?.map(|kind| (kind, data)))
     }
 
-    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, HistoryError> {
+    fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>> {
         Ok(self.packs.header(id)?)
     }
 
@@ -82,7 +81,7 @@ impl Beside for Fetched<'_> {
         bundles.flat_map(|bundle| bundle.index.iter().map(|entry| entry.oid)).collect()
     }
 
-    fn packs(&self) -> Result<Vec<Packed>, HistoryError> {
+    fn packs(&self) -> Result<Vec<Packed>> {
         let mut all = Vec::new();
         for bundle in self.packs.bundles() {
             let (pack, index) = (bundle.pack.path(), bundle.index.path());

@@ -4,9 +4,9 @@ use forklore_tavern::lock::UserLock;
 use rustc_hash::FxHashMap;
 
 use super::Store;
-use crate::error::{Doing, HistoryError};
+use crate::disk::Files as _;
+use crate::error::{Doing, Result};
 use crate::git::object::{Id, Kind, Object, id_of};
-use crate::git::pack::Packed;
 use crate::git::refs::Refs;
 use crate::journal::{self, Recording};
 use crate::packing::{self, Gathering, Packing};
@@ -40,45 +40,33 @@ impl<'s, 'd> Writing<'s, 'd> {
         self.store
     }
 
-    /// Adds an object, unless it is there already. `before` is what stood in its place.
+    pub(crate) fn store_mut(&mut self) -> &mut Store<'d> {
+        self.store
+    }
+
+    /// Adds an object, unless it is there already; only then what is borrowed is copied. `before` is
+    /// what stood in its place.
     pub fn put(
         &mut self,
         kind: Kind,
-        data: Vec<u8>,
+        data: impl AsRef<[u8]> + Into<Vec<u8>>,
         before: Option<Id>,
-    ) -> Result<Id, HistoryError> {
-        let id = id_of(kind, &data)?;
+    ) -> Result<Id> {
+        let id = id_of(kind, data.as_ref())?;
         if !self.has(&id) {
-            self.add(Object { id, kind, data, before });
+            let data = data.into();
+            self.size += data.len();
+            self.at.insert(id, self.batch.objects.len());
+            self.batch.objects.push(Object { id, kind, data, before });
         }
         Ok(id)
-    }
-
-    /// The same, copying only what is not there.
-    pub fn put_bytes(
-        &mut self,
-        kind: Kind,
-        data: &[u8],
-        before: Option<Id>,
-    ) -> Result<Id, HistoryError> {
-        let id = id_of(kind, data)?;
-        if !self.has(&id) {
-            self.add(Object { id, kind, data: data.to_vec(), before });
-        }
-        Ok(id)
-    }
-
-    fn add(&mut self, object: Object) {
-        self.size += object.data.len();
-        self.at.insert(object.id, self.batch.objects.len());
-        self.batch.objects.push(object);
     }
 
     pub fn has(&self, id: &Id) -> bool {
         self.at.contains_key(id) || self.store.has(id)
     }
 
-    pub fn read(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, HistoryError> {
+    pub fn read(&self, id: &Id, kind: Kind) -> Result<Vec<u8>> {
         match self.at.get(id) {
             Some(at) => Ok(self.batch.objects[*at].data.clone()),
             None => self.store.read(id, kind),
@@ -96,7 +84,7 @@ impl<'s, 'd> Writing<'s, 'd> {
     }
 
     /// Returns when everything added since the last call outlives a power cut.
-    pub fn keep(&mut self) -> Result<(), HistoryError> {
+    pub fn keep(&mut self) -> Result<()> {
         if self.batch.objects.is_empty() && self.batch.refs.is_empty() {
             return Ok(());
         }
@@ -117,7 +105,7 @@ impl<'s, 'd> Writing<'s, 'd> {
         appended.doing("write to", &path)?;
         self.store.journal.end = end + entry.len() as u64;
         self.store.journal.recordings += 1;
-        self.store.journal.look = self.store.disk.look(&path).doing("look at", &path)?;
+        self.store.journal.look = self.store.disk.seen(&path)?;
         self.store.take_in(batch);
         let journal = &self.store.journal;
         if journal.end > JOURNAL_BYTES || journal.recordings >= JOURNAL_RECORDINGS {
@@ -126,38 +114,24 @@ impl<'s, 'd> Writing<'s, 'd> {
         Ok(())
     }
 
-    /// Adds a whole pack, which no ref leads to yet.
-    pub(crate) fn close_packs(&mut self) {
-        self.store.close_packs();
-    }
-
-    pub(crate) fn keep_pack(&mut self, packed: Packed) -> Result<(), HistoryError> {
-        self.store.keep_pack(packed).map(drop)
-    }
-
     /// Lets these be the refs, all at once, with everything they lead to where any git can read it.
-    pub(crate) fn set_refs(&mut self, refs: Refs) -> Result<(), HistoryError> {
+    pub(crate) fn set_refs(&mut self, refs: Refs) -> Result<()> {
         self.flush()?;
         self.store.refs = refs;
         self.store.write_refs()?;
         self.store.begin_journal()
     }
 
-    /// Reads everything anew.
-    pub(crate) fn reload(&mut self) -> Result<(), HistoryError> {
-        self.store.load()
-    }
-
     /// Puts everything that a ref leads to into one pack, and removes the others.
-    pub(crate) fn repack(&mut self) -> Result<Packing, HistoryError> {
+    pub(crate) fn repack(&mut self) -> Result<Packing> {
         let store = &mut *self.store;
         let bytes_before = packing::sizes(store);
-        let old = packing::files(store);
+        let old = packing::whole(store);
         let tips: Vec<Id> = store.refs.values().copied().collect();
         let mut gathering = Gathering::new(store, PACK_LEVEL);
         gathering.add(&tips)?;
         packing::check_left_out(store, &gathering)?;
-        let packed = gathering.finish().finish_pack()?;
+        let packed = gathering.packer.finish_pack()?;
         let objects = packed.objects;
         if objects == 0 && store.layout.unfinished_purge(store.disk)?.is_some() {
             packing::remove_packs(store, &old, std::path::Path::new(""))?;
@@ -170,7 +144,7 @@ impl<'s, 'd> Writing<'s, 'd> {
     }
 
     /// Puts everything that was kept where any git can read it.
-    pub fn flush(&mut self) -> Result<(), HistoryError> {
+    pub fn flush(&mut self) -> Result<()> {
         self.keep()?;
         if self.store.journal.recordings > 0 {
             self.store.flush()?;

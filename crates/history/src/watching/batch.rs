@@ -121,7 +121,7 @@ impl Batch {
 
 impl Event {
     /// The file that it is about.
-    fn file(&self) -> Option<(usize, &Name)> {
+    pub(super) fn file(&self) -> Option<(usize, &Name)> {
         match self {
             Self::Saved(caught) => Some((caught.user, &caught.name)),
             Self::Gone { user, name } | Self::Writing { user, name } => Some((*user, name)),

@@ -10,7 +10,7 @@ mod events;
 mod tests;
 mod watched;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ use forklore_tavern::disk::Disk;
 use forklore_tavern::folders::UserFolders;
 use rustc_hash::FxHashSet;
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, Result};
 use crate::history::{History, Recorded};
 use crate::scan::{self, Scan};
 
@@ -40,39 +40,23 @@ pub struct User {
 /// What is told to whoever runs this.
 pub enum News<'a> {
     /// The files of all users were looked at; from now on nothing is missed.
-    Watching {
-        users: usize,
-    },
-    Scanned {
-        user: &'a User,
-        scan: &'a Scan,
-    },
-    Recorded {
-        user: &'a User,
-        recorded: &'a Recorded,
-    },
+    Watching { users: usize },
+    /// The files of a user were looked at.
+    Scanned { user: &'a User, scan: &'a Scan },
+    /// A version was added.
+    Recorded { user: &'a User, recorded: &'a Recorded },
     /// All of what was just told is in the history now.
-    Kept {
-        user: &'a User,
-        history: &'a History<'a>,
-        recorded: &'a [Recorded],
-    },
+    Kept { user: &'a User, history: &'a History<'a>, recorded: &'a [Recorded] },
     /// Something could not be recorded. It is tried again.
-    Failed {
-        user: &'a User,
-        error: &'a HistoryError,
-    },
+    Failed { user: &'a User, error: &'a HistoryError },
     /// These files are looked at now and then, since they cannot be watched.
-    NotWatched {
-        user: &'a User,
-        why: String,
-    },
+    NotWatched { user: &'a User, why: String },
     /// This history is as large as it may be; nothing is added to it.
-    Full {
-        user: &'a User,
-        bytes: u64,
-    },
+    Full { user: &'a User, bytes: u64 },
 }
+
+/// Tells them.
+type Tell<'t> = dyn FnMut(News<'_>) + 't;
 
 /// What is the same for all users.
 #[derive(Clone, Copy)]
@@ -178,7 +162,7 @@ impl<'d> Watch<'d> {
     }
 
     /// Records until it is stopped.
-    pub fn run(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    pub fn run(&mut self, tell: &mut Tell<'_>) {
         if !self.begin_all(tell) {
             self.go_on(tell);
         }
@@ -194,7 +178,7 @@ impl<'d> Watch<'d> {
     }
 
     /// Looks at everybody for the first time. Returns whether it was stopped meanwhile.
-    fn begin_all(&mut self, tell: &mut dyn FnMut(News<'_>)) -> bool {
+    fn begin_all(&mut self, tell: &mut Tell<'_>) -> bool {
         // In batches: what is remembered of a folder that is watched stays, and if it lay between the
         // large things that come and go with each history, their memory could not be used again.
         for first in (0..self.users.len()).step_by(BATCH) {
@@ -214,7 +198,7 @@ impl<'d> Watch<'d> {
         false
     }
 
-    fn go_on(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn go_on(&mut self, tell: &mut Tell<'_>) {
         loop {
             match self.queue.wait(self.patience()) {
                 Some(Event::Stop) => break,
@@ -245,13 +229,7 @@ impl<'d> Watch<'d> {
         again.into_iter().chain(idle).min().unwrap_or(Duration::from_secs(24 * 60 * 60))
     }
 
-    /// Watches first and looks then, so that nothing falls between the two.
-    fn begin(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
-        self.watch(at, tell);
-        self.look_first(at, tell);
-    }
-
-    fn watch(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+    fn watch(&mut self, at: usize, tell: &mut Tell<'_>) {
         let watched = &mut self.users[at];
         let home = scan::home(&watched.user.folders);
         if let Err(error) = self.events.add(at, &home) {
@@ -260,7 +238,7 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn look_first(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_first(&mut self, at: usize, tell: &mut Tell<'_>) {
         self.look(at, tell);
         // Thousands of users need not be open at once.
         if self.users.len() > OPEN {
@@ -269,56 +247,39 @@ impl<'d> Watch<'d> {
     }
 
     /// Takes an event and whatever else has come meanwhile. Returns whether this is the end.
-    fn take(&mut self, event: Event, tell: &mut dyn FnMut(News<'_>)) -> bool {
+    fn take(&mut self, event: Event, tell: &mut Tell<'_>) -> bool {
         let fences = self.users.first().map(|first| first.user.repository.join(FENCES));
         let raise = || self.events.raise_fence(fences.as_deref()?);
         let Batch { events, is_fenced } = self.queue.batch(event, raise);
         // Read after the events: what was not sent came before some of them.
         let mut all = self.overflow.swap(false, Ordering::Relaxed);
-        let mut stop = false;
-        let mut users = false;
-        let mut looks: Vec<usize> = Vec::new();
-        let mut of_users: Vec<(usize, Vec<Event>)> = Vec::new();
+        let (mut stop, mut users) = (false, false);
+        let mut looks: BTreeSet<usize> = BTreeSet::new();
+        let mut of_users: BTreeMap<usize, Vec<Event>> = BTreeMap::new();
         for event in events {
-            let user = match &event {
-                Event::Saved(caught) => caught.user,
-                Event::Gone { user, .. } | Event::Writing { user, .. } => *user,
-                Event::Fence(_) => continue,
+            if let Some((user, _)) = event.file() {
+                of_users.entry(user).or_default().push(event);
+                continue;
+            }
+            match event {
                 Event::Touched { user, name } => {
-                    self.users[*user].touched.names.insert(name.clone());
-                    self.touch(*user);
-                    continue;
+                    self.users[user].touched.names.insert(name);
+                    self.touch(user);
                 }
                 Event::Look { user } if !self.settings.are_exact => {
-                    self.users[*user].touched.are_all = true;
-                    self.touch(*user);
-                    continue;
+                    self.users[user].touched.are_all = true;
+                    self.touch(user);
                 }
-                Event::Look { user } => {
-                    looks.push(*user);
-                    continue;
-                }
+                Event::Look { user } => drop(looks.insert(user)),
                 Event::Missed { user } => {
-                    self.users[*user].has_missed = true;
-                    looks.push(*user);
-                    continue;
+                    self.users[user].has_missed = true;
+                    looks.insert(user);
                 }
-                Event::LookAtAll => {
-                    all = true;
-                    continue;
-                }
-                Event::Users => {
-                    users = true;
-                    continue;
-                }
-                Event::Stop => {
-                    stop = true;
-                    continue;
-                }
-            };
-            match of_users.iter_mut().find(|(known, _)| *known == user) {
-                Some((_, events)) => events.push(event),
-                None => of_users.push((user, vec![event])),
+                Event::LookAtAll => all = true,
+                Event::Users => users = true,
+                Event::Stop => stop = true,
+                Event::Fence(_) => {}
+                Event::Saved(_) | Event::Gone { .. } | Event::Writing { .. } => {}
             }
         }
         if all {
@@ -327,14 +288,7 @@ impl<'d> Watch<'d> {
         for (at, events) in of_users {
             self.record(at, happenings(events, is_fenced), tell);
         }
-        looks.sort_unstable();
-        looks.dedup();
-        for at in looks {
-            // A folder that came is not watched yet.
-            let home = scan::home(&self.users[at].user.folders);
-            let _ = self.events.add(at, &home);
-            self.look(at, tell);
-        }
+        looks.into_iter().for_each(|at| self.look_anew(at, tell));
         if all {
             self.look_at_all(tell);
         }
@@ -345,7 +299,7 @@ impl<'d> Watch<'d> {
     }
 
     /// Begins to watch users that are new.
-    fn look_for_users(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_for_users(&mut self, tell: &mut Tell<'_>) {
         let Some(find) = &self.find_users else { return };
         let known: FxHashSet<&Path> =
             self.users.iter().map(|known| known.user.repository.as_path()).collect();
@@ -353,11 +307,14 @@ impl<'d> Watch<'d> {
         new.retain(|user| !known.contains(user.repository.as_path()));
         for user in new {
             self.users.push(Watched::new(user, Instant::now()));
-            self.begin(self.users.len() - 1, tell);
+            let at = self.users.len() - 1;
+            // Watches first and looks then, so that nothing falls between the two.
+            self.watch(at, tell);
+            self.look_first(at, tell);
         }
     }
 
-    fn record(&mut self, at: usize, happenings: Vec<Happening>, tell: &mut dyn FnMut(News<'_>)) {
+    fn record(&mut self, at: usize, happenings: Vec<Happening>, tell: &mut Tell<'_>) {
         if self.users[at].state == State::Full || happenings.is_empty() {
             return;
         }
@@ -375,7 +332,7 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn look(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+    fn look(&mut self, at: usize, tell: &mut Tell<'_>) {
         if self.users[at].state == State::Full {
             return;
         }
@@ -391,12 +348,7 @@ impl<'d> Watch<'d> {
                 {
                     tell(News::Scanned { user: &watched.user, scan: &scan });
                 }
-                if let Some(history) =
-                    watched.history.as_deref().filter(|_| !scan.recorded.is_empty())
-                {
-                    let (user, recorded) = (&watched.user, &*scan.recorded);
-                    tell(News::Kept { user, history, recorded });
-                }
+                watched.tell_kept(&scan.recorded, tell);
                 if is_polled {
                     self.again(at);
                 }
@@ -404,6 +356,13 @@ impl<'d> Watch<'d> {
             }
             Err(error) => self.told(at, Err(error), tell),
         }
+    }
+
+    /// Looks where a folder may have come, which is not watched yet.
+    fn look_anew(&mut self, at: usize, tell: &mut Tell<'_>) {
+        let home = scan::home(&self.users[at].user.folders);
+        let _ = self.events.add(at, &home);
+        self.look(at, tell);
     }
 
     /// Has the files of a user looked at that something happened to, as soon as they are still.
@@ -415,21 +374,18 @@ impl<'d> Watch<'d> {
         self.touched.insert((still, at));
     }
 
-    fn look_at_still(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_at_still(&mut self, tell: &mut Tell<'_>) {
         let now = Instant::now();
         while let Some((_, at)) = self.touched.first().copied().filter(|(when, _)| *when <= now) {
             self.look_at_touched(at, tell);
         }
     }
 
-    fn look_at_touched(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_at_touched(&mut self, at: usize, tell: &mut Tell<'_>) {
         let touched = std::mem::take(&mut self.users[at].touched);
         self.touched.retain(|(_, other)| *other != at);
         if touched.are_all {
-            // A folder that came is not watched yet.
-            let home = scan::home(&self.users[at].user.folders);
-            let _ = self.events.add(at, &home);
-            return self.look(at, tell);
+            return self.look_anew(at, tell);
         }
         if self.users[at].state == State::Full {
             return;
@@ -447,7 +403,7 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn look_at_all(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_at_all(&mut self, tell: &mut Tell<'_>) {
         for at in 0..self.users.len() {
             self.look(at, tell);
         }
@@ -460,7 +416,7 @@ impl<'d> Watch<'d> {
         self.agains.insert((again, at));
     }
 
-    fn look_again(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn look_again(&mut self, tell: &mut Tell<'_>) {
         let now = Instant::now();
         while let Some((again, at)) = self.agains.first().copied().filter(|(when, _)| *when <= now)
         {
@@ -474,7 +430,7 @@ impl<'d> Watch<'d> {
 
     /// Puts where any git can read it what was recorded for a user of whom nothing was heard for
     /// long. One at a time: others are saving.
-    fn tidy(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn tidy(&mut self, tell: &mut Tell<'_>) {
         while let Some((when, at)) = self.let_go.front().copied() {
             let is_quiet = self.users[at].let_go == Some(when);
             if is_quiet && when.elapsed() < QUIET {
@@ -487,22 +443,14 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn told(
-        &mut self,
-        at: usize,
-        recorded: Result<Vec<Recorded>, HistoryError>,
-        tell: &mut dyn FnMut(News<'_>),
-    ) {
+    fn told(&mut self, at: usize, recorded: Result<Vec<Recorded>>, tell: &mut Tell<'_>) {
         let watched = &mut self.users[at];
         match recorded {
             Ok(recorded) => {
                 for recorded in &recorded {
                     tell(News::Recorded { user: &watched.user, recorded });
                 }
-                if let Some(history) = watched.history.as_deref().filter(|_| !recorded.is_empty()) {
-                    let (user, recorded) = (&watched.user, &*recorded);
-                    tell(News::Kept { user, history, recorded });
-                }
+                watched.tell_kept(&recorded, tell);
                 let bytes = watched.history.as_ref().map_or(0, |history| history.store().bytes());
                 if self.settings.most_bytes.is_some_and(|most| bytes >= most) {
                     watched.state = State::Full;
@@ -520,7 +468,7 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn opened(&mut self, at: usize) -> Result<&mut Watched<'d>, HistoryError> {
+    fn opened(&mut self, at: usize) -> Result<&mut Watched<'d>> {
         self.open.retain(|open| *open != at);
         self.open.push_back(at);
         if self.open.len() > OPEN
@@ -540,7 +488,7 @@ impl<'d> Watch<'d> {
 
     /// Makes room for another history. What is in the journal is sure already, and making a pack of
     /// it takes ten times as long as it took to record it; that can wait until it is quiet.
-    fn let_go(&mut self, at: usize) -> Result<(), HistoryError> {
+    fn let_go(&mut self, at: usize) -> Result<()> {
         let watched = &mut self.users[at];
         if watched.remembered.is_some() {
             return watched.close();
@@ -555,7 +503,7 @@ impl<'d> Watch<'d> {
     }
 
     /// Nothing happened for a while.
-    fn rest(&mut self, tell: &mut dyn FnMut(News<'_>)) {
+    fn rest(&mut self, tell: &mut Tell<'_>) {
         for at in self.open.drain(..self.open.len().min(CLOSED)).collect::<Vec<_>>() {
             self.close(at, tell);
         }
@@ -568,7 +516,7 @@ impl<'d> Watch<'d> {
         self.buffer = Vec::new();
     }
 
-    fn close(&mut self, at: usize, tell: &mut dyn FnMut(News<'_>)) {
+    fn close(&mut self, at: usize, tell: &mut Tell<'_>) {
         if self.users[at].let_go.is_some()
             && let Err(error) = self.opened(at)
         {

@@ -8,9 +8,9 @@ use std::time::Instant;
 use forklore_tavern::disk::Disk;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::User;
 use super::events::{Caught, Stat};
-use crate::error::HistoryError;
+use super::{News, Tell, User};
+use crate::error::Result;
 use crate::file::Name;
 use crate::git::object::Id;
 use crate::history::{History, Recorded, Seen};
@@ -105,11 +105,7 @@ impl Watched<'_> {
     }
 
     /// Looks at all files, or only at some.
-    pub(super) fn scan(
-        &mut self,
-        disk: &dyn Disk,
-        only: Option<&BTreeSet<Name>>,
-    ) -> Result<Scan, HistoryError> {
+    pub(super) fn scan(&mut self, disk: &dyn Disk, only: Option<&BTreeSet<Name>>) -> Result<Scan> {
         let Some(history) = &mut self.history else { return Ok(Scan::default()) };
         let remembered = self.remembered.get_or_insert_with(|| Remembered::load(history));
         let folders = &self.user.folders;
@@ -127,7 +123,7 @@ impl Watched<'_> {
         &mut self,
         happenings: Vec<Happening>,
         bytes: &mut Vec<u8>,
-    ) -> Result<Vec<Recorded>, HistoryError> {
+    ) -> Result<Vec<Recorded>> {
         let Some(history) = &mut self.history else { return Ok(Vec::new()) };
         let home = scan::home(&self.user.folders);
         let exists = |name: &Name| home.join(name.to_path()).symlink_metadata().is_ok();
@@ -178,8 +174,14 @@ impl Watched<'_> {
         Ok(all)
     }
 
+    pub(super) fn tell_kept(&self, recorded: &[Recorded], tell: &mut Tell<'_>) {
+        if let Some(history) = self.history.as_deref().filter(|_| !recorded.is_empty()) {
+            tell(News::Kept { user: &self.user, history, recorded });
+        }
+    }
+
     /// Puts everything where any git can read it, and lets go of the memory.
-    pub(super) fn close(&mut self) -> Result<(), HistoryError> {
+    pub(super) fn close(&mut self) -> Result<()> {
         if let Some(mut history) = self.history.take() {
             history.record()?.flush()?;
             if let Some(remembered) = self.remembered.take() {

@@ -1,10 +1,10 @@
 //! Bundles of a few bytes that would come to more than any memory has.
 
 use forklore_history::bundle::{self, BundleError};
+use forklore_history::fsck::verify;
 use forklore_history::git::object::{Id, Kind, Mode, Object, add_to_tree, id_of};
 use forklore_history::git::pack::Packer;
 use forklore_history::joining::Unsound;
-use forklore_history::verifying::verify;
 
 use crate::stage::{Stage, everything, tell};
 

@@ -1,6 +1,6 @@
 //! `forklore history repair`
 
-use forklore_history::repairing::repair;
+use forklore_history::fsck::repair;
 use forklore_tavern::tavern::Tavern;
 
 use super::verify::{answer, live, say};

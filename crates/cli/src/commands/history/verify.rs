@@ -1,8 +1,8 @@
 //! `forklore history verify`
 
 use forklore_history::file::Name;
+use forklore_history::fsck::{Verified, verify};
 use forklore_history::scan::{home, read_still};
-use forklore_history::verifying::{Verified, verify};
 use forklore_tavern::tavern::Tavern;
 
 use super::{Histories, Outcome};

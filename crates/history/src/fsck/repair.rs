@@ -2,25 +2,27 @@
 //! put aside, what can be read of it is kept again.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::{Doing, HistoryError};
-use crate::examining::{
-    Examined, Fault, Tick, What, Where, content_at, examine_locked, set_aside, set_aside_files,
-};
+use super::reach::Reached;
+use super::refs::misspelt;
+use super::report::{Fault, LostRef, Verified, What};
+use super::scan::{Examined, ExaminedPack, Tick, open_packs, set_aside};
+use super::{Live, examine_locked, verify};
+use crate::disk::Files as _;
+use crate::error::{Doing, HistoryError, Result};
 use crate::file::Name;
 use crate::git::object::{Id, id_of};
 use crate::git::pack::{Laid, Packer};
+use crate::git::raw::{Content, RawPack};
 use crate::git::refs::Refs;
-use crate::git::salvage::{Content, RawIndex, RawPack};
 use crate::history::History;
 use crate::journal;
-use crate::layout::replace;
 use crate::purging::finish;
-use crate::store::Writing;
+use crate::store::{Store, Writing};
 use crate::tracked;
-use crate::verifying::{LostRef, Verified, Walk, lost_refs, misspelt, verify};
 use crate::version::{Kept, Why};
 
 /// What a repair did.
@@ -43,33 +45,27 @@ pub struct Repaired {
 /// What helps a history is searched for again as long as that helps.
 const MOST_ROUNDS: usize = 8;
 
-/// Repairs. `live` gives the file of a name as it is on the disk now.
-pub fn repair(
-    history: &mut History<'_>,
-    live: &dyn Fn(&Name) -> Option<Vec<u8>>,
-    tick: &Tick<'_>,
-) -> Result<Repaired, HistoryError> {
-    let mut repaired = Repaired::default();
+/// Repairs.
+pub fn repair(history: &mut History<'_>, live: &Live<'_>, tick: &Tick<'_>) -> Result<Repaired> {
     let machine = history.machine().to_owned();
-    {
+    let mut repaired = {
         let store = history.store_mut();
-        let there: FxHashSet<PathBuf> = set_aside_files(store)?.into_iter().collect();
+        let there = set_aside(store)?;
         keep_journal(store)?;
-        let mut writing = store.write()?;
-        let mut repair = Repair { writing: &mut writing, machine, live, repaired: &mut repaired };
+        let writing = store.write()?;
+        let mut repair = Repair { writing, machine, live, repaired: Repaired::default() };
         for _ in 0..MOST_ROUNDS {
             let examined = examine_locked(repair.writing.store(), &repair.machine)?;
-            let before = repair.repaired.salvaged + repair.repaired.healed;
-            repair.objects(&examined)?;
-            if repair.repaired.salvaged + repair.repaired.healed == before {
+            if !repair.objects(&examined)? {
                 repair.small_files(&examined.faults)?;
                 repair.refs(&examined)?;
                 break;
             }
         }
-        let now = set_aside_files(writing.store())?;
-        repaired.set_aside = now.into_iter().filter(|path| !there.contains(path)).collect();
-    }
+        repair.repaired.set_aside = set_aside(repair.writing.store())?;
+        repair.repaired.set_aside.retain(|path| !there.contains(path));
+        repair.repaired
+    };
     history.reread_machine()?;
     // What somebody wanted to be gone.
     match finish(history) {
@@ -81,42 +77,54 @@ pub fn repair(
 }
 
 /// Whoever writes next writes over what is not whole at the journal's end.
-fn keep_journal(store: &mut crate::store::Store<'_>) -> Result<(), HistoryError> {
+fn keep_journal(store: &mut Store<'_>) -> Result<()> {
     let path = store.layout().journal();
     let _lock = store.lock()?;
-    if store.disk.look(&path).doing("look at", &path)?.is_none() {
-        return Ok(());
-    }
-    let bytes = store.disk.read(&path).doing("read", &path)?;
+    let bytes = store.disk.read_if_there(&path)?.unwrap_or_default();
     // One that is damaged in the middle is put aside by whoever comes next.
     let is_unfinished = journal::read(&bytes)
         .is_some_and(|journal| !journal.is_damaged && journal.end < bytes.len() as u64);
     if is_unfinished {
-        let aside = aside(store, &path)?;
-        store.disk.write_new(&aside, None, &[&bytes]).doing("write", &aside)?;
+        copy_aside(store, &path)?;
     }
     Ok(())
 }
 
+/// Puts a copy of a file aside, if it is there. Returns what is in it.
+fn copy_aside(store: &Store<'_>, path: &Path) -> Result<Vec<u8>> {
+    let Some(bytes) = store.disk.read_if_there(path)? else { return Ok(Vec::new()) };
+    store.disk.write(&aside(store, path)?, &[&bytes])?;
+    Ok(bytes)
+}
+
+/// Puts a file aside, if it is there.
+fn move_aside(store: &Store<'_>, path: &Path) -> Result<()> {
+    match store.disk.is_there(path)? {
+        true => store.disk.publish(path, &aside(store, path)?).doing("put aside", path),
+        false => Ok(()),
+    }
+}
+
 /// A place for a damaged file.
-fn aside(store: &crate::store::Store<'_>, path: &Path) -> Result<PathBuf, HistoryError> {
+fn aside(store: &Store<'_>, path: &Path) -> Result<PathBuf> {
     let folder = store.layout().damaged();
     store.disk.make_dirs(&folder).doing("make", &folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    for number in 1_u64.. {
+    let mut number = 1_u64;
+    loop {
         let aside = folder.join(format!("{number}-{name}"));
-        if store.disk.look(&aside).doing("look at", &aside)?.is_none() {
+        if !store.disk.is_there(&aside)? {
             return Ok(aside);
         }
+        number += 1;
     }
-    Ok(folder.join(name))
 }
 
-struct Repair<'r, 's, 'd> {
-    writing: &'r mut Writing<'s, 'd>,
+struct Repair<'s, 'd> {
+    writing: Writing<'s, 'd>,
     machine: String,
-    live: &'r dyn Fn(&Name) -> Option<Vec<u8>>,
-    repaired: &'r mut Repaired,
+    live: &'s Live<'s>,
+    repaired: Repaired,
 }
 
 /// What objects may be got from.
@@ -128,12 +136,12 @@ struct Source<'e> {
 }
 
 impl<'e> Source<'e> {
-    fn new(raw: &'e RawPack, index: &RawIndex, takes_all: bool) -> Self {
-        let mut offsets = raw.walk().0;
-        offsets.extend(index.places.iter().map(|place| place.offset));
+    fn new(pack: &'e ExaminedPack, takes_all: bool) -> Self {
+        let mut offsets = pack.raw.walk();
+        offsets.extend(pack.index.places.iter().map(|place| place.offset));
         offsets.sort_unstable();
         offsets.dedup();
-        Self { raw, offsets, takes_all }
+        Self { raw: &pack.raw, offsets, takes_all }
     }
 }
 
@@ -144,39 +152,42 @@ struct Others {
     live: usize,
 }
 
-impl Repair<'_, '_, '_> {
+impl Repair<'_, '_> {
     /// Gets what is missing out of damaged packs, damaged journals and the live files, keeps it in a
-    /// new pack, and puts the damaged packs aside.
-    fn objects(&mut self, examined: &Examined) -> Result<(), HistoryError> {
+    /// new pack, and puts the damaged packs aside. Returns whether that helped.
+    fn objects(&mut self, examined: &Examined) -> Result<bool> {
         let store = self.writing.store();
-        let mut walk = Walk::new(examined);
-        walk.refs(store.refs());
-        let wanted: FxHashSet<Id> = walk.missing.union(&examined.broken).copied().collect();
-        let old = set_aside(store)?;
+        let missing = Reached::new(examined, store.refs()).missing;
+        let wanted: FxHashSet<Id> = missing.union(&examined.broken).copied().collect();
         let damaged: Vec<_> = examined.packs.iter().filter(|pack| !pack.is_sound).collect();
-        let mut sources: Vec<Source<'_>> =
-            damaged.iter().map(|pack| Source::new(&pack.raw, &pack.index, true)).collect();
+        let mut old = Vec::new();
         if !wanted.is_empty() {
-            sources.extend(old.iter().map(|(_, raw, index)| Source::new(raw, index, false)));
+            let opened = open_packs(store, &store.layout().damaged(), &mut Vec::new())?;
+            old.extend(opened.into_iter().map(ExaminedPack::new));
         }
+        let damaged_packs = damaged.iter().map(|pack| Source::new(pack, true));
+        let sources: Vec<Source<'_>> =
+            damaged_packs.chain(old.iter().map(|pack| Source::new(pack, false))).collect();
         let others = self.others(examined, &wanted)?;
         let mut packer = Packer::new(6);
-        let salvaged = salvage(&mut packer, examined, &sources, &wanted, &others);
+        let got = salvage(&mut packer, examined, &sources, &wanted, &others);
         for (id, (kind, data)) in &others.objects {
-            if !salvaged.contains(id) {
+            if !got.contains(id) {
                 packer.add(*id, *kind, data);
             }
         }
-        self.repaired.salvaged +=
-            salvaged.iter().filter(|id| !examined.sound.contains_key(*id)).count();
-        self.repaired.salvaged += others.objects.len() - others.live;
+        let salvaged = got.iter().filter(|id| !examined.sound.contains_key(*id)).count()
+            + others.objects.len()
+            - others.live;
+        self.repaired.salvaged += salvaged;
         self.repaired.healed += others.live;
         let damaged: Vec<PathBuf> = damaged.iter().map(|pack| pack.path.clone()).collect();
-        self.keep(packer, &damaged)
+        self.keep(packer, &damaged)?;
+        Ok(salvaged + others.live > 0)
     }
 
-    fn keep(&mut self, packer: Packer, damaged: &[PathBuf]) -> Result<(), HistoryError> {
-        self.writing.close_packs();
+    fn keep(&mut self, packer: Packer, damaged: &[PathBuf]) -> Result<()> {
+        self.writing.store_mut().close_packs();
         let store = self.writing.store();
         let (disk, folder) = (store.disk, store.layout().packs());
         let mut kept = None;
@@ -185,36 +196,28 @@ impl Repair<'_, '_, '_> {
             let name = folder.join(format!("pack-{}.pack", packed.name));
             // It takes the place of a file that is damaged.
             for path in [name.with_extension("idx"), name.clone()] {
-                if disk.look(&path).doing("look at", &path)?.is_some() {
-                    let bytes = disk.read(&path).doing("read", &path)?;
-                    let aside = aside(self.writing.store(), &path)?;
-                    disk.write_new(&aside, None, &[&bytes]).doing("write", &aside)?;
-                }
+                copy_aside(store, &path)?;
             }
-            self.writing.keep_pack(packed)?;
+            self.writing.store_mut().keep_pack(packed)?;
             kept = Some(name);
         }
         for path in damaged.iter().filter(|path| kept.as_ref() != Some(path)) {
             for path in [path.with_extension("idx"), path.clone()] {
-                if disk.look(&path).doing("look at", &path)?.is_some() {
-                    let aside = aside(self.writing.store(), &path)?;
-                    disk.publish(&path, &aside).doing("put aside", &path)?;
-                }
+                move_aside(self.writing.store(), &path)?;
             }
         }
         if !damaged.is_empty() {
-            for folder in [folder, self.writing.store().layout().damaged()] {
-                disk.sync_dir(&folder).doing("make sure of", &folder)?;
-            }
+            disk.make_sure_of(&folder)?;
+            disk.make_sure_of(&self.writing.store().layout().damaged())?;
         }
-        self.writing.reload()
+        self.writing.store_mut().load()
     }
 
     /// What journals that were put aside and the live files have.
-    fn others(&self, examined: &Examined, wanted: &FxHashSet<Id>) -> Result<Others, HistoryError> {
+    fn others(&self, examined: &Examined, wanted: &FxHashSet<Id>) -> Result<Others> {
         let store = self.writing.store();
         let mut others = Others::default();
-        for path in set_aside_files(store)? {
+        for path in set_aside(store)? {
             if !path.file_name().is_some_and(|name| name.to_string_lossy().contains("journal")) {
                 continue;
             }
@@ -222,7 +225,7 @@ impl Repair<'_, '_, '_> {
             for object in journal::salvage(&bytes).into_iter().flat_map(|found| found.objects) {
                 let is_right = id_of(object.kind, &object.data).is_ok_and(|id| id == object.id);
                 if is_right && !examined.sound.contains_key(&object.id) {
-                    others.objects.insert(object.id, (object.kind, object.data.into()));
+                    others.objects.insert(object.id, (object.kind, Rc::new(object.data)));
                 }
             }
         }
@@ -230,11 +233,10 @@ impl Repair<'_, '_, '_> {
             return Ok(others);
         }
         for name in live_names(examined, &self.machine) {
-            let (Some(kind), Some(bytes)) = (name.kind(), (self.live)(&name)) else { continue };
-            for object in tracked::objects(kind, &bytes)?.1 {
-                let is_wanted = wanted.contains(&object.id);
-                if is_wanted && !others.objects.contains_key(&object.id) {
-                    others.objects.insert(object.id, (object.kind, object.data.into()));
+            let (Some(kind), Some(bytes)) = (name.kind(), (self.live)(name)) else { continue };
+            for object in tracked::objects(kind, &bytes)? {
+                if wanted.contains(&object.id) && !others.objects.contains_key(&object.id) {
+                    others.objects.insert(object.id, (object.kind, Rc::new(object.data)));
                     others.live += 1;
                 }
             }
@@ -242,19 +244,16 @@ impl Repair<'_, '_, '_> {
         Ok(others)
     }
 
-    fn refs(&mut self, examined: &Examined) -> Result<(), HistoryError> {
-        let store = self.writing.store();
-        let layout = store.layout().clone();
-        let before = store.refs().clone();
+    fn refs(&mut self, examined: &Examined) -> Result<()> {
+        let before = self.writing.store().refs().clone();
         let mut refs = before.clone();
         for name in misspelt(examined, &refs) {
             refs.remove(&name);
         }
         loop {
-            let mut walk = Walk::new(examined);
-            walk.refs(&refs);
-            let lost = lost_refs(examined, &refs, &walk.seen, &self.machine, &examined.purged);
-            let rescued = rescued(examined, &walk.cuts, &refs);
+            let reached = Reached::new(examined, &refs);
+            let lost = reached.lost_refs(examined, &refs, &self.machine);
+            let rescued = rescued(examined, &reached.cuts, &refs);
             if lost.is_empty() && rescued.is_empty() {
                 break;
             }
@@ -266,12 +265,11 @@ impl Repair<'_, '_, '_> {
                 self.repaired.rescued.push((version.lineage.clone(), version.number));
             }
         }
-        let path = layout.packed_refs();
+        let (path, journal) = (examined.layout.packed_refs(), examined.layout.journal());
         let is_fault = |fault: &Fault| fault.path == path && fault.what == What::Changed;
-        let is_journal = |fault: &Fault| fault.path == layout.journal();
         if refs != before || examined.faults.iter().any(is_fault) {
             self.put_refs_aside(&before, &refs)?;
-        } else if !examined.faults.iter().any(is_journal) {
+        } else if !examined.faults.iter().any(|fault| fault.path == journal) {
             return Ok(());
         }
         self.writing.set_refs(refs)
@@ -279,39 +277,24 @@ impl Repair<'_, '_, '_> {
 
     /// A copy of all refs as they were; and where somebody's git wrote one into a file of its own,
     /// which would be believed first, that file.
-    fn put_refs_aside(&mut self, before: &Refs, now: &Refs) -> Result<(), HistoryError> {
+    fn put_refs_aside(&self, before: &Refs, now: &Refs) -> Result<()> {
         let store = self.writing.store();
-        let (disk, path) = (store.disk, store.layout().packed_refs());
-        if disk.look(&path).doing("look at", &path)?.is_some() {
-            let bytes = disk.read(&path).doing("read", &path)?;
-            let aside = aside(store, &path)?;
-            disk.write_new(&aside, None, &[&bytes]).doing("write", &aside)?;
-        }
-        for name in before.iter().filter(|(name, id)| now.get(*name) != Some(id)).map(|(n, _)| n) {
-            let path = store.layout().repository.join(name);
-            if disk.look(&path).doing("look at", &path)?.is_some() {
-                let aside = aside(store, &path)?;
-                disk.publish(&path, &aside).doing("put aside", &path)?;
-            }
+        copy_aside(store, &store.layout().packed_refs())?;
+        for (name, _) in before.iter().filter(|(name, id)| now.get(*name) != Some(id)) {
+            move_aside(store, &store.layout().repository.join(name))?;
         }
         Ok(())
     }
 
     /// The files that git needs and we do not, and the one that says which machine this is.
-    fn small_files(&mut self, faults: &[Fault]) -> Result<(), HistoryError> {
+    fn small_files(&self, faults: &[Fault]) -> Result<()> {
         let store = self.writing.store();
         let (disk, layout) = (store.disk, store.layout());
         for (path, is_right) in layout.check(disk)? {
-            if is_right {
-                continue;
+            if !is_right {
+                let old = copy_aside(store, &path)?;
+                disk.replace(&path, &[&layout.mended(&path, &old)])?;
             }
-            let mut old = Vec::new();
-            if disk.look(&path).doing("look at", &path)?.is_some() {
-                old = disk.read(&path).doing("read", &path)?;
-                let aside = aside(store, &path)?;
-                disk.write_new(&aside, None, &[&old]).doing("write", &aside)?;
-            }
-            replace(disk, &path, &[&layout.mended(&path, &old)])?;
         }
         if faults.iter().any(|fault| fault.what == What::OtherMachine) {
             let heads = store.refs().keys().filter_map(|name| name.strip_prefix("refs/heads/"));
@@ -320,13 +303,8 @@ impl Repair<'_, '_, '_> {
             machines.dedup();
             // Of several, nobody knows which this is.
             if let [machine] = machines[..] {
-                let path = layout.ours().join("machine");
-                if disk.look(&path).doing("look at", &path)?.is_some() {
-                    let old = disk.read(&path).doing("read", &path)?;
-                    let aside = aside(store, &path)?;
-                    disk.write_new(&aside, None, &[&old]).doing("write", &aside)?;
-                }
-                replace(disk, &path, &[machine.as_bytes(), b"\n"])?;
+                copy_aside(store, &layout.machine())?;
+                disk.replace(&layout.machine(), &[machine.as_bytes(), b"\n"])?;
             }
         }
         Ok(())
@@ -350,21 +328,19 @@ fn salvage(
                 if laid.contains_key(&(number, *offset)) {
                     continue;
                 }
-                let found = {
-                    let elsewhere = |id: &Id| {
-                        let known = examined.content(id);
-                        let other = || others.objects.get(id).cloned();
-                        let salvaged = || {
-                            let (source, offset) = got.get(id)?;
-                            sources[*source].raw.object(*offset, &|_| None)
-                        };
-                        known.or_else(other).or_else(salvaged)
+                let elsewhere = |id: &Id| {
+                    let known = examined.content(id);
+                    let other = || others.objects.get(id).cloned();
+                    let salvaged = || {
+                        let (source, offset) = got.get(id)?;
+                        sources[*source].raw.object(*offset, &|_| None)
                     };
-                    content_at(source.raw, *offset, &elsewhere)
+                    known.or_else(other).or_else(salvaged)
                 };
+                let found = source.raw.named(*offset, &elsewhere);
                 let Some((id, (kind, data))) = found else { continue };
                 let is_wanted = source.takes_all || wanted.contains(&id);
-                if !is_wanted || got.contains_key(&id) || is_safe(examined, &id) {
+                if !is_wanted || got.contains_key(&id) || examined.is_safe(&id) {
                     continue;
                 }
                 let base = source.raw.base_of(*offset).and_then(|base| {
@@ -385,43 +361,23 @@ fn salvage(
     }
 }
 
-/// Whether it is where nothing is damaged.
-fn is_safe(examined: &Examined, id: &Id) -> bool {
-    match examined.sound.get(id) {
-        Some(Where::Pack { pack, .. }) => {
-            examined.packs.get(*pack as usize).is_some_and(|pack| pack.is_sound)
-        }
-        Some(Where::Journal(_)) => true,
-        None => false,
-    }
-}
-
-/// The names of the files that should be there.
-fn live_names(examined: &Examined, machine: &str) -> FxHashSet<Name> {
-    let mut newest: FxHashMap<&str, &Kept> = FxHashMap::default();
-    for kept in examined.commits.values() {
-        let known = newest.entry(&kept.version.lineage).or_insert(kept);
-        if kept.version.order > known.version.order {
-            *known = kept;
-        }
-    }
+/// The names of the files of this machine that should be there.
+fn live_names<'e>(examined: &'e Examined, machine: &str) -> FxHashSet<&'e Name> {
     let prefix = format!("{machine}/");
-    let own = newest.into_iter().filter(|(lineage, _)| lineage.starts_with(&prefix));
-    own.filter(|(_, kept)| kept.version.why != Why::Deleted)
-        .map(|(_, kept)| kept.version.file.clone())
-        .collect()
+    let newest = examined.newest().into_iter();
+    let own = newest.filter(|(lineage, _)| lineage.starts_with(&prefix));
+    let there = own.filter(|(_, kept)| kept.version.why != Why::Deleted);
+    there.map(|(_, kept)| &kept.version.file).collect()
 }
 
 /// The newest version before each cut, where nothing says yet that it goes on there.
 fn rescued<'e>(examined: &'e Examined, cuts: &[(String, u64)], refs: &Refs) -> Vec<&'e Kept> {
-    let mut all = Vec::new();
-    for (lineage, before) in cuts {
+    let newest = cuts.iter().filter_map(|(lineage, before)| {
         let own = examined.commits.values().filter(|kept| kept.version.lineage == *lineage);
         let older = own.filter(|kept| kept.version.number < *before);
-        let newest = older.max_by_key(|kept| kept.version.number);
-        all.extend(newest.filter(|kept| !refs.contains_key(&rescue(kept))));
-    }
-    all
+        older.max_by_key(|kept| kept.version.number)
+    });
+    newest.filter(|kept| !refs.contains_key(&rescue(kept))).collect()
 }
 
 fn rescue(kept: &Kept) -> String {

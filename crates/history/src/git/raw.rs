@@ -1,41 +1,48 @@
-//! Reads packs and their indexes without believing anything in them: to find out what is damaged, and
-//! to get out what is not. It shares no code with what reads them every day.
+//! Reads packs and their indexes without believing anything in them: those that a stranger made, and
+//! those that a failing disk left. Apart from the few bytes before each entry it shares no code with
+//! what reads them every day.
 
 use std::cell::{OnceCell, RefCell};
-use std::ops::Range;
 use std::rc::Rc;
 
+use flate2::{Decompress, FlushDecompress, Status};
+use gix_pack::data;
 use rustc_hash::FxHashMap;
 
 use super::delta::applied;
-use super::entry::{HASH, Header, PACK_HEADER, Told, inflate};
 use super::index::{Place, checksum};
-use super::object::{Id, Kind};
+use super::object::{HASH, Id, Kind, id_of};
 
+/// What a pack has before its first entry.
+pub(super) const PACK_HEADER: usize = 12;
+/// How long names and checksums are.
+pub(super) const ID: usize = 20;
+/// How many bytes deflate can make of one.
+const MOST_FROM_ONE: u64 = 1100;
 /// What is kept of objects that others are told by.
 const CACHE: usize = 32 << 20;
 /// Nobody writes longer chains of deltas; one that is longer leads in a circle.
 const LONGEST_CHAIN: usize = 10_000;
 
 /// The content of an object.
-pub type Content = (Kind, Rc<[u8]>);
+pub type Content = (Kind, Rc<Vec<u8>>);
 
 /// Where to look for an object that is not to be had from a pack.
 pub type Elsewhere<'a> = dyn Fn(&Id) -> Option<Content> + 'a;
 
 /// A pack, damaged or not.
-pub struct RawPack {
-    bytes: Bytes,
+pub struct RawPack<B = Bytes> {
+    bytes: B,
     /// What its index calls the objects, by where they begin.
     names: FxHashMap<u64, Id>,
-    places: FxHashMap<Id, u64>,
+    pub(super) places: FxHashMap<Id, u64>,
     cache: RefCell<Cache>,
     checksum: OnceCell<Option<Id>>,
 }
 
 /// A file in memory, or as good as.
 pub enum Bytes {
-    Mapped(gix_pack::data::File),
+    Mapped(data::File),
     Read(Vec<u8>),
 }
 
@@ -45,10 +52,23 @@ struct Cache {
     size: usize,
 }
 
-struct Entry {
-    told: Told,
-    data: Vec<u8>,
-    end: usize,
+/// How the content of an entry is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Told {
+    Whole(Kind),
+    /// As a delta to what begins there.
+    At(u64),
+    /// As a delta to this object.
+    By(Id),
+}
+
+/// What stands before the content.
+pub(super) struct Header {
+    pub(super) told: Told,
+    /// How many bytes are to come out of the deflated part.
+    pub(super) size: u64,
+    /// Where that begins.
+    body: usize,
 }
 
 /// An index, as far as it can be understood.
@@ -61,8 +81,8 @@ pub struct RawIndex {
     pub pack: Option<Id>,
 }
 
-impl Bytes {
-    fn as_slice(&self) -> &[u8] {
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
         match self {
             Self::Mapped(file) => file.entry_slice(0..file.data_len() as u64).unwrap_or_default(),
             Self::Read(bytes) => bytes,
@@ -70,8 +90,8 @@ impl Bytes {
     }
 }
 
-impl RawPack {
-    pub fn new(bytes: Bytes, index: &RawIndex) -> Self {
+impl<B: AsRef<[u8]>> RawPack<B> {
+    pub fn new(bytes: B, index: &RawIndex) -> Self {
         let places = index.places.iter();
         Self {
             bytes,
@@ -82,16 +102,8 @@ impl RawPack {
         }
     }
 
-    fn bytes(&self) -> &[u8] {
-        self.bytes.as_slice()
-    }
-
-    pub fn len(&self) -> usize {
-        self.bytes().len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.bytes().is_empty()
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
     }
 
     /// How many objects it says it has; `None` where it is no pack.
@@ -106,57 +118,70 @@ impl RawPack {
         *self.checksum.get_or_init(|| sound_end(self.bytes()))
     }
 
-    fn body(&self) -> &[u8] {
+    /// All entries.
+    pub(super) fn body(&self) -> &[u8] {
         let bytes = self.bytes();
         // Where it does not end as it should, it may have been cut off, and its end is an object's.
-        let end = if self.checksum().is_some() { HASH } else { 0 };
+        let end = if self.checksum().is_some() { ID } else { 0 };
         &bytes[..bytes.len().saturating_sub(end)]
     }
 
     /// The object that begins there. What it is told by may come from elsewhere.
     pub fn object(&self, offset: u64, elsewhere: &Elsewhere<'_>) -> Option<Content> {
-        let mut deltas: Vec<(u64, Vec<u8>)> = Vec::new();
+        let mut chain = Vec::new();
         let mut at = offset;
-        let (kind, mut data) = loop {
+        let mut known = loop {
             if let Some(known) = self.cache.borrow().objects.get(&at) {
-                break known.clone();
+                break Some(known.clone());
             }
-            if deltas.len() > LONGEST_CHAIN {
+            if chain.len() > LONGEST_CHAIN {
                 return None;
             }
-            let base = match self.entry(at) {
-                Some(Entry { told: Told::Whole(kind), data, .. }) => {
-                    let content: Content = (kind, data.into());
-                    self.remember(at, &content);
-                    break content;
-                }
-                Some(Entry { told: Told::At(base), data, .. }) => {
-                    deltas.push((at, data));
-                    Ok(base as u64)
-                }
-                Some(Entry { told: Told::By(id), data, .. }) => {
-                    deltas.push((at, data));
-                    self.places.get(&id).copied().ok_or(id)
-                }
-                None if at == offset => return None,
-                None => Err(*self.names.get(&at)?),
+            chain.push(at);
+            at = match self.header(at).map(|header| header.told) {
+                Some(Told::At(base)) => base,
+                Some(Told::By(id)) => match self.places.get(&id) {
+                    Some(base) => *base,
+                    None => break elsewhere(&id),
+                },
+                Some(Told::Whole(_)) | None => break None,
             };
-            match base {
-                Ok(base) => at = base,
-                Err(id) => break elsewhere(&id)?,
-            }
         };
-        for (at, delta) in deltas.into_iter().rev() {
-            data = applied(&data, &delta)?.into();
-            self.remember(at, &(kind, Rc::clone(&data)));
+        // One after the other: all that a stranger's deltas come to need not fit into memory.
+        for at in chain.into_iter().rev() {
+            let own = self.told(at, known.as_ref());
+            if let Some(own) = &own {
+                self.remember(at, own);
+            }
+            let named = || self.names.get(&at).filter(|_| at != offset);
+            known = own.or_else(|| elsewhere(named()?));
         }
-        Some((kind, data))
+        known
+    }
+
+    /// The same with its right name.
+    pub fn named(&self, offset: u64, elsewhere: &Elsewhere<'_>) -> Option<(Id, Content)> {
+        let (kind, data) = self.object(offset, elsewhere)?;
+        Some((id_of(kind, &data).ok()?, (kind, data)))
+    }
+
+    /// What an entry tells by its base.
+    fn told(&self, offset: u64, base: Option<&Content>) -> Option<Content> {
+        let header = self.header(offset)?;
+        let (data, _) = self.inflated(&header)?;
+        match header.told {
+            Told::Whole(kind) => Some((kind, data.into())),
+            Told::At(_) | Told::By(_) => {
+                let (kind, base) = base?;
+                Some((*kind, applied(base, &data)?.into()))
+            }
+        }
     }
 
     /// Where the base of a delta begins.
     pub fn base_of(&self, offset: u64) -> Option<u64> {
         match self.header(offset)?.told {
-            Told::At(base) => Some(base as u64),
+            Told::At(base) => Some(base),
             Told::By(id) => self.places.get(&id).copied(),
             Told::Whole(_) => None,
         }
@@ -171,42 +196,76 @@ impl RawPack {
         cache.objects.insert(at, content.clone());
     }
 
-    /// Where entries begin, and what lies between them that is none. Nothing but the pack itself is
-    /// asked; behind damage the next entry is searched for.
-    pub fn walk(&self) -> (Vec<u64>, Vec<Range<usize>>) {
-        let end = self.body().len();
-        let (mut entries, mut gaps) = (Vec::new(), Vec::<Range<usize>>::new());
+    /// Where entries begin. Nothing but the pack itself is asked; behind damage the next entry is
+    /// searched for.
+    pub fn walk(&self) -> Vec<u64> {
+        let mut entries = Vec::new();
         let mut at = PACK_HEADER;
-        while at < end {
-            if let Some(entry) = self.entry(at as u64) {
-                entries.push(at as u64);
-                at = entry.end;
-                continue;
-            }
-            match gaps.last_mut().filter(|gap| gap.end == at) {
-                Some(gap) => gap.end = at + 1,
-                None => gaps.push(at..at + 1),
-            }
-            at += 1;
+        while at < self.body().len() {
+            let entry = self.header(at as u64).and_then(|header| self.inflated(&header));
+            at = match entry {
+                Some((_, end)) => {
+                    entries.push(at as u64);
+                    end
+                }
+                None => at + 1,
+            };
         }
-        (entries, gaps)
+        entries
     }
 
-    fn entry(&self, offset: u64) -> Option<Entry> {
-        let Header { told, size, body } = self.header(offset)?;
+    pub(super) fn header(&self, offset: u64) -> Option<Header> {
+        let bytes = self.body().get(usize::try_from(offset).ok()?..)?;
+        // Errors are dear, and behind damage nearly every byte is one.
+        let is_kind = bytes.first().is_some_and(|byte| !matches!(byte >> 4 & 7, 0 | 5));
+        if !is_kind || offset < PACK_HEADER as u64 {
+            return None;
+        }
+        let entry = data::Entry::from_bytes(bytes, offset, HASH).ok()?;
+        let told = match entry.header {
+            data::entry::Header::OfsDelta { base_distance } => {
+                Told::At(entry.checked_base_pack_offset(base_distance)?)
+            }
+            data::entry::Header::RefDelta { base_id } => Told::By(base_id),
+            whole => Told::Whole(whole.as_kind()?),
+        };
+        let body = usize::try_from(entry.data_offset).ok()?;
+        Some(Header { told, size: entry.decompressed_size, body })
+    }
+
+    /// What comes out of the deflated part of an entry, and where that ends.
+    pub(super) fn inflated(&self, header: &Header) -> Option<(Vec<u8>, usize)> {
+        let bytes = self.body().get(header.body..)?;
+        let start = bytes.first_chunk::<2>()?;
+        let is_zlib = start[0] & 15 == 8 && u16::from_be_bytes(*start) % 31 == 0;
+        if !is_zlib || header.size > (bytes.len() as u64).saturating_mul(MOST_FROM_ONE) {
+            return None;
+        }
+        let size = usize::try_from(header.size).ok()?;
         let mut data = Vec::new();
-        let used = inflate(self.body().get(body..)?, size, &mut data)?;
-        Some(Entry { told, data, end: body + used })
-    }
-
-    fn header(&self, offset: u64) -> Option<Header> {
-        Header::read(self.body(), usize::try_from(offset).ok()?)
+        let mut inflate = Decompress::new(true);
+        loop {
+            // Not more than what is there already: the size may be a lie. One byte more than that is
+            // too many.
+            data.reserve((data.len().max(4096)).min(size + 1 - data.len()));
+            let (used, before) = (usize::try_from(inflate.total_in()).ok()?, data.len());
+            let rest = bytes.get(used..)?;
+            let status = inflate.decompress_vec(rest, &mut data, FlushDecompress::None).ok()?;
+            let now = usize::try_from(inflate.total_in()).ok()?;
+            match status {
+                _ if data.len() > size => return None,
+                Status::StreamEnd if data.len() == size => return Some((data, header.body + now)),
+                Status::StreamEnd => return None,
+                _ if now == used && data.len() == before => return None,
+                _ => {}
+            }
+        }
     }
 }
 
 /// What a file ends with, if that is the checksum of what comes before.
-fn sound_end(bytes: &[u8]) -> Option<Id> {
-    let (body, end) = bytes.split_at(bytes.len().checked_sub(HASH)?);
+pub(crate) fn sound_end(bytes: &[u8]) -> Option<Id> {
+    let (body, end) = bytes.split_at(bytes.len().checked_sub(ID)?);
     let end = Id::try_from(end).ok()?;
     (checksum(body).ok()? == end).then_some(end)
 }
@@ -214,7 +273,7 @@ fn sound_end(bytes: &[u8]) -> Option<Id> {
 impl RawIndex {
     pub fn read(bytes: &[u8]) -> Self {
         let places = Self::places(bytes).unwrap_or_default();
-        let end = bytes.len().checked_sub(2 * HASH).and_then(|at| bytes.get(at..at + HASH));
+        let end = bytes.len().checked_sub(2 * ID).and_then(|at| bytes.get(at..at + ID));
         let pack = end.and_then(|end| Id::try_from(end).ok());
         Self { is_sound: sound_end(bytes).is_some() && is_in_order(bytes, &places), places, pack }
     }
@@ -226,14 +285,14 @@ impl RawIndex {
             return None;
         }
         let count = word(FIRST - 4)? as usize;
-        let (checks, offsets) = (FIRST + count * HASH, FIRST + count * (HASH + 4));
-        let large = FIRST + count * (HASH + 8);
-        if large + 2 * HASH > bytes.len() {
+        let (checks, offsets) = (FIRST + count * ID, FIRST + count * (ID + 4));
+        let large = FIRST + count * (ID + 8);
+        if large + 2 * ID > bytes.len() {
             return None;
         }
         let mut places = Vec::with_capacity(count);
         for at in 0..count {
-            let id = FIRST + at * HASH;
+            let id = FIRST + at * ID;
             let offset = word(offsets + at * 4)?;
             let offset = match offset & 0x8000_0000 {
                 0 => Some(u64::from(offset)),
@@ -243,7 +302,7 @@ impl RawIndex {
                 }
             };
             places.push(Place {
-                id: Id::try_from(&bytes[id..id + HASH]).ok()?,
+                id: Id::try_from(&bytes[id..id + ID]).ok()?,
                 offset: offset.unwrap_or(u64::MAX),
                 crc32: word(checks + at * 4)?,
             });
@@ -292,8 +351,8 @@ mod tests {
     }
 
     fn found(pack: &RawPack, elsewhere: &Elsewhere<'_>) -> Vec<Id> {
-        let contents = pack.walk().0.into_iter().filter_map(|at| pack.object(at, elsewhere));
-        let mut ids: Vec<Id> = contents.map(|(kind, data)| id_of(kind, &data).unwrap()).collect();
+        let named = pack.walk().into_iter().filter_map(|at| pack.named(at, elsewhere));
+        let mut ids: Vec<Id> = named.map(|(id, _)| id).collect();
         ids.sort();
         ids
     }
@@ -313,7 +372,6 @@ mod tests {
         expected.sort();
         let pack = raw(packed.pack, b"");
         assert_eq!(found(&pack, &|_| None), expected);
-        assert!(pack.walk().1.is_empty());
     }
 
     #[test]
@@ -331,8 +389,6 @@ mod tests {
         let elsewhere =
             |id: &Id| (*id == newest.id).then(|| (newest.kind, newest.data.clone().into()));
         assert_eq!(found(&pack, &elsewhere).len(), 29);
-        // The damage, and a checksum that is none any more.
-        assert_eq!(pack.walk().1.len(), 2);
     }
 
     #[test]

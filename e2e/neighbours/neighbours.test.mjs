@@ -6,12 +6,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 
+import { note } from '../compatibility.mjs';
 import { said, verifyAll } from '../harness/forklore.mjs';
 import { lookAround, withoutJournal } from '../harness/forks.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { stage } from '../harness/scenario.mjs';
 import { until } from '../harness/until.mjs';
-import { EARLY, KEYS, LATE, keep, missing, neighbours, sets } from './neighbours.mjs';
+import { EARLY, KEYS, LATE, keep, manifestOf, missing, neighbours, sets } from './neighbours.mjs';
 
 if (missing) {
     test('beside other extensions', { skip: missing }, () => {});
@@ -30,7 +31,14 @@ function beside(title, names) {
         });
         for (const group of [false, true]) {
             const place = group ? 'in a group' : 'solo';
-            scenario(`every way to fork gives one book and the past, ${place}`, { group, besides: true, limit: 300_000 }, forks);
+            scenario(`every way to fork gives one book and the past, ${place}`, { group, besides: true, limit: 600_000 }, async (given) => {
+                await forks(given);
+                const all = names.map(manifestOf).map(({ display_name: name, version }) => ({ name, version }));
+                note(title, {
+                    ...(names.length > 1 ? { kind: 'set', names: all.map(({ name }) => name) } : { kind: 'extension', ...all[0] }),
+                    [group ? 'group' : 'solo']: true,
+                });
+            });
         }
     });
 }

@@ -1,6 +1,7 @@
 // What the journal adds to a chat file: a story of 300 messages with a lorebook of 120 entries, 284 KB, that is saved
 // 61 times, one or two entries changed each, as a memory extension does it; once in 20 messages with a copy of the
-// whole book in the message, as a recap leaves it, and once without.
+// whole book in the message, as a recap leaves it, and once without. Then the same with what two other extensions
+// keep: one counts every message and notes how far it has come, one keeps a list of tasks that is rewritten every 20.
 //
 //   node extension/bench/size.mjs
 
@@ -35,7 +36,7 @@ const entry = (uid) => ({
     groupWeight: 100, scanDepth: null, caseSensitive: null, matchWholeWords: null, automationId: '', role: 0, sticky: 0, cooldown: 0, delay: 0,
 });
 
-function story({ change, withRecaps }) {
+function story({ change, withRecaps, withOthers = false }) {
     state = 1;
     const book = { entries: Object.fromEntries(Array.from({ length: 120 }, (_, uid) => [uid, entry(uid)])) };
     const metadata = { variables: {} };
@@ -46,6 +47,11 @@ function story({ change, withRecaps }) {
         const mes = prose(1900);
         chat.push({ name: at % 2 ? 'Ada' : 'User', mes, swipes: [mes, prose(1900)], swipe_id: 0, swipe_info: [{ extra: {} }, { extra: {} }], extra: { api: 'x' } });
         metadata.variables.turn = String(at);
+        if (withOthers) {
+            metadata.STMemoryBooks = { sceneStart: null, sceneEnd: null, highestMemoryProcessed: at - (at % 20), manualLorebook: null };
+            metadata.objective = at % 20 ? metadata.objective : { tasks: Array.from({ length: 12 }, (_, id) => ({ id, description: prose(80), completed: false })) };
+            metadata.counter = { messages: at };
+        }
         sync();
         if (at % 5 === 4) {
             for (let count = 1 + below(2); count > 0; count--) {
@@ -73,3 +79,8 @@ for (const [how, change] of Object.entries(changes)) {
         console.log(`${about.padEnd(52)} ${(plain / 1e6).toFixed(2)} MB  + ${(added / 1e3).toFixed(0).padStart(4)} KB  ${((100 * added) / plain).toFixed(1)} %`);
     }
 }
+
+const others = { change: changes['appended to'], withRecaps: false };
+const [without, withOthers] = [story(others), story({ ...others, withOthers: true })];
+const more = withOthers.added - without.added;
+console.log(`${'what other extensions keep'.padEnd(52)} ${(without.plain / 1e6).toFixed(2)} MB  + ${(more / 1e3).toFixed(0).padStart(4)} KB  ${((100 * more) / without.plain).toFixed(1)} %`);

@@ -68,6 +68,7 @@ export const ENGLISH = {
     'word.not-scene-break': 'This message is not a scene break.',
     'word.metadata-live': 'Could not be brought back in time, so as it is today: {keys}.',
     'word.others-live': 'Not recorded for this message, so as it is today: what other extensions keep ({keys}).',
+    'word.messages-live': 'As it is today: what other extensions keep on the messages ({keys}).',
     'word.recap-lost-fields': '{count} {count|entry comes|entries come} from a scene recap, which does not keep secondary keywords, filters, delays and other settings.',
     'word.fields-filled': '{count} {count|entry comes|entries come} from a scene recap; what it does not keep was taken from today’s lorebook.',
     'word.snapshot-of-another': 'The scene recap was taken of another lorebook, “{name}”.',

@@ -106,6 +106,11 @@ pub fn plan<'a>(parent: Parent<'a>, request: &ForkRequest) -> Result<ForkPlan<'a
             Remark::PastQueueDrained
         });
     }
+    // The last message is copied as it is, so that nothing of it is newer than the fork.
+    if request.message + 1 < parent.chat.len() {
+        let kept = journal::on_messages(parent.chat, request.message);
+        remarks.extend((!kept.is_empty()).then_some(Remark::MessagesAreLive(kept)));
+    }
     let memories = memories(parent, request);
     if let Some((from, _)) = &memories {
         remarks.push(Remark::MemoriesAreLive(from.clone()));

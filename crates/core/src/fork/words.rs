@@ -76,6 +76,8 @@ pub enum Remark {
     MetadataIsLive(Vec<String>),
     /// Other extensions keep these keys, which hold today's values.
     OthersAreLive(Vec<String>),
+    /// Other extensions keep these on the messages, which are copied as they are today.
+    MessagesAreLive(Vec<String>),
     RecapLostFields(usize),
     FieldsFilled(usize),
     SnapshotOfAnotherBook(String),
@@ -112,6 +114,11 @@ impl fmt::Display for Remark {
             Self::OthersAreLive(keys) => write!(
                 out,
                 "not recorded for this message, so as it is today: what other extensions keep ({})",
+                keys.join(", ")
+            ),
+            Self::MessagesAreLive(keys) => write!(
+                out,
+                "as it is today: what other extensions keep on the messages ({})",
                 keys.join(", ")
             ),
             Self::RecapLostFields(entries) => write!(
@@ -240,6 +247,7 @@ crate::sayings!(Remark {
     Self::NotASceneBreak => ("not-scene-break"),
     Self::MetadataIsLive(keys) => ("metadata-live", keys: keys.clone()),
     Self::OthersAreLive(keys) => ("others-live", keys: keys.clone()),
+    Self::MessagesAreLive(keys) => ("messages-live", keys: keys.clone()),
     Self::RecapLostFields(entries) => ("recap-lost-fields", count: *entries),
     Self::FieldsFilled(entries) => ("fields-filled", count: *entries),
     Self::SnapshotOfAnotherBook(name) => ("snapshot-of-another", name: name.as_str()),

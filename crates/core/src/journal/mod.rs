@@ -19,7 +19,7 @@ mod writer;
 
 pub use fold::{Folded, Records, fold};
 pub use lore::{Entries, Lore};
-pub use others::{OTHERS, is_of_another, names as others_today, not_known, others};
+pub use others::{OTHERS, is_of_another, names as others_today, not_known, on_messages, others};
 pub use record::{FIELD, Limits, Record, inserted, merged, record};
 pub use state::{BookState, RECORDED_METADATA, State};
 pub use testimony::{Came, StatePart, Uid};

@@ -1,6 +1,9 @@
 //! What extensions that Forklore does not know keep in a chat's metadata: recorded as it is, and
 //! brought back in children.
 
+use std::borrow::Cow;
+
+use crate::chat::Chat;
 use crate::digest::Digest;
 use crate::json::{JsText, Json, Object};
 
@@ -82,6 +85,58 @@ pub fn names(today: &Json) -> Vec<String> {
     kept.map(|(key, _)| key.to_string_lossy().into_owned()).collect()
 }
 
+/// What SillyTavern itself keeps in a message's `extra`.
+const OF_A_MESSAGE: [&str; 29] = [
+    "api",
+    "append_title",
+    "bias",
+    "bookmark_link",
+    "branches",
+    "display_text",
+    "fileLength",
+    "files",
+    "gen_id",
+    "generationType",
+    "image",
+    "image_swipes",
+    "inline_image",
+    "isSmallSys",
+    "media",
+    "media_display",
+    "media_index",
+    "memory",
+    "model",
+    "negative",
+    "overswipe_behavior",
+    "swipeable",
+    "time_to_first_token",
+    "title",
+    "token_count",
+    "tool_invocations",
+    "type",
+    "uses_system_ui",
+    "video",
+];
+
+/// The names under which others keep something on the messages up to `last`. It travels with its
+/// message, as it is today.
+pub fn on_messages(chat: &Chat<'_>, last: usize) -> Vec<String> {
+    let extras = (0..=last).filter_map(|index| chat.message(index)?.get("extra"));
+    let keys = extras.flat_map(|extra| extra.members()).filter_map(|member| member.key.text());
+    let is_others = |key: &Cow<'_, str>| {
+        !OF_A_MESSAGE.contains(&&**key)
+            && !key.starts_with("reasoning")
+            && !LOOKED_AFTER.iter().any(|start| key.starts_with(start))
+    };
+    let mut found: Vec<String> = Vec::new();
+    for key in keys.filter(is_others) {
+        if !found.iter().any(|other| *other == *key) {
+            found.push(key.into_owned());
+        }
+    }
+    found
+}
+
 fn digest_of_text(text: &[u8]) -> Json {
     Json::from(Digest::of(text).short(16))
 }
@@ -119,6 +174,17 @@ mod tests {
             State::of(&large, None).digest(StatePart::Metadata),
             State::of(&with(LARGEST_OTHER), None).digest(StatePart::Metadata)
         );
+    }
+
+    #[test]
+    fn what_others_keep_on_messages_is_named_once() {
+        let text = br#"{"chat_metadata":{}}
+{"mes":"a","extra":{"api":"x","reasoning_type":"y","qvink_memory":{},"auto_recap_memory":{}}}
+{"mes":"b"}
+{"mes":"c","extra":{"qvink_memory":{},"cnz":1}}"#;
+        let chat = Chat::read(text, crate::chat::Place::Solo);
+        assert_eq!(on_messages(&chat, 1), ["qvink_memory"]);
+        assert_eq!(on_messages(&chat, 2), ["qvink_memory", "cnz"]);
     }
 
     #[test]

@@ -146,7 +146,8 @@ async function report(name, page, log) {
         fs.mkdirSync(failures, { recursive: true });
         const picture = pictureOf(name);
         await page.raw.screenshot({ path: picture }).catch((error) => console.error(`no screenshot: ${error.message}`));
-        console.error(`"${name}" failed; ${picture}\n${page.watch.told()}`);
+        const dialogs = await page.raw.locator('dialog[open]').allInnerTexts().catch(() => []);
+        console.error(`"${name}" failed; ${picture}\n${page.watch.told()}${dialogs.map((text) => `\nopen dialog: ${text}`).join('')}`);
     }
     console.error(`SillyTavern printed meanwhile:\n${log.trim() || '(nothing)'}`);
 }

@@ -10,7 +10,7 @@ import { said, verifyAll } from '../harness/forklore.mjs';
 import { FakeModel } from '../harness/model.mjs';
 import { stage } from '../harness/scenario.mjs';
 import { until } from '../harness/until.mjs';
-import { missing, neighbours } from './neighbours.mjs';
+import { memoryBooksBegun, missing, neighbours } from './neighbours.mjs';
 
 const NAME = 'SillyTavern-MemoryBooks';
 
@@ -59,6 +59,7 @@ async function remember(page, files, book, range) {
 }
 
 async function goesOn({ page, files, story }, { kind, isManual }) {
+    await memoryBooksBegun(page);
     await page.raw.evaluate((isManual) => {
         Object.assign(SillyTavern.getContext().extensionSettings.STMemoryBooks.moduleSettings, { manualModeEnabled: isManual, autoHideMode: 'none' });
     }, isManual);

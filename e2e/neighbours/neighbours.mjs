@@ -3,6 +3,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
+import { until } from '../harness/until.mjs';
+
 /** The folder that they are unpacked in, or undefined where none was named. */
 const folder = process.env.FORKLORE_NEIGHBOURS && path.resolve(process.env.FORKLORE_NEIGHBOURS);
 
@@ -36,6 +38,18 @@ export function sets() {
     return rivals.length
         ? [0, 1].map((kept) => without(new Set(rivals.flatMap((names) => names.filter((_, at) => at !== kept)))))
         : [Object.keys(neighbours)];
+}
+
+/**
+ * Waits until Memory Books is at work, which begins seconds after the page, and puts away the dialog in which it misses
+ * another extension, whenever it comes. @param {import('../harness/page.mjs').TavernPage} page
+ */
+export async function memoryBooksBegun(page) {
+    const question = page.raw.locator('dialog[open]', { hasText: 'Chat Top Bar is either disabled or not installed' });
+    await page.raw.removeLocatorHandler(question);
+    await page.raw.addLocatorHandler(question, (shown) => shown.locator('.popup-button-ok').click());
+    const isThere = () => page.raw.evaluate(() => 'scenememory' in SillyTavern.getContext().SlashCommandParser.commands);
+    await until('Memory Books to begin', isThere, { within: 60_000 });
 }
 
 /** What one of them might keep in a chat, early in the story and late. */

@@ -12,7 +12,7 @@ import { lookAround, withoutJournal } from '../harness/forks.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { stage } from '../harness/scenario.mjs';
 import { until } from '../harness/until.mjs';
-import { EARLY, KEYS, LATE, keep, manifestOf, missing, neighbours, sets } from './neighbours.mjs';
+import { EARLY, KEYS, LATE, keep, manifestOf, memoryBooksBegun, missing, neighbours, sets } from './neighbours.mjs';
 
 if (missing) {
     test('beside other extensions', { skip: missing }, () => {});
@@ -32,6 +32,9 @@ function beside(title, names) {
         for (const group of [false, true]) {
             const place = group ? 'in a group' : 'solo';
             scenario(`every way to fork gives one book and the past, ${place}`, { group, besides: true, limit: 600_000 }, async (given) => {
+                if (names.includes('SillyTavern-MemoryBooks')) {
+                    await memoryBooksBegun(given.page);
+                }
                 await forks(given);
                 const all = names.map(manifestOf).map(({ display_name: name, version }) => ({ name, version }));
                 note(title, {

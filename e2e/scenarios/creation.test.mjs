@@ -140,6 +140,27 @@ for (const group of [false, true]) {
         assertSameBook(files.book(tale.book).value, loreWithGaps());
     });
 
+    // Before 1.19 a child had its parent's slug, by which SillyTavern tells whether a file is the chat that is saved.
+    scenario(`a second checkpoint of a name is refused and leaves the first one its book, ${place}`, {
+        group,
+        expects: {
+            refusedSave: true,
+            errors: group ? [/status of 400/, /Group chat could not be saved/] : [/status of 400/],
+            toasts: group ? [/Group chat could not be saved/] : [],
+        },
+    }, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: loreWithGaps() });
+        await page.open(tale);
+        const child = await page.checkpointByCommand(5, { name: `Twice of ${tale.chat}` });
+        const [books, { text, metadata }] = [files.books(), files.chat(tale, child)];
+
+        await (group ? page.checkpointByCommand(5, { name: child }) : page.checkpointRefused(5, child));
+
+        assert.equal(files.chat(tale, child).text, text);
+        assert.deepEqual(files.books(), books);
+        assertSameBook(files.book(metadata.world_info).value, loreWithGaps());
+    });
+
     scenario(`a name that SillyTavern shortens for the file, ${place}`, { group }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         await page.open(tale);

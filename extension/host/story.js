@@ -543,8 +543,8 @@ export function settings() {
 
 export const saveSettings = () => saveSettingsDebounced();
 
-/** Whether Memory Books is at home here, which copies the lorebook of a branch itself unless it is told that this was done. */
-export const hasMemoryBooks = () => Boolean(extension_settings.STMemoryBooks);
+/** Whether Memory Books is loaded, which copies the lorebook of a branch itself unless it is told that this was done. */
+export const hasMemoryBooks = () => [...document.scripts].some(({ src }) => /\/third-party\/[^/]*memory-?books[^/]*\//i.test(src));
 
 /** The book in which Memory Books keeps a chat's memories in its manual mode, or `null`. */
 export function memoryBookOf(metadata) {

@@ -125,6 +125,40 @@ test('a second child of one name does not take the first one\'s book', async () 
     assert.equal(metadataOf(other).world_info, 'Child - Lore (2)');
 });
 
+test('a child that SillyTavern gives its parent\'s slug gets its own, also in place of an older one', async () => {
+    const tavern = new Tavern();
+    const { fork } = await forking(tavern);
+    const withParentsSlug = () => tavern.childSave({ metadata: { integrity: 'slug of the parent' } });
+    const first = withParentsSlug();
+    await fork.save(first);
+    assert.equal(metadataOf(first).integrity, 'a fresh slug');
+    const second = withParentsSlug();
+    await fork.save(second);
+    assert.equal(metadataOf(second).world_info, 'Child - Lore (2)', 'not its parent\'s');
+});
+
+test('the book that Memory Books keeps beside the chat\'s own is forked without later memories', async () => {
+    const tavern = new Tavern();
+    const memory = (uid, end) => ({ uid, content: `up to ${end}`, STMB_start: 0, STMB_end: end, STMB_chatId: tavern.open.name });
+    tavern.books.set('Memories', { entries: { 0: memory(0, 1), 1: memory(1, 99) } });
+    const notes = { STMemoryBooks: { manualLorebook: 'Memories', highestMemoryProcessed: 99 } };
+    const { fork, told } = await forking(tavern);
+    Object.assign(fork.host, { hasMemoryBooks: () => true, memoryBookOf: (metadata) => metadata.STMemoryBooks.manualLorebook });
+    const held = tavern.childSave({ metadata: notes });
+    await fork.save(held);
+    assert.deepEqual(told.failed, []);
+    const { manualLorebook, highestMemoryProcessed, branchLorebookCopies } = metadataOf(held).STMemoryBooks;
+    assert.equal(manualLorebook, 'Child - Memories');
+    assert.equal(highestMemoryProcessed, 1);
+    assert.equal(branchLorebookCopies.branchChatId, 'Child');
+    assert.deepEqual(tavern.books.get(manualLorebook).entries, { 0: { ...memory(0, 1), STMB_chatId: 'Child' } });
+    assert.ok(told.made[0].remarks.some(({ code }) => code === 'memories-live'));
+    assert.equal(Object.keys(tavern.books.get('Memories').entries).length, 2);
+    const books = [...tavern.books.keys()];
+    await fork.save(tavern.childSave({ accepted: false, metadata: { ...notes, integrity: 'another slug' } }));
+    assert.deepEqual([...tavern.books.keys()], books, 'where the child was not saved, both go again');
+});
+
 test('whoever turned it off gets what SillyTavern does', async () => {
     const tavern = new Tavern();
     const { fork } = await forking(tavern, { isolate: false });

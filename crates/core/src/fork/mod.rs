@@ -290,6 +290,30 @@ mod tests {
     }
 
     #[test]
+    fn what_other_extensions_keep_goes_back_in_a_child() {
+        let json = |text: &str| Json::parse(text.as_bytes()).unwrap();
+        let early = json(r#"{"counter":1,"quests":{"open":["lamp"]}}"#);
+        let late = json(r#"{"counter":2,"fresh":[1],"chat_id_hash":7}"#);
+        let (then, now) = (State::of(&early, None), State::of(&late, None));
+        let first = journal::record(None, &then, journal::Limits::default());
+        let second = journal::record(Some((&first.id, &then)), &now, journal::Limits::default());
+        let message = |record: journal::Record| {
+            Json::object([("mes", "x".into()), (journal::FIELD, record.to_json())]).stringify()
+        };
+        let header = Json::object([("chat_metadata", late)]).stringify();
+        let file = [header, message(first), message(second)].join(&b'\n');
+
+        let (_, child) = forked("Main", &file, "Child");
+
+        let metadata = metadata_value(&Chat::read(&child, Place::Solo));
+        for key in ["counter", "quests"] {
+            assert_eq!(metadata.get(key), early.get(key), "{key}");
+        }
+        assert_eq!(metadata.get("fresh"), None);
+        assert_eq!(metadata.get("chat_id_hash"), Some(&Json::from(7_usize)), "of no moment");
+    }
+
+    #[test]
     fn a_fork_of_a_fork_has_a_seal_of_its_own() {
         let main = b"{\"chat_metadata\":{}}\n{\"mes\":\"x\"}";
         let (first, child) = forked("Main", main, "Child");

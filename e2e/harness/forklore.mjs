@@ -116,13 +116,23 @@ export const inPanel = (page, text) => panel(page).locator('.forklore_buttons bu
 
 /** Presses one of the buttons of Forklore's drawer among the extensions. @param {TavernPage} page */
 export async function pressInDrawer(page, text) {
-    const drawers = page.raw.locator('#extensions-settings-button .drawer-toggle');
-    await drawers.click();
+    await drawer(page, true);
     if (!(await panel(page).isVisible())) {
         await page.raw.locator('#forklore_settings .inline-drawer-toggle').first().click();
     }
     await panel(page).getByRole('button', { name: text, exact: true }).click();
-    await drawers.click();
+    await drawer(page, false);
+}
+
+/** Opens or closes SillyTavern's drawer of extensions. While it moves, SillyTavern does not hear a click on it. */
+async function drawer(page, isWanted) {
+    const isOpen = () => page.raw.locator('#rm_extensions_block').evaluate((block) => block.classList.contains('openDrawer'));
+    await until(`the drawer to be ${isWanted ? 'open' : 'closed'}`, async () => {
+        if ((await isOpen()) !== isWanted) {
+            await page.raw.locator('#extensions-settings-button .drawer-toggle').click();
+        }
+        return (await isOpen()) === isWanted;
+    });
 }
 
 // ---- The trash ----

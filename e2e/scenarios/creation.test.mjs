@@ -87,6 +87,12 @@ for (const [number, way] of ways.entries()) {
 
 for (const group of [false, true]) {
     const place = group ? 'in a group' : 'solo';
+    /** What SillyTavern says where a chat may not be written over. */
+    const refusal = {
+        refusedSave: true,
+        errors: group ? [/status of 400/, /Group chat could not be saved/] : [/status of 400/],
+        toasts: group ? [/Group chat could not be saved/] : [],
+    };
 
     scenario(`a branch of a branch has its own book and seal, ${place}`, { group }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
@@ -120,11 +126,7 @@ for (const group of [false, true]) {
 
     scenario(`the name of another chat is refused and leaves no book behind, ${place}`, {
         group,
-        expects: {
-            refusedSave: true,
-            errors: group ? [/status of 400/, /Group chat could not be saved/] : [/status of 400/],
-            toasts: group ? [/Group chat could not be saved/] : [],
-        },
+        expects: refusal,
     }, async ({ page, files, story }) => {
         const { tale, taken } = await withTakenName(story);
         const untouched = files.chat(tale, taken).text;
@@ -143,11 +145,7 @@ for (const group of [false, true]) {
     // Before 1.19 a child had its parent's slug, by which SillyTavern tells whether a file is the chat that is saved.
     scenario(`a second checkpoint of a name is refused and leaves the first one its book, ${place}`, {
         group,
-        expects: {
-            refusedSave: true,
-            errors: group ? [/status of 400/, /Group chat could not be saved/] : [/status of 400/],
-            toasts: group ? [/Group chat could not be saved/] : [],
-        },
+        expects: refusal,
     }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         await page.open(tale);

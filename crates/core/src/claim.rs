@@ -108,10 +108,8 @@ impl Evidence {
             return true;
         }
         let Some(today) = today() else { return false };
-        // A seal of an older version says nothing of what others keep.
-        sealed.is_some_and(|digest| {
-            digest == today.digest(part) || digest == today.without_others().digest(part)
-        }) || record.is_some_and(|record| record.agrees(&today, part))
+        sealed.is_some_and(|digest| digest == today.digest(part))
+            || record.is_some_and(|record| record.agrees(&today, part))
             || (part == StatePart::Book && self.is_renamed(&today))
     }
 

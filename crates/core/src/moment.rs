@@ -527,6 +527,23 @@ mod tests {
     }
 
     #[test]
+    fn what_an_extension_wrote_later_is_no_state_of_a_message_that_is_the_last_again() {
+        let mut now = State::of(&Json::Null, None);
+        let is_exact = |state: &State| {
+            let record = record(None, state, Limits::default()).to_json();
+            let message = Json::object([("mes", "x".into()), (FIELD, record)]).stringify();
+            // The messages after it were cut off; the header is theirs.
+            let text = [&br#"{"chat_metadata":{"counter":5}}"#[..], &message].join(&b'\n');
+            let chat = Chat::read(&text, Place::Solo);
+            let then = moment(&chat, &BoundBook::None, None, 0, Terms::default()).metadata;
+            then.part.exactness == Exactness::Exact
+        };
+        assert!(!is_exact(&now), "it was recorded that there was none");
+        now.metadata.remove(OTHERS);
+        assert!(!is_exact(&now), "an older version recorded nothing of it");
+    }
+
+    #[test]
     fn at_a_scene_break_the_book_is_the_one_its_snapshot_shows() {
         let settled = [Some(("old", 1)), Some(("old", 1)), Some(("new", 1)), Some(("new", 4))];
         assert_eq!(content_at_the_scene_break(&settled), Some("new".into()));

@@ -264,10 +264,8 @@ impl Record {
     pub(crate) fn agrees(&self, state: &State, part: StatePart) -> bool {
         match (self.id.split_once('.'), part) {
             (Some((book, _)), StatePart::Book) => book == state.digest(part),
-            (Some((_, metadata)), StatePart::Metadata) => {
-                metadata == state.digest(part) || metadata == state.without_others().digest(part)
-            }
-            (None, _) => state.has_id(&self.id) || state.without_others().has_id(&self.id),
+            (Some((_, metadata)), StatePart::Metadata) => metadata == state.digest(part),
+            (None, _) => state.has_id(&self.id),
         }
     }
 

@@ -10,7 +10,7 @@ use super::others;
 use super::testimony::{NO_BOOK, StatePart};
 use crate::book::Book;
 use crate::digest::{Digest, Hasher, Sha256Hasher};
-use crate::json::{JsText, Json, Kind, Object, Raw};
+use crate::json::{Json, Kind, Object, Raw};
 use crate::recap::running;
 
 /// Keys of SillyTavern's own in a chat's metadata that belong to a moment of the story. Identity
@@ -106,17 +106,6 @@ impl State {
             }
         };
         LETTERS.encode(&digest.as_bytes()[..8])
-    }
-
-    /// The state as older versions recorded it, which kept nothing of what others do.
-    pub(crate) fn without_others(&self) -> Self {
-        let is_other = |key: &JsText| {
-            let key = key.to_string_lossy();
-            key == others::OTHERS || others::is_of_another(&key)
-        };
-        let kept = self.metadata.iter().filter(|(key, _)| !is_other(key));
-        let metadata = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
-        Self { book: self.book.clone(), metadata }
     }
 
     /// Whether what others keep was recorded, too.

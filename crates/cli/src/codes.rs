@@ -1,23 +1,25 @@
 //! Every code that `--json` can give.
 
-use forklore_core::cleanup::Reason;
-use forklore_core::fork::{Obstacle, Refusal, Remark};
-use forklore_core::saying::{Code, Saying as _};
-use forklore_core::verify::Finding;
-use forklore_history::bundle::BundleError;
-use forklore_history::looking::LookError;
-use forklore_history::remote::RemoteError;
-use forklore_history::restoring::RestoreError;
-use forklore_history::sealing::SealError;
-use forklore_tavern::forking::ForkError;
-use forklore_tavern::library::FindError;
-use forklore_tavern::merging::MergeError;
-use forklore_tavern::root::RootError;
-use forklore_tavern::trash::TrashError;
-use forklore_tavern::users::{ChooseError, UsersError};
+use forklore_core::diagnostic::{Code, Diagnostic as _};
+use forklore_core::finding::Finding;
+use forklore_core::finding::Obstacle;
+use forklore_core::finding::Remark;
+use forklore_core::plan::cleanup::KeepReason;
+use forklore_core::plan::fork::Refusal;
+use forklore_history::exchange::bundle::BundleError;
+use forklore_history::exchange::encryption::SealError;
+use forklore_history::exchange::remote::RemoteError;
+use forklore_history::query::versions::LookupError;
+use forklore_history::restore::RestoreError;
+use forklore_tavern::folder::library::FindError;
+use forklore_tavern::locate::root::RootError;
+use forklore_tavern::locate::users::{ChooseError, UsersError};
+use forklore_tavern::work::fork::ForkError;
+use forklore_tavern::work::merge::MergeError;
+use forklore_tavern::work::trash::TrashError;
 
-use crate::commands::clean::Waiting;
-use crate::commands::history::restore::BookRemark;
+use crate::commands::recover::restore::version::BookRemark;
+use crate::commands::tidy::clean::Waiting;
 use crate::objection::Objection;
 
 /// The codes, by where they stand in an answer.
@@ -32,7 +34,7 @@ pub fn codes() -> Vec<(&'static str, Vec<Code>)> {
         ForkError::codes(),
         MergeError::codes(),
         TrashError::codes(),
-        LookError::codes(),
+        LookupError::codes(),
         RestoreError::codes(),
         RemoteError::codes(),
         BundleError::codes(),
@@ -43,7 +45,7 @@ pub fn codes() -> Vec<(&'static str, Vec<Code>)> {
         ("obstacles", Obstacle::codes()),
         ("remarks", remarks.concat()),
         ("findings", Finding::codes()),
-        ("why", [Reason::codes(), Waiting::codes()].concat()),
+        ("why", [KeepReason::codes(), Waiting::codes()].concat()),
         ("error", errors.concat()),
     ]
 }

@@ -6,14 +6,14 @@ use std::io;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
-use forklore_core::names::folded;
+use forklore_core::sillytavern::names::folded;
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::folders::UserFolders;
-use forklore_tavern::library::{ChatFile, Library};
-use forklore_tavern::root::find_root;
-use forklore_tavern::users::Users;
+use forklore_tavern::folder::layout::UserFolders;
+use forklore_tavern::folder::library::{ChatFile, Library};
+use forklore_tavern::locate::root::find_root;
+use forklore_tavern::locate::users::Users;
 
-use crate::{help, surroundings};
+use crate::{environment, help};
 
 /// The variable that a shell sets when it asks.
 const ASKS: &str = "FORKLORE_COMPLETE";
@@ -60,7 +60,7 @@ fn names(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// The stories of the only user there is. Which other is meant cannot be known here.
 fn library() -> Option<Library> {
-    let found = find_root(&RealDisk, &surroundings()).ok()?;
+    let found = find_root(&RealDisk, &environment()).ok()?;
     let users = Users::find(&RealDisk, &found.root).ok()?;
     let user = users.choose(found.handle.as_deref()).ok()?;
     let folders = UserFolders::new(&found.root, &user.handle).ok()?;

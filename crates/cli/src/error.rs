@@ -3,30 +3,31 @@
 use std::error::Error;
 use std::io;
 
-use forklore_core::exactness::{Allow, Exactness};
-use forklore_core::fork::{Obstacle, Refusal};
-use forklore_core::names::NameError;
-use forklore_core::repair::CannotRepair;
-use forklore_core::saying::{Said, Saying};
+use forklore_core::diagnostic::{Coded, Diagnostic};
+use forklore_core::finding::Obstacle;
+use forklore_core::plan::fork::Refusal;
+use forklore_core::plan::repair::CannotRepair;
+use forklore_core::sillytavern::names::NameError;
+use forklore_core::timeline::exactness::{Allow, Exactness};
 use forklore_history::HistoryError;
-use forklore_history::bundle::BundleError;
-use forklore_history::looking::LookError;
-use forklore_history::remote::RemoteError;
-use forklore_history::restoring::RestoreError;
-use forklore_history::sealing::SealError;
-use forklore_tavern::comparing::CompareError;
-use forklore_tavern::folders::UserFolders;
-use forklore_tavern::forking::ForkError;
-use forklore_tavern::inside::OutsideError;
-use forklore_tavern::library::FindError;
-use forklore_tavern::lock::{LockCause, LockError};
-use forklore_tavern::mending::MendError;
-use forklore_tavern::merging::MergeError;
-use forklore_tavern::root::RootError;
-use forklore_tavern::tavern::ReadError;
-use forklore_tavern::trash::TrashError;
-use forklore_tavern::users::{ChooseError, UsersError};
-use forklore_tavern::workshop::CarryOutError;
+use forklore_history::exchange::bundle::BundleError;
+use forklore_history::exchange::encryption::SealError;
+use forklore_history::exchange::remote::RemoteError;
+use forklore_history::query::versions::LookupError;
+use forklore_history::restore::RestoreError;
+use forklore_tavern::disk::data_root::EscapesDataRoot;
+use forklore_tavern::disk::lock::{LockCause, LockError};
+use forklore_tavern::folder::layout::UserFolders;
+use forklore_tavern::folder::library::FindError;
+use forklore_tavern::locate::root::RootError;
+use forklore_tavern::locate::users::{ChooseError, UsersError};
+use forklore_tavern::transaction::CommitError;
+use forklore_tavern::work::change::ChangeError;
+use forklore_tavern::work::compare::CompareError;
+use forklore_tavern::work::fork::ForkError;
+use forklore_tavern::work::merge::MergeError;
+use forklore_tavern::work::tavern::ReadError;
+use forklore_tavern::work::trash::TrashError;
 
 use crate::exit::Exit;
 use crate::json::{self, Json};
@@ -51,7 +52,7 @@ fn usual_hint(kind: io::ErrorKind) -> Option<&'static str> {
 /// A command that was not done.
 #[derive(Debug)]
 pub(crate) struct CommandError {
-    said: Box<Said>,
+    said: Box<Coded>,
     message: String,
     causes: Vec<String>,
     hints: Vec<String>,
@@ -61,11 +62,11 @@ pub(crate) struct CommandError {
 
 impl CommandError {
     pub(crate) fn new(objection: Objection) -> Self {
-        let (said, message) = (Box::new(objection.said()), objection.to_string());
+        let (said, message) = (Box::new(objection.coded()), objection.to_string());
         Self { said, message, causes: Vec::new(), hints: Vec::new(), usual: None }
     }
 
-    fn of(error: &(impl Error + Saying)) -> Self {
+    fn of(error: &(impl Error + Diagnostic)) -> Self {
         let mut causes = Vec::new();
         let mut usual = None;
         let mut source = error.source();
@@ -74,7 +75,7 @@ impl CommandError {
             usual = usual.or_else(|| usual_hint(cause.downcast_ref::<io::Error>()?.kind()));
             source = cause.source();
         }
-        let (said, message) = (Box::new(error.said()), error.to_string());
+        let (said, message) = (Box::new(error.coded()), error.to_string());
         Self { said, message, causes, hints: Vec::new(), usual }
     }
 
@@ -170,8 +171,8 @@ impl From<ChooseError> for CommandError {
     }
 }
 
-impl From<OutsideError> for CommandError {
-    fn from(error: OutsideError) -> Self {
+impl From<EscapesDataRoot> for CommandError {
+    fn from(error: EscapesDataRoot) -> Self {
         Self::of(&error).hinted("Forklore never follows links out of SillyTavern's data folder.")
     }
 }
@@ -253,23 +254,23 @@ impl From<ForkError> for CommandError {
     }
 }
 
-impl From<MendError> for CommandError {
-    fn from(error: MendError) -> Self {
+impl From<ChangeError> for CommandError {
+    fn from(error: ChangeError) -> Self {
         let hint = match &error {
-            MendError::MayBeOpen { .. } => {
+            ChangeError::MayBeOpen { .. } => {
                 "Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed."
             }
-            MendError::Cannot(CannotRepair::NoJournal(_) | CannotRepair::NoBookInJournal(_)) => {
+            ChangeError::Cannot(CannotRepair::NoJournal(_) | CannotRepair::NoBookInJournal(_)) => {
                 "Other sources: --from recap, --from book, --from empty, --from detach."
             }
-            MendError::Cannot(CannotRepair::NoSnapshot(_)) => {
+            ChangeError::Cannot(CannotRepair::NoSnapshot(_)) => {
                 "Other sources: --from journal, --from book, --from empty, --from detach."
             }
-            MendError::Cannot(CannotRepair::NotRecorded { .. }) => {
+            ChangeError::Cannot(CannotRepair::NotRecorded { .. }) => {
                 "Only what was recorded at the time can be brought back."
             }
-            MendError::CarryOut(_) => match error {
-                MendError::CarryOut(error) => return error.into(),
+            ChangeError::CarryOut(_) => match error {
+                ChangeError::CarryOut(error) => return error.into(),
                 other => return Self::of(&other),
             },
             _ => "",
@@ -320,17 +321,17 @@ impl From<MergeError> for CommandError {
     }
 }
 
-impl From<CarryOutError> for CommandError {
-    fn from(error: CarryOutError) -> Self {
+impl From<CommitError> for CommandError {
+    fn from(error: CommitError) -> Self {
         let hint = match &error {
-            CarryOutError::Lock(LockError { source: LockCause::Busy { .. }, .. }) => {
+            CommitError::Lock(LockError { source: LockCause::Busy { .. }, .. }) => {
                 "Another forklore is at work. Try again when it is done; there is never anything to unlock."
             }
-            CarryOutError::ChangedMeanwhile { .. } | CarryOutError::NotSoAnyMore => {
+            CommitError::ChangedMeanwhile { .. } | CommitError::NotSoAnyMore => {
                 "SillyTavern is writing these files. Try again in a moment."
             }
-            CarryOutError::NotTakenBack { .. } => "`forklore undo` takes back what had been done.",
-            CarryOutError::LaterWork { .. } => {
+            CommitError::NotTakenBack { .. } => "`forklore undo` takes back what had been done.",
+            CommitError::LaterWork { .. } => {
                 "Undoing would destroy that work, so nothing was changed."
             }
             _ => "",
@@ -359,26 +360,26 @@ impl From<TrashError> for CommandError {
 
 /// For messages that name the data folder.
 pub(crate) fn place_of(folders: &UserFolders) -> String {
-    folders.inside.root().display().to_string()
+    folders.data_root.root().display().to_string()
 }
 
-impl From<LookError> for CommandError {
-    fn from(error: LookError) -> Self {
+impl From<LookupError> for CommandError {
+    fn from(error: LookupError) -> Self {
         let hint = match &error {
-            LookError::Unknown { like, .. } if like.is_empty() => {
+            LookupError::Unknown { like, .. } if like.is_empty() => {
                 "`forklore log` shows what there is; `forklore record` adds what is new.".to_owned()
             }
-            LookError::Unknown { like: found, .. } | LookError::Ambiguous { found, .. } => {
+            LookupError::Unknown { like: found, .. } | LookupError::Ambiguous { found, .. } => {
                 did_you_mean(found)
             }
-            LookError::NoVersion { newest: 1, file, .. } => {
+            LookupError::NoVersion { newest: 1, file, .. } => {
                 format!("Version 1 is the only one; {} shows it.", command("log", file, ""))
             }
-            LookError::NoVersion { newest, file, .. } => {
+            LookupError::NoVersion { newest, file, .. } => {
                 format!("{newest} is the newest; {} lists them.", command("log", file, ""))
             }
-            LookError::History(_) => match error {
-                LookError::History(error) => return error.into(),
+            LookupError::History(_) => match error {
+                LookupError::History(error) => return error.into(),
                 other => return Self::of(&other),
             },
         };
@@ -517,14 +518,14 @@ impl From<SealError> for CommandError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forklore_tavern::root::{How, Looked, LookedWhy};
+    use forklore_tavern::locate::root::{RejectReason, RejectedPlace, RootSource};
 
     #[test]
     fn every_place_looked_at_is_told() {
-        let looked = ["/here", "/there"].map(|path| Looked {
+        let looked = ["/here", "/there"].map(|path| RejectedPlace {
             path: path.into(),
-            how: How::Global,
-            why: LookedWhy::Absent,
+            how: RootSource::Global,
+            why: RejectReason::Absent,
         });
         let error = CommandError::from(RootError { looked: looked.into() });
         assert_eq!(error.causes.len(), 2);

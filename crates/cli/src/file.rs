@@ -18,11 +18,11 @@ pub(crate) fn write(disk: &dyn Disk, file: &Path, whole: &[u8]) -> Result<(), Co
     let mut part = file.as_os_str().to_owned();
     part.push(".part");
     let part = PathBuf::from(part);
-    if disk.look(file).map_err(cannot)?.is_some() {
+    if disk.stat(file).map_err(cannot)?.is_some() {
         return Err(cannot(io::ErrorKind::AlreadyExists.into()));
     }
     // Left by one of us who died.
-    if disk.look(&part).map_err(cannot)?.is_some() {
+    if disk.stat(&part).map_err(cannot)?.is_some() {
         disk.remove(&part).map_err(cannot)?;
     }
     disk.write_new(&part, None, &[whole]).map_err(cannot)?;

@@ -1,9 +1,9 @@
 //! Values for `--json`. `docs/cli.md` describes every field.
 
-use forklore_core::exactness::{Exactness, Part};
-pub(crate) use forklore_core::json::Json;
-use forklore_core::json::Object;
-use forklore_core::saying::Saying;
+use forklore_core::diagnostic::Diagnostic;
+use forklore_core::timeline::exactness::{Exactness, Knowledge};
+pub(crate) use forklore_json::Json;
+use forklore_json::Object;
 
 /// An answer: what it answers, and then its members.
 pub(crate) fn answer(
@@ -23,11 +23,11 @@ pub(crate) fn texts<T: ToString>(items: impl IntoIterator<Item = T>) -> Json {
     Json::Array(items.into_iter().map(|item| Json::from(item.to_string())).collect())
 }
 
-pub(crate) fn sayings<'a, T: Saying + 'a>(sayings: impl IntoIterator<Item = &'a T>) -> Json {
-    Json::Array(sayings.into_iter().map(Saying::to_json).collect())
+pub(crate) fn sayings<'a, T: Diagnostic + 'a>(sayings: impl IntoIterator<Item = &'a T>) -> Json {
+    Json::Array(sayings.into_iter().map(Diagnostic::to_json).collect())
 }
 
-pub(crate) fn part(part: Part) -> Json {
+pub(crate) fn part(part: Knowledge) -> Json {
     let settled_at = match part.exactness {
         Exactness::Settled(message) => Some(message),
         Exactness::Exact | Exactness::Snapshot(_) | Exactness::Live => None,

@@ -23,9 +23,9 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches as _};
-use forklore_tavern::chance::{Chance, RealChance};
+use forklore_tavern::disk::clock::{Clock, SystemClock};
 use forklore_tavern::disk::{Disk, RealDisk};
-use forklore_tavern::surroundings::{Os, Surroundings};
+use forklore_tavern::locate::environment::{Environment, Os};
 use jiff::tz::TimeZone;
 
 pub use args::Cli;
@@ -33,10 +33,10 @@ pub use codes::codes;
 pub use ui::{Terminal, Ui};
 
 /// What the command takes from outside. Tests bring their own.
-pub struct Outside<'a> {
+pub struct Context<'a> {
     pub disk: &'a dyn Disk,
-    pub chance: &'a dyn Chance,
-    pub surroundings: Surroundings,
+    pub clock: &'a dyn Clock,
+    pub environment: Environment,
     /// The command that opens a file for editing.
     pub editor: Option<OsString>,
 }
@@ -56,13 +56,13 @@ pub fn main() -> ExitCode {
     };
     let mut ui =
         Ui::new(Box::new(stdout), Box::new(stderr), terminal).living_in(TimeZone::system());
-    let outside = Outside {
+    let context = Context {
         disk: &RealDisk,
-        chance: &RealChance,
-        surroundings: surroundings(),
+        clock: &SystemClock,
+        environment: environment(),
         editor: editor(),
     };
-    ExitCode::from(run(&mut ui, outside, std::env::args_os()))
+    ExitCode::from(run(&mut ui, context, std::env::args_os()))
 }
 
 fn columns() -> Option<usize> {
@@ -75,9 +75,9 @@ fn editor() -> Option<OsString> {
     set("VISUAL").or_else(|| set("EDITOR"))
 }
 
-fn surroundings() -> Surroundings {
+fn environment() -> Environment {
     let working_folder = std::env::current_dir().unwrap_or_default();
-    Surroundings::new(None, working_folder, Os::CURRENT, |name| std::env::var_os(name))
+    Environment::new(None, working_folder, Os::CURRENT, |name| std::env::var_os(name))
 }
 
 /// `history verify`
@@ -92,7 +92,7 @@ fn name_of(matches: &ArgMatches) -> String {
 /// 64 (wrong usage).
 pub fn run(
     ui: &mut Ui<'_>,
-    outside: Outside<'_>,
+    context: Context<'_>,
     args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> u8 {
     let cli = help::command()
@@ -101,7 +101,7 @@ pub fn run(
     let exit = match cli {
         Ok((cli, command)) => {
             ui.settle(cli.color, cli.json, cli.chosen());
-            match commands::run(ui, outside, &cli) {
+            match commands::run(ui, context, &cli) {
                 Ok(exit) => exit,
                 Err(error) => error.end(ui, &command),
             }

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use forklore_core::fork::Obstacle;
-use forklore_core::sayings;
-use forklore_tavern::saying::{kind, shown};
+use forklore_core::diagnostics;
+use forklore_core::finding::Obstacle;
+use forklore_tavern::disk::describe::{kind, shown};
 
 use crate::text::count;
 
@@ -87,7 +87,7 @@ pub(crate) enum Objection {
     PageNotWritten(io::Error),
 }
 
-sayings!(Objection {
+diagnostics!(Objection {
     Self::UnknownCommand(wanted) => ("unknown-command", wanted: wanted.as_str()),
     Self::UnknownOwner(wanted) => ("unknown-owner", wanted: wanted.as_str()),
     Self::Ambiguous { wanted, among } => ("ambiguous", wanted: wanted.as_str(), among: among.as_str()),

@@ -161,7 +161,7 @@ impl<'a> Ui<'a> {
     pub(crate) fn answer(&mut self, json: &Json) {
         if self.json {
             let mut bytes =
-                json.stringify_with(forklore_core::json::Indent::By { unit: b"  ", depth: 0 });
+                json.stringify_with(forklore_json::Indent::By { unit: b"  ", depth: 0 });
             bytes.push(b'\n');
             let written = self.out.write_all(&bytes);
             self.note_failure(written);

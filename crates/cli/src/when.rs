@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use forklore_tavern::chance::now_of;
+use forklore_tavern::disk::clock::now_of;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
@@ -14,7 +14,7 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 /// `3 minutes ago` for the last day; before that, and where a clock was wrong, [`by_the_clock`].
-pub(crate) fn said(time: SystemTime, now: SystemTime, zone: &TimeZone) -> String {
+pub(crate) fn described(time: SystemTime, now: SystemTime, zone: &TimeZone) -> String {
     let ago = now.duration_since(time).map(|ago| ago.as_secs());
     match ago {
         Ok(0..MINUTE) => "just now".to_owned(),
@@ -57,14 +57,14 @@ pub(crate) fn iso(time: SystemTime) -> String {
 /// A point in time as it is typed: `yesterday`, `"yesterday 21:00"`, `21:00`, `2026-11-15`,
 /// `"2026-11-15 21:00"`, or how long ago it was: `90min`, `12h`, `3d`, `2w`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum TypedTime {
     Ago(Duration),
     /// So many days ago, at a time of day.
     DaysAgo(i64, Time),
     On(Date, Time),
 }
 
-impl Moment {
+impl TypedTime {
     /// Reads what was typed.
     pub fn typed(text: &str) -> Result<Self, String> {
         let wrong = || {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_last_day_is_told_by_how_long_ago_it_was() {
-        let said = |ago| said(now() - Duration::from_secs(ago), now(), &zone());
+        let said = |ago| described(now() - Duration::from_secs(ago), now(), &zone());
         assert_eq!(said(59), "just now");
         assert_eq!(said(60), "1 minute ago");
         assert_eq!(said(59 * MINUTE), "59 minutes ago");
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn what_is_typed_is_a_point_in_time() {
         let at = |text| {
-            by_the_clock(Moment::typed(text).expect(text).at(now(), &zone()), now(), &zone())
+            by_the_clock(TypedTime::typed(text).expect(text).at(now(), &zone()), now(), &zone())
         };
         assert_eq!(at("yesterday"), "yesterday 00:00");
         assert_eq!(at("Yesterday 21:00"), "yesterday 21:00");
@@ -174,9 +174,9 @@ mod tests {
         assert_eq!(at("90min"), "today 08:00");
         assert_eq!(at("2w"), "2027-01-01 09:30");
         for wrong in ["", "soon", "25:00", "2026-13-01", "12", "yesterday at nine", "-3d"] {
-            assert!(Moment::typed(wrong).is_err(), "{wrong}");
+            assert!(TypedTime::typed(wrong).is_err(), "{wrong}");
         }
-        assert!(Moment::typed("99999999999999999d").is_err());
+        assert!(TypedTime::typed("99999999999999999d").is_err());
         assert_eq!(at("9999999y"), "1970-01-01 01:30");
     }
 

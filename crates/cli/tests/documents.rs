@@ -152,7 +152,9 @@ fn named(cell: &str) -> Vec<&str> {
 }
 
 fn has_module(name: &str) -> bool {
-    let (home, module) = name.split_once("::").expect("a crate comes first");
+    let Some((home, module)) = name.split_once("::") else {
+        return root().join("crates").join(name).is_dir();
+    };
     if home == "extension" {
         let path = root().join(home).join(module.replace("::", "/"));
         return path.with_extension("js").is_file();

@@ -14,13 +14,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use forklore_history::HistoryError;
-use forklore_history::file::Name;
+use forklore_history::file::FileName;
 use forklore_history::git::object::Id;
-use forklore_history::history::{History, Seen};
-use forklore_history::packing;
-use forklore_history::version::Kept;
-use forklore_tavern::chance::{Chance, RealChance};
+use forklore_history::record::recorder::Observed;
+use forklore_history::upkeep::pack::pack;
+use forklore_history::version::commit::StoredVersion;
+use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
+use forklore_tavern::disk::clock::{Clock, SystemClock};
 use forklore_testkit::tree::temporary_folder;
 
 const ROLE: &str = "FORKLORE_KILLED_ROLE";
@@ -136,7 +137,7 @@ fn work(folder: &Path, role: &str) -> Result<(), HistoryError> {
     let mut history = History::open(&RealDisk, &Impatient, repository(folder), "Test PC")?;
     if role == "packer" {
         loop {
-            packing::pack(&mut history)?;
+            pack(&mut history)?;
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -145,10 +146,11 @@ fn work(folder: &Path, role: &str) -> Result<(), HistoryError> {
     for turn in 0_usize.. {
         let mut recorder = history.record()?;
         let file = if turn.is_multiple_of(3) { "common" } else { role };
-        let name = Name::of_text(&format!("worlds/{file}.json"));
-        let slug = RealChance.slug();
-        let now = RealChance.now();
-        let recorded = recorder.file(&name, &book(&slug), now, Seen::AsItHappened, &|_| true)?;
+        let name = FileName::of_text(&format!("worlds/{file}.json"));
+        let slug = SystemClock.slug();
+        let now = SystemClock.now();
+        let recorded =
+            recorder.file(&name, &book(&slug), now, Observed::AsItHappened, &|_| true)?;
         recorder.keep()?;
         let id = recorded.expect("no two slugs are the same").kept.id;
         promises.write_all(format!("{id} {slug}\n").as_bytes()).unwrap();
@@ -161,17 +163,17 @@ fn work(folder: &Path, role: &str) -> Result<(), HistoryError> {
 /// One who looks again soon whether the lock is free.
 struct Impatient;
 
-impl Chance for Impatient {
+impl Clock for Impatient {
     fn now(&self) -> SystemTime {
-        RealChance.now()
+        SystemClock.now()
     }
 
     fn slug(&self) -> String {
-        RealChance.slug()
+        SystemClock.slug()
     }
 
     fn sleep(&self, _: Duration) {
-        RealChance.sleep(Duration::from_millis(1));
+        SystemClock.sleep(Duration::from_millis(1));
     }
 }
 
@@ -205,7 +207,7 @@ fn promised(folder: &Path) -> BTreeMap<Id, String> {
 /// number of files among the packs that are of no use.
 fn check(folder: &Path) -> usize {
     let mut promised = promised(folder);
-    let opened = History::open_existing(&RealDisk, &RealChance, repository(folder));
+    let opened = History::open_existing(&RealDisk, &SystemClock, repository(folder));
     let history = match opened {
         Err(HistoryError::NoHistory(_)) if promised.is_empty() => return 0,
         opened => opened.unwrap(),
@@ -214,7 +216,7 @@ fn check(folder: &Path) -> usize {
     assert!(store.unreadable().is_empty(), "{:?}", store.unreadable());
     assert!(!store.has_damaged_journal());
     for tip in store.refs().values() {
-        for kept in history.versions(&Kept::read(store, *tip).unwrap()) {
+        for kept in history.versions(&StoredVersion::read(store, *tip).unwrap()) {
             let kept = kept.unwrap();
             let content = history.content(&kept).unwrap();
             if let Some(slug) = promised.remove(&kept.id) {

@@ -24,10 +24,10 @@ pub struct Digest {
 
 /// Takes bytes as they come, for what is too large to be held at once. BLAKE3 unless asked otherwise.
 #[derive(Clone)]
-pub struct Hasher(State);
+pub struct Hasher(HasherState);
 
 #[derive(Clone)]
-enum State {
+enum HasherState {
     // Boxed: it is seventeen times the size of the other.
     Blake3(Box<blake3::Hasher>),
     Sha256(Sha256Hasher),
@@ -42,8 +42,8 @@ impl Algorithm {
 
     pub fn hasher(self) -> Hasher {
         Hasher(match self {
-            Self::Blake3 => State::Blake3(Box::default()),
-            Self::Sha256 => State::Sha256(Sha256Hasher::default()),
+            Self::Blake3 => HasherState::Blake3(Box::default()),
+            Self::Sha256 => HasherState::Sha256(Sha256Hasher::default()),
         })
     }
 
@@ -64,15 +64,15 @@ impl Default for Hasher {
 impl Hasher {
     pub fn update(&mut self, bytes: &[u8]) {
         match &mut self.0 {
-            State::Blake3(hasher) => drop(hasher.update(bytes)),
-            State::Sha256(hasher) => hasher.update(bytes),
+            HasherState::Blake3(hasher) => drop(hasher.update(bytes)),
+            HasherState::Sha256(hasher) => hasher.update(bytes),
         }
     }
 
     pub fn finish(self) -> Digest {
         match self.0 {
-            State::Blake3(hasher) => Digest::of_blake3(hasher.finalize()),
-            State::Sha256(hasher) => hasher.finish(),
+            HasherState::Blake3(hasher) => Digest::of_blake3(hasher.finalize()),
+            HasherState::Sha256(hasher) => hasher.finish(),
         }
     }
 }

@@ -1,38 +1,19 @@
-//! The whole of Forklore's thinking, and none of its doing.
+//! Everything that Forklore knows and decides. Pure: no files, no clock, no randomness and no
+//! environment.
 //!
-//! Bytes and values come in, values and plans go out. There is no file, no clock, no randomness
-//! and no environment in here: whoever calls passes them in, so that the same code runs in a
-//! browser, under a test and on a server, and gives the same answer.
+//! Bytes and values come in, values and plans go out. Callers pass in the time and everything else
+//! that differs from run to run, so the same code gives the same answer in a browser, in a test and
+//! on a server. Folders in reading order, each using only those above it.
 
-pub mod json;
-pub mod saying;
+pub mod diagnostic;
 pub mod digest;
-pub mod chat;
-pub mod book;
-pub mod defaults;
-pub mod names;
-pub mod timed;
+pub mod pieces;
+
+pub mod sillytavern;
 pub mod recap;
 pub mod memory_books;
 pub mod journal;
-pub mod identity;
-pub mod exactness;
-pub mod claim;
-pub mod moment;
-pub mod pieces;
-pub mod rewrite;
-pub mod mark;
-pub mod seal;
-pub mod clone;
-pub mod fork;
-pub mod family;
-pub mod references;
-pub mod verify;
-pub mod repair;
-pub mod cleanup;
-pub mod group;
-pub mod page;
-pub mod diff;
-pub mod happened;
-pub mod beginning;
-pub mod merge;
+pub mod timeline;
+pub mod finding;
+pub mod compare;
+pub mod plan;

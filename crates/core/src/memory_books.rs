@@ -5,8 +5,8 @@
 //! of its own beside the one that is bound. On opening a branch it copies the book, unless a note says
 //! that this was done.
 
-use crate::json::{Json, Object};
-use crate::names::book_key;
+use crate::sillytavern::names::book_key;
+use forklore_json::{Json, Object};
 
 /// What it keeps in a chat's metadata.
 pub const KEY: &str = "STMemoryBooks";
@@ -49,7 +49,7 @@ fn end_of(entry: &Json) -> Option<usize> {
 
 /// Memory Books, where it is at home: what a fork has to know of it.
 #[derive(Clone, Debug, Default)]
-pub struct AtHome {
+pub struct MemoryBooksState {
     /// The book of its manual mode as it is today, where that is another one than the chat's.
     pub manual: Option<ManualBook>,
 }
@@ -64,7 +64,7 @@ pub struct ManualBook {
 
 /// What a child's notes have to fit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Child<'a> {
+pub(crate) struct ChildNotes<'a> {
     pub name: &'a str,
     pub parent: &'a str,
     pub last: usize,
@@ -79,7 +79,7 @@ pub(crate) struct Child<'a> {
 }
 
 /// The notes of a child; `None` where they stay as they are.
-pub(crate) fn notes_of(notes: &Json, child: &Child<'_>) -> Option<Json> {
+pub(crate) fn notes_of(notes: &Json, child: &ChildNotes<'_>) -> Option<Json> {
     let mut after = notes.as_object()?.clone();
     let count = |object: &Object, key: &str| object.get(key).and_then(Json::as_usize);
     let is_ahead = count(&after, PROGRESS).is_some_and(|progress| progress > child.last);
@@ -133,9 +133,9 @@ mod tests {
         Json::parse(text.as_bytes()).unwrap()
     }
 
-    fn child<'a>(last: usize, entries: Option<&'a Object>, is_known: bool) -> Child<'a> {
+    fn child<'a>(last: usize, entries: Option<&'a Object>, is_known: bool) -> ChildNotes<'a> {
         let bound = Some(("Lore", "Child - Lore"));
-        Child { name: "Child", parent: "Main", last, bound, manual: None, entries, is_known }
+        ChildNotes { name: "Child", parent: "Main", last, bound, manual: None, entries, is_known }
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! What is claimed of a message, and what takes the claim away.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
-use forklore_core::chat::{Chat, Place};
-use forklore_core::claim::Today;
-use forklore_core::exactness::{Exactness, Source};
-use forklore_core::fork::{ForkRequest, Now, Parent, Policy, plan};
 use forklore_core::journal::{FIELD, Limits, Record, Writer};
-use forklore_core::json::{Json, Object};
-use forklore_core::moment::{BookFile, BookThen, BoundBook, Past, Terms, moment};
-use forklore_core::names::ForkKind;
+use forklore_core::plan::fork::{ForkRequest, Policy, Timestamp, plan};
+use forklore_core::sillytavern::chat::{Chat, ChatKind};
+use forklore_core::sillytavern::names::ForkKind;
+use forklore_core::timeline::claim::TodaySource;
+use forklore_core::timeline::exactness::{Exactness, Source};
+use forklore_core::timeline::moment::BoundChat;
+use forklore_core::timeline::moment::{
+    BookFile, BookThen, BoundBook, MomentOptions, RecordedPast, moment,
+};
+use forklore_json::{Json, Object};
 
 /// A chat in a page that records it: each message with its record, and the lore as it is now.
 struct Page {
@@ -108,13 +111,14 @@ fn book(lore: &str) -> Vec<u8> {
 }
 
 /// The claim about the book, and the lore it gives.
-fn asked(file: &[u8], today: &str, m: usize, past: Option<&Past>) -> String {
+fn asked(file: &[u8], today: &str, m: usize, past: Option<&RecordedPast>) -> String {
     let today = book(today);
-    let chat = Chat::read(file, Place::Solo);
+    let chat = Chat::read(file, ChatKind::Solo);
     let bound = BoundBook::read(Some("Lore".into()), Some(&today));
-    let found = moment(&chat, &bound, past, m, Terms { settled: true, ..Terms::default() });
+    let found =
+        moment(&chat, &bound, past, m, MomentOptions { settled: true, ..MomentOptions::default() });
     let BookThen::Known { part, content, .. } = &found.book else { return "nothing".into() };
-    let value = forklore_core::clone::book_value(content);
+    let value = forklore_core::plan::book_copy::book_value(content);
     let lore = value.at(&["entries", "0", "content"]).and_then(Json::as_str).unwrap().into_owned();
     let claim = match part.exactness {
         Exactness::Exact => "exact".to_owned(),
@@ -220,7 +224,7 @@ fn a_book_too_large_to_keep_is_exact_where_some_version_has_its_digest() {
     assert_eq!(page.asked(0), "live b files");
     let past = |lore: &str| {
         let testified = Some(BookFile { name: "Lore".to_owned(), bytes: book(lore) });
-        asked(&page.file(), "b", 0, Some(&Past { testified, ..Past::default() }))
+        asked(&page.file(), "b", 0, Some(&RecordedPast { testified, ..RecordedPast::default() }))
     };
     assert_eq!(past("a"), "exact a history");
     assert_eq!(past("other"), "live b files");
@@ -244,7 +248,7 @@ fn a_scene_break_gives_what_its_recap_left_under_its_own_claim() {
 fn a_fresh_child_agrees_with_its_seal() {
     let page = story();
     let (file, today) = (page.file(), book(&page.lore));
-    let chat = Chat::read(&file, Place::Solo);
+    let chat = Chat::read(&file, ChatKind::Solo);
     let bound = BoundBook::read(Some("Lore".into()), Some(&today));
     let request = ForkRequest {
         kind: ForkKind::Branch,
@@ -252,17 +256,17 @@ fn a_fresh_child_agrees_with_its_seal() {
         child: "Child".into(),
         book: "Child - Lore".into(),
         integrity: "slug".into(),
-        now: Now { iso: String::new() },
+        now: Timestamp { iso: String::new() },
         policy: Policy::default(),
         memory_books: None,
         remarks: Vec::new(),
     };
     let made =
-        plan(Parent { name: "P", chat: &chat, bound: &bound, past: None }, &request).unwrap();
+        plan(BoundChat { name: "P", chat: &chat, bound: &bound, past: None }, &request).unwrap();
     let (child, lore) = (made.file.to_vec(), made.book.unwrap().bytes);
-    let chat = Chat::read(&child, Place::Solo);
+    let chat = Chat::read(&child, ChatKind::Solo);
     let bound = BoundBook::read(Some("Child - Lore".into()), Some(&lore));
-    let found = moment(&chat, &bound, None, 2, Terms::default());
+    let found = moment(&chat, &bound, None, 2, MomentOptions::default());
     let BookThen::Known { part, .. } = found.book else { panic!("it has a book") };
     assert_eq!((part.exactness, part.source), (Exactness::Exact, Source::Files));
     assert_eq!(found.metadata.part.exactness, Exactness::Exact);
@@ -272,15 +276,16 @@ fn a_fresh_child_agrees_with_its_seal() {
 fn in_a_page_the_last_message_is_what_the_page_holds() {
     let page = story();
     let (file, today) = (page.file(), book("not recorded yet"));
-    let chat = Chat::read(&file, Place::Solo);
+    let chat = Chat::read(&file, ChatKind::Solo);
     let bound = BoundBook::read(Some("Lore".into()), Some(&today));
     let exactness = |today| {
-        let found = moment(&chat, &bound, None, 3, Terms { today, ..Terms::default() });
+        let found =
+            moment(&chat, &bound, None, 3, MomentOptions { today, ..MomentOptions::default() });
         let BookThen::Known { part, .. } = found.book else { panic!("it has a book") };
         part.exactness
     };
-    assert_eq!(exactness(Today::Page), Exactness::Exact);
-    assert_eq!(exactness(Today::Files), Exactness::Snapshot(3));
+    assert_eq!(exactness(TodaySource::Page), Exactness::Exact);
+    assert_eq!(exactness(TodaySource::Files), Exactness::Snapshot(3));
 }
 
 #[test]
@@ -289,8 +294,8 @@ fn records_of_format_1_are_as_of_their_message() {
 {"mes":"0","forklore":{"v":1,"id":"9f5365b124bc5da8","whole":{"book":null,"metadata":{}}}}
 {"mes":"1","forklore":{"v":1,"id":"9f5365b124bc5da8"}}
 {"mes":"2"}"#;
-    let chat = Chat::read(file, Place::Solo);
-    let found = moment(&chat, &BoundBook::None, None, 1, Terms::default());
+    let chat = Chat::read(file, ChatKind::Solo);
+    let found = moment(&chat, &BoundBook::None, None, 1, MomentOptions::default());
     let BookThen::None(part) = found.book else { panic!("it had none") };
     assert_eq!(part.exactness, Exactness::Snapshot(1));
 }

@@ -1,13 +1,11 @@
 //! Our table of defaults is SillyTavern's own.
 
-#![expect(clippy::disallowed_methods, reason = "a test may start Node")]
-
 use std::process::Command;
 
-use forklore_core::book::Book;
-use forklore_core::defaults::FIELDS;
-use forklore_core::diff::{Side, compare};
-use forklore_core::json::{Json, Object};
+use forklore_core::compare::diff::{LoreSide, compare};
+use forklore_core::sillytavern::book::Book;
+use forklore_core::sillytavern::defaults::FIELDS;
+use forklore_json::{Json, Object};
 
 /// Asks the SillyTavern that is installed for the tests.
 fn sillytavern() -> Json {
@@ -47,7 +45,7 @@ fn what_sillytavern_copies_from_an_entry_is_left_to_the_entry() {
         let (before, after) = (book(""), book(&format!(",{value}")));
         let (before, after) = (Book::read(before.as_bytes()), Book::read(after.as_bytes()));
         let (before, after) = (before.expect("it is a book"), after.expect("it is a book"));
-        let side = |book| Side { book: Some(book), metadata: None };
+        let side = |book| LoreSide { book: Some(book), metadata: None };
         let found = compare(Some(side(&before)), side(&before), side(&after), true);
         assert!(found.is_empty(), "{path}: {found:?}");
     }

@@ -1,11 +1,11 @@
 //! What SillyTavern's editor really wrote when somebody looked through a lorebook, once and twice, and
 //! changed nothing. `e2e/scenarios/editor_alone.test.mjs` makes the files and checks that they still hold.
 
-use forklore_core::book::{Book, lore_digest_of};
-use forklore_core::diff::{Side, compare};
-use forklore_core::happened::{BookWindow, EntryChange, Kind, in_book};
-use forklore_core::json::Json;
-use forklore_core::merge::{Base, Choices, plan};
+use forklore_core::compare::change_summary::{BookWindow, ChangeKind, EntryChange, in_book};
+use forklore_core::compare::diff::{LoreSide, compare};
+use forklore_core::plan::merge::{BaseBook, Choices, plan};
+use forklore_core::sillytavern::book::{Book, lore_digest_of};
+use forklore_json::Json;
 
 const BEFORE: &[u8] = include_bytes!("editor/before.json");
 const ONCE: &[u8] = include_bytes!("editor/once.json");
@@ -33,7 +33,7 @@ fn no_comparison_finds_a_difference() {
     for left in ALL {
         for right in ALL {
             let (left, right) = (book(left), book(right));
-            let side = |book| Side { book: Some(book), metadata: None };
+            let side = |book| LoreSide { book: Some(book), metadata: None };
             for base in [None, Some(side(&left)), Some(side(&right))] {
                 let found = compare(base, side(&left), side(&right), true);
                 assert!(found.is_empty(), "{found:#?}");
@@ -48,7 +48,7 @@ fn no_merge_has_anything_to_do_or_to_ask() {
         for ours in ALL {
             for theirs in ALL {
                 let (base, our, their) = (book(base), book(ours), book(theirs));
-                for base in [Base::Known(Some(&base)), Base::Unknown] {
+                for base in [BaseBook::Known(Some(&base)), BaseBook::Unknown] {
                     let plan = plan(base, &our, &their, &Choices::default());
                     assert!(plan.is_empty() && plan.conflicts.is_empty(), "{plan:#?}");
                     assert_eq!(plan.apply(&our), ours, "bytes stay");
@@ -79,7 +79,7 @@ fn the_log_has_nothing_to_tell_and_the_seal_still_holds() {
         readable_before: true,
         readable_after: true,
     });
-    assert_eq!(happened.kind, Kind::Same, "{happened:?}");
+    assert_eq!(happened.kind, ChangeKind::Same, "{happened:?}");
     let digest = |bytes| lore_digest_of(&Json::parse(bytes).expect("it is JSON"));
     assert_eq!(digest(BEFORE), digest(ONCE));
     assert_eq!(digest(BEFORE), digest(TWICE));

@@ -1,12 +1,10 @@
 //! JSON as JavaScript has it, with Node as the judge.
 
-#![expect(clippy::disallowed_methods, reason = "a test may start Node")]
-
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
-use forklore_core::chat::{Chat, Place};
-use forklore_core::json::{Indent, Json, Raw};
+use forklore_core::sillytavern::chat::{Chat, ChatKind};
+use forklore_json::{Indent, Json, Raw};
 use forklore_testkit::cases::{count_from, seed_of};
 use forklore_testkit::damage::Damage;
 use forklore_testkit::json_text::{self, Oddities};
@@ -115,7 +113,7 @@ fn the_lines_of_a_damaged_chat_are_the_ones_sillytavern_keeps() {
     assert_eq!(answers.len(), files.len());
     for ((seed, file), nodes) in seeds.iter().zip(&files).zip(&answers) {
         // A group chat is one in which a header has to look like one, so that no line is hidden.
-        let chat = Chat::read(file, Place::Group);
+        let chat = Chat::read(file, ChatKind::Group);
         let line_number = |offset: usize| file[..offset].iter().filter(|&&b| b == b'\n').count();
         let kept: Vec<String> = chat
             .header_range()

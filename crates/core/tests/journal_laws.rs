@@ -1,21 +1,21 @@
 //! The journal: what it says of a message is what was, or it says that it is of an earlier one.
 
-use forklore_core::chat::{Chat, Place};
 use forklore_core::journal::{
-    FIELD, Folded, Limits, Record, Records, State, Uid, fold, merged, record,
+    FIELD, Folded, Limits, Record, RecordId, RecordedState, Records, fold, merged, record,
 };
-use forklore_core::json::{Json, Object};
+use forklore_core::sillytavern::chat::{Chat, ChatKind};
+use forklore_json::{Json, Object};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use proptest::test_runner::RngSeed;
 
 /// States out of so few that stories come back to where they were.
-fn states() -> impl Strategy<Value = Vec<State>> {
+fn states() -> impl Strategy<Value = Vec<RecordedState>> {
     vec(state(), 1..10)
 }
 
-fn state() -> impl Strategy<Value = State> {
+fn state() -> impl Strategy<Value = RecordedState> {
     let keys = vec!["0", "5", "10", "1763632438061", "k", "é"];
     let entries = (subsequence(keys, 0..6).prop_shuffle(), vec(0..4_u8, 6));
     let fields = subsequence(vec!["entries", "name", "2", "extensions"], 0..4).prop_shuffle();
@@ -36,7 +36,7 @@ fn state() -> impl Strategy<Value = State> {
                 })
                 .collect();
             let metadata = Json::object(metadata.into_iter().map(|key| (key, entry(text))));
-            State::of(
+            RecordedState::of(
                 &metadata,
                 name.map(|name| (name, Json::Object(book))).as_ref().map(|(n, b)| (*n, b)),
             )
@@ -61,12 +61,12 @@ fn content(variant: u8) -> Json {
     }
 }
 
-fn records(states: &[State], limits: Limits) -> Vec<Record> {
-    let mut before: Option<(String, State)> = None;
+fn records(states: &[RecordedState], limits: Limits) -> Vec<Record> {
+    let mut before: Option<(String, RecordedState)> = None;
     let mut records = Vec::new();
     for (number, now) in (1..).zip(states) {
         let made = record(before.as_ref().map(|(id, state)| (id.as_str(), state)), now, limits)
-            .with(Uid::new(number, "t"), None);
+            .with(RecordId::new(number, "t"), None);
         before = Some((made.id.clone(), now.clone()));
         records.push(made);
     }
@@ -74,9 +74,9 @@ fn records(states: &[State], limits: Limits) -> Vec<Record> {
 }
 
 /// A message as the test knows it: the record it carries, and the state it was the last one of.
-type Message = (Option<Record>, State);
+type Message = (Option<Record>, RecordedState);
 
-fn told(states: &[State]) -> Vec<Message> {
+fn told(states: &[RecordedState]) -> Vec<Message> {
     let records = records(states, Limits::default());
     records.into_iter().map(Some).zip(states.iter().cloned()).collect()
 }
@@ -97,7 +97,7 @@ fn file(messages: &[Message]) -> Vec<u8> {
 
 fn folds(messages: &[Message]) -> Vec<Option<Folded>> {
     let text = file(messages);
-    let chat = Chat::read(&text, Place::Solo);
+    let chat = Chat::read(&text, ChatKind::Solo);
     (0..messages.len()).map(|message| fold(&chat, message)).collect()
 }
 
@@ -175,7 +175,7 @@ proptest! {
             }
         }
         let text = file(&messages);
-        let tip = Records::of(&Chat::read(&text, Place::Solo)).tip(messages.len() - 1);
+        let tip = Records::of(&Chat::read(&text, ChatKind::Solo)).tip(messages.len() - 1);
         let next = record(tip.as_ref().map(|(id, state)| (id.as_str(), state)), &now, Limits::default());
         messages.push((Some(next), now.clone()));
         let last = messages.len() - 1;

@@ -1,19 +1,19 @@
 //! Whatever the core can say to the page, the page can say to people, in every language.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
-#![expect(clippy::disallowed_methods, reason = "the texts are files")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use forklore_core::cleanup::Reason;
-use forklore_core::fork::{Obstacle, Remark};
-use forklore_core::json::Json;
-use forklore_core::references::Place;
-use forklore_core::repair::CannotRepair;
-use forklore_core::saying::{Code, Saying};
-use forklore_core::verify::Finding;
+use forklore_core::diagnostic::{Code, Diagnostic};
+use forklore_core::finding::Finding;
+use forklore_core::finding::Obstacle;
+use forklore_core::finding::Remark;
+use forklore_core::plan::cleanup::KeepReason;
+use forklore_core::plan::repair::CannotRepair;
+use forklore_core::timeline::references::ReferencePlace;
+use forklore_json::Json;
 
 /// What the page is told, by the beginning of its texts.
 fn told() -> Vec<(&'static str, Code)> {
@@ -22,10 +22,10 @@ fn told() -> Vec<(&'static str, Code)> {
         Remark::codes(),
         Finding::codes(),
         CannotRepair::codes(),
-        Reason::codes(),
+        KeepReason::codes(),
     ];
     let words = words.into_iter().flatten().map(|code| ("word", code));
-    words.chain(Place::codes().into_iter().map(|code| ("place", code))).collect()
+    words.chain(ReferencePlace::codes().into_iter().map(|code| ("place", code))).collect()
 }
 
 /// The texts of each language. That they are those of `english.js`, with the same placeholders, is a

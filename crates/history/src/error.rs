@@ -1,11 +1,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use forklore_tavern::lock::LockError;
+use forklore_tavern::disk::lock::LockError;
 
 use crate::git::object::{Collision, Id};
 use crate::git::packs::PackError;
-use forklore_tavern::saying::{kind, shown};
+use forklore_tavern::disk::describe::{kind, shown};
 
 /// What is done with a history, unless it fails.
 pub type Result<T, E = HistoryError> = std::result::Result<T, E>;
@@ -48,7 +48,7 @@ impl<T> Doing<T> for io::Result<T> {
     }
 }
 
-forklore_core::sayings!(HistoryError {
+forklore_core::diagnostics!(HistoryError {
     Self::Io { path, source, .. } => ("history-io", path: shown(path), kind: kind(source)),
     Self::Lock(error) => [error: LockError],
     Self::Pack(PackError::Open { path, .. }) => ("pack-damaged", path: shown(path)),

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use forklore_tavern::folders::is_sillytavern_temp;
+use forklore_tavern::folder::layout::is_sillytavern_temp;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FileKind {
     Chat,
     Book,
     Card,
@@ -15,7 +15,7 @@ pub enum Kind {
     Settings,
 }
 
-impl Kind {
+impl FileKind {
     pub const ALL: [Self; 5] = [Self::Chat, Self::Book, Self::Card, Self::Group, Self::Settings];
 
     /// The folder of its refs.
@@ -50,9 +50,9 @@ impl Kind {
 /// What cannot stand in such a text is written as `%` and two digits, so that any name a disk allows
 /// has one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Name(String);
+pub struct FileName(String);
 
-impl Name {
+impl FileName {
     /// Of a path below the user's folder.
     pub fn of_path(path: &Path) -> Self {
         let parts = path.components().map(|part| escaped(part.as_os_str().as_encoded_bytes()));
@@ -74,7 +74,7 @@ impl Name {
     }
 
     /// What SillyTavern keeps in a file of this name; `None` where it has no history.
-    pub fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<FileKind> {
         let parts: Vec<&str> = self.0.split('/').collect();
         let name = parts.last()?;
         if is_sillytavern_temp(name) || name.starts_with('.') {
@@ -82,12 +82,12 @@ impl Name {
         }
         match parts.as_slice() {
             ["chats", _, name] | ["chats" | "group chats", name] if name.ends_with(".jsonl") => {
-                Some(Kind::Chat)
+                Some(FileKind::Chat)
             }
-            ["worlds", name] if name.ends_with(".json") => Some(Kind::Book),
-            ["characters", name] if name.ends_with(".png") => Some(Kind::Card),
-            ["groups", name] if name.ends_with(".json") => Some(Kind::Group),
-            ["settings.json"] => Some(Kind::Settings),
+            ["worlds", name] if name.ends_with(".json") => Some(FileKind::Book),
+            ["characters", name] if name.ends_with(".png") => Some(FileKind::Card),
+            ["groups", name] if name.ends_with(".json") => Some(FileKind::Group),
+            ["settings.json"] => Some(FileKind::Settings),
             _ => None,
         }
     }
@@ -188,13 +188,13 @@ mod tests {
     #[test]
     fn what_has_a_history() {
         for (name, kind) in [
-            ("chats/Anna/Story.jsonl", Some(Kind::Chat)),
-            ("chats/Loose.jsonl", Some(Kind::Chat)),
-            ("group chats/1.jsonl", Some(Kind::Chat)),
-            ("worlds/Lore.json", Some(Kind::Book)),
-            ("characters/Anna.png", Some(Kind::Card)),
-            ("groups/1.json", Some(Kind::Group)),
-            ("settings.json", Some(Kind::Settings)),
+            ("chats/Anna/Story.jsonl", Some(FileKind::Chat)),
+            ("chats/Loose.jsonl", Some(FileKind::Chat)),
+            ("group chats/1.jsonl", Some(FileKind::Chat)),
+            ("worlds/Lore.json", Some(FileKind::Book)),
+            ("characters/Anna.png", Some(FileKind::Card)),
+            ("groups/1.json", Some(FileKind::Group)),
+            ("settings.json", Some(FileKind::Settings)),
             ("secrets.json", None),
             ("chats/Anna/Story.jsonl.1234567", None),
             ("worlds/Lore.json.99", None),
@@ -202,14 +202,14 @@ mod tests {
             ("backups/chat_x.jsonl", None),
             ("chats/Anna/.Story.jsonl", None),
         ] {
-            assert_eq!(Name::of_text(name).kind(), kind, "{name}");
+            assert_eq!(FileName::of_text(name).kind(), kind, "{name}");
         }
     }
 
     #[test]
     fn every_path_has_a_name_in_one_line_and_comes_back() {
         for path in ["chats/Anna/Story.jsonl", "worlds/50% off\n\u{1b}.json", "worlds/a\\b.json"] {
-            let name = Name::of_path(Path::new(path));
+            let name = FileName::of_path(Path::new(path));
             assert!(!name.as_str().chars().any(char::is_control));
             assert_eq!(name.to_path(), Path::new(path));
         }
@@ -217,19 +217,19 @@ mod tests {
         {
             use std::os::unix::ffi::OsStrExt;
             let path = Path::new(std::ffi::OsStr::from_bytes(b"worlds/\xff\xfe.json"));
-            assert_eq!(Name::of_path(path).as_str(), "worlds/%ff%fe.json");
-            assert_eq!(Name::of_path(path).to_path(), path);
+            assert_eq!(FileName::of_path(path).as_str(), "worlds/%ff%fe.json");
+            assert_eq!(FileName::of_path(path).to_path(), path);
         }
     }
 
     #[test]
     fn people_have_shorter_names() {
-        assert_eq!(Name::of_text("chats/Anna/Story.jsonl").label(), "Anna/Story");
-        assert_eq!(Name::of_text("group chats/7.jsonl").label(), "group:7");
-        assert_eq!(Name::of_text("worlds/Lore.json").label(), "Lore");
+        assert_eq!(FileName::of_text("chats/Anna/Story.jsonl").label(), "Anna/Story");
+        assert_eq!(FileName::of_text("group chats/7.jsonl").label(), "group:7");
+        assert_eq!(FileName::of_text("worlds/Lore.json").label(), "Lore");
         // On Windows a backslash parts folders.
         let odd = if cfg!(windows) { "50%/a b %5c\u{1b}" } else { "50%/a\\b %5c\u{1b}" };
-        let name = Name::of_path(Path::new(&format!("chats/{odd}.jsonl")));
+        let name = FileName::of_path(Path::new(&format!("chats/{odd}.jsonl")));
         assert_eq!(name.label(), odd.replace('\u{1b}', "%1b"));
         assert_eq!(spelt(odd), name.label());
         for (name, bare) in [
@@ -237,7 +237,7 @@ mod tests {
             ("group chats/7: the end.jsonl", "7: the end"),
             ("worlds/a: b.json", "a: b"),
         ] {
-            assert_eq!(Name::of_text(name).bare_label(), bare);
+            assert_eq!(FileName::of_text(name).bare_label(), bare);
         }
     }
 }

@@ -1,62 +1,30 @@
 //! Every version of every chat and lorebook, in git's own format.
 //!
-//! One bare repository for each user of SillyTavern. Reading order:
+//! One bare repository for each user of SillyTavern. Folders in reading order, each using only those
+//! above it:
 //!
-//! - what has a history, and how a file is taken apart: [`file`], [`split`];
-//! - git's formats: [`git`];
-//! - what is kept is kept: [`layout`], [`journal`], [`store`];
-//! - a file in trees, and what changed in it: [`body`], [`tracked`], [`story`];
-//! - versions and how they hang together: [`version`], [`lineage`], [`history`];
-//! - finding a moment among them: [`catalog`], [`past`];
-//! - looking at them, and bringing them back: [`looking`], [`finding`], [`everything`], [`losing`],
-//!   [`vanishing`], [`restoring`];
-//! - where it lies, and filling it: [`place`], [`scan`], [`watching`];
-//! - keeping it small: [`packing`], [`thinning`], [`purging`];
-//! - and sound: [`fsck`];
-//! - elsewhere: [`joining`], [`remote`], [`bundle`], [`sealing`], [`importing`].
+//! - [`file`]: which files have a history;
+//! - [`git`]: git's formats;
+//! - [`store`]: the repository on disk, and how what was recorded stays recorded;
+//! - [`version`]: a file taken apart, its versions, and how they follow each other;
+//! - [`query`]: finding versions, and the state of a message among them;
+//! - [`record`]: adding versions;
+//! - [`restore`]: bringing them back;
+//! - [`watch`]: recording while SillyTavern runs;
+//! - [`upkeep`]: keeping a history small and sound;
+//! - [`exchange`]: other machines, bundles, SillyTavern's own backups.
 
+mod error;
 pub mod file;
-pub mod split;
 
 pub mod git;
-
-mod disk;
-mod error;
-pub mod journal;
-pub mod layout;
 pub mod store;
-
-pub mod body;
-pub mod story;
-pub mod tracked;
-
-pub mod catalog;
-pub mod history;
-pub mod lineage;
-pub mod past;
 pub mod version;
-
-pub mod everything;
-pub mod finding;
-pub mod looking;
-pub mod losing;
-pub mod restoring;
-pub mod vanishing;
-
-pub mod packing;
-pub mod place;
-pub mod scan;
-pub mod watching;
-
-pub mod bundle;
-pub mod importing;
-pub mod joining;
-pub mod remote;
-pub mod sealing;
-
-pub mod fsck;
-pub mod purging;
-mod rewriting;
-pub mod thinning;
+pub mod query;
+pub mod record;
+pub mod restore;
+pub mod watch;
+pub mod upkeep;
+pub mod exchange;
 
 pub use error::{HistoryError, Result};

@@ -10,15 +10,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use forklore_history::file::Name;
-use forklore_history::fsck::repair;
-use forklore_history::fsck::{Verified, verify};
+use forklore_history::file::FileName;
 use forklore_history::git::object::Id;
 use forklore_history::git::raw::RawIndex;
-use forklore_history::history::{History, Seen};
-use forklore_history::tracked::Tracked;
+use forklore_history::record::recorder::Observed;
+use forklore_history::upkeep::fsck::{Verified, verify};
+use forklore_history::upkeep::repair::repair;
+use forklore_history::version::history::History;
+use forklore_history::version::tracked::Tracked;
 use forklore_tavern::disk::RealDisk;
-use forklore_testkit::fixed_chance::FixedChance;
+use forklore_testkit::fixed_clock::FixedClock;
 
 /// Every version, by the commit that tells of it.
 type Versions = BTreeMap<Id, Vec<u8>>;
@@ -29,15 +30,15 @@ struct Story {
     versions: Versions,
 }
 
-fn open<'d>(chance: &'d FixedChance, repository: &Path) -> History<'d> {
-    History::open(&RealDisk, chance, repository, "Test PC").unwrap()
+fn open<'d>(clock: &'d FixedClock, repository: &Path) -> History<'d> {
+    History::open(&RealDisk, clock, repository, "Test PC").unwrap()
 }
 
 /// Three files, some sixty versions, several packs and a journal.
 fn story(folder: &Path) -> Story {
     let repository = folder.join("user.git");
-    let chance = FixedChance::default();
-    let mut history = open(&chance, &repository);
+    let clock = FixedClock::default();
+    let mut history = open(&clock, &repository);
     let mut random = fastrand::Rng::with_seed(7);
     let mut word = || -> String { (0..40).map(|_| random.alphanumeric()).collect() };
     let mut live: BTreeMap<String, Vec<u8>> = BTreeMap::new();
@@ -64,10 +65,12 @@ fn story(folder: &Path) -> Story {
             live.insert("settings.json".into(), settings.into_bytes());
         }
         let mut recorder = history.record().unwrap();
-        let exists = |name: &Name| live.contains_key(name.as_str());
+        let exists = |name: &FileName| live.contains_key(name.as_str());
         for (name, bytes) in &live {
             let when = UNIX_EPOCH + Duration::from_secs(1_700_000_000 + save);
-            recorder.file(&Name::of_text(name), bytes, when, Seen::AsItHappened, &exists).unwrap();
+            recorder
+                .file(&FileName::of_text(name), bytes, when, Observed::AsItHappened, &exists)
+                .unwrap();
         }
         recorder.keep().unwrap();
         if [9, 16, 24].contains(&save) {
@@ -146,9 +149,9 @@ struct Tally {
 }
 
 fn look(story: &Story, repository: &Path) -> (Verified, Versions) {
-    let chance = FixedChance::default();
-    let mut history = open(&chance, repository);
-    let live = |name: &Name| story.live.get(name.as_str()).cloned();
+    let clock = FixedClock::default();
+    let mut history = open(&clock, repository);
+    let live = |name: &FileName| story.live.get(name.as_str()).cloned();
     let verified = verify(&mut history, &live, &|_, _| {}).unwrap();
     (verified, versions(&history))
 }
@@ -198,9 +201,9 @@ fn check(story: &Story, path: &Path, kind: Harm, tally: &mut Tally) {
     tally.readable += readable.len();
 
     // Repaired: what was readable still is, and what is lost is said to be.
-    let chance = FixedChance::default();
-    let mut history = open(&chance, &repository);
-    let live = |name: &Name| story.live.get(name.as_str()).cloned();
+    let clock = FixedClock::default();
+    let mut history = open(&clock, &repository);
+    let live = |name: &FileName| story.live.get(name.as_str()).cloned();
     let repaired = repair(&mut history, &live, &|_, _| {}).unwrap();
     drop(history);
     let (verified, after) = look(story, &repository);
@@ -287,10 +290,10 @@ fn damage_is_noticed_and_repaired_and_nothing_is_deleted() {
 fn damage_is_named_down_to_the_message_and_heals_from_the_live_file() {
     let folder = tempfile::tempdir().unwrap();
     let story = story(folder.path());
-    let chance = FixedChance::default();
-    let mut history = open(&chance, &story.repository);
-    forklore_history::packing::pack(&mut history).unwrap();
-    let chat = history.lineages().live(&Name::of_text("chats/Anna/Story.jsonl")).unwrap();
+    let clock = FixedClock::default();
+    let mut history = open(&clock, &story.repository);
+    forklore_history::upkeep::pack::pack(&mut history).unwrap();
+    let chat = history.lineages().live(&FileName::of_text("chats/Anna/Story.jsonl")).unwrap();
     let pieces = Tracked::read(history.store(), chat.tip.tree).unwrap();
     let (number, id) = pieces.body.pieces()[2];
     assert_eq!(number, 2);
@@ -303,7 +306,7 @@ fn damage_is_named_down_to_the_message_and_heals_from_the_live_file() {
     bytes[at + 30] ^= 4;
     fs::write(pack, bytes).unwrap();
 
-    let mut history = open(&chance, &story.repository);
+    let mut history = open(&clock, &story.repository);
     let verified = verify(&mut history, &|_| None, &|_, _| {}).unwrap();
     let damage: Vec<String> = verified.damage.iter().map(ToString::to_string).collect();
     // The messages that are told by it are gone with it, and no others.
@@ -318,7 +321,7 @@ fn damage_is_named_down_to_the_message_and_heals_from_the_live_file() {
     assert_eq!(after, damage);
     assert!(repaired.after.faults.is_empty(), "{repaired:?}");
 
-    let live = |name: &Name| story.live.get(name.as_str()).cloned();
+    let live = |name: &FileName| story.live.get(name.as_str()).cloned();
     let repaired = repair(&mut history, &live, &|_, _| {}).unwrap();
     assert_eq!(repaired.healed, damage.len());
     assert!(repaired.after.is_sound(), "{repaired:?}");

@@ -10,18 +10,19 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use forklore_history::file::Name;
-use forklore_history::fsck::verify;
-use forklore_history::history::{History, Seen};
-use forklore_history::purging::{self, Copy};
-use forklore_history::thinning::{self, Rules};
-use forklore_tavern::chance::Chance;
+use forklore_history::file::FileName;
+use forklore_history::record::recorder::Observed;
+use forklore_history::upkeep::fsck::verify;
+use forklore_history::upkeep::purge::{self, OtherCopy};
+use forklore_history::upkeep::thin::{self, ThinRules};
+use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
+use forklore_tavern::disk::clock::Clock;
 use forklore_testkit::faulty::{Fault, FaultyDisk, Written};
 
 /// A clock that a test sets.
 #[derive(Default)]
-struct Clock {
+struct MovedClock {
     seconds: AtomicU64,
     slugs: AtomicU64,
 }
@@ -30,7 +31,7 @@ const BEGAN: u64 = 1_700_000_000;
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 
-impl Chance for Clock {
+impl Clock for MovedClock {
     fn now(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_secs(BEGAN + self.seconds.load(Ordering::Relaxed))
     }
@@ -47,14 +48,14 @@ impl Chance for Clock {
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-fn record(history: &mut History<'_>, clock: &Clock, files: &Files) {
+fn record(history: &mut History<'_>, clock: &MovedClock, files: &Files) {
     let mut recorder = history.record().unwrap();
-    let exists = |name: &Name| files.contains_key(name.as_str());
-    let gone: Vec<Name> =
+    let exists = |name: &FileName| files.contains_key(name.as_str());
+    let gone: Vec<FileName> =
         recorder.lineages().live_names().filter(|name| !exists(name)).cloned().collect();
     for (name, bytes) in files {
         recorder
-            .file(&Name::of_text(name), bytes, clock.now(), Seen::AsItHappened, &exists)
+            .file(&FileName::of_text(name), bytes, clock.now(), Observed::AsItHappened, &exists)
             .unwrap();
     }
     for name in gone {
@@ -103,7 +104,7 @@ fn everything(repository: &Path) -> String {
     git(repository, &["cat-file", "--batch", "--batch-all-objects", "--unordered"])
 }
 
-const RULES: Rules = Rules {
+const RULES: ThinRules = ThinRules {
     all_for: Duration::from_secs(10 * DAY),
     hourly_for: Duration::from_secs(20 * DAY),
     daily_for: Duration::from_secs(60 * DAY),
@@ -113,7 +114,7 @@ const RULES: Rules = Rules {
 fn what_thinning_keeps_is_whole_and_the_rest_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let repository = folder.path().join("user.git");
-    let clock = Clock::default();
+    let clock = MovedClock::default();
     let mut history = History::open(&RealDisk, &clock, &repository, "Test PC").unwrap();
     let mut files = Files::new();
     // Four saves an hour, a few hours every fourth day, for a hundred days.
@@ -135,10 +136,10 @@ fn what_thinning_keeps_is_whole_and_the_rest_is_gone() {
     let before = versions(&history);
     let pins: Vec<u64> = history.lineages().iter().flat_map(|l| history.pins(l)).collect();
     assert_eq!(pins.len(), 1, "{pins:?}");
-    let plan = thinning::plan(&history, RULES, clock.now()).unwrap();
+    let plan = thin::plan(&history, RULES, clock.now()).unwrap();
     assert_eq!(plan.kept + plan.dropped, before.len());
     assert!(plan.dropped > before.len() / 2, "{plan:?}");
-    let packing = thinning::thin(&mut history, &plan).unwrap();
+    let packing = thin::thin(&mut history, &plan).unwrap();
     assert!(packing.bytes_after < packing.bytes_before);
 
     drop(history);
@@ -165,7 +166,7 @@ fn what_thinning_keeps_is_whole_and_the_rest_is_gone() {
     assert!(verified.is_sound(), "{verified:?}");
     fsck(&repository);
     // Thinned once is thinned.
-    let again = thinning::plan(&history, RULES, clock.now()).unwrap();
+    let again = thin::plan(&history, RULES, clock.now()).unwrap();
     assert_eq!(again.dropped, 0, "{again:?}");
     // And life goes on.
     files.insert("chats/Anna/Story.jsonl".into(), chat("story", messages + 1));
@@ -173,17 +174,17 @@ fn what_thinning_keeps_is_whole_and_the_rest_is_gone() {
     assert_eq!(versions(&history).len(), after.len() + 1);
     // Until somebody wants fewer.
     let day = Duration::from_secs(DAY);
-    let fewer = Rules { all_for: day, hourly_for: day, daily_for: day };
-    let plan = thinning::plan(&history, fewer, clock.now()).unwrap();
+    let fewer = ThinRules { all_for: day, hourly_for: day, daily_for: day };
+    let plan = thin::plan(&history, fewer, clock.now()).unwrap();
     assert!(plan.dropped > 0, "{plan:?}");
-    thinning::thin(&mut history, &plan).unwrap();
+    thin::thin(&mut history, &plan).unwrap();
     assert_eq!(versions(&history).len(), after.len() + 1 - plan.dropped);
 }
 
 #[test]
 fn a_clock_that_was_set_costs_no_version() {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Clock::default();
+    let clock = MovedClock::default();
     let mut history =
         History::open(&RealDisk, &clock, folder.path().join("user.git"), "Test PC").unwrap();
     let mut files = Files::new();
@@ -200,7 +201,7 @@ fn a_clock_that_was_set_costs_no_version() {
     }
     for now in [10 * DAY, years, years + 5 * DAY, 2 * years, 3 * years] {
         let now = UNIX_EPOCH + Duration::from_secs(BEGAN + now);
-        let plan = thinning::plan(&history, RULES, now).unwrap();
+        let plan = thin::plan(&history, RULES, now).unwrap();
         assert_eq!((plan.kept, plan.dropped), (40, 0));
     }
 }
@@ -210,7 +211,7 @@ fn what_is_purged_is_nowhere_any_more() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
     let repository = folder.path().join("user.git");
-    let clock = Clock::default();
+    let clock = MovedClock::default();
     let mut history = History::open(&RealDisk, &clock, &repository, "Test PC").unwrap();
     let mut files = Files::new();
     let secret = "the lighthouse keeper confessed";
@@ -251,12 +252,12 @@ fn what_is_purged_is_nowhere_any_more() {
         all.find(|lineage| lineage.file().as_str() == name).cloned()
     };
     let lineage = find(&history, "chats/Anna/Secret.jsonl").unwrap();
-    let plan = purging::plan(&history, &lineage).unwrap();
+    let plan = purge::plan(&history, &lineage).unwrap();
     assert_eq!(plan.versions, 10);
-    assert_eq!(plan.cut, [Name::of_text("chats/Anna/Copy.jsonl")]);
-    let copies = purging::copies(&history, &RealDisk, &home, &plan).unwrap();
-    assert!(matches!(&copies[..], [Copy::Live(_), Copy::Backup(_)]), "{copies:?}");
-    let purged = purging::purge(&mut history, &plan).unwrap();
+    assert_eq!(plan.cut, [FileName::of_text("chats/Anna/Copy.jsonl")]);
+    let copies = purge::copies(&history, &RealDisk, &home, &plan).unwrap();
+    assert!(matches!(&copies[..], [OtherCopy::Live(_), OtherCopy::Backup(_)]), "{copies:?}");
+    let purged = purge::purge(&mut history, &plan).unwrap();
     assert_eq!((purged.left, purged.packs, purged.set_aside.len()), (0, 1, 1), "{purged:?}");
     assert!(purged.removed > 10 && purged.shared > 0, "{purged:?}");
 
@@ -271,9 +272,9 @@ fn what_is_purged_is_nowhere_any_more() {
     fsck(&repository);
     // The copy's first version is what the secret was then; it is the copy's own.
     let copy = find(&history, "chats/Anna/Copy.jsonl").unwrap();
-    let copy = purging::plan(&history, &copy).unwrap();
+    let copy = purge::plan(&history, &copy).unwrap();
     assert!(everything(&repository).contains("mild"));
-    purging::purge(&mut history, &copy).unwrap();
+    purge::purge(&mut history, &copy).unwrap();
     let left = everything(&repository);
     assert!(!left.contains(secret), "still there");
     assert!(left.contains("harmless") && left.contains("in both"));
@@ -284,7 +285,7 @@ fn what_is_purged_is_nowhere_any_more() {
 fn a_purge_that_is_broken_off_anywhere_harms_nothing_else_and_is_ended_later() {
     let secret = "the lighthouse keeper confessed";
     let place = tempfile::tempdir().unwrap();
-    let clock = Clock::default();
+    let clock = MovedClock::default();
     let original = place.path().join("user.git");
     let mut history = History::open(&RealDisk, &clock, &original, "Test PC").unwrap();
     for messages in 1..4 {
@@ -316,13 +317,13 @@ fn a_purge_that_is_broken_off_anywhere_harms_nothing_else_and_is_ended_later() {
                 continue;
             };
             let secret = history.lineages().iter().find(|l| l.file().as_str().contains("Secret"));
-            let plan = purging::plan(&history, &secret.unwrap().clone()).unwrap();
-            purging::purge(&mut history, &plan).is_ok()
+            let plan = purge::plan(&history, &secret.unwrap().clone()).unwrap();
+            purge::purge(&mut history, &plan).is_ok()
         };
         let mut history = History::open(&RealDisk, &clock, &repository, "Test PC").unwrap();
         assert_eq!(others(&history), expected, "killed at {at}");
         let began = repository.join("forklore/purging").exists();
-        assert_eq!(purging::finish(&mut history).unwrap().is_some(), began);
+        assert_eq!(purge::finish(&mut history).unwrap().is_some(), began);
         assert_eq!(others(&history), expected, "killed at {at}");
         let verified = verify(&mut history, &|_| None, &|_, _| {}).unwrap();
         assert!(verified.is_sound(), "killed at {at}: {verified:?}");

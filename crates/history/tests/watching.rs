@@ -9,12 +9,13 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use forklore_history::history::{History, Recorded};
-use forklore_history::version::Why;
-use forklore_history::watching::{News, Settings, Stopper, User, Watch};
-use forklore_tavern::chance::RealChance;
+use forklore_history::record::recorder::Recorded;
+use forklore_history::version::commit::Origin;
+use forklore_history::version::history::History;
+use forklore_history::watch::{Stopper, Watch, WatchReport, WatchSettings, WatchedUser};
+use forklore_tavern::disk::clock::SystemClock;
 use forklore_tavern::disk::{Disk, RealDisk};
-use forklore_tavern::folders::UserFolders;
+use forklore_tavern::folder::layout::UserFolders;
 use forklore_testkit::faulty::{Errno, Fault, FaultyDisk};
 
 /// What is heard of the chat: how many messages a version has that was recorded.
@@ -27,7 +28,7 @@ enum Heard {
 
 /// How many messages each version has, the oldest first, and how it came to be known; and how often
 /// everything was looked at.
-type Versions = (Vec<(u64, Why)>, usize);
+type Versions = (Vec<(u64, Origin)>, usize);
 
 const SAVES: u64 = 6;
 
@@ -53,10 +54,10 @@ fn watched(disk: &dyn Disk, are_exact: bool, act: impl FnOnce(&Scene<'_>) + Send
     let repository = folder.path().join("history/default-user.git");
     fs::create_dir_all(&chats).unwrap();
     let folders = UserFolders::new(folder.path().join("data"), "default-user").unwrap();
-    let user = User { folders, repository: repository.clone() };
+    let user = WatchedUser { folders, repository: repository.clone() };
     let (tell, heard) = channel();
     let settings =
-        Settings { disk, chance: &RealChance, host: "Test PC", most_bytes: None, are_exact };
+        WatchSettings { disk, clock: &SystemClock, host: "Test PC", most_bytes: None, are_exact };
     let mut watch = Watch::new(settings, vec![user]).unwrap();
     let mut looks = 0;
     let stopper = watch.stopper();
@@ -70,14 +71,14 @@ fn watched(disk: &dyn Disk, are_exact: bool, act: impl FnOnce(&Scene<'_>) + Send
             act(&scene);
         });
         watch.run(&mut |news| {
-            looks += usize::from(matches!(news, News::Scanned { .. }));
+            looks += usize::from(matches!(news, WatchReport::Scanned { .. }));
             for one in of_chat(&news) {
                 // At the end nobody listens any more.
                 let _ = tell.send(one);
             }
         });
     });
-    let history = History::open_existing(&RealDisk, &RealChance, repository).unwrap();
+    let history = History::open_existing(&RealDisk, &SystemClock, repository).unwrap();
     let chat = history.lineages().iter().find(|lineage| lineage.file().label() == "Mara/Story");
     let versions = history.own_versions(chat.unwrap()).map(|kept| {
         let version = kept.unwrap().version;
@@ -108,20 +109,22 @@ impl Scene<'_> {
     }
 }
 
-fn of_chat(news: &News<'_>) -> Vec<Heard> {
+fn of_chat(news: &WatchReport<'_>) -> Vec<Heard> {
     let count = |recorded: &Recorded| recorded.kept.version.count.map(Heard::Recorded);
     match news {
-        News::Watching { .. } => vec![Heard::Watching],
-        News::Recorded { recorded, .. } => count(recorded).into_iter().collect(),
-        News::Scanned { scan, .. } => scan.recorded.iter().filter_map(count).collect(),
-        News::Failed { .. } => vec![Heard::Failed],
-        News::NotWatched { .. } | News::Full { .. } | News::Kept { .. } => Vec::new(),
+        WatchReport::Watching { .. } => vec![Heard::Watching],
+        WatchReport::Recorded { recorded, .. } => count(recorded).into_iter().collect(),
+        WatchReport::Scanned { scan, .. } => scan.recorded.iter().filter_map(count).collect(),
+        WatchReport::Failed { .. } => vec![Heard::Failed],
+        WatchReport::NotWatched { .. } | WatchReport::Full { .. } | WatchReport::Kept { .. } => {
+            Vec::new()
+        }
     }
 }
 
 /// Whether others may have come and gone before it.
-fn is_marked(why: &Why) -> bool {
-    matches!(why, Why::Found | Why::Late)
+fn is_marked(why: &Origin) -> bool {
+    matches!(why, Origin::Found | Origin::Late)
 }
 
 /// A message more each time.
@@ -144,7 +147,7 @@ fn what_a_failing_disk_did_not_take_is_a_gap() {
     let mut calls = Vec::new();
     let (all, _) = saved_while_watched(&counted, || calls.push(counted.calls().len()));
     assert_eq!(all.iter().map(|(messages, _)| *messages).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
-    assert!(all.iter().skip(1).all(|(_, why)| *why == Why::Saved), "{all:?}");
+    assert!(all.iter().skip(1).all(|(_, why)| *why == Origin::Saved), "{all:?}");
 
     // Those of the third save and the fourth.
     let mut gaps = 0;
@@ -172,7 +175,7 @@ fn where_the_system_says_little_every_save_is_found_when_it_is_still() {
             scene.until(&[Heard::Recorded(messages)]);
         }
     });
-    assert_eq!(versions, [(1, Why::Found), (2, Why::Found), (3, Why::Found)]);
+    assert_eq!(versions, [(1, Origin::Found), (2, Origin::Found), (3, Origin::Found)]);
 }
 
 #[test]
@@ -195,13 +198,13 @@ fn where_the_system_says_little_no_file_is_opened_while_it_is_being_saved() {
         scene.until(&[Heard::Recorded(20)]);
     });
     assert_eq!(*hasty.lock().unwrap(), []);
-    assert_eq!(versions.last(), Some(&(20, Why::Found)));
+    assert_eq!(versions.last(), Some(&(20, Origin::Found)));
 }
 
 #[test]
 fn where_the_system_says_little_what_is_not_still_yet_is_recorded_at_the_end() {
     let (versions, _) = watched(&RealDisk, false, |scene| scene.save(1));
-    assert_eq!(versions, [(1, Why::Found)]);
+    assert_eq!(versions, [(1, Origin::Found)]);
 }
 
 #[test]
@@ -211,5 +214,5 @@ fn where_the_system_says_little_a_chat_that_goes_is_seen_to_go() {
         scene.until(&[Heard::Recorded(1)]);
         fs::remove_dir_all(scene.chats).unwrap();
     });
-    assert_eq!(versions, [(1, Why::Found), (1, Why::Deleted)]);
+    assert_eq!(versions, [(1, Origin::Found), (1, Origin::Deleted)]);
 }

@@ -1,54 +1,18 @@
 //! A SillyTavern data folder on disk.
 //!
-//! Finds it, reads what is in it, and changes it without ever losing what
-//! somebody else wrote meanwhile. All thinking is done in `forklore_core`; here
-//! are only files. Reading order:
+//! Finds it, reads what is in it, and changes it without ever losing what another program wrote in
+//! the meantime. The rules are in `forklore_core`; here are only files. Folders in reading order,
+//! each using only those above it:
 //!
-//! - where things are: [`surroundings`], [`root`], [`users`], [`folders`];
-//! - what SillyTavern's files say, as far as a lorebook can be referred to
-//!   there: [`cards`], [`groups`], [`settings`];
-//! - touching files: [`disk`] is every call, [`inside`] keeps paths under the
-//!   data root, [`lock`] keeps two of us apart, [`write`] is the protocol that
-//!   every change follows.
-
-pub mod surroundings;
-
-mod config;
-pub mod root;
-
-pub mod users;
-
-pub mod parallel;
-pub mod folders;
-
-pub mod cards;
-pub mod groups;
-pub mod settings;
+//! - [`disk`]: every call to the file system, paths that cannot leave the data root, the lock, and
+//!   the protocol that every change follows;
+//! - [`locate`]: where the data folder is, and whose stories are meant;
+//! - [`folder`]: what is in a user's folder;
+//! - [`transaction`]: changes that are recorded first, and can be undone;
+//! - [`work`]: what each command does.
 
 pub mod disk;
-pub mod inside;
-pub mod lock;
-pub mod write;
-pub mod saying;
-
-pub mod chance;
-pub mod library;
-pub mod like;
-pub mod heads;
-pub mod open;
-
-pub mod operation;
-pub mod workshop;
-pub mod undo;
-pub mod trash;
-
-pub mod tavern;
-pub mod references;
-pub mod forking;
-mod changing;
-pub mod mending;
-pub mod comparing;
-pub mod merging;
-pub mod cleaning;
-pub mod verifying;
-pub mod volume;
+pub mod locate;
+pub mod folder;
+pub mod transaction;
+pub mod work;

@@ -9,13 +9,13 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use forklore_core::fork::Policy;
-use forklore_core::json::Json;
-use forklore_core::names::ForkKind;
+use forklore_core::plan::fork::Policy;
+use forklore_core::sillytavern::names::ForkKind;
+use forklore_json::Json;
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::forking::{ForkOptions, Link};
-use forklore_tavern::mending::MendOptions;
-use forklore_tavern::tavern::Tavern;
+use forklore_tavern::work::change::ChangeOptions;
+use forklore_tavern::work::fork::{CheckpointLink, ForkOptions};
+use forklore_tavern::work::tavern::Tavern;
 use forklore_testkit::scene::{self, Scene, Stopped, Tree, USER};
 
 /// The largest chats seen are of about 100 MB; a test must not take that long.
@@ -56,9 +56,9 @@ fn peak_of(work: impl FnOnce()) -> f64 {
 }
 
 fn undo(tavern: &Tavern<'_>) {
-    let workshop = tavern.workshop().unwrap();
-    let plan = workshop.plan_undo().unwrap().unwrap();
-    workshop.undo(&plan).unwrap();
+    let transaction = tavern.transaction().unwrap();
+    let plan = transaction.plan_undo().unwrap().unwrap();
+    transaction.undo(&plan).unwrap();
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn no_command_takes_three_times_the_largest_chat() {
     let tavern = scene.tavern(&RealDisk, &Stopped);
     let library = tavern.library();
     let chat = |label: &str| library.find(&RealDisk, label).unwrap();
-    let closed = MendOptions { is_closed: true, dry_run: false };
+    let closed = ChangeOptions { is_closed: true, dry_run: false };
     let fork = |kind| ForkOptions {
         kind,
         at: None,
@@ -84,7 +84,7 @@ fn no_command_takes_three_times_the_largest_chat() {
     let works: [(&str, &dyn Fn()); 8] = [
         ("checkpoint", &|| {
             let forked = tavern.fork(chat("Alice/Story"), &fork(ForkKind::Checkpoint)).unwrap();
-            assert_eq!(forked.link, Link::Written);
+            assert_eq!(forked.link, CheckpointLink::Written);
         }),
         ("undo of it", &|| undo(&tavern)),
         ("branch", &|| drop(tavern.fork(chat("Alice/Story"), &fork(ForkKind::Branch)).unwrap())),

@@ -79,8 +79,8 @@ impl Damage {
                 let depth = rng.usize(600..20_000);
                 let deep = [b"[".repeat(depth), b"]".repeat(depth)].concat();
                 let at = any_line(rng, &lines);
-                let inside = [&b"{\"chat_metadata\":{\"variables\":"[..], &deep, b"}}"].concat();
-                lines[at] = if rng.bool() { deep } else { inside };
+                let data_root = [&b"{\"chat_metadata\":{\"variables\":"[..], &deep, b"}}"].concat();
+                lines[at] = if rng.bool() { deep } else { data_root };
             }
             Self::HugeHeader => {
                 let filler = "x".repeat(rng.usize(64 << 10..300 << 10));

@@ -4,7 +4,7 @@ pub mod cases;
 pub mod json_text;
 pub mod hostile_names;
 pub mod damage;
-pub mod fixed_chance;
+pub mod fixed_clock;
 pub mod tree;
 pub mod scene;
 pub mod faulty;

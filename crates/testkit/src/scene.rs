@@ -6,16 +6,16 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use forklore_core::journal::{self, Came, Limits, Record, State, StatePart, Uid};
-use forklore_core::json::{Indent, Json};
-use forklore_core::mark::Mark;
-use forklore_tavern::chance::Chance;
+use forklore_core::journal::{self, Arrival, Limits, Record, RecordId, RecordedState, StatePart};
+use forklore_core::timeline::mark::Mark;
+use forklore_json::{Indent, Json};
 use forklore_tavern::disk::Disk;
-use forklore_tavern::folders::UserFolders;
-use forklore_tavern::tavern::Tavern;
-use forklore_tavern::write::is_our_temp;
+use forklore_tavern::disk::clock::Clock;
+use forklore_tavern::disk::write::is_our_temp;
+use forklore_tavern::folder::layout::UserFolders;
+use forklore_tavern::work::tavern::Tavern;
 
-pub use crate::fixed_chance::Stopped;
+pub use crate::fixed_clock::Stopped;
 
 /// The user whose folder it is.
 pub const USER: &str = "default-user";
@@ -77,8 +77,8 @@ impl Scene {
         UserFolders::new(self.root(), USER).expect("the user's name is a name")
     }
 
-    pub fn tavern<'d>(&self, disk: &'d dyn Disk, chance: &'d dyn Chance) -> Tavern<'d> {
-        Tavern { disk, chance, folders: self.folders(), pasts: None }
+    pub fn tavern<'d>(&self, disk: &'d dyn Disk, clock: &'d dyn Clock) -> Tavern<'d> {
+        Tavern { disk, clock, folders: self.folders(), pasts: None }
     }
 
     /// Writes a file, its path below the data root.
@@ -200,7 +200,7 @@ fn orphan(chat: &str, book: &Json) -> Vec<u8> {
         part: None,
     };
     let bytes = written(book);
-    let book = forklore_core::book::Book::read(&bytes).expect("it was just written");
+    let book = forklore_core::sillytavern::book::Book::read(&bytes).expect("it was just written");
     book.with_mark(Some(&mark.to_json()))
 }
 
@@ -247,9 +247,9 @@ fn plain(fields: &[(&str, &str)], messages: usize) -> Vec<u8> {
 fn journalled(name: &str, books: &[Json]) -> Vec<u8> {
     let metadata = metadata(&[("world_info", name)]);
     let mut lines = vec![header(&metadata)];
-    let mut before: Option<(Record, State)> = None;
+    let mut before: Option<(Record, RecordedState)> = None;
     for (number, book) in books.iter().enumerate() {
-        let state = State::of(&metadata, Some((name, book)));
+        let state = RecordedState::of(&metadata, Some((name, book)));
         let record = watched(number as u64, before.as_ref(), &state);
         lines.push(message(number, Some(record.to_json())));
         before = Some((record, state));
@@ -258,9 +258,13 @@ fn journalled(name: &str, books: &[Json]) -> Vec<u8> {
 }
 
 /// The record of a message that a page saw arriving, and after which the state became `now`.
-pub fn watched(number: u64, before: Option<&(Record, State)>, now: &State) -> Record {
+pub fn watched(
+    number: u64,
+    before: Option<&(Record, RecordedState)>,
+    now: &RecordedState,
+) -> Record {
     let came = before.and_then(|(record, state)| {
-        Some(Came {
+        Some(Arrival {
             after: record.uid.clone()?,
             book: Some(state.digest(StatePart::Book)),
             metadata: Some(state.digest(StatePart::Metadata)),
@@ -269,7 +273,7 @@ pub fn watched(number: u64, before: Option<&(Record, State)>, now: &State) -> Re
         })
     });
     let previous = before.map(|(record, state)| (record.id.as_str(), state));
-    journal::record(previous, now, Limits::default()).with(Uid::new(number + 1, "t"), came)
+    journal::record(previous, now, Limits::default()).with(RecordId::new(number + 1, "t"), came)
 }
 
 fn group() -> Vec<u8> {

@@ -43,7 +43,7 @@ fn isolate(command: &mut Command) {
     command.envs(["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].map(|name| (name, "1700000000 +0000")));
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
@@ -51,11 +51,11 @@ fn said(output: &Output) -> String {
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    said(&output)
+    printed(&output)
 }
 
 fn head(folder: &Path) -> String {
-    said(&git(folder).args(["rev-parse", "HEAD"]).output().unwrap())
+    printed(&git(folder).args(["rev-parse", "HEAD"]).output().unwrap())
 }
 
 /// Text that does not shrink to nothing.

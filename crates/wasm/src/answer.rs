@@ -1,6 +1,6 @@
 //! What a call gives back: a value, and bytes too large to wrap in it.
 
-use forklore_core::json::Json;
+use forklore_json::Json;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen]

@@ -1,14 +1,14 @@
 //! Reading what the page asks.
 
-use forklore_core::chat::Place;
-use forklore_core::claim::Today;
-use forklore_core::exactness::Allow;
-use forklore_core::family::Home;
-use forklore_core::fork::{Now, Policy, QueuePolicy};
-use forklore_core::json::{Json, Raw};
-use forklore_core::moment::{BoundBook, Terms};
-use forklore_core::names::ForkKind;
-use forklore_core::page;
+use forklore_core::plan::fork::{Policy, QueuePolicy, Timestamp};
+use forklore_core::sillytavern::chat::ChatKind;
+use forklore_core::sillytavern::names::ForkKind;
+use forklore_core::sillytavern::save_request;
+use forklore_core::timeline::claim::TodaySource;
+use forklore_core::timeline::exactness::Allow;
+use forklore_core::timeline::family::Home;
+use forklore_core::timeline::moment::{BoundBook, MomentOptions};
+use forklore_json::{Json, Raw};
 use wasm_bindgen::JsError;
 
 /// The values of a call.
@@ -48,8 +48,8 @@ impl Ask {
         self.list(key).iter().filter_map(|name| Some(name.as_str()?.into_owned())).collect()
     }
 
-    pub(crate) fn place(&self) -> Place {
-        if self.flag("group") { Place::Group } else { Place::Solo }
+    pub(crate) fn place(&self) -> ChatKind {
+        if self.flag("group") { ChatKind::Group } else { ChatKind::Solo }
     }
 
     pub(crate) fn kind(&self) -> ForkKind {
@@ -59,8 +59,8 @@ impl Ask {
         }
     }
 
-    pub(crate) fn now(&self) -> Now {
-        Now { iso: self.text("now").unwrap_or_default() }
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp { iso: self.text("now").unwrap_or_default() }
     }
 
     pub(crate) fn policy(&self) -> Policy {
@@ -81,13 +81,13 @@ impl Ask {
         }
     }
 
-    pub(crate) fn terms(&self) -> Terms {
-        Terms { fill: self.flag("fill"), today: self.today(), settled: true }
+    pub(crate) fn terms(&self) -> MomentOptions {
+        MomentOptions { fill: self.flag("fill"), today: self.today(), settled: true }
     }
 
     /// Whether the chat is the one that is open in the page.
-    fn today(&self) -> Today {
-        if self.flag("isOpen") { Today::Page } else { Today::Files }
+    fn today(&self) -> TodaySource {
+        if self.flag("isOpen") { TodaySource::Page } else { TodaySource::Files }
     }
 
     /// The book the chat is bound to; no bytes where there is a name means that it is missing.
@@ -112,5 +112,5 @@ pub(crate) fn json(text: &[u8]) -> Result<Json, JsError> {
 /// A chat given as an array of its header and messages, as a file.
 pub(crate) fn chat_file(array: &[u8]) -> Result<Vec<u8>, JsError> {
     let array = Raw::document(array).map_err(|error| JsError::new(&error.to_string()))?;
-    Ok(page::lines(array))
+    Ok(save_request::lines(array))
 }

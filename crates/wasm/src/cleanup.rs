@@ -1,11 +1,11 @@
 //! Which books of ours nothing refers to.
 
-use forklore_core::cleanup::{OurBook, cleanup as plan};
-use forklore_core::family::Home;
-use forklore_core::json::Json;
 use forklore_core::memory_books;
+use forklore_core::plan::cleanup::{OurBook, cleanup as plan};
 use forklore_core::recap::{queue, references as recap};
-use forklore_core::references::{Place, Reference, References};
+use forklore_core::timeline::family::Home;
+use forklore_core::timeline::references::{Reference, ReferencePlace, References};
+use forklore_json::Json;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -77,18 +77,18 @@ fn reference(json: &Json) -> Reference {
     Reference::new(&text(json, "book"), place(json))
 }
 
-pub(crate) fn place(json: &Json) -> Place {
+pub(crate) fn place(json: &Json) -> ReferencePlace {
     let name = text(json, "name");
     let home = || Home::Character(text(json, "owner"));
     match text(json, "place").as_str() {
-        "backup" => Place::Backup(name),
-        "global" => Place::Global,
-        "character" => Place::CharacterLore(name),
-        "persona" => Place::Persona(name),
-        "card" => Place::Card(name),
-        "recap" => Place::Recap { home: home(), name },
-        "memories" => Place::Memories { home: home(), name },
-        "queue" => Place::Queue { book: name },
-        _ => Place::Chat { home: home(), name },
+        "backup" => ReferencePlace::Backup(name),
+        "global" => ReferencePlace::Global,
+        "character" => ReferencePlace::CharacterLore(name),
+        "persona" => ReferencePlace::Persona(name),
+        "card" => ReferencePlace::Card(name),
+        "recap" => ReferencePlace::Recap { home: home(), name },
+        "memories" => ReferencePlace::Memories { home: home(), name },
+        "queue" => ReferencePlace::Queue { book: name },
+        _ => ReferencePlace::Chat { home: home(), name },
     }
 }

@@ -1,16 +1,16 @@
 //! What differs between two moments, and what both began as.
 
-use forklore_core::beginning::{Sealed, beginning as find_beginning};
-use forklore_core::book::Book;
-use forklore_core::chat::Chat;
-use forklore_core::clone::book_value;
-use forklore_core::diff::{self, Difference, EntryDifference, Is, Side};
+use forklore_core::compare::diff::{self, DiffTag, Difference, EntryDifference, LoreSide};
 use forklore_core::digest::Digest;
-use forklore_core::family::{self, Timeline};
-use forklore_core::json::{Json, Raw};
-use forklore_core::moment::{BookThen, BoundBook, memory_then, moment};
-use forklore_core::page;
-use forklore_core::repair::Subject;
+use forklore_core::plan::book_copy::book_value;
+use forklore_core::sillytavern::book::Book;
+use forklore_core::sillytavern::chat::Chat;
+use forklore_core::sillytavern::save_request;
+use forklore_core::timeline::family::{self, Timeline};
+use forklore_core::timeline::merge_base::{SealedBase, beginning as find_beginning};
+use forklore_core::timeline::moment::BoundChat;
+use forklore_core::timeline::moment::{BookThen, BoundBook, memory_then, moment};
+use forklore_json::{Json, Raw};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -31,9 +31,9 @@ pub fn compare(
     let right = right.as_deref().map(|text| read_beside(text, left.as_ref())).transpose()?;
     let compared = diff::compare(
         ask.flag("baseKnown")
-            .then(|| Side { book: base.as_ref(), metadata: ask.value("baseMetadata") }),
-        Side { book: left.as_ref(), metadata: ask.value("leftMetadata") },
-        Side { book: right.as_ref(), metadata: ask.value("rightMetadata") },
+            .then(|| LoreSide { book: base.as_ref(), metadata: ask.value("baseMetadata") }),
+        LoreSide { book: left.as_ref(), metadata: ask.value("leftMetadata") },
+        LoreSide { book: right.as_ref(), metadata: ask.value("rightMetadata") },
         ask.flag("internal"),
     );
     let list = |differences: &[Difference]| {
@@ -69,9 +69,9 @@ pub(crate) fn read_beside<'a>(
 pub fn words(before: &str, after: &str) -> Answer {
     let pieces = diff::words(before, after).into_iter().map(|piece| {
         let is = match piece.is {
-            Is::Same => "same",
-            Is::Removed => "removed",
-            Is::Added => "added",
+            DiffTag::Same => "same",
+            DiffTag::Removed => "removed",
+            DiffTag::Added => "added",
         };
         Json::object([("is", is.into()), ("text", piece.text.into())])
     });
@@ -119,7 +119,7 @@ pub fn parting(ask: &[u8]) -> Result<Answer, JsError> {
 pub fn beginning(ask: &[u8], chats: &[u8], books: &[u8]) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let array = |text| Raw::document(text).map_err(|error| JsError::new(&error.to_string()));
-    let files: Vec<Vec<u8>> = array(chats)?.elements().map(page::lines).collect();
+    let files: Vec<Vec<u8>> = array(chats)?.elements().map(save_request::lines).collect();
     let books: Vec<Raw<'_>> = array(books)?.elements().collect();
     let place = ask.place();
     let chats: Vec<Chat<'_>> = files.iter().map(|file| Chat::read(file, place)).collect();
@@ -134,19 +134,19 @@ pub fn beginning(ask: &[u8], chats: &[u8], books: &[u8]) -> Result<Answer, JsErr
             (text("name").unwrap_or_default(), BoundBook::read(name, bytes))
         })
         .collect();
-    let witnesses: Vec<Subject<'_>> = names
+    let witnesses: Vec<BoundChat<'_>> = names
         .iter()
         .zip(&chats)
-        .map(|((name, bound), chat)| Subject { name, chat, bound, past: None })
+        .map(|((name, bound), chat)| BoundChat { name, chat, bound, past: None })
         .collect();
     let message = ask.number("message").or_else(|| match &chats[..] {
         [left, right, ..] => family::common_prefix(left, right),
         _ => None,
     });
     let sealed = match ask.text("digest").as_deref().and_then(Digest::parse) {
-        Some(digest) => Sealed::Book(digest),
-        None if ask.flag("isSealed") => Sealed::NoBook,
-        None => Sealed::Unknown,
+        Some(digest) => SealedBase::Book(digest),
+        None if ask.flag("isSealed") => SealedBase::NoBook,
+        None => SealedBase::Unknown,
     };
     let found = message.and_then(|message| find_beginning(&witnesses, message, sealed));
     Ok(match found {

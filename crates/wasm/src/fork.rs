@@ -1,13 +1,15 @@
 //! Forks: may one be made, and the request that makes it.
 
-use forklore_core::chat::Chat;
-use forklore_core::fork::{self, ForkPlan, ForkRequest, Parent, Readiness, Refusal, Remark};
-use forklore_core::json::{Change, Json, Object, Raw};
-use forklore_core::memory_books::{AtHome, ManualBook};
-use forklore_core::moment::{BookThen, Moment};
-use forklore_core::names;
-use forklore_core::page::{self, SaveRequest};
-use forklore_core::rewrite::{self, Rewrite};
+use forklore_core::finding::Remark;
+use forklore_core::journal::rewrite::{self, Rewrite};
+use forklore_core::memory_books::{ManualBook, MemoryBooksState};
+use forklore_core::plan::fork::{self, ForkPlan, ForkRequest, Readiness, Refusal};
+use forklore_core::sillytavern::chat::Chat;
+use forklore_core::sillytavern::names;
+use forklore_core::sillytavern::save_request::{self, SaveRequest};
+use forklore_core::timeline::moment::BoundChat;
+use forklore_core::timeline::moment::{BookThen, Moment};
+use forklore_json::{Edit, Json, Object, Raw};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -38,7 +40,7 @@ pub fn fork(
     let chat = Chat::read(&file, ask.place());
     let bound = ask.bound(book.as_deref());
     let parent_name = ask.needed("parent")?;
-    let parent = Parent { name: &parent_name, chat: &chat, bound: &bound, past: None };
+    let parent = BoundChat { name: &parent_name, chat: &chat, bound: &bound, past: None };
     let child = ask.needed("child")?;
     let books = ask.names("books");
     let manual = memories.zip(ask.text("memoryBook")).map(|(bytes, name)| ManualBook {
@@ -55,7 +57,7 @@ pub fn fork(
         integrity: ask.needed("integrity")?,
         now: ask.now(),
         policy: ask.policy(),
-        memory_books: ask.flag("hasMemoryBooks").then_some(AtHome { manual }),
+        memory_books: ask.flag("hasMemoryBooks").then_some(MemoryBooksState { manual }),
         remarks: selected.collect(),
     };
     match fork::plan(parent, &fork_request) {
@@ -74,7 +76,7 @@ pub fn fork(
 
 fn with_later(mut child: Vec<u8>, later: &[u8]) -> Result<Vec<u8>, JsError> {
     let later = Raw::document(later).map_err(|error| JsError::new(&error.to_string()))?;
-    let lines = page::lines(later);
+    let lines = save_request::lines(later);
     if !lines.is_empty() {
         child.push(b'\n');
         child.extend_from_slice(&lines);
@@ -84,15 +86,15 @@ fn with_later(mut child: Vec<u8>, later: &[u8]) -> Result<Vec<u8>, JsError> {
 
 /// The page has put the child's slug into the header already; the parent has its own.
 fn parents_own(file: &[u8], ask: &Ask) -> Vec<u8> {
-    let change = ask.text("parentIntegrity").map_or(Change::Remove, |it| Change::Set(it.into()));
+    let change = ask.text("parentIntegrity").map_or(Edit::Remove, |it| Edit::Set(it.into()));
     with_header(file, ask, ("integrity", change))
 }
 
 fn without_parent(file: &[u8], ask: &Ask) -> Vec<u8> {
-    with_header(file, ask, ("main_chat", Change::Remove))
+    with_header(file, ask, ("main_chat", Edit::Remove))
 }
 
-fn with_header(file: &[u8], ask: &Ask, change: (&str, Change)) -> Vec<u8> {
+fn with_header(file: &[u8], ask: &Ask, change: (&str, Edit)) -> Vec<u8> {
     let chat = Chat::read(file, ask.place());
     if chat.metadata().is_none() {
         return file.to_vec();
@@ -141,7 +143,7 @@ pub fn check(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, J
     let chat = Chat::read(&file, ask.place());
     let bound = ask.bound(book.as_deref());
     let name = ask.text("parent").unwrap_or_default();
-    let parent = Parent { name: &name, chat: &chat, bound: &bound, past: None };
+    let parent = BoundChat { name: &name, chat: &chat, bound: &bound, past: None };
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
     Ok(Answer::of(&readiness(&fork::check(parent, message, ask.policy()))))
 }

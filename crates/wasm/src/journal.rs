@@ -1,13 +1,13 @@
 //! The record of the open chat's last message, kept up to date.
 
-use forklore_core::book::Book;
-use forklore_core::chat::{Chat, Place};
 use forklore_core::journal::{
-    Folded, Limits, RECORDED_METADATA, Record, Records, State, StatePart, Writer, inserted,
+    Folded, Limits, RECORDED_METADATA, Record, RecordedState, Records, StatePart, Writer, inserted,
     is_of_another, merged,
 };
-use forklore_core::json::{Json, Raw};
 use forklore_core::recap::running;
+use forklore_core::sillytavern::book::Book;
+use forklore_core::sillytavern::chat::{Chat, ChatKind};
+use forklore_json::{Json, Raw};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -128,7 +128,7 @@ pub fn insert_record(
 /// The digest under which records know a book of this name and text, if it can be read.
 #[wasm_bindgen]
 pub fn book_digest(name: &str, text: &[u8]) -> Option<String> {
-    let state = State::of_book(name, &Book::read(text).ok()?)?;
+    let state = RecordedState::of_book(name, &Book::read(text).ok()?)?;
     Some(state.digest(StatePart::Book))
 }
 
@@ -137,7 +137,7 @@ pub fn book_digest(name: &str, text: &[u8]) -> Option<String> {
 #[wasm_bindgen]
 pub fn recorded_state(chat: &[u8], message: usize) -> Result<Option<Vec<u8>>, JsError> {
     let file = chat_file(chat)?;
-    let records = Records::of(&Chat::read(&file, Place::Solo));
+    let records = Records::of(&Chat::read(&file, ChatKind::Solo));
     let Some(Folded { message: at, state }) = records.newest(message) else { return Ok(None) };
     let came = records.testimony(message).filter(|_| at == message);
     let is_exact = |part| {

@@ -1,12 +1,12 @@
 //! The lore at a message, for people to read.
 
-use forklore_core::book::Book;
-use forklore_core::chat::Chat;
-use forklore_core::clone::book_value;
-use forklore_core::diff::{Side, compare};
-use forklore_core::json::{Json, Object};
-use forklore_core::moment::{BookThen, moment};
+use forklore_core::compare::diff::{LoreSide, compare};
+use forklore_core::plan::book_copy::book_value;
 use forklore_core::recap;
+use forklore_core::sillytavern::book::Book;
+use forklore_core::sillytavern::chat::Chat;
+use forklore_core::timeline::moment::{BookThen, moment};
+use forklore_json::{Json, Object};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -50,7 +50,7 @@ pub fn lore(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, Js
 /// What became of the entries since then.
 fn changes(then: &[u8], now: Option<&Book<'_>>) -> Vec<Json> {
     let then = Book::read(then).ok();
-    let side = |book| Side { book, metadata: None };
+    let side = |book| LoreSide { book, metadata: None };
     let then = side(then.as_ref());
     let compared = compare(Some(then), then, side(now), true);
     let shown = compared.entries.iter().map(|entry| {

@@ -1,11 +1,12 @@
 //! Repair, split and restore: plans that the page carries out on the chat it has open.
 
-use forklore_core::book::Book;
-use forklore_core::chat::Chat;
-use forklore_core::family::common_prefix;
-use forklore_core::json::{Json, Object};
 use forklore_core::pieces::Pieces;
-use forklore_core::repair::{self, BookPlan, RepairSource, Subject};
+use forklore_core::plan::repair::{self, BookPlan, RepairSource};
+use forklore_core::sillytavern::book::Book;
+use forklore_core::sillytavern::chat::Chat;
+use forklore_core::timeline::family::common_prefix;
+use forklore_core::timeline::moment::BoundChat;
+use forklore_json::{Json, Object};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -26,7 +27,7 @@ pub fn mend(
     let chat = Chat::read(&file, ask.place());
     let bound = ask.bound(book.as_deref());
     let name = ask.needed("chat")?;
-    let subject = Subject { name: &name, chat: &chat, bound: &bound, past: None };
+    let subject = BoundChat { name: &name, chat: &chat, bound: &bound, past: None };
     let free_name = ask.text("freeName").unwrap_or_default();
     let now = ask.now();
     let plan = match ask.needed("how")?.as_str() {

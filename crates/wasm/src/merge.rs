@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use forklore_core::book::Book;
-use forklore_core::json::{JsText, Json, Object};
-use forklore_core::merge::{
-    self, Base, Chats, Choice, Choices, Conflict, MergePlan, Pick, Settlement, Step, Wanted, follow,
+use forklore_core::plan::merge::{
+    self, BaseBook, Choice, Choices, Conflict, EntryStep, MergePlan, MergedChats, Pick, Settlement,
+    Wanted, follow,
 };
+use forklore_core::sillytavern::book::Book;
+use forklore_json::{JsText, Json, Object};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -26,7 +27,8 @@ pub fn merge(
     let base = base.as_deref().map(read_book).transpose()?;
     let ours = read_beside(ours, base.as_ref())?;
     let theirs = read_beside(theirs, Some(&ours))?;
-    let base = if ask.flag("baseKnown") { Base::Known(base.as_ref()) } else { Base::Unknown };
+    let base =
+        if ask.flag("baseKnown") { BaseBook::Known(base.as_ref()) } else { BaseBook::Unknown };
     let plan = merge::plan(base, &ours, &theirs, &choices(&ask));
     let bytes = plan.apply(&ours);
     let metadata = metadata(&ask, &plan, &bytes);
@@ -37,7 +39,7 @@ fn metadata(ask: &Ask, plan: &MergePlan, merged: &[u8]) -> Option<Json> {
     let ours = ask.value("ourMetadata")?;
     let (our_book, their_book) = (ask.text("ourBook")?, ask.text("theirBook")?);
     let theirs = ask.value("theirMetadata");
-    let chats = Chats { our_book: &our_book, ours, their_book: &their_book, theirs };
+    let chats = MergedChats { our_book: &our_book, ours, their_book: &their_book, theirs };
     follow(plan, &Book::read(merged).ok()?, chats)
 }
 
@@ -100,7 +102,7 @@ fn shown(plan: &MergePlan, metadata: Option<Json>) -> Json {
         ])
     });
     Json::object([
-        ("steps", plan.steps.iter().map(Step::to_json).collect::<Vec<_>>().into()),
+        ("steps", plan.steps.iter().map(EntryStep::to_json).collect::<Vec<_>>().into()),
         ("conflicts", plan.conflicts.iter().map(Conflict::to_json).collect::<Vec<_>>().into()),
         ("kept", kept.collect::<Vec<_>>().into()),
         ("twins", twins.collect::<Vec<_>>().into()),

@@ -1,6 +1,6 @@
 //! Names of chats and books.
 
-use forklore_core::names::{self, File};
+use forklore_core::sillytavern::names::{self, NamedFile};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -19,12 +19,13 @@ pub fn name_for_chat(ask: &[u8]) -> Result<String, JsError> {
     let ask = Ask::read(ask)?;
     let taken = ask.names("taken");
     let wanted = ask.text("wanted").unwrap_or_default();
-    let wanted = names::stem(&wanted, File::Chat).unwrap_or_default();
+    let wanted = names::stem(&wanted, NamedFile::Chat).unwrap_or_default();
     let numbered = |number: usize| match number {
         1 => wanted.trim().to_owned(),
         number => format!("{} ({number})", wanted.trim()),
     };
-    let free = (1..1000).map(numbered).find(|name| names::check(name, File::Chat, &taken).is_ok());
+    let free =
+        (1..1000).map(numbered).find(|name| names::check(name, NamedFile::Chat, &taken).is_ok());
     Ok(free.unwrap_or_else(|| {
         names::for_child(&ask.text("parent").unwrap_or_default(), ask.kind(), &taken)
     }))
@@ -45,5 +46,5 @@ pub fn is_internal(title: &str) -> bool {
 /// The stem of the file in which SillyTavern keeps a chat of this name.
 #[wasm_bindgen]
 pub fn chat_stem(name: &str) -> Option<String> {
-    names::stem(name, File::Chat)
+    names::stem(name, NamedFile::Chat)
 }

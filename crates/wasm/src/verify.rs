@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use forklore_core::book::{Book, BookError};
-use forklore_core::family::{self, Node, Timeline};
-use forklore_core::json::{Json, Object, Raw};
-use forklore_core::names::book_key;
-use forklore_core::verify::{
-    BookFacts, BoundFacts, ChatFacts, Expected, Surroundings, verify as check,
+use forklore_core::plan::verify::{
+    BookFacts, BoundFacts, ChatFacts, ExpectedDigests, VerifyContext, verify as check,
 };
+use forklore_core::sillytavern::book::{Book, BookError};
+use forklore_core::sillytavern::names::book_key;
+use forklore_core::timeline::family::{self, Node, Timeline};
+use forklore_json::{Json, Object, Raw};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -31,7 +31,7 @@ pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
             users.entry(book_key(book)).or_default().push(at);
         }
     }
-    let mut expected = Expected::default();
+    let mut expected = ExpectedDigests::default();
     for given in &given {
         expected.add(&given.timeline, given.messages);
     }
@@ -41,7 +41,7 @@ pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
         let using = key.as_ref().and_then(|key| users.get(key)).map_or(&[][..], Vec::as_slice);
         let name = |other: &usize| timelines[*other].name.clone();
         let is_family = |other: &&usize| nodes[**other].family == nodes[at].family;
-        let surroundings = Surroundings {
+        let environment = VerifyContext {
             timeline: &timelines[at],
             node: &nodes[at],
             sharing: using.iter().filter(|o| **o != at).filter(is_family).map(name).collect(),
@@ -50,7 +50,7 @@ pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
         };
         let bound = bound_facts(&timelines[at], &books);
         let facts = ChatFacts::loaded(given.messages, given.metadata);
-        let findings = check(&facts, &bound, &surroundings);
+        let findings = check(&facts, &bound, &environment);
         let mut json = Object::new();
         json.insert("name", timelines[at].name.as_str());
         json.insert("findings", words::list(&findings, words::finding));
@@ -101,7 +101,7 @@ impl Given {
 
 type Books = HashMap<String, Result<BookFacts, BookError>>;
 
-fn read_books(books: &[u8], expected: &Expected) -> Result<Books, JsError> {
+fn read_books(books: &[u8], expected: &ExpectedDigests) -> Result<Books, JsError> {
     let books = Raw::document(books).map_err(|error| JsError::new(&error.to_string()))?;
     let read = books.members().map(|member| {
         let name = member.key.text().unwrap_or_default();

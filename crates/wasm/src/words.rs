@@ -1,15 +1,15 @@
 //! What the core has to say, as a code with values: the page has the sentences, in every language.
 
-use forklore_core::json::Json;
-use forklore_core::saying::Saying;
-use forklore_core::verify::Finding;
+use forklore_core::diagnostic::Diagnostic;
+use forklore_core::finding::Finding;
+use forklore_json::Json;
 
 pub(crate) fn list<T>(things: &[T], word: impl Fn(&T) -> Json) -> Json {
     Json::Array(things.iter().map(word).collect())
 }
 
-pub(crate) fn word(saying: &impl Saying) -> Json {
-    saying.said().to_json()
+pub(crate) fn word(saying: &impl Diagnostic) -> Json {
+    saying.coded().to_json()
 }
 
 pub(crate) fn finding(finding: &Finding) -> Json {

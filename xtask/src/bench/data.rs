@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use forklore_core::json::{Indent, Json, Object};
+use forklore_json::{Indent, Json, Object};
 use tempfile::TempDir;
 
 /// A data folder with one user, removed when dropped.

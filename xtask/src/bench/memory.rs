@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, ensure};
-use forklore_core::fork::Policy;
-use forklore_core::names::ForkKind;
-use forklore_tavern::chance::RealChance;
+use forklore_core::plan::fork::Policy;
+use forklore_core::sillytavern::names::ForkKind;
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::folders::UserFolders;
-use forklore_tavern::forking::ForkOptions;
-use forklore_tavern::mending::MendOptions;
-use forklore_tavern::tavern::Tavern;
+use forklore_tavern::disk::clock::SystemClock;
+use forklore_tavern::folder::layout::UserFolders;
+use forklore_tavern::work::change::ChangeOptions;
+use forklore_tavern::work::fork::ForkOptions;
+use forklore_tavern::work::tavern::Tavern;
 
 use super::data::Folder;
 use super::measure::Measured;
@@ -33,7 +33,7 @@ enum Operation {
 
 pub(crate) fn run(args: &MemoryArgs) -> anyhow::Result<()> {
     let folders = UserFolders::new(&args.root, "default-user")?;
-    let tavern = Tavern { disk: &RealDisk, chance: &RealChance, folders, pasts: None };
+    let tavern = Tavern { disk: &RealDisk, clock: &SystemClock, folders, pasts: None };
     let library = tavern.library();
     let chat = library.chats.first().context("there is no chat")?;
     match args.operation {
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &MemoryArgs) -> anyhow::Result<()> {
             tavern.fork(chat, &options)?;
         }
         Operation::Split => {
-            tavern.split(chat, false, MendOptions { is_closed: true, dry_run: false })?;
+            tavern.split(chat, false, ChangeOptions { is_closed: true, dry_run: false })?;
         }
         Operation::Verify => {
             let verified = tavern.verify(&library, |_| true, &|| {});

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use forklore_core::json::Json;
+use forklore_json::Json;
 use forklore_testkit::sillytavern::Server;
 
 use super::data::{Folder, entry};

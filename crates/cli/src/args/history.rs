@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::when::{Moment, age};
+use crate::when::{TypedTime, age};
 
 /// Record every chat, lorebook, card and group that has changed
 ///
@@ -127,12 +127,12 @@ pub struct LogArgs {
     pub all: bool,
 
     /// Only what came at this time or later: yesterday, "yesterday 21:00", 2026-11-15, 12h
-    #[arg(long, value_name = "TIME", value_parser = Moment::typed)]
-    pub since: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = TypedTime::typed)]
+    pub since: Option<TypedTime>,
 
     /// Only what came before this time
-    #[arg(long, value_name = "TIME", value_parser = Moment::typed)]
-    pub before: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = TypedTime::typed)]
+    pub before: Option<TypedTime>,
 }
 
 /// Bring back a chat or lorebook that was deleted, or many
@@ -171,16 +171,16 @@ pub struct RescueArgs {
     pub all: bool,
 
     /// Only what was lost at this time or later: yesterday, "yesterday 21:00", 2026-11-15, 12h
-    #[arg(long, value_name = "TIME", value_parser = Moment::typed)]
-    pub since: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = TypedTime::typed)]
+    pub since: Option<TypedTime>,
 
     /// Only what was lost before this time
-    #[arg(long, value_name = "TIME", value_parser = Moment::typed)]
-    pub before: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = TypedTime::typed)]
+    pub before: Option<TypedTime>,
 
     /// Bring files back to how they were at this time, whether or not they look lost
-    #[arg(long, value_name = "TIME", value_parser = Moment::typed, conflicts_with_all = ["since", "before"])]
-    pub as_of: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = TypedTime::typed, conflicts_with_all = ["since", "before"])]
+    pub as_of: Option<TypedTime>,
 
     /// Put chats back in their own place, rather than beside what is there
     #[arg(long)]

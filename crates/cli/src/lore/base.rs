@@ -1,7 +1,7 @@
 //! What both sides began as, in words and for programs.
 
-use forklore_core::beginning::How;
-use forklore_tavern::comparing::BaseKnown;
+use forklore_core::timeline::merge_base::BaseEvidence;
+use forklore_tavern::work::compare::BaseKnown;
 
 use crate::json::Json;
 
@@ -10,13 +10,13 @@ pub(crate) fn base_words(known: &BaseKnown, left: &str, right: &str) -> Option<S
     Some(match known {
         BaseKnown::Left => format!("{left}, which the other came from"),
         BaseKnown::Right => format!("{right}, which the other came from"),
-        BaseKnown::Beginning { how: How::Sealed, message, .. } => {
+        BaseKnown::Beginning { how: BaseEvidence::Sealed, message, .. } => {
             format!("both were at message {message}, where they part (proved by the seal)")
         }
-        BaseKnown::Beginning { how: How::Recorded, message, .. } => {
+        BaseKnown::Beginning { how: BaseEvidence::Recorded, message, .. } => {
             format!("both were at message {message}, where they part (both recorded it)")
         }
-        BaseKnown::Beginning { how: How::Earlier, message, parting } => format!(
+        BaseKnown::Beginning { how: BaseEvidence::Earlier, message, parting } => format!(
             "both were at message {message}; what they were at {parting}, where they part, is not proved"
         ),
         BaseKnown::Chosen(label) => format!("{label}, as chosen"),

@@ -1,7 +1,7 @@
 //! Entries by what people call them: a title, a uid or a key, and perhaps one field.
 
-use forklore_core::json::JsText;
-use forklore_tavern::like::like;
+use forklore_json::JsText;
+use forklore_tavern::folder::similar_names::like;
 
 use super::values::field_key;
 use crate::error::{CommandError, did_you_mean};

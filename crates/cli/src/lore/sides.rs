@@ -1,9 +1,9 @@
 //! What two sides are called beside each other.
 
-use forklore_tavern::comparing::Lore;
+use forklore_tavern::work::compare::LoreAt;
 
 /// Names for the two sides, without what they have in common.
-pub(crate) fn side_names(left: &Lore, right: &Lore) -> [String; 2] {
+pub(crate) fn side_names(left: &LoreAt, right: &LoreAt) -> [String; 2] {
     if left.label == right.label {
         return [left, right].map(|lore| moment(lore.message));
     }
@@ -24,7 +24,7 @@ fn moment(message: Option<usize>) -> String {
 }
 
 /// The whole name, with its message.
-pub(crate) fn full_name(lore: &Lore) -> String {
+pub(crate) fn full_name(lore: &LoreAt) -> String {
     match lore.message {
         Some(message) => format!("{} at message {message}", lore.label),
         None => lore.label.clone(),

@@ -1,6 +1,6 @@
 //! Values of fields, and the names that fields have for people.
 
-use forklore_core::json::{JsText, Json};
+use forklore_json::{JsText, Json};
 
 use super::words::{Paint, Span};
 use crate::text::Style;

@@ -1,6 +1,6 @@
 //! How one text became another, for reading: few marks, and no long stretches that are the same.
 
-use forklore_core::diff::{Is, words};
+use forklore_core::compare::diff::{DiffTag, words};
 
 use crate::text::Style;
 
@@ -44,9 +44,9 @@ impl Paint {
         let mut spans = Vec::new();
         for (at, (is, text)) in pieces.iter().enumerate() {
             match is {
-                Is::Same => spans.push((Style::Plain, shortened(text, at > 0, at < last))),
-                Is::Removed => spans.push(self.removed(text)),
-                Is::Added => spans.push(self.added(text)),
+                DiffTag::Same => spans.push((Style::Plain, shortened(text, at > 0, at < last))),
+                DiffTag::Removed => spans.push(self.removed(text)),
+                DiffTag::Added => spans.push(self.added(text)),
             }
         }
         spans
@@ -59,28 +59,28 @@ pub(crate) fn tally(before: &str, after: &str) -> (usize, usize) {
     for piece in words(before, after) {
         let count = piece.text.split_whitespace().count();
         match piece.is {
-            Is::Same => {}
-            Is::Removed => gone += count,
-            Is::Added => new += count,
+            DiffTag::Same => {}
+            DiffTag::Removed => gone += count,
+            DiffTag::Added => new += count,
         }
     }
     (gone, new)
 }
 
-fn readable(before: &str, after: &str) -> Vec<(Is, String)> {
-    let pieces: Vec<(Is, &str)> =
+fn readable(before: &str, after: &str) -> Vec<(DiffTag, String)> {
+    let pieces: Vec<(DiffTag, &str)> =
         words(before, after).into_iter().map(|piece| (piece.is, piece.text)).collect();
     let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
     let same: usize =
-        pieces.iter().filter(|(is, _)| *is == Is::Same).map(|(_, text)| letters(text)).sum();
+        pieces.iter().filter(|(is, _)| *is == DiffTag::Same).map(|(_, text)| letters(text)).sum();
     // Two texts that only share a word here and there are read one after the other.
     let is_other = !before.is_empty() && !after.is_empty();
     if is_other && same * 4 < letters(before).max(letters(after)) {
-        let mut whole = vec![(Is::Removed, before.to_owned())];
+        let mut whole = vec![(DiffTag::Removed, before.to_owned())];
         if before.len().max(after.len()) > CONTEXT {
-            whole.push((Is::Same, "\n".to_owned()));
+            whole.push((DiffTag::Same, "\n".to_owned()));
         }
-        whole.push((Is::Added, after.to_owned()));
+        whole.push((DiffTag::Added, after.to_owned()));
         whole.retain(|(_, text)| !text.is_empty());
         return whole;
     }
@@ -88,11 +88,11 @@ fn readable(before: &str, after: &str) -> Vec<(Is, String)> {
 }
 
 /// A phrase that changed is one change, not one for each of its words.
-fn joined(pieces: &[(Is, &str)]) -> Vec<(Is, String)> {
+fn joined(pieces: &[(DiffTag, &str)]) -> Vec<(DiffTag, String)> {
     let mut found = Vec::new();
     let (mut removed, mut added) = (String::new(), String::new());
     let flush = |removed: &mut String, added: &mut String, found: &mut Vec<_>| {
-        for (is, text) in [(Is::Removed, removed), (Is::Added, added)] {
+        for (is, text) in [(DiffTag::Removed, removed), (DiffTag::Added, added)] {
             if !text.is_empty() {
                 found.push((is, std::mem::take(text)));
             }
@@ -100,9 +100,9 @@ fn joined(pieces: &[(Is, &str)]) -> Vec<(Is, String)> {
     };
     for (at, (is, text)) in pieces.iter().enumerate() {
         match is {
-            Is::Removed => removed.push_str(text),
-            Is::Added => added.push_str(text),
-            Is::Same => {
+            DiffTag::Removed => removed.push_str(text),
+            DiffTag::Added => added.push_str(text),
+            DiffTag::Same => {
                 let is_gap = !text.contains('\n') && text.trim().is_empty();
                 if is_gap
                     && at + 1 < pieces.len()
@@ -114,7 +114,7 @@ fn joined(pieces: &[(Is, &str)]) -> Vec<(Is, String)> {
                     added.push_str(text);
                 } else {
                     flush(&mut removed, &mut added, &mut found);
-                    found.push((Is::Same, (*text).to_owned()));
+                    found.push((DiffTag::Same, (*text).to_owned()));
                 }
             }
         }
@@ -123,8 +123,8 @@ fn joined(pieces: &[(Is, &str)]) -> Vec<(Is, String)> {
     found
 }
 
-fn replaced_next(rest: &[(Is, &str)]) -> bool {
-    matches!(rest, [(Is::Removed, _), (Is::Added, _), ..])
+fn replaced_next(rest: &[(DiffTag, &str)]) -> bool {
+    matches!(rest, [(DiffTag::Removed, _), (DiffTag::Added, _), ..])
 }
 
 /// A stretch that is the same: its ends, where something changed beside it.

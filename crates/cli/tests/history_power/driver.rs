@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use forklore_history::packing;
+use forklore_history::upkeep::pack::pack;
 
 use crate::scene::{history_in, keep_diary};
 
@@ -37,7 +37,7 @@ fn it_is_driven() {
                 }
             }
             "flush" => history.record().unwrap().flush().unwrap(),
-            "pack" => drop(packing::pack(&mut history).unwrap()),
+            "pack" => drop(pack(&mut history).unwrap()),
             _ => panic!("nobody knows how to {word}"),
         }
     }

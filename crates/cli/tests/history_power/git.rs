@@ -69,7 +69,7 @@ fn isolate(command: &mut Command) {
     command.envs(["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| (name, "/dev/null")));
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
@@ -80,5 +80,5 @@ fn run(command: &mut Command) {
 }
 
 fn head(folder: &Path) -> String {
-    said(&git(folder).args(["rev-parse", "HEAD"]).output().unwrap())
+    printed(&git(folder).args(["rev-parse", "HEAD"]).output().unwrap())
 }

@@ -6,13 +6,14 @@ use std::path::Path;
 use std::process::Command;
 
 use forklore_history::HistoryError;
-use forklore_history::file::Name;
+use forklore_history::file::FileName;
 use forklore_history::git::object::Id;
-use forklore_history::history::{History, Seen};
-use forklore_history::version::Kept;
-use forklore_tavern::chance::{Chance as _, RealChance};
+use forklore_history::record::recorder::Observed;
+use forklore_history::version::commit::StoredVersion;
+use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::write::is_our_temp;
+use forklore_tavern::disk::clock::{Clock as _, SystemClock};
+use forklore_tavern::disk::write::is_our_temp;
 use forklore_testkit::power::{Materialiser, Policy, State, Trace};
 
 use crate::scene::{Files, STORY, Scene, book, chat, files_in, forklore, live_in, repository};
@@ -264,7 +265,7 @@ impl Case {
 /// Reads everything that there is.
 pub(crate) fn versions(folder: &Path) -> Result<Versions, Failure> {
     let unreadable = |error: &dyn fmt::Display| Failure::Unreadable(error.to_string());
-    let opened = History::open_existing(&RealDisk, &RealChance, repository(folder));
+    let opened = History::open_existing(&RealDisk, &SystemClock, repository(folder));
     let history = match opened {
         Err(HistoryError::NoHistory(_)) => return Ok(Versions::new()),
         Err(error) => return Err(Failure::Stuck(error.to_string())),
@@ -279,7 +280,7 @@ pub(crate) fn versions(folder: &Path) -> Result<Versions, Failure> {
     }
     let (mut found, mut seen) = (Versions::new(), BTreeSet::<Id>::new());
     for tip in store.refs().values() {
-        let tip = Kept::read(store, *tip).map_err(|error| unreadable(&error))?;
+        let tip = StoredVersion::read(store, *tip).map_err(|error| unreadable(&error))?;
         for kept in history.versions(&tip) {
             let kept = kept.map_err(|error| unreadable(&error))?;
             if !seen.insert(kept.id) {
@@ -293,7 +294,7 @@ pub(crate) fn versions(folder: &Path) -> Result<Versions, Failure> {
 }
 
 /// What a version is called here.
-pub(crate) fn version_of(kept: &Kept) -> String {
+pub(crate) fn version_of(kept: &StoredVersion) -> String {
     format!("version {} of {}", kept.version.number, kept.version.lineage)
 }
 
@@ -322,13 +323,13 @@ fn go_on(folder: &Path, found: &Versions, number: usize) -> Result<(), Failure> 
 
 fn record_once_more(folder: &Path, number: usize) -> Result<(String, bool), HistoryError> {
     let repository = repository(folder);
-    let mut history = History::open(&RealDisk, &RealChance, repository, "Test PC")?;
+    let mut history = History::open(&RealDisk, &SystemClock, repository, "Test PC")?;
     let mut recorder = history.record()?;
-    let (name, now) = (Name::of_text(STORY), RealChance.now());
+    let (name, now) = (FileName::of_text(STORY), SystemClock.now());
     let chat = chat(50, number);
-    let recorded = recorder.file(&name, &chat, now, Seen::AsItHappened, &|_| true)?;
-    let name = Name::of_text("worlds/New.json");
-    recorder.file(&name, &book(1, number), now, Seen::AsItHappened, &|_| true)?;
+    let recorded = recorder.file(&name, &chat, now, Observed::AsItHappened, &|_| true)?;
+    let name = FileName::of_text("worlds/New.json");
+    recorder.file(&name, &book(1, number), now, Observed::AsItHappened, &|_| true)?;
     recorder.keep()?;
     let flushes = number.is_multiple_of(2);
     if flushes {

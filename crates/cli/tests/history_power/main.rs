@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 
-use forklore_history::version::Kept;
+use forklore_history::version::commit::StoredVersion;
 use forklore_testkit::power::{Policy, State};
 use forklore_testkit::tree::temporary_folder;
 
@@ -156,7 +156,7 @@ fn record_with_loose_refs(past: usize) -> Case {
     scene.history().record().unwrap().flush().unwrap();
     let history = scene.history();
     for (name, tip) in history.store().refs() {
-        let kept = Kept::read(history.store(), *tip).unwrap();
+        let kept = StoredVersion::read(history.store(), *tip).unwrap();
         let path = repository(scene.folder()).join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, format!("{}\n", kept.id)).unwrap();

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use forklore_history::file::Name;
-use forklore_history::history::{History, Seen};
-use forklore_history::scan::{Remembered, scan};
-use forklore_tavern::chance::{Chance as _, RealChance};
+use forklore_history::file::FileName;
+use forklore_history::record::recorder::Observed;
+use forklore_history::record::scan::{SeenFiles, scan};
+use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::folders::UserFolders;
+use forklore_tavern::disk::clock::{Clock as _, SystemClock};
+use forklore_tavern::folder::layout::UserFolders;
 use forklore_testkit::power::{Found, State, Tree};
 use forklore_testkit::tree::temporary_folder;
 
@@ -93,7 +94,7 @@ impl Scene {
     /// Records all that changed, in the journal.
     pub(crate) fn scan(&self) {
         let folders = UserFolders::new(data(self.folder()), USER).unwrap();
-        let mut remembered = Remembered::default();
+        let mut remembered = SeenFiles::default();
         scan(&mut self.history(), &RealDisk, &folders, &mut remembered, &|_, _| {}).unwrap();
     }
 
@@ -117,15 +118,15 @@ pub(crate) fn forklore(folder: &Path, args: &[&str]) -> Command {
 pub(crate) fn keep_diary(history: &mut History<'_>, turn: usize) -> String {
     let mut recorder = history.record().unwrap();
     let bytes = book(2, 100 + turn);
-    let now = RealChance.now();
-    let name = Name::of_text(DIARY);
-    let recorded = recorder.file(&name, &bytes, now, Seen::AsItHappened, &|_| true).unwrap();
+    let now = SystemClock.now();
+    let name = FileName::of_text(DIARY);
+    let recorded = recorder.file(&name, &bytes, now, Observed::AsItHappened, &|_| true).unwrap();
     recorder.keep().unwrap();
     version_of(&recorded.expect("it is new").kept)
 }
 
 pub(crate) fn history_in(folder: &Path) -> History<'static> {
-    History::open(&RealDisk, &RealChance, repository(folder), "Test PC").unwrap()
+    History::open(&RealDisk, &SystemClock, repository(folder), "Test PC").unwrap()
 }
 
 pub(crate) fn data(folder: &Path) -> PathBuf {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::stage::{Stage, book, chat, said};
+use crate::stage::{Stage, book, chat, printed};
 
 /// The commands in what was said, as they would be pasted.
 fn hints(said: &str) -> Vec<String> {
@@ -93,13 +93,13 @@ fn every_hint_works_when_it_is_pasted() {
             let before = stage.scene.visible();
             happens(&stage, name);
 
-            let mut printed = vec![stage.said(&["status"]), stage.said(&["record"])];
-            printed.push(stage.said(&["status"]));
-            printed.push(stage.said(&["undelete"]));
-            printed.push(stage.said(&["verify", "--all"]));
-            printed.push(stage.said(&["log", "--", name]));
-            printed.push(stage.said(&["log", "--", &format!("book:{name}")]));
-            let mut hints: Vec<String> = printed.iter().flat_map(|said| whole(said)).collect();
+            let mut shown = vec![stage.printed(&["status"]), stage.printed(&["record"])];
+            shown.push(stage.printed(&["status"]));
+            shown.push(stage.printed(&["undelete"]));
+            shown.push(stage.printed(&["verify", "--all"]));
+            shown.push(stage.printed(&["log", "--", name]));
+            shown.push(stage.printed(&["log", "--", &format!("book:{name}")]));
+            let mut hints: Vec<String> = shown.iter().flat_map(|said| whole(said)).collect();
             hints.sort();
             hints.dedup();
             // Looking is no way back.
@@ -107,16 +107,16 @@ fn every_hint_works_when_it_is_pasted() {
                 ["forklore restore", "forklore undelete"].iter().any(|way| hint.starts_with(way))
             };
             let ways: Vec<String> = hints.iter().filter(is_way_back).cloned().collect();
-            assert!(!ways.is_empty(), "{name}, {accident}: {printed:#?}");
+            assert!(!ways.is_empty(), "{name}, {accident}: {shown:#?}");
             for way in &ways {
                 let output = paste(&stage, way);
                 let is_back =
-                    output.status.success() || said(&output).contains("already as it was");
-                assert!(is_back, "{name}, {accident}: {way}\n{}", said(&output));
+                    output.status.success() || printed(&output).contains("already as it was");
+                assert!(is_back, "{name}, {accident}: {way}\n{}", printed(&output));
                 pasted += 1;
             }
             let status = stage.run(&["status"]);
-            assert_eq!(status.status.code(), Some(0), "{name}, {accident}: {}", said(&status));
+            assert_eq!(status.status.code(), Some(0), "{name}, {accident}: {}", printed(&status));
             let after = stage.scene.visible();
             let is_there = |bytes: &Vec<u8>| after.values().any(|there| there == bytes);
             assert!(before.values().all(is_there), "{name}, {accident}: not everything is back");
@@ -126,7 +126,7 @@ fn every_hint_works_when_it_is_pasted() {
                     output.status.code(),
                     Some(64),
                     "{name}, {accident}: {hint}\n{}",
-                    said(&output)
+                    printed(&output)
                 );
             }
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Output, Stdio};
 
-use crate::stage::{Stage, chat, said};
+use crate::stage::{Stage, chat, printed};
 use crate::watching::Watcher;
 
 fn run(stage: &Stage, script: &str) -> Output {
@@ -16,7 +16,7 @@ fn it_ends_as_sillytavern_ends() {
     let stage = Stage::new();
     for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137)] {
         let output = run(&stage, script);
-        assert_eq!(output.status.code(), Some(code), "{script}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(code), "{script}: {}", printed(&output));
     }
 }
 
@@ -27,9 +27,9 @@ fn what_sillytavern_saves_is_recorded_also_if_it_ends_at_once() {
     let (new, story) = (stage.path("new"), stage.path("chats/Ada/Story.jsonl"));
     fs::create_dir_all(story.parent().unwrap()).unwrap();
     let output = run(&stage, &format!("mv '{}' '{}'; echo saved", new.display(), story.display()));
-    assert_eq!(said(&output), "saved\nStopped. Everything seen so far is recorded.\n");
+    assert_eq!(printed(&output), "saved\nStopped. Everything seen so far is recorded.\n");
     let log = stage.command(&["log", "Story"]).output().unwrap();
-    assert!(said(&log).contains("Ada/Story"), "{}", said(&log));
+    assert!(printed(&log).contains("Ada/Story"), "{}", printed(&log));
 }
 
 #[test]
@@ -38,8 +38,8 @@ fn a_history_that_cannot_be_written_does_not_stop_sillytavern() {
     fs::write(stage.histories().join("default-user.git"), "in the way").unwrap();
     let output = run(&stage, "sleep 1; echo still here; exit 5");
     assert_eq!(output.status.code(), Some(5));
-    assert!(said(&output).contains("still here"), "{}", said(&output));
-    assert!(said(&output).contains("default-user.git"), "it is said: {}", said(&output));
+    assert!(printed(&output).contains("still here"), "{}", printed(&output));
+    assert!(printed(&output).contains("default-user.git"), "it is said: {}", printed(&output));
 }
 
 #[test]
@@ -47,7 +47,11 @@ fn what_cannot_be_started_is_named() {
     let stage = Stage::new();
     let output = stage.command(&["run", "--", "no-such-tavern"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("could not start \"no-such-tavern\""), "{}", said(&output));
+    assert!(
+        printed(&output).contains("could not start \"no-such-tavern\""),
+        "{}",
+        printed(&output)
+    );
 }
 
 #[test]
@@ -68,7 +72,7 @@ fn where_somebody_else_records_already_that_is_said_once() {
     watcher.until("Watching the stories.");
     let output = run(&stage, "sleep 3; exit 4");
     assert_eq!(output.status.code(), Some(4));
-    assert_eq!(said(&output).matches("records the files of default-user already").count(), 1);
+    assert_eq!(printed(&output).matches("records the files of default-user already").count(), 1);
     let (_, told) = watcher.stop();
     assert!(!told.contains("already"), "{told}");
 }
@@ -121,8 +125,8 @@ fn a_system_that_takes_no_service_is_left_as_it_was() {
         command.env_remove("ANDROID_ROOT").output().unwrap()
     };
     let output = service(&["install", "--yes"]);
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("systemctl --user daemon-reload"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
+    assert!(printed(&output).contains("systemctl --user daemon-reload"), "{}", printed(&output));
     let unit = home.path().join(".config/systemd/user/forklore.service");
     assert!(!unit.exists());
     assert_eq!(service(&["status"]).status.code(), Some(1));

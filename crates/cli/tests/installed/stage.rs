@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use forklore_core::json::Json;
+use forklore_json::Json;
 use forklore_testkit::scene::{Scene, Tree, header, written};
 
 pub(crate) const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");
@@ -70,8 +70,8 @@ impl Stage {
     }
 
     /// Everything that the command says.
-    pub(crate) fn said(&self, args: &[&str]) -> String {
-        said(&self.run(args))
+    pub(crate) fn printed(&self, args: &[&str]) -> String {
+        printed(&self.run(args))
     }
 
     /// Makes a file look as if it had been written long ago, so that no page can have it open.
@@ -82,7 +82,7 @@ impl Stage {
     }
 }
 
-pub(crate) fn said(output: &Output) -> String {
+pub(crate) fn printed(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)
 }

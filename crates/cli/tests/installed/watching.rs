@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use forklore_core::json::Json;
+use forklore_json::Json;
 
 use crate::stage::{Stage, chat};
 

@@ -9,11 +9,11 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use forklore_core::digest::Digest;
-use forklore_history::history::History;
-use forklore_history::place;
-use forklore_history::version::Why;
-use forklore_tavern::chance::RealChance;
+use forklore_history::store::place;
+use forklore_history::version::commit::Origin;
+use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
+use forklore_tavern::disk::clock::SystemClock;
 use forklore_testkit::sillytavern::{Api, Force, Server};
 
 use crate::watcher::Watcher;
@@ -106,7 +106,7 @@ fn clients(home: &Path, api: &Api) -> Vec<Client> {
 /// Every version of every file, by what it is called. In ten minutes they come to more than the memory holds.
 fn recorded(data: &Path) -> BTreeMap<String, BTreeSet<Digest>> {
     let repository = place::repository(&place::folder(data, None), "default-user");
-    let history = History::open_existing(&RealDisk, &RealChance, repository).unwrap();
+    let history = History::open_existing(&RealDisk, &SystemClock, repository).unwrap();
     let mut all: BTreeMap<String, BTreeSet<Digest>> = BTreeMap::new();
     for lineage in history.lineages().iter() {
         for version in history.versions(&lineage.tip) {
@@ -194,13 +194,13 @@ fn sillytavern_what_changed_while_nobody_watched_is_recorded_as_a_gap() {
     watcher.stop();
 
     let repository = place::repository(&place::folder(&data, None), "default-user");
-    let history = History::open_existing(&RealDisk, &RealChance, repository).unwrap();
+    let history = History::open_existing(&RealDisk, &SystemClock, repository).unwrap();
     for (name, bytes) in &last {
         let lineage = history.lineages().iter().find(|l| l.file().as_str() == name).unwrap();
         assert_eq!(&history.content(&lineage.tip).unwrap(), bytes, "{name}");
-        assert_eq!(lineage.tip.version.why, Why::Found, "{name}");
+        assert_eq!(lineage.tip.version.why, Origin::Found, "{name}");
         let before = history.versions(&lineage.tip).nth(1).unwrap().unwrap();
-        assert_eq!(before.version.why, Why::Saved, "{name}");
+        assert_eq!(before.version.why, Origin::Saved, "{name}");
     }
     say(&format!(
         "{writes} writes while nobody watched; the last state of {} files found",

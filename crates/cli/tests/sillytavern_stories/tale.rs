@@ -1,7 +1,7 @@
 //! A chat in the making: SillyTavern saves it, and each message notes what its book was.
 
-use forklore_core::journal::{Record, State};
-use forklore_core::json::Json;
+use forklore_core::journal::{Record, RecordedState};
+use forklore_json::Json;
 use forklore_testkit::scene;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(crate) struct Tale<'a> {
 
 #[derive(Default)]
 struct Journal {
-    before: Option<(Record, State)>,
+    before: Option<(Record, RecordedState)>,
     count: u64,
 }
 
@@ -80,7 +80,7 @@ impl Journal {
     fn record(&mut self, metadata: &Value, name: &str, book: &str) -> String {
         let metadata = Json::parse(metadata.to_string().as_bytes()).unwrap();
         let book = Json::parse(book.as_bytes()).unwrap();
-        let state = State::of(&metadata, Some((name, &book)));
+        let state = RecordedState::of(&metadata, Some((name, &book)));
         let record = scene::watched(self.count, self.before.as_ref(), &state);
         let text = String::from_utf8(record.to_json().stringify()).unwrap();
         self.before = Some((record, state));

@@ -3,11 +3,12 @@
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use forklore_core::json::Json;
-use forklore_history::file::Name;
-use forklore_history::history::{History, Seen};
+use forklore_history::file::FileName;
+use forklore_history::record::recorder::Observed;
+use forklore_history::version::history::History;
+use forklore_json::Json;
 use forklore_tavern::disk::RealDisk;
-use forklore_testkit::fixed_chance::FixedChance;
+use forklore_testkit::fixed_clock::FixedClock;
 use forklore_testkit::scene::{header, written};
 use insta::assert_snapshot;
 
@@ -18,7 +19,7 @@ pub(crate) const HOUR: u64 = 60 * MINUTE;
 pub(crate) const DAY: u64 = 24 * HOUR;
 
 fn ago(seconds: u64) -> SystemTime {
-    let now = Duration::from_millis(FixedChance::NOW_MILLISECONDS);
+    let now = Duration::from_millis(FixedClock::NOW_MILLISECONDS);
     UNIX_EPOCH + now - Duration::from_secs(seconds)
 }
 
@@ -303,9 +304,9 @@ fn saved(stage: &Stage, path: &str, bytes: &[u8]) {
         History::open(&RealDisk, &Waiting { later: Duration::ZERO }, repository, "desk")
             .expect("it can be made");
     let mut recorder = history.record().expect("nobody else records");
-    let name = Name::of_text(path);
+    let name = FileName::of_text(path);
     recorder
-        .file(&name, bytes, ago(MINUTE), Seen::AsItHappened, &|_| true)
+        .file(&name, bytes, ago(MINUTE), Observed::AsItHappened, &|_| true)
         .expect("it can be recorded");
     recorder.keep().expect("it can be kept");
 }

@@ -1,6 +1,6 @@
 //! `--json`: one object, whatever happens.
 
-use forklore_core::json::Json;
+use forklore_json::Json;
 use insta::assert_snapshot;
 
 use crate::stage::Stage;

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use forklore::{Outside, Terminal, Ui, run};
-use forklore_tavern::chance::Chance;
+use forklore::{Context, Terminal, Ui, run};
+use forklore_tavern::disk::clock::Clock;
 use forklore_tavern::disk::{Disk, RealDisk};
-use forklore_tavern::surroundings::{Os, Surroundings};
+use forklore_tavern::locate::environment::{Environment, Os};
 use forklore_testkit::scene::{Scene, Stopped};
 use tempfile::TempDir;
 
@@ -19,7 +19,7 @@ pub(crate) struct Waiting {
     pub(crate) later: Duration,
 }
 
-impl Chance for Waiting {
+impl Clock for Waiting {
     fn now(&self) -> SystemTime {
         Stopped.now() + self.later
     }
@@ -128,18 +128,18 @@ impl Stage {
         args: impl IntoIterator<Item = &'a str>,
     ) -> u8 {
         let root = self.scene.root().to_owned();
-        let surroundings = Surroundings {
+        let environment = Environment {
             forklore_history: Some(self.histories.path().to_owned()),
             host: "desk".to_owned(),
-            ..Surroundings::new(Some(root.clone()), root, Os::Linux, |_| None)
+            ..Environment::new(Some(root.clone()), root, Os::Linux, |_| None)
         };
-        let outside = Outside {
+        let context = Context {
             disk,
-            chance: &Waiting { later: self.later },
-            surroundings,
+            clock: &Waiting { later: self.later },
+            environment,
             editor: self.editor.clone(),
         };
         let mut ui = Ui::new(out, err, self.terminal);
-        run(&mut ui, outside, ["forklore"].into_iter().chain(args))
+        run(&mut ui, context, ["forklore"].into_iter().chain(args))
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use forklore_core::json::Json;
+use forklore_json::Json;
 use insta::assert_snapshot;
 
 use crate::history::{DAY, HOUR, book, remove, tale, write};

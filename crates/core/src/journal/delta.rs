@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::members::Members;
-use super::state::State;
-use crate::json::Json;
+use super::state::RecordedState;
+use forklore_json::Json;
 
 /// The difference between two states that are bound to much the same book, or to none.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,7 +20,7 @@ pub(super) struct Delta {
 
 impl Delta {
     /// The difference, where it can be said; otherwise the caller records the whole state.
-    pub(super) fn between(before: &State, after: &State) -> Option<Self> {
+    pub(super) fn between(before: &RecordedState, after: &RecordedState) -> Option<Self> {
         let mut delta = Self {
             metadata: Members::between(&before.metadata, &after.metadata),
             ..Self::default()
@@ -53,7 +53,7 @@ impl Delta {
     }
 
     /// `None` where it was made for another state.
-    pub(super) fn apply(&self, state: &mut State) -> Option<()> {
+    pub(super) fn apply(&self, state: &mut RecordedState) -> Option<()> {
         self.metadata.apply(&mut state.metadata)?;
         if let Some(name) = &self.name {
             state.book.as_mut()?.name = name.clone();

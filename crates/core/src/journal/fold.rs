@@ -5,17 +5,17 @@ use std::ops::ControlFlow;
 use rustc_hash::FxHashMap;
 
 use super::payload::Budget;
-use super::record::{Change, FIELD, Record};
-use super::state::State;
-use super::testimony::{Came, Uid};
-use crate::chat::Chat;
-use crate::json::Kind;
+use super::record::{FIELD, Record, RecordChange};
+use super::state::RecordedState;
+use super::testimony::{Arrival, RecordId};
+use crate::sillytavern::chat::Chat;
+use forklore_json::JsonKind;
 
 /// A state that the journal holds: what was seen while `message` was the last one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folded {
     pub message: usize,
-    pub state: State,
+    pub state: RecordedState,
 }
 
 /// The record of each message, and which of them stand where they were made.
@@ -64,7 +64,7 @@ impl Records {
     }
 
     /// What the message after `m` testifies about its arrival, if it arrived directly after `m`.
-    pub fn testimony(&self, m: usize) -> Option<&Came> {
+    pub fn testimony(&self, m: usize) -> Option<&Arrival> {
         let (before, next) = (self.get(m)?, self.get(m + 1)?);
         let came = next.came.as_ref()?;
         let is_in_order = self.is_in_order[m] && self.is_in_order[m + 1];
@@ -116,7 +116,7 @@ impl Records {
         &self,
         first: usize,
         last: usize,
-        mut see: impl FnMut(usize, &State, &str) -> ControlFlow<()>,
+        mut see: impl FnMut(usize, &RecordedState, &str) -> ControlFlow<()>,
     ) {
         let Some(start) = self.whole_at_or_before(first.min(self.records.len().saturating_sub(1)))
         else {
@@ -135,7 +135,7 @@ impl Records {
 
     /// The state that a record after message `m` can follow on, and its id; `None` where it has to
     /// hold everything.
-    pub fn tip(&self, m: usize) -> Option<(String, State)> {
+    pub fn tip(&self, m: usize) -> Option<(String, RecordedState)> {
         let start = self.whole_at_or_before(m)?;
         let mut cursor = Cursor::default();
         (start..=m).for_each(|index| cursor.step(index, self.get(index)));
@@ -145,8 +145,8 @@ impl Records {
     /// Older ones need not be unpacked at all.
     fn whole_at_or_before(&self, m: usize) -> Option<usize> {
         let is_whole = |record: &Record| match &record.change {
-            Change::Whole { whole, .. } => whole.state().is_some(),
-            Change::Nothing | Change::Delta { .. } | Change::Digest => false,
+            RecordChange::Whole { whole, .. } => whole.state().is_some(),
+            RecordChange::Nothing | RecordChange::Delta { .. } | RecordChange::Digest => false,
         };
         (0..=m).rev().find(|index| self.get(*index).is_some_and(is_whole))
     }
@@ -157,9 +157,9 @@ impl Records {
 impl FromIterator<Option<Record>> for Records {
     fn from_iter<I: IntoIterator<Item = Option<Record>>>(records: I) -> Self {
         let records: Vec<Option<Record>> = records.into_iter().collect();
-        let uids: Vec<Option<&Uid>> =
+        let uids: Vec<Option<&RecordId>> =
             records.iter().map(|record| record.as_ref()?.uid.as_ref()).collect();
-        let mut count: FxHashMap<&Uid, usize> = FxHashMap::default();
+        let mut count: FxHashMap<&RecordId, usize> = FxHashMap::default();
         uids.iter().flatten().for_each(|uid| *count.entry(*uid).or_default() += 1);
         let mut highest = 0;
         let mut is_in_order: Vec<bool> = uids
@@ -191,7 +191,7 @@ impl FromIterator<Option<Record>> for Records {
 /// The record a message carries.
 fn record_at(chat: &Chat<'_>, message: usize, budget: &Budget) -> Option<Record> {
     let field = chat.message(message)?.get(FIELD)?;
-    if field.kind() != Kind::Object {
+    if field.kind() != JsonKind::Object {
         return None;
     }
     Record::read(&field.json().ok()?, budget)
@@ -200,7 +200,7 @@ fn record_at(chat: &Chat<'_>, message: usize, budget: &Budget) -> Option<Record>
 #[derive(Clone, Default)]
 struct Cursor {
     /// The last state reached by an unbroken chain, and the message whose record gave it.
-    state: Option<State>,
+    state: Option<RecordedState>,
     id: String,
     message: usize,
     /// A record did not follow on: nothing more is known until the next whole one.
@@ -211,7 +211,7 @@ impl Cursor {
     fn step(&mut self, index: usize, record: Option<&Record>) {
         let Some(record) = record else { return };
         match &record.change {
-            Change::Whole { whole, delta } => {
+            RecordChange::Whole { whole, delta } => {
                 // One that cannot be unpacked is passed over, as if the message had none.
                 let Some(mut state) = whole.state().cloned() else { return };
                 if delta.apply(&mut state).is_none() {
@@ -220,15 +220,15 @@ impl Cursor {
                 self.state = Some(state);
                 self.broken = false;
             }
-            Change::Delta { after, delta } if !self.broken && *after == self.id => {
+            RecordChange::Delta { after, delta } if !self.broken && *after == self.id => {
                 let applied = self.state.as_mut().and_then(|state| delta.apply(state));
                 if applied.is_none() {
                     self.broken = true;
                     return;
                 }
             }
-            Change::Nothing if !self.broken && record.id == self.id => {}
-            Change::Nothing | Change::Delta { .. } | Change::Digest => {
+            RecordChange::Nothing if !self.broken && record.id == self.id => {}
+            RecordChange::Nothing | RecordChange::Delta { .. } | RecordChange::Digest => {
                 self.broken = true;
                 return;
             }
@@ -242,7 +242,7 @@ impl Cursor {
     }
 
     /// Where the chain is unbroken and leads to what it promises.
-    fn tip(&self) -> Option<(String, State)> {
+    fn tip(&self) -> Option<(String, RecordedState)> {
         let state = self.state.as_ref().filter(|_| !self.broken)?;
         state.has_id(&self.id).then(|| (self.id.clone(), state.clone()))
     }
@@ -252,12 +252,12 @@ impl Cursor {
 mod tests {
     use super::super::record::{Limits, merged, record};
     use super::*;
-    use crate::chat::Place;
-    use crate::json::Json;
+    use crate::sillytavern::chat::ChatKind;
+    use forklore_json::Json;
 
-    fn state(book: &str) -> State {
+    fn state(book: &str) -> RecordedState {
         let book = Json::parse(book.as_bytes()).unwrap();
-        State::of(&Json::object([("variables", Json::Null)]), Some(("B", &book)))
+        RecordedState::of(&Json::object([("variables", Json::Null)]), Some(("B", &book)))
     }
 
     /// A chat whose messages carry these records.
@@ -274,9 +274,9 @@ mod tests {
         text
     }
 
-    fn history(books: &[&str]) -> (Vec<State>, Vec<Record>) {
-        let states: Vec<State> = books.iter().map(|book| state(book)).collect();
-        let mut before: Option<(String, State)> = None;
+    fn history(books: &[&str]) -> (Vec<RecordedState>, Vec<Record>) {
+        let states: Vec<RecordedState> = books.iter().map(|book| state(book)).collect();
+        let mut before: Option<(String, RecordedState)> = None;
         let records = states
             .iter()
             .map(|now| {
@@ -300,7 +300,7 @@ mod tests {
     fn the_fold_at_each_message_is_the_state_then() {
         let (states, records) = history(&BOOKS);
         let text = chat(&records.into_iter().map(Some).collect::<Vec<_>>());
-        let chat = Chat::read(&text, Place::Solo);
+        let chat = Chat::read(&text, ChatKind::Solo);
         for (message, state) in states.into_iter().enumerate() {
             assert_eq!(fold(&chat, message), Some(Folded { message, state }));
         }
@@ -316,24 +316,24 @@ mod tests {
         assert!(!second.is_whole());
         let joined = merged(&records[0], &second).unwrap();
         let text = chat(&[Some(records[0].clone()), Some(second)]);
-        let folded = fold(&Chat::read(&text, Place::Solo), 1).unwrap();
+        let folded = fold(&Chat::read(&text, ChatKind::Solo), 1).unwrap();
         assert_eq!(folded, Folded { message: 1, state: renamed.clone() });
         let text = chat(&[Some(joined)]);
-        assert_eq!(fold(&Chat::read(&text, Place::Solo), 0).unwrap().state, renamed);
+        assert_eq!(fold(&Chat::read(&text, ChatKind::Solo), 0).unwrap().state, renamed);
     }
 
     #[test]
     fn a_message_without_a_record_is_not_claimed() {
         let (_, records) = history(&BOOKS);
         let text = chat(&[Some(records[0].clone()), None, None]);
-        let chat = Chat::read(&text, Place::Solo);
+        let chat = Chat::read(&text, ChatKind::Solo);
         assert_eq!(fold(&chat, 2).unwrap().message, 0);
     }
 
     #[test]
     fn a_record_that_was_moved_past_messages_without_one_claims_nothing() {
         let (_, records) = history(&BOOKS);
-        let mut record = records[0].clone().with(Uid::new(1, "x"), None);
+        let mut record = records[0].clone().with(RecordId::new(1, "x"), None);
         record.gap = 1;
         let at = |places: [Option<&Record>; 3]| {
             let records: Records = places.into_iter().map(|record| record.cloned()).collect();
@@ -354,7 +354,7 @@ mod tests {
             Some(records[1].clone()),
             Some(whole),
         ]);
-        let chat = Chat::read(&text, Place::Solo);
+        let chat = Chat::read(&text, ChatKind::Solo);
         assert_eq!(fold(&chat, 1).unwrap().message, 0);
         assert_eq!(fold(&chat, 2).unwrap().message, 0);
         assert_eq!(fold(&chat, 3).unwrap().message, 3);
@@ -365,7 +365,7 @@ mod tests {
         let (_, mut records) = history(&BOOKS);
         records[2].id = "0000000000000000".into();
         let text = chat(&records.into_iter().map(Some).collect::<Vec<_>>());
-        let chat = Chat::read(&text, Place::Solo);
+        let chat = Chat::read(&text, ChatKind::Solo);
         assert_eq!(fold(&chat, 2).unwrap().message, 1);
     }
 
@@ -374,7 +374,7 @@ mod tests {
         let (states, records) = history(&BOOKS);
         let joined = merged(&merged(&records[1], &records[2]).unwrap(), &records[3]).unwrap();
         let text = chat(&[Some(records[0].clone()), Some(joined)]);
-        let chat = Chat::read(&text, Place::Solo);
+        let chat = Chat::read(&text, ChatKind::Solo);
         assert_eq!(fold(&chat, 1).unwrap().state, states[3]);
     }
 
@@ -384,7 +384,7 @@ mod tests {
         let before = Some((records[1].id.as_str(), &states[1]));
         let digest = record(before, &states[2], Limits { largest_book: 10 });
         let text = chat(&[Some(records[0].clone()), Some(digest)]);
-        let chat = Chat::read(&text, Place::Solo);
+        let chat = Chat::read(&text, ChatKind::Solo);
         assert_eq!(fold(&chat, 1).unwrap().message, 0);
     }
 }

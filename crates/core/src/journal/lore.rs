@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
 
-use crate::book::unmark;
 use crate::digest::{Digest, Hasher, Sha256Hasher};
-use crate::json::{JsText, Json, Kind, Object, Raw, SyntaxError, array_index};
+use crate::sillytavern::book::unmark;
+use forklore_json::{JsText, Json, JsonKind, Object, Raw, SyntaxError, array_index};
 
 /// The whole book but for our own mark.
 #[derive(Clone, Debug, Default)]
@@ -21,10 +21,10 @@ pub struct Lore {
 
 /// A book's entries in JavaScript's order.
 #[derive(Clone, Debug, Default)]
-pub struct Entries(IndexMap<JsText, Arc<Entry>>);
+pub struct Entries(IndexMap<JsText, Arc<LoreEntry>>);
 
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct LoreEntry {
     value: Json,
     measure: OnceLock<Measure>,
 }
@@ -45,7 +45,7 @@ impl Lore {
                     lore.fields.insert("entries", Object::new());
                     lore.entries = entries
                         .iter()
-                        .map(|(key, entry)| (key.clone(), Arc::new(Entry::of(entry.clone()))))
+                        .map(|(key, entry)| (key.clone(), Arc::new(LoreEntry::of(entry.clone()))))
                         .collect();
                 }
                 other => lore.fields.insert(key.clone(), other.clone()),
@@ -58,7 +58,7 @@ impl Lore {
     /// Reads a book's text. `known` may give an entry that need not be built again.
     pub(super) fn read(
         book: Raw<'_>,
-        mut known: impl FnMut(&JsText, Raw<'_>) -> Option<Arc<Entry>>,
+        mut known: impl FnMut(&JsText, Raw<'_>) -> Option<Arc<LoreEntry>>,
     ) -> Result<Self, SyntaxError> {
         let mut lore = Self::default();
         let mut entries = None;
@@ -72,14 +72,14 @@ impl Lore {
             }
         }
         match entries {
-            Some(entries) if entries.kind() == Kind::Object => {
+            Some(entries) if entries.kind() == JsonKind::Object => {
                 lore.entries = entries
                     .members()
                     .filter_map(|member| Some((member.key.js_text()?, member.value)))
                     .map(|(key, value)| {
                         let entry = match known(&key, value) {
                             Some(entry) => entry,
-                            None => Arc::new(Entry::of(value.json()?)),
+                            None => Arc::new(LoreEntry::of(value.json()?)),
                         };
                         Ok((key, entry))
                     })
@@ -195,7 +195,7 @@ impl Entries {
         Some(&self.0.get(key)?.value)
     }
 
-    pub(super) fn shared(&self, key: &JsText) -> Option<&Arc<Entry>> {
+    pub(super) fn shared(&self, key: &JsText) -> Option<&Arc<LoreEntry>> {
         self.0.get(key)
     }
 
@@ -204,7 +204,7 @@ impl Entries {
         &'a self,
         before: &'a Self,
     ) -> impl Iterator<Item = (&'a JsText, &'a Json)> {
-        let is_new = |(key, entry): &(&JsText, &Arc<Entry>)| before.shared(key) != Some(*entry);
+        let is_new = |(key, entry): &(&JsText, &Arc<LoreEntry>)| before.shared(key) != Some(*entry);
         self.0.iter().filter(is_new).map(|(key, entry)| (key, &entry.value))
     }
 
@@ -217,7 +217,7 @@ impl Entries {
     /// Sets entries; one that exists keeps its place.
     pub(super) fn set<'a>(&mut self, entries: impl IntoIterator<Item = (&'a JsText, Json)>) {
         for (key, value) in entries {
-            self.0.insert(key.clone(), Arc::new(Entry::of(value)));
+            self.0.insert(key.clone(), Arc::new(LoreEntry::of(value)));
         }
         self.arrange();
     }
@@ -231,15 +231,15 @@ impl Entries {
     }
 }
 
-impl FromIterator<(JsText, Arc<Entry>)> for Entries {
-    fn from_iter<I: IntoIterator<Item = (JsText, Arc<Entry>)>>(entries: I) -> Self {
+impl FromIterator<(JsText, Arc<LoreEntry>)> for Entries {
+    fn from_iter<I: IntoIterator<Item = (JsText, Arc<LoreEntry>)>>(entries: I) -> Self {
         let mut entries = Self(entries.into_iter().collect());
         entries.arrange();
         entries
     }
 }
 
-impl Entry {
+impl LoreEntry {
     pub(super) fn of(value: Json) -> Self {
         Self { value, measure: OnceLock::new() }
     }
@@ -252,7 +252,7 @@ impl Entry {
     }
 }
 
-impl PartialEq for Entry {
+impl PartialEq for LoreEntry {
     fn eq(&self, other: &Self) -> bool {
         match (self.measure.get(), other.measure.get()) {
             _ if std::ptr::eq(self, other) => true,

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use super::lore::Entries;
 use super::splice::Splices;
-use crate::json::{JsText, Json, Object, array_index};
+use forklore_json::{JsText, Json, Object, array_index};
 
 /// Members to take away, then members to set, then members that change within: applied in that
 /// order, so that a member both taken away and set moves to the end, as it does in JavaScript.
@@ -282,7 +282,7 @@ mod tests {
 
     /// The difference, checked to lead from one to the other.
     #[track_caller]
-    fn said(before: &str, after: &str) -> String {
+    fn changes(before: &str, after: &str) -> String {
         let (before, after) = (object(before), object(after));
         let members = Members::between(&before, &after);
         let mut applied = before;
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn a_change_deep_inside_is_all_that_is_said() {
         assert_eq!(
-            said(
+            changes(
                 r#"{"a":{"b":{"c":1,"d":2},"e":3},"f":4}"#,
                 r#"{"a":{"b":{"c":1,"d":5},"e":3},"f":4}"#
             ),
@@ -307,7 +307,7 @@ mod tests {
     fn of_a_text_only_what_is_new_is_said() {
         let text = "They met at the harbour.";
         assert_eq!(
-            said(
+            changes(
                 &format!(r#"{{"a":"{text}","b":1}}"#),
                 &format!(r#"{{"a":"{text} It rained.","b":1}}"#)
             ),
@@ -318,25 +318,28 @@ mod tests {
     #[test]
     fn a_value_that_changed_altogether_is_set() {
         assert_eq!(
-            said(r#"{"a":{"b":1,"c":2}}"#, r#"{"a":{"b":3,"c":4}}"#),
+            changes(r#"{"a":{"b":1,"c":2}}"#, r#"{"a":{"b":3,"c":4}}"#),
             r#"{"set":{"a":{"b":3,"c":4}}}"#
         );
-        assert_eq!(said(r#"{"a":{"b":1}}"#, r#"{"a":[]}"#), r#"{"set":{"a":[]}}"#);
-        assert_eq!(said(r#"{"a":{"b":1}}"#, r#"{"a":{}}"#), r#"{"set":{"a":{}}}"#);
+        assert_eq!(changes(r#"{"a":{"b":1}}"#, r#"{"a":[]}"#), r#"{"set":{"a":[]}}"#);
+        assert_eq!(changes(r#"{"a":{"b":1}}"#, r#"{"a":{}}"#), r#"{"set":{"a":{}}}"#);
     }
 
     #[test]
     fn order_is_kept_where_javascript_keeps_it() {
         assert_eq!(
-            said(r#"{"b":1,"a":2}"#, r#"{"a":2,"b":1}"#),
+            changes(r#"{"b":1,"a":2}"#, r#"{"a":2,"b":1}"#),
             r#"{"removed":["a","b"],"set":{"a":2,"b":1}}"#
         );
-        assert_eq!(said(r#"{"5":0,"b":1}"#, r#"{"3":0,"5":1,"b":1}"#), r#"{"set":{"3":0,"5":1}}"#);
+        assert_eq!(
+            changes(r#"{"5":0,"b":1}"#, r#"{"3":0,"5":1,"b":1}"#),
+            r#"{"set":{"3":0,"5":1}}"#
+        );
         // No array index: it is too large, or not as JavaScript writes numbers.
         for key in ["4294967295", "007", "1763632438061"] {
             let (one, other) =
                 (format!(r#"{{"b":1,"{key}":1}}"#), format!(r#"{{"{key}":1,"b":1}}"#));
-            assert!(said(&one, &other).contains("removed"));
+            assert!(changes(&one, &other).contains("removed"));
         }
     }
 

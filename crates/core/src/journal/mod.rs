@@ -16,11 +16,12 @@ mod record;
 mod fold;
 mod reader;
 mod writer;
+pub mod rewrite;
 
 pub use fold::{Folded, Records, fold};
 pub use lore::{Entries, Lore};
 pub use others::{OTHERS, is_of_another, names as others_today, not_known, on_messages, others};
 pub use record::{FIELD, Limits, Record, inserted, merged, record};
-pub use state::{BookState, RECORDED_METADATA, State};
-pub use testimony::{Came, StatePart, Uid};
+pub use state::{BookState, RECORDED_METADATA, RecordedState};
+pub use testimony::{Arrival, RecordId, StatePart};
 pub use writer::Writer;

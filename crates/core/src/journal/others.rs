@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use crate::chat::Chat;
 use crate::digest::Digest;
-use crate::json::{JsText, Json, Object};
+use crate::sillytavern::chat::Chat;
+use forklore_json::{JsText, Json, Object};
 
 use super::state::RECORDED_METADATA;
 
@@ -144,7 +144,7 @@ fn digest_of_text(text: &[u8]) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::{State, StatePart};
+    use crate::journal::{RecordedState, StatePart};
 
     fn json(text: &str) -> Json {
         Json::parse(text.as_bytes()).unwrap()
@@ -155,7 +155,7 @@ mod tests {
         let metadata = json(
             r#"{"zeta":{"n":1},"integrity":"i","world_info":"B","variables":{"a":1},"alpha":[1],"forklore":{},"auto_recap_x":1}"#,
         );
-        let recorded = Json::Object(State::of(&metadata, None).metadata);
+        let recorded = Json::Object(RecordedState::of(&metadata, None).metadata);
         let expected = r#"{"variables":{"a":1},"alpha":[1],"zeta":{"n":1},"forklore_others":{}}"#;
         assert_eq!(recorded, json(expected));
     }
@@ -164,15 +164,15 @@ mod tests {
     fn of_a_large_value_the_digest_tells_whether_it_has_changed() {
         let with = |length: usize| Json::object([("big", Json::from("x".repeat(length)))]);
         let (fits, large) = (with(LARGEST_OTHER - 2), with(LARGEST_OTHER - 1));
-        assert_eq!(State::of(&fits, None).metadata.get("big"), fits.get("big"));
-        let then = State::of(&large, None).metadata;
+        assert_eq!(RecordedState::of(&fits, None).metadata.get("big"), fits.get("big"));
+        let then = RecordedState::of(&large, None).metadata;
         assert_eq!(then.get("big"), None);
         assert_eq!(not_known(&then, &large), [""; 0]);
         assert_eq!(not_known(&then, &with(LARGEST_OTHER)), ["big"]);
         assert_eq!(not_known(&then, &json("{}")), ["big"]);
         assert_ne!(
-            State::of(&large, None).digest(StatePart::Metadata),
-            State::of(&with(LARGEST_OTHER), None).digest(StatePart::Metadata)
+            RecordedState::of(&large, None).digest(StatePart::Metadata),
+            RecordedState::of(&with(LARGEST_OTHER), None).digest(StatePart::Metadata)
         );
     }
 
@@ -182,7 +182,7 @@ mod tests {
 {"mes":"a","extra":{"api":"x","reasoning_type":"y","qvink_memory":{},"auto_recap_memory":{}}}
 {"mes":"b"}
 {"mes":"c","extra":{"qvink_memory":{},"cnz":1}}"#;
-        let chat = Chat::read(text, crate::chat::Place::Solo);
+        let chat = Chat::read(text, crate::sillytavern::chat::ChatKind::Solo);
         assert_eq!(on_messages(&chat, 1), ["qvink_memory"]);
         assert_eq!(on_messages(&chat, 2), ["qvink_memory", "cnz"]);
     }
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn older_records_say_nothing_of_others_and_keep_their_digest() {
         let metadata = json(r#"{"variables":{"a":1}}"#);
-        let now = State::of(&metadata, None);
+        let now = RecordedState::of(&metadata, None);
         let mut older = now.clone();
         older.metadata.remove(OTHERS);
         assert_eq!(older.id(), now.id());

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::json::{Json, Object};
+use forklore_json::{Json, Object};
 
 /// Below this many bytes deflating costs more than it saves.
 const WORTH_DEFLATING: usize = 256;

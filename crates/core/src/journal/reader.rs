@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::lore::{Entry, Lore};
-use crate::book::{Book, BookError};
-use crate::json::{JsText, Raw};
+use super::lore::{Lore, LoreEntry};
+use crate::sillytavern::book::{Book, BookError};
+use forklore_json::{JsText, Raw};
 
 /// Looks only at what changed since the last time: a page saves the whole book for each edit, and
 /// reading all of a large one takes longer than a save may.
@@ -88,7 +88,7 @@ impl Reading {
                 run_start + place.start - opening.len()..run_start + place.end - opening.len();
             let entry = match self.entry_written(&key, member.value.bytes()) {
                 Some(entry) => entry,
-                None => Arc::new(Entry::of(member.value.json().ok()?)),
+                None => Arc::new(LoreEntry::of(member.value.json().ok()?)),
             };
             changed.push((key, place, entry));
         }
@@ -96,7 +96,7 @@ impl Reading {
         let kept = |(key, place): (&JsText, &Range<usize>)| {
             Some((key.clone(), place.clone(), Arc::clone(self.lore.entries()?.shared(key)?)))
         };
-        let moved = |(key, place, entry): (JsText, Range<usize>, Arc<Entry>)| {
+        let moved = |(key, place, entry): (JsText, Range<usize>, Arc<LoreEntry>)| {
             let from_end = |at: usize| text.len() - (self.text.len() - at);
             (key, from_end(place.start)..from_end(place.end), entry)
         };
@@ -117,7 +117,7 @@ impl Reading {
     }
 
     /// The entry, if it was the same text before.
-    fn entry_written(&self, key: &JsText, text: &[u8]) -> Option<Arc<Entry>> {
+    fn entry_written(&self, key: &JsText, text: &[u8]) -> Option<Arc<LoreEntry>> {
         let place = self.places.get(key)?.clone();
         (self.text.get(place)? == text).then(|| self.lore.entries()?.shared(key).cloned()).flatten()
     }

@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use super::delta::Delta;
 use super::payload::{Budget, Payload};
-use super::state::{State, is_of_format_1};
-use super::testimony::{Came, NO_BOOK, StatePart, Uid};
-use crate::json::{Json, Object};
+use super::state::{RecordedState, is_of_format_1};
+use super::testimony::{Arrival, NO_BOOK, RecordId, StatePart};
+use forklore_json::{Json, Object};
 
 /// The message field that holds a record. Not in `extra`, which SillyTavern swaps with the swipes.
 pub const FIELD: &str = "forklore";
@@ -20,9 +20,9 @@ pub struct Record {
     /// The state after this record.
     pub id: String,
     /// Missing in format 1.
-    pub uid: Option<Uid>,
+    pub uid: Option<RecordId>,
     /// Missing where nobody watched the message arrive.
-    pub came: Option<Came>,
+    pub came: Option<Arrival>,
     /// Nobody has looked at the book since the message arrived: that it is still the one before is
     /// taken for granted, until somebody does.
     pub assumed: bool,
@@ -31,11 +31,11 @@ pub struct Record {
     /// How many messages without a record stand directly before the message; negative where that
     /// was found to be otherwise, so that the record is not where it was made.
     pub gap: i64,
-    pub(super) change: Change,
+    pub(super) change: RecordChange,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Change {
+pub(super) enum RecordChange {
     /// Recorded, and nothing had changed.
     Nothing,
     /// Everything, and what changed after it was written down.
@@ -58,7 +58,7 @@ pub(super) struct Whole(Arc<Sides>);
 
 #[derive(Debug, Default)]
 struct Sides {
-    state: OnceLock<Option<State>>,
+    state: OnceLock<Option<RecordedState>>,
     payload: OnceLock<Payload>,
 }
 
@@ -79,17 +79,21 @@ impl Default for Limits {
 }
 
 /// The record for a message after which the state is `now`, following `before`.
-pub fn record(before: Option<(&str, &State)>, now: &State, limits: Limits) -> Record {
+pub fn record(
+    before: Option<(&str, &RecordedState)>,
+    now: &RecordedState,
+    limits: Limits,
+) -> Record {
     let id = now.id();
     let size = || now.book.as_ref().map_or(0, |book| book.size());
     let change = match before {
-        Some((before_id, _)) if before_id == id => Change::Nothing,
-        _ if size() > limits.largest_book.min(LARGEST_BOOK) => Change::Digest,
+        Some((before_id, _)) if before_id == id => RecordChange::Nothing,
+        _ if size() > limits.largest_book.min(LARGEST_BOOK) => RecordChange::Digest,
         Some((before_id, before)) => match Delta::between(before, now) {
-            Some(delta) => Change::Delta { after: before_id.to_owned(), delta },
-            None => Change::whole(now),
+            Some(delta) => RecordChange::Delta { after: before_id.to_owned(), delta },
+            None => RecordChange::whole(now),
         },
-        None => Change::whole(now),
+        None => RecordChange::whole(now),
     };
     Record { id, uid: None, came: None, assumed: false, unsaved: false, gap: 0, change }
 }
@@ -99,17 +103,19 @@ pub fn record(before: Option<(&str, &State)>, now: &State, limits: Limits) -> Re
 /// what came before. `None` where they do not follow each other.
 pub fn merged(earlier: &Record, later: &Record) -> Option<Record> {
     let change = match (&earlier.change, &later.change) {
-        (_, Change::Whole { .. } | Change::Digest) => later.change.clone(),
-        (change, Change::Nothing) => (earlier.id == later.id).then(|| change.clone())?,
-        (_, Change::Delta { after, .. }) if *after != earlier.id => return None,
-        (Change::Digest, Change::Delta { .. }) => Change::Digest,
-        (Change::Nothing, Change::Delta { .. }) => later.change.clone(),
-        (Change::Whole { whole, delta: first }, Change::Delta { delta: second, .. }) => {
-            Change::Whole { whole: whole.clone(), delta: first.then(second)? }
-        }
-        (Change::Delta { after, delta: first }, Change::Delta { delta: second, .. }) => {
-            Change::Delta { after: after.clone(), delta: first.then(second)? }
-        }
+        (_, RecordChange::Whole { .. } | RecordChange::Digest) => later.change.clone(),
+        (change, RecordChange::Nothing) => (earlier.id == later.id).then(|| change.clone())?,
+        (_, RecordChange::Delta { after, .. }) if *after != earlier.id => return None,
+        (RecordChange::Digest, RecordChange::Delta { .. }) => RecordChange::Digest,
+        (RecordChange::Nothing, RecordChange::Delta { .. }) => later.change.clone(),
+        (
+            RecordChange::Whole { whole, delta: first },
+            RecordChange::Delta { delta: second, .. },
+        ) => RecordChange::Whole { whole: whole.clone(), delta: first.then(second)? },
+        (
+            RecordChange::Delta { after, delta: first },
+            RecordChange::Delta { delta: second, .. },
+        ) => RecordChange::Delta { after: after.clone(), delta: first.then(second)? },
     };
     let (uid, gap) = (later.uid.clone(), later.gap.min(0));
     let came = earlier.came_for(uid.as_ref());
@@ -131,8 +137,8 @@ pub fn inserted(earlier: &Record, later: &Record, random: &str) -> Option<(Recor
         return None;
     }
     let assumed = earlier.assumed || came.proved(StatePart::Book) != Some(book);
-    let uid = Uid::new(before.number, random);
-    let change = if earlier.is_digest() { Change::Digest } else { Change::Nothing };
+    let uid = RecordId::new(before.number, random);
+    let change = if earlier.is_digest() { RecordChange::Digest } else { RecordChange::Nothing };
     let between = Record {
         uid: Some(uid.clone()),
         came: later.came_for(Some(&uid)),
@@ -141,7 +147,7 @@ pub fn inserted(earlier: &Record, later: &Record, random: &str) -> Option<(Recor
         change,
         ..earlier.clone()
     };
-    let came = Some(Came { after: uid, ..came.clone() });
+    let came = Some(Arrival { after: uid, ..came.clone() });
     Some((between, Record { came, ..later.clone() }))
 }
 
@@ -164,7 +170,7 @@ const MEMBERS: [&str; 13] = [
 
 impl Record {
     /// The same record on a message with this uid and this testimony.
-    pub fn with(self, uid: Uid, came: Option<Came>) -> Self {
+    pub fn with(self, uid: RecordId, came: Option<Arrival>) -> Self {
         Self { uid: Some(uid), came, ..self }
     }
 
@@ -189,15 +195,15 @@ impl Record {
             json.insert("gap", self.gap);
         }
         match &self.change {
-            Change::Nothing => {}
-            Change::Digest => json.insert("digest", true),
-            Change::Whole { whole, delta } => {
+            RecordChange::Nothing => {}
+            RecordChange::Digest => json.insert("digest", true),
+            RecordChange::Whole { whole, delta } => {
                 whole.payload().write("whole", &mut json);
                 if !delta.is_empty() {
                     Payload::of(delta.to_json()).write("delta", &mut json);
                 }
             }
-            Change::Delta { after, delta } => {
+            RecordChange::Delta { after, delta } => {
                 json.insert("after", after.as_str());
                 Payload::of(delta.to_json()).write("delta", &mut json);
             }
@@ -224,9 +230,9 @@ impl Record {
             return None;
         }
         let id = json.get("id")?.as_str()?.into_owned();
-        let uid = Uid::of(json, "uid").filter(|_| !is_of_format_1(&id));
+        let uid = RecordId::of(json, "uid").filter(|_| !is_of_format_1(&id));
         let came = match json.get("came") {
-            Some(came) => Some(Came::from_json(came)?).filter(|_| uid.is_some()),
+            Some(came) => Some(Arrival::from_json(came)?).filter(|_| uid.is_some()),
             None => None,
         };
         let delta = match Payload::read("delta", json, budget) {
@@ -234,13 +240,13 @@ impl Record {
             None => None,
         };
         let change = if let Some(payload) = Payload::read("whole", json, budget) {
-            Change::Whole { whole: Whole::read(payload), delta: delta.unwrap_or_default() }
+            RecordChange::Whole { whole: Whole::read(payload), delta: delta.unwrap_or_default() }
         } else if let Some(delta) = delta {
-            Change::Delta { after: json.get("after")?.as_str()?.into_owned(), delta }
+            RecordChange::Delta { after: json.get("after")?.as_str()?.into_owned(), delta }
         } else if json.get("digest").is_some() {
-            Change::Digest
+            RecordChange::Digest
         } else {
-            Change::Nothing
+            RecordChange::Nothing
         };
         let assumed = json.get("assumed").is_some();
         let unsaved = json.get("unsaved").is_some();
@@ -249,9 +255,9 @@ impl Record {
     }
 
     /// What it testifies once it carries the uid of a later record.
-    pub(super) fn came_for(&self, later: Option<&Uid>) -> Option<Came> {
+    pub(super) fn came_for(&self, later: Option<&RecordId>) -> Option<Arrival> {
         let mut came = self.came.clone().filter(|_| self.gap >= 0)?;
-        let page = |uid: Option<&Uid>| uid.map(|uid| uid.page().to_owned());
+        let page = |uid: Option<&RecordId>| uid.map(|uid| uid.page().to_owned());
         if came.file.is_none() && page(self.uid.as_ref()) != page(later) {
             // Only the page that saw the message arrive can tell whether the file was what it had read.
             came.book = came.book.filter(|book| book == NO_BOOK);
@@ -261,7 +267,7 @@ impl Record {
 
     /// Whether this was the state of `part` when the record was made. Format 1 knows only both
     /// parts together.
-    pub(crate) fn agrees(&self, state: &State, part: StatePart) -> bool {
+    pub(crate) fn agrees(&self, state: &RecordedState, part: StatePart) -> bool {
         match (self.id.split_once('.'), part) {
             (Some((book, _)), StatePart::Book) => book == state.digest(part),
             (Some((_, metadata)), StatePart::Metadata) => metadata == state.digest(part),
@@ -271,21 +277,21 @@ impl Record {
 
     /// Whether nothing can follow on it, since it does not say what the state is.
     pub(super) fn is_digest(&self) -> bool {
-        self.change == Change::Digest
+        self.change == RecordChange::Digest
     }
 
     pub(super) fn is_whole(&self) -> bool {
-        matches!(self.change, Change::Whole { .. })
+        matches!(self.change, RecordChange::Whole { .. })
     }
 
     /// Whether it is a whole state and nothing beside it.
     pub(super) fn is_only_whole(&self) -> bool {
-        matches!(&self.change, Change::Whole { delta, .. } if delta.is_empty())
+        matches!(&self.change, RecordChange::Whole { delta, .. } if delta.is_empty())
     }
 }
 
-impl Change {
-    fn whole(state: &State) -> Self {
+impl RecordChange {
+    fn whole(state: &RecordedState) -> Self {
         let sides = Sides { state: Some(state.clone()).into(), ..Sides::default() };
         Self::Whole { whole: Whole(Arc::new(sides)), delta: Delta::default() }
     }
@@ -297,12 +303,12 @@ impl Whole {
     }
 
     /// `None` where it cannot be unpacked.
-    pub(super) fn state(&self) -> Option<&State> {
-        self.0.state.get_or_init(|| State::read(&self.0.payload.get()?.text()?)).as_ref()
+    pub(super) fn state(&self) -> Option<&RecordedState> {
+        self.0.state.get_or_init(|| RecordedState::read(&self.0.payload.get()?.text()?)).as_ref()
     }
 
     fn payload(&self) -> &Payload {
-        let state = || self.state().map_or(Json::Null, State::to_json);
+        let state = || self.state().map_or(Json::Null, RecordedState::to_json);
         self.0.payload.get_or_init(|| Payload::of(state()))
     }
 }
@@ -335,14 +341,14 @@ mod tests {
 
     #[test]
     fn the_records_of_a_chat_together_unpack_to_no_more_than_one_may() {
-        let state = State::of(
+        let state = RecordedState::of(
             &Json::object([("variables", Json::object([("v", Json::from("x".repeat(16 << 20)))]))]),
             None,
         );
         let json = record(None, &state, Limits::default()).to_json();
         assert!(json.get("whole.deflated").is_some());
         let is_whole = |record: Option<Record>| match record.unwrap().change {
-            Change::Whole { whole, .. } => whole.state().is_some(),
+            RecordChange::Whole { whole, .. } => whole.state().is_some(),
             _ => false,
         };
         let records = Record::all_from_json(&vec![json.clone(); 12]);

@@ -1,6 +1,6 @@
 //! What changed within a text: people and extensions mostly add to it, or change a place in it.
 
-use crate::json::{JsText, Json};
+use forklore_json::{JsText, Json};
 
 /// Less than this is not worth being kept from the text before.
 const WORTH_KEEPING: usize = 24;

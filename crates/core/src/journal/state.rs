@@ -8,10 +8,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as LETTERS;
 use super::lore::{Entries, Lore};
 use super::others;
 use super::testimony::{NO_BOOK, StatePart};
-use crate::book::Book;
 use crate::digest::{Digest, Hasher, Sha256Hasher};
-use crate::json::{Json, Kind, Object, Raw};
 use crate::recap::running;
+use crate::sillytavern::book::Book;
+use forklore_json::{Json, JsonKind, Object, Raw};
 
 /// Keys of SillyTavern's own in a chat's metadata that belong to a moment of the story. Identity
 /// (`integrity`, `main_chat`) and caches are not among them; for what others keep there, see
@@ -48,7 +48,7 @@ pub const RECORDED_METADATA: [&str; 27] = [
 
 /// The book and the metadata at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
+pub struct RecordedState {
     pub book: Option<BookState>,
     pub metadata: Object,
 }
@@ -60,7 +60,7 @@ pub struct BookState {
     pub(super) lore: Arc<Lore>,
 }
 
-impl State {
+impl RecordedState {
     /// The state of a chat whose metadata and bound book are these.
     pub fn of(metadata: &Json, book: Option<(&str, &Json)>) -> Self {
         let book = book.and_then(|(name, book)| {
@@ -147,11 +147,11 @@ impl State {
         let state = Raw::document(text).ok()?;
         let Json::Object(metadata) = state.get("metadata")?.json().ok()? else { return None };
         let book = state.get("book")?;
-        if book.kind() == Kind::Null {
+        if book.kind() == JsonKind::Null {
             return Some(Self { book: None, metadata });
         }
         let name = book.get("name")?.text()?.into_owned();
-        let content = book.get("content").filter(|content| content.kind() == Kind::Object)?;
+        let content = book.get("content").filter(|content| content.kind() == JsonKind::Object)?;
         let lore = Arc::new(Lore::read(content, |_, _| None).ok()?);
         Some(Self { book: Some(BookState { name, lore }), metadata })
     }

@@ -3,17 +3,17 @@
 
 use std::fmt;
 
-use crate::json::{Json, Object};
+use forklore_json::{Json, Object};
 
 /// Identifies a record: the number of its message's arrival, and a random part, so that two pages
 /// that go on from the same file do not make the same one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Uid {
+pub struct RecordId {
     pub(super) number: u64,
     random: String,
 }
 
-impl Uid {
+impl RecordId {
     pub fn new(number: u64, random: &str) -> Self {
         Self { number, random: random.to_owned() }
     }
@@ -34,7 +34,7 @@ impl Uid {
     }
 }
 
-impl fmt::Display for Uid {
+impl fmt::Display for RecordId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}-{}", self.number, self.random)
     }
@@ -52,9 +52,9 @@ pub(super) const NO_BOOK: &str = "none";
 
 /// Made at the instant when a message arrived, and never afterwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Came {
+pub struct Arrival {
     /// The record on the message directly before.
-    pub after: Uid,
+    pub after: RecordId,
     /// The digest of each part at that instant; `None` where it was not known.
     pub book: Option<String>,
     pub metadata: Option<String>,
@@ -65,7 +65,7 @@ pub struct Came {
     pub file: Option<bool>,
 }
 
-impl Came {
+impl Arrival {
     /// The digest that is proved for a part.
     pub fn proved(&self, part: StatePart) -> Option<&str> {
         match part {
@@ -100,7 +100,7 @@ impl Came {
         }
         let digest = |key: &str| Some(json.get(key)?.as_str()?.into_owned());
         Some(Self {
-            after: Uid::of(json, "after")?,
+            after: RecordId::of(json, "after")?,
             book: digest("book"),
             metadata: digest("metadata"),
             assumed: json.get("assumed").is_some(),
@@ -118,17 +118,17 @@ mod tests {
 
     #[test]
     fn a_uid_reads_back_and_nothing_else_does() {
-        let uid = Uid::new(12, "a8-x");
-        assert_eq!(Uid::parse(&uid.to_string()), Some(uid));
+        let uid = RecordId::new(12, "a8-x");
+        assert_eq!(RecordId::parse(&uid.to_string()), Some(uid));
         for odd in ["", "12", "-x", "+1-x", "1e3-x", "99999999999999999999-x"] {
-            assert_eq!(Uid::parse(odd), None, "{odd}");
+            assert_eq!(RecordId::parse(odd), None, "{odd}");
         }
     }
 
     #[test]
     fn a_book_is_proved_only_when_its_file_was_looked_at() {
-        let mut came = Came {
-            after: Uid::new(1, "x"),
+        let mut came = Arrival {
+            after: RecordId::new(1, "x"),
             book: Some("b".into()),
             metadata: None,
             assumed: false,
@@ -139,8 +139,8 @@ mod tests {
         assert_eq!(came.proved(StatePart::Book), None);
         came.file = Some(true);
         assert_eq!(came.proved(StatePart::Book), Some("b"));
-        assert_eq!(Came::from_json(&came.to_json()), Some(came.clone()));
-        came = Came { book: Some(NO_BOOK.into()), file: None, ..came };
+        assert_eq!(Arrival::from_json(&came.to_json()), Some(came.clone()));
+        came = Arrival { book: Some(NO_BOOK.into()), file: None, ..came };
         assert_eq!(came.proved(StatePart::Book), Some(NO_BOOK));
     }
 }

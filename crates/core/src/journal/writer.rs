@@ -3,10 +3,10 @@
 use super::fold::Records;
 use super::reader::Reader;
 use super::record::{Limits, Record, merged, record};
-use super::state::{BookState, State, recorded};
-use super::testimony::{Came, StatePart, Uid};
-use crate::book::BookError;
-use crate::json::{Json, Object};
+use super::state::{BookState, RecordedState, recorded};
+use super::testimony::{Arrival, RecordId, StatePart};
+use crate::sillytavern::book::BookError;
+use forklore_json::{Json, Object};
 
 /// Observes the book and the metadata, and says what the last message's record is.
 ///
@@ -31,15 +31,15 @@ pub struct Writer {
     metadata: Option<Object>,
     /// The state that the chain of records has reached, and its id: after the message before the
     /// last, or after `begun`.
-    reached: Option<(String, State)>,
+    reached: Option<(String, RecordedState)>,
     /// What the last message's record said when we began to bring it up to date. It leads to
     /// `reached`, and what changes from there is joined to it, so that nothing before need be known.
     begun: Option<Record>,
     /// What the last message's record says now, and the state it leads to.
-    current: Option<(Record, State)>,
+    current: Option<(Record, RecordedState)>,
     /// The last message's uid, and what was seen when it arrived.
-    uid: Option<Uid>,
-    came: Option<Came>,
+    uid: Option<RecordId>,
+    came: Option<Arrival>,
     /// The book in its record was not observed since it arrived.
     is_assumed: bool,
     /// The book in its record was not what its file held.
@@ -57,8 +57,8 @@ pub struct Writer {
 
 #[derive(Debug)]
 struct Before {
-    uid: Uid,
-    state: State,
+    uid: RecordId,
+    state: RecordedState,
 }
 
 impl Writer {
@@ -144,7 +144,7 @@ impl Writer {
     /// What the last message must carry now; `None` where that is what it carries.
     pub fn record(&mut self) -> Option<Record> {
         if let (Some(book), Some(metadata)) = (&self.book, &self.metadata) {
-            let now = State { book: book.clone(), metadata: metadata.clone() };
+            let now = RecordedState { book: book.clone(), metadata: metadata.clone() };
             self.testify_to_what_stayed(&now);
             self.bring_up_to(now);
             if (self.is_assumed || self.is_moved) && !self.is_book_assumed {
@@ -167,14 +167,14 @@ impl Writer {
         Some(Record { uid, came, assumed, unsaved, gap, ..record })
     }
 
-    fn next_uid(&mut self) -> Uid {
+    fn next_uid(&mut self) -> RecordId {
         self.newest += 1;
-        Uid::new(self.newest, &self.random)
+        RecordId::new(self.newest, &self.random)
     }
 
-    fn testify_to_what_stayed(&mut self, now: &State) {
+    fn testify_to_what_stayed(&mut self, now: &RecordedState) {
         let Some(Before { uid, state }) = self.seen_before.take() else { return };
-        let came = self.came.get_or_insert(Came {
+        let came = self.came.get_or_insert(Arrival {
             after: uid,
             book: None,
             metadata: None,
@@ -190,9 +190,9 @@ impl Writer {
         self.is_told = false;
     }
 
-    fn bring_up_to(&mut self, now: State) {
+    fn bring_up_to(&mut self, now: RecordedState) {
         let id = now.id();
-        let is_current = |(record, state): &(Record, State)| {
+        let is_current = |(record, state): &(Record, RecordedState)| {
             record.id == id && state.knows_others() == now.knows_others()
         };
         if self.current.as_ref().is_some_and(is_current) {
@@ -225,8 +225,8 @@ impl Writer {
         self.go_on();
         if let (Some(after), Some(metadata)) = (before, &self.metadata) {
             let bound = self.book.clone();
-            let now = State { book: bound.clone().flatten(), metadata: metadata.clone() };
-            self.came = Some(Came {
+            let now = RecordedState { book: bound.clone().flatten(), metadata: metadata.clone() };
+            self.came = Some(Arrival {
                 after,
                 book: bound.map(|_| now.digest(StatePart::Book)),
                 metadata: Some(now.digest(StatePart::Metadata)),
@@ -336,7 +336,7 @@ mod tests {
     struct Page {
         writer: Writer,
         records: Vec<Option<Record>>,
-        truths: Vec<State>,
+        truths: Vec<RecordedState>,
         book: String,
         gold: i64,
     }
@@ -349,7 +349,7 @@ mod tests {
                 Self { writer: Writer::new(limits, "r"), records, truths, book, gold: 0 };
             page.writer.open([None]);
             page.records.push(None);
-            page.truths.push(State::default());
+            page.truths.push(RecordedState::default());
             page.saved();
             page
         }
@@ -361,9 +361,9 @@ mod tests {
             ])
         }
 
-        fn now(&self) -> State {
+        fn now(&self) -> RecordedState {
             let book = Json::parse(self.book.as_bytes()).unwrap();
-            State::of(&self.metadata(), Some(("B", &book)))
+            RecordedState::of(&self.metadata(), Some(("B", &book)))
         }
 
         fn saved(&mut self) {
@@ -635,7 +635,7 @@ mod tests {
         page.writer.open(page.records.clone());
         page.writer.observe_book(Some("B"), None).unwrap();
         page.records.push(page.writer.arrive());
-        page.truths.push(State::default());
+        page.truths.push(RecordedState::default());
         page.lore_changes("c");
         assert!(page.records[2].as_ref().unwrap().is_whole());
     }
@@ -693,13 +693,13 @@ mod tests {
             r#"{"v":1,"id":"9f5365b124bc5da8"}"#,
         ]
         .map(|text| Record::from_json(&Json::parse(text.as_bytes()).unwrap()));
-        assert!(State::default().has_id(&records[0].as_ref().unwrap().id));
+        assert!(RecordedState::default().has_id(&records[0].as_ref().unwrap().id));
         let mut writer = Writer::new(Limits::default(), "r");
         writer.open(records.clone());
         writer.observe_book(None, None).unwrap();
         writer.observe_metadata(&Json::Null);
         let last = writer.record().unwrap();
-        assert_eq!((last.came.clone(), last.id.clone()), (None, State::default().id()));
+        assert_eq!((last.came.clone(), last.id.clone()), (None, RecordedState::default().id()));
         let all: Records = [records[0].clone(), Some(last)].into_iter().collect();
         assert_eq!(all.newest(1).unwrap().message, 1);
     }

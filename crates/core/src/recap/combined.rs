@@ -1,6 +1,6 @@
 //! The combined recap: data of old versions, copied where it is not from the future.
 
-use crate::json::Json;
+use forklore_json::Json;
 
 /// Where it is, below the chat's metadata.
 pub const PATH: [&str; 2] = ["auto_recap", "combined_recap"];

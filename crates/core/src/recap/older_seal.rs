@@ -1,7 +1,7 @@
 //! `auto_recap_checkpoint_state`, version 2: what the original design would have written where
 //! Forklore writes a seal. Read, never written.
 
-use crate::json::Json;
+use forklore_json::Json;
 
 pub const KEY: &str = "auto_recap_checkpoint_state";
 

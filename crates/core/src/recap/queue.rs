@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::json::{Indent, Json};
+use forklore_json::{Indent, Json};
 
 pub const COMMENT: &str = "__operation_queue";
 
@@ -12,7 +12,7 @@ pub fn is_queue(entry: &Json) -> bool {
 
 /// What still has to run, in a book's queue and a chat's metadata together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct PendingWork {
     /// Operations that run or will run, counted by status.
     pub runnable: BTreeMap<&'static str, usize>,
     /// An operation that the queue holds is marked as being worked on.
@@ -29,7 +29,7 @@ pub struct Work {
     named: Vec<String>,
 }
 
-impl Work {
+impl PendingWork {
     pub fn is_pending(&self) -> bool {
         !self.runnable.is_empty() || self.has_current || self.unreadable
     }
@@ -179,7 +179,7 @@ mod tests {
 
     #[track_caller]
     fn check(content: &str, pending: bool) {
-        let mut work = Work::default();
+        let mut work = PendingWork::default();
         work.add_queue(content);
         assert_eq!(work.is_pending(), pending, "{content}");
     }
@@ -213,14 +213,14 @@ mod tests {
         let metadata =
             Json::parse(br#"{"autoLorebooks":{"pendingOps":{"a":{"timestamp":1},"b":{},"c":{}}}}"#)
                 .unwrap();
-        let mut work = Work::default();
+        let mut work = PendingWork::default();
         work.add_queue(
             r#"{"queue":[{"status":"pending","params":{"entryId":"a"}},{"status":"failed","params":{"entryId":"b"}}]}"#,
         );
         work.add_metadata(&metadata);
         assert_eq!((work.pending_entries, work.stale_entries), (1, 2));
         assert_eq!((work.operations(), work.is_pending()), (1, true));
-        let mut work = Work::default();
+        let mut work = PendingWork::default();
         work.add_metadata(&metadata);
         assert!(!work.is_pending(), "left over");
     }
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn what_fails_runs_and_is_named_is_counted() {
-        let mut work = Work::default();
+        let mut work = PendingWork::default();
         work.add_queue(
             r#"{"queue":[{"status":"failed"},{"status":"failed"},{"status":"pending"},{"status":"pending"},{"status":"retrying"},{"status":"odd"}]}"#,
         );
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(work.operations(), 3);
         work.add_unwritten(6);
         assert_eq!((work.operations(), work.runnable.get("pending")), (6, Some(&5)));
-        let mut none = Work::default();
+        let mut none = PendingWork::default();
         none.add_unwritten(0);
         assert!(!none.is_pending());
         none.add_unwritten(1);

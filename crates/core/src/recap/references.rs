@@ -2,9 +2,9 @@
 
 use memchr::memmem;
 
-use crate::json::{Edits, Json, Kind, Raw};
-use crate::names::book_key;
 use crate::recap::scene::MEMORY;
+use crate::sillytavern::names::book_key;
+use forklore_json::{Edits, Json, JsonKind, Raw};
 
 /// The line with every name of the books `from` turned into `to`, and how many there were; `None`
 /// where there is nothing to turn.
@@ -57,7 +57,7 @@ fn metadata(message: Raw<'_>) -> Vec<Raw<'_>> {
             let versions = versions.flat_map(|all| all.members().map(|member| member.value));
             versions.chain(memory.get("stage1_lorebook_metadata")).collect::<Vec<_>>()
         })
-        .filter(|metadata| metadata.kind() == Kind::Object)
+        .filter(|metadata| metadata.kind() == JsonKind::Object)
         .collect()
 }
 

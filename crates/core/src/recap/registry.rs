@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::json::{Json, Object};
+use forklore_json::{Json, Object};
 
 pub(crate) const PREFIX: &str = "_registry_";
 
 /// One line of a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct RegistryItem {
     pub kind: String,
     pub uid: String,
     pub name: Option<String>,
@@ -24,7 +24,7 @@ pub fn kind_of(comment: &str) -> Option<&str> {
 
 /// Reads a registry in any of its forms: `- UID=7 | name: …`, the older `- uid: 7 | name: …`,
 /// and the JSON of the original design.
-pub fn items(kind: &str, content: &str) -> Vec<Item> {
+pub fn items(kind: &str, content: &str) -> Vec<RegistryItem> {
     if let Ok(json) = Json::parse(content.as_bytes())
         && let Some(list) = json.get("items").and_then(Json::as_array)
     {
@@ -33,12 +33,12 @@ pub fn items(kind: &str, content: &str) -> Vec<Item> {
     content.lines().filter_map(|line| text_item(kind, line)).collect()
 }
 
-fn json_item(kind: &str, item: &Json) -> Option<Item> {
+fn json_item(kind: &str, item: &Json) -> Option<RegistryItem> {
     let text = |key: &str| match item.get(key)? {
         Json::Text(text) => Some(text.to_string_lossy().into_owned()),
         number => number.as_i64().map(|number| number.to_string()),
     };
-    Some(Item {
+    Some(RegistryItem {
         kind: kind.to_owned(),
         uid: text("id").or_else(|| text("uid"))?,
         name: text("name").or_else(|| text("comment")),
@@ -49,17 +49,17 @@ fn json_item(kind: &str, item: &Json) -> Option<Item> {
 
 /// A line of a registry's text, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line<'a> {
+pub struct RegistryLine<'a> {
     pub text: &'a str,
     /// The entry that it lists; none for a heading.
     pub uid: Option<&'a str>,
 }
 
-pub fn lines(content: &str) -> impl Iterator<Item = Line<'_>> {
-    content.split('\n').map(|text| Line { text, uid: uid_in(text) })
+pub fn lines(content: &str) -> impl Iterator<Item = RegistryLine<'_>> {
+    content.split('\n').map(|text| RegistryLine { text, uid: uid_in(text) })
 }
 
-impl Line<'_> {
+impl RegistryLine<'_> {
     /// The same line about another entry.
     pub fn with_uid(&self, uid: &str) -> String {
         match self.uid {
@@ -77,14 +77,14 @@ fn uid_in(line: &str) -> Option<&str> {
         .filter(|uid| !uid.is_empty() && uid.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn text_item(kind: &str, line: &str) -> Option<Item> {
+fn text_item(kind: &str, line: &str) -> Option<RegistryItem> {
     let uid = uid_in(line)?;
     let parts = line.trim().split('|').map(str::trim).skip(1);
     let mut fields: BTreeMap<&str, &str> =
         parts.filter_map(|part| part.split_once(':')).map(|(k, v)| (k.trim(), v.trim())).collect();
     // A missing value is written as a dash.
     fields.retain(|_, value| !value.is_empty() && *value != "\u{2014}");
-    Some(Item {
+    Some(RegistryItem {
         kind: kind.to_owned(),
         uid: uid.to_owned(),
         name: fields.get("name").map(|name| (*name).to_owned()),
@@ -98,17 +98,17 @@ fn text_item(kind: &str, line: &str) -> Option<Item> {
 
 /// What is wrong with a line of a registry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Flaw {
+pub enum RegistryFlaw {
     /// No entry has this uid.
     #[error("{item}, which does not exist")]
-    NoSuchEntry { item: Item },
+    NoSuchEntry { item: RegistryItem },
     /// The entry with this uid is called something else.
     #[error("{item}, which is {comment:?}")]
-    AnotherName { item: Item, comment: String },
+    AnotherName { item: RegistryItem, comment: String },
 }
 
 /// Checks every registry of a book, given as (uid, comment, content) of its entries.
-pub fn flaws(entries: &[(String, String, String)]) -> Vec<Flaw> {
+pub fn flaws(entries: &[(String, String, String)]) -> Vec<RegistryFlaw> {
     let comments: BTreeMap<&str, &str> =
         entries.iter().map(|(uid, comment, _)| (uid.as_str(), comment.as_str())).collect();
     let listed = entries
@@ -117,14 +117,16 @@ pub fn flaws(entries: &[(String, String, String)]) -> Vec<Flaw> {
         .flatten();
     listed
         .filter_map(|item| match comments.get(item.uid.as_str()) {
-            None => Some(Flaw::NoSuchEntry { item }),
+            None => Some(RegistryFlaw::NoSuchEntry { item }),
             Some(comment) if item.is_called(comment) => None,
-            Some(comment) => Some(Flaw::AnotherName { item, comment: (*comment).to_owned() }),
+            Some(comment) => {
+                Some(RegistryFlaw::AnotherName { item, comment: (*comment).to_owned() })
+            }
         })
         .collect()
 }
 
-impl fmt::Display for Item {
+impl fmt::Display for RegistryItem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, uid, .. } = self;
         let name = self.name.as_deref().unwrap_or("an entry");
@@ -132,7 +134,7 @@ impl fmt::Display for Item {
     }
 }
 
-impl Item {
+impl RegistryItem {
     /// Entries are called `<kind>-<name>`; older registries give that whole name.
     fn is_called(&self, comment: &str) -> bool {
         match &self.name {
@@ -174,7 +176,7 @@ pub fn reindexed(index: &Json, book: &Object) -> Json {
 }
 
 /// An item as the extension itself writes it.
-fn indexed(item: Item) -> Json {
+fn indexed(item: RegistryItem) -> Json {
     let uid = item.uid.parse::<i64>().map_or_else(|_| Json::from(item.uid.as_str()), Json::from);
     let name = Json::from(item.name.unwrap_or_default());
     Json::object([
@@ -188,7 +190,7 @@ fn indexed(item: Item) -> Json {
     ])
 }
 
-crate::sayings!(Flaw {
+crate::diagnostics!(RegistryFlaw {
     Self::NoSuchEntry { item } => (
         "registry-without-entry",
         kind: item.kind.as_str(),
@@ -234,11 +236,11 @@ mod tests {
         );
         let found =
             flaws(&[registry, entry("7", "character-Mara", ""), entry("9", "character-Cy", "")]);
-        assert!(matches!(&found[..], [Flaw::NoSuchEntry { item }] if item.uid == "8"));
+        assert!(matches!(&found[..], [RegistryFlaw::NoSuchEntry { item }] if item.uid == "8"));
         let registry = entry("0", "_registry_character", "- UID=7 | name: Mara");
         let found = flaws(&[registry, entry("7", "item-Sword", "")]);
         assert!(
-            matches!(&found[..], [Flaw::AnotherName { comment, .. }] if comment == "item-Sword")
+            matches!(&found[..], [RegistryFlaw::AnotherName { comment, .. }] if comment == "item-Sword")
         );
     }
 

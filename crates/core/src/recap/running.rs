@@ -1,13 +1,13 @@
 //! The running recap: a list of versions, each ending at a scene.
 
 use crate::digest::Digest;
-use crate::json::{JsText, Json};
+use forklore_json::{JsText, Json};
 
 pub const KEY: &str = "auto_recap_running_scene_recaps";
 
 /// What a fork did to the running recap.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cut {
+pub struct RunningCut {
     pub recap: Json,
     /// The version in force afterwards, if any is left. Version 0 is a version.
     pub version: Option<i64>,
@@ -65,7 +65,7 @@ pub fn cut(
     m: usize,
     child: &str,
     scene_has_recap: impl Fn(usize) -> bool,
-) -> Option<Cut> {
+) -> Option<RunningCut> {
     let today = today.filter(|recap| recap.as_object().is_some());
     let mut recap = then.filter(|then| is_whole(then)).or(today)?.clone();
     let known = then.and_then(|then| Known::of(then, &recap));
@@ -99,7 +99,7 @@ pub fn cut(
         object.insert("current_version", version.unwrap_or(0));
         object.insert("versions", Json::Array(kept));
     }
-    Some(Cut { recap, version, kept: count, scenes, dropped: versions.len() - count })
+    Some(RunningCut { recap, version, kept: count, scenes, dropped: versions.len() - count })
 }
 
 fn versions_of(recap: &Json) -> &[Json] {
@@ -117,7 +117,7 @@ fn end_of(version: &Json) -> Option<usize> {
 
 /// What there is to say about a running recap when checking it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct RunningState {
     /// `None` for an empty recap, whose current version 0 means "nothing".
     pub version: Option<i64>,
     pub count: usize,
@@ -125,11 +125,11 @@ pub struct State {
     pub exists: bool,
 }
 
-pub fn state(recap: &Json) -> State {
+pub fn state(recap: &Json) -> RunningState {
     let versions = versions_of(recap);
     let current = recap.get("current_version").and_then(Json::as_i64);
     let numbers: Vec<i64> = versions.iter().filter_map(number_of).collect();
-    State {
+    RunningState {
         version: current.filter(|_| !versions.is_empty()),
         count: versions.len(),
         exists: versions.is_empty() || current.is_some_and(|current| numbers.contains(&current)),

@@ -2,15 +2,15 @@
 
 use memchr::memmem;
 
-use crate::json::{Kind, Raw};
+use forklore_json::{JsonKind, Raw};
 
 pub(crate) const MEMORY: &str = "auto_recap_memory";
 
 /// What the extension stored with one message.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory<'a>(Raw<'a>);
+pub struct SceneMemory<'a>(Raw<'a>);
 
-impl<'a> Memory<'a> {
+impl<'a> SceneMemory<'a> {
     /// Reads a message's line; most lines have none, and that is found out without parsing.
     pub fn of_line(line: &'a [u8]) -> Option<Self> {
         memmem::find(line, MEMORY.as_bytes())?;
@@ -18,7 +18,7 @@ impl<'a> Memory<'a> {
     }
 
     pub fn of(message: Raw<'a>) -> Option<Self> {
-        message.at(&["extra", MEMORY]).filter(|memory| memory.kind() == Kind::Object).map(Self)
+        message.at(&["extra", MEMORY]).filter(|memory| memory.kind() == JsonKind::Object).map(Self)
     }
 
     /// One that was hidden again is none.
@@ -51,7 +51,7 @@ mod tests {
     fn a_scene_has_a_recap_and_a_name_where_they_are() {
         let told = |memory: &str| {
             let line = format!(r#"{{"extra":{{"auto_recap_memory":{memory}}}}}"#);
-            let memory = Memory::of_line(line.as_bytes()).unwrap();
+            let memory = SceneMemory::of_line(line.as_bytes()).unwrap();
             (memory.has_recap(), memory.scene_name())
         };
         let whole = r#"{"scene_recap_memory":"They met.","scene_break_name":"The mill"}"#;

@@ -1,10 +1,10 @@
 //! The copy of the whole book that a scene break carries, and a book made from it again.
 
-use crate::book::Book;
-use crate::chat::Chat;
-use crate::json::{Json, Object};
 use crate::recap::queue;
-use crate::recap::scene::Memory;
+use crate::recap::scene::SceneMemory;
+use crate::sillytavern::book::Book;
+use crate::sillytavern::chat::Chat;
+use forklore_json::{Json, Object};
 
 /// A complete snapshot: every entry of the book as it was after the scene's lorebook work.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +65,7 @@ pub fn newest(chat: &Chat<'_>, m: usize) -> Option<Snapshot> {
 /// Whether the message is a copy of an earlier one: no scene ends twice.
 fn is_copy(chat: &Chat<'_>, message: usize) -> bool {
     let versions = |message| {
-        let memory = chat.line(message).and_then(Memory::of_line);
+        let memory = chat.line(message).and_then(SceneMemory::of_line);
         memory.into_iter().flat_map(|memory| memory.versions()).map(|version| version.bytes())
     };
     let own: Vec<&[u8]> = versions(message).collect();
@@ -75,7 +75,7 @@ fn is_copy(chat: &Chat<'_>, message: usize) -> bool {
 /// The snapshot of the scene break at `message`, if it has a complete one.
 pub fn of_scene(chat: &Chat<'_>, message: usize) -> Option<Snapshot> {
     // Most messages are no scene break, and looking at all later ones takes its time.
-    Memory::of_line(chat.line(message)?)?.is_scene_break().then_some(())?;
+    SceneMemory::of_line(chat.line(message)?)?.is_scene_break().then_some(())?;
     at(chat, message, earliest_after(chat, message))
 }
 
@@ -84,7 +84,7 @@ pub fn of_scene(chat: &Chat<'_>, message: usize) -> Option<Snapshot> {
 /// A recap made again later snapshots the book of that later day, so only the first version is a
 /// witness of the scene; and not even that one, if a later scene had its own already.
 fn at(chat: &Chat<'_>, message: usize, before: Option<f64>) -> Option<Snapshot> {
-    let memory = Memory::of_line(chat.line(message)?)?;
+    let memory = SceneMemory::of_line(chat.line(message)?)?;
     if !memory.is_scene_break() {
         return None;
     }
@@ -116,7 +116,7 @@ fn read(message: usize, metadata: &Json) -> Option<Snapshot> {
 }
 
 fn earliest_time(chat: &Chat<'_>, message: usize) -> Option<f64> {
-    let memory = Memory::of_line(chat.line(message)?)?;
+    let memory = SceneMemory::of_line(chat.line(message)?)?;
     // Without building the entries: each version holds a whole book.
     memory
         .versions()
@@ -138,7 +138,7 @@ fn earlier(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 
 /// A book made from a snapshot, and what the snapshot could not say.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rebuilt {
+pub struct RebuiltBook {
     pub book: Json,
     /// Entries whose lost fields were taken from today's entry of the same uid and comment.
     pub filled: usize,
@@ -149,7 +149,7 @@ pub struct Rebuilt {
 impl Snapshot {
     /// Builds the book again. `live` gives the (emptied) queue entry and, where `fill` is asked
     /// for, the fields that the snapshot lost.
-    pub fn rebuild(&self, live: Option<&Book<'_>>, fill: bool) -> Rebuilt {
+    pub fn rebuild(&self, live: Option<&Book<'_>>, fill: bool) -> RebuiltBook {
         let today: Vec<(String, Json)> = live
             .into_iter()
             .flat_map(Book::entries)
@@ -167,7 +167,7 @@ impl Snapshot {
         if let Some((key, entry)) = today.iter().find(|(_, entry)| queue::is_queue(entry)) {
             entries.insert(key.as_str(), queue::emptied_entry(entry));
         }
-        Rebuilt { book: Json::object([("entries", entries.into())]), filled, unfilled }
+        RebuiltBook { book: Json::object([("entries", entries.into())]), filled, unfilled }
     }
 
     fn restored(&self, kept: &Json, twin: Option<&Json>) -> Json {
@@ -251,7 +251,7 @@ fn uid_text(entry: &Json) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::Place;
+    use crate::sillytavern::chat::ChatKind;
 
     fn scene(time: u64, content: &str) -> String {
         format!(
@@ -266,7 +266,7 @@ mod tests {
             scene(30, "late"),
             scene(20, "second")
         );
-        let chat = Chat::read(text.as_bytes(), Place::Solo);
+        let chat = Chat::read(text.as_bytes(), ChatKind::Solo);
         assert_eq!(newest(&chat, 1), None);
         assert_eq!(newest(&chat, 2).map(|found| found.message), Some(2));
     }
@@ -281,7 +281,7 @@ mod tests {
             entry("then"),
             entry("late")
         );
-        let chat = Chat::read(text.as_bytes(), Place::Solo);
+        let chat = Chat::read(text.as_bytes(), ChatKind::Solo);
         let rebuilt = newest(&chat, 1).unwrap().rebuild(None, false).book;
         assert_eq!(rebuilt.at(&["entries", "5", "content"]), Some(&Json::from("then")));
     }
@@ -291,7 +291,7 @@ mod tests {
         let first =
             scene(10, "late").replace("\"timestamp\":10", "\"timestamp\":10,\"combined_at\":30");
         let text = format!("{{\"chat_metadata\":{{}}}}\n{first}\n{{}}\n{}", scene(20, "second"));
-        let chat = Chat::read(text.as_bytes(), Place::Solo);
+        let chat = Chat::read(text.as_bytes(), ChatKind::Solo);
         assert_eq!(newest(&chat, 1), None);
         assert_eq!(newest(&chat, 2).map(|found| found.message), Some(2));
     }
@@ -301,7 +301,7 @@ mod tests {
         let hidden = scene(10, "c")
             .replace("\"scene_break\":true", "\"scene_break\":true,\"scene_break_visible\":false");
         let text = format!("{{\"chat_metadata\":{{}}}}\n{hidden}");
-        assert_eq!(newest(&Chat::read(text.as_bytes(), Place::Solo), 0), None);
+        assert_eq!(newest(&Chat::read(text.as_bytes(), ChatKind::Solo), 0), None);
     }
 
     #[test]
@@ -309,7 +309,7 @@ mod tests {
         let queue = r#"{"uid":9,"comment":"__operation_queue","content":"{\"queue\":[{\"status\":\"pending\"}]}"}"#;
         let with_queue = scene(1, "c").replace("[{\"comment\"", &format!("[{queue},{{\"comment\""));
         let text = format!("{{\"chat_metadata\":{{}}}}\n{with_queue}");
-        let snapshot = newest(&Chat::read(text.as_bytes(), Place::Solo), 0).unwrap();
+        let snapshot = newest(&Chat::read(text.as_bytes(), ChatKind::Solo), 0).unwrap();
         assert_eq!(snapshot.entries.len(), 1);
         let book = snapshot.rebuild(None, false).book;
         assert_eq!(book.get("entries").unwrap().members().count(), 1);
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn a_rebuilt_entry_keeps_its_uid_and_loses_what_is_not_an_entrys() {
         let text = format!("{{\"chat_metadata\":{{}}}}\n{}", scene(1, "c"));
-        let chat = Chat::read(text.as_bytes(), Place::Solo);
+        let chat = Chat::read(text.as_bytes(), ChatKind::Solo);
         let live = br#"{"entries":{"q":{"uid":9,"comment":"__operation_queue","content":"{\"queue\":[1]}"},"5":{"uid":5,"comment":"","content":"today","scanDepth":3,"keysecondary":["z"]}}}"#;
         let live = Book::read(live).unwrap();
         let snapshot = newest(&chat, 0).unwrap();
@@ -342,7 +342,7 @@ mod tests {
 
     fn newest_of(messages: &[&str], m: usize) -> Option<usize> {
         let text = chat_of(messages);
-        newest(&Chat::read(text.as_bytes(), Place::Solo), m).map(|found| found.message)
+        newest(&Chat::read(text.as_bytes(), ChatKind::Solo), m).map(|found| found.message)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! They are in no file, but SillyTavern ties running effects to the text with them.
 
-use crate::json::{Json, Object};
+use forklore_json::{Json, Object};
 
 const OPEN: &str = "<setting_lore ";
 const CLOSE: &str = "</setting_lore>";

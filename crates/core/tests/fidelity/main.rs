@@ -6,10 +6,10 @@
 mod pieces;
 
 use fastrand::Rng;
-use forklore_core::book::{Book, NAMESPACE};
-use forklore_core::chat::{Chat, Place};
-use forklore_core::json::{Change, Edits, Json, Raw};
-use forklore_core::rewrite::{self, Rewrite};
+use forklore_core::journal::rewrite::{self, Rewrite};
+use forklore_core::sillytavern::book::{Book, NAMESPACE};
+use forklore_core::sillytavern::chat::{Chat, ChatKind};
+use forklore_json::{Edit, Edits, Json, Raw};
 use forklore_testkit::cases;
 use forklore_testkit::json_text::{self, Oddities};
 
@@ -36,8 +36,8 @@ fn a_line_keeps_every_byte_that_an_edit_does_not_name() {
     });
 }
 
-fn any_change(rng: &mut Rng) -> Change {
-    if rng.u8(..3) == 0 { Change::Remove } else { Change::Set(fresh_value(rng)) }
+fn any_change(rng: &mut Rng) -> Edit {
+    if rng.u8(..3) == 0 { Edit::Remove } else { Edit::Set(fresh_value(rng)) }
 }
 
 fn a_member_of_a_message(rng: &mut Rng) {
@@ -66,7 +66,7 @@ fn a_member_of_the_header(rng: &mut Rng) {
     let rest = lines.iter().flat_map(|line| [b"\n", &line[..]].concat()).collect::<Vec<u8>>();
     let file = [&before[..], &header.text(), &after, &rest].concat();
 
-    let chat = Chat::read(&file, Place::Solo);
+    let chat = Chat::read(&file, ChatKind::Solo);
     let changes = [("world_info", any_change(rng)), ("forklore", any_change(rng))];
     let new_header = rewrite::header(&chat, &changes);
     let (outer_head, outer_tail) = ([&before[..], &head].concat(), [&tail[..], &after].concat());
@@ -82,9 +82,9 @@ fn a_link(rng: &mut Rng) {
     message.push(rng, Oddities::LINE, "extra", extra.text());
     let (head, tail) = message.around_value_of_last();
     let file = [b"{\"chat_metadata\":{}}\n", &message.text()[..]].concat();
-    let chat = Chat::read(&file, Place::Solo);
+    let chat = Chat::read(&file, ChatKind::Solo);
     let linked = rewrite::linked(&chat, 0, "Child \"雨\"").expect("it is an object");
-    let changes = [("bookmark_link", Change::Set(Json::from("Child \"雨\"")))];
+    let changes = [("bookmark_link", Edit::Set(Json::from("Child \"雨\"")))];
     extra.check(&head, &tail, &changes, Layout::ONE_LINE, 1, &linked);
 }
 
@@ -119,7 +119,7 @@ fn members_anywhere(rng: &mut Rng) {
     let object = PiecedObject::laid_out(rng, layout, &NAMED, 0);
     let text = object.text();
     let root = Raw::document(&text).expect("it is JSON");
-    let changes: Vec<(&str, Change)> =
+    let changes: Vec<(&str, Edit)> =
         NAMED[..rng.usize(1..=3)].iter().map(|key| (*key, any_change(rng))).collect();
     let mut edits = Edits::of(root);
     edits.change(root, 0, &changes);
@@ -146,14 +146,14 @@ fn a_book_keeps_every_byte_but_its_mark() {
             let read = Book::read(&file).expect("it has entries");
             let change = if rng.bool() { Some(&mark) } else { None };
             let marked = read.with_mark(change);
-            let change = change.map_or(Change::Remove, |mark| Change::Set(mark.clone()));
+            let change = change.map_or(Edit::Remove, |mark| Edit::Set(mark.clone()));
             extensions.check(&head, &tail, &[(NAMESPACE, change)], layout, 1, &marked);
         } else {
             let file = [bom, &book.text()].concat();
             let read = Book::read(&file).expect("it has entries");
             assert_eq!(read.with_mark(None), book.text(), "there was no mark to take away");
             let extensions = Json::object([(NAMESPACE, mark.clone())]);
-            let changes = [("extensions", Change::Set(extensions))];
+            let changes = [("extensions", Edit::Set(extensions))];
             let marked = read.with_mark(Some(&mark));
             book.check(b"", b"", &changes, layout, 0, &marked);
             let without_mark = Book::read(&marked).expect("it is still a book");

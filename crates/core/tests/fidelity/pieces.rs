@@ -1,7 +1,7 @@
 //! Objects put together from pieces whose bytes are known.
 
 use fastrand::Rng;
-use forklore_core::json::{Change, Indent, Json};
+use forklore_json::{Edit, Indent, Json};
 use forklore_testkit::json_text::{self, Oddities};
 
 /// How a document is laid out: what one step of indentation is, nothing for one line.
@@ -169,33 +169,33 @@ impl PiecedObject {
         &self,
         before: &[u8],
         after: &[u8],
-        changes: &[(&str, Change)],
+        changes: &[(&str, Edit)],
         layout: Layout,
         depth: usize,
         changed: &[u8],
     ) {
-        let inside = changed
+        let data_root = changed
             .strip_prefix(before)
             .and_then(|rest| rest.strip_suffix(after))
             .unwrap_or_else(|| panic!("bytes outside the object changed: {}", shown(changed)));
-        let removes = changes.iter().any(|(_, change)| *change == Change::Remove);
+        let removes = changes.iter().any(|(_, change)| *change == Edit::Remove);
         let touches_removed = removes && self.pieces.iter().any(|p| is_removed(p, changes));
         let expected = self.changed(changes, layout, depth);
         if touches_removed {
             // Whose whitespace goes with a removed member is a matter of taste; whose bytes stay
             // is not.
-            expected.check_members(inside);
+            expected.check_members(data_root);
         } else {
-            assert_eq!(shown(inside), shown(&expected.text()), "from {}", shown(&self.text()));
+            assert_eq!(shown(data_root), shown(&expected.text()), "from {}", shown(&self.text()));
         }
     }
 
     /// The same object after the changes, put together from the pieces.
-    fn changed(&self, changes: &[(&str, Change)], layout: Layout, depth: usize) -> Self {
+    fn changed(&self, changes: &[(&str, Edit)], layout: Layout, depth: usize) -> Self {
         let mut pieces = self.pieces.clone();
         pieces.retain(|piece| !is_removed(piece, changes));
         for (key, change) in changes {
-            let Change::Set(value) = change else { continue };
+            let Edit::Set(value) = change else { continue };
             let text = layout.written(value, depth + 1);
             if let Some(piece) = pieces.iter_mut().rfind(|piece| piece.named == Some(*key)) {
                 piece.value = text;
@@ -262,8 +262,8 @@ fn any_key(
     (json_text::key(rng, odd), None)
 }
 
-fn is_removed(piece: &Piece, changes: &[(&str, Change)]) -> bool {
-    changes.iter().any(|(key, change)| piece.named == Some(*key) && *change == Change::Remove)
+fn is_removed(piece: &Piece, changes: &[(&str, Edit)]) -> bool {
+    changes.iter().any(|(key, change)| piece.named == Some(*key) && *change == Edit::Remove)
 }
 
 fn skip(text: &[u8]) -> &[u8] {

@@ -1,10 +1,10 @@
 //! Three books: one, and what two timelines made of it. Keys are few, so that they meet.
 
 use fastrand::Rng;
-use forklore_core::defaults::FIELDS;
-use forklore_core::json::{Indent, Json, Object};
+use forklore_core::plan::timed_effects::entry_hash;
 use forklore_core::recap::{is_internal, queue};
-use forklore_core::timed::entry_hash;
+use forklore_core::sillytavern::defaults::FIELDS;
+use forklore_json::{Indent, Json, Object};
 
 #[derive(Clone)]
 pub(crate) struct Story {

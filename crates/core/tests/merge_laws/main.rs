@@ -7,15 +7,16 @@ mod books;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
-use forklore_core::book::Book;
-use forklore_core::defaults::{is_same_entry, plain_entry};
-use forklore_core::diff::{Compared, Did, Side, compare};
-use forklore_core::json::{JsText, Json, Object};
-use forklore_core::merge::{
-    About, Base, Chats, Choice, Choices, MergePlan, Pick, Settlement, Wanted, What, follow, plan,
+use forklore_core::compare::diff::{Action, LoreDiff, LoreSide, compare};
+use forklore_core::plan::merge::{
+    BaseBook, Choice, Choices, ConflictKind, MergePlan, MergedChats, Pick, Settlement, StepKind,
+    Wanted, follow, plan,
 };
+use forklore_core::plan::timed_effects::entry_hash;
 use forklore_core::recap::{is_internal, registry};
-use forklore_core::timed::entry_hash;
+use forklore_core::sillytavern::book::Book;
+use forklore_core::sillytavern::defaults::{is_same_entry, plain_entry};
+use forklore_json::{JsText, Json, Object};
 use forklore_testkit::cases;
 
 use books::{Story, story};
@@ -67,7 +68,7 @@ fn with_field_of(other: &Json, entry: &Json, name: &JsText) -> Json {
 
 fn planned(story: &Story, choices: &Choices) -> MergePlan {
     let base = book(&story.base);
-    plan(Base::Known(Some(&base)), &book(&story.ours), &book(&story.theirs), choices)
+    plan(BaseBook::Known(Some(&base)), &book(&story.ours), &book(&story.theirs), choices)
 }
 
 fn choices(rng: &mut Rng, story: &Story) -> Choices {
@@ -131,7 +132,7 @@ fn what_the_editor_fills_in_changes_no_merge() {
         };
         for (plain, filled) in [(&story.ours, &shown.ours), (&story.theirs, &shown.theirs)] {
             let (plain, filled) = (book(plain), book(filled));
-            let side = |book| Side { book: Some(book), metadata: None };
+            let side = |book| LoreSide { book: Some(book), metadata: None };
             for base in [None, Some(side(&plain)), Some(side(&filled))] {
                 assert!(compare(base, side(&plain), side(&filled), true).is_empty());
             }
@@ -161,12 +162,12 @@ fn swapping_sides_swaps_only_the_names() {
         let story = story(rng);
         let base = book(&story.base);
         let (left, right) = (book(&story.ours), book(&story.theirs));
-        let side = |book| Side { book: Some(book), metadata: None };
+        let side = |book| LoreSide { book: Some(book), metadata: None };
         let is_known = rng.u8(..4) > 0;
         let base_side = is_known.then(|| side(&base));
         let one = compare(base_side, side(&left), side(&right), rng.bool());
         let other = compare(base_side, side(&right), side(&left), true);
-        let internal = |compared: &Compared| {
+        let internal = |compared: &LoreDiff| {
             let mut compared = compared.clone();
             compared.entries.retain(|entry| !is_internal(&entry.title()));
             compared
@@ -179,8 +180,8 @@ fn swapping_sides_swaps_only_the_names() {
         let about = |plan: &MergePlan, is_swapped: bool| -> BTreeSet<String> {
             let conflicts = plan.conflicts.iter().map(|conflict| {
                 let about = match (&conflict.about, is_swapped) {
-                    (About::RemovedByOurs, true) => About::RemovedByTheirs,
-                    (About::RemovedByTheirs, true) => About::RemovedByOurs,
+                    (ConflictKind::RemovedByOurs, true) => ConflictKind::RemovedByTheirs,
+                    (ConflictKind::RemovedByTheirs, true) => ConflictKind::RemovedByOurs,
                     (about, _) => about.clone(),
                 };
                 let (mut ours, mut theirs) = (&conflict.ours, &conflict.theirs);
@@ -205,7 +206,7 @@ fn swapping_sides_swaps_only_the_names() {
 }
 
 /// What a comparison says, with the two sides' names exchanged where they were given exchanged.
-fn names(compared: &Compared, is_swapped: bool) -> BTreeSet<String> {
+fn names(compared: &LoreDiff, is_swapped: bool) -> BTreeSet<String> {
     let entries = compared.entries.iter().map(|entry| {
         let (mut left, mut right) = (&entry.left, &entry.right);
         if is_swapped {
@@ -322,7 +323,7 @@ fn what_is_applied_is_what_was_shown_and_the_rest_keeps_its_bytes() {
             let key = step.to.to_string_lossy();
             let now = after.get(key.as_ref()).map(|text| Json::parse(text).expect("it is JSON"));
             assert_eq!(now, step.after, "{key}");
-            assert_eq!(step.what == What::Add, !before.contains_key(key.as_ref()));
+            assert_eq!(step.what == StepKind::Add, !before.contains_key(key.as_ref()));
         }
         for (key, text) in before.iter().filter(|(key, _)| !named.contains(*key)) {
             assert_eq!(after.get(key), Some(text), "{key} has other bytes");
@@ -370,7 +371,7 @@ fn every_reference_that_followed_a_moved_entry_resolves() {
 
         let (our_chat, their_chat) =
             (story.chat("Ours", &story.ours), story.chat("Theirs", &story.theirs));
-        let chats = Chats {
+        let chats = MergedChats {
             our_book: "Ours",
             ours: &our_chat,
             their_book: "Theirs",
@@ -399,7 +400,8 @@ fn every_reference_that_followed_a_moved_entry_resolves() {
             let hash = entry_hash(entry, "Ours").map(|hash| hash as f64);
             assert_eq!(effect.get("hash").and_then(Json::as_f64), hash, "{name}");
         }
-        let brought = plan.steps.iter().filter(|step| step.what == What::Add && !step.is_internal);
+        let brought =
+            plan.steps.iter().filter(|step| step.what == StepKind::Add && !step.is_internal);
         for step in brought {
             let uid = step.after.as_ref().and_then(|entry| entry.get("uid")).and_then(Json::as_i64);
             let name = format!("Ours.{}", uid.unwrap_or_default());
@@ -425,8 +427,8 @@ fn where_nobody_knows_the_beginning_every_difference_is_a_conflict() {
     cases::run("unknown", merges() / 4, |rng| {
         let story = story(rng);
         let plan =
-            plan(Base::Unknown, &book(&story.ours), &book(&story.theirs), &Choices::default());
-        assert!(plan.steps.iter().all(|step| step.what != What::Remove || step.is_internal));
+            plan(BaseBook::Unknown, &book(&story.ours), &book(&story.theirs), &Choices::default());
+        assert!(plan.steps.iter().all(|step| step.what != StepKind::Remove || step.is_internal));
         let merged = entries(&plan.apply(&book(&story.ours)));
         for (key, entry) in entries(&story.ours).iter().filter(|(_, e)| !is_internal(&comment(e))) {
             let now = merged.get_text(key).and_then(Json::as_object).expect("it stays");
@@ -443,7 +445,7 @@ fn against_the_earlier_moment_the_later_one_did_everything() {
     cases::run("moments", merges() / 4, |rng| {
         let story = story(rng);
         let (then, now) = (book(&story.base), book(&story.ours));
-        let side = |book| Side { book: Some(book), metadata: None };
+        let side = |book| LoreSide { book: Some(book), metadata: None };
         let found = compare(Some(side(&then)), side(&then), side(&now), true);
         let (mut before, mut after) = (entries(&story.base), entries(&story.ours));
         // Where lore made way for bookkeeping under one key, or the other way round, there are two.
@@ -461,11 +463,11 @@ fn against_the_earlier_moment_the_later_one_did_everything() {
         let found: Vec<_> =
             found.entries.iter().filter(|entry| !mixed.contains(&entry.key)).collect();
         for entry in &found {
-            assert!(matches!(entry.left.did, Did::Nothing), "{entry:?}");
+            assert!(matches!(entry.left.did, Action::Nothing), "{entry:?}");
             let expected = match (before.get_text(&entry.key), after.get_text(&entry.key)) {
-                (None, Some(_)) => Did::Added,
-                (Some(_), None) => Did::Removed,
-                _ => Did::Changed,
+                (None, Some(_)) => Action::Added,
+                (Some(_), None) => Action::Removed,
+                _ => Action::Changed,
             };
             assert_eq!(entry.right.did, expected);
         }

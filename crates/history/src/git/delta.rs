@@ -33,7 +33,7 @@ fn add_middle(delta: &mut Vec<u8>, base: &[u8], target: &[u8], mut at: usize) {
     // What has not been told yet begins here.
     let mut new = at;
     if target.len() - at > BLOCK && base.len() >= BLOCK {
-        let places = Places::of(base);
+        let places = BlockIndex::of(base);
         while at + BLOCK <= target.len() {
             let Some(found) = places.find(base, &target[at..at + BLOCK]) else {
                 at += 1;
@@ -58,14 +58,14 @@ fn add_new(delta: &mut Vec<u8>, new: &[u8]) {
 }
 
 /// Where in a base each block lies: of two with the same hash, the first.
-struct Places {
+struct BlockIndex {
     table: Vec<u32>,
     shift: u32,
 }
 
 const NOWHERE: u32 = u32::MAX;
 
-impl Places {
+impl BlockIndex {
     fn of(base: &[u8]) -> Self {
         let step = base.len().div_ceil(PLACES).max(4);
         let count = base.len().div_ceil(step);

@@ -4,7 +4,7 @@ use super::object::{Collision, HASH, Id};
 
 /// An object in a pack.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct IndexEntry {
     pub id: Id,
     pub offset: u64,
     /// Of the bytes as they lie in the pack.
@@ -15,7 +15,7 @@ pub struct Place {
 const LARGE: u64 = 0x8000_0000;
 
 /// Returns the whole index, version 2.
-pub fn index(mut places: Vec<Place>, pack: &Id) -> Result<Vec<u8>, Collision> {
+pub fn index(mut places: Vec<IndexEntry>, pack: &Id) -> Result<Vec<u8>, Collision> {
     places.sort_unstable_by_key(|place| place.id);
     let mut index = Vec::with_capacity(1100 + places.len() * 28);
     index.extend_from_slice(b"\xfftOc\x00\x00\x00\x02");

@@ -31,16 +31,16 @@ pub fn id_of(kind: Kind, data: &[u8]) -> Result<Id, Collision> {
 
 /// A line of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum TreeMode {
     Blob,
     Tree,
 }
 
 /// Adds a line to a tree's text. Lines must come in git's order.
-pub fn add_to_tree(tree: &mut Vec<u8>, mode: Mode, name: &str, id: &Id) {
+pub fn add_to_tree(tree: &mut Vec<u8>, mode: TreeMode, name: &str, id: &Id) {
     tree.extend_from_slice(match mode {
-        Mode::Blob => b"100644 ",
-        Mode::Tree => b"40000 ",
+        TreeMode::Blob => b"100644 ",
+        TreeMode::Tree => b"40000 ",
     });
     tree.extend_from_slice(name.as_bytes());
     tree.push(0);
@@ -50,7 +50,7 @@ pub fn add_to_tree(tree: &mut Vec<u8>, mode: Mode, name: &str, id: &Id) {
 /// A line of a tree that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeLine<'a> {
-    pub mode: Mode,
+    pub mode: TreeMode,
     pub name: &'a [u8],
     pub id: Id,
 }
@@ -60,9 +60,9 @@ pub fn tree_lines(tree: &[u8]) -> impl Iterator<Item = Option<TreeLine<'_>>> {
     gix_object::TreeRefIter::from_bytes(tree, HASH).map(|line| {
         let line = line.ok()?;
         let mode = if line.mode.is_tree() {
-            Mode::Tree
+            TreeMode::Tree
         } else if line.mode.is_blob() {
-            Mode::Blob
+            TreeMode::Blob
         } else {
             return None;
         };

@@ -1,12 +1,12 @@
 //! Packs: many objects in one file.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
-use forklore_tavern::parallel::in_parallel;
+use forklore_tavern::disk::parallel::in_parallel;
 use gix_pack::data::entry::Header;
 use rustc_hash::FxHashMap;
 
 use super::delta;
-use super::index::{self, Place};
+use super::index::{self, IndexEntry};
 use super::object::{Collision, Id, Kind, Object};
 
 /// Packs are read by people's gits too, which follow a chain of deltas up to this length quickly.
@@ -27,19 +27,19 @@ pub struct Packed {
 /// Builds a pack in memory.
 pub struct Packer {
     pack: Vec<u8>,
-    places: Vec<Place>,
+    places: Vec<IndexEntry>,
     deflater: Deflater,
     level: u32,
 }
 
 /// Where an object lies in the pack that is being made, and how many deltas lead to it.
 #[derive(Clone, Copy, Debug)]
-pub struct Laid {
+pub struct PlacedObject {
     offset: u64,
     chain: usize,
 }
 
-impl Laid {
+impl PlacedObject {
     /// How many deltas lead to it.
     pub fn chain(&self) -> usize {
         self.chain
@@ -63,12 +63,18 @@ impl Packer {
     }
 
     /// Adds an object as it is.
-    pub fn add(&mut self, id: Id, kind: Kind, data: &[u8]) -> Laid {
+    pub fn add(&mut self, id: Id, kind: Kind, data: &[u8]) -> PlacedObject {
         self.add_shortest(id, kind, data, &[])
     }
 
     /// Adds an object as a delta to one that was added before, if that pays.
-    pub fn add_like(&mut self, id: Id, kind: Kind, data: &[u8], base: (Laid, &[u8])) -> Laid {
+    pub fn add_like(
+        &mut self,
+        id: Id,
+        kind: Kind,
+        data: &[u8],
+        base: (PlacedObject, &[u8]),
+    ) -> PlacedObject {
         self.add_shortest(id, kind, data, &[base])
     }
 
@@ -79,8 +85,8 @@ impl Packer {
         id: Id,
         kind: Kind,
         data: &[u8],
-        bases: &[(Laid, &[u8])],
-    ) -> Laid {
+        bases: &[(PlacedObject, &[u8])],
+    ) -> PlacedObject {
         let offset = self.pack.len() as u64;
         let bases = bases.iter().filter(|(laid, _)| laid.chain < LONGEST_CHAIN);
         let deltas = bases.map(|(laid, base)| (delta::between(base, data), *laid));
@@ -93,14 +99,14 @@ impl Packer {
             if is_short || deflated.len() + WORTH_IT < self.deflater.deflated(data).len() {
                 let header = Header::OfsDelta { base_distance: offset - laid.offset };
                 self.add_entry(id, header, delta.len(), &deflated);
-                return Laid { offset, chain: laid.chain + 1 };
+                return PlacedObject { offset, chain: laid.chain + 1 };
             }
         }
         let deflated = self.deflater.deflated(data);
         self.add_whole(id, kind, data.len(), &deflated)
     }
 
-    fn add_whole(&mut self, id: Id, kind: Kind, size: usize, deflated: &[u8]) -> Laid {
+    fn add_whole(&mut self, id: Id, kind: Kind, size: usize, deflated: &[u8]) -> PlacedObject {
         let offset = self.pack.len() as u64;
         let header = match kind {
             Kind::Commit => Header::Commit,
@@ -109,16 +115,17 @@ impl Packer {
             Kind::Tag => Header::Tag,
         };
         self.add_entry(id, header, size, deflated);
-        Laid { offset, chain: 0 }
+        PlacedObject { offset, chain: 0 }
     }
 
     /// Takes in an object as it lies in another pack, with its header.
-    pub fn add_raw(&mut self, places: impl Iterator<Item = Place>, body: &[u8]) {
+    pub fn add_raw(&mut self, places: impl Iterator<Item = IndexEntry>, body: &[u8]) {
         let offset = self.pack.len() as u64;
         const HEADER: u64 = 12;
         self.pack.extend_from_slice(body);
-        self.places
-            .extend(places.map(|place| Place { offset: place.offset - HEADER + offset, ..place }));
+        self.places.extend(
+            places.map(|place| IndexEntry { offset: place.offset - HEADER + offset, ..place }),
+        );
     }
 
     /// Adds all of `objects`. Where one took another's place, the newer is kept whole and the older
@@ -140,7 +147,7 @@ impl Packer {
         let whole: Vec<&Object> = whole.map(|(_, object)| object).collect();
         let mut deflated = deflated_in_parallel(&whole, self.level).into_iter();
         // What is newer comes later in `objects`, so backwards each base is there before it is used.
-        let mut laid: FxHashMap<usize, Laid> = FxHashMap::default();
+        let mut laid: FxHashMap<usize, PlacedObject> = FxHashMap::default();
         for (at, object) in objects.iter().enumerate().rev() {
             if !is_first(at, object) {
                 continue;
@@ -179,7 +186,7 @@ impl Packer {
         let _ = header.write_to(size as u64, &mut self.pack);
         self.pack.extend_from_slice(deflated);
         let crc32 = crc32fast::hash(&self.pack[offset..]);
-        self.places.push(Place { id, offset: offset as u64, crc32 });
+        self.places.push(IndexEntry { id, offset: offset as u64, crc32 });
     }
 }
 

@@ -10,7 +10,7 @@ use gix_pack::data;
 use rustc_hash::FxHashMap;
 
 use super::delta::applied;
-use super::index::{Place, checksum};
+use super::index::{IndexEntry, checksum};
 use super::object::{HASH, Id, Kind, id_of};
 
 /// What a pack has before its first entry.
@@ -28,7 +28,7 @@ const LONGEST_CHAIN: usize = 10_000;
 pub type Content = (Kind, Rc<Vec<u8>>);
 
 /// Where to look for an object that is not to be had from a pack.
-pub type Elsewhere<'a> = dyn Fn(&Id) -> Option<Content> + 'a;
+pub type ObjectLookup<'a> = dyn Fn(&Id) -> Option<Content> + 'a;
 
 /// A pack, damaged or not.
 pub struct RawPack<B = Bytes> {
@@ -54,7 +54,7 @@ struct Cache {
 
 /// How the content of an entry is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Told {
+pub(super) enum DeltaBase {
     Whole(Kind),
     /// As a delta to what begins there.
     At(u64),
@@ -63,8 +63,8 @@ pub(super) enum Told {
 }
 
 /// What stands before the content.
-pub(super) struct Header {
-    pub(super) told: Told,
+pub(super) struct EntryHeader {
+    pub(super) told: DeltaBase,
     /// How many bytes are to come out of the deflated part.
     pub(super) size: u64,
     /// Where that begins.
@@ -74,7 +74,7 @@ pub(super) struct Header {
 /// An index, as far as it can be understood.
 #[derive(Default)]
 pub struct RawIndex {
-    pub places: Vec<Place>,
+    pub places: Vec<IndexEntry>,
     /// Whether it is what was written.
     pub is_sound: bool,
     /// The checksum of the pack that it belongs to.
@@ -127,7 +127,7 @@ impl<B: AsRef<[u8]>> RawPack<B> {
     }
 
     /// The object that begins there. What it is told by may come from elsewhere.
-    pub fn object(&self, offset: u64, elsewhere: &Elsewhere<'_>) -> Option<Content> {
+    pub fn object(&self, offset: u64, elsewhere: &ObjectLookup<'_>) -> Option<Content> {
         let mut chain = Vec::new();
         let mut at = offset;
         let mut known = loop {
@@ -139,12 +139,12 @@ impl<B: AsRef<[u8]>> RawPack<B> {
             }
             chain.push(at);
             at = match self.header(at).map(|header| header.told) {
-                Some(Told::At(base)) => base,
-                Some(Told::By(id)) => match self.places.get(&id) {
+                Some(DeltaBase::At(base)) => base,
+                Some(DeltaBase::By(id)) => match self.places.get(&id) {
                     Some(base) => *base,
                     None => break elsewhere(&id),
                 },
-                Some(Told::Whole(_)) | None => break None,
+                Some(DeltaBase::Whole(_)) | None => break None,
             };
         };
         // One after the other: all that a stranger's deltas come to need not fit into memory.
@@ -160,7 +160,7 @@ impl<B: AsRef<[u8]>> RawPack<B> {
     }
 
     /// The same with its right name.
-    pub fn named(&self, offset: u64, elsewhere: &Elsewhere<'_>) -> Option<(Id, Content)> {
+    pub fn named(&self, offset: u64, elsewhere: &ObjectLookup<'_>) -> Option<(Id, Content)> {
         let (kind, data) = self.object(offset, elsewhere)?;
         Some((id_of(kind, &data).ok()?, (kind, data)))
     }
@@ -170,8 +170,8 @@ impl<B: AsRef<[u8]>> RawPack<B> {
         let header = self.header(offset)?;
         let (data, _) = self.inflated(&header)?;
         match header.told {
-            Told::Whole(kind) => Some((kind, data.into())),
-            Told::At(_) | Told::By(_) => {
+            DeltaBase::Whole(kind) => Some((kind, data.into())),
+            DeltaBase::At(_) | DeltaBase::By(_) => {
                 let (kind, base) = base?;
                 Some((*kind, applied(base, &data)?.into()))
             }
@@ -181,9 +181,9 @@ impl<B: AsRef<[u8]>> RawPack<B> {
     /// Where the base of a delta begins.
     pub fn base_of(&self, offset: u64) -> Option<u64> {
         match self.header(offset)?.told {
-            Told::At(base) => Some(base),
-            Told::By(id) => self.places.get(&id).copied(),
-            Told::Whole(_) => None,
+            DeltaBase::At(base) => Some(base),
+            DeltaBase::By(id) => self.places.get(&id).copied(),
+            DeltaBase::Whole(_) => None,
         }
     }
 
@@ -214,7 +214,7 @@ impl<B: AsRef<[u8]>> RawPack<B> {
         entries
     }
 
-    pub(super) fn header(&self, offset: u64) -> Option<Header> {
+    pub(super) fn header(&self, offset: u64) -> Option<EntryHeader> {
         let bytes = self.body().get(usize::try_from(offset).ok()?..)?;
         // Errors are dear, and behind damage nearly every byte is one.
         let is_kind = bytes.first().is_some_and(|byte| !matches!(byte >> 4 & 7, 0 | 5));
@@ -224,17 +224,17 @@ impl<B: AsRef<[u8]>> RawPack<B> {
         let entry = data::Entry::from_bytes(bytes, offset, HASH).ok()?;
         let told = match entry.header {
             data::entry::Header::OfsDelta { base_distance } => {
-                Told::At(entry.checked_base_pack_offset(base_distance)?)
+                DeltaBase::At(entry.checked_base_pack_offset(base_distance)?)
             }
-            data::entry::Header::RefDelta { base_id } => Told::By(base_id),
-            whole => Told::Whole(whole.as_kind()?),
+            data::entry::Header::RefDelta { base_id } => DeltaBase::By(base_id),
+            whole => DeltaBase::Whole(whole.as_kind()?),
         };
         let body = usize::try_from(entry.data_offset).ok()?;
-        Some(Header { told, size: entry.decompressed_size, body })
+        Some(EntryHeader { told, size: entry.decompressed_size, body })
     }
 
     /// What comes out of the deflated part of an entry, and where that ends.
-    pub(super) fn inflated(&self, header: &Header) -> Option<(Vec<u8>, usize)> {
+    pub(super) fn inflated(&self, header: &EntryHeader) -> Option<(Vec<u8>, usize)> {
         let bytes = self.body().get(header.body..)?;
         let start = bytes.first_chunk::<2>()?;
         let is_zlib = start[0] & 15 == 8 && u16::from_be_bytes(*start) % 31 == 0;
@@ -278,7 +278,7 @@ impl RawIndex {
         Self { is_sound: sound_end(bytes).is_some() && is_in_order(bytes, &places), places, pack }
     }
 
-    fn places(bytes: &[u8]) -> Option<Vec<Place>> {
+    fn places(bytes: &[u8]) -> Option<Vec<IndexEntry>> {
         const FIRST: usize = 8 + 256 * 4;
         let word = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
         if word(0)? != 0xff74_4f63 || word(4)? != 2 {
@@ -301,7 +301,7 @@ impl RawIndex {
                     bytes.get(at..).and_then(<[u8]>::first_chunk).map(|o| u64::from_be_bytes(*o))
                 }
             };
-            places.push(Place {
+            places.push(IndexEntry {
                 id: Id::try_from(&bytes[id..id + ID]).ok()?,
                 offset: offset.unwrap_or(u64::MAX),
                 crc32: word(checks + at * 4)?,
@@ -312,7 +312,7 @@ impl RawIndex {
 }
 
 /// Whether the names rise, and are where the table at the beginning says.
-fn is_in_order(bytes: &[u8], places: &[Place]) -> bool {
+fn is_in_order(bytes: &[u8], places: &[IndexEntry]) -> bool {
     let counts = bytes[8..].chunks_exact(4).take(256);
     let rises = places.is_sorted_by(|a, b| a.id < b.id);
     rises
@@ -350,7 +350,7 @@ mod tests {
         RawPack::new(Bytes::Read(pack), &RawIndex::read(index))
     }
 
-    fn found(pack: &RawPack, elsewhere: &Elsewhere<'_>) -> Vec<Id> {
+    fn found(pack: &RawPack, elsewhere: &ObjectLookup<'_>) -> Vec<Id> {
         let named = pack.walk().into_iter().filter_map(|at| pack.named(at, elsewhere));
         let mut ids: Vec<Id> = named.map(|(id, _)| id).collect();
         ids.sort();

@@ -6,10 +6,10 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::delta::LARGEST;
-use super::index::Place;
+use super::index::IndexEntry;
 use super::object::{Collision, Id, Kind, id_of};
 use super::pack::{Packed, Packer};
-use super::raw::{Content, Elsewhere, PACK_HEADER, RawIndex, RawPack, Told};
+use super::raw::{Content, DeltaBase, ObjectLookup, PACK_HEADER, RawIndex, RawPack};
 
 /// Git itself never makes longer chains.
 const LONGEST_CHAIN: usize = 4096;
@@ -43,11 +43,11 @@ struct Named {
 }
 
 /// Where entries lie whose name is not known, by what they are told by.
-type Waiting = FxHashMap<Told, Vec<Range<usize>>>;
+type Waiting = FxHashMap<DeltaBase, Vec<Range<usize>>>;
 
 impl<'p> Unpacked<'p> {
     /// Takes a whole pack apart. `outside` reads what is not in it.
-    pub fn read(bytes: &'p [u8], outside: &Elsewhere<'_>) -> Result<Self, UnpackError> {
+    pub fn read(bytes: &'p [u8], outside: &ObjectLookup<'_>) -> Result<Self, UnpackError> {
         let pack = RawPack::new(bytes, &RawIndex::default());
         let count = pack.count().ok_or(UnpackError::NotAPack)?;
         pack.checksum().ok_or(UnpackError::Damaged)?;
@@ -58,7 +58,7 @@ impl<'p> Unpacked<'p> {
             .name_those_by(unpacked.objects.keys().map(|id| (*id, 0)).collect(), &mut waiting)?;
         let mut bases = Vec::new();
         for told in waiting.keys() {
-            if let Told::By(id) = told
+            if let DeltaBase::By(id) = told
                 && let Some(content) = outside(id)
             {
                 unpacked.outside.insert(*id, content);
@@ -68,7 +68,7 @@ impl<'p> Unpacked<'p> {
         unpacked.name_those_by(bases, &mut waiting)?;
         match waiting.keys().next() {
             None => Ok(unpacked),
-            Some(_) if waiting.keys().any(|told| matches!(told, Told::By(_))) => {
+            Some(_) if waiting.keys().any(|told| matches!(told, DeltaBase::By(_))) => {
                 Err(UnpackError::NoBase)
             }
             Some(_) => Err(UnpackError::Damaged),
@@ -99,7 +99,7 @@ impl<'p> Unpacked<'p> {
         let body = self.pack.body();
         let places = self.objects.iter().map(|(id, Named { place, .. })| {
             let crc32 = crc32fast::hash(&body[place.clone()]);
-            Place { id: *id, offset: place.start as u64, crc32 }
+            IndexEntry { id: *id, offset: place.start as u64, crc32 }
         });
         packer.add_raw(places, &body[PACK_HEADER..]);
         for (id, (kind, data)) in &self.outside {
@@ -119,7 +119,7 @@ impl<'p> Unpacked<'p> {
             }
             let (data, end) = self.pack.inflated(&header).ok_or(UnpackError::Damaged)?;
             match header.told {
-                Told::Whole(kind) => drop(self.name(at..end, kind, &data)?),
+                DeltaBase::Whole(kind) => drop(self.name(at..end, kind, &data)?),
                 told => waiting.entry(told).or_default().push(at..end),
             }
             at = end;
@@ -135,8 +135,8 @@ impl<'p> Unpacked<'p> {
         waiting: &mut Waiting,
     ) -> Result<(), UnpackError> {
         while let Some((id, depth)) = named.pop() {
-            let place = self.objects.get(&id).map(|named| Told::At(named.place.start as u64));
-            let told = place.into_iter().chain([Told::By(id)]);
+            let place = self.objects.get(&id).map(|named| DeltaBase::At(named.place.start as u64));
+            let told = place.into_iter().chain([DeltaBase::By(id)]);
             for place in told.filter_map(|told| waiting.remove(&told)).flatten() {
                 let content = if depth < LONGEST_CHAIN { self.at(&place) } else { None };
                 let (kind, data) = content.ok_or(UnpackError::Damaged)?;

@@ -1,15 +1,14 @@
 //! Adding to a repository, under its lock.
 
-use forklore_tavern::lock::UserLock;
+use forklore_tavern::disk::lock::UserLock;
 use rustc_hash::FxHashMap;
 
 use super::Store;
-use crate::disk::Files as _;
 use crate::error::{Doing, Result};
 use crate::git::object::{Id, Kind, Object, id_of};
 use crate::git::refs::Refs;
-use crate::journal::{self, Recording};
-use crate::packing::{self, Gathering, Packing};
+use crate::store::files::Files as _;
+use crate::store::journal::{self, Recording};
 
 /// How much may gather in the journal: reading it is part of opening a history.
 const JOURNAL_BYTES: u64 = 1 << 20;
@@ -17,9 +16,6 @@ const JOURNAL_RECORDINGS: usize = 64;
 
 /// A recording of this size is worth a pack of its own.
 const OWN_PACK: usize = 4 << 20;
-
-/// zlib's level where everything is packed anew, and there is time for the best.
-const PACK_LEVEL: u32 = 9;
 
 /// The right to write, held until it is dropped.
 pub struct Writing<'s, 'd> {
@@ -120,27 +116,6 @@ impl<'s, 'd> Writing<'s, 'd> {
         self.store.refs = refs;
         self.store.write_refs()?;
         self.store.begin_journal()
-    }
-
-    /// Puts everything that a ref leads to into one pack, and removes the others.
-    pub(crate) fn repack(&mut self) -> Result<Packing> {
-        let store = &mut *self.store;
-        let bytes_before = packing::sizes(store);
-        let old = packing::whole(store);
-        let tips: Vec<Id> = store.refs.values().copied().collect();
-        let mut gathering = Gathering::new(store, PACK_LEVEL);
-        gathering.add(&tips)?;
-        packing::check_left_out(store, &gathering)?;
-        let packed = gathering.packer.finish_pack()?;
-        let objects = packed.objects;
-        if objects == 0 && store.layout.unfinished_purge(store.disk)?.is_some() {
-            packing::remove_packs(store, &old, std::path::Path::new(""))?;
-        }
-        if objects > 0 {
-            let kept = store.keep_pack(packed)?;
-            packing::remove_packs(store, &old, &kept)?;
-        }
-        Ok(Packing { bytes_before, bytes_after: packing::sizes(store), objects })
     }
 
     /// Puts everything that was kept where any git can read it.

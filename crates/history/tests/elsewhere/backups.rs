@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use forklore_history::file::Name;
-use forklore_history::history::History;
-use forklore_history::importing::{Imported, import};
-use forklore_history::scan::{Remembered, scan};
-use forklore_history::version::Why;
+use forklore_history::exchange::backups::{Imported, import};
+use forklore_history::file::FileName;
+use forklore_history::record::scan::{SeenFiles, scan};
+use forklore_history::version::commit::Origin;
+use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::folders::UserFolders;
+use forklore_tavern::folder::layout::UserFolders;
 
 use crate::stage::{Stage, fsck};
 
@@ -40,7 +40,7 @@ impl Home {
     }
 
     fn record(&self, history: &mut History<'_>) -> usize {
-        let mut remembered = Remembered::default();
+        let mut remembered = SeenFiles::default();
         let scan = scan(history, &RealDisk, &self.folders(), &mut remembered, &|_, _| {}).unwrap();
         scan.recorded.len()
     }
@@ -120,15 +120,15 @@ fn each_backup_finds_its_chat_by_what_is_in_it() {
     assert!(imported.unread.is_empty());
 
     // In order of time, with the bytes that they had, and without an alarm.
-    let name = Name::of_text("chats/Anna/Two.jsonl");
+    let name = FileName::of_text("chats/Anna/Two.jsonl");
     let live = history.lineages().live(&name).unwrap();
-    assert_eq!(live.tip.version.why, Why::Found);
+    assert_eq!(live.tip.version.why, Origin::Found);
     let backups = history.lineages().backups_of(live).unwrap();
     let versions: Vec<_> = history.own_versions(backups).map(Result::unwrap).collect();
     assert_eq!(versions.len(), 3);
     assert!(versions.is_sorted_by(|newer, older| newer.version.written > older.version.written));
     for kept in &versions {
-        assert_eq!((&kept.version.file, &kept.version.why), (&name, &Why::Imported));
+        assert_eq!((&kept.version.file, &kept.version.why), (&name, &Origin::Imported));
         assert_eq!(kept.version.collapse, None);
     }
     assert_eq!(history.content(&versions[2]).unwrap(), two(3).as_bytes());
@@ -163,7 +163,8 @@ fn importing_again_adds_nothing_and_recording_goes_on_as_before() {
     home.write("chats/Anna/Back.jsonl", &chat("", "Gone", 3));
     home.write("chats/Anna/One.jsonl", &chat("", "One", 6));
     assert_eq!(home.record(&mut history), 2);
-    let live = |name| history.lineages().live(&Name::of_text(name)).unwrap().tip.version.clone();
-    assert_eq!(live("chats/Anna/Back.jsonl").why, Why::Found);
+    let live =
+        |name| history.lineages().live(&FileName::of_text(name)).unwrap().tip.version.clone();
+    assert_eq!(live("chats/Anna/Back.jsonl").why, Origin::Found);
     assert_eq!(live("chats/Anna/One.jsonl").number, 2);
 }

@@ -1,10 +1,10 @@
 //! Bundles of a few bytes that would come to more than any memory has.
 
-use forklore_history::bundle::{self, BundleError};
-use forklore_history::fsck::verify;
-use forklore_history::git::object::{Id, Kind, Mode, Object, add_to_tree, id_of};
+use forklore_history::exchange::bundle::{self, BundleError};
+use forklore_history::exchange::join::Unsound;
+use forklore_history::git::object::{Id, Kind, Object, TreeMode, add_to_tree, id_of};
 use forklore_history::git::pack::Packer;
-use forklore_history::joining::Unsound;
+use forklore_history::upkeep::fsck::verify;
 
 use crate::stage::{Stage, everything, tell};
 
@@ -20,7 +20,7 @@ impl Objects {
         id
     }
 
-    fn tree(&mut self, mode: Mode, lines: impl IntoIterator<Item = (String, Id)>) -> Id {
+    fn tree(&mut self, mode: TreeMode, lines: impl IntoIterator<Item = (String, Id)>) -> Id {
         let mut tree = Vec::new();
         for (name, id) in lines {
             add_to_tree(&mut tree, mode, &name, &id);
@@ -33,12 +33,12 @@ impl Objects {
         let header = self.add(Kind::Blob, b"{\"chat_metadata\":{}}".to_vec());
         let piece = self.add(Kind::Blob, piece.to_vec());
         let all = |id: Id| names.iter().cloned().map(move |name| (name, id)).collect::<Vec<_>>();
-        let leaf = self.tree(Mode::Blob, all(piece));
-        let branch = self.tree(Mode::Tree, all(leaf));
-        let body = self.tree(Mode::Tree, all(branch));
+        let leaf = self.tree(TreeMode::Blob, all(piece));
+        let branch = self.tree(TreeMode::Tree, all(leaf));
+        let body = self.tree(TreeMode::Tree, all(branch));
         let mut root = Vec::new();
-        add_to_tree(&mut root, Mode::Blob, "a", &header);
-        add_to_tree(&mut root, Mode::Tree, "m", &body);
+        add_to_tree(&mut root, TreeMode::Blob, "a", &header);
+        add_to_tree(&mut root, TreeMode::Tree, "m", &body);
         self.add(Kind::Tree, root)
     }
 
@@ -122,14 +122,14 @@ fn trees_of_another_shape_are_refused() {
         let mut objects = Objects::default();
         let header = objects.add(Kind::Blob, b"{\"chat_metadata\":{}}".to_vec());
         let mut below = objects.add(Kind::Blob, b"\n{}".to_vec());
-        let mut mode = Mode::Blob;
+        let mut mode = TreeMode::Blob;
         for _ in 0..=depth {
             below = objects.tree(mode, [("00".to_owned(), below)]);
-            mode = Mode::Tree;
+            mode = TreeMode::Tree;
         }
         let mut root = Vec::new();
-        add_to_tree(&mut root, Mode::Blob, "a", &header);
-        add_to_tree(&mut root, Mode::Tree, "m", &below);
+        add_to_tree(&mut root, TreeMode::Blob, "a", &header);
+        add_to_tree(&mut root, TreeMode::Tree, "m", &below);
         let root = objects.add(Kind::Tree, root);
         assert_eq!(taken_in(&objects.bundle(root, HEADER + 3)), Some(Unsound::Shape), "{depth}");
     }

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use age::secrecy::ExposeSecret as _;
-use forklore_history::bundle::{self, BundleError, Header};
-use forklore_history::history::History;
-use forklore_history::sealing::{self, Key, SealFor};
+use forklore_history::exchange::bundle::{self, BundleError, BundleHeader};
+use forklore_history::exchange::encryption::{self, Key, SealFor};
+use forklore_history::version::history::History;
 
 use crate::stage::{Stage, chat, everything, fsck, git, save, tell};
 
@@ -66,7 +66,7 @@ fn a_bundle_goes_on_where_another_ended() {
     let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
     tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 40);
     let first = made(&mut pc);
-    let last = Header::read(&first).unwrap().0;
+    let last = BundleHeader::read(&first).unwrap().0;
     assert!(bundle::make(&mut pc, Some(&last)).unwrap().is_none());
     save(&mut pc, "chats/Anna/Story.jsonl", &chat("By the fire", 41));
     save(&mut pc, "chats/Anna/Copy.jsonl", &chat("By the fire", 41));
@@ -124,7 +124,7 @@ fn of_a_damaged_bundle_nothing_is_taken_in() {
     phone.record().unwrap().flush().unwrap();
     let bytes = made(&mut pc);
     let before = state(&stage.path("Phone.git"));
-    let header = bytes.len() - Header::read(&bytes).unwrap().1.len();
+    let header = bytes.len() - BundleHeader::read(&bytes).unwrap().1.len();
     let places = (0..header).chain((header..bytes.len()).step_by(7));
     for at in places {
         let cut = bundle::take_in(&mut phone, &bytes[..at]);
@@ -148,18 +148,21 @@ fn a_sealed_bundle_shows_nothing_and_opens_with_its_key() {
     let whom = SealFor::Recipients(vec![identity.to_public().to_string()]);
     let key_file = format!("# made today\n{}\n", identity.to_string().expose_secret());
     let key = Key::Identities(key_file.into());
-    let phrase = || sealing::passphrase("correct horse battery staple\n").unwrap();
+    let phrase = || encryption::passphrase("correct horse battery staple\n").unwrap();
     let both = [
-        (sealing::seal(&bytes, &whom).unwrap(), key),
-        (sealing::seal(&bytes, &SealFor::Passphrase(phrase())).unwrap(), Key::Passphrase(phrase())),
+        (encryption::seal(&bytes, &whom).unwrap(), key),
+        (
+            encryption::seal(&bytes, &SealFor::Passphrase(phrase())).unwrap(),
+            Key::Passphrase(phrase()),
+        ),
     ];
     for (sealed, key) in both {
         let seen =
             |needle: &str| sealed.windows(needle.len()).any(|part| part == needle.as_bytes());
         let hits: Vec<String> = secrets().into_iter().filter(|secret| seen(secret)).collect();
         assert!(hits.is_empty(), "{hits:?}");
-        assert!(sealing::is_sealed(&sealed));
-        let opened = sealing::open(&sealed, Some(&key)).unwrap();
+        assert!(encryption::is_sealed(&sealed));
+        let opened = encryption::open(&sealed, Some(&key)).unwrap();
         assert_eq!(opened, bytes);
         bundle::take_in(&mut phone, &opened).unwrap();
     }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use forklore_history::history::History;
-use forklore_history::joining::Unsound;
-use forklore_history::packing;
-use forklore_history::remote::{self, Git};
+use forklore_history::exchange::join::Unsound;
+use forklore_history::exchange::remote::{self, Git};
+use forklore_history::upkeep::pack::pack;
+use forklore_history::version::history::History;
 
 use crate::stage::{Stage, chat, everything, fsck, git, save, tell};
 
@@ -122,7 +122,7 @@ fn what_is_no_history_is_left_outside() {
     // Nor does it lie around, for a repair to find.
     assert!(!pc.store().has(&theft.parse().unwrap()));
     assert_eq!(fs::read_dir(stage.path("PC.git/forklore/incoming/pack")).unwrap().count(), 0);
-    packing::pack(&mut pc).unwrap();
+    pack(&mut pc).unwrap();
     assert_eq!(everything(&pc).len(), 3 + 3 + 1);
     fsck(&stage.path("PC.git"));
 }
@@ -164,7 +164,7 @@ fn what_was_rewritten_elsewhere_is_kept_here_as_it_was() {
     let kept: Vec<_> = refs.iter().filter(|(name, _)| name.starts_with("refs/old/")).collect();
     assert_eq!(kept.len(), 1);
     assert_eq!(kept[0].1.to_string(), old);
-    packing::pack(&mut pc).unwrap();
+    pack(&mut pc).unwrap();
     assert!(pc.store().has(kept_id(&pc)));
     fsck(&stage.path("PC.git"));
 }

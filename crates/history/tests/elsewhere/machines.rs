@@ -1,9 +1,9 @@
 //! Two machines that record apart, and a remote between them.
 
-use forklore_history::file::Name;
-use forklore_history::finding::Finder;
-use forklore_history::packing;
-use forklore_history::remote::{self, Git, RemoteError};
+use forklore_history::exchange::remote::{self, Git, RemoteError};
+use forklore_history::file::FileName;
+use forklore_history::query::lookup::Finder;
+use forklore_history::upkeep::pack::pack;
 use forklore_tavern::disk::RealDisk;
 
 use crate::stage::{Stage, chat, everything, fsck, git, save, tell};
@@ -45,7 +45,7 @@ fn what_two_machines_recorded_apart_lies_side_by_side() {
     let theirs = format!("{}:Anna/Story", phone.machine());
     assert_eq!(finder.find(&theirs).unwrap().machine, phone.machine());
     save(&mut pc, "chats/Anna/Story.jsonl", &chat("By the fire", 13));
-    let live = pc.lineages().live(&Name::of_text("chats/Anna/Story.jsonl")).unwrap();
+    let live = pc.lineages().live(&FileName::of_text("chats/Anna/Story.jsonl")).unwrap();
     assert_eq!(live.tip.version.number, 13);
 
     // And again: only what is new goes over, and nothing that is there already.
@@ -56,7 +56,7 @@ fn what_two_machines_recorded_apart_lies_side_by_side() {
     assert!(pushed.files.is_empty() && pushed.refused.is_empty());
     let joined = remote::pull(&mut phone, &GIT(), &remote).unwrap();
     assert_eq!(joined.machines[pc.machine()].versions, 1);
-    packing::pack(&mut phone).unwrap();
+    pack(&mut phone).unwrap();
     assert_eq!(everything(&phone), everything(&pc));
     fsck(&stage.path("Phone.git"));
 }

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use forklore_history::file::Name;
-use forklore_history::history::{History, Seen};
-use forklore_tavern::chance::RealChance;
+use forklore_history::file::FileName;
+use forklore_history::record::recorder::Observed;
+use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
+use forklore_tavern::disk::clock::SystemClock;
 use tempfile::TempDir;
 
 pub(crate) struct Stage {
@@ -27,7 +28,7 @@ impl Stage {
     /// The history of a machine, made when it is first asked for.
     pub(crate) fn machine(&self, host: &str) -> History<'static> {
         let repository = self.path(&format!("{host}.git"));
-        History::open(&RealDisk, &RealChance, repository, host).unwrap()
+        History::open(&RealDisk, &SystemClock, repository, host).unwrap()
     }
 
     /// The history of a machine that is a copy of another, name and all.
@@ -69,8 +70,8 @@ pub(crate) fn chat(words: &str, messages: usize) -> String {
 
 pub(crate) fn save(history: &mut History<'_>, name: &str, text: &str) {
     let mut recorder = history.record().unwrap();
-    let name = Name::of_text(name);
-    recorder.file(&name, text.as_bytes(), now(), Seen::AsItHappened, &|_| true).unwrap();
+    let name = FileName::of_text(name);
+    recorder.file(&name, text.as_bytes(), now(), Observed::AsItHappened, &|_| true).unwrap();
     recorder.keep().unwrap();
 }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
 use fastrand::Rng;
-use forklore_history::file::Name;
-use forklore_history::history::{History, Seen};
+use forklore_history::file::FileName;
+use forklore_history::record::recorder::Observed;
+use forklore_history::version::history::History;
 
 pub(crate) struct Life {
     pub(crate) random: Rng,
@@ -160,13 +161,13 @@ impl Life {
     pub(crate) fn record(&mut self, history: &mut History<'_>) {
         let mut recorder = history.record().unwrap();
         let files = &self.files;
-        let exists = |name: &Name| files.contains_key(name.as_str());
-        let gone: Vec<Name> =
+        let exists = |name: &FileName| files.contains_key(name.as_str());
+        let gone: Vec<FileName> =
             recorder.lineages().live_names().filter(|name| !exists(name)).cloned().collect();
         let when = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         for (name, bytes) in files {
-            let name = Name::of_text(name);
-            let seen = if self.random.bool() { Seen::AsItHappened } else { Seen::Later };
+            let name = FileName::of_text(name);
+            let seen = if self.random.bool() { Observed::AsItHappened } else { Observed::Later };
             if let Some(recorded) = recorder.file(&name, bytes, when, seen, &exists).unwrap() {
                 self.expected.push((name.as_str().to_owned(), bytes.clone()));
                 assert_eq!(recorded.kept.version.order, self.expected.len() as u64);

@@ -7,9 +7,9 @@
 mod life;
 mod plain_git;
 
-use forklore_history::history::History;
-use forklore_tavern::chance::RealChance;
+use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
+use forklore_tavern::disk::clock::SystemClock;
 
 use life::Life;
 
@@ -25,7 +25,7 @@ fn every_version_is_rebuilt_by_us_and_by_git() {
         let repository = folder.path().join("user.git");
         let mut life = Life::new(seed);
         let saves = if seed % 50 == 0 { 1500 } else { 60 };
-        let mut history = History::open(&RealDisk, &RealChance, &repository, "Test PC").unwrap();
+        let mut history = History::open(&RealDisk, &SystemClock, &repository, "Test PC").unwrap();
         for _ in 0..saves {
             life.go_on();
             life.record(&mut history);
@@ -34,16 +34,16 @@ fn every_version_is_rebuilt_by_us_and_by_git() {
             }
             if life.random.u8(..60) == 0 {
                 // As after a restart.
-                history = History::open(&RealDisk, &RealChance, &repository, "Test PC").unwrap();
+                history = History::open(&RealDisk, &SystemClock, &repository, "Test PC").unwrap();
             }
             if life.random.u8(..100) == 0 {
-                forklore_history::packing::pack(&mut history).unwrap();
+                forklore_history::upkeep::pack::pack(&mut history).unwrap();
             }
         }
         history.record().unwrap().flush().unwrap();
         drop(history);
 
-        let history = History::open(&RealDisk, &RealChance, &repository, "Test PC").unwrap();
+        let history = History::open(&RealDisk, &SystemClock, &repository, "Test PC").unwrap();
         let ours = life::by_us(&history);
         life.compare(&ours, seed);
         let theirs = plain_git::rebuilt(&repository);

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use forklore_tavern::chance::{Chance, RealChance};
+use forklore_tavern::disk::clock::{Clock, SystemClock};
 
 #[derive(Debug)]
-pub(crate) struct Clock(AtomicU64);
+pub(crate) struct MovedClock(AtomicU64);
 
-impl Clock {
+impl MovedClock {
     pub(crate) fn new() -> &'static Self {
         Self::starting_at(UNIX_EPOCH + Duration::from_secs(1_700_000_000))
     }
@@ -26,16 +26,16 @@ impl Clock {
     }
 }
 
-impl Chance for Clock {
+impl Clock for MovedClock {
     fn now(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_millis(self.0.load(Ordering::Relaxed))
     }
 
     fn slug(&self) -> String {
-        RealChance.slug()
+        SystemClock.slug()
     }
 
     fn sleep(&self, time: Duration) {
-        RealChance.sleep(time);
+        SystemClock.sleep(time);
     }
 }

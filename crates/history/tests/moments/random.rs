@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::time::SystemTime;
 
 use fastrand::Rng;
-use forklore_core::chat::{Chat, Place};
-use forklore_core::json::Json;
-use forklore_core::moment::BookFile;
-use forklore_history::file::Name;
-use forklore_history::history::{History, Seen};
-use forklore_history::past::past;
+use forklore_core::sillytavern::chat::{Chat, ChatKind};
+use forklore_core::timeline::moment::BookFile;
+use forklore_history::file::FileName;
+use forklore_history::query::past::past;
+use forklore_history::record::recorder::Observed;
+use forklore_history::version::history::History;
+use forklore_json::Json;
 use forklore_tavern::disk::RealDisk;
 
-use crate::clock::Clock;
+use crate::clock::MovedClock;
 
 /// A book and a variable.
 type State = (Vec<u8>, i64);
@@ -26,7 +27,7 @@ struct Story {
     entries: Vec<(u32, String)>,
     /// By the date of the message that was the last.
     then: HashMap<usize, Vec<State>>,
-    clock: &'static Clock,
+    clock: &'static MovedClock,
 }
 
 impl Story {
@@ -37,7 +38,7 @@ impl Story {
             variable: 0,
             entries: vec![(0, "a mill".to_owned())],
             then: HashMap::new(),
-            clock: Clock::new(),
+            clock: MovedClock::new(),
         }
     }
 
@@ -116,9 +117,9 @@ impl Story {
     }
 }
 
-fn record(history: &mut History<'_>, name: &str, bytes: &[u8], when: SystemTime, seen: Seen) {
+fn record(history: &mut History<'_>, name: &str, bytes: &[u8], when: SystemTime, seen: Observed) {
     let mut recorder = history.record().unwrap();
-    recorder.file(&Name::of_text(name), bytes, when, seen, &|_| true).unwrap();
+    recorder.file(&FileName::of_text(name), bytes, when, seen, &|_| true).unwrap();
     recorder.keep().unwrap();
 }
 
@@ -140,10 +141,10 @@ fn play(seed: u64, gap: Option<u8>) -> Known {
     let mut history = History::open(&RealDisk, clock, folder.path().join("u.git"), "pc").unwrap();
     let when = clock.tick();
     clock.tick();
-    record(&mut history, BOOK, &story.book(), when, Seen::Later);
+    record(&mut history, BOOK, &story.book(), when, Observed::Later);
     let when = clock.tick();
     clock.tick();
-    record(&mut history, CHAT, &story.chat(), when, Seen::Later);
+    record(&mut history, CHAT, &story.chat(), when, Observed::Later);
     story.note();
     let mut unseen = false;
     let mut last = (when, when);
@@ -157,20 +158,22 @@ fn play(seed: u64, gap: Option<u8>) -> Known {
         }
         if std::mem::take(&mut unseen) {
             clock.tick();
-            record(&mut history, BOOK, &story.book(), last.1, Seen::Later);
-            record(&mut history, CHAT, &story.chat(), last.0, Seen::Later);
+            record(&mut history, BOOK, &story.book(), last.1, Observed::Later);
+            record(&mut history, CHAT, &story.chat(), last.0, Observed::Later);
         } else if is_chat {
-            record(&mut history, CHAT, &story.chat(), when, Seen::AsItHappened);
+            record(&mut history, CHAT, &story.chat(), when, Observed::AsItHappened);
         } else {
-            record(&mut history, BOOK, &story.book(), when, Seen::AsItHappened);
+            record(&mut history, BOOK, &story.book(), when, Observed::AsItHappened);
         }
     }
     let bytes = story.chat();
-    let chat = Chat::read(&bytes, Place::Solo);
+    let chat = Chat::read(&bytes, ChatKind::Solo);
     let mut known = Known::default();
     for m in 0..chat.len() {
         known.asked += 1;
-        let Some(past) = past(&history, &Name::of_text(CHAT), &chat, m).unwrap() else { continue };
+        let Some(past) = past(&history, &FileName::of_text(CHAT), &chat, m).unwrap() else {
+            continue;
+        };
         let metadata = past.metadata.unwrap();
         assert!(metadata.message <= m, "seed {seed}: newer than message {m}");
         let variable = metadata.what.at(&["variables", "x"]).and_then(Json::as_i64).unwrap();

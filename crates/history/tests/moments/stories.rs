@@ -2,19 +2,20 @@
 
 use std::time::{Duration, SystemTime};
 
-use forklore_core::chat::{Chat, Place};
-use forklore_core::json::Json;
-use forklore_core::moment::Past;
-use forklore_history::file::Name;
-use forklore_history::history::{History, Seen};
-use forklore_history::past::past;
-use forklore_history::scan::{Remembered, scan};
-use forklore_tavern::chance::Chance;
+use forklore_core::sillytavern::chat::{Chat, ChatKind};
+use forklore_core::timeline::moment::RecordedPast;
+use forklore_history::file::FileName;
+use forklore_history::query::past::past;
+use forklore_history::record::recorder::Observed;
+use forklore_history::record::scan::{SeenFiles, scan};
+use forklore_history::version::history::History;
+use forklore_json::Json;
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::folders::UserFolders;
+use forklore_tavern::disk::clock::Clock;
+use forklore_tavern::folder::layout::UserFolders;
 use tempfile::TempDir;
 
-use crate::clock::Clock;
+use crate::clock::MovedClock;
 
 const CHAT: &str = "chats/Ada/Main.jsonl";
 const BOOK: &str = "worlds/Lore.json";
@@ -24,7 +25,7 @@ struct Stage {
     history: History<'static>,
     messages: Vec<String>,
     hp: i64,
-    clock: &'static Clock,
+    clock: &'static MovedClock,
 }
 
 /// A message by its number, which is also its date.
@@ -36,7 +37,7 @@ impl Stage {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let repository = folder.path().join("u.git");
-        let clock = Clock::new();
+        let clock = MovedClock::new();
         let history = History::open(&RealDisk, clock, repository, "pc").unwrap();
         Self { _folder: folder, history, messages: Vec::new(), hp: 1, clock }
     }
@@ -45,9 +46,9 @@ impl Stage {
         self.clock.tick()
     }
 
-    fn record(&mut self, name: &str, bytes: &[u8], when: SystemTime, seen: Seen) {
+    fn record(&mut self, name: &str, bytes: &[u8], when: SystemTime, seen: Observed) {
         let mut recorder = self.history.record().unwrap();
-        recorder.file(&Name::of_text(name), bytes, when, seen, &|_| true).unwrap();
+        recorder.file(&FileName::of_text(name), bytes, when, seen, &|_| true).unwrap();
         recorder.keep().unwrap();
     }
 
@@ -59,18 +60,18 @@ impl Stage {
 
     fn save(&mut self) {
         let (bytes, when) = (self.content(), self.tick());
-        self.record(CHAT, &bytes, when, Seen::AsItHappened);
+        self.record(CHAT, &bytes, when, Observed::AsItHappened);
     }
 
     fn delete(&mut self) {
         let mut recorder = self.history.record().unwrap();
-        recorder.deleted(&Name::of_text(CHAT)).unwrap();
+        recorder.deleted(&FileName::of_text(CHAT)).unwrap();
         recorder.keep().unwrap();
     }
 
     fn lore(&mut self, text: &str) {
         let (bytes, when) = (book(text), self.tick());
-        self.record(BOOK, &bytes, when, Seen::AsItHappened);
+        self.record(BOOK, &bytes, when, Observed::AsItHappened);
     }
 
     fn say(&mut self, number: usize, text: &str) {
@@ -96,10 +97,10 @@ impl Stage {
         Some((metadata.message, hp.unwrap()))
     }
 
-    fn past(&self, m: usize) -> Option<Past> {
+    fn past(&self, m: usize) -> Option<RecordedPast> {
         let bytes = self.content();
-        let chat = Chat::read(&bytes, Place::Solo);
-        past(&self.history, &Name::of_text(CHAT), &chat, m).unwrap()
+        let chat = Chat::read(&bytes, ChatKind::Solo);
+        past(&self.history, &FileName::of_text(CHAT), &chat, m).unwrap()
     }
 
     fn knows(&self, m: usize, message: usize, book: &str) {
@@ -183,7 +184,7 @@ fn another_direction_that_shares_the_greeting_knows_only_the_greeting() {
     }
     stage.lore("second lore");
     let (bytes, when) = (stage.content(), stage.tick());
-    stage.record(CHAT, &bytes, when, Seen::Later);
+    stage.record(CHAT, &bytes, when, Observed::Later);
     for m in 1..8 {
         stage.knows(m, 0, "lore after 0");
     }
@@ -257,7 +258,7 @@ fn a_book_that_was_found_late_is_not_put_before_the_chat() {
     stage.say(0, "zero");
     let later = stage.tick() + Duration::from_secs(60);
     // A scan beside the watch records what was written last before the watch records the chat.
-    stage.record(BOOK, &book("v3"), later, Seen::Later);
+    stage.record(BOOK, &book("v3"), later, Observed::Later);
     stage.say(1, "one");
     stage.knows(1, 0, "v1");
 }
@@ -271,7 +272,7 @@ fn over_a_version_of_the_book_that_nobody_saw_an_older_state_is_given() {
     stage.tick();
     let before = stage.tick();
     stage.say(1, "one");
-    stage.record(BOOK, &book("v3"), before, Seen::Later);
+    stage.record(BOOK, &book("v3"), before, Observed::Later);
     stage.say(2, "two");
     stage.knows(0, 0, "v1");
     stage.knows(1, 0, "v1");
@@ -286,10 +287,10 @@ fn a_clock_that_was_set_back_proves_nothing() {
     stage.messages.push(message(1, "one"));
     let (bytes, when) = (stage.content(), stage.tick());
     stage.tick();
-    stage.record(CHAT, &bytes, when, Seen::Later);
+    stage.record(CHAT, &bytes, when, Observed::Later);
     let hour = Duration::from_secs(3600);
     stage.tick();
-    stage.record(BOOK, &book("v2, an hour later by the sun"), when - hour, Seen::Later);
+    stage.record(BOOK, &book("v2, an hour later by the sun"), when - hour, Observed::Later);
     stage.say(2, "two");
     assert_eq!(stage.book(1), None);
 }
@@ -333,8 +334,8 @@ fn what_is_found_by_scans_alone_is_known_as_far_as_times_prove_it() {
         stage.messages.push(message(round, "found"));
         let (bytes, when) = (stage.content(), stage.tick());
         stage.tick();
-        stage.record(BOOK, &book(&format!("v{round}")), lore, Seen::Later);
-        stage.record(CHAT, &bytes, when, Seen::Later);
+        stage.record(BOOK, &book(&format!("v{round}")), lore, Observed::Later);
+        stage.record(CHAT, &bytes, when, Observed::Later);
     }
     for round in 0..4 {
         stage.knows(round, round, &format!("v{round}"));
@@ -356,9 +357,9 @@ fn a_version_with_a_message_that_comes_later_today_says_nothing_of_the_one_befor
 
 /// A clock that goes on whenever somebody looks at it.
 #[derive(Debug)]
-struct Restless(&'static Clock);
+struct Restless(&'static MovedClock);
 
-impl Chance for Restless {
+impl Clock for Restless {
     fn now(&self) -> SystemTime {
         self.0.tick()
     }
@@ -380,13 +381,13 @@ fn a_book_that_the_same_look_finds_gone_is_not_the_chats() {
         std::fs::write(path, bytes).unwrap();
     };
     let mut stage = Stage::new();
-    let clock = Restless(Clock::starting_at(SystemTime::now() + Duration::from_secs(3600)));
+    let clock = Restless(MovedClock::starting_at(SystemTime::now() + Duration::from_secs(3600)));
     let clock: &'static Restless = Box::leak(Box::new(clock));
     let repository = folder.path().join("u.git");
     stage.history = History::open(&RealDisk, clock, repository, "pc").unwrap();
     let look = |stage: &mut Stage| {
         let folders = UserFolders::new(folder.path().join("data"), "default-user").unwrap();
-        let mut remembered = Remembered::default();
+        let mut remembered = SeenFiles::default();
         scan(&mut stage.history, &RealDisk, &folders, &mut remembered, &|_, _| {}).unwrap();
     };
     write(BOOK, &book("then"));

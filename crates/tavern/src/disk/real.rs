@@ -3,7 +3,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Disk, Kind, Look, Start, parent_of, system};
+use super::{Disk, FileStart, FileType, Stat, parent_of, system};
 
 /// How much of a file is held at once where all of it is not wanted.
 const PIECE: usize = 256 * 1024;
@@ -57,13 +57,13 @@ impl Disk for RealDisk {
         }
     }
 
-    fn read_start(&self, path: &Path, until: u8) -> io::Result<Start> {
+    fn read_start(&self, path: &Path, until: u8) -> io::Result<FileStart> {
         let (mut file, meta) = open_regular(path)?;
         let bytes = read_until(&mut file, until)?;
-        Ok(Start { bytes, len: meta.len(), modified: meta.modified()? })
+        Ok(FileStart { bytes, len: meta.len(), modified: meta.modified()? })
     }
 
-    fn look(&self, path: &Path) -> io::Result<Option<Look>> {
+    fn stat(&self, path: &Path) -> io::Result<Option<Stat>> {
         let meta = match fs::symlink_metadata(path) {
             Ok(meta) => meta,
             // A file where a folder was expected: the path leads nowhere.
@@ -78,16 +78,16 @@ impl Disk for RealDisk {
             Err(error) => return Err(error),
         };
         let kind = if meta.is_file() {
-            Kind::File
+            FileType::File
         } else if meta.is_dir() {
-            Kind::Dir
+            FileType::Dir
         } else if meta.is_symlink() {
-            Kind::Link
+            FileType::Link
         } else {
-            Kind::Other
+            FileType::Other
         };
         let modified = meta.modified()?;
-        Ok(Some(Look { kind, len: meta.len(), modified, inode: system::inode(&meta) }))
+        Ok(Some(Stat { kind, len: meta.len(), modified, inode: system::inode(&meta) }))
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
@@ -210,7 +210,7 @@ fn link_if_free(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Has a window between looking and renaming; there is nothing better left.
 fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
-    if RealDisk.look(to)?.is_some() {
+    if RealDisk.stat(to)?.is_some() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     fs::rename(from, to)
@@ -340,10 +340,10 @@ mod tests {
     fn an_absent_path_is_not_an_error_to_look_at_or_list() {
         let folder = folder();
         let absent = folder.path().join("absent");
-        assert_eq!(RealDisk.look(&absent).unwrap(), None);
+        assert_eq!(RealDisk.stat(&absent).unwrap(), None);
         assert_eq!(RealDisk.list(&absent).unwrap(), Vec::<OsString>::new());
         fs::write(&absent, b"").unwrap();
-        assert_eq!(RealDisk.look(&absent.join("below a file")).unwrap(), None);
+        assert_eq!(RealDisk.stat(&absent.join("below a file")).unwrap(), None);
         assert!(RealDisk.list(&absent).is_err());
     }
 
@@ -386,7 +386,7 @@ mod tests {
         let folder = folder();
         let deep = folder.path().join("a/b/c");
         RealDisk.make_dirs(&deep).unwrap();
-        assert_eq!(RealDisk.look(&deep).unwrap().unwrap().kind, Kind::Dir);
+        assert_eq!(RealDisk.stat(&deep).unwrap().unwrap().kind, FileType::Dir);
         RealDisk.make_dirs(&deep).unwrap();
         fs::write(folder.path().join("file"), b"").unwrap();
         assert!(RealDisk.make_dirs(&folder.path().join("file")).is_err());
@@ -446,7 +446,7 @@ mod tests {
             assert!(RealDisk.write_new(&link, None, &[b"x"]).is_err());
             assert!(RealDisk.open_lock(&link).is_err());
             assert!(!target.exists());
-            assert_eq!(RealDisk.look(&link).unwrap().unwrap().kind, Kind::Link);
+            assert_eq!(RealDisk.stat(&link).unwrap().unwrap().kind, FileType::Link);
         }
 
         #[test]

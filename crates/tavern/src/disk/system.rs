@@ -4,11 +4,29 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::sync::LazyLock;
 
 #[cfg(not(unix))]
 pub(super) use other::*;
 #[cfg(unix)]
 pub(super) use unix::*;
+
+/// Whether this is Android, where what is built for Linux runs in Termux.
+pub fn is_android() -> bool {
+    static IS_ANDROID: LazyLock<bool> =
+        LazyLock::new(|| std::env::var_os("ANDROID_ROOT").is_some() || has_androids_kernel());
+    *IS_ANDROID
+}
+
+#[cfg(unix)]
+fn has_androids_kernel() -> bool {
+    rustix::system::uname().release().to_string_lossy().contains("android")
+}
+
+#[cfg(not(unix))]
+fn has_androids_kernel() -> bool {
+    false
+}
 
 #[cfg(unix)]
 mod unix {
@@ -89,7 +107,6 @@ mod unix {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     mod renaming {
         use super::*;
-        use crate::surroundings::is_android;
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         use rustix::io::Errno;
 

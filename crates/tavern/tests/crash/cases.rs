@@ -2,18 +2,19 @@
 
 use std::error::Error;
 
-use forklore_core::fork::Policy;
-use forklore_core::json::Json;
-use forklore_core::merge::Choices;
-use forklore_core::names::ForkKind;
-use forklore_tavern::cleaning::CleanOptions;
-use forklore_tavern::comparing::{LoreOf, Point};
+use forklore_core::plan::fork::Policy;
+use forklore_core::plan::merge::Choices;
+use forklore_core::sillytavern::names::ForkKind;
+use forklore_json::Json;
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::forking::{ForkOptions, Link};
-use forklore_tavern::library::ChatFile;
-use forklore_tavern::mending::{MendOptions, MendSource};
-use forklore_tavern::merging::{MergeBase, Past};
-use forklore_tavern::tavern::Tavern;
+use forklore_tavern::folder::library::ChatFile;
+use forklore_tavern::work::change::ChangeOptions;
+use forklore_tavern::work::cleanup::CleanOptions;
+use forklore_tavern::work::compare::{ChatPoint, LoreOf};
+use forklore_tavern::work::fork::{CheckpointLink, ForkOptions};
+use forklore_tavern::work::merge::{PastLore, WantedBase};
+use forklore_tavern::work::repair::WantedSource;
+use forklore_tavern::work::tavern::Tavern;
 use forklore_testkit::scene::{self, Scene, Stopped, Tree, USER};
 
 type Done = Result<(), Box<dyn Error>>;
@@ -49,15 +50,16 @@ const COMMANDS: [(&str, Run); 14] = [
         tavern.restore(&chat, Some(2), false, CLOSED)?;
         Ok(())
     }),
-    ("repair from the journal", |tavern| repair(tavern, scene::BEREFT, &MendSource::Journal)),
+    ("repair from the journal", |tavern| repair(tavern, scene::BEREFT, &WantedSource::Journal)),
     ("repair from a copy", |tavern| {
-        repair(tavern, scene::GARBLED, &MendSource::Copy("Lore".into()))
+        repair(tavern, scene::GARBLED, &WantedSource::Copy("Lore".into()))
     }),
-    ("detach", |tavern| repair(tavern, scene::BEREFT, &MendSource::Detach)),
+    ("detach", |tavern| repair(tavern, scene::BEREFT, &WantedSource::Detach)),
     ("merge", |tavern| {
-        let from = LoreOf::Timeline(Point { chat: found(tavern, scene::QUEST)?, at: None });
+        let from = LoreOf::Timeline(ChatPoint { chat: found(tavern, scene::QUEST)?, at: None });
         let into = found(tavern, scene::OLD_TALE)?;
-        let prepared = tavern.prepare_merge(&from, &into, &MergeBase::Empty, Past::IsNothingNew)?;
+        let prepared =
+            tavern.prepare_merge(&from, &into, &WantedBase::Empty, PastLore::IsNothingNew)?;
         let plan = prepared.plan(&Choices::default());
         let merged = tavern.merge("merge", &prepared, &plan, CLOSED)?;
         // The chat keeps an index of what is in the book.
@@ -77,8 +79,8 @@ const COMMANDS: [(&str, Run); 14] = [
         }
     }),
     ("trash restore", |tavern| {
-        let workshop = tavern.workshop()?;
-        workshop.restore_from_trash("1.0")?;
+        let transaction = tavern.transaction()?;
+        transaction.restore_from_trash("1.0")?;
         Ok(())
     }),
 ];
@@ -144,7 +146,7 @@ fn after(start: &Tree, run: Run) -> Tree {
     scene.all()
 }
 
-const CLOSED: MendOptions = MendOptions { is_closed: true, dry_run: false };
+const CLOSED: ChangeOptions = ChangeOptions { is_closed: true, dry_run: false };
 
 fn found(tavern: &Tavern<'_>, label: &str) -> Result<ChatFile, Box<dyn Error>> {
     let library = tavern.library();
@@ -169,20 +171,24 @@ fn fork(tavern: &Tavern<'_>, label: &str, kind: ForkKind, at: Option<i64>) -> Do
         dry_run: false,
     };
     let forked = tavern.fork(&found(tavern, label)?, &options)?;
-    let wanted = if kind == ForkKind::Checkpoint { Link::Written } else { Link::NotWanted };
+    let wanted = if kind == ForkKind::Checkpoint {
+        CheckpointLink::Written
+    } else {
+        CheckpointLink::NotWanted
+    };
     if forked.link == wanted { Ok(()) } else { Err(format!("{:?}", forked.link).into()) }
 }
 
-fn repair(tavern: &Tavern<'_>, label: &str, source: &MendSource) -> Done {
+fn repair(tavern: &Tavern<'_>, label: &str, source: &WantedSource) -> Done {
     tavern.repair(&found(tavern, label)?, source, CLOSED)?;
     Ok(())
 }
 
 /// Takes the last operation back, if there is one.
 pub(crate) fn undo(tavern: &Tavern<'_>) -> Done {
-    let workshop = tavern.workshop()?;
-    if let Some(plan) = workshop.plan_undo()? {
-        workshop.undo(&plan)?;
+    let transaction = tavern.transaction()?;
+    if let Some(plan) = transaction.plan_undo()? {
+        transaction.undo(&plan)?;
     }
     Ok(())
 }

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use forklore_core::fork::Policy;
-use forklore_core::names::ForkKind;
-use forklore_tavern::chance::Chance;
+use forklore_core::plan::fork::Policy;
+use forklore_core::sillytavern::names::ForkKind;
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::forking::{ForkOptions, Link};
-use forklore_tavern::library::ChatFile;
-use forklore_tavern::mending::MendOptions;
-use forklore_tavern::tavern::Tavern;
-use forklore_tavern::workshop::Task;
+use forklore_tavern::disk::clock::Clock;
+use forklore_tavern::folder::library::ChatFile;
+use forklore_tavern::transaction::Task;
+use forklore_tavern::work::change::ChangeOptions;
+use forklore_tavern::work::fork::{CheckpointLink, ForkOptions};
+use forklore_tavern::work::tavern::Tavern;
 use forklore_testkit::faulty::{Errno, Fault, FaultyDisk, Written};
 use forklore_testkit::scene::{self, Scene, Stopped, USER};
 
@@ -96,7 +96,7 @@ fn an_operation_whose_record_was_not_confirmed_is_not_left_to_be_undone() {
 /// A clock that tells the time.
 struct Running;
 
-impl Chance for Running {
+impl Clock for Running {
     fn now(&self) -> SystemTime {
         SystemTime::now()
     }
@@ -118,7 +118,7 @@ fn listed_long_ago(tavern: &Tavern<'_>, label: &str) -> ChatFile {
 fn a_chat_that_was_written_since_it_was_listed_is_still_the_same_chat() {
     let scene = Scene::new();
     let tavern = scene.tavern(&RealDisk, &Stopped);
-    let closed = MendOptions { is_closed: true, dry_run: false };
+    let closed = ChangeOptions { is_closed: true, dry_run: false };
     let chat = listed_long_ago(&tavern, scene::OLD_BRANCH);
     tavern.split(&chat, true, closed).unwrap();
     let library = tavern.library();
@@ -141,8 +141,8 @@ fn a_chat_that_was_written_since_it_was_listed_may_be_open() {
         dry_run: false,
     };
     let forked = tavern.fork(&chat, &options).unwrap();
-    assert!(matches!(forked.link, Link::ParentMayBeOpen(_)), "{:?}", forked.link);
-    tavern.strip(&chat, MendOptions::default()).unwrap_err();
+    assert!(matches!(forked.link, CheckpointLink::ParentMayBeOpen(_)), "{:?}", forked.link);
+    tavern.strip(&chat, ChangeOptions::default()).unwrap_err();
 }
 
 /// Doing one step and taking back another both meet a page that saves twice: what came out of
@@ -179,7 +179,7 @@ fn what_was_displaced_in_doing_and_in_undoing_is_all_kept() {
         parts: vec![b"ours"],
     };
     let tasks = [replace(&first, &first_old), replace(&second, &second_old)];
-    tavern.workshop().unwrap().carry_out("test", "two steps", &tasks).unwrap_err();
+    tavern.transaction().unwrap().commit("test", "two steps", &tasks).unwrap_err();
     assert_eq!(fs::read(&first).unwrap(), b"version 5");
     assert_eq!(fs::read(&second).unwrap(), b"version 2");
     let trash = scene.trash();

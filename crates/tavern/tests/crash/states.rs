@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
-use forklore_core::book::Book;
-use forklore_core::verify::Finding;
+use forklore_core::finding::Finding;
+use forklore_core::sillytavern::book::Book;
 use forklore_tavern::disk::RealDisk;
 use forklore_testkit::faulty::{Call, Fault, FaultyDisk};
 use forklore_testkit::scene::{Scene, Stopped, Tree, USER};

@@ -73,9 +73,9 @@ fn what_an_earlier_version_did_is_undone_byte_for_byte() {
     let displaced = scene.trash()["00000002/2"].clone();
     let tavern = scene.tavern(&RealDisk, &Stopped);
     for _ in 0..2 {
-        let workshop = tavern.workshop().unwrap();
-        let plan = workshop.plan_undo().unwrap().expect("there is an operation");
-        workshop.undo(&plan).unwrap();
+        let transaction = tavern.transaction().unwrap();
+        let plan = transaction.plan_undo().unwrap().expect("there is an operation");
+        transaction.undo(&plan).unwrap();
     }
     let left = scene.visible();
     let names: Vec<&str> = left.keys().map(String::as_str).collect();
@@ -88,6 +88,6 @@ fn work_done_since_an_earlier_version_is_not_undone() {
     let scene = earlier();
     edit(&scene, "chats/Ada/The harbour - Checkpoint #1.jsonl", "message 3", "message three");
     let tavern = scene.tavern(&RealDisk, &Stopped);
-    let plan = tavern.workshop().unwrap().plan_undo().unwrap().unwrap();
+    let plan = tavern.transaction().unwrap().plan_undo().unwrap().unwrap();
     assert_eq!(plan.later_work(), Some("default-user/chats/Ada/The harbour - Checkpoint #1.jsonl"));
 }

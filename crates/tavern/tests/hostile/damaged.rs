@@ -3,21 +3,21 @@
 use std::fs;
 
 use fastrand::Rng;
-use forklore_core::chat::{Chat, Damage as Found};
-use forklore_core::exactness::Allow;
-use forklore_core::fork::{Policy, QueuePolicy};
-use forklore_core::names::ForkKind;
-use forklore_core::verify::Finding;
+use forklore_core::finding::Finding;
+use forklore_core::plan::fork::{Policy, QueuePolicy};
+use forklore_core::sillytavern::chat::{Chat, Damage as Found};
+use forklore_core::sillytavern::names::ForkKind;
+use forklore_core::timeline::exactness::Allow;
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::folders::UserFolders;
-use forklore_tavern::forking::ForkOptions;
-use forklore_tavern::heads::Heads;
-use forklore_tavern::library::ChatFile;
-use forklore_tavern::references;
-use forklore_tavern::tavern::Tavern;
+use forklore_tavern::folder::headers::Headers;
+use forklore_tavern::folder::layout::UserFolders;
+use forklore_tavern::folder::library::ChatFile;
+use forklore_tavern::folder::references;
+use forklore_tavern::work::fork::ForkOptions;
+use forklore_tavern::work::tavern::Tavern;
 use forklore_testkit::cases;
 use forklore_testkit::damage::Damage;
-use forklore_testkit::fixed_chance::FixedChance;
+use forklore_testkit::fixed_clock::FixedClock;
 use forklore_testkit::story::{Story, USER};
 use forklore_testkit::tree;
 
@@ -40,11 +40,11 @@ fn a_damaged_story(rng: &mut Rng) {
         damage_a_book(rng, root);
     }
 
-    let chance = FixedChance::default();
+    let clock = FixedClock::default();
     let folders = UserFolders::new(root, USER).expect("the user's name is a name");
-    let tavern = Tavern { disk: &RealDisk, chance: &chance, folders, pasts: None };
+    let tavern = Tavern { disk: &RealDisk, clock: &clock, folders, pasts: None };
     let library = tavern.library();
-    let heads = Heads::read(&RealDisk, &library);
+    let heads = Headers::read(&RealDisk, &library);
     assert_eq!(heads.timelines.len(), library.chats.len());
     references::gather(&RealDisk, &tavern.folders, &library, &|| ());
     let chat = library.chats.iter().find(|chat| chat.name == story.chat).expect("it is listed");

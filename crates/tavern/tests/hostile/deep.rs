@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use forklore_core::fork::{Obstacle, Policy};
-use forklore_core::names::ForkKind;
+use forklore_core::finding::Obstacle;
+use forklore_core::plan::fork::Policy;
+use forklore_core::sillytavern::names::ForkKind;
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::forking::{ForkError, ForkOptions, Forked};
+use forklore_tavern::work::fork::{ForkError, ForkOptions, Forked};
 use forklore_testkit::scene::{Scene, Stopped, Tree, USER};
 
 const DEPTH: usize = 600;

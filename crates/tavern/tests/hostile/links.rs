@@ -5,12 +5,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use forklore_core::fork::Policy;
-use forklore_core::names::ForkKind;
+use forklore_core::plan::fork::Policy;
+use forklore_core::sillytavern::names::ForkKind;
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::forking::ForkOptions;
-use forklore_tavern::inside::OutsideError;
-use forklore_tavern::workshop::CarryOutError;
+use forklore_tavern::disk::data_root::EscapesDataRoot;
+use forklore_tavern::transaction::CommitError;
+use forklore_tavern::work::fork::ForkOptions;
 use forklore_testkit::scene::{Scene, Stopped};
 use tempfile::TempDir;
 
@@ -28,9 +28,9 @@ fn is_untouched(folder: &Path) -> bool {
 }
 
 #[track_caller]
-fn assert_leads_outside<T>(result: Result<T, CarryOutError>) {
+fn assert_leads_outside<T>(result: Result<T, CommitError>) {
     let error = result.err().expect("it is refused");
-    assert!(matches!(error, CarryOutError::Outside(OutsideError::LeadsOutside { .. })), "{error}");
+    assert!(matches!(error, CommitError::Outside(EscapesDataRoot::LeadsOutside { .. })), "{error}");
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn operations_and_trash_outside_the_data_folder_are_refused() {
         symlink(elsewhere.path(), ours.join(name)).unwrap();
         let before = scene.visible();
         let tavern = scene.tavern(&RealDisk, &Stopped);
-        assert_leads_outside(tavern.workshop());
+        assert_leads_outside(tavern.transaction());
         let library = tavern.library();
         let chat = library.chats.iter().find(|chat| chat.name == "Story").unwrap();
         let options = ForkOptions {
@@ -66,8 +66,8 @@ fn one_operations_trash_outside_the_data_folder_is_neither_emptied_nor_taken_fro
     fs::create_dir_all(&trash).unwrap();
     symlink(elsewhere.path(), trash.join("00000001")).unwrap();
     let tavern = scene.tavern(&RealDisk, &Stopped);
-    let workshop = tavern.workshop().unwrap();
-    assert_leads_outside(workshop.trash());
-    assert_leads_outside(workshop.empty_trash());
+    let transaction = tavern.transaction().unwrap();
+    assert_leads_outside(transaction.trash());
+    assert_leads_outside(transaction.empty_trash());
     assert!(is_untouched(elsewhere.path()));
 }

@@ -4,17 +4,17 @@ use std::fs;
 use std::path::Path;
 
 use fastrand::Rng;
-use forklore_core::exactness::Allow;
-use forklore_core::fork::Policy;
-use forklore_core::json::{Indent, Json, Object};
-use forklore_core::names::ForkKind;
+use forklore_core::plan::fork::Policy;
+use forklore_core::sillytavern::names::ForkKind;
+use forklore_core::timeline::exactness::Allow;
+use forklore_json::{Indent, Json, Object};
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::folders::UserFolders;
-use forklore_tavern::forking::ForkOptions;
-use forklore_tavern::heads::Heads;
-use forklore_tavern::references;
-use forklore_tavern::tavern::Tavern;
-use forklore_testkit::fixed_chance::FixedChance;
+use forklore_tavern::folder::headers::Headers;
+use forklore_tavern::folder::layout::UserFolders;
+use forklore_tavern::folder::references;
+use forklore_tavern::work::fork::ForkOptions;
+use forklore_tavern::work::tavern::Tavern;
+use forklore_testkit::fixed_clock::FixedClock;
 use forklore_testkit::story::USER;
 use forklore_testkit::{cases, hostile_names, tree};
 
@@ -35,13 +35,13 @@ fn a_folder_full_of_them(rng: &mut Rng) {
     fs::write(canary.join("worlds.json"), b"sings").expect("it can be written");
     populate(rng, &root);
 
-    let chance = FixedChance::default();
+    let clock = FixedClock::default();
     let folders = UserFolders::new(&root, USER).expect("the user's name is a name");
-    let tavern = Tavern { disk: &RealDisk, chance: &chance, folders, pasts: None };
+    let tavern = Tavern { disk: &RealDisk, clock: &clock, folders, pasts: None };
     let before = tree::files(around.path());
 
     let library = tavern.library();
-    let heads = Heads::read(&RealDisk, &library);
+    let heads = Headers::read(&RealDisk, &library);
     assert_eq!(heads.timelines.len(), library.chats.len());
     let verified = tavern.verify(&library, |_| true, &|| ());
     assert_eq!(verified.checked.len(), library.chats.len());

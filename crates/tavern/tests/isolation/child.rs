@@ -1,13 +1,13 @@
 //! What a child must look like, whatever its book is known from.
 
-use forklore_core::chat::Chat;
-use forklore_core::family::Home;
-use forklore_core::json::{Json, Object};
-use forklore_core::names::book_key;
-use forklore_core::seal::Seal;
-use forklore_core::timed;
-use forklore_tavern::forking::{ForkOptions, Forked};
-use forklore_tavern::library::ChatFile;
+use forklore_core::plan::timed_effects;
+use forklore_core::sillytavern::chat::Chat;
+use forklore_core::sillytavern::names::book_key;
+use forklore_core::timeline::family::Home;
+use forklore_core::timeline::seal::Seal;
+use forklore_json::{Json, Object};
+use forklore_tavern::folder::library::ChatFile;
+use forklore_tavern::work::fork::{ForkOptions, Forked};
 use forklore_testkit::story::{Story, USER};
 
 use crate::Stage;
@@ -179,7 +179,7 @@ fn check_effects(facts: &Facts, forked: &Forked) {
             });
             let Some(entry) = entry else { continue };
             let hash = effect.get("hash").and_then(Json::as_f64).expect("it has one");
-            let fitted_then = timed::entry_hash(entry, &book.from).map(|hash| hash as f64);
+            let fitted_then = timed_effects::entry_hash(entry, &book.from).map(|hash| hash as f64);
             assert_ne!(fitted_then, Some(hash), "{key} was not given a new hash");
         }
     }

@@ -1,11 +1,11 @@
 //! Holds what a seal claims against what the testkit knows.
 
-use forklore_core::exactness::{Exactness, Source};
-use forklore_core::fork::QueuePolicy;
-use forklore_core::journal::{RECORDED_METADATA, State};
-use forklore_core::json::{Json, Object};
-use forklore_core::recap::queue::{self, Work};
-use forklore_tavern::forking::{ForkOptions, Forked};
+use forklore_core::journal::{RECORDED_METADATA, RecordedState};
+use forklore_core::plan::fork::QueuePolicy;
+use forklore_core::recap::queue::{self, PendingWork};
+use forklore_core::timeline::exactness::{Exactness, Source};
+use forklore_json::{Json, Object};
+use forklore_tavern::work::fork::{ForkOptions, Forked};
 use forklore_testkit::story::{KEPT_BY_RECAP, Message, Story};
 
 use crate::child::Facts;
@@ -70,7 +70,8 @@ pub(crate) fn can_be_exact(story: &Story, m: usize) -> bool {
 
 /// Whether `m` was the last message of whatever was forked.
 fn is_last(facts: &Facts, m: usize) -> bool {
-    let parent = forklore_core::chat::Chat::read(&facts.parent_bytes, facts.parent.place());
+    let parent =
+        forklore_core::sillytavern::chat::Chat::read(&facts.parent_bytes, facts.parent.place());
     m + 1 == parent.len()
 }
 
@@ -152,7 +153,7 @@ fn drained(book: &Object) -> Object {
     let Some(entries) = book.get_mut("entries").and_then(Json::as_object_mut) else { return book };
     let found = entries.iter().find(|(_, entry)| queue::is_queue(entry));
     if let Some((key, entry)) = found.map(|(key, entry)| (key.clone(), entry.clone())) {
-        let mut work = Work::default();
+        let mut work = PendingWork::default();
         work.add_queue(&entry.get("content").and_then(Json::as_str).unwrap_or_default());
         if work.is_pending() {
             entries.insert(key, queue::emptied_entry(&entry));
@@ -161,7 +162,7 @@ fn drained(book: &Object) -> Object {
     book
 }
 
-fn check_as_recap_keeps_it(value: &Object, then: &State, k: usize) {
+fn check_as_recap_keeps_it(value: &Object, then: &RecordedState, k: usize) {
     let entries = |book: &Object| -> Vec<Json> {
         let entries = book.get("entries").and_then(Json::as_object).expect("it has entries");
         entries.iter().map(|(_, e)| e.clone()).filter(|e| !queue::is_queue(e)).collect()

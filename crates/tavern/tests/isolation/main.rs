@@ -12,18 +12,19 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use fastrand::Rng;
-use forklore_core::claim::Today;
-use forklore_core::exactness::{Allow, Exactness};
-use forklore_core::fork::{Obstacle, Policy, QueuePolicy};
-use forklore_core::names::ForkKind;
-use forklore_core::verify::Finding;
+use forklore_core::finding::Finding;
+use forklore_core::finding::Obstacle;
+use forklore_core::plan::fork::{Policy, QueuePolicy};
+use forklore_core::sillytavern::names::ForkKind;
+use forklore_core::timeline::claim::TodaySource;
+use forklore_core::timeline::exactness::{Allow, Exactness};
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::folders::UserFolders;
-use forklore_tavern::forking::{ForkError, ForkOptions, Forked, Link};
-use forklore_tavern::library::ChatFile;
-use forklore_tavern::tavern::Tavern;
+use forklore_tavern::folder::layout::UserFolders;
+use forklore_tavern::folder::library::ChatFile;
+use forklore_tavern::work::fork::{CheckpointLink, ForkError, ForkOptions, Forked};
+use forklore_tavern::work::tavern::Tavern;
 use forklore_testkit::cases;
-use forklore_testkit::fixed_chance::FixedChance;
+use forklore_testkit::fixed_clock::FixedClock;
 use forklore_testkit::story::{Story, USER};
 use forklore_testkit::tree;
 
@@ -70,9 +71,9 @@ fn a_family(rng: &mut Rng, tally: &Tally) {
     let folder = tree::temporary_folder();
     let root = folder.path();
     story.write_to(root).expect("the story can be written");
-    let chance = FixedChance::default();
+    let clock = FixedClock::default();
     let folders = UserFolders::new(root, USER).expect("the user's name is a name");
-    let tavern = Tavern { disk: &RealDisk, chance: &chance, folders, pasts: None };
+    let tavern = Tavern { disk: &RealDisk, clock: &clock, folders, pasts: None };
     let stage = Stage { story: &story, root, tavern: &tavern };
 
     let parent = stage.chat(&story.chat);
@@ -123,7 +124,7 @@ fn any_options(rng: &mut Rng, message: usize) -> ForkOptions {
             fill: rng.bool(),
             without_book: rng.u8(..5) == 0,
             leave_book: false,
-            today: Today::Files,
+            today: TodaySource::Files,
             under_way: 0,
         },
         parent_is_closed: rng.bool(),
@@ -208,7 +209,11 @@ fn check_surroundings(
         }
         let (now, bytes) = (now.as_ref().expect("a file"), bytes.as_ref().expect("a file"));
         if *path == below(&parent.path) {
-            assert_eq!(forked.link, Link::Written, "the parent changed without being asked to");
+            assert_eq!(
+                forked.link,
+                CheckpointLink::Written,
+                "the parent changed without being asked to"
+            );
             assert_eq!(options.kind, ForkKind::Checkpoint);
             check_only_the_link(bytes, now, &forked.child);
         } else {
@@ -255,9 +260,10 @@ fn check_divergence(stage: &Stage<'_>, parent: &ChatFile, forked: &Forked) {
 }
 
 fn undo(tavern: &Tavern<'_>) {
-    let workshop = tavern.workshop().expect("nobody else is there");
-    let plan = workshop.plan_undo().expect("records can be read").expect("there is an operation");
-    workshop.undo(&plan).expect("it can be taken back");
+    let transaction = tavern.transaction().expect("nobody else is there");
+    let plan =
+        transaction.plan_undo().expect("records can be read").expect("there is an operation");
+    transaction.undo(&plan).expect("it can be taken back");
 }
 
 fn check_refusal(
@@ -294,7 +300,7 @@ fn check_refusal(
 }
 
 fn outcome_words(forked: &Forked) -> Vec<String> {
-    let words = |what: &str, part: forklore_core::exactness::Part| {
+    let words = |what: &str, part: forklore_core::timeline::exactness::Knowledge| {
         let exactness = match part.exactness {
             Exactness::Exact => "exact",
             Exactness::Snapshot(_) => "snapshot",
@@ -305,7 +311,7 @@ fn outcome_words(forked: &Forked) -> Vec<String> {
     };
     let mut outcome = vec![words("metadata", forked.seal.metadata)];
     outcome.push(forked.seal.book.as_ref().map_or("book: none".into(), |b| words("book", b.part)));
-    if forked.link == Link::Written {
+    if forked.link == CheckpointLink::Written {
         outcome.push("linked".into());
     }
     outcome

@@ -3,11 +3,11 @@
 use std::fs;
 use std::sync::Mutex;
 
-use forklore_core::names::ForkKind;
-use forklore_tavern::chance::RealChance;
-use forklore_tavern::forking::Forked;
-use forklore_tavern::mending::MendOptions;
-use forklore_tavern::tavern::Tavern;
+use forklore_core::sillytavern::names::ForkKind;
+use forklore_tavern::disk::clock::SystemClock;
+use forklore_tavern::work::change::ChangeOptions;
+use forklore_tavern::work::fork::Forked;
+use forklore_tavern::work::tavern::Tavern;
 use forklore_testkit::faulty::FaultyDisk;
 use forklore_testkit::scene::{Scene, Tree};
 
@@ -15,7 +15,7 @@ use crate::page::{CHAT, File, Page};
 
 type Run = fn(&Tavern<'_>) -> Option<Forked>;
 
-const CLOSED: MendOptions = MendOptions { is_closed: true, dry_run: false };
+const CLOSED: ChangeOptions = ChangeOptions { is_closed: true, dry_run: false };
 
 const COMMANDS: [(&str, Run); 5] = [
     ("branch", |tavern| fork(tavern, ForkKind::Branch, Some(1))),
@@ -57,7 +57,7 @@ fn meet(run: Run, at: usize, saves: &[File]) -> usize {
             saves.iter().for_each(|&file| page.lock().unwrap().save_one(file));
         }
     });
-    let fork = run(&scene.tavern(&disk, &RealChance));
+    let fork = run(&scene.tavern(&disk, &SystemClock));
     let calls = disk.calls().len();
     drop(disk);
     let saved = page.into_inner().unwrap().into_saved();
@@ -105,7 +105,7 @@ fn a_page_that_saves_at_every_exchange_for_a_while_loses_nothing() {
                     page.lock().unwrap().save_one(file);
                 }
             });
-            let fork = run(&scene.tavern(&disk, &RealChance));
+            let fork = run(&scene.tavern(&disk, &SystemClock));
             drop(disk);
             let saved = page.into_inner().unwrap().into_saved();
             let is_displaced = |path: &&String| path.contains("/displaced-");
@@ -136,7 +136,7 @@ fn a_message_edited_while_the_book_is_written_is_edited_in_the_child() {
             fs::rename(&temp, &chat).unwrap();
         }
     });
-    let forked = fork(&scene.tavern(&disk, &RealChance), ForkKind::Branch, Some(1)).unwrap();
+    let forked = fork(&scene.tavern(&disk, &SystemClock), ForkKind::Branch, Some(1)).unwrap();
     let child = &scene.visible()[&format!("chats/Alice/{}.jsonl", forked.child)];
     assert!(String::from_utf8_lossy(child).contains("message one"));
 }

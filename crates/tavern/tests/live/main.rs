@@ -8,19 +8,21 @@ mod page;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use forklore_core::book::{Book, digest_of};
-use forklore_core::chat::{Chat, Place};
 use forklore_core::digest::Digest;
-use forklore_core::exactness::{Exactness, Source};
-use forklore_core::fork::Policy;
-use forklore_core::names::ForkKind;
-use forklore_tavern::chance::RealChance;
+use forklore_core::plan::fork::Policy;
+use forklore_core::sillytavern::book::{Book, digest_of};
+use forklore_core::sillytavern::chat::{Chat, ChatKind};
+use forklore_core::sillytavern::names::ForkKind;
+use forklore_core::timeline::exactness::{Exactness, Source};
 use forklore_tavern::disk::RealDisk;
-use forklore_tavern::folders::is_sillytavern_temp;
-use forklore_tavern::forking::{ForkError, ForkOptions, Forked, Link};
-use forklore_tavern::library::ChatFile;
-use forklore_tavern::mending::{MendError, MendOptions, Mended};
-use forklore_tavern::tavern::Tavern;
+use forklore_tavern::disk::clock::SystemClock;
+use forklore_tavern::folder::layout::is_sillytavern_temp;
+use forklore_tavern::folder::library::ChatFile;
+use forklore_tavern::work::change::ChangeError;
+use forklore_tavern::work::change::ChangeOptions;
+use forklore_tavern::work::change::ChangedChat;
+use forklore_tavern::work::fork::{CheckpointLink, ForkError, ForkOptions, Forked};
+use forklore_tavern::work::tavern::Tavern;
 use forklore_testkit::scene::{Scene, Tree};
 
 use page::{CHAT, Pace, Page, Saved, Talk, book_of};
@@ -84,12 +86,12 @@ fn beside_a_live_page_nothing_saved_is_lost_and_every_fork_is_one_instant() {
 }
 
 fn run_round(scene: &Scene, talk: &Talk, round: usize, tally: &mut Tally) -> Option<Forked> {
-    let tavern = scene.tavern(&RealDisk, &RealChance);
+    let tavern = scene.tavern(&RealDisk, &SystemClock);
     let chat = found(&tavern);
     let messages = talk.messages();
     let some_message = |last: usize| Some((round * 7_919 % last) as i64);
-    let closed = MendOptions { is_closed: true, dry_run: false };
-    let open = MendOptions { is_closed: false, dry_run: false };
+    let closed = ChangeOptions { is_closed: true, dry_run: false };
+    let open = ChangeOptions { is_closed: false, dry_run: false };
     let mut count = |what| *tally.entry(what).or_default() += 1;
     match round % 10 {
         0..=3 => {
@@ -106,26 +108,26 @@ fn run_round(scene: &Scene, talk: &Talk, round: usize, tally: &mut Tally) -> Opt
                 return None;
             };
             match &fork.link {
-                Link::Written => {
+                CheckpointLink::Written => {
                     assert!(is_closed);
                     count("links written");
                     talk.wait_for_both();
                 }
-                Link::ParentIsBusy => count("links not written, as too busy"),
-                Link::ParentMayBeOpen(_) => assert!(!is_closed),
+                CheckpointLink::ParentIsBusy => count("links not written, as too busy"),
+                CheckpointLink::ParentMayBeOpen(_) => assert!(!is_closed),
                 other => panic!("{other:?}"),
             }
             Some(fork)
         }
         6 | 7 => {
             let restored = tavern.restore(&chat, some_message(messages - 1), false, closed);
-            count(if mended(restored) { "restores" } else { "given up as too busy" });
+            count(if changed(restored) { "restores" } else { "given up as too busy" });
             talk.wait_for_both();
             None
         }
         8 => {
             let split = tavern.split(&chat, false, closed);
-            count(if mended(split) { "splits" } else { "given up as too busy" });
+            count(if changed(split) { "splits" } else { "given up as too busy" });
             talk.wait_for_both();
             None
         }
@@ -134,7 +136,7 @@ fn run_round(scene: &Scene, talk: &Talk, round: usize, tally: &mut Tally) -> Opt
                 9 => tavern.split(&chat, false, open),
                 _ => tavern.restore(&chat, some_message(messages - 1), false, open),
             };
-            assert!(matches!(refused, Err(MendError::MayBeOpen { .. })), "{refused:?}");
+            assert!(matches!(refused, Err(ChangeError::MayBeOpen { .. })), "{refused:?}");
             count("refusals");
             None
         }
@@ -159,10 +161,10 @@ fn made(fork: Result<Forked, ForkError>) -> Option<Forked> {
     }
 }
 
-fn mended(mended: Result<Mended, MendError>) -> bool {
-    match mended {
+fn changed(changed: Result<ChangedChat, ChangeError>) -> bool {
+    match changed {
         Ok(_) => true,
-        Err(MendError::CarryOut(error)) if error.is_a_race() => false,
+        Err(ChangeError::CarryOut(error)) if error.is_a_race() => false,
         Err(error) => panic!("{error:?}"),
     }
 }
@@ -189,7 +191,9 @@ fn check_no_file_is_torn(scene: &Scene) {
     for (path, bytes) in scene.visible() {
         assert!(!is_sillytavern_temp(&path), "{path}");
         match Path::new(&path).extension().and_then(|extension| extension.to_str()) {
-            Some("jsonl") => assert!(Chat::read(&bytes, Place::Solo).damage().is_empty(), "{path}"),
+            Some("jsonl") => {
+                assert!(Chat::read(&bytes, ChatKind::Solo).damage().is_empty(), "{path}")
+            }
             Some("json") => assert!(Book::read(&bytes).is_ok(), "{path}"),
             _ => panic!("{path} is of no kind that SillyTavern has"),
         }
@@ -201,7 +205,7 @@ fn check_no_file_is_torn(scene: &Scene) {
 fn check_fork(scene: &Scene, saved: &Saved, fork: &Forked) {
     let visible = scene.visible();
     let child = &visible[&format!("chats/Alice/{}.jsonl", fork.child)];
-    let child = Chat::read(child, Place::Solo);
+    let child = Chat::read(child, ChatKind::Solo);
     assert_eq!(child.len(), fork.message + 1);
     for index in 0..child.len() {
         assert!(child.line(index) == Some(&saved.lines[index][..]), "{} {index}", fork.child);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use forklore_core::journal::{Record, State};
-use forklore_core::json::Json;
+use forklore_core::journal::{Record, RecordedState};
+use forklore_json::Json;
 use forklore_tavern::disk::{Disk, RealDisk};
 use forklore_testkit::scene::{self, Scene, USER};
 
@@ -114,7 +114,7 @@ pub(crate) struct Page {
     header: Vec<u8>,
     metadata: Json,
     entries: usize,
-    before: Option<(Record, State)>,
+    before: Option<(Record, RecordedState)>,
     saved: Saved,
 }
 
@@ -184,7 +184,7 @@ impl Page {
 
     /// One message more, with a record of the book as it is.
     fn say_something(&mut self) {
-        let state = State::of(&self.metadata, Some((BOOK, &book_of(self.entries))));
+        let state = RecordedState::of(&self.metadata, Some((BOOK, &book_of(self.entries))));
         let number = self.saved.lines.len();
         let record = scene::watched(number as u64, self.before.as_ref(), &state);
         self.saved.lines.push(scene::message(number, Some(record.to_json())));

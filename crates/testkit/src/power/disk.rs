@@ -178,7 +178,7 @@ impl Disk {
                 (0..self.nodes.len()).for_each(|number| self.sync_file(Inode(number), *covers));
                 self.sync_names(*covers, |_| true);
             }
-            Op::Said { .. } => {}
+            Op::Coded { .. } => {}
         }
         self.journalled = self.journalled.max(op.covers().unwrap_or(0));
         self.count += 1;

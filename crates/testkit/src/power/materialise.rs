@@ -67,18 +67,18 @@ impl Materialiser {
     }
 
     /// Removes what is not as it has to be, and tells what is.
-    fn clear(&self, inside: &Path, wanted: &Tree, kept: &mut Tree) -> io::Result<()> {
+    fn clear(&self, data_root: &Path, wanted: &Tree, kept: &mut Tree) -> io::Result<()> {
         let root = self.folder.path();
-        for entry in fs::read_dir(root.join(inside))? {
-            let inside = inside.join(entry?.file_name());
-            let path = root.join(&inside);
+        for entry in fs::read_dir(root.join(data_root))? {
+            let data_root = data_root.join(entry?.file_name());
+            let path = root.join(&data_root);
             let metadata = path.symlink_metadata()?;
-            let found = wanted.get(&inside);
+            let found = wanted.get(&data_root);
             let is_right = match found {
                 Some(Found::Folder) => metadata.is_dir(),
                 Some(Found::File(_)) => {
-                    found == self.shown.get(&inside)
-                        && self.marks.get(&inside) == Some(&Mark::of(&metadata))
+                    found == self.shown.get(&data_root)
+                        && self.marks.get(&data_root) == Some(&Mark::of(&metadata))
                 }
                 Some(Found::Symlink(target)) => {
                     metadata.is_symlink() && fs::read_link(&path)? == *target
@@ -87,9 +87,9 @@ impl Materialiser {
             };
             if let Some(found) = found.filter(|_| is_right) {
                 if metadata.is_dir() {
-                    self.clear(&inside, wanted, kept)?;
+                    self.clear(&data_root, wanted, kept)?;
                 }
-                kept.insert(inside, found.clone());
+                kept.insert(data_root, found.clone());
             } else if metadata.is_dir() {
                 fs::remove_dir_all(path)?;
             } else {

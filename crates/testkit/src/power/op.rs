@@ -82,7 +82,7 @@ pub enum Op {
         covers: usize,
     },
     /// On standard output.
-    Said {
+    Coded {
         bytes: Vec<u8>,
     },
 }

@@ -120,7 +120,7 @@ impl<'t> States<'t> {
             }
         }
         if let Some(op) = self.trace.ops.get(disk.count()) {
-            if let Op::Said { bytes } = op {
+            if let Op::Coded { bytes } = op {
                 self.said.extend(bytes);
             }
             disk.apply(op);

@@ -122,7 +122,7 @@ impl Trace {
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         let said = self.ops.iter().filter_map(|op| match op {
-            Op::Said { bytes } => Some(bytes.as_slice()),
+            Op::Coded { bytes } => Some(bytes.as_slice()),
             _ => None,
         });
         if said.collect::<Vec<_>>().concat() != self.stdout {

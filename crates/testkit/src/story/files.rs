@@ -4,10 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use forklore_core::family::Home;
 use forklore_core::journal::FIELD;
-use forklore_core::json::{Indent, Json, Object};
-use forklore_core::names::{self, File};
+use forklore_core::sillytavern::names::{self, NamedFile};
+use forklore_core::timeline::family::Home;
+use forklore_json::{Indent, Json, Object};
 
 use super::{Story, USER};
 
@@ -67,7 +67,7 @@ impl Story {
 
     /// A book's file, relative to the user's folder.
     pub fn book_path(name: &str) -> PathBuf {
-        let stem = names::stem(name, File::Book).expect("stories' books have good names");
+        let stem = names::stem(name, NamedFile::Book).expect("stories' books have good names");
         Path::new("worlds").join(format!("{stem}.json"))
     }
 

@@ -1,8 +1,8 @@
 //! Lorebooks: entries with gaps in their uids, registries, and the recap extension's queue.
 
 use fastrand::Rng;
-use forklore_core::json::{Indent, Json, Object};
 use forklore_core::recap::queue;
+use forklore_json::{Indent, Json, Object};
 
 pub const REGISTRY: &str = "_registry_character";
 

@@ -10,9 +10,9 @@ mod recap;
 mod teller;
 mod files;
 
-use forklore_core::family::Home;
-use forklore_core::journal::{Record, State};
-use forklore_core::json::{Json, Object};
+use forklore_core::journal::{Record, RecordedState};
+use forklore_core::timeline::family::Home;
+use forklore_json::{Json, Object};
 
 pub use lore::{REGISTRY, is_registry};
 pub use recap::{KEPT_BY_RECAP, lossy_entry};
@@ -62,10 +62,10 @@ pub struct Message {
     pub(crate) value: Object,
     pub record: Option<Record>,
     /// The state the record was made of.
-    pub(crate) recorded: Option<State>,
+    pub(crate) recorded: Option<RecordedState>,
     /// What the state at this message was: until the next one came. Where later ones were deleted
     /// there can be several right answers; the last is the latest.
-    pub truths: Vec<State>,
+    pub truths: Vec<RecordedState>,
     pub scene: Option<Scene>,
 }
 
@@ -74,9 +74,9 @@ pub struct Message {
 pub struct Scene {
     /// The state when the recap extension had finished its work for the scene; `None` if it
     /// never did.
-    pub settled: Option<State>,
+    pub settled: Option<RecordedState>,
     /// States from the message until then.
-    pub on_the_way: Vec<State>,
+    pub on_the_way: Vec<RecordedState>,
     /// The recap was made again later, and its newer version shows a later book.
     pub made_again: bool,
 }
@@ -88,12 +88,12 @@ impl Story {
     }
 
     /// The state at the end.
-    pub fn now(&self) -> &State {
+    pub fn now(&self) -> &RecordedState {
         self.messages.last().and_then(|last| last.truths.last()).expect("a story has messages")
     }
 
     /// Whether `state` was the state at message `m`.
-    pub fn was_at(&self, m: usize, state: &State) -> bool {
+    pub fn was_at(&self, m: usize, state: &RecordedState) -> bool {
         self.messages[m].truths.contains(state)
     }
 

@@ -1,7 +1,7 @@
 //! What the recap extension writes into messages and metadata.
 
-use forklore_core::json::{Json, Object};
 use forklore_core::recap::queue;
+use forklore_json::{Json, Object};
 
 /// What a snapshot keeps of an entry, apart from `keysecondary`, which it always empties, and
 /// `tags`, which it invents.

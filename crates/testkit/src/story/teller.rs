@@ -1,10 +1,12 @@
 //! Tells a story: messages come, lore changes, the journal is kept, messages go again.
 
 use fastrand::Rng;
-use forklore_core::family::Home;
-use forklore_core::journal::{Came, Limits, Record, State, StatePart, Uid, merged, record};
-use forklore_core::json::{Json, Object};
-use forklore_core::timed;
+use forklore_core::journal::{
+    Arrival, Limits, Record, RecordId, RecordedState, StatePart, merged, record,
+};
+use forklore_core::plan::timed_effects;
+use forklore_core::timeline::family::Home;
+use forklore_json::{Json, Object};
 
 use super::{Looks, Message, Scene, Story, lore, recap, text};
 
@@ -18,7 +20,7 @@ pub(super) struct Teller<'r> {
     /// How many messages have come.
     arrivals: u64,
     /// What was seen when the last one came.
-    came: Option<Came>,
+    came: Option<Arrival>,
     /// A record was lost, so the next one does not follow on from what can be read.
     chain_is_broken: bool,
     limits: Limits,
@@ -149,12 +151,12 @@ impl<'r> Teller<'r> {
         self.story.books.iter_mut().find(|(other, _)| *other == name).map(|(_, book)| book)
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> RecordedState {
         let metadata = Json::Object(self.story.metadata.clone());
         let book = self.story.bound.as_ref().map(|name| {
             (name.as_str(), Json::Object(self.story.book(name).expect("it was made").clone()))
         });
-        State::of(&metadata, book.as_ref().map(|(name, book)| (*name, book)))
+        RecordedState::of(&metadata, book.as_ref().map(|(name, book)| (*name, book)))
     }
 
     fn message_comes(&mut self) {
@@ -199,10 +201,10 @@ impl<'r> Teller<'r> {
     }
 
     /// What a page that records sees of a message at the instant when it comes.
-    fn arrival(&self) -> Option<Came> {
+    fn arrival(&self) -> Option<Arrival> {
         let before = self.story.messages.last()?.record.as_ref()?;
         let state = self.state();
-        self.is_recording().then(|| Came {
+        self.is_recording().then(|| Arrival {
             after: before.uid.clone().expect("every record has one"),
             book: Some(state.digest(StatePart::Book)),
             metadata: Some(state.digest(StatePart::Metadata)),
@@ -307,7 +309,8 @@ impl<'r> Teller<'r> {
             return;
         }
         let entry = &entries[rng.usize(..entries.len())];
-        let (Some(hash), Some(uid)) = (timed::entry_hash(entry, &name), entry.get("uid")) else {
+        let (Some(hash), Some(uid)) = (timed_effects::entry_hash(entry, &name), entry.get("uid"))
+        else {
             return;
         };
         let key = format!("{name}.{}", String::from_utf8_lossy(&uid.stringify()));
@@ -451,7 +454,7 @@ impl<'r> Teller<'r> {
         let before = before.as_ref().map(|(id, state)| (id.as_str(), state));
         let (uid, came) = match last.record.take() {
             Some(Record { uid: Some(uid), came, .. }) => (uid, came),
-            _ => (Uid::new(self.arrivals, "t"), self.came.take()),
+            _ => (RecordId::new(self.arrivals, "t"), self.came.take()),
         };
         let gap = earlier.iter().rev().take_while(|m| m.record.is_none()).count() as i64;
         let record = record(before, &now, self.limits).with(uid, came);
@@ -490,7 +493,7 @@ impl<'r> Teller<'r> {
     }
 
     /// The records that are not where they were made.
-    fn moved(&self) -> Vec<Uid> {
+    fn moved(&self) -> Vec<RecordId> {
         let mut gap = 0;
         let mut moved = Vec::new();
         for Message { record, .. } in &self.story.messages {
@@ -500,7 +503,7 @@ impl<'r> Teller<'r> {
         moved
     }
 
-    fn count_gaps(&mut self, moved: &[Uid]) {
+    fn count_gaps(&mut self, moved: &[RecordId]) {
         let mut gap = 0;
         for Message { record, .. } in &mut self.story.messages {
             if let Some(record) = record.as_mut() {

@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use forklore_history::file::Name;
-use forklore_history::history::{History, Seen};
-use forklore_tavern::chance::RealChance;
+use forklore_history::file::FileName;
+use forklore_history::record::recorder::Observed;
+use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
+use forklore_tavern::disk::clock::SystemClock;
 use memchr::memchr_iter;
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
@@ -57,20 +58,20 @@ impl Place {
     }
 
     pub(crate) fn open(&self) -> anyhow::Result<History<'static>> {
-        Ok(History::open(&RealDisk, &RealChance, self.repository(), "bench")?)
+        Ok(History::open(&RealDisk, &SystemClock, self.repository(), "bench")?)
     }
 
-    pub(crate) fn path(&self, name: &Name) -> PathBuf {
+    pub(crate) fn path(&self, name: &FileName) -> PathBuf {
         self.home().join(name.to_path())
     }
 }
 
-pub(crate) fn chat() -> Name {
-    Name::of_text("chats/Mara/Story.jsonl")
+pub(crate) fn chat() -> FileName {
+    FileName::of_text("chats/Mara/Story.jsonl")
 }
 
-pub(crate) fn book() -> Name {
-    Name::of_text("worlds/Lore.json")
+pub(crate) fn book() -> FileName {
+    FileName::of_text("worlds/Lore.json")
 }
 
 /// Records a file that was just saved, as `forklore watch` does: opened, read into a buffer that is
@@ -78,14 +79,14 @@ pub(crate) fn book() -> Name {
 pub(crate) fn record(
     history: &mut History<'_>,
     path: &Path,
-    name: &Name,
+    name: &FileName,
     buffer: &mut Vec<u8>,
 ) -> anyhow::Result<()> {
     let written = File::open(path)?.metadata()?.modified()?;
     let mut recorder = history.record()?;
     read(path, buffer)?;
-    let exists = |_: &Name| true;
-    recorder.file(name, buffer, written, Seen::AsItHappened, &exists)?;
+    let exists = |_: &FileName| true;
+    recorder.file(name, buffer, written, Observed::AsItHappened, &exists)?;
     Ok(recorder.keep()?)
 }
 

@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use fastrand::Rng;
-use forklore_core::chat::{Chat, Place as Where};
-use forklore_history::catalog::catalog;
-use forklore_history::history::{History, Seen};
-use forklore_history::past::past;
-use forklore_history::version::Kept;
-use forklore_tavern::chance::RealChance;
+use forklore_core::sillytavern::chat::{Chat, ChatKind};
+use forklore_history::query::catalog::catalog;
+use forklore_history::query::past::past;
+use forklore_history::record::recorder::Observed;
+use forklore_history::version::commit::StoredVersion;
+use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
+use forklore_tavern::disk::clock::SystemClock;
 
 use super::Table;
 use super::append::{Place, book, chat, milliseconds};
@@ -27,7 +28,7 @@ pub(crate) fn figures(versions: usize) -> anyhow::Result<(Table, Vec<Measured>)>
     let story = told(&mut history, versions)?;
     drop(history);
 
-    let parsed = Chat::read(&story.bytes, Where::Solo);
+    let parsed = Chat::read(&story.bytes, ChatKind::Solo);
     let mut random = Rng::with_seed(43);
     let mut moment = |history: &History<'_>| -> anyhow::Result<()> {
         let message = random.usize(..story.messages - 1);
@@ -37,7 +38,7 @@ pub(crate) fn figures(versions: usize) -> anyhow::Result<(Table, Vec<Measured>)>
         Ok(())
     };
     let opened = || {
-        Ok::<_, anyhow::Error>(History::open_existing(&RealDisk, &RealChance, place.repository())?)
+        Ok::<_, anyhow::Error>(History::open_existing(&RealDisk, &SystemClock, place.repository())?)
     };
 
     let mut first = Vec::new();
@@ -69,7 +70,7 @@ pub(crate) fn figures(versions: usize) -> anyhow::Result<(Table, Vec<Measured>)>
         let lines = catalog(&history, lineage)?;
         let line = lines.iter().find(|line| line.number == number);
         let line = line.ok_or_else(|| anyhow::anyhow!("there is a version {number}"))?;
-        std::hint::black_box(history.content(&Kept::read(history.store(), line.id)?)?);
+        std::hint::black_box(history.content(&StoredVersion::read(history.store(), line.id)?)?);
         by_number.push(began.elapsed());
         if round < 3 {
             let began = Instant::now();
@@ -109,21 +110,22 @@ fn told(history: &mut History<'_>, versions: usize) -> anyhow::Result<Story> {
     let mut story = Story::new(41, "Lore");
     let mut lore = Lore::new(42, 40);
     let mut recorder = history.record()?;
-    recorder.file(&book(), &lore.bytes(), SystemTime::now(), Seen::AsItHappened, &|_| true)?;
+    recorder.file(&book(), &lore.bytes(), SystemTime::now(), Observed::AsItHappened, &|_| true)?;
     for version in 0..versions {
         if version % SAVES == 0 {
             story.add_shaped(false, Shape { prose: 60, reasoning: 0, swipes: 1 });
         } else {
             story.touch("Lore", version);
         }
-        recorder.file(&chat(), &story.bytes, SystemTime::now(), Seen::AsItHappened, &|_| true)?;
+        recorder
+            .file(&chat(), &story.bytes, SystemTime::now(), Observed::AsItHappened, &|_| true)?;
         if version % (SAVES * 10) == 0 {
             lore.extend(version);
             recorder.file(
                 &book(),
                 &lore.bytes(),
                 SystemTime::now(),
-                Seen::AsItHappened,
+                Observed::AsItHappened,
                 &|_| true,
             )?;
             recorder.keep()?;

@@ -3,12 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use fastrand::Rng;
-use forklore_core::book::Book;
-use forklore_history::catalog::catalog;
-use forklore_history::file::Name;
-use forklore_history::history::History;
-use forklore_history::packing;
-use forklore_history::version::Kept;
+use forklore_core::sillytavern::book::Book;
+use forklore_history::file::FileName;
+use forklore_history::query::catalog::catalog;
+use forklore_history::upkeep::pack::pack;
+use forklore_history::version::commit::StoredVersion;
+use forklore_history::version::history::History;
 
 use super::Table;
 use super::append::{Place, book, chat, milliseconds};
@@ -35,7 +35,7 @@ pub(crate) fn figures(most: usize) -> anyhow::Result<(Table, Vec<Measured>)> {
         story.add();
         story.bytes.clone()
     })?;
-    let packing = timed(|| Ok(packing::pack(&mut history).map(drop)?))?;
+    let packing = timed(|| Ok(pack(&mut history).map(drop)?))?;
     drop(history);
 
     let history = place.open()?;
@@ -46,7 +46,7 @@ pub(crate) fn figures(most: usize) -> anyhow::Result<(Table, Vec<Measured>)> {
     })?;
     let of_chat = times(&history, &chat(), &|bytes| {
         for line in bytes.split(|byte| *byte == b'\n') {
-            std::hint::black_box(forklore_core::json::Json::parse(line)?);
+            std::hint::black_box(forklore_json::Json::parse(line)?);
         }
         Ok(())
     })?;
@@ -69,13 +69,13 @@ pub(crate) fn figures(most: usize) -> anyhow::Result<(Table, Vec<Measured>)> {
 
 fn add(
     history: &mut History<'_>,
-    name: &Name,
+    name: &FileName,
     versions: usize,
     mut next: impl FnMut() -> Vec<u8>,
 ) -> anyhow::Result<()> {
     let mut recorder = history.record()?;
     for version in 0..versions {
-        let seen = forklore_history::history::Seen::AsItHappened;
+        let seen = forklore_history::record::recorder::Observed::AsItHappened;
         recorder.file(name, &next(), SystemTime::now(), seen, &|_| true)?;
         if version % 50 == 0 {
             recorder.keep()?;
@@ -94,7 +94,7 @@ struct Times {
 /// Of versions drawn at random, so that nothing that one left behind helps the next much.
 fn times(
     history: &History<'_>,
-    name: &Name,
+    name: &FileName,
     read: &dyn Fn(&[u8]) -> anyhow::Result<()>,
 ) -> anyhow::Result<Times> {
     let mut random = Rng::with_seed(34);
@@ -104,7 +104,8 @@ fn times(
     let (mut out, mut parsed, mut own) = (Vec::new(), Vec::new(), Vec::new());
     let mut bytes = 0;
     for _ in 0..TRIES {
-        let kept = Kept::read(history.store(), versions[random.usize(..versions.len())].id)?;
+        let kept =
+            StoredVersion::read(history.store(), versions[random.usize(..versions.len())].id)?;
         let mut content = Vec::new();
         out.push(timed(|| {
             content = history.content(&kept)?;

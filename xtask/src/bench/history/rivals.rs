@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, ensure};
-use forklore_history::git::object::{Id, Kind, Mode, add_to_tree, id_of};
+use forklore_history::git::object::{Id, Kind, TreeMode, add_to_tree, id_of};
 
 use super::stories::Story;
 use crate::bench::measure::durable_copy;
@@ -209,7 +209,7 @@ impl Levels {
         let mut number = index;
         let mut below: Option<Id> = None;
         for lines in &mut self.lines {
-            let mode = if below.is_none() { Mode::Blob } else { Mode::Tree };
+            let mode = if below.is_none() { TreeMode::Blob } else { TreeMode::Tree };
             if let Some(below) = below {
                 lines.retain(|(place, _)| *place != number % 100);
                 lines.push((number % 100, below));
@@ -222,8 +222,8 @@ impl Levels {
             number /= 100;
         }
         let mut root = Vec::new();
-        add_to_tree(&mut root, Mode::Blob, "a", &self.head);
-        add_to_tree(&mut root, Mode::Tree, "m", &below.context("there are three levels")?);
+        add_to_tree(&mut root, TreeMode::Blob, "a", &self.head);
+        add_to_tree(&mut root, TreeMode::Tree, "m", &below.context("there are three levels")?);
         put(Kind::Tree, root)
     }
 }
@@ -260,8 +260,8 @@ fn told(tree: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     for line in forklore_history::git::object::tree_lines(tree).flatten() {
         let mode = match line.mode {
-            Mode::Blob => "100644 blob",
-            Mode::Tree => "040000 tree",
+            TreeMode::Blob => "100644 blob",
+            TreeMode::Tree => "040000 tree",
         };
         text.extend_from_slice(format!("{mode} {}\t", line.id).as_bytes());
         text.extend_from_slice(line.name);

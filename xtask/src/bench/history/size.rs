@@ -7,9 +7,9 @@ use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use forklore_history::file::Kind;
-use forklore_history::packing;
-use forklore_history::split::split;
+use forklore_history::file::FileKind;
+use forklore_history::upkeep::pack::pack;
+use forklore_history::version::split::split;
 
 use super::Table;
 use super::append::{Place, book, chat, record};
@@ -24,23 +24,23 @@ const BOOK_SAVES: usize = 61;
 const MOST: u64 = 1_000_000;
 
 /// Tells a story save by save.
-fn told(see: &mut dyn FnMut(&Story, &Lore, Kind) -> anyhow::Result<()>) -> anyhow::Result<()> {
+fn told(see: &mut dyn FnMut(&Story, &Lore, FileKind) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let mut story = Story::new(21, "Lore");
     let mut lore = Lore::new(22, ENTRIES);
-    see(&story, &lore, Kind::Book)?;
+    see(&story, &lore, FileKind::Book)?;
     let mut book_saves = 1;
     for turn in 0..TURNS {
         story.add_shaped(true, Shape { prose: 700, reasoning: 0, swipes: 0 });
-        see(&story, &lore, Kind::Chat)?;
+        see(&story, &lore, FileKind::Chat)?;
         story.add_shaped(false, Shape { prose: 3_000, reasoning: 1_100, swipes: 1 });
-        see(&story, &lore, Kind::Chat)?;
+        see(&story, &lore, FileKind::Chat)?;
         // Every second reply is swiped once; else something about the chat is saved.
         if turn % 2 == 0 {
             story.swipe(3_000, 1_100);
         } else {
             story.touch("Lore", turn);
         }
-        see(&story, &lore, Kind::Chat)?;
+        see(&story, &lore, FileKind::Chat)?;
         if book_saves < BOOK_SAVES && (turn * (BOOK_SAVES - 1)) / TURNS + 1 >= book_saves {
             // An entry is added to, or one is written anew.
             if book_saves % 4 == 0 {
@@ -48,7 +48,7 @@ fn told(see: &mut dyn FnMut(&Story, &Lore, Kind) -> anyhow::Result<()>) -> anyho
             } else {
                 lore.extend(turn * 7)
             }
-            see(&story, &lore, Kind::Book)?;
+            see(&story, &lore, FileKind::Book)?;
             book_saves += 1;
         }
     }
@@ -62,7 +62,7 @@ pub(crate) fn figures() -> anyhow::Result<(Table, Vec<Measured>)> {
     let mut copies = Copies::default();
     told(&mut |story, lore, kind| {
         let (name, bytes) = match kind {
-            Kind::Chat => (chat(), story.bytes.clone()),
+            FileKind::Chat => (chat(), story.bytes.clone()),
             _ => (book(), lore.bytes()),
         };
         copies.see(kind, &bytes);
@@ -70,7 +70,7 @@ pub(crate) fn figures() -> anyhow::Result<(Table, Vec<Measured>)> {
         record(&mut history, &place.path(&name), &name, &mut buffer)
     })?;
     let after_recording = on_disk(&place.repository())?;
-    packing::pack(&mut history)?;
+    pack(&mut history)?;
     let packed = on_disk(&place.repository())?;
 
     let whole = Whole::kept(place.folder())?;
@@ -109,12 +109,12 @@ struct Copies {
 }
 
 impl Copies {
-    fn see(&mut self, kind: Kind, bytes: &[u8]) {
+    fn see(&mut self, kind: FileKind, bytes: &[u8]) {
         self.versions += 1;
         self.bytes += bytes.len() as u64;
         self.deflated += deflated(bytes);
         match kind {
-            Kind::Chat => self.last_chat = bytes.len() as u64,
+            FileKind::Chat => self.last_chat = bytes.len() as u64,
             _ => self.last_book = bytes.len() as u64,
         }
         let split = split(kind, bytes);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use forklore_core::json::{Indent, Json, Object};
+use forklore_json::{Indent, Json, Object};
 
 use super::prose::Writer;
 

@@ -10,13 +10,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use forklore_history::catalog::catalog;
-use forklore_history::file::Name;
-use forklore_history::history::History;
-use forklore_history::place;
-use forklore_history::version::Kept;
-use forklore_tavern::chance::RealChance;
+use forklore_history::file::FileName;
+use forklore_history::query::catalog::catalog;
+use forklore_history::store::place;
+use forklore_history::version::commit::StoredVersion;
+use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
+use forklore_tavern::disk::clock::SystemClock;
 use tempfile::TempDir;
 
 use super::forklore_binary;
@@ -255,12 +255,12 @@ impl Day<'_> {
 
     /// Counts what was lost, by what every version holds.
     fn verified(&mut self, histories: &Path, few: usize, has_more: bool) -> anyhow::Result<()> {
-        let name = Name::of_text("chats/Character 0/Story 0.jsonl");
+        let name = FileName::of_text("chats/Character 0/Story 0.jsonl");
         let (mut lost, mut there) = (0, 0);
         for user in 0..self.args.active {
             let saves = self.args.saves + if has_more && user < few { 3 } else { 0 };
             let repository = place::repository(histories, &handle(user));
-            let history = History::open_existing(&RealDisk, &RealChance, repository)?;
+            let history = History::open_existing(&RealDisk, &SystemClock, repository)?;
             let lineage = history.lineages().live(&name);
             let lineage = lineage.ok_or_else(|| anyhow::anyhow!("a chat was not recorded"))?;
             let versions = catalog(&history, lineage)?;
@@ -271,7 +271,7 @@ impl Day<'_> {
             }
             // Byte for byte, for some.
             if user % 50 == 0 {
-                let kept = Kept::read(history.store(), lineage.tip.id)?;
+                let kept = StoredVersion::read(history.store(), lineage.tip.id)?;
                 let is_same = history.content(&kept)? == self.host.saved(user, 0, saves);
                 ensure!(is_same, "{} has another version at the end", handle(user));
             }

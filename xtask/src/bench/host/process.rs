@@ -13,14 +13,14 @@ use anyhow::{Context, ensure};
 /// A running `forklore watch`, ended when dropped.
 pub(crate) struct Watching {
     child: Child,
-    said: Arc<Said>,
+    said: Arc<Coded>,
     /// How long it took until nothing is missed any more.
     pub(crate) start: Duration,
 }
 
 /// What it said so far.
 #[derive(Default)]
-struct Said {
+struct Coded {
     is_watching: AtomicBool,
     lines: AtomicU64,
     complaints: AtomicU64,
@@ -38,7 +38,7 @@ impl Watching {
             .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("could not run {}", forklore.display()))?;
-        let said = Arc::<Said>::default();
+        let said = Arc::<Coded>::default();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         listen(stdout.context("it has an output")?, Arc::clone(&said));
         listen(stderr.context("it has an output")?, Arc::clone(&said));
@@ -87,7 +87,7 @@ impl Drop for Watching {
     }
 }
 
-fn listen(output: impl Read + Send + 'static, said: Arc<Said>) {
+fn listen(output: impl Read + Send + 'static, said: Arc<Coded>) {
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             if line.starts_with("Watching the stories") {

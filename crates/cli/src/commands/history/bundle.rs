@@ -1,14 +1,14 @@
-//! `forklore history bundle` and `unbundle`
+//! `forklore history bundle`
 
 use std::path::{Path, PathBuf};
 
-use forklore_history::bundle::{self, Header};
-use forklore_history::sealing::{self, Key, SealFor};
+use forklore_history::exchange::bundle::{self, BundleHeader};
+use forklore_history::exchange::encryption::{self, Key, SealFor};
 use forklore_tavern::disk::Disk;
-use forklore_tavern::tavern::Tavern;
+use forklore_tavern::work::tavern::Tavern;
 
-use super::{Histories, Outcome, pull};
-use crate::args::{BundleArgs, UnbundleArgs};
+use super::{Histories, Outcome};
+use crate::args::BundleArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::file;
@@ -17,7 +17,7 @@ use crate::objection::Objection;
 use crate::text::{Line, Style, bytes, count};
 use crate::ui::Ui;
 
-pub(super) fn make(
+pub(super) fn run(
     ui: &mut Ui<'_>,
     tavern: &Tavern<'_>,
     histories: &Histories,
@@ -27,7 +27,7 @@ pub(super) fn make(
     let mut history = histories.open_existing(tavern)?;
     let passphrase = args.passphrase_file.as_deref();
     let seal = match (passphrase, args.recipient.is_empty()) {
-        (Some(file), _) => Some(SealFor::Passphrase(sealing::passphrase(&text(disk, file)?)?)),
+        (Some(file), _) => Some(SealFor::Passphrase(encryption::passphrase(&text(disk, file)?)?)),
         (None, false) => Some(SealFor::Recipients(args.recipient.clone())),
         (None, true) => None,
     };
@@ -40,7 +40,7 @@ pub(super) fn make(
                 passphrase.filter(|_| args.identity.is_none()),
                 args.identity.as_deref(),
             )?;
-            Some(Header::read(&opened(disk, last, key.as_ref())?)?.0)
+            Some(BundleHeader::read(&opened(disk, last, key.as_ref())?)?.0)
         }
         None => None,
     };
@@ -50,7 +50,7 @@ pub(super) fn make(
         return Ok(Exit::Fine);
     };
     let whole = match &seal {
-        Some(seal) => sealing::seal(&made.bytes, seal)?,
+        Some(seal) => encryption::seal(&made.bytes, seal)?,
         None => made.bytes,
     };
     file::write(disk, &file, &whole)?;
@@ -80,23 +80,6 @@ pub(super) fn make(
     Ok(Exit::Fine)
 }
 
-pub(super) fn take_in(
-    ui: &mut Ui<'_>,
-    tavern: &Tavern<'_>,
-    histories: &Histories,
-    args: &UnbundleArgs,
-) -> Outcome {
-    let cannot = |error: CommandError| {
-        error.while_doing(format!("could not take in `{}`", args.file.display()))
-    };
-    let disk = tavern.disk;
-    let key = key(disk, args.passphrase_file.as_deref(), args.identity.as_deref())?;
-    let whole = opened(disk, &args.file, key.as_ref()).map_err(cannot)?;
-    let mut history = histories.open(tavern)?;
-    let joined = bundle::take_in(&mut history, &whole).map_err(|error| cannot(error.into()))?;
-    Ok(pull::say(ui, "history unbundle", &joined))
-}
-
 /// `stories.bundle.age`
 fn sealed_name(file: &Path) -> PathBuf {
     if file.extension().is_some_and(|extension| extension == "age") {
@@ -117,20 +100,24 @@ fn text(disk: &dyn Disk, file: &Path) -> Result<String, CommandError> {
     String::from_utf8(read(disk, file)?).map_err(cannot)
 }
 
-fn key(
+pub(super) fn key(
     disk: &dyn Disk,
     passphrase: Option<&Path>,
     identity: Option<&Path>,
 ) -> Result<Option<Key>, CommandError> {
     Ok(match (passphrase, identity) {
-        (Some(file), _) => Some(Key::Passphrase(sealing::passphrase(&text(disk, file)?)?)),
+        (Some(file), _) => Some(Key::Passphrase(encryption::passphrase(&text(disk, file)?)?)),
         (None, Some(file)) => Some(Key::Identities(text(disk, file)?.into())),
         (None, None) => None,
     })
 }
 
 /// A bundle, opened where it is sealed.
-fn opened(disk: &dyn Disk, file: &Path, key: Option<&Key>) -> Result<Vec<u8>, CommandError> {
+pub(super) fn opened(
+    disk: &dyn Disk,
+    file: &Path,
+    key: Option<&Key>,
+) -> Result<Vec<u8>, CommandError> {
     let whole = read(disk, file)?;
-    Ok(if sealing::is_sealed(&whole) { sealing::open(&whole, key)? } else { whole })
+    Ok(if encryption::is_sealed(&whole) { encryption::open(&whole, key)? } else { whole })
 }

@@ -1,13 +1,14 @@
 //! `forklore history dismiss`
 
-use forklore_history::finding::Finder;
-use forklore_history::lineage::Lineage;
-use forklore_history::looking::LookError;
-use forklore_history::scan::home;
-use forklore_tavern::tavern::Tavern;
+use forklore_history::query::lookup::Finder;
+use forklore_history::query::versions::LookupError;
+use forklore_history::record::scan::home;
+use forklore_history::version::lineage::Lineage;
+use forklore_tavern::work::tavern::Tavern;
 
-use super::{Histories, Outcome, gone};
+use super::{Histories, Outcome};
 use crate::args::DismissArgs;
+use crate::commands::shared::gone;
 use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style};
@@ -30,7 +31,9 @@ pub(super) fn run(
             let of_character = |lineage: &Lineage| gone::is_of(lineage, file);
             let has_chats = gone.iter().any(of_character);
             let found = match found {
-                Err(LookError::Unknown { .. } | LookError::Ambiguous { .. }) if has_chats => None,
+                Err(LookupError::Unknown { .. } | LookupError::Ambiguous { .. }) if has_chats => {
+                    None
+                }
                 found => Some(found?.clone()),
             };
             gone.retain(|lineage| {

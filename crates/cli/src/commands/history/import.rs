@@ -1,8 +1,8 @@
 //! `forklore history import`
 
-use forklore_history::importing::{Imported, import};
-use forklore_history::scan::{Remembered, scan};
-use forklore_tavern::tavern::Tavern;
+use forklore_history::exchange::backups::{Imported, import};
+use forklore_history::record::scan::{SeenFiles, scan};
+use forklore_tavern::work::tavern::Tavern;
 
 use super::{Histories, Outcome};
 use crate::exit::Exit;
@@ -18,7 +18,7 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     {
         // A backup is matched to the chats that are known.
         let progress = ui.progress_in_bytes("Recording");
-        let mut remembered = Remembered::load(&history);
+        let mut remembered = SeenFiles::load(&history);
         scan(&mut history, tavern.disk, &tavern.folders, &mut remembered, &|done, of| {
             progress.at(done, of);
         })?;

@@ -1,7 +1,7 @@
 //! `forklore history pack`
 
-use forklore_history::packing;
-use forklore_tavern::tavern::Tavern;
+use forklore_history::upkeep::pack::pack;
+use forklore_tavern::work::tavern::Tavern;
 
 use super::{Histories, Outcome};
 use crate::exit::Exit;
@@ -11,7 +11,7 @@ use crate::ui::Ui;
 
 pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
     let mut history = histories.open_existing(tavern)?;
-    let packing = packing::pack(&mut history)?;
+    let packing = pack(&mut history)?;
     ui.say(format!(
         "{} in one pack: {} instead of {}.",
         count(packing.objects, "object", "objects"),

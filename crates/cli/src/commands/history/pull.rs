@@ -1,8 +1,8 @@
 //! `forklore history pull`
 
-use forklore_history::joining::Joined;
-use forklore_history::remote::{self, Git};
-use forklore_tavern::tavern::Tavern;
+use forklore_history::exchange::join::Joined;
+use forklore_history::exchange::remote::{self, Git};
+use forklore_tavern::work::tavern::Tavern;
 
 use super::push::say_ours_differ;
 use super::{Histories, Outcome};

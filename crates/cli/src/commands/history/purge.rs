@@ -1,9 +1,9 @@
 //! `forklore history purge`
 
-use forklore_history::finding::Finder;
-use forklore_history::purging::{Copy, PurgePlan, Purged, copies, finish, plan, purge};
-use forklore_history::scan::home;
-use forklore_tavern::tavern::Tavern;
+use forklore_history::query::lookup::Finder;
+use forklore_history::record::scan::home;
+use forklore_history::upkeep::purge::{OtherCopy, PurgePlan, Purged, copies, finish, plan, purge};
+use forklore_tavern::work::tavern::Tavern;
 
 use super::{Histories, Outcome};
 use crate::args::PurgeArgs;
@@ -90,23 +90,23 @@ fn say(ui: &mut Ui<'_>, purged: &Purged) {
 }
 
 /// What is not ours to remove.
-fn say_copies(ui: &mut Ui<'_>, copies: &[Copy]) {
+fn say_copies(ui: &mut Ui<'_>, copies: &[OtherCopy]) {
     if !copies.is_empty() {
         ui.say("Not removed, because it is not in this history:");
     }
     for copy in copies {
         let line = Line::new().plain("  ");
         ui.say(match copy {
-            Copy::Live(path) => line.plain(format!("the file itself: {}", path.display())),
-            Copy::Backup(path) => line.plain(format!("a backup of SillyTavern: {}", path.display())),
-            Copy::Remote(name) => line.plain(format!(
+            OtherCopy::Live(path) => line.plain(format!("the file itself: {}", path.display())),
+            OtherCopy::Backup(path) => line.plain(format!("a backup of SillyTavern: {}", path.display())),
+            OtherCopy::Remote(name) => line.plain(format!(
                 "what was pushed to {name}: `forklore history push REMOTE --prune` removes it from the branches there, but a host may keep it for a while"
             )),
         });
     }
 }
 
-fn answer(plan: &PurgePlan, purged: Option<&Purged>, copies: &[Copy]) -> Json {
+fn answer(plan: &PurgePlan, purged: Option<&Purged>, copies: &[OtherCopy]) -> Json {
     let number =
         |of: fn(&Purged) -> usize| purged.map_or(Json::Null, |purged| Json::from(of(purged)));
     json::answer(
@@ -123,8 +123,8 @@ fn answer(plan: &PurgePlan, purged: Option<&Purged>, copies: &[Copy]) -> Json {
             (
                 "copies",
                 json::texts(copies.iter().map(|copy| match copy {
-                    Copy::Live(path) | Copy::Backup(path) => path.display().to_string(),
-                    Copy::Remote(name) => name.clone(),
+                    OtherCopy::Live(path) | OtherCopy::Backup(path) => path.display().to_string(),
+                    OtherCopy::Remote(name) => name.clone(),
                 })),
             ),
         ],

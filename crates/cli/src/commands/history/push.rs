@@ -1,7 +1,7 @@
 //! `forklore history push`
 
-use forklore_history::remote::{self, Git};
-use forklore_tavern::tavern::Tavern;
+use forklore_history::exchange::remote::{self, Git};
+use forklore_tavern::work::tavern::Tavern;
 
 use super::{Histories, Outcome};
 use crate::args::PushArgs;

@@ -1,7 +1,7 @@
 //! `forklore history repair`
 
-use forklore_history::fsck::repair;
-use forklore_tavern::tavern::Tavern;
+use forklore_history::upkeep::repair::repair;
+use forklore_tavern::work::tavern::Tavern;
 
 use super::verify::{answer, live, say};
 use super::{Histories, Outcome};
@@ -14,7 +14,7 @@ use crate::ui::Ui;
 
 pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
     let repository = histories.repository(tavern);
-    let there = tavern.disk.look(&repository).ok().flatten();
+    let there = tavern.disk.stat(&repository).ok().flatten();
     if there.is_none() {
         // It says so.
         histories.open_existing(tavern)?;

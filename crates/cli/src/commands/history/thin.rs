@@ -1,7 +1,7 @@
 //! `forklore history thin`
 
-use forklore_history::thinning::{Rules, ThinPlan, plan, thin};
-use forklore_tavern::tavern::Tavern;
+use forklore_history::upkeep::thin::{ThinPlan, ThinRules, plan, thin};
+use forklore_tavern::work::tavern::Tavern;
 
 use super::{Histories, Outcome};
 use crate::args::ThinArgs;
@@ -22,12 +22,12 @@ pub(super) fn run(
     args: &ThinArgs,
 ) -> Outcome {
     let mut history = histories.open_existing(tavern)?;
-    let rules = Rules {
+    let rules = ThinRules {
         all_for: args.keep_all_for,
         hourly_for: args.hourly_for,
         daily_for: args.daily_for,
     };
-    let plan = plan(&history, rules, tavern.chance.now())?;
+    let plan = plan(&history, rules, tavern.clock.now())?;
     say(ui, &plan);
     if args.dry_run || plan.dropped == 0 {
         ui.answer(&answer(&plan, None));

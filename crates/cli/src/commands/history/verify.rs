@@ -1,9 +1,9 @@
 //! `forklore history verify`
 
-use forklore_history::file::Name;
-use forklore_history::fsck::{Verified, verify};
-use forklore_history::scan::{home, read_still};
-use forklore_tavern::tavern::Tavern;
+use forklore_history::file::FileName;
+use forklore_history::record::scan::{home, read_still};
+use forklore_history::upkeep::fsck::{Verified, verify};
+use forklore_tavern::work::tavern::Tavern;
 
 use super::{Histories, Outcome};
 use crate::exit::Exit;
@@ -26,11 +26,11 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
 }
 
 /// The files as they are now.
-pub(super) fn live(tavern: &Tavern<'_>) -> impl Fn(&Name) -> Option<Vec<u8>> {
+pub(super) fn live(tavern: &Tavern<'_>) -> impl Fn(&FileName) -> Option<Vec<u8>> {
     let home = home(&tavern.folders);
     move |name| {
         let path = home.join(name.to_path());
-        let path = tavern.folders.inside.check_no_link(tavern.disk, &path).ok()?;
+        let path = tavern.folders.data_root.check_no_link(tavern.disk, &path).ok()?;
         read_still(tavern.disk, &path).ok().map(|(bytes, _)| bytes)
     }
 }
@@ -144,7 +144,7 @@ pub(super) fn answer(verified: &Verified) -> Json {
         ("faults", Json::Array(faults.collect())),
         ("lost", Json::Array(damage.collect())),
         ("lost_refs", json::texts(verified.lost_refs.iter().map(|lost| &lost.reference))),
-        ("unrecorded", json::texts(verified.unrecorded.iter().map(Name::as_str))),
+        ("unrecorded", json::texts(verified.unrecorded.iter().map(FileName::as_str))),
         ("set_aside", json::texts(verified.set_aside.iter().map(|path| path.display()))),
     ])
 }

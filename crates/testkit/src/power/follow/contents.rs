@@ -18,31 +18,33 @@ impl Follower<'_> {
         let flags = call.arg(flags).trim_start_matches("{flags=");
         let flags = flags.split(',').next().unwrap_or_default();
         let has = |flag| flags.split('|').any(|found| found == flag);
-        let what = match path.strip_prefix(self.root).ok().map(|inside| self.disk.find(inside)) {
-            None => What::Outside(path),
-            Some(_) if has("O_TMPFILE") => {
-                let inode = self.disk.next();
-                self.emit(Op::CreateNameless { inode }, format!("open {}", self.shown(&path)))?;
-                What::Inside(inode)
-            }
-            Some(_) if is_nameless => {
-                return Err(call.unsupported("it was gone before we could look"));
-            }
-            Some(Some(inode)) => {
-                let is_emptied = has("O_TRUNC") || call.name == "creat";
-                if is_emptied && self.disk.file(inode).is_some_and(|file| !file.now.is_empty()) {
-                    let label = format!("empty {}", self.shown(&path));
-                    self.emit(Op::Truncate { inode, len: 0 }, label)?;
+        let what =
+            match path.strip_prefix(self.root).ok().map(|data_root| self.disk.find(data_root)) {
+                None => What::Outside(path),
+                Some(_) if has("O_TMPFILE") => {
+                    let inode = self.disk.next();
+                    self.emit(Op::CreateNameless { inode }, format!("open {}", self.shown(&path)))?;
+                    What::Inside(inode)
                 }
-                What::Inside(inode)
-            }
-            Some(None) => {
-                let at = self.place_of(&path).ok_or_else(|| call.misread())?;
-                let inode = self.disk.next();
-                self.emit(Op::Create { at, inode }, format!("create {}", self.shown(&path)))?;
-                What::Inside(inode)
-            }
-        };
+                Some(_) if is_nameless => {
+                    return Err(call.unsupported("it was gone before we could look"));
+                }
+                Some(Some(inode)) => {
+                    let is_emptied = has("O_TRUNC") || call.name == "creat";
+                    if is_emptied && self.disk.file(inode).is_some_and(|file| !file.now.is_empty())
+                    {
+                        let label = format!("empty {}", self.shown(&path));
+                        self.emit(Op::Truncate { inode, len: 0 }, label)?;
+                    }
+                    What::Inside(inode)
+                }
+                Some(None) => {
+                    let at = self.place_of(&path).ok_or_else(|| call.misread())?;
+                    let inode = self.disk.next();
+                    self.emit(Op::Create { at, inode }, format!("create {}", self.shown(&path)))?;
+                    What::Inside(inode)
+                }
+            };
         let opened = Opened { what, offset: 0, appends: has("O_APPEND") };
         self.processes.open(call.pid, number, opened, has("O_CLOEXEC"));
         Ok(())
@@ -81,7 +83,7 @@ impl Follower<'_> {
         let inode = match what {
             What::StandardOutput => {
                 let label = format!("say {:?}", String::from_utf8_lossy(&bytes));
-                return self.emit(Op::Said { bytes }, label);
+                return self.emit(Op::Coded { bytes }, label);
             }
             What::Outside(_) => return Ok(()),
             What::Inside(inode) => inode,
@@ -152,7 +154,7 @@ impl Follower<'_> {
     }
 
     pub(super) fn allocate(&mut self, call: &Call<'_>) -> io::Result<()> {
-        let Some(inode) = self.inside(call, 0)? else { return Ok(()) };
+        let Some(inode) = self.data_root(call, 0)? else { return Ok(()) };
         let (offset, count) = (call.size(2)?, call.size(3)?);
         let len = self.disk.file(inode).map_or(0, |file| file.now.len());
         match call.arg(1) {
@@ -168,7 +170,7 @@ impl Follower<'_> {
     }
 
     pub(super) fn sync(&mut self, call: &Call<'_>, covers: usize) -> io::Result<()> {
-        let Some(inode) = self.inside(call, 0)? else { return Ok(()) };
+        let Some(inode) = self.data_root(call, 0)? else { return Ok(()) };
         let label = format!("{} {}", call.name, self.shown_arg(call, 0));
         match self.disk.node(inode) {
             Node::Dir { .. } => self.emit(Op::SyncDir { dir: inode, covers }, label),

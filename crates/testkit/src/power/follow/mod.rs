@@ -84,7 +84,7 @@ impl<'f> Follower<'f> {
             "sendfile" => self.copy(call, (1, call.offset(2)?), (0, None)),
             "copy_file_range" => self.copy(call, (0, call.offset(1)?), (2, call.offset(3)?)),
             "lseek" => self.seek(call),
-            "ftruncate" => match self.inside(call, 0)? {
+            "ftruncate" => match self.data_root(call, 0)? {
                 Some(inode) => self.truncate(call, inode),
                 None => Ok(()),
             },
@@ -108,7 +108,7 @@ impl<'f> Follower<'f> {
             "mknod" | "mknodat" => self.refuse_inside(call),
             "fsync" | "fdatasync" => self.sync(call, covers),
             "sync" => self.emit(Op::SyncAll { covers }, "sync".into()),
-            "syncfs" => match self.inside(call, 0)? {
+            "syncfs" => match self.data_root(call, 0)? {
                 Some(_) => self.emit(Op::SyncAll { covers }, "syncfs".into()),
                 None => Ok(()),
             },

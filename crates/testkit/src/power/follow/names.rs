@@ -41,7 +41,7 @@ impl Follower<'_> {
     pub(super) fn linked(&mut self, call: &Call<'_>, (dir, path): At) -> io::Result<Option<Inode>> {
         let given = call.path(path)?;
         if given.as_os_str().is_empty() {
-            return self.inside(call, dir.unwrap_or(0));
+            return self.data_root(call, dir.unwrap_or(0));
         }
         if let Ok(number) = given.strip_prefix("/proc/self/fd")
             && let Some(number) = number.to_str().and_then(|number| number.parse().ok())

@@ -40,7 +40,7 @@ impl Follower<'_> {
         }
     }
 
-    pub(super) fn inside(&mut self, call: &Call<'_>, at: usize) -> io::Result<Option<Inode>> {
+    pub(super) fn data_root(&mut self, call: &Call<'_>, at: usize) -> io::Result<Option<Inode>> {
         Ok(match self.opened(call, at)? {
             Some(Opened { what: What::Inside(inode), .. }) => Some(*inode),
             _ => None,
@@ -113,14 +113,14 @@ impl Follower<'_> {
             }
         }
         Ok(match reached.strip_prefix(self.root) {
-            Ok(inside) => Resolved::Inside(self.disk.find(inside), reached),
+            Ok(data_root) => Resolved::Inside(self.disk.find(data_root), reached),
             Err(_) => Resolved::Outside(reached),
         })
     }
 
     pub(super) fn link_at(&self, path: &Path) -> Option<PathBuf> {
         match path.strip_prefix(self.root) {
-            Ok(inside) => match self.disk.node(self.disk.find(inside)?) {
+            Ok(data_root) => match self.disk.node(self.disk.find(data_root)?) {
                 Node::Symlink(target) => Some(target.clone()),
                 Node::File(_) | Node::Dir { .. } => None,
             },
@@ -139,9 +139,9 @@ impl Follower<'_> {
     }
 
     pub(super) fn place_of(&self, path: &Path) -> Option<Place> {
-        let inside = path.strip_prefix(self.root).ok()?;
-        let dir = self.disk.find(inside.parent()?)?;
-        Some(Place { dir, name: inside.file_name()?.to_owned() })
+        let data_root = path.strip_prefix(self.root).ok()?;
+        let dir = self.disk.find(data_root.parent()?)?;
+        Some(Place { dir, name: data_root.file_name()?.to_owned() })
     }
 
     pub(super) fn shown(&self, path: &Path) -> String {

@@ -1,0 +1,112 @@
+//! `forklore record`
+
+use forklore_history::record::recorder::Recorded;
+use forklore_history::record::scan::{Scan, SeenFiles, scan};
+use forklore_history::version::commit::Origin;
+use forklore_tavern::work::tavern::Tavern;
+
+use crate::commands::shared::alarm::{Alarm, alarms};
+use crate::commands::{Histories, Outcome};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::json::{self, Json};
+use crate::text::{Line, Style, count};
+use crate::ui::Ui;
+
+pub(crate) fn run(ui: &mut Ui<'_>, taverns: &[Tavern<'_>], histories: &Histories) -> Outcome {
+    let mut answers = Vec::new();
+    let mut worst = Exit::Fine;
+    for tavern in taverns {
+        let is_first = histories.open_existing(tavern).is_err();
+        let (scan, alarms) = record(ui, tavern, histories)?;
+        worst = worst.max(Exit::failed_if(!scan.unread.is_empty()));
+        worst = worst.max(Exit::found_if(!alarms.is_empty()));
+        say(ui, tavern, &scan, &alarms, taverns.len() > 1);
+        if is_first {
+            let place = histories.repository(tavern).display().to_string();
+            ui.say(Line::new().dim(format!("  The history is in `{place}`.")));
+        }
+        answers.push(answer(tavern, &scan, alarms));
+    }
+    ui.answer(&json::answer("record", [("users", Json::Array(answers))]));
+    Ok(worst)
+}
+
+pub(crate) fn record(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+) -> Result<(Scan, Vec<Alarm>), CommandError> {
+    let mut history = histories.open(tavern)?;
+    let mut remembered = SeenFiles::load(&history);
+    let scan = {
+        let progress = ui.progress_in_bytes("Recording");
+        scan(&mut history, tavern.disk, &tavern.folders, &mut remembered, &|done, of| {
+            progress.at(done, of);
+        })?
+    };
+    history.record()?.flush()?;
+    remembered.save(&mut history)?;
+    let alarms = alarms(tavern, &history, &scan.recorded)?;
+    Ok((scan, alarms))
+}
+
+fn say(ui: &mut Ui<'_>, tavern: &Tavern<'_>, scan: &Scan, alarms: &[Alarm], several: bool) {
+    let files = count(scan.files, "file", "files");
+    let words = match scan.recorded.len() {
+        0 => format!("Nothing changed in {files}."),
+        changes => format!("Recorded {} in {files}.", count(changes, "change", "changes")),
+    };
+    match several {
+        true => ui.say(format!("{}: {words}", tavern.folders.handle)),
+        false => ui.say(words),
+    }
+    for recorded in scan.recorded.iter().filter(|recorded| is_worth_a_line(recorded)).take(20) {
+        ui.say(line_of(recorded));
+    }
+    alarms.iter().for_each(|alarm| alarm.say(ui));
+    say_unread(ui, scan);
+}
+
+/// Files that could not be read, and so are not recorded.
+pub(crate) fn say_unread(ui: &mut Ui<'_>, scan: &Scan) {
+    for unread in &scan.unread {
+        let path = unread.path.display().to_string();
+        let line = Line::new().add(Style::Bad, "  ! ").bold(path).plain(": ").plain(&unread.why);
+        ui.note(line);
+    }
+}
+
+/// The first look at a thousand files is not news about each of them.
+fn is_worth_a_line(recorded: &Recorded) -> bool {
+    let version = &recorded.kept.version;
+    version.collapse.is_none() && (version.number > 1 || !matches!(version.why, Origin::Found))
+}
+
+/// A version in one line.
+pub(crate) fn line_of(recorded: &Recorded) -> Line {
+    let version = &recorded.kept.version;
+    Line::new().plain("  ").bold(version.file.label()).plain(": ").plain(&version.words)
+}
+
+/// A version, for programs.
+pub(crate) fn members_of(recorded: &Recorded) -> [(&'static str, Json); 4] {
+    let version = &recorded.kept.version;
+    [
+        ("file", Json::from(version.file.as_str())),
+        ("version", Json::from(version.number)),
+        ("words", Json::from(version.words.as_str())),
+        ("loss", Json::from(version.collapse.clone())),
+    ]
+}
+
+fn answer(tavern: &Tavern<'_>, scan: &Scan, alarms: Vec<Alarm>) -> Json {
+    let versions = scan.recorded.iter().map(|recorded| Json::object(members_of(recorded)));
+    Json::object([
+        ("user", Json::from(tavern.folders.handle.as_str())),
+        ("files", Json::from(scan.files)),
+        ("recorded", Json::Array(versions.collect())),
+        ("gone", Json::Array(alarms.into_iter().filter_map(|alarm| alarm.json).collect())),
+        ("unread", json::texts(scan.unread.iter().map(|unread| unread.path.display()))),
+    ])
+}

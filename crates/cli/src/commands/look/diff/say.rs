@@ -1,0 +1,151 @@
+//! What differs, to be read from top to bottom.
+
+use forklore_core::compare::diff::{ChangedBy, Difference, EntryDifference, LoreDiff};
+use forklore_core::timeline::exactness::Exactness;
+use forklore_json::Json;
+use forklore_tavern::work::compare::{BaseKnown, Comparison};
+
+use super::entries::{Heading, Sign, Speaker};
+use crate::commands::shared::exactness::known;
+use crate::lore::{
+    Paint, Row, Span, base_words, field_name, full_name, plain, say_rows, shown, side_names,
+};
+use crate::text::{Line, Style};
+use crate::ui::Ui;
+
+pub(super) fn say(ui: &mut Ui<'_>, comparison: &Comparison, compared: &LoreDiff) {
+    let speaker = Speaker::of(comparison, compared);
+    say_head(ui, comparison, compared);
+    if compared.is_empty() {
+        ui.say("The lore of both is the same.");
+        return;
+    }
+    say_compared(ui, &speaker, compared);
+}
+
+/// What differs, entry by entry.
+pub(super) fn say_compared(ui: &mut Ui<'_>, speaker: &Speaker, compared: &LoreDiff) {
+    let paint = Paint { color: ui.has_color() };
+    if !compared.entries.is_empty() {
+        say_section(ui, "Entries");
+    }
+    for (at, entry) in compared.entries.iter().enumerate() {
+        if at > 0 {
+            ui.say("");
+        }
+        let heading = speaker.heading(entry);
+        ui.say(heading.line());
+        say_rows(ui, 4, &entry_rows(paint, speaker, entry, &heading));
+    }
+    let sections = [
+        ("Lorebook", &compared.book),
+        ("Recap", &compared.recap),
+        ("Variables", &compared.variables),
+        ("Other", &compared.other),
+    ];
+    for (title, list) in sections.into_iter().filter(|(_, list)| !list.is_empty()) {
+        say_section(ui, title);
+        let rows: Vec<Row> =
+            list.iter().map(|difference| row(paint, speaker, difference, None)).collect();
+        say_rows(ui, 2, &rows);
+    }
+    ui.say("");
+    ui.say(Line::new().dim(speaker.totals(compared)));
+}
+
+pub(super) fn say_section(ui: &mut Ui<'_>, title: &str) {
+    ui.say("");
+    ui.say(Line::new().bold(title));
+}
+
+/// What is compared, and how well it is known.
+pub(super) fn say_head(ui: &mut Ui<'_>, comparison: &Comparison, compared: &LoreDiff) {
+    let Comparison { left, right, base } = comparison;
+    let [one, other] = side_names(left, right);
+    let is_one_chat = left.label == right.label;
+    let line = Line::new().plain("Comparing ").bold(full_name(left)).plain(" with ");
+    ui.say(line.bold(if is_one_chat { other.clone() } else { full_name(right) }));
+    let mut rows = Vec::new();
+    if !is_one_chat && let Some(words) = base_words(&base.known, &one, &other) {
+        let is_unknown = matches!(base.known, BaseKnown::Unknown { .. });
+        let style = if is_unknown { Style::Note } else { Style::Plain };
+        rows.push(Row { name: "began as".into(), text: vec![(style, words)] });
+        if is_unknown && !compared.is_empty() {
+            let paint = Paint { color: ui.has_color() };
+            let text = vec![paint.removed(&one), (Style::Plain, " ".into()), paint.added(&other)];
+            rows.push(Row { name: "marks".into(), text });
+        }
+    }
+    for (lore, name) in [(left, &one), (right, &other)] {
+        if let Some(message) = lore.message {
+            let is_live = lore.known.exactness == Exactness::Live;
+            let style = if is_live { Style::Note } else { Style::Plain };
+            let words = format!("{name}: {}", known(lore.known, message));
+            rows.push(Row { name: "lorebook".into(), text: vec![(style, words)] });
+        }
+    }
+    if let Some(book) = comparison.shared_book() {
+        let words = format!(
+            "both use {book:?}, so it cannot differ; `forklore split --all` gives each its own"
+        );
+        rows.push(Row { name: "lorebook".into(), text: vec![(Style::Note, words)] });
+    }
+    say_rows(ui, 2, &rows);
+}
+
+fn entry_rows(
+    paint: Paint,
+    speaker: &Speaker,
+    entry: &EntryDifference,
+    heading: &Heading,
+) -> Vec<Row> {
+    match (&entry.left.entry, &entry.right.entry) {
+        (Some(_), Some(_)) => {
+            let fields = entry.fields.iter();
+            fields.map(|field| row(paint, speaker, field, heading.by)).collect()
+        }
+        (Some(one), None) | (None, Some(one)) => {
+            let style = match heading.sign {
+                Sign::Added => Style::Good,
+                Sign::Removed => Style::Gone,
+                Sign::Changed => Style::Plain,
+            };
+            whole(one, style)
+        }
+        (None, None) => Vec::new(),
+    }
+}
+
+/// The parts of an entry that people read.
+fn whole(entry: &Json, style: Style) -> Vec<Row> {
+    let fields = ["key", "content"].into_iter().filter_map(|name| {
+        let text = entry.get(name).map(plain).filter(|text| !text.is_empty())?;
+        Some(Row { name: field_name(&name.into()), text: vec![(style, text)] })
+    });
+    fields.collect()
+}
+
+/// One value that differs. Who made it so is said unless the heading has said it.
+fn row(paint: Paint, speaker: &Speaker, difference: &Difference, said: Option<ChangedBy>) -> Row {
+    let Difference { name, by, base, left, right } = difference;
+    let [base, left, right] = [base, left, right].map(Option::as_ref);
+    let says = |name: &str| -> Span { (Style::Dim, format!("{name}: ")) };
+    let mut text = Vec::new();
+    match by {
+        ChangedBy::Unknown => text = shown(paint, left, right),
+        ChangedBy::Left | ChangedBy::Right => {
+            if let Some(name) = speaker.by(*by).filter(|_| said != Some(*by)) {
+                text.push(says(name));
+            }
+            text.extend(shown(paint, base, if *by == ChangedBy::Left { left } else { right }));
+        }
+        ChangedBy::Both => {
+            text.push(says(&speaker.names[0]));
+            text.extend(shown(paint, base, left));
+            text.push((Style::Plain, "\n".to_owned()));
+            text.push(says(&speaker.names[1]));
+            text.extend(shown(paint, base, right));
+        }
+    }
+    Row { name: field_name(name), text }
+}

@@ -1,0 +1,44 @@
+//! Timelines and unreadable files, for `--json`.
+
+use forklore_core::diagnostic::Diagnostic as _;
+use forklore_core::finding::Finding;
+use forklore_tavern::work::verify::Verified;
+
+use crate::json::{self, Json};
+
+/// Timelines for `--json`.
+pub(crate) fn timelines(verified: &Verified) -> Json {
+    let timelines = verified.checked.iter().map(|checked| {
+        Json::object([
+            ("chat", Json::from(checked.chat.label())),
+            ("kind", Json::from(checked.node.kind.word())),
+            ("messages", Json::from(checked.messages)),
+            ("parent", Json::from(checked.timeline.main_chat.clone())),
+            ("fork_point", Json::from(checked.node.fork_point)),
+            ("family", Json::from(checked.node.family)),
+            ("book", Json::from(checked.timeline.book.clone())),
+            ("entries", Json::from(checked.entries)),
+            ("book_known", checked.book_known().map_or(Json::Null, json::part)),
+            ("findings", Json::Array(checked.findings.iter().map(finding).collect())),
+        ])
+    });
+    Json::Array(timelines.collect())
+}
+
+fn finding(finding: &Finding) -> Json {
+    let mut json = finding.to_json();
+    if let Some(object) = json.as_object_mut() {
+        object.insert("problem", finding.is_problem());
+    }
+    json
+}
+
+pub(crate) fn unread(verified: &Verified) -> Json {
+    let unread = verified.unread.iter().map(|unread| {
+        Json::object([
+            ("path", Json::from(unread.path.display().to_string())),
+            ("why", Json::from(unread.why.as_str())),
+        ])
+    });
+    Json::Array(unread.collect())
+}

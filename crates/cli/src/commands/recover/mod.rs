@@ -1,0 +1,7 @@
+//! Bringing things back.
+
+pub(crate) mod rescue;
+pub(crate) mod restore;
+pub(crate) mod trash;
+pub(crate) mod undelete;
+pub(crate) mod undo;

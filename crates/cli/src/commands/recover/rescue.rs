@@ -1,0 +1,388 @@
+//! `forklore rescue`: all that is lost, damaged or deleted in one list, and the way back for as much of it as one likes.
+
+use std::cmp::Reverse;
+use std::time::SystemTime;
+
+use forklore_core::sillytavern::names::folded;
+use forklore_history::file::FileKind;
+use forklore_history::query::lookup::Finder;
+use forklore_history::query::versions::LookupError;
+use forklore_history::record::scan::home;
+use forklore_history::restore::{RestoreOptions, restore, undelete};
+use forklore_history::version::commit::{Origin, StoredVersion};
+use forklore_history::version::history::History;
+use forklore_history::version::lineage::Lineage;
+use forklore_tavern::work::tavern::Tavern;
+
+use super::restore::version as restoring;
+use super::undelete as deleting;
+use crate::args::RescueArgs;
+use crate::commands::keep::record;
+use crate::commands::shared::lines::{self, LogLine};
+use crate::commands::shared::{gone, ways_back};
+use crate::commands::{Histories, Outcome};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::json::{self, Json};
+use crate::objection::Objection;
+use crate::text::{Line, Style, count};
+use crate::ui::Ui;
+use crate::when;
+
+/// Something that can come back.
+struct Lost {
+    /// In the list, from 1.
+    number: u64,
+    lineage: Lineage,
+    /// As commands take it.
+    name: String,
+    /// When it was noticed, where that is known.
+    when: Option<SystemTime>,
+    /// What happened to it.
+    words: String,
+    /// Whether it looks like an accident.
+    is_suspicious: bool,
+    /// The version that comes back, where something else is there now.
+    good: Option<StoredVersion>,
+}
+
+pub(crate) fn run(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    args: &RescueArgs,
+) -> Outcome {
+    // Without a history there is nothing to come back from.
+    drop(histories.open_existing(tavern)?);
+    // What happened a moment ago is to be in the list, and what is there now is kept before anything is done to it.
+    match record::record(ui, tavern, histories) {
+        Ok((scan, _)) => record::say_unread(ui, &scan),
+        Err(error) => ui.note(Line::new().add(Style::Note, "  - ").plain(format!(
+            "only what was recorded earlier is listed, because nothing can be recorded now: {}",
+            error.in_a_line()
+        ))),
+    }
+    let history = histories.open_existing(tavern)?;
+    let found = match args.as_of {
+        Some(then) => as_of(tavern, &history, then.at(tavern.clock.now(), ui.zone()))?,
+        None => lost(tavern, &history)?,
+    };
+    let chosen = chosen(ui, tavern, &history, &found, args)?;
+    drop(history);
+    if args.what.is_empty() && !args.all {
+        return Ok(list(ui, tavern, &chosen, args.as_of.is_some()));
+    }
+    if chosen.is_empty() {
+        ui.say("There is nothing of that to bring back.");
+        ui.answer(&answer(Vec::new(), &Vec::new()));
+        return Ok(Exit::Fine);
+    }
+    rescue(ui, tavern, histories, chosen, args)
+}
+
+/// What was another at that time, newest first.
+fn as_of(
+    tavern: &Tavern<'_>,
+    history: &History<'_>,
+    then: SystemTime,
+) -> Result<Vec<Lost>, CommandError> {
+    let home = home(&tavern.folders);
+    let finder = Finder::new(history, tavern.disk, &home);
+    let mut found = Vec::new();
+    for lineage in history.lineages().own(history.machine()) {
+        let mut versions = history.own_versions(lineage).peekable();
+        while let Some(kept) = versions.next() {
+            let kept = kept?;
+            let before = versions.peek().and_then(|before| before.as_ref().ok());
+            let came = kept.version.came(before.map(|before| &before.version));
+            if came > then {
+                continue;
+            }
+            let is_same = kept.tree == lineage.tip.tree && !lineage.is_deleted();
+            if kept.version.why != Origin::Deleted && !is_same {
+                let number = kept.version.number;
+                found.push(Lost {
+                    number: 0,
+                    name: finder.name_of(lineage),
+                    lineage: lineage.clone(),
+                    when: Some(came),
+                    words: format!("was version {number}: {}", kept.version.words),
+                    is_suspicious: false,
+                    good: Some(kept),
+                });
+            }
+            break;
+        }
+    }
+    Ok(numbered(found))
+}
+
+/// What is lost, damaged or deleted, newest first.
+fn lost(tavern: &Tavern<'_>, history: &History<'_>) -> Result<Vec<Lost>, CommandError> {
+    let home = home(&tavern.folders);
+    let finder = Finder::new(history, tavern.disk, &home);
+    let mut found: Vec<Lost> = Vec::new();
+    for loss in history.losses()? {
+        let is_known = found.iter().any(|other| other.lineage.reference == loss.reference);
+        let Some(lineage) = history.lineages().get(&loss.reference) else { continue };
+        // The newest of a file is the one that hurts.
+        if !is_known {
+            found.push(Lost {
+                number: 0,
+                name: finder.name_of(lineage),
+                lineage: lineage.clone(),
+                when: Some(loss.lost.version.written),
+                words: loss.words(),
+                is_suspicious: true,
+                good: Some(loss.good),
+            });
+        }
+    }
+    let vanished: Vec<_> =
+        gone::all(tavern, history)?.into_iter().flat_map(|vanished| vanished.files).collect();
+    for gone in deleting::all_gone(tavern, history) {
+        let is_same = |other: &Lineage| other.reference == gone.lineage.reference;
+        if !found.iter().any(|lost| is_same(&lost.lineage)) {
+            let size = ways_back::size(gone.lineage.kind, &gone.lineage.tip.version);
+            let size = if size.is_empty() { size } else { format!(", {size}") };
+            found.push(Lost {
+                number: 0,
+                name: finder.name_of(gone.lineage),
+                lineage: gone.lineage.clone(),
+                when: gone.when,
+                words: format!("deleted {}{size}", gone.lineage.kind.word()),
+                is_suspicious: vanished.iter().any(is_same),
+                good: None,
+            });
+        }
+    }
+    Ok(numbered(found))
+}
+
+fn numbered(mut found: Vec<Lost>) -> Vec<Lost> {
+    found.sort_by_key(|lost| Reverse((lost.when.is_none(), lost.when, lost.name.clone())));
+    for (lost, number) in found.iter_mut().zip(1..) {
+        lost.number = number;
+    }
+    found
+}
+
+/// What of it is meant.
+fn chosen<'f>(
+    ui: &Ui<'_>,
+    tavern: &Tavern<'_>,
+    history: &History<'_>,
+    found: &'f [Lost],
+    args: &RescueArgs,
+) -> Result<Vec<&'f Lost>, CommandError> {
+    let now = tavern.clock.now();
+    let (since, before) =
+        (args.since.map(|at| at.at(now, ui.zone())), args.before.map(|at| at.at(now, ui.zone())));
+    let is_then = |lost: &&Lost| {
+        let when = lost.when.unwrap_or(now);
+        since.is_none_or(|since| when >= since) && before.is_none_or(|before| when < before)
+    };
+    if args.what.is_empty() {
+        return Ok(found.iter().filter(is_then).collect());
+    }
+    let mut chosen: Vec<&Lost> = Vec::new();
+    for wanted in &args.what {
+        let meant = meant(tavern, history, found, wanted)?;
+        chosen.extend(meant.into_iter().filter(is_then));
+    }
+    chosen.sort_by_key(|lost| lost.number);
+    chosen.dedup_by_key(|lost| lost.number);
+    Ok(chosen)
+}
+
+/// By its number, as a character, or by its name.
+fn meant<'f>(
+    tavern: &Tavern<'_>,
+    history: &History<'_>,
+    found: &'f [Lost],
+    wanted: &str,
+) -> Result<Vec<&'f Lost>, CommandError> {
+    if let Ok(number) = wanted.parse::<u64>() {
+        let found: Vec<&Lost> = found.iter().filter(|lost| lost.number == number).collect();
+        return match found.is_empty() {
+            true => Err(CommandError::new(Objection::NotInTheList(number))
+                .hinted("`forklore rescue` shows the list.")),
+            false => Ok(found),
+        };
+    }
+    let named = |lost: &&Lost| folded(&lost.name) == folded(wanted);
+    let exact: Vec<&Lost> = found.iter().filter(named).collect();
+    if !exact.is_empty() {
+        return Ok(exact);
+    }
+    let theirs: Vec<&Lost> =
+        found.iter().filter(|lost| gone::is_of(&lost.lineage, wanted)).collect();
+    if !theirs.is_empty() {
+        return Ok(theirs);
+    }
+    let home = home(&tavern.folders);
+    let finder = Finder::new(history, tavern.disk, &home);
+    let is_lost =
+        |lineage: &Lineage| found.iter().any(|lost| lost.lineage.reference == lineage.reference);
+    let reference = match finder.find_among(wanted, &is_lost) {
+        Ok(lineage) => &lineage.reference,
+        // It is there, and nothing is wrong with it.
+        Err(LookupError::Unknown { .. }) if finder.find(wanted).is_ok() => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(found.iter().filter(|lost| lost.lineage.reference == *reference).collect())
+}
+
+fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, found: &[&Lost], is_then: bool) -> Exit {
+    let now = tavern.clock.now();
+    let zone = ui.zone().clone();
+    let told: Vec<LogLine> = found
+        .iter()
+        .map(|lost| LogLine {
+            sign: lost.is_suspicious.then(|| (Style::Bad, "!".to_owned())),
+            number: Some(lost.number),
+            when: when_of(lost, now, &zone),
+            text: vec![
+                (Style::Bold, lost.name.clone()),
+                (Style::Plain, format!(": {}", lost.words)),
+            ],
+        })
+        .collect();
+    match found.is_empty() {
+        true if is_then => ui.say("Nothing was different then."),
+        true => ui.say("Nothing is lost, damaged or deleted, as far as the history knows."),
+        false => {
+            lines::say(ui, &told);
+            let words = "Name what to bring back by numbers, names or a character, or say --all; \
+                what would be done is shown first.";
+            lines::say_wrapped(ui, &[(Style::Dim, words.to_owned())]);
+        }
+    }
+    let files = found.iter().map(|lost| {
+        Json::object([
+            ("number", Json::from(lost.number)),
+            ("name", Json::from(lost.name.as_str())),
+            ("file", Json::from(lost.lineage.file().as_str())),
+            ("kind", Json::from(lost.lineage.kind.word())),
+            ("when", Json::from(lost.when.map(when::iso))),
+            ("text", Json::from(lost.words.as_str())),
+            ("lost", Json::from(lost.is_suspicious)),
+            ("version", Json::from(lost.good.as_ref().map(|good| good.version.number as usize))),
+        ])
+    });
+    ui.answer(&json::answer("rescue", [("files", Json::Array(files.collect()))]));
+    Exit::found_if(found.iter().any(|lost| lost.is_suspicious))
+}
+
+fn when_of(lost: &Lost, now: SystemTime, zone: &jiff::tz::TimeZone) -> String {
+    lost.when
+        .map_or_else(|| "not recorded yet".to_owned(), |when| when::by_the_clock(when, now, zone))
+}
+
+fn rescue(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    mut chosen: Vec<&Lost>,
+    args: &RescueArgs,
+) -> Outcome {
+    // A group's chat is listed by its group, which has to be there.
+    chosen.sort_by_key(|lost| match lost.lineage.kind {
+        FileKind::Group => 0,
+        FileKind::Card => 1,
+        FileKind::Chat => 3,
+        _ => 2,
+    });
+    let mut history = histories.open(tavern)?;
+    if !args.yes || args.dry_run {
+        ui.say(
+            Line::new().bold(format!("Would bring back {}:", count(chosen.len(), "file", "files"))),
+        );
+        let (would, refused) = bring_back(ui, tavern, &mut history, &chosen, args, true);
+        if args.dry_run || would.is_empty() {
+            let exit = Exit::failed_if(!refused.is_empty());
+            ui.answer(&answer(would, &refused));
+            return Ok(exit);
+        }
+        if !ui.can_ask() {
+            return Err(CommandError::new(Objection::NobodyToAsk {
+                undone: "nothing was brought back",
+            })
+            .hinted("Say --yes to bring it back, or --dry-run to only look."));
+        }
+        if !ui.asks("Bring it back?") {
+            return Ok(Exit::Failed);
+        }
+    }
+    let (brought, refused) = bring_back(ui, tavern, &mut history, &chosen, args, false);
+    let exit = Exit::failed_if(!refused.is_empty());
+    if brought.len() > 1 {
+        let files = count(brought.len(), "file", "files");
+        ui.say(
+            Line::new()
+                .add(Style::Good, format!("Brought back {files}."))
+                .dim(" Reload SillyTavern's page before you go on."),
+        );
+    }
+    ui.answer(&answer(brought, &refused));
+    Ok(exit)
+}
+
+type Refused = Vec<(String, CommandError)>;
+
+fn answer(brought: Vec<Json>, refused: &Refused) -> Json {
+    let refused = refused.iter().map(|(name, error)| {
+        Json::object([("name", Json::from(name.as_str())), ("error", error.to_json())])
+    });
+    json::answer(
+        "rescue",
+        [("files", Json::Array(brought)), ("refused", Json::Array(refused.collect()))],
+    )
+}
+
+/// One after the other; what is refused does not hold up the rest.
+fn bring_back(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    history: &mut History<'_>,
+    chosen: &[&Lost],
+    args: &RescueArgs,
+    dry_run: bool,
+) -> (Vec<Json>, Refused) {
+    let options = RestoreOptions { in_place: args.in_place, is_closed: args.closed, dry_run };
+    let (mut brought, mut refused) = (Vec::new(), Vec::new());
+    for lost in chosen {
+        let came = match &lost.good {
+            None => undelete(history, tavern, &lost.lineage, dry_run),
+            Some(good) => restore(history, tavern, &lost.lineage, good, options)
+                .map(|restored| (restored, good.clone())),
+        };
+        match came {
+            Ok((restored, version)) => {
+                let verb = if dry_run { "  would come back: " } else { "  came back: " };
+                let line = Line::new().plain(verb).bold(&lost.name);
+                let label = restored.file.label();
+                ui.say(match label == lost.lineage.file().label() {
+                    true => line,
+                    false => line.plain(" as ").bold(label),
+                });
+                brought
+                    .push(Json::object(restoring::members(&lost.name, &restored, &version, None)));
+            }
+            Err(error) => {
+                let error = CommandError::from(error);
+                if !ui.is_json() {
+                    let line = Line::new().add(Style::Bad, "  ! ").bold(&lost.name);
+                    ui.note(line.plain(if dry_run {
+                        " would not come back"
+                    } else {
+                        " did not come back"
+                    }));
+                    error.report(ui);
+                }
+                refused.push((lost.name.clone(), error));
+            }
+        }
+    }
+    (brought, refused)
+}

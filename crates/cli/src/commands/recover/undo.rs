@@ -1,0 +1,48 @@
+//! `forklore undo`
+
+use forklore_tavern::transaction::undo::StepState;
+use forklore_tavern::work::tavern::Tavern;
+
+use crate::args::UndoArgs;
+use crate::commands::Outcome;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::json::{self, Json};
+use crate::objection::Objection;
+use crate::text::{Line, Style};
+use crate::ui::Ui;
+
+pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &UndoArgs) -> Outcome {
+    let nothing = || CommandError::new(Objection::NothingToUndo);
+    if !tavern.has_history() {
+        return Err(nothing());
+    }
+    let transaction = tavern.transaction()?;
+    let plan = transaction.plan_undo()?.ok_or_else(nothing)?;
+    if !args.dry_run {
+        transaction.undo(&plan)?;
+    }
+    let verb = if args.dry_run { "Would undo: " } else { "Undone: " };
+    ui.say(Line::new().add(Style::Good, verb).plain(&plan.operation.summary));
+    for (step, standing) in plan.operation.steps.iter().zip(&plan.standings) {
+        let what = match (standing, step.before, step.after) {
+            (StepState::NotDone, _, _) => "had not been touched",
+            (StepState::Other, _, _) => "was worked on since, which forbids undoing",
+            (StepState::Done, None, _) => "goes to the trash",
+            (StepState::Done, Some(_), None) => "comes back from the trash",
+            (StepState::Done, Some(_), Some(_)) => "is as it was before",
+        };
+        ui.say(Line::new().plain(format!("  {} ", step.path)).dim(what));
+    }
+    let files = plan.operation.steps.iter().map(|step| Json::from(step.path.as_str())).collect();
+    ui.answer(&json::answer(
+        "undo",
+        [
+            ("operation", Json::from(plan.operation.id as usize)),
+            ("summary", Json::from(plan.operation.summary.as_str())),
+            ("files", Json::Array(files)),
+            ("done", Json::from(!args.dry_run)),
+        ],
+    ));
+    Ok(Exit::failed_if(args.dry_run && plan.later_work().is_some()))
+}

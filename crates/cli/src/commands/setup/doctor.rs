@@ -1,0 +1,481 @@
+//! `forklore doctor`: what is around, and what stands in the way of recording.
+//!
+//! What was found comes first, as facts; what is said of it follows from the facts alone.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use forklore_history::store::place;
+use forklore_history::watch;
+use forklore_json::Object;
+use forklore_tavern::disk::Disk;
+use forklore_tavern::disk::lock::{LockCause, LockError, UserLock};
+use forklore_tavern::disk::volume::{Volume, is_in_container};
+use forklore_tavern::locate::root::{find_installs, find_root};
+use forklore_tavern::locate::users::Users;
+
+use crate::Context;
+use crate::args::Cli;
+use crate::commands::{Histories, Outcome};
+use crate::exit::Exit;
+use crate::json::{self, Json};
+use crate::text::{Line, Style, bytes};
+use crate::ui::Ui;
+
+/// SillyTavern itself needs this one.
+const NODE: u32 = 20;
+/// With less than this, a save may fail.
+const FREE: u64 = 500_000_000;
+
+/// What there is.
+#[derive(Clone, Debug, Default)]
+struct Facts {
+    /// Where it was looked for, if there is none.
+    looked: Vec<String>,
+    data: Option<PathBuf>,
+    /// Other SillyTaverns nearby.
+    others: Vec<PathBuf>,
+    sillytavern: Option<String>,
+    extension: Option<String>,
+    users: Vec<Recorded>,
+    /// Why something cannot be read, or written, of the data.
+    unread: Option<String>,
+    unwritten: Option<String>,
+    is_of_another: bool,
+    disk: Option<Volume>,
+    histories: PathBuf,
+    histories_unwritten: Option<String>,
+    histories_disk: Option<Volume>,
+    is_in_container: bool,
+    /// Whether the system tells of saves there, where that could be tried.
+    are_told: Option<bool>,
+    node: Option<u32>,
+    has_git: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Recorded {
+    user: String,
+    has_history: bool,
+    had_history: bool,
+    is_watched: bool,
+}
+
+/// What is said of one thing.
+#[derive(Debug, PartialEq, Eq)]
+struct Check {
+    name: &'static str,
+    is_fine: bool,
+    text: String,
+    /// The way out.
+    help: Option<String>,
+}
+
+pub(crate) fn run(
+    ui: &mut Ui<'_>,
+    context: &Context<'_>,
+    cli: &Cli,
+    histories: &Histories,
+) -> Outcome {
+    let checks = judge(&gather(context, cli, histories));
+    for check in &checks {
+        let (style, mark) = if check.is_fine { (Style::Good, "ok") } else { (Style::Bad, "!!") };
+        ui.say(Line::new().add(style, mark).plain("  ").plain(&check.text));
+        if let Some(help) = &check.help {
+            ui.say(format!("      {help}"));
+        }
+    }
+    let wrong = checks.iter().filter(|check| !check.is_fine).count();
+    let told = checks.iter().map(|check| {
+        let mut told = Object::new();
+        told.insert("name", check.name);
+        told.insert("fine", check.is_fine);
+        told.insert("text", check.text.as_str());
+        told.insert("help", check.help.as_deref());
+        Json::from(told)
+    });
+    ui.answer(&json::answer("doctor", [("checks", Json::Array(told.collect()))]));
+    Ok(Exit::found_if(wrong > 0))
+}
+
+fn gather(context: &Context<'_>, cli: &Cli, histories: &Histories) -> Facts {
+    let disk = context.disk;
+    let around = context.environment.clone().given(cli.data.as_deref());
+    let mut facts = Facts {
+        is_in_container: is_in_container(),
+        node: version_of("node").as_deref().and_then(major),
+        has_git: version_of("git").is_some(),
+        ..Facts::default()
+    };
+    let root = match find_root(disk, &around) {
+        Ok(found) => found.root,
+        Err(error) => {
+            facts.looked = error
+                .looked
+                .iter()
+                .map(|it| format!("{} ({})", it.path.display(), it.why))
+                .collect();
+            return facts;
+        }
+    };
+    // Each with the data that it would take.
+    let installs = find_installs(disk, &around).into_iter().filter_map(|install| {
+        let around = around.clone().given(Some(&install));
+        Some((find_root(disk, &around).ok()?.root, install))
+    });
+    let (ours, others): (Vec<_>, Vec<_>) = installs.partition(|(data, _)| *data == root);
+    let install = ours.into_iter().next().map(|(_, install)| install);
+    let install = install.unwrap_or_else(|| root.parent().unwrap_or(&root).to_owned());
+    facts.others = others.into_iter().map(|(_, install)| install).collect();
+    facts.sillytavern = json_field(disk, &install.join("package.json"), "version");
+    facts.extension = extension(disk, &install, &root);
+    facts.unread = disk.list(&root).err().map(|error| error.to_string());
+    facts.unwritten = unwritten(&root);
+    facts.disk = Volume::of(&root);
+    facts.are_told = facts.unwritten.is_none().then(|| watch::reach(&root));
+    facts.histories = histories.of_root(&root);
+    facts.histories_unwritten = unwritten(&facts.histories);
+    facts.histories_disk = Volume::of(&facts.histories);
+    let users = Users::find(disk, &root).map(|users| users.users).unwrap_or_default();
+    for user in users.into_iter().filter(|user| user.has_folder) {
+        let settings = root.join(&user.handle).join("settings.json");
+        if let Err(error) = disk.read(&settings)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            facts.unread = Some(format!("{}: {error}", settings.display()));
+        }
+        facts.is_of_another |= is_of_another(&settings);
+        let watching = place::watching(&facts.histories, &user.handle);
+        let had_history = disk.stat(&watching).is_ok_and(|look| look.is_some());
+        let repository = place::repository(&facts.histories, &user.handle);
+        facts.users.push(Recorded {
+            has_history: disk.stat(&repository).is_ok_and(|look| look.is_some()),
+            is_watched: had_history && is_locked(disk, &watching),
+            had_history,
+            user: user.handle,
+        });
+    }
+    facts.data = Some(root);
+    facts
+}
+
+fn is_locked(disk: &dyn Disk, path: &Path) -> bool {
+    let lock = UserLock::acquire(disk, path, Duration::ZERO, &|_| ());
+    matches!(lock, Err(LockError { source: LockCause::Busy { .. }, .. }))
+}
+
+/// Why nothing can be written into a folder, or into the nearest one above it that is there.
+fn unwritten(folder: &Path) -> Option<String> {
+    let there = folder.ancestors().find(|folder| folder.is_dir())?;
+    let tried = tempfile::Builder::new().prefix("forklore-doctor-").tempfile_in(there);
+    tried.err().map(|error| error.to_string())
+}
+
+#[cfg(unix)]
+fn is_of_another(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let us = rustix::process::geteuid().as_raw();
+    // Who may write everything can still leave files that SillyTavern may not.
+    path.metadata().is_ok_and(|meta| meta.uid() != us)
+}
+
+#[cfg(not(unix))]
+fn is_of_another(_: &Path) -> bool {
+    false
+}
+
+/// What a program says of itself, if it is there.
+fn version_of(program: &str) -> Option<String> {
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// `v20.1.0`
+fn major(version: &str) -> Option<u32> {
+    version.trim().trim_start_matches('v').split('.').next()?.parse().ok()
+}
+
+fn json_field(disk: &dyn Disk, path: &Path, field: &str) -> Option<String> {
+    let json = Json::parse(&disk.read(path).ok()?).ok()?;
+    json.get(field)?.as_str().map(|text| text.to_string())
+}
+
+/// The version of the extension, wherever SillyTavern has put it.
+fn extension(disk: &dyn Disk, install: &Path, root: &Path) -> Option<String> {
+    let mut places = vec![install.join("public/scripts/extensions/third-party")];
+    let users = disk.list(root).unwrap_or_default();
+    places.extend(users.into_iter().map(|user| root.join(user).join("extensions")));
+    places.iter().find_map(|place| {
+        disk.list(place).unwrap_or_default().into_iter().find_map(|name| {
+            let manifest = place.join(name).join("manifest.json");
+            let is_ours = json_field(disk, &manifest, "display_name")? == "Forklore";
+            is_ours.then(|| json_field(disk, &manifest, "version"))?
+        })
+    })
+}
+
+fn judge(facts: &Facts) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let fine = |name, text: String| Check { name, is_fine: true, text, help: None };
+    let wrong = |name, text: String, help: &str| Check {
+        name,
+        is_fine: false,
+        text,
+        help: Some(help.to_owned()),
+    };
+    let Some(data) = &facts.data else {
+        let looked = facts.looked.join("; ");
+        checks.push(wrong(
+            "sillytavern",
+            format!("SillyTavern's data was not found. Looked at: {looked}"),
+            "Say where it is: forklore --data /path/to/SillyTavern/data doctor",
+        ));
+        programs(facts, &mut checks, &fine, &wrong);
+        return checks;
+    };
+    let version = facts.sillytavern.as_deref().map_or_else(String::new, |it| format!(" {it}"));
+    checks.push(fine("sillytavern", format!("SillyTavern{version}, data in {}", data.display())));
+    if !facts.others.is_empty() {
+        let others: Vec<String> =
+            facts.others.iter().map(|other| other.display().to_string()).collect();
+        checks.push(wrong(
+            "others",
+            format!(
+                "There is more than one SillyTavern here; not looked at: {}",
+                others.join(", ")
+            ),
+            "If another one is meant, say so: --data /its/data",
+        ));
+    }
+    match &facts.extension {
+        Some(version) if version == env!("CARGO_PKG_VERSION") => {
+            checks.push(fine("extension", format!("The extension {version} is installed.")));
+        }
+        Some(version) => checks.push(wrong(
+            "extension",
+            format!(
+                "The extension is {version}, and this command {}.",
+                env!("CARGO_PKG_VERSION")
+            ),
+            "Update the older of the two: the extension in SillyTavern, the command by `npm install -g forklore`.",
+        )),
+        None => checks.push(wrong(
+            "extension",
+            "The extension is not installed: new branches share their lorebooks.".to_owned(),
+            "In SillyTavern: Extensions, Install extension, and the address from the README.",
+        )),
+    }
+    rights(facts, &mut checks, &fine, &wrong);
+    disks(facts, &mut checks, &fine, &wrong);
+    history(facts, &mut checks, &fine, &wrong);
+    programs(facts, &mut checks, &fine, &wrong);
+    checks
+}
+
+type Fine<'a> = &'a dyn Fn(&'static str, String) -> Check;
+type Wrong<'a> = &'a dyn Fn(&'static str, String, &str) -> Check;
+
+fn rights(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_>) {
+    let is_read_only = facts.disk.as_ref().is_some_and(|disk| disk.is_read_only);
+    if let Some(why) = &facts.unread {
+        checks.push(wrong(
+            "reading",
+            format!("SillyTavern's files cannot be read: {why}"),
+            "Run this as the user that SillyTavern runs as.",
+        ));
+    } else if let Some(why) = &facts.unwritten {
+        let help = match is_read_only {
+            true => {
+                "The disk is mounted for reading only. Recording works; forking, merging and bringing back do not."
+            }
+            false => "Run this as the user that SillyTavern runs as. Recording needs to read only.",
+        };
+        checks.push(wrong("writing", format!("Nothing can be written to the data: {why}"), help));
+    } else if facts.is_of_another {
+        checks.push(wrong(
+            "owner",
+            "SillyTavern's files belong to another user. What is written now may be closed to SillyTavern.".to_owned(),
+            "Run this as the user that SillyTavern runs as; in Docker: --user, with the numbers of PUID and PGID.",
+        ));
+    } else {
+        checks.push(fine("rights", "The data can be read and written.".to_owned()));
+    }
+}
+
+fn disks(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_>) {
+    let network = facts.disk.as_ref().filter(|disk| disk.is_network());
+    if let Some(disk) = network {
+        checks.push(wrong(
+            "network",
+            format!("The data is on a network disk ({}): what other machines write there is told to nobody.", disk.kind),
+            "Run `forklore watch` on the machine that SillyTavern runs on.",
+        ));
+    } else if facts.are_told == Some(true) {
+        checks.push(fine("events", "The system tells when a file is saved.".to_owned()));
+    } else if facts.are_told == Some(false) {
+        checks.push(wrong(
+            "events",
+            "The system does not tell when a file is saved here.".to_owned(),
+            "Run `forklore watch` on the machine that SillyTavern runs on, outside of a container, or `forklore record` now and then.",
+        ));
+    }
+    let spaces =
+        [("space", "data", &facts.disk), ("history-space", "histories", &facts.histories_disk)];
+    for (name, what, disk) in spaces {
+        let Some(free) = disk.as_ref().and_then(|disk| disk.free) else { continue };
+        if free < FREE {
+            checks.push(wrong(
+                name,
+                format!("The disk of the {what} is nearly full: {} are left.", bytes(free)),
+                "Make room; SillyTavern itself loses chats on a full disk. `--history DIR` puts histories elsewhere.",
+            ));
+        }
+    }
+    let layer = facts.histories_disk.as_ref().filter(|disk| disk.goes_with_the_container());
+    if facts.is_in_container && layer.is_some() {
+        checks.push(wrong(
+            "container",
+            format!(
+                "The histories would lie inside the container and go with it: {}",
+                facts.histories.display()
+            ),
+            "Mount a volume there, or name a folder on one: FORKLORE_HISTORY=/data-history",
+        ));
+    }
+}
+
+fn history(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_>) {
+    if let Some(why) = &facts.histories_unwritten {
+        checks.push(wrong(
+            "history-writing",
+            format!("Nothing can be recorded in {}: {why}", facts.histories.display()),
+            "Name a folder that can be written to: --history DIR, or FORKLORE_HISTORY",
+        ));
+        return;
+    }
+    for Recorded { user, has_history, had_history, is_watched } in &facts.users {
+        let text = match (has_history, had_history, is_watched) {
+            (true, _, true) => {
+                checks.push(fine(
+                    "history",
+                    format!("{user}: everything that is saved is being recorded."),
+                ));
+                continue;
+            }
+            (true, _, false) => format!("{user} has a history, but nothing records now."),
+            (false, true, _) => {
+                format!("{user} had a history in {}, and it is gone.", facts.histories.display())
+            }
+            (false, false, _) => format!("{user} has no history yet."),
+        };
+        let help = match (has_history, had_history) {
+            (false, true) => {
+                "Put it back from a copy if there is one (`forklore history pull`). Recording begins anew otherwise."
+            }
+            _ => {
+                "Start SillyTavern by `forklore run -- node server.js`, or let `forklore watch` run beside it."
+            }
+        };
+        checks.push(wrong("history", text, help));
+    }
+}
+
+fn programs(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_>) {
+    match facts.node {
+        Some(node) if node < NODE => checks.push(wrong(
+            "node",
+            format!("node {node} is too old for SillyTavern."),
+            "Install node 20 or newer.",
+        )),
+        Some(node) => checks.push(fine("node", format!("node {node}"))),
+        // Where SillyTavern runs elsewhere, such as in a container.
+        None => {}
+    }
+    if facts.has_git {
+        checks.push(fine("git", "git is there, for copies elsewhere.".to_owned()));
+    } else {
+        checks.push(wrong(
+            "git",
+            "There is no git: `forklore history push` and `pull` do not work, everything else does.".to_owned(),
+            "Install git if you want copies elsewhere; `forklore history bundle` needs none.",
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing is wrong here.
+    fn fine() -> Facts {
+        let disk = |kind: &str| {
+            Some(Volume { kind: kind.to_owned(), is_read_only: false, free: Some(9_000_000_000) })
+        };
+        Facts {
+            data: Some("/srv/SillyTavern/data".into()),
+            sillytavern: Some("1.19.0".to_owned()),
+            extension: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            users: vec![Recorded {
+                user: "default-user".to_owned(),
+                has_history: true,
+                had_history: true,
+                is_watched: true,
+            }],
+            disk: disk("ext4"),
+            histories: "/srv/SillyTavern/data-history".into(),
+            histories_disk: disk("ext4"),
+            are_told: Some(true),
+            node: Some(22),
+            has_git: true,
+            ..Facts::default()
+        }
+    }
+
+    fn wrong(change: impl FnOnce(&mut Facts)) -> Vec<&'static str> {
+        let mut facts = fine();
+        change(&mut facts);
+        let checks = judge(&facts);
+        assert!(checks.iter().all(|check| check.is_fine || check.help.is_some()));
+        checks.into_iter().filter(|check| !check.is_fine).map(|check| check.name).collect()
+    }
+
+    #[test]
+    fn whatever_is_set_up_wrongly_is_named() {
+        let nothing: [&str; 0] = [];
+        assert_eq!(wrong(|_| ()), nothing);
+        assert_eq!(wrong(|it| it.data = None), ["sillytavern"]);
+        assert_eq!(wrong(|it| it.others = vec!["/home/me/SillyTavern".into()]), ["others"]);
+        assert_eq!(
+            wrong(|it| it.unwritten = Some("read-only file system".to_owned())),
+            ["writing"]
+        );
+        assert_eq!(wrong(|it| it.unread = Some("permission denied".to_owned())), ["reading"]);
+        assert_eq!(wrong(|it| it.is_of_another = true), ["owner"]);
+        assert_eq!(wrong(|it| it.extension = None), ["extension"]);
+        assert_eq!(wrong(|it| it.extension = Some("0.0.1".to_owned())), ["extension"]);
+        assert_eq!(wrong(|it| it.node = Some(16)), ["node"]);
+        assert_eq!(wrong(|it| it.has_git = false), ["git"]);
+        assert_eq!(wrong(|it| it.are_told = Some(false)), ["events"]);
+        assert_eq!(wrong(|it| it.histories_unwritten = Some("no".to_owned())), ["history-writing"]);
+        let on = |disk: &mut Option<Volume>, kind: &str| {
+            if let Some(disk) = disk {
+                kind.clone_into(&mut disk.kind);
+            }
+        };
+        assert_eq!(wrong(|it| on(&mut it.disk, "nfs4")), ["network"]);
+        let full = |it: &mut Facts| {
+            if let Some(disk) = &mut it.disk {
+                disk.free = Some(1000);
+            }
+        };
+        assert_eq!(wrong(full), ["space"]);
+        let data_root = |it: &mut Facts| {
+            it.is_in_container = true;
+            on(&mut it.histories_disk, "overlay");
+        };
+        assert_eq!(wrong(data_root), ["container"]);
+        assert_eq!(wrong(|it| it.users[0].is_watched = false), ["history"]);
+        assert_eq!(wrong(|it| it.users[0].has_history = false), ["history"]);
+    }
+}

@@ -1,0 +1,6 @@
+//! Setting up, on this system and in this shell.
+
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod man;
+pub(crate) mod service;

@@ -1,0 +1,105 @@
+//! What looks like a loss, as soon as it is recorded
+
+use std::collections::BTreeSet;
+
+use forklore_history::HistoryError;
+use forklore_history::query::lookup::Finder;
+use forklore_history::record::recorder::Recorded;
+use forklore_history::record::scan::home;
+use forklore_history::version::commit::Origin;
+use forklore_history::version::history::History;
+use forklore_tavern::work::tavern::Tavern;
+
+use super::{gone, ways_back};
+use crate::json::Json;
+use crate::text::{Line, Style};
+use crate::ui::Ui;
+
+/// Something that somebody should know of at once.
+pub(crate) struct Alarm {
+    /// The file, or nothing where it is about several.
+    name: String,
+    words: String,
+    kept: &'static str,
+    hint: String,
+    pub(crate) json: Option<Json>,
+}
+
+/// What of that which was just recorded looks like a loss.
+pub(crate) fn alarms(
+    tavern: &Tavern<'_>,
+    history: &History<'_>,
+    recorded: &[Recorded],
+) -> Result<Vec<Alarm>, HistoryError> {
+    let home = home(&tavern.folders);
+    let finder = Finder::new(history, tavern.disk, &home);
+    let mut alarms = Vec::new();
+    for loss in recorded.iter().filter(|recorded| recorded.kept.version.collapse.is_some()) {
+        let version = &loss.kept.version;
+        let lineage = history.lineages().get(&loss.reference);
+        let name = lineage.map_or_else(|| version.file.label(), |lineage| finder.name_of(lineage));
+        let hint = loss.pinned.map(|good| {
+            format!("{} brings it back.", ways_back::restoring(tavern, &name, &version.file, good))
+        });
+        alarms.push(Alarm {
+            name: version.file.label(),
+            words: version.words.clone(),
+            kept: "the version before it is kept",
+            hint: hint.unwrap_or_default(),
+            json: None,
+        });
+    }
+    let deleted = recorded.iter().filter(|recorded| recorded.kept.version.why == Origin::Deleted);
+    let deleted: BTreeSet<&str> = deleted.map(|recorded| &*recorded.reference).collect();
+    if deleted.is_empty() {
+        return Ok(alarms);
+    }
+    for vanished in history.vanished(&[], &|name| gone::is_there(tavern, name))? {
+        if vanished.files.iter().any(|file| deleted.contains(&*file.reference)) {
+            let one = vanished.files.len() == 1;
+            alarms.push(Alarm {
+                name: String::new(),
+                words: vanished.words(),
+                kept: if one { "its versions are kept" } else { "their versions are kept" },
+                hint: gone::way_back(&finder, &vanished),
+                json: Some(gone::to_json(&finder, &vanished)),
+            });
+        }
+    }
+    Ok(alarms)
+}
+
+impl Alarm {
+    pub(crate) fn say(&self, ui: &mut Ui<'_>) {
+        let mut line = Line::new().add(Style::Bad, "  ! ");
+        if !self.name.is_empty() {
+            line = line.bold(&self.name).plain(": ");
+        }
+        let kept = self.kept;
+        ui.note(line.plain(&self.words).plain(format!(". This looks like a loss; {kept}.")));
+        if !self.hint.is_empty() {
+            ui.note(Line::new().add(Style::Good, "    Hint: ").plain(&self.hint));
+        }
+    }
+
+    /// The same for programs.
+    pub(crate) fn members(&self) -> [(&'static str, Json); 4] {
+        [
+            ("name", Json::from(Some(self.name.as_str()).filter(|name| !name.is_empty()))),
+            ("text", Json::from(self.words.as_str())),
+            ("hint", Json::from(self.hint.as_str())),
+            ("gone", Json::from(self.json.clone())),
+        ]
+    }
+
+    /// A title and a text, for where there is little room.
+    pub(crate) fn notice(&self) -> (String, String) {
+        let (words, kept) = (&self.words, self.kept);
+        match self.name.is_empty() {
+            true => ("This looks like a loss".to_owned(), format!("{words}; {kept}.")),
+            false => {
+                (format!("This looks like a loss: {}", self.name), format!("{words}; {kept}."))
+            }
+        }
+    }
+}

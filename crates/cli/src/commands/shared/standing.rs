@@ -1,0 +1,191 @@
+//! How the history stands, for `forklore status`
+
+use std::time::SystemTime;
+
+use forklore_core::sillytavern::names::book_key;
+use forklore_history::HistoryError;
+use forklore_history::file::FileKind;
+use forklore_history::query::lookup::Finder;
+use forklore_history::query::losses::Loss;
+use forklore_history::record::scan::home;
+use forklore_history::version::history::History;
+use forklore_history::version::lineage::Lineage;
+use forklore_tavern::work::tavern::Tavern;
+use jiff::tz::TimeZone;
+
+use super::histories::Histories;
+use super::{gone, ways_back};
+use crate::error::CommandError;
+use crate::json::Json;
+use crate::text::{Line, Style, bytes, command, count};
+use crate::when;
+
+/// What `status` says of the history.
+pub(crate) struct HistoryStatus {
+    known: Option<Known>,
+    /// Why it cannot be read, though it is there.
+    unreadable: Option<String>,
+}
+
+struct Known {
+    versions: u64,
+    files: u64,
+    bytes: u64,
+    newest: Option<SystemTime>,
+    now: SystemTime,
+    zone: TimeZone,
+    /// With the name that commands take, and what helps.
+    losses: Vec<(String, Loss, String)>,
+    /// What is gone: what is said of it, what helps, and all of it for programs.
+    gone: Vec<(String, String, Json)>,
+    /// Lorebooks that were deleted: what tells them apart, and the name that commands take.
+    deleted_books: Vec<(String, String)>,
+}
+
+impl HistoryStatus {
+    pub(crate) fn of(tavern: &Tavern<'_>, histories: &Histories, zone: &TimeZone) -> Self {
+        let place = histories.repository(tavern);
+        let opened = History::open_existing(tavern.disk, tavern.clock, place);
+        match opened.and_then(|history| Known::of(tavern, &history, zone)) {
+            Ok(known) => Self { known: Some(known), unreadable: None },
+            Err(HistoryError::NoHistory(_)) => Self { known: None, unreadable: None },
+            Err(error) => {
+                let why = CommandError::from(error).in_a_line();
+                Self { known: None, unreadable: Some(why) }
+            }
+        }
+    }
+
+    /// One line, if there is a history.
+    pub(crate) fn line(&self) -> Option<String> {
+        let known = self.known.as_ref()?;
+        let newest = known.newest.map(|newest| when::described(newest, known.now, &known.zone));
+        let newest = newest.map(|newest| format!(", newest {newest}")).unwrap_or_default();
+        Some(format!(
+            "  {} of {} in the history, {}{newest}",
+            count(known.versions as usize, "version", "versions"),
+            count(known.files as usize, "file", "files"),
+            bytes(known.bytes),
+        ))
+    }
+
+    pub(crate) fn problems(&self) -> Vec<Line> {
+        let bad = || Line::new().add(Style::Bad, "  ! ");
+        let unreadable = self
+            .unreadable
+            .iter()
+            .map(|why| bad().bold("the history").plain(" cannot be read: ").plain(why));
+        let losses = self.known.iter().flat_map(|known| {
+            known.losses.iter().map(|(name, loss, _)| {
+                let when = when::described(loss.lost.version.written, known.now, &known.zone);
+                bad()
+                    .bold(name)
+                    .plain(": ")
+                    .plain(loss.words())
+                    .plain(format!(" in version {}, {when}", loss.lost.version.number))
+            })
+        });
+        let gone = self.known.iter().flat_map(|known| &known.gone);
+        let gone = gone.map(|(words, _, _)| bad().plain(words));
+        unreadable.chain(gone).chain(losses).collect()
+    }
+
+    /// What helps against the problems.
+    pub(crate) fn hints(&self) -> Vec<String> {
+        if self.unreadable.is_some() {
+            return vec!["`forklore history verify` says what is damaged.".to_owned()];
+        }
+        let gone = self.known.iter().flat_map(|known| &known.gone).map(|(_, hint, _)| hint);
+        let losses = self.known.iter().flat_map(|known| &known.losses).map(|(_, _, hint)| hint);
+        gone.chain(losses).cloned().collect()
+    }
+
+    /// The command that brings back a lorebook that was deleted.
+    pub(crate) fn undelete(&self, book: &str) -> Option<String> {
+        let key = book_key(book);
+        let mut deleted = self.known.iter().flat_map(|known| &known.deleted_books);
+        let (_, name) = deleted.find(|(other, _)| *other == key)?;
+        Some(format!("{} brings back the lorebook.", command("undelete", name, "")))
+    }
+
+    /// Whether a lorebook is among what looks lost, so that the way back is named already.
+    pub(crate) fn has_lost(&self, book: &str) -> bool {
+        let key = book_key(book);
+        let mut losses = self.known.iter().flat_map(|known| &known.losses);
+        losses.any(|(_, loss, _)| {
+            loss.file.kind() == Some(FileKind::Book) && book_key(&loss.file.bare_label()) == key
+        })
+    }
+
+    /// For somebody who has no history yet.
+    pub(crate) fn advice(&self) -> Option<String> {
+        let has_none = self.known.is_none() && self.unreadable.is_none();
+        has_none
+            .then(|| "`forklore watch` keeps every version of every chat and lorebook.".to_owned())
+    }
+
+    pub(crate) fn to_json(&self) -> Json {
+        let Some(known) = &self.known else { return Json::Null };
+        let gone = known.gone.iter().map(|(_, _, json)| json.clone());
+        let losses = known.losses.iter().map(|(name, loss, _)| {
+            Json::object([
+                ("file", Json::from(loss.file.as_str())),
+                ("name", Json::from(name.as_str())),
+                ("version", Json::from(loss.lost.version.number as usize)),
+                ("loss", Json::from(loss.lost.version.collapse.clone())),
+                ("good", Json::from(loss.good.version.number as usize)),
+                ("text", Json::from(loss.words())),
+            ])
+        });
+        Json::object([
+            ("versions", Json::from(known.versions as usize)),
+            ("files", Json::from(known.files as usize)),
+            ("bytes", Json::from(known.bytes as usize)),
+            ("newest", Json::from(known.newest.map(when::iso))),
+            ("losses", Json::Array(losses.collect())),
+            ("gone", Json::Array(gone.collect())),
+        ])
+    }
+}
+
+impl Known {
+    fn of(
+        tavern: &Tavern<'_>,
+        history: &History<'_>,
+        zone: &TimeZone,
+    ) -> Result<Self, HistoryError> {
+        let home = home(&tavern.folders);
+        let finder = Finder::new(history, tavern.disk, &home);
+        let lineages = history.lineages();
+        let name = |loss: &Loss| match lineages.get(&loss.reference) {
+            Some(lineage) => finder.name_of(lineage),
+            None => loss.file.label(),
+        };
+        let now = tavern.clock.now();
+        let losses = history.losses()?.into_iter().map(|loss| {
+            let name = name(&loss);
+            let hint = ways_back::way_back(tavern, &name, &loss);
+            (name, loss, hint)
+        });
+        let gone = gone::all(tavern, history)?;
+        let gone = gone.iter().map(|vanished| {
+            let words = format!("{}; {}", vanished.words(), gone::when(vanished, now, zone));
+            (words, gone::way_back(&finder, vanished), gone::to_json(&finder, vanished))
+        });
+        let deleted = lineages.own(history.machine()).filter(|lineage| lineage.is_deleted());
+        let deleted_books = deleted
+            .filter(|lineage| lineage.kind == FileKind::Book)
+            .map(|lineage| (book_key(&lineage.file().bare_label()), finder.name_of(lineage)));
+        Ok(Self {
+            deleted_books: deleted_books.collect(),
+            versions: lineages.iter().map(Lineage::versions).sum(),
+            files: lineages.iter().filter(|lineage| !lineage.is_imported()).count() as u64,
+            bytes: history.store().bytes(),
+            newest: lineages.iter().map(|lineage| lineage.tip.version.recorded).max(),
+            now,
+            zone: zone.clone(),
+            losses: losses.collect(),
+            gone: gone.collect(),
+        })
+    }
+}

@@ -1,0 +1,6 @@
+//! Repairing and tidying up.
+
+pub(crate) mod clean;
+pub(crate) mod repair;
+pub(crate) mod split;
+pub(crate) mod strip;

@@ -1,0 +1,80 @@
+//! Reasons why a fork cannot be made.
+
+use crate::recap::queue::PendingWork;
+use crate::sillytavern::book::BookError;
+use crate::sillytavern::chat::Damage;
+use crate::timeline::exactness::{Allow, Exactness};
+
+/// Why a fork cannot be made, or not under this policy.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Obstacle {
+    #[error("the chat has no messages")]
+    NoMessages,
+    #[error("there is no message {asked}; the last one is {last}")]
+    NoSuchMessage { asked: i64, last: usize },
+    #[error("{0}")]
+    Damaged(Damage),
+    /// These keys of the metadata, which a fork has to read, are nested too deep for it.
+    #[error("its metadata cannot be read, because it is nested too deep: {}", .0.join(", "))]
+    MetadataTooDeep(Vec<String>),
+    #[error("{}", work_words(.0))]
+    QueueBusy(PendingWork),
+    #[error("message {0} is not a scene break")]
+    NotASceneBreak(usize),
+    #[error("its lorebook {0:?} does not exist")]
+    BookMissing(String),
+    #[error("its lorebook {name:?} cannot be read: {error}")]
+    BookUnreadable { name: String, error: BookError },
+    #[error("{}", unknown_words(*.found))]
+    NotKnownWellEnough { found: Exactness, allowed: Allow },
+    #[error("the metadata is only known {0}")]
+    MetadataNotExact(Exactness),
+}
+
+fn unknown_words(found: Exactness) -> String {
+    match found {
+        Exactness::Live => {
+            "nothing recorded the lorebook at that message; it is only known as it is today".into()
+        }
+        other => format!("the lorebook is only known {other}"),
+    }
+}
+
+fn work_words(work: &PendingWork) -> String {
+    if work.unreadable {
+        return "the queue of ST-Auto-Recap cannot be read".into();
+    }
+    let mut parts: Vec<String> = work
+        .runnable
+        .iter()
+        .map(|(status, count)| format!("{count} {}", status.replace('_', " ")))
+        .collect();
+    if work.pending_entries > 0 {
+        parts.push(match work.pending_entries {
+            1 => "1 lorebook entry under way".to_owned(),
+            many => format!("{many} lorebook entries under way"),
+        });
+    }
+    if parts.is_empty() {
+        return "ST-Auto-Recap is working on an operation".into();
+    }
+    format!("ST-Auto-Recap has work in its queue: {}", parts.join(", "))
+}
+
+crate::diagnostics!(Obstacle {
+    Self::NoMessages => ("no-messages"),
+    Self::NoSuchMessage { asked, last } => ("no-such-message", asked: *asked, last: *last),
+    Self::Damaged(damage) => [damage: Damage],
+    Self::MetadataTooDeep(keys) => ("metadata-too-deep", keys: keys.clone()),
+    Self::QueueBusy(work) if work.unreadable => ("queue-unreadable"),
+    Self::QueueBusy(work) => ("queue-busy", count: work.operations().max(1)),
+    Self::NotASceneBreak(message) => ("not-a-scene-break", message: *message),
+    Self::BookMissing(name) => ("book-missing", name: name.as_str()),
+    Self::BookUnreadable { name, error } => (
+        "book-unreadable",
+        name: name.as_str(),
+        reason: error.coded().code,
+    ),
+    Self::NotKnownWellEnough { found, .. } => ("book-not-known", as_of: found.as_of()),
+    Self::MetadataNotExact(found) => ("metadata-not-exact", as_of: found.as_of()),
+});

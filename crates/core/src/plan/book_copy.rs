@@ -1,0 +1,297 @@
+//! A book of one's own: the content of a moment, with our mark, ready to be written.
+
+use crate::digest::Digest;
+use crate::memory_books;
+use crate::recap::queue::{self, PendingWork};
+use crate::sillytavern::book::{self, Book, Entry};
+use crate::timeline::mark::Mark;
+use crate::timeline::moment::BookContent;
+use forklore_json::{Edit, Edits, Indent, Json, Object};
+
+/// A book to be written.
+#[derive(Clone, Debug)]
+pub struct NewBook {
+    pub name: String,
+    pub bytes: Vec<u8>,
+    pub entries: usize,
+    pub digest: Digest,
+    /// The digest of what its entries mean.
+    pub lore: Digest,
+    /// Whether operations that were still to run were taken out of its queue.
+    pub drained: bool,
+    /// Whether the content had an `extensions` of its own.
+    had_extensions: bool,
+    /// The entries as values, for what is keyed by them.
+    pub(crate) values: Object,
+}
+
+impl NewBook {
+    /// Takes our mark off: the book is its owner's.
+    pub(crate) fn unmark(&mut self) {
+        if let Ok(book) = Book::read(&self.bytes) {
+            let mut bytes = book.with_mark(None);
+            // `extensions` may have been made only to hold the mark.
+            if let Ok(book) = Book::read(&bytes)
+                && let Some(extensions) = book.root().get("extensions")
+                && extensions.members().next().is_none()
+                && !self.had_extensions
+            {
+                let mut edits = Edits::of(book.root());
+                edits.change(book.root(), 0, &[("extensions", Edit::Remove)]);
+                bytes = edits.apply();
+            }
+            self.bytes = bytes;
+        }
+    }
+}
+
+/// Makes the book `name` from `content`. Operations still to run are left out where `drain` says
+/// so, and always from the journal or a snapshot: of a state of the past, nobody is left to run them.
+pub fn new_book(name: &str, content: &BookContent<'_>, drain: bool, mark: &Mark) -> NewBook {
+    match content {
+        BookContent::Bytes(book) => from_bytes(name, book, drain, mark),
+        BookContent::Journal(value) => from_value(name, Json::Object(value.clone()), mark),
+        BookContent::Rebuilt(rebuilt) => from_value(name, rebuilt.book.clone(), mark),
+    }
+}
+
+/// The book that `content` holds, as a value.
+pub fn book_value(content: &BookContent<'_>) -> Json {
+    match content {
+        BookContent::Bytes(book) => book.root().json().unwrap_or(Json::Null),
+        BookContent::Journal(value) => Json::Object(value.clone()),
+        BookContent::Rebuilt(rebuilt) => rebuilt.book.clone(),
+    }
+}
+
+/// A copy of today's book without the memories that Memory Books made of messages after `last`.
+pub(crate) fn memories_until(last: usize, name: &str, book: &Book<'_>, mark: &Mark) -> NewBook {
+    let is_later = |entry: &Entry<'_>| {
+        entry.value().json().is_ok_and(|entry| memory_books::is_later(&entry, last))
+    };
+    let later: Vec<String> =
+        book.entries().filter(is_later).map(|entry| entry.key().into_owned()).collect();
+    let removals: Vec<(&str, Edit)> =
+        later.iter().map(|key| (key.as_str(), Edit::Remove)).collect();
+    let mut edits = Edits::of(book.root());
+    if let Some(entries) = book.root().get("entries") {
+        edits.change(entries, 1, &removals);
+    }
+    let bytes = edits.apply();
+    from_bytes(name, Book::read(&bytes).as_ref().unwrap_or(book), false, mark)
+}
+
+/// A book without entries.
+pub fn empty_book(name: &str, mark: &Mark) -> NewBook {
+    from_value(name, Json::object([("entries", Object::new().into())]), mark)
+}
+
+fn from_bytes(name: &str, book: &Book<'_>, drain: bool, mark: &Mark) -> NewBook {
+    let mut edits = Edits::of(book.root());
+    for entry in book.entries() {
+        for (field, from, to) in renamed_in_memories(name, mark) {
+            if let Some(old) = entry.value().get(field).filter(|old| old.is_text(from)) {
+                edits.replace(old, &Json::from(to));
+            }
+        }
+    }
+    let mut drained = false;
+    if drain {
+        for entry in book.entries().filter(|entry| entry.comment() == queue::COMMENT) {
+            let content = entry.content();
+            if let Some(old) = entry.value().get("content").filter(|_| has_work(&content)) {
+                edits.replace(old, &Json::from(queue::emptied(&content)));
+                drained = true;
+            }
+        }
+    }
+    let bytes = (!edits.is_empty()).then(|| edits.apply());
+    // Splicing a valid document leaves a valid one; were it otherwise, the original is kept.
+    let spliced = bytes.as_deref().and_then(|bytes| Book::read(bytes).ok());
+    let book = spliced.as_ref().unwrap_or(book);
+    let value = book.root().json();
+    // Too deep to build, which nothing of SillyTavern's is, it has a digest all the same.
+    let digest = value.as_ref().map_or_else(|_| book.digest(), book::digest_of);
+    let lore = value.as_ref().map_or(digest, book::lore_digest_of);
+    let value = value.unwrap_or(Json::Null);
+    NewBook {
+        name: name.to_owned(),
+        bytes: book.with_mark(Some(&mark.to_json())),
+        entries: book.entries().count(),
+        digest,
+        lore,
+        drained,
+        had_extensions: value.get("extensions").is_some(),
+        values: entries_of(value),
+    }
+}
+
+fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
+    let mut drained = false;
+    if let Some(entries) = value.as_object_mut().and_then(|book| book.get_mut("entries"))
+        && let Some(entries) = entries.as_object_mut()
+    {
+        let is_busy = |entry: &Json| {
+            let content = entry.get("content").and_then(Json::as_str).unwrap_or_default();
+            queue::is_queue(entry) && has_work(&content)
+        };
+        let busy: Vec<_> = entries.iter().filter(|(_, entry)| is_busy(entry)).collect();
+        let emptied: Vec<_> =
+            busy.iter().map(|(key, entry)| ((*key).clone(), queue::emptied_entry(entry))).collect();
+        drained = !emptied.is_empty();
+        for (key, entry) in emptied {
+            entries.insert(key, entry);
+        }
+        for entry in entries.values_mut().filter_map(Json::as_object_mut) {
+            for (field, from, to) in renamed_in_memories(name, mark) {
+                if entry.get(field) == Some(&Json::from(from)) {
+                    entry.insert(field, to);
+                }
+            }
+        }
+    }
+    let (digest, lore) = (book::digest_of(&value), book::lore_digest_of(&value));
+    let had_extensions = value.get("extensions").is_some();
+    if let Some(book) = value.as_object_mut() {
+        let mut extensions = match book.get("extensions") {
+            Some(Json::Object(extensions)) => extensions.clone(),
+            _ => Object::new(),
+        };
+        extensions.insert(book::NAMESPACE, mark.to_json());
+        book.insert("extensions", extensions);
+    }
+    let bytes = value.stringify_with(Indent::BOOK);
+    let values = entries_of(value);
+    NewBook {
+        name: name.to_owned(),
+        bytes,
+        entries: values.len(),
+        digest,
+        lore,
+        drained,
+        had_extensions,
+        values,
+    }
+}
+
+/// What the memories of Memory Books call their chat and their book: the field, the old name and the
+/// new one.
+fn renamed_in_memories<'a>(
+    name: &'a str,
+    mark: &'a Mark,
+) -> impl Iterator<Item = (&'static str, &'a str, &'a str)> {
+    let chat = mark.from_chat.as_deref().map(|from| (memory_books::CHAT_ID, from, &*mark.chat));
+    let book = mark.from_book.as_deref().map(|from| (memory_books::FIRST_BOOK, from, name));
+    chat.into_iter().chain(book)
+}
+
+fn entries_of(mut book: Json) -> Object {
+    let entries = book.as_object_mut().and_then(|book| book.remove("entries"));
+    match entries {
+        Some(Json::Object(entries)) => entries,
+        _ => Object::default(),
+    }
+}
+
+fn has_work(content: &str) -> bool {
+    let mut work = PendingWork::default();
+    work.add_queue(content);
+    work.is_pending()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sillytavern::book::NAMESPACE;
+
+    fn mark() -> Mark {
+        Mark {
+            chat: "Child".into(),
+            integrity: None,
+            from_book: None,
+            from_chat: None,
+            message: None,
+            made: String::new(),
+            part: None,
+        }
+    }
+
+    /// A book with a queue of this content, and a text that only looks like one.
+    fn with_queue(queue: &str) -> Json {
+        let entry = |comment: &str| {
+            Json::object([("comment", Json::from(comment)), ("content", Json::from(queue))])
+        };
+        let entries = Json::object([("0", entry(queue::COMMENT)), ("1", entry("A letter"))]);
+        let extensions = Json::object([("other", Json::from(7_usize))]);
+        Json::object([("entries", entries), ("extensions", extensions)])
+    }
+
+    fn content<'a>(book: &'a Json, uid: &str) -> Option<std::borrow::Cow<'a, str>> {
+        book.at(&["entries", uid, "content"])?.as_str()
+    }
+
+    /// Made of the same book from its bytes, drained, and from its value.
+    fn both_ways(book: &Json) -> [NewBook; 2] {
+        let bytes = book.stringify();
+        let read = Book::read(&bytes).unwrap();
+        let drained = new_book("Lore", &BookContent::Bytes(read), true, &mark());
+        let value = book.as_object().unwrap().clone();
+        [drained, new_book("Lore", &BookContent::Journal(value), false, &mark())]
+    }
+
+    #[test]
+    fn what_was_still_to_run_is_left_out_of_the_queue_and_of_nothing_else() {
+        let busy = r#"{"queue":[{"id":"a","status":"pending"}],"version":1}"#;
+        for new in both_ways(&with_queue(busy)) {
+            let made = Json::parse(&new.bytes).unwrap();
+            assert!(new.drained);
+            assert!(!has_work(&content(&made, "0").unwrap()));
+            assert_eq!(content(&made, "1").unwrap(), busy);
+        }
+    }
+
+    #[test]
+    fn a_queue_with_nothing_to_run_stays_as_it_is() {
+        let done = r#"{"queue":[{"id":"a","status":"completed"}],"version":1}"#;
+        for new in both_ways(&with_queue(done)) {
+            let made = Json::parse(&new.bytes).unwrap();
+            assert!(!new.drained);
+            assert_eq!(content(&made, "0").unwrap(), done);
+        }
+    }
+
+    #[test]
+    fn a_book_keeps_what_others_keep_in_it_beside_the_mark() {
+        for mut new in both_ways(&with_queue("{}")) {
+            let made = Json::parse(&new.bytes).unwrap();
+            assert_eq!(made.at(&["extensions", "other"]), Some(&Json::from(7_usize)));
+            assert_eq!(made.at(&["extensions", NAMESPACE]), Some(&mark().to_json()));
+            assert_eq!((new.entries, new.values.len()), (2, 2));
+            new.unmark();
+            let mine = Json::parse(&new.bytes).unwrap();
+            assert_eq!(mine, with_queue("{}"));
+        }
+    }
+
+    #[test]
+    fn extensions_that_were_made_for_the_mark_go_with_it() {
+        for (book, left) in
+            [(r#"{"entries":{}}"#, false), (r#"{"entries":{},"extensions":{}}"#, true)]
+        {
+            for mut new in both_ways(&Json::parse(book.as_bytes()).unwrap()) {
+                new.unmark();
+                let mine = Json::parse(&new.bytes).unwrap();
+                assert_eq!(mine.get("extensions").is_some(), left, "{book}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_book_is_the_same_as_a_value_wherever_it_comes_from() {
+        let value = with_queue("{}");
+        let bytes = value.stringify();
+        let read = Book::read(&bytes).unwrap();
+        assert_eq!(book_value(&BookContent::Bytes(read)), value);
+        assert_eq!(book_value(&BookContent::Journal(value.as_object().unwrap().clone())), value);
+    }
+}

@@ -1,0 +1,358 @@
+//! Could it be forked here, and how well?
+
+use super::metadata_value;
+use crate::finding::{Obstacle, Remark};
+use crate::journal::RECORDED_METADATA;
+use crate::recap::queue::{self, PendingWork};
+use crate::recap::scene::SceneMemory;
+use crate::recap::{combined, older_seal, running};
+use crate::sillytavern::chat::Damage;
+use crate::sillytavern::names::book_key;
+use crate::timeline::claim::TodaySource;
+use crate::timeline::exactness::{Allow, Exactness};
+use crate::timeline::moment::BoundChat;
+use crate::timeline::moment::{BookContent, BookThen, BoundBook, Moment, MomentOptions, moment};
+use crate::timeline::seal;
+use forklore_json::Json;
+
+/// What to do about operations that still have to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueuePolicy {
+    #[default]
+    Refuse,
+    /// Leave them out of the child's copy.
+    Drain,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Policy {
+    pub allow: Allow,
+    pub queue: QueuePolicy,
+    pub require_scene: bool,
+    /// Fill what a recap snapshot lost from today's entries.
+    pub fill: bool,
+    /// Make the child without a book where its book cannot be brought along.
+    pub without_book: bool,
+    /// Make the child without a book, whatever is known of it.
+    pub leave_book: bool,
+    /// Where the parent and its book were taken from.
+    pub today: TodaySource,
+    /// How many operations ST-Auto-Recap says it has still to run, whatever the book holds.
+    pub under_way: usize,
+}
+
+/// Everything there is to say before forking.
+#[derive(Clone, Debug)]
+pub struct Readiness<'a> {
+    pub obstacles: Vec<Obstacle>,
+    pub remarks: Vec<Remark>,
+    /// `None` when there is no such message.
+    pub moment: Option<Moment<'a>>,
+    pub work: PendingWork,
+}
+
+/// The message that `--at` means: from 0, negative from the end, the last by default.
+pub fn resolve_message(asked: Option<i64>, length: usize) -> Result<usize, Obstacle> {
+    let last = length.checked_sub(1).ok_or(Obstacle::NoMessages)?;
+    let Some(asked) = asked else { return Ok(last) };
+    let index = if asked < 0 { length as i64 + asked } else { asked };
+    usize::try_from(index)
+        .ok()
+        .filter(|index| *index <= last)
+        .ok_or(Obstacle::NoSuchMessage { asked, last })
+}
+
+pub fn check<'a>(parent: BoundChat<'a>, message: usize, policy: Policy) -> Readiness<'a> {
+    let chat = parent.chat;
+    let mut readiness = Readiness {
+        obstacles: Vec::new(),
+        remarks: Vec::new(),
+        moment: None,
+        work: work(parent, policy.under_way),
+    };
+    readiness.look_at_damage(parent);
+    match resolve_message(i64::try_from(message).ok(), chat.len()) {
+        Ok(_) => {}
+        Err(obstacle) => {
+            readiness.obstacles.push(obstacle);
+            return readiness;
+        }
+    }
+    if readiness.work.is_pending() && policy.queue == QueuePolicy::Refuse {
+        readiness.obstacles.push(Obstacle::QueueBusy(readiness.work.clone()));
+    }
+    readiness.look_at_scene(parent, message, policy);
+    let terms = MomentOptions {
+        fill: policy.fill,
+        today: policy.today,
+        settled: policy.allow != Allow::Exact,
+    };
+    let mut moment = moment(chat, parent.bound, parent.past, message, terms);
+    readiness.look_at_book(parent, &mut moment, policy);
+    readiness.look_at_metadata(&moment, policy);
+    readiness.moment = Some(moment);
+    readiness
+}
+
+/// The work that is still to be done for this chat.
+fn work(parent: BoundChat<'_>, under_way: usize) -> PendingWork {
+    let mut work = PendingWork::default();
+    if let Some(book) = parent.bound.book() {
+        for entry in book.entries().filter(|entry| entry.comment() == queue::COMMENT) {
+            work.add_queue(&entry.content());
+        }
+    }
+    work.add_metadata(&metadata_value(parent.chat));
+    work.add_unwritten(under_way);
+    work
+}
+
+impl Readiness<'_> {
+    fn look_at_damage(&mut self, parent: BoundChat<'_>) {
+        let mut lines = Vec::new();
+        for damage in parent.chat.damage() {
+            match damage {
+                Damage::UnreadableLine(line) | Damage::TornLine(line) => lines.push(*line),
+                Damage::ByteOrderMark | Damage::NoHeader | Damage::Empty => {
+                    self.obstacles.push(Obstacle::Damaged(damage.clone()));
+                }
+            }
+        }
+        if !lines.is_empty() {
+            self.remarks.push(Remark::DamagedLines(lines));
+        }
+        let mut deep = parent.chat.deep_metadata();
+        deep.retain(|key| is_read_by_a_fork(key));
+        if !deep.is_empty() {
+            self.obstacles.push(Obstacle::MetadataTooDeep(deep));
+        }
+        if self.work.failed > 0 {
+            self.remarks.push(Remark::FailedOperations(self.work.failed));
+        }
+        if self.work.stale_entries > 0 {
+            self.remarks.push(Remark::StaleEntries(self.work.stale_entries));
+        }
+    }
+
+    /// Scene breaks and recaps matter only in a chat that has any.
+    fn look_at_scene(&mut self, parent: BoundChat<'_>, message: usize, policy: Policy) {
+        let memory = parent.chat.line(message).and_then(SceneMemory::of_line);
+        let is_scene_break = memory.is_some_and(|memory| memory.is_scene_break());
+        if policy.require_scene && !is_scene_break {
+            self.obstacles.push(Obstacle::NotASceneBreak(message));
+        }
+        let recap = metadata_value(parent.chat).get(running::KEY).cloned();
+        let Some(recap) = recap else { return };
+        if !is_scene_break && !policy.require_scene {
+            self.remarks.push(Remark::NotASceneBreak);
+        } else if !memory.is_some_and(|memory| memory.has_recap()) {
+            self.remarks.push(Remark::NoSceneRecap);
+        }
+        let versions = recap.get("versions").and_then(Json::as_array).unwrap_or_default();
+        let end = |version: &Json| version.get("new_scene_index").and_then(Json::as_usize);
+        match versions.iter().filter_map(end).max() {
+            None => self.remarks.push(Remark::NoRunningRecap),
+            Some(end) if end < message => self.remarks.push(Remark::NotInRunningRecap),
+            Some(_) => {}
+        }
+    }
+
+    fn look_at_book<'a>(&mut self, parent: BoundChat<'a>, moment: &mut Moment<'a>, policy: Policy) {
+        if policy.leave_book {
+            return self.leave_book(parent, moment);
+        }
+        let obstacle = match &moment.book {
+            BookThen::Unknown => Some(match parent.bound {
+                BoundBook::Unreadable { name, error } => {
+                    Obstacle::BookUnreadable { name: name.clone(), error: error.clone() }
+                }
+                other => Obstacle::BookMissing(other.name().unwrap_or_default().to_owned()),
+            }),
+            // Where there is none today and nobody wrote anything down, there is nothing to ask about.
+            BookThen::None(part) if part.exactness == Exactness::Live => None,
+            BookThen::None(part) | BookThen::Known { part, .. }
+                if !policy.allow.admits(part.exactness, moment.message) =>
+            {
+                let (found, allowed) = (part.exactness, policy.allow);
+                Some(Obstacle::NotKnownWellEnough { found, allowed })
+            }
+            BookThen::None(_) => None,
+            BookThen::Known { part, name, content } => {
+                if part.exactness == Exactness::Live {
+                    self.remarks.push(Remark::BookIsLive);
+                }
+                self.remarks.extend(content_remarks(content));
+                let bound = parent.bound.name().map(book_key);
+                if matches!(content, BookContent::Rebuilt(_)) && bound != Some(book_key(name)) {
+                    self.remarks.push(Remark::SnapshotOfAnotherBook(name.clone()));
+                }
+                None
+            }
+        };
+        match obstacle {
+            Some(_) if policy.without_book => self.leave_book(parent, moment),
+            Some(obstacle) => self.obstacles.push(obstacle),
+            None => {}
+        }
+    }
+
+    fn leave_book(&mut self, parent: BoundChat<'_>, moment: &mut Moment<'_>) {
+        if let BookThen::None(_) = moment.book {
+            return;
+        }
+        let name = parent.bound.name().unwrap_or_default().to_owned();
+        self.remarks.push(Remark::WithoutBook(name));
+        moment.book = BookThen::None(crate::timeline::exactness::Knowledge::LIVE);
+    }
+
+    fn look_at_metadata(&mut self, moment: &Moment<'_>, policy: Policy) {
+        let metadata = &moment.metadata;
+        if !metadata.not_of_then.is_empty() {
+            self.remarks.push(Remark::MetadataIsLive(metadata.not_of_then.clone()));
+        }
+        if !metadata.others_not_of_then.is_empty() {
+            self.remarks.push(Remark::OthersAreLive(metadata.others_not_of_then.clone()));
+        }
+        let is_nothing =
+            metadata.part.exactness == Exactness::Live && metadata.not_of_then.is_empty();
+        let is_strict = matches!(policy.allow, Allow::Exact | Allow::Message);
+        if is_strict && !is_nothing && !policy.allow.admits(metadata.part.exactness, moment.message)
+        {
+            self.obstacles.push(Obstacle::MetadataNotExact(metadata.part.exactness));
+        }
+    }
+}
+
+/// Whether a fork has to understand this key of the metadata; the others it copies as they are.
+fn is_read_by_a_fork(key: &str) -> bool {
+    const KEYS: [&str; 6] = [
+        seal::KEY,
+        older_seal::KEY,
+        running::KEY,
+        combined::PATH[0],
+        "auto_lorebooks",
+        "autoLorebooks",
+    ];
+    KEYS.contains(&key) || RECORDED_METADATA.contains(&key)
+}
+
+fn content_remarks(content: &BookContent<'_>) -> Vec<Remark> {
+    match content {
+        BookContent::Rebuilt(rebuilt) => {
+            let lost = (rebuilt.unfilled > 0).then_some(Remark::RecapLostFields(rebuilt.unfilled));
+            let filled = (rebuilt.filled > 0).then_some(Remark::FieldsFilled(rebuilt.filled));
+            lost.into_iter().chain(filled).collect()
+        }
+        BookContent::Bytes(book) if book.has_byte_order_mark() => {
+            vec![Remark::ByteOrderMarkDropped]
+        }
+        BookContent::Bytes(_) | BookContent::Journal(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sillytavern::chat::{Chat, ChatKind};
+    use crate::timeline::moment::{AsOf, RecordedPast};
+
+    /// Checks a chat of three messages, the middle one a scene break, with this metadata.
+    #[track_caller]
+    fn check_at(message: usize, metadata: &str, policy: Policy) -> Vec<String> {
+        check_with(None, message, metadata, policy)
+    }
+
+    fn check_with(
+        past: Option<&RecordedPast>,
+        message: usize,
+        metadata: &str,
+        policy: Policy,
+    ) -> Vec<String> {
+        let scene = r#"{"mes":"b","extra":{"auto_recap_memory":{"scene_break":true}}}"#;
+        let text = format!(
+            "{{\"chat_metadata\":{metadata}}}\n{{\"mes\":\"a\"}}\n{scene}\n{{\"mes\":\"c\"}}"
+        );
+        let chat = Chat::read(text.as_bytes(), ChatKind::Solo);
+        let parent = BoundChat { name: "P", chat: &chat, bound: &BoundBook::None, past };
+        let found = check(parent, message, policy);
+        let obstacles = found.obstacles.iter().map(ToString::to_string);
+        obstacles.chain(found.remarks.iter().map(ToString::to_string)).collect()
+    }
+
+    #[test]
+    fn a_scene_break_is_asked_for_only_by_policy() {
+        let strict = Policy { require_scene: true, ..Policy::default() };
+        assert_eq!(check_at(2, "{}", strict), ["message 2 is not a scene break"]);
+        assert_eq!(check_at(1, "{}", strict), [""; 0]);
+        assert_eq!(check_at(2, "{}", Policy::default()), [""; 0]);
+    }
+
+    #[test]
+    fn that_there_was_no_lorebook_must_be_known_as_well_as_any_lorebook() {
+        let none =
+            RecordedPast { book: Some(AsOf { message: 0, what: None }), ..RecordedPast::default() };
+        let strict = Policy { allow: Allow::Exact, ..Policy::default() };
+        assert_eq!(
+            check_with(Some(&none), 1, "{}", strict),
+            ["the lorebook is only known as of message 0"]
+        );
+        assert_eq!(check_with(Some(&none), 1, "{}", Policy::default()), [""; 0]);
+        assert_eq!(check_with(None, 1, "{}", strict), [""; 0], "nobody wrote anything down");
+    }
+
+    #[test]
+    fn in_a_chat_with_recaps_what_is_missing_is_remarked() {
+        let recap = |versions: &str| {
+            format!("{{\"auto_recap_running_scene_recaps\":{{\"versions\":[{versions}]}}}}")
+        };
+        let ends_at = |message: usize| recap(&format!("{{\"new_scene_index\":{message}}}"));
+        let remarks = |message, metadata: String| check_at(message, &metadata, Policy::default());
+        assert_eq!(
+            remarks(1, recap("")),
+            ["this message has no scene recap", "there is no running recap"]
+        );
+        assert_eq!(
+            remarks(2, ends_at(1)),
+            ["this message is not a scene break", "the running recap ends before this message"]
+        );
+        assert_eq!(remarks(1, ends_at(1)), ["this message has no scene recap"]);
+    }
+
+    #[test]
+    fn what_is_nested_deep_stands_in_the_way_only_where_a_fork_has_to_read_it() {
+        let deep = format!("{}1{}", "[".repeat(600), "]".repeat(600));
+        let of_another = format!("{{\"theirs\":{deep},\"world_info\":\"Lore\"}}");
+        assert_eq!(check_at(2, &of_another, Policy::default()), [""; 0]);
+        let variables = format!("{{\"variables\":{deep}}}");
+        assert_eq!(
+            check_at(2, &variables, Policy::default()),
+            ["its metadata cannot be read, because it is nested too deep: variables"]
+        );
+    }
+
+    #[test]
+    fn messages_are_counted_from_either_end() {
+        assert_eq!(resolve_message(None, 3), Ok(2));
+        assert_eq!(resolve_message(Some(-3), 3), Ok(0));
+        assert_eq!(
+            resolve_message(Some(-4), 3),
+            Err(Obstacle::NoSuchMessage { asked: -4, last: 2 })
+        );
+        assert_eq!(resolve_message(None, 0), Err(Obstacle::NoMessages));
+    }
+
+    #[test]
+    fn operations_that_are_not_written_down_yet_stand_in_the_way() {
+        let policy = Policy { under_way: 2, ..Policy::default() };
+        assert_eq!(check_at(2, "{}", policy), ["ST-Auto-Recap has work in its queue: 2 pending"]);
+    }
+
+    #[test]
+    fn lorebook_entries_that_nobody_works_on_do_not_stand_in_the_way() {
+        let pending = r#"{"autoLorebooks":{"pendingOps":{"a":{"timestamp":1}}}}"#;
+        assert_eq!(
+            check_at(2, pending, Policy::default()),
+            ["ST-Auto-Recap has left over a lorebook entry that it is not working on"]
+        );
+    }
+}

@@ -1,0 +1,317 @@
+//! Forking: a child timeline at message m, with the book and memory of that moment.
+//!
+//! [`check`] says whether and how well it can be done, [`plan`] works out every byte of the child
+//! and of its book. Nothing is written here.
+
+mod check;
+mod rebind;
+
+pub use check::{Policy, QueuePolicy, Readiness, check, resolve_message};
+pub(crate) use rebind::{Rebinding, file, rebind};
+
+use crate::diagnostic::Diagnostic;
+use crate::finding::{Obstacle, Remark};
+use crate::journal::{self, RecordedState};
+use crate::memory_books;
+use crate::pieces::Pieces;
+use crate::plan::book_copy::{self, NewBook, new_book};
+use crate::sillytavern::book::Book;
+use crate::sillytavern::chat::Chat;
+use crate::sillytavern::names::ForkKind;
+use crate::timeline::exactness::{Knowledge, Source};
+use crate::timeline::mark::Mark;
+use crate::timeline::moment::BoundChat;
+use crate::timeline::moment::{BookThen, Moment};
+use crate::timeline::seal::{self, Seal, SealedBook, SealedState};
+use forklore_json::{Edit, Json};
+
+/// The time, brought in by the caller.
+#[derive(Clone, Debug)]
+pub struct Timestamp {
+    pub iso: String,
+}
+
+/// What a fork needs beside the parent.
+#[derive(Clone, Debug)]
+pub struct ForkRequest {
+    pub kind: ForkKind,
+    pub message: usize,
+    /// The child's name and its book's: checked and free.
+    pub child: String,
+    pub book: String,
+    /// A fresh slug for the child.
+    pub integrity: String,
+    pub now: Timestamp,
+    pub policy: Policy,
+    /// Where Memory Books is installed.
+    pub memory_books: Option<memory_books::MemoryBooksState>,
+    /// What the caller knows of the surroundings and the owner should.
+    pub remarks: Vec<Remark>,
+}
+
+/// A fork, ready to be carried out: first the book, then the child.
+#[derive(Clone, Debug)]
+pub struct ForkPlan<'a> {
+    pub kind: ForkKind,
+    pub parent: String,
+    pub message: usize,
+    pub child: String,
+    pub file: Pieces<'a>,
+    pub book: Option<NewBook>,
+    /// A copy of the book that Memory Books keeps beside it.
+    pub memories: Option<NewBook>,
+    pub seal: Seal,
+    pub remarks: Vec<Remark>,
+}
+
+/// Why a fork is not made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{parent:?} cannot be forked at message {message}")]
+pub struct Refusal {
+    pub parent: String,
+    pub message: usize,
+    pub obstacles: Vec<Obstacle>,
+    pub remarks: Vec<Remark>,
+}
+
+pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan<'a>, Refusal> {
+    let readiness = check(parent, request.message, request.policy);
+    let Readiness { obstacles, mut remarks, moment, .. } = readiness;
+    remarks.extend(request.remarks.iter().cloned());
+    let Some(moment) = moment.filter(|_| obstacles.is_empty()) else {
+        return Err(Refusal {
+            parent: parent.name.to_owned(),
+            message: request.message,
+            obstacles,
+            remarks,
+        });
+    };
+    let clone = cloned(parent, request, &moment);
+    if let Some((clone, part)) = &clone
+        && clone.drained
+    {
+        remarks.push(if part.source == Source::Files {
+            Remark::QueueDrained
+        } else {
+            Remark::PastQueueDrained
+        });
+    }
+    // The last message is copied as it is, so that nothing of it is newer than the fork.
+    if request.message + 1 < parent.chat.len() {
+        let kept = journal::on_messages(parent.chat, request.message);
+        remarks.extend((!kept.is_empty()).then_some(Remark::MessagesAreLive(kept)));
+    }
+    let memories = memories(parent, request);
+    if let Some((from, _)) = &memories {
+        remarks.push(Remark::MemoriesAreLive(from.clone()));
+    }
+    let book_name = clone.as_ref().map(|(book, _)| book.name.as_str());
+    let rebinding = Rebinding {
+        name: &request.child,
+        main_chat: Some(parent.name),
+        integrity: Some(&request.integrity),
+        from: names_of(parent, &moment),
+        book: book_name,
+        entries: clone.as_ref().map(|(book, _)| &book.values),
+        last: Some(request.message),
+        metadata: moment.metadata.values.as_ref(),
+        others_not_of_then: &moment.metadata.others_not_of_then,
+        memory_books: request.memory_books.is_some(),
+        memories: memories.as_ref().map(|(from, book)| (from.as_str(), book)),
+        drain: true,
+    };
+    let rebound = rebind(parent.chat, &rebinding);
+    remarks.extend(rebound.remarks);
+
+    let seal = Seal {
+        kind: request.kind,
+        parent: parent.name.to_owned(),
+        parent_integrity: metadata_text(parent.chat, "integrity"),
+        message: request.message,
+        made: request.now.iso.clone(),
+        book: clone.as_ref().map(|(book, part)| SealedBook {
+            name: book.name.clone(),
+            from: then_name(&moment).unwrap_or_default(),
+            entries: book.entries,
+            digest: book.digest,
+            lore: Some(book.lore),
+            part: *part,
+        }),
+        metadata: moment.metadata.part,
+        state: sealed_state(parent, request, &rebound.changes, clone.as_ref()),
+        running_recap: rebound.running_recap,
+        combined_recap: rebound.combined_recap,
+        warnings: remarks.iter().map(ToString::to_string).collect(),
+    };
+    let mut changes = rebound.changes;
+    changes.push((seal::KEY.to_owned(), Edit::Set(seal.to_json())));
+    let file = file(parent.chat, Some(request.message), &changes, rebound.lines);
+    Ok(ForkPlan {
+        kind: request.kind,
+        parent: parent.name.to_owned(),
+        message: request.message,
+        child: request.child.clone(),
+        file,
+        book: clone.map(|(book, _)| book),
+        memories: memories.map(|(_, book)| book),
+        seal,
+        remarks,
+    })
+}
+
+/// A copy of the book that Memory Books keeps beside the chat's own, and that book's name. Nothing
+/// records it, so it is today's, without the memories of messages that the child does not have.
+fn memories(parent: BoundChat<'_>, request: &ForkRequest) -> Option<(String, NewBook)> {
+    let manual = request.memory_books.as_ref()?.manual.as_ref()?;
+    let book = Book::read(&manual.bytes).ok()?;
+    let mark = Mark {
+        chat: request.child.clone(),
+        integrity: Some(request.integrity.clone()),
+        from_book: Some(manual.name.clone()),
+        from_chat: Some(parent.name.to_owned()),
+        message: Some(request.message),
+        made: request.now.iso.clone(),
+        part: Some(Knowledge::LIVE),
+    };
+    let copy = book_copy::memories_until(request.message, &manual.copy, &book, &mark);
+    Some((manual.name.clone(), copy))
+}
+
+/// What the child will hold, where a record on its last message says something else: that record is
+/// the parent's.
+fn sealed_state(
+    parent: BoundChat<'_>,
+    request: &ForkRequest,
+    changes: &[(String, Edit)],
+    clone: Option<&(NewBook, Knowledge)>,
+) -> Option<SealedState> {
+    let line = parent.chat.line(request.message)?;
+    memchr::memmem::find(line, journal::FIELD.as_bytes())?;
+    let mut metadata = metadata_value(parent.chat);
+    let object = metadata.as_object_mut()?;
+    for (key, change) in changes {
+        match change {
+            Edit::Set(value) => object.insert(key.as_str(), value.clone()),
+            Edit::Remove => drop(object.remove(key)),
+        }
+    }
+    let mut state = RecordedState::of(&metadata, None);
+    if let Some((clone, _)) = clone {
+        state.book = RecordedState::of_book(&clone.name, &Book::read(&clone.bytes).ok()?)?.book;
+    }
+    Some(SealedState::of(&state))
+}
+
+fn cloned(
+    parent: BoundChat<'_>,
+    request: &ForkRequest,
+    moment: &Moment<'_>,
+) -> Option<(NewBook, Knowledge)> {
+    let BookThen::Known { part, name, content } = &moment.book else { return None };
+    let mark = Mark {
+        chat: request.child.clone(),
+        integrity: Some(request.integrity.clone()),
+        from_book: Some(name.clone()),
+        from_chat: Some(parent.name.to_owned()),
+        message: Some(request.message),
+        made: request.now.iso.clone(),
+        part: Some(*part),
+    };
+    let is_today = matches!(part.source, Source::Files | Source::Unchanged);
+    let drain = request.policy.queue == QueuePolicy::Drain || !is_today;
+    Some((new_book(&request.book, content, drain, &mark), *part))
+}
+
+fn then_name(moment: &Moment<'_>) -> Option<String> {
+    match &moment.book {
+        BookThen::Known { name, .. } => Some(name.clone()),
+        BookThen::None(_) | BookThen::Unknown => None,
+    }
+}
+
+/// Every name under which the child's past speaks of the book it is cut loose from.
+fn names_of(parent: BoundChat<'_>, moment: &Moment<'_>) -> Vec<String> {
+    let mut names: Vec<String> = then_name(moment).into_iter().collect();
+    names.extend(parent.bound.name().map(str::to_owned).filter(|name| Some(name) != names.first()));
+    names
+}
+
+pub(crate) fn metadata_text(chat: &Chat<'_>, key: &str) -> Option<String> {
+    chat.metadata()?.get(key)?.text().map(|text| text.into_owned()).filter(|text| !text.is_empty())
+}
+
+pub(crate) fn metadata_value(chat: &Chat<'_>) -> Json {
+    chat.metadata_value()
+}
+
+crate::diagnostics!(Refusal {
+    Self { parent, message, obstacles, .. } => (
+        "fork-refused",
+        chat: parent.as_str(),
+        message: *message,
+        obstacles: obstacles.iter().map(Diagnostic::to_json).collect::<Vec<_>>(),
+    ),
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sillytavern::chat::ChatKind;
+    use crate::timeline::moment::BoundBook;
+
+    fn request(child: &str) -> ForkRequest {
+        ForkRequest {
+            kind: ForkKind::Branch,
+            message: 0,
+            child: child.to_owned(),
+            book: format!("{child} - Lore"),
+            integrity: format!("slug of {child}"),
+            now: Timestamp { iso: "2026-11-15T00:00:00.000Z".to_owned() },
+            policy: Policy::default(),
+            memory_books: None,
+            remarks: Vec::new(),
+        }
+    }
+
+    fn forked(parent: &str, file: &[u8], child: &str) -> (Seal, Vec<u8>) {
+        let chat = Chat::read(file, ChatKind::Solo);
+        let parent = BoundChat { name: parent, chat: &chat, bound: &BoundBook::None, past: None };
+        let plan = plan(parent, &request(child)).unwrap();
+        (plan.seal, plan.file.slices().concat())
+    }
+
+    #[test]
+    fn what_other_extensions_keep_goes_back_in_a_child() {
+        let json = |text: &str| Json::parse(text.as_bytes()).unwrap();
+        let early = json(r#"{"counter":1,"quests":{"open":["lamp"]}}"#);
+        let late = json(r#"{"counter":2,"fresh":[1],"chat_id_hash":7}"#);
+        let (then, now) = (RecordedState::of(&early, None), RecordedState::of(&late, None));
+        let first = journal::record(None, &then, journal::Limits::default());
+        let second = journal::record(Some((&first.id, &then)), &now, journal::Limits::default());
+        let message = |record: journal::Record| {
+            Json::object([("mes", "x".into()), (journal::FIELD, record.to_json())]).stringify()
+        };
+        let header = Json::object([("chat_metadata", late)]).stringify();
+        let file = [header, message(first), message(second)].join(&b'\n');
+
+        let (_, child) = forked("Main", &file, "Child");
+
+        let metadata = metadata_value(&Chat::read(&child, ChatKind::Solo));
+        for key in ["counter", "quests"] {
+            assert_eq!(metadata.get(key), early.get(key), "{key}");
+        }
+        assert_eq!(metadata.get("fresh"), None);
+        assert_eq!(metadata.get("chat_id_hash"), Some(&Json::from(7_usize)), "of no moment");
+    }
+
+    #[test]
+    fn a_fork_of_a_fork_has_a_seal_of_its_own() {
+        let main = b"{\"chat_metadata\":{}}\n{\"mes\":\"x\"}";
+        let (first, child) = forked("Main", main, "Child");
+        let (second, grandchild) = forked("Child", &child, "Grandchild");
+        let sealed = |file: &[u8]| Seal::read(&metadata_value(&Chat::read(file, ChatKind::Solo)));
+        assert_eq!(sealed(&child), Some(first));
+        assert_eq!(sealed(&grandchild), Some(second.clone()));
+        assert_eq!(second.parent, "Child");
+    }
+}

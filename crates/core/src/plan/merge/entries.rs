@@ -1,0 +1,245 @@
+//! Entries, three-way.
+
+use std::collections::{HashMap, HashSet};
+
+use super::fields::combine;
+use super::free_uids::FreeUids;
+use super::{
+    Choice, Choices, Conflict, ConflictKind, EntryStep, KeptOurs, MergePlan, Namesakes, Pick,
+    StepKind,
+};
+use crate::compare::diff::{Tables, kin, lore_of, same_or_none, value};
+use crate::sillytavern::book::{Book, Entry};
+use forklore_json::{JsText, Json};
+
+/// The three books, and the entries of each that are not the same in all of them.
+pub(super) struct ThreeBooks<'b, 'a> {
+    pub(super) all: [Option<&'b Book<'a>>; 3],
+    pub(super) our_book: &'b Book<'a>,
+    pub(super) their_book: &'b Book<'a>,
+    /// `None` where nobody knows it.
+    pub(super) base: Option<Tables<'a>>,
+    pub(super) ours: Tables<'a>,
+    pub(super) theirs: Tables<'a>,
+}
+
+/// What is known of an entry's beginning.
+enum Began<'a> {
+    Unknown,
+    Absent,
+    As(Entry<'a>),
+}
+
+impl<'a> ThreeBooks<'_, 'a> {
+    fn began(&self, key: &JsText) -> Began<'a> {
+        match &self.base {
+            Some(base) => base.lore.get(key).map_or(Began::Absent, Began::As),
+            None => Began::Unknown,
+        }
+    }
+}
+
+impl ThreeBooks<'_, '_> {
+    /// Where an entry stands in ours that came back under another number, because its own was taken.
+    fn brought_before(&self, theirs: Entry<'_>) -> Option<JsText> {
+        let lore = lore_of(theirs);
+        let is_born = |key: &JsText| matches!(self.began(key), Began::Absent);
+        let mut born = self.ours.lore.iter().filter(|(key, _)| is_born(key));
+        born.find(|(_, entry)| lore_of(*entry) == lore).map(|(key, _)| key.clone())
+    }
+}
+
+pub(super) fn merge(
+    books: &ThreeBooks<'_, '_>,
+    choices: &Choices,
+    free: &mut FreeUids<'_, '_, '_>,
+    plan: &mut MergePlan,
+) {
+    let (our, their) = (&books.ours.lore, &books.theirs.lore);
+    let base = books.base.as_ref().map(|base| &base.lore);
+    let kin = kin(base, our, their, |key| choices.wants_entry(key));
+    let removed = books.base.iter().flat_map(|base| base.lore.keys());
+    let removed = removed.filter(|key| !their.contains(key));
+    for key in their.keys().chain(removed) {
+        let (ours, theirs) = (our.get(key), their.get(key));
+        if let Some(same) = kin.get(key) {
+            plan.moved.push((key.clone(), same.clone()));
+            continue;
+        }
+        if same_or_none(ours, theirs) || !choices.wants_entry(key) {
+            continue;
+        }
+        match (books.began(key), ours, theirs) {
+            // Born on their side, or nobody knows: it comes over, beside whatever stands there.
+            (Began::Absent, _, Some(theirs)) | (Began::Unknown, None, Some(theirs)) => {
+                add(key, theirs, false, free, plan);
+            }
+            (Began::As(base), Some(ours), Some(theirs)) => {
+                change(key, Some(base), ours, theirs, choices, plan);
+            }
+            (Began::Unknown, Some(ours), Some(theirs)) => {
+                change(key, None, ours, theirs, choices, plan);
+            }
+            (Began::As(base), None, Some(theirs)) => {
+                let is_idle = same_or_none(Some(base), Some(theirs));
+                let about = ConflictKind::RemovedByOurs;
+                if !is_idle && settle(key, about, [Some(base), None, Some(theirs)], choices, plan) {
+                    match books.brought_before(theirs) {
+                        Some(here) => plan.moved.push((key.clone(), here)),
+                        None => add(key, theirs, true, free, plan),
+                    }
+                }
+            }
+            (Began::As(base), Some(ours), None) => {
+                let is_untouched = same_or_none(Some(base), Some(ours));
+                let about = ConflictKind::RemovedByTheirs;
+                if is_untouched || settle(key, about, [Some(base), Some(ours), None], choices, plan)
+                {
+                    plan.steps.push(EntryStep {
+                        key: key.clone(),
+                        to: key.clone(),
+                        what: StepKind::Remove,
+                        fields: Vec::new(),
+                        before: Some(value(ours)),
+                        after: None,
+                        original: None,
+                        is_chosen: !is_untouched,
+                        is_internal: false,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    find_namesakes(books, plan);
+}
+
+/// Notes a conflict about a whole entry; whether theirs was chosen.
+fn settle(
+    key: &JsText,
+    about: ConflictKind,
+    [base, ours, theirs]: [Option<Entry<'_>>; 3],
+    choices: &Choices,
+    plan: &mut MergePlan,
+) -> bool {
+    // A value of one's own needs an entry to stand in.
+    let settled = choices.choice(key, None).filter(|choice| matches!(choice, Choice::Take(_)));
+    let is_theirs = settled == Some(Choice::Take(Pick::Theirs));
+    plan.conflicts.push(Conflict {
+        key: Some(key.clone()),
+        title: ours.or(theirs).map(|entry| entry.comment().into_owned()).unwrap_or_default(),
+        about,
+        base: base.map(value),
+        ours: ours.map(value),
+        theirs: theirs.map(value),
+        settled,
+    });
+    is_theirs
+}
+
+fn add(
+    key: &JsText,
+    theirs: Entry<'_>,
+    is_chosen: bool,
+    free: &mut FreeUids<'_, '_, '_>,
+    plan: &mut MergePlan,
+) {
+    let original = value(theirs);
+    let (to, entry) = free.place(key, original.clone());
+    let is_moved = to != *key;
+    if is_moved {
+        plan.moved.push((key.clone(), to.clone()));
+    }
+    plan.steps.push(EntryStep {
+        key: key.clone(),
+        to,
+        what: StepKind::Add,
+        fields: Vec::new(),
+        before: None,
+        after: Some(entry),
+        original: is_moved.then_some(original),
+        is_chosen,
+        is_internal: false,
+    });
+}
+
+fn change(
+    key: &JsText,
+    base: Option<Entry<'_>>,
+    ours: Entry<'_>,
+    theirs: Entry<'_>,
+    choices: &Choices,
+    plan: &mut MergePlan,
+) {
+    if base.is_some() && same_or_none(base, Some(theirs)) {
+        return;
+    }
+    let (before, wanted) = (value(ours), value(theirs));
+    let (Json::Object(our), Json::Object(their)) = (&before, &wanted) else {
+        // What is no entry has no fields to combine.
+        plan.kept.push(KeptOurs { key: key.clone(), field: None });
+        return;
+    };
+    let base_value = base.map(value);
+    let base_object = base_value.as_ref().map(|base| base.as_object().cloned().unwrap_or_default());
+    let mut combined = combine(key, base_object.as_ref(), our, their, choices, plan);
+    // Where we did nothing it is theirs, as it is written there.
+    let is_idle = base.is_some() && same_or_none(base, Some(ours)) && !combined.fields.is_empty();
+    if is_idle && choices.wants_whole(key) && our.get("uid") == their.get("uid") {
+        combined.after = their.clone();
+    }
+    if combined.after == *our {
+        return;
+    }
+    plan.steps.push(EntryStep {
+        key: key.clone(),
+        to: key.clone(),
+        what: StepKind::Change,
+        fields: combined.fields,
+        before: Some(before.clone()),
+        after: Some(Json::Object(combined.after)),
+        original: None,
+        is_chosen: combined.is_chosen,
+        is_internal: false,
+    });
+}
+
+/// Entries of one title that come to stand beside each other.
+fn find_namesakes(books: &ThreeBooks<'_, '_>, plan: &mut MergePlan) {
+    let added: Vec<(JsText, String)> = plan
+        .steps
+        .iter()
+        .filter(|step| step.what == StepKind::Add)
+        .map(|step| (step.to.clone(), title_of(step.after.as_ref())))
+        .filter(|(_, title)| !title.is_empty())
+        .collect();
+    if added.is_empty() {
+        return;
+    }
+    let gone: HashSet<&JsText> = plan
+        .steps
+        .iter()
+        .filter(|step| step.what == StepKind::Remove)
+        .map(|step| &step.to)
+        .collect();
+    let wanted: HashSet<&str> = added.iter().map(|(_, title)| title.as_str()).collect();
+    let mut titles: HashMap<String, JsText> = HashMap::new();
+    for entry in books.our_book.entries() {
+        let title = entry.comment();
+        if wanted.contains(title.as_ref()) && !gone.contains(&entry.js_key()) {
+            titles.insert(title.into_owned(), entry.js_key());
+        }
+    }
+    plan.namesakes = added
+        .into_iter()
+        .filter_map(|(theirs, title)| {
+            let ours = titles.get(&title)?.clone();
+            Some(Namesakes { ours, theirs, title })
+        })
+        .collect();
+}
+
+fn title_of(entry: Option<&Json>) -> String {
+    let title = entry.and_then(|entry| entry.get("comment")).and_then(Json::as_str);
+    title.unwrap_or_default().into_owned()
+}

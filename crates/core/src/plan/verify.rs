@@ -1,0 +1,411 @@
+//! Is a timeline what it should be?
+
+use std::cell::LazyCell;
+use std::collections::HashMap;
+
+use crate::digest::Digest;
+use crate::finding::Finding;
+use crate::plan::fork::metadata_value;
+use crate::recap::queue;
+use crate::recap::registry::{self, RegistryFlaw};
+use crate::recap::{combined, older_seal, running};
+use crate::sillytavern::book::{Book, BookError, Entry, lore_digest_of, uid_text};
+use crate::sillytavern::chat::{Chat, Damage};
+use crate::sillytavern::names::book_key;
+use crate::timeline::family::{Node, Parentage, Timeline};
+use crate::timeline::seal::{Seal, SealedBook};
+use forklore_json::{Json, Raw};
+
+/// What verifying needs to know of the timeline's surroundings.
+#[derive(Clone, Debug)]
+pub struct VerifyContext<'a> {
+    pub timeline: &'a Timeline,
+    pub node: &'a Node,
+    /// Other timelines of the family bound to the same book.
+    pub sharing: Vec<String>,
+    /// Chats of other families bound to the same book.
+    pub elsewhere: Vec<String>,
+    pub is_listed: bool,
+}
+
+/// What verifying needs to know of a chat, so that its bytes need not be kept.
+#[derive(Clone, Debug)]
+pub struct ChatFacts {
+    pub messages: usize,
+    damage: Vec<Damage>,
+    metadata: Json,
+}
+
+impl ChatFacts {
+    pub fn of(chat: &Chat<'_>) -> Self {
+        Self {
+            messages: chat.len(),
+            damage: chat.damage().to_vec(),
+            metadata: metadata_value(chat),
+        }
+    }
+
+    /// Of a chat that SillyTavern has read, so that what it could not read is gone already.
+    pub fn loaded(messages: usize, metadata: Json) -> Self {
+        Self { messages, damage: Vec::new(), metadata }
+    }
+
+    pub fn metadata(&self) -> &Json {
+        &self.metadata
+    }
+}
+
+/// What verifying needs to know of a book, worked out once for all timelines bound to it.
+#[derive(Clone, Debug)]
+pub struct BookFacts {
+    pub entries: usize,
+    /// Of the digests that were asked for, those of seals that this book is as they say.
+    digests: Vec<Digest>,
+    flaws: Vec<RegistryFlaw>,
+    queues: Vec<String>,
+    has_byte_order_mark: bool,
+}
+
+impl BookFacts {
+    /// `sealed` are the digests that seals expect of this book, as [`ExpectedDigests`] knows them.
+    pub fn of(book: &Book<'_>, sealed: &[SealedDigests]) -> Self {
+        let mut listing = Vec::new();
+        let mut queues = Vec::new();
+        let has_recap_data = book.mentions(registry::PREFIX) || book.mentions(queue::COMMENT);
+        // Most books have neither registries nor a queue, and need not be read entry by entry.
+        let looked_at = has_recap_data.then(|| book.entries()).into_iter().flatten();
+        for entry in looked_at {
+            let EntryFacts { uid, comment, content } = EntryFacts::of(&entry);
+            let text =
+                || content.and_then(|content| content.text()).unwrap_or_default().into_owned();
+            if comment == queue::COMMENT {
+                queues.push(text());
+            }
+            let content = registry::kind_of(&comment).map(|_| text()).unwrap_or_default();
+            listing.push((uid, comment, content));
+        }
+        Self {
+            entries: book.entries().count(),
+            digests: those_of(book, sealed),
+            flaws: registry::flaws(&listing),
+            queues,
+            has_byte_order_mark: book.has_byte_order_mark(),
+        }
+    }
+}
+
+/// The digests that seals expect of books, where nothing was said since the seal was made. Gathered
+/// before the books are read, so that no other book is hashed.
+#[derive(Clone, Debug, Default)]
+pub struct ExpectedDigests(HashMap<String, Vec<SealedDigests>>);
+
+/// What a seal says of a book: its digest, and that of what its entries mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SealedDigests {
+    digest: Digest,
+    lore: Option<Digest>,
+}
+
+impl ExpectedDigests {
+    /// Adds what the seal of a timeline with this many messages expects.
+    pub fn add(&mut self, timeline: &Timeline, messages: usize) {
+        let Some(sealed) = timeline.seal.as_ref().and_then(|seal| untouched_book(seal, messages))
+        else {
+            return;
+        };
+        let digests = self.0.entry(book_key(&sealed.name)).or_default();
+        let sealed = SealedDigests { digest: sealed.digest, lore: sealed.lore };
+        if !digests.contains(&sealed) {
+            digests.push(sealed);
+        }
+    }
+
+    /// What is expected of the book with this [key](book_key).
+    pub fn of(&self, key: &str) -> &[SealedDigests] {
+        self.0.get(key).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The book that must still be as it was sealed: once the story has gone on, its lore is expected to
+/// have, too.
+fn untouched_book(seal: &Seal, messages: usize) -> Option<&SealedBook> {
+    seal.book.as_ref().filter(|_| messages == seal.message + 1)
+}
+
+fn those_of(book: &Book<'_>, sealed: &[SealedDigests]) -> Vec<Digest> {
+    if sealed.is_empty() {
+        return Vec::new();
+    }
+    let digested = book.digested();
+    // Most books are as they were made, byte for byte.
+    let lore = LazyCell::new(|| book.root().json().ok().as_ref().map(lore_digest_of));
+    let is_kept = |sealed: &&SealedDigests| {
+        sealed.digest.is_of(&digested) || (sealed.lore.is_some() && sealed.lore == *lore)
+    };
+    sealed.iter().filter(is_kept).map(|sealed| sealed.digest).collect()
+}
+
+/// An entry's fields in one pass: books are long, and verifying reads them all.
+struct EntryFacts<'a> {
+    uid: String,
+    comment: String,
+    content: Option<Raw<'a>>,
+}
+
+impl<'a> EntryFacts<'a> {
+    fn of(entry: &Entry<'a>) -> Self {
+        let mut facts = Self { uid: String::new(), comment: String::new(), content: None };
+        for member in entry.value().members() {
+            match member.key.text().as_deref() {
+                Some("uid") => facts.uid = uid_text(member.value).unwrap_or_default(),
+                Some("comment") => {
+                    facts.comment = member.value.text().unwrap_or_default().into_owned();
+                }
+                Some("content") => facts.content = Some(member.value),
+                _ => {}
+            }
+        }
+        facts
+    }
+}
+
+/// The book a timeline is bound to, as far as verifying goes.
+#[derive(Clone, Debug)]
+pub enum BoundFacts<'a> {
+    None,
+    Missing(&'a str),
+    Unreadable { name: &'a str, error: &'a BookError },
+    There { name: &'a str, facts: &'a BookFacts },
+}
+
+impl BoundFacts<'_> {
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::Missing(name) | Self::Unreadable { name, .. } | Self::There { name, .. } => {
+                Some(name)
+            }
+        }
+    }
+
+    fn facts(&self) -> Option<&BookFacts> {
+        match self {
+            Self::There { facts, .. } => Some(facts),
+            _ => None,
+        }
+    }
+
+    fn another_than(&self, sealed: &str) -> Option<Finding> {
+        let same = self.name().map(book_key) == Some(book_key(sealed));
+        (!same).then(|| Finding::AnotherBook {
+            sealed: sealed.to_owned(),
+            bound: self.name().map(str::to_owned),
+        })
+    }
+}
+
+/// Everything found about one timeline.
+pub fn verify(
+    chat: &ChatFacts,
+    bound: &BoundFacts<'_>,
+    environment: &VerifyContext<'_>,
+) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = chat.damage.iter().cloned().map(Finding::Damage).collect();
+    match &environment.node.descent {
+        Parentage::Missing(name) => findings.push(Finding::ParentMissing(name.clone())),
+        Parentage::Cycle(name) => findings.push(Finding::Cycle(name.clone())),
+        Parentage::Main | Parentage::Coded(_) | Parentage::Inferred(_) => {}
+    }
+    if !environment.is_listed {
+        findings.push(Finding::Unlisted);
+    }
+    look_at_book(chat, bound, environment, &mut findings);
+    look_at_memory(chat, bound, environment, &mut findings);
+    findings
+}
+
+fn look_at_book(
+    chat: &ChatFacts,
+    bound: &BoundFacts<'_>,
+    environment: &VerifyContext<'_>,
+    findings: &mut Vec<Finding>,
+) {
+    match bound {
+        BoundFacts::None => {}
+        BoundFacts::Missing(name) => findings.push(Finding::BookMissing((*name).to_owned())),
+        BoundFacts::Unreadable { name, error } => {
+            let (name, error) = ((*name).to_owned(), (*error).clone());
+            findings.push(Finding::BookUnreadable { name, error });
+        }
+        BoundFacts::There { name, facts } => {
+            if facts.has_byte_order_mark {
+                findings.push(Finding::BookWithByteOrderMark((*name).to_owned()));
+            }
+            findings.extend(facts.flaws.iter().cloned().map(Finding::Registry));
+            let past =
+                facts.queues.iter().flat_map(|queue| queue::past_the_end(queue, chat.messages));
+            findings.extend(past.map(Finding::QueuePastTheEnd));
+        }
+    }
+    if let (Some(name), false) = (bound.name(), environment.sharing.is_empty()) {
+        let with = environment.sharing.clone();
+        findings.push(Finding::BookShared { name: name.to_owned(), with });
+    }
+    if let (Some(name), false) = (bound.name(), environment.elsewhere.is_empty()) {
+        let by = environment.elsewhere.clone();
+        findings.push(Finding::BookUsedElsewhere { name: name.to_owned(), by });
+    }
+}
+
+fn look_at_memory(
+    chat: &ChatFacts,
+    bound: &BoundFacts<'_>,
+    environment: &VerifyContext<'_>,
+    findings: &mut Vec<Finding>,
+) {
+    let metadata = &chat.metadata;
+    let recap = metadata.get(running::KEY);
+    if let Some(state) = recap.map(running::state)
+        && !state.exists
+    {
+        findings.push(Finding::RunningVersionMissing(state.version.unwrap_or(0)));
+    }
+    let past = recap.into_iter().flat_map(|recap| running::past_the_end(recap, chat.messages));
+    findings
+        .extend(past.map(|(version, scene)| Finding::RunningVersionPastTheEnd { version, scene }));
+    let combined = metadata.at(&combined::PATH);
+    if let Some(seal) = &environment.timeline.seal {
+        look_at_seal(chat, bound, seal, findings);
+        findings.extend(look_at_running_recap(chat, recap, seal));
+        if let Some(sealed) = &seal.combined_recap
+            && !combined.is_some_and(|recap| sealed.digest.is_of(&recap.stringify()))
+        {
+            let found = combined.and_then(combined::message_count);
+            findings.push(Finding::CombinedRecapChanged { sealed: sealed.messages, found });
+        }
+    } else if let Some(older) = older_seal::read(metadata) {
+        findings.extend(older.book.and_then(|sealed| bound.another_than(&sealed)));
+        if let Some(version) = older.running_version
+            && recap.and_then(|recap| running::version(recap, version)).is_none()
+        {
+            findings.push(Finding::RunningVersionMissing(version));
+        }
+        let found = combined.and_then(combined::message_count);
+        if older.combined_messages > 0 && found != Some(older.combined_messages) {
+            findings.push(Finding::CombinedRecapChanged { sealed: older.combined_messages, found });
+        }
+    } else if environment.node.descent != Parentage::Main {
+        findings.push(Finding::NoSeal);
+    }
+}
+
+/// Whether the running recap is still the one that the timeline was made with.
+fn look_at_running_recap(chat: &ChatFacts, recap: Option<&Json>, seal: &Seal) -> Option<Finding> {
+    let recorded = seal.running_recap.as_ref()?;
+    let (sealed, digest) = (recorded.version?, recorded.digest?);
+    let Some(version) = recap.and_then(|recap| running::version(recap, sealed)) else {
+        return Some(Finding::RunningVersionGone(sealed));
+    };
+    if !digest.is_of(&version.stringify()) {
+        return Some(Finding::RunningVersionChanged(sealed));
+    }
+    // That the one in force does not exist is said otherwise.
+    let state = recap.map(running::state).filter(|state| state.exists)?;
+    let current = state.version;
+    let is_untouched = chat.messages == seal.message + 1;
+    (is_untouched && current != Some(sealed))
+        .then_some(Finding::AnotherRunningVersion { sealed, current })
+}
+
+fn look_at_seal(
+    chat: &ChatFacts,
+    bound: &BoundFacts<'_>,
+    seal: &Seal,
+    findings: &mut Vec<Finding>,
+) {
+    if chat.messages <= seal.message {
+        findings.push(Finding::CutShort { sealed: seal.message, messages: chat.messages });
+    }
+    let Some(sealed) = &seal.book else { return };
+    if let Some(another) = bound.another_than(&sealed.name) {
+        findings.push(another);
+        return;
+    }
+    if let Some(sealed) = untouched_book(seal, chat.messages)
+        && let Some(facts) = bound.facts()
+        && !facts.digests.contains(&sealed.digest)
+    {
+        findings.push(Finding::BookEdited { sealed: sealed.entries, entries: facts.entries });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sillytavern::book::digest_of;
+    use crate::sillytavern::names::ForkKind;
+    use crate::timeline::exactness::Knowledge;
+    use crate::timeline::family::{Home, families};
+    use crate::timeline::seal::{self, SealedBook};
+
+    const MARK: &str = r#""extensions":{"forklore":{"format":1}}"#;
+
+    /// Whether a child, nothing having been said in it yet, is found to have an edited book.
+    fn is_edited(sealed: &str, now: &str, knows_lore: bool) -> bool {
+        let [sealed, now] =
+            [sealed, now].map(|entry| format!(r#"{{"entries":{{"0":{entry}}},{MARK}}}"#));
+        let value = Json::parse(sealed.as_bytes()).unwrap();
+        let book = SealedBook {
+            name: "Lore".into(),
+            from: "Parent lore".into(),
+            entries: 1,
+            digest: digest_of(&value),
+            lore: knows_lore.then(|| lore_digest_of(&value)),
+            part: Knowledge::LIVE,
+        };
+        let seal = Seal {
+            kind: ForkKind::Branch,
+            parent: "Story".into(),
+            parent_integrity: None,
+            message: 0,
+            made: String::new(),
+            book: Some(book),
+            metadata: Knowledge::LIVE,
+            state: None,
+            running_recap: None,
+            combined_recap: None,
+            warnings: Vec::new(),
+        };
+        let metadata =
+            Json::object([("world_info", Json::from("Lore")), (seal::KEY, seal.to_json())]);
+        let timelines = [Timeline::of(Home::Character("Ada".into()), "Child".into(), &metadata)];
+        let nodes = families(&timelines);
+        let environment = VerifyContext {
+            timeline: &timelines[0],
+            node: &nodes[0],
+            sharing: Vec::new(),
+            elsewhere: Vec::new(),
+            is_listed: true,
+        };
+        let mut expected = ExpectedDigests::default();
+        expected.add(&timelines[0], 1);
+        let facts =
+            BookFacts::of(&Book::read(now.as_bytes()).unwrap(), expected.of(&book_key("Lore")));
+        let bound = BoundFacts::There { name: "Lore", facts: &facts };
+        let found = verify(&ChatFacts::loaded(1, metadata), &bound, &environment);
+        found.iter().any(|finding| matches!(finding, Finding::BookEdited { .. }))
+    }
+
+    #[test]
+    fn a_book_that_was_only_shown_in_the_editor_is_not_edited() {
+        let sparse = r#"{"uid":0,"content":"A captain."}"#;
+        let shown = r#"{"uid":0,"content":"A captain.","order":100,"role":null,"displayIndex":0,
+            "characterFilter":{"isExclude":false,"names":[],"tags":[]}}"#;
+        assert!(!is_edited(sparse, sparse, true));
+        assert!(!is_edited(sparse, shown, true));
+        assert!(is_edited(sparse, &shown.replace("captain", "king"), true));
+        assert!(is_edited(sparse, &shown.replace("100", "5"), true));
+        // A seal of old knows only the digest of all of it.
+        assert!(is_edited(sparse, shown, false));
+    }
+}

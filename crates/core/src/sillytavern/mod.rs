@@ -1,0 +1,8 @@
+//! SillyTavern's files and requests: what is in them, and how SillyTavern reads them.
+
+pub mod book;
+pub mod chat;
+pub mod defaults;
+pub mod group;
+pub mod names;
+pub mod save_request;

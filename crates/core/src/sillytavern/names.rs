@@ -1,0 +1,374 @@
+//! Names of chats and books: how SillyTavern turns them into files, and which ones we give.
+
+use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
+
+use crate::digest::Digest;
+
+/// The longest names SillyTavern can save, in bytes without the extension. Its temporary names
+/// are eleven bytes longer than the file's, and must fit in 255 too.
+pub const LONGEST_CHAT: usize = 238;
+pub const LONGEST_BOOK: usize = 239;
+
+/// The longest name we give: room for a suffix, and for file systems that count less kindly.
+const LONGEST_GIVEN: usize = 200;
+
+/// What a file of SillyTavern's is, as far as names go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedFile {
+    Chat,
+    Book,
+}
+
+impl NamedFile {
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Chat => ".jsonl",
+            Self::Book => ".json",
+        }
+    }
+
+    fn longest(self) -> usize {
+        match self {
+            Self::Chat => LONGEST_CHAT,
+            Self::Book => LONGEST_BOOK,
+        }
+    }
+}
+
+/// The stem of the file in which SillyTavern keeps the chat or book called `name`; `None` where
+/// the name sanitises to nothing and SillyTavern cannot save it.
+pub fn stem(name: &str, file: NamedFile) -> Option<String> {
+    let full = sanitise(&format!("{name}{}", file.extension()));
+    // Over 255 bytes the cut eats the extension, and the file is not listed.
+    full.strip_suffix(file.extension()).map(str::to_owned)
+}
+
+/// SillyTavern's file-name rule, applied to a name with its extension.
+fn sanitise(full: &str) -> String {
+    let kept: String = full
+        .chars()
+        .filter(|&c| !matches!(c, '/' | '?' | '<' | '>' | '\\' | ':' | '*' | '|' | '"'))
+        .filter(|&c| !matches!(c, '\0'..='\u{1f}' | '\u{80}'..='\u{9f}'))
+        .collect();
+    if kept.chars().all(|c| c == '.') || is_device(&kept) {
+        return String::new();
+    }
+    let mut kept = kept.trim_end_matches(['.', ' ']);
+    while kept.len() > 255 {
+        let last = kept.chars().next_back().map_or(1, char::len_utf8);
+        kept = &kept[..kept.len() - last];
+    }
+    kept.to_owned()
+}
+
+/// Names that Windows keeps for devices, with any extension.
+fn is_device(full: &str) -> bool {
+    let first = full.split('.').next().unwrap_or("").to_ascii_lowercase();
+    match first.as_str() {
+        "con" | "prn" | "aux" | "nul" => true,
+        other => {
+            let numbered = other.strip_prefix("com").or_else(|| other.strip_prefix("lpt"));
+            numbered.is_some_and(|digit| digit.len() == 1 && digit.as_bytes()[0].is_ascii_digit())
+        }
+    }
+}
+
+/// A key under which names that SillyTavern, or a forgiving file system, takes for one are equal.
+pub fn folded(name: &str) -> String {
+    let mut letters = decomposed(name);
+    letters.retain(|letter| !('\u{300}'..='\u{36f}').contains(letter));
+    String::from_iter(letters).to_lowercase()
+}
+
+/// The canonical decomposition (NFD). The crate's own iterator brings tables that only the
+/// compatible one needs, more than a tenth of all that a page has to load.
+fn decomposed(name: &str) -> Vec<char> {
+    let mut letters = Vec::with_capacity(name.len());
+    name.chars().for_each(|letter| decompose_canonical(letter, |part| letters.push(part)));
+    let is_mark = |letter: &char| canonical_combining_class(*letter) != 0;
+    for marks in letters.chunk_by_mut(|one, other| is_mark(one) && is_mark(other)) {
+        marks.sort_by_key(|mark| canonical_combining_class(*mark));
+    }
+    letters
+}
+
+/// The key under which references to a book meet, whatever spelling they use.
+pub fn book_key(name: &str) -> String {
+    folded(stem(name, NamedFile::Book).as_deref().unwrap_or(name))
+}
+
+/// Why a name cannot be given to a new chat.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    #[error("the name is empty once SillyTavern has cleaned it")]
+    Empty,
+    #[error("SillyTavern would save it as {0:?}")]
+    WouldChange(String),
+    #[error("the name is {0} bytes long, and SillyTavern can save {1}")]
+    TooLong(usize, usize),
+    #[error("there is already one called {0:?}")]
+    Taken(String),
+}
+
+/// Checks a name someone chose. It must be its own file name: a link to a name that SillyTavern
+/// changes when saving cannot be followed back.
+pub fn check(name: &str, file: NamedFile, taken: &[String]) -> Result<(), NameError> {
+    let stem = stem(name, file).filter(|stem| !stem.is_empty()).ok_or(NameError::Empty)?;
+    if stem != name {
+        return Err(NameError::WouldChange(stem));
+    }
+    if name.len() > file.longest() {
+        return Err(NameError::TooLong(name.len(), file.longest()));
+    }
+    let key = folded(name);
+    match taken.iter().find(|other| folded(other) == key) {
+        Some(other) => Err(NameError::Taken(other.clone())),
+        None => Ok(()),
+    }
+}
+
+/// The kind of a fork, as far as names tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ForkKind {
+    Checkpoint,
+    Branch,
+}
+
+impl ForkKind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Checkpoint => "checkpoint",
+            Self::Branch => "branch",
+        }
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Checkpoint => "Checkpoint",
+            Self::Branch => "Branch",
+        }
+    }
+}
+
+/// What a chat's name says about where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameDescent {
+    pub kind: ForkKind,
+    /// The parent's name, where the naming scheme carries it.
+    pub parent: Option<String>,
+}
+
+/// Reads `X - Branch #3`, and `Branch #12 - <date>` as SillyTavern named them before 1.16.
+pub fn descent(name: &str) -> Option<NameDescent> {
+    [ForkKind::Checkpoint, ForkKind::Branch].into_iter().find_map(|kind| {
+        let base = without_suffix(name, kind);
+        if base != name {
+            return Some(NameDescent { kind, parent: Some(base.to_owned()) });
+        }
+        let rest = name.strip_prefix(kind.label())?.strip_prefix(" #")?;
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        (digits > 0 && rest[digits..].starts_with(" - "))
+            .then_some(NameDescent { kind, parent: None })
+    })
+}
+
+fn without_suffix(name: &str, kind: ForkKind) -> &str {
+    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let suffix = format!(" - {} #", kind.label());
+    match name[..name.len() - digits].strip_suffix(suffix.as_str()) {
+        Some(base) if digits > 0 => base,
+        _ => name,
+    }
+}
+
+/// The name SillyTavern would suggest for a child of `parent`, free among `taken`.
+pub fn for_child(parent: &str, kind: ForkKind, taken: &[String]) -> String {
+    let parent = stem(parent, NamedFile::Chat).unwrap_or_default();
+    let mut base = without_suffix(&parent, kind);
+    let old_prefix = format!("{} #", kind.label());
+    if let Some(rest) = base.strip_prefix(old_prefix.as_str()) {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        base = rest[digits..].strip_prefix(" - ").filter(|_| digits > 0).unwrap_or(base);
+    }
+    // What the old prefix hid may be the name of a device, with which no file name can begin.
+    let base = if base.is_empty() || is_device(base) { "Chat" } else { base };
+    first_free(NamedFile::Chat, taken, |number| {
+        let suffix = format!(" - {} #{number}", kind.label());
+        shortened(base, LONGEST_GIVEN - suffix.len()) + &suffix
+    })
+}
+
+/// The name of the book that belongs to the chat `child`, free among `taken`.
+///
+/// It does not follow the name template of ST-Auto-Recap, which deletes books of that name
+/// together with a chat without asking who else uses them.
+pub fn for_book(child: &str, taken: &[String]) -> String {
+    book_of(child, "Lore", taken)
+}
+
+/// The name of the book in which Memory Books keeps the memories of the chat `child`, free among
+/// `taken`.
+pub fn for_memories(child: &str, taken: &[String]) -> String {
+    book_of(child, "Memories", taken)
+}
+
+fn book_of(child: &str, what: &str, taken: &[String]) -> String {
+    let child = stem(child, NamedFile::Book).unwrap_or_default();
+    first_free(NamedFile::Book, taken, |number| {
+        let suffix =
+            if number == 1 { format!(" - {what}") } else { format!(" - {what} ({number})") };
+        shortened(&child, LONGEST_GIVEN - suffix.len()) + &suffix
+    })
+}
+
+/// The name of what a version of the chat `name` comes back as, free among `taken`. One that came back
+/// before is not given another ending: version numbers are each file's own.
+pub fn for_restored(name: &str, version: u64, taken: &[String]) -> String {
+    let name = stem(name, NamedFile::Chat).unwrap_or_default();
+    let name = if name.is_empty() || is_device(&name) { "Chat" } else { &name };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let before = name.rsplit_once(RESTORED).and_then(|(name, ending)| {
+        let version = ending.split_once(" (").map_or(ending, |(version, _)| version);
+        is_number(version).then_some((name, version))
+    });
+    let ending = version.to_string();
+    let (name, version) = before.unwrap_or((name, &ending));
+    first_free(NamedFile::Chat, taken, |number| {
+        let suffix = match number {
+            1 => format!("{RESTORED}{version}"),
+            _ => format!("{RESTORED}{version} ({number})"),
+        };
+        shortened(name, LONGEST_GIVEN - suffix.len()) + &suffix
+    })
+}
+
+const RESTORED: &str = " - restored ";
+
+fn first_free(file: NamedFile, taken: &[String], name: impl Fn(usize) -> String) -> String {
+    let keys: std::collections::HashSet<String> = taken.iter().map(|name| folded(name)).collect();
+    let mut number = 1;
+    loop {
+        let candidate = name(number);
+        // A name that is not its own stem (a device name, say) would be refused by SillyTavern.
+        if !keys.contains(&folded(&candidate))
+            && stem(&candidate, file).as_ref() == Some(&candidate)
+        {
+            return candidate;
+        }
+        number += 1;
+    }
+}
+
+/// `name` in at most `longest` bytes; what is cut is told apart by a short digest of the whole.
+fn shortened(name: &str, longest: usize) -> String {
+    if name.len() <= longest {
+        return name.to_owned();
+    }
+    let digest = Digest::sha256_of(name.as_bytes()).short(8);
+    let mut end = longest - digest.len() - 1;
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}~{digest}", name[..end].trim_end())
+}
+
+crate::diagnostics!(NameError {
+    Self::Empty => ("name-empty"),
+    Self::WouldChange(to) => ("name-would-change", to: to.as_str()),
+    Self::TooLong(bytes, most) => ("name-too-long", bytes: *bytes, most: *most),
+    Self::Taken(name) => ("name-taken", name: name.as_str()),
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_stem(name: &str, expected: Option<&str>) {
+        assert_eq!(stem(name, NamedFile::Chat).as_deref(), expected, "{name:?}");
+    }
+
+    #[test]
+    fn a_name_becomes_the_file_sillytavern_makes() {
+        check_stem("a/b", Some("ab"));
+        check_stem("a\\b", Some("ab"));
+        check_stem("a:b*c?\"<>|d", Some("abcd"));
+        check_stem("CON", None);
+        check_stem("com7", None);
+        check_stem("lpt", Some("lpt"));
+        check_stem("..", Some(".."));
+        check_stem("trail. ", Some("trail. "));
+        check_stem(".hidden", Some(".hidden"));
+        check_stem("GCP: a/b", Some("GCP ab"));
+        check_stem(&"x".repeat(300), None);
+    }
+
+    #[test]
+    fn a_decomposition_is_the_canonical_one() {
+        use unicode_normalization::UnicodeNormalization as _;
+        let every = ('\0'..='\u{10ffff}').map(|letter| format!("a{letter}\u{5b0}\u{323}{letter}"));
+        for name in every {
+            assert!(decomposed(&name).into_iter().eq(name.nfd()), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_told_apart_as_sillytavern_does() {
+        assert_eq!(folded("Ä"), folded("a"));
+        assert_eq!(folded("ΑΣ"), folded("ας"));
+        assert_ne!(folded("ß"), folded("ss"));
+        assert_eq!(book_key("Foo:"), book_key("foo"));
+    }
+
+    #[test]
+    fn children_are_named_as_sillytavern_names_them() {
+        let taken = ["X - Branch #1".to_owned(), "x - branch #2".to_owned()];
+        assert_eq!(for_child("X", ForkKind::Branch, &taken), "X - Branch #3");
+        assert_eq!(for_child("X - Branch #1", ForkKind::Branch, &taken), "X - Branch #3");
+        assert_eq!(
+            for_child("X - Checkpoint #1", ForkKind::Branch, &[]),
+            "X - Checkpoint #1 - Branch #1"
+        );
+        assert_eq!(for_child("Branch #12 - 2024", ForkKind::Branch, &[]), "2024 - Branch #1");
+    }
+
+    #[test]
+    fn a_restored_chat_says_which_version_it_is() {
+        assert_eq!(for_restored("X", 30, &[]), "X - restored 30");
+        let taken = ["x - Restored 30".to_owned()];
+        assert_eq!(for_restored("X", 30, &taken), "X - restored 30 (2)");
+        let taken = ["X - restored 30".to_owned(), "X - restored 30 (2)".to_owned()];
+        for before in &taken {
+            assert_eq!(for_restored(before, 7, &taken), "X - restored 30 (3)");
+        }
+        assert_eq!(for_restored("X - restored hope", 7, &[]), "X - restored hope - restored 7");
+        assert_eq!(for_restored("con", 1, &[]), "Chat - restored 1");
+        assert!(for_restored(&"雨".repeat(79), 1, &[]).len() <= 200);
+    }
+
+    #[test]
+    fn a_device_behind_an_old_prefix_is_no_name() {
+        assert_eq!(for_child("Branch #1 - con.x", ForkKind::Branch, &[]), "Chat - Branch #1");
+    }
+
+    #[test]
+    fn long_names_are_cut_on_a_character_and_stay_apart() {
+        let (one, other) = ("雨".repeat(100), "雨".repeat(101));
+        let (one, other) = (
+            for_child(&one[..228], ForkKind::Branch, &[]),
+            for_child(&other[..234], ForkKind::Branch, &[]),
+        );
+        assert!(one.len() <= 200 && other.len() <= 200);
+        assert_ne!(one, other);
+        assert!(for_book(&one, &[]).len() <= 200);
+    }
+
+    #[test]
+    fn old_names_tell_their_kind() {
+        let kind = |name| descent(name).map(|descent| (descent.kind, descent.parent));
+        assert_eq!(kind("A - Branch #2"), Some((ForkKind::Branch, Some("A".into()))));
+        assert_eq!(kind("Checkpoint #4 - 2023-11-3"), Some((ForkKind::Checkpoint, None)));
+        assert_eq!(kind("A Branch #2"), None);
+        assert_eq!(kind("A - Branch #"), None);
+    }
+}

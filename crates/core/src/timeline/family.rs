@@ -1,0 +1,466 @@
+//! Families: who descends from whom, and which books they share.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
+
+use crate::recap::older_seal;
+use crate::sillytavern::chat::Chat;
+use crate::sillytavern::names::{self, ForkKind, NamedFile, book_key, folded};
+use crate::timeline::seal::Seal;
+use forklore_json::Json;
+
+/// Where a timeline lives; names are unique within one home.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Home {
+    /// A character's folder, by its name.
+    Character(String),
+    /// A group, by its id; `None` for group chats that no group lists.
+    Group(Option<String>),
+    /// Directly in the folder of all chats.
+    Loose,
+}
+
+/// What a timeline's header says about it.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    pub home: Home,
+    /// The file's stem.
+    pub name: String,
+    pub main_chat: Option<String>,
+    pub book: Option<String>,
+    pub integrity: Option<String>,
+    pub seal: Option<Seal>,
+    /// The message named by a record of the older kind.
+    pub older_message: Option<usize>,
+}
+
+impl Timeline {
+    /// A timeline whose header holds this metadata.
+    pub fn of(home: Home, name: String, metadata: &Json) -> Self {
+        let text = |key: &str| {
+            let text = metadata.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
+            text.map(|text| text.into_owned())
+        };
+        Self {
+            home,
+            name,
+            main_chat: text("main_chat"),
+            book: text("world_info"),
+            integrity: text("integrity"),
+            seal: Seal::read(metadata),
+            older_message: older_seal::read(metadata).and_then(|seal| seal.message),
+        }
+    }
+}
+
+/// What a timeline is within its family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimelineKind {
+    Main,
+    Checkpoint,
+    Branch,
+    /// A child that nothing tells the kind of.
+    Fork,
+}
+
+impl TimelineKind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Checkpoint => "checkpoint",
+            Self::Branch => "branch",
+            Self::Fork => "fork",
+        }
+    }
+}
+
+/// How a timeline's parent is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parentage {
+    /// It has none.
+    Main,
+    Coded(usize),
+    /// Only its name says so.
+    Inferred(usize),
+    /// It names a parent that is not there.
+    Missing(String),
+    /// Following parents leads back to itself; the link is cut here.
+    Cycle(String),
+}
+
+/// One timeline's place in its family.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub descent: Parentage,
+    pub kind: TimelineKind,
+    pub children: Vec<usize>,
+    /// Timelines with the same number belong together.
+    pub family: usize,
+    /// The message it was cut at, where the timeline itself says so.
+    pub fork_point: Option<usize>,
+}
+
+impl Node {
+    pub fn parent(&self) -> Option<usize> {
+        match self.descent {
+            Parentage::Coded(parent) | Parentage::Inferred(parent) => Some(parent),
+            Parentage::Main | Parentage::Missing(_) | Parentage::Cycle(_) => None,
+        }
+    }
+}
+
+/// Works out the families of `timelines`; the nodes are in the same order.
+pub fn families(timelines: &[Timeline]) -> Vec<Node> {
+    let index = NameIndex::of(timelines);
+    let mut descents: Vec<Parentage> =
+        timelines.iter().enumerate().map(|(at, timeline)| index.descent(at, timeline)).collect();
+    cut_cycles(timelines, &mut descents);
+
+    let mut nodes: Vec<Node> = timelines
+        .iter()
+        .zip(descents)
+        .map(|(timeline, descent)| Node {
+            kind: kind_of(timeline, &descent),
+            fork_point: timeline
+                .seal
+                .as_ref()
+                .map(|seal| seal.message)
+                .or(timeline.older_message)
+                .filter(|_| descent != Parentage::Main),
+            descent,
+            children: Vec::new(),
+            family: 0,
+        })
+        .collect();
+    for at in 0..nodes.len() {
+        if let Some(parent) = nodes[at].parent() {
+            nodes[parent].children.push(at);
+        }
+    }
+    number_families(timelines, &mut nodes);
+    nodes
+}
+
+/// Finds timelines by the names others use for them.
+struct NameIndex<'a> {
+    timelines: &'a [Timeline],
+    exact: HashMap<(&'a Home, &'a str), usize>,
+    /// Made when it is first needed: most names are spelled as they are.
+    folded: OnceCell<HashMap<(&'a Home, String), usize>>,
+}
+
+impl<'a> NameIndex<'a> {
+    fn of(timelines: &'a [Timeline]) -> Self {
+        let named = timelines.iter().enumerate();
+        let exact = named.map(|(at, timeline)| ((&timeline.home, timeline.name.as_str()), at));
+        Self { timelines, exact: exact.collect(), folded: OnceCell::new() }
+    }
+
+    /// The raw name first, then the file it would be saved in, then letters of any case.
+    fn find(&self, home: &'a Home, name: &str) -> Option<usize> {
+        let stem = names::stem(name, NamedFile::Chat);
+        let exact = |name: &str| self.exact.get(&(home, name)).copied();
+        exact(name)
+            .or_else(|| exact(stem.as_deref()?))
+            .or_else(|| self.folded().get(&(home, folded(stem.as_deref()?))).copied())
+    }
+
+    fn folded(&self) -> &HashMap<(&'a Home, String), usize> {
+        self.folded.get_or_init(|| {
+            let mut index = HashMap::new();
+            for (at, timeline) in self.timelines.iter().enumerate() {
+                index.entry((&timeline.home, folded(&timeline.name))).or_insert(at);
+            }
+            index
+        })
+    }
+
+    fn descent(&self, at: usize, timeline: &'a Timeline) -> Parentage {
+        match timeline.main_chat.as_deref().filter(|name| !name.is_empty()) {
+            Some(name) => match self.find(&timeline.home, name) {
+                Some(parent) if parent == at => Parentage::Cycle(name.to_owned()),
+                Some(parent) => Parentage::Coded(parent),
+                None => Parentage::Missing(name.to_owned()),
+            },
+            None => names::descent(&timeline.name)
+                .and_then(|descent| self.find(&timeline.home, &descent.parent?))
+                .filter(|parent| *parent != at)
+                .map_or(Parentage::Main, Parentage::Inferred),
+        }
+    }
+}
+
+fn cut_cycles(timelines: &[Timeline], descents: &mut [Parentage]) {
+    let parent_of = |descents: &[Parentage], at: usize| match descents[at] {
+        Parentage::Coded(parent) | Parentage::Inferred(parent) => Some(parent),
+        _ => None,
+    };
+    // 0: not looked at, 1: on the path being followed, 2: known to end.
+    let mut seen = vec![0_u8; timelines.len()];
+    for start in 0..timelines.len() {
+        let mut path = Vec::new();
+        let mut at = start;
+        while seen[at] == 0 {
+            seen[at] = 1;
+            path.push(at);
+            match parent_of(descents, at) {
+                Some(parent) => at = parent,
+                None => break,
+            }
+        }
+        if seen[at] == 1
+            && let Some(from) = path.iter().position(|&step| step == at)
+            && parent_of(descents, at).is_some()
+        {
+            // Cut where the choice does not depend on the order of the files.
+            let first = path[from..].iter().copied().min_by_key(|&step| &timelines[step].name);
+            if let Some(first) = first {
+                let named = timelines[first].main_chat.clone().unwrap_or_default();
+                descents[first] = Parentage::Cycle(named);
+            }
+        }
+        for step in path {
+            seen[step] = 2;
+        }
+    }
+}
+
+fn kind_of(timeline: &Timeline, descent: &Parentage) -> TimelineKind {
+    if *descent == Parentage::Main {
+        return TimelineKind::Main;
+    }
+    let said = timeline.seal.as_ref().map(|seal| seal.kind);
+    match said.or_else(|| names::descent(&timeline.name).map(|descent| descent.kind)) {
+        Some(ForkKind::Checkpoint) => TimelineKind::Checkpoint,
+        Some(ForkKind::Branch) => TimelineKind::Branch,
+        None => TimelineKind::Fork,
+    }
+}
+
+/// Children of one missing parent are still one family.
+fn number_families(timelines: &[Timeline], nodes: &mut [Node]) {
+    let mut orphans: HashMap<(&Home, String), usize> = HashMap::new();
+    let mut next = 0;
+    for root in 0..nodes.len() {
+        if nodes[root].parent().is_some() {
+            continue;
+        }
+        let mut fresh = || {
+            next += 1;
+            next - 1
+        };
+        let family = match &nodes[root].descent {
+            Parentage::Missing(name) => {
+                *orphans.entry((&timelines[root].home, folded(name))).or_insert_with(fresh)
+            }
+            _ => fresh(),
+        };
+        let mut stack = vec![root];
+        while let Some(at) = stack.pop() {
+            nodes[at].family = family;
+            stack.extend(&nodes[at].children);
+        }
+    }
+}
+
+/// Timelines of one family that are bound to one book, by the book's key. This is what must not
+/// be. Each list is in the order of `timelines`.
+pub fn shared_books(
+    timelines: &[Timeline],
+    nodes: &[Node],
+) -> BTreeMap<(usize, String), Vec<usize>> {
+    let mut users: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
+    for (at, (timeline, node)) in timelines.iter().zip(nodes).enumerate() {
+        if let Some(book) = timeline.book.as_deref().filter(|book| !book.is_empty()) {
+            users.entry((node.family, book_key(book))).or_default().push(at);
+        }
+    }
+    users.retain(|_, users| users.len() > 1);
+    users
+}
+
+/// Of timelines that share a book, the one that keeps it: the closest to the family's root.
+pub fn keeper(nodes: &[Node], sharing: &[usize]) -> Option<usize> {
+    let depth = |mut at: usize| {
+        let mut depth = 0;
+        while let Some(parent) = nodes[at].parent() {
+            at = parent;
+            depth += 1;
+        }
+        depth
+    };
+    sharing.iter().copied().min_by_key(|&at| (depth(at), at))
+}
+
+/// Where two timelines of one family part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForkPoint {
+    /// The timeline that both come from, which can be one of the two; `None` where it is gone.
+    pub ancestor: Option<usize>,
+    /// The last message that both have, where the timelines say so.
+    pub message: Option<usize>,
+    /// The timeline that was cut there: its seal knows what they had in common.
+    pub cut: Option<usize>,
+}
+
+/// Where `one` and `other` part; `None` if they are no family.
+pub fn parting(nodes: &[Node], one: usize, other: usize) -> Option<ForkPoint> {
+    if nodes[one].family != nodes[other].family {
+        return None;
+    }
+    let line = |start: usize| -> Vec<usize> {
+        std::iter::successors(Some(start), |&at| nodes[at].parent()).collect()
+    };
+    let (ones, others) = (line(one), line(other));
+    let ancestor = ones.iter().copied().find(|at| others.contains(at));
+    // The first step away from the ancestor, on each side that takes one.
+    let step = |line: &[usize]| {
+        let away = line.iter().position(|&at| Some(at) == ancestor).unwrap_or(line.len());
+        away.checked_sub(1).map(|last| line[last])
+    };
+    let cuts: Vec<usize> = [step(&ones), step(&others)].into_iter().flatten().collect();
+    let points: Option<Vec<(usize, usize)>> =
+        cuts.iter().map(|&cut| Some((nodes[cut].fork_point?, cut))).collect();
+    let first = points.and_then(|points| points.into_iter().min());
+    Some(ForkPoint {
+        ancestor,
+        message: first.map(|(message, _)| message),
+        cut: first.map(|(_, cut)| cut),
+    })
+}
+
+/// The message a child was cut at, told by the messages it has in common with its parent.
+///
+/// SillyTavern changes messages when it merely opens a chat, so they are compared by what a
+/// reader sees of them.
+pub fn common_prefix(child: &Chat<'_>, parent: &Chat<'_>) -> Option<usize> {
+    let same = (0..child.len().min(parent.len())).take_while(|&index| {
+        let (one, other) = (child.line(index), parent.line(index));
+        one == other || looks_of(child, index) == looks_of(parent, index)
+    });
+    same.last()
+}
+
+fn looks_of(chat: &Chat<'_>, index: usize) -> Option<[Option<Vec<u8>>; 3]> {
+    let message = chat.message(index)?;
+    Some(["name", "send_date", "mes"].map(|key| {
+        let value = message.get(key)?;
+        Some(value.json().map_or_else(|_| value.bytes().to_vec(), |json| json.stringify()))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sillytavern::chat::ChatKind;
+
+    fn timeline(name: &str, main_chat: Option<&str>, book: Option<&str>) -> Timeline {
+        Timeline {
+            home: Home::Character("Ada".into()),
+            name: name.into(),
+            main_chat: main_chat.map(Into::into),
+            book: book.map(Into::into),
+            integrity: None,
+            seal: None,
+            older_message: None,
+        }
+    }
+
+    #[test]
+    fn parents_are_found_by_raw_and_by_sanitised_name() {
+        let nodes = families(&[
+            timeline("GCP ab", None, None),
+            timeline("child", Some("GCP: a/b"), None),
+            timeline("other", Some("gcp AB"), None),
+        ]);
+        assert_eq!(nodes[1].descent, Parentage::Coded(0));
+        assert_eq!(nodes[2].descent, Parentage::Coded(0));
+        assert_eq!(nodes[0].children, [1, 2]);
+        assert!(nodes.iter().all(|node| node.family == nodes[0].family));
+    }
+
+    #[test]
+    fn a_name_alone_is_enough_where_nothing_else_speaks() {
+        let nodes = families(&[timeline("X", None, None), timeline("X - Branch #2", None, None)]);
+        assert_eq!(nodes[1].descent, Parentage::Inferred(0));
+        assert_eq!(nodes[1].kind, TimelineKind::Branch);
+    }
+
+    #[test]
+    fn children_of_a_lost_parent_are_still_siblings() {
+        let nodes = families(&[
+            timeline("Branch #4 - 2024", Some("gone"), Some("B")),
+            timeline("b", Some("Gone"), Some("b:")),
+            timeline("c", None, Some("B")),
+        ]);
+        assert_eq!(nodes[0].descent, Parentage::Missing("gone".into()));
+        assert_eq!((nodes[0].kind, nodes[1].kind), (TimelineKind::Branch, TimelineKind::Fork));
+        assert_eq!(nodes[0].family, nodes[1].family);
+        assert_ne!(nodes[0].family, nodes[2].family);
+    }
+
+    #[test]
+    fn a_cycle_is_cut_once_and_ends() {
+        let nodes = families(&[
+            timeline("b", Some("a"), None),
+            timeline("a", Some("c"), None),
+            timeline("c", Some("b"), None),
+            timeline("self", Some("self"), None),
+            timeline("leaf", Some("c"), None),
+        ]);
+        assert_eq!(nodes[1].descent, Parentage::Cycle("c".into()));
+        assert_eq!(nodes[0].descent, Parentage::Coded(1));
+        assert_eq!(nodes[3].descent, Parentage::Cycle("self".into()));
+        assert_eq!(nodes[4].family, nodes[1].family);
+    }
+
+    #[test]
+    fn sharing_is_seen_through_spelling_and_the_root_keeps_the_book() {
+        let timelines = [
+            timeline("x - Branch #1", Some("x"), Some("Lore:")),
+            timeline("x", None, Some("lore")),
+            timeline("y", None, Some("lore")),
+        ];
+        let nodes = families(&timelines);
+        let shared = shared_books(&timelines, &nodes);
+        assert_eq!(shared.values().collect::<Vec<_>>(), [&vec![0, 1]]);
+        assert_eq!(keeper(&nodes, &[0, 1]), Some(1));
+    }
+
+    #[test]
+    fn two_timelines_part_where_the_first_of_them_was_cut() {
+        let child = |name: &str, parent: &str, message: usize| Timeline {
+            older_message: Some(message),
+            ..timeline(name, Some(parent), None)
+        };
+        let nodes = families(&[
+            timeline("main", None, None),
+            child("a", "main", 10),
+            child("b", "main", 20),
+            child("aa", "a", 15),
+            timeline("unsealed", Some("main"), None),
+            timeline("stranger", None, None),
+            child("x", "gone", 3),
+            child("y", "gone", 5),
+        ]);
+        let at = |ancestor, message, cut| Some(ForkPoint { ancestor, message, cut });
+        assert_eq!(parting(&nodes, 1, 2), at(Some(0), Some(10), Some(1)));
+        assert_eq!(parting(&nodes, 0, 3), at(Some(0), Some(10), Some(1)));
+        assert_eq!(parting(&nodes, 3, 1), at(Some(1), Some(15), Some(3)));
+        assert_eq!(parting(&nodes, 1, 4), at(Some(0), None, None));
+        assert_eq!(parting(&nodes, 6, 7), at(None, Some(3), Some(6)));
+        assert_eq!(parting(&nodes, 0, 5), None);
+    }
+
+    #[test]
+    fn the_fork_point_is_the_last_message_in_common() {
+        let chat = |lines: &str| format!("{{\"chat_metadata\":{{}}}}\n{lines}");
+        let parent = chat("{\"mes\":\"a\"}\n{\"mes\":\"b\"}\n{\"mes\":\"c\"}");
+        let child = chat("{\"mes\":\"a\"}\n{\"extra\":{},\"mes\":\"b\"}\n{\"mes\":\"d\"}");
+        let (parent, child) = (
+            Chat::read(parent.as_bytes(), ChatKind::Solo),
+            Chat::read(child.as_bytes(), ChatKind::Solo),
+        );
+        assert_eq!(common_prefix(&child, &parent), Some(1));
+    }
+}

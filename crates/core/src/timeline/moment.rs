@@ -1,0 +1,596 @@
+//! The moment: the book and the metadata as they were at a message, and how that is known.
+
+use std::ops::ControlFlow;
+
+use crate::journal::{
+    Entries, OTHERS, RECORDED_METADATA, RecordedState, StatePart, is_of_another, not_known,
+    others_today,
+};
+use crate::recap::snapshot::{self, RebuiltBook};
+use crate::recap::{combined, running};
+use crate::sillytavern::book::{Book, BookError};
+use crate::sillytavern::chat::Chat;
+use crate::timeline::claim::{Evidence, TodaySource};
+use crate::timeline::exactness::{Exactness, Knowledge, Source};
+use forklore_json::{JsText, Json, Object};
+
+/// A chat with its book, as they are now.
+#[derive(Clone, Copy, Debug)]
+pub struct BoundChat<'a> {
+    pub name: &'a str,
+    pub chat: &'a Chat<'a>,
+    pub bound: &'a BoundBook<'a>,
+    /// What a history knows of the message, if there is a history.
+    pub past: Option<&'a RecordedPast>,
+}
+
+/// The book a chat is bound to, as it is on disk.
+#[derive(Clone, Debug)]
+pub enum BoundBook<'a> {
+    /// The chat names none.
+    None,
+    /// The chat names one, and there is no such file.
+    Missing {
+        name: String,
+    },
+    Unreadable {
+        name: String,
+        error: BookError,
+    },
+    There {
+        name: String,
+        book: Book<'a>,
+    },
+}
+
+impl<'a> BoundBook<'a> {
+    /// The name in the chat's metadata.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::Missing { name } | Self::Unreadable { name, .. } | Self::There { name, .. } => {
+                Some(name)
+            }
+        }
+    }
+
+    pub fn book(&self) -> Option<&Book<'a>> {
+        match self {
+            Self::There { book, .. } => Some(book),
+            _ => None,
+        }
+    }
+
+    /// From the name a chat gives and the bytes found under it.
+    pub fn read(name: Option<String>, bytes: Option<&'a [u8]>) -> Self {
+        match (name, bytes) {
+            (None, _) => Self::None,
+            (Some(name), None) => Self::Missing { name },
+            (Some(name), Some(bytes)) => match Book::read(bytes) {
+                Ok(book) => Self::There { name, book },
+                Err(error) => Self::Unreadable { name, error },
+            },
+        }
+    }
+}
+
+/// What versions of the files, kept somewhere else, have to say about a message.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedPast {
+    /// The chat's metadata.
+    pub metadata: Option<AsOf<Json>>,
+    /// The bound book, or that none was bound.
+    pub book: Option<AsOf<Option<BookFile>>>,
+    /// A book that has the digest which the chat's own records prove.
+    pub testified: Option<BookFile>,
+}
+
+/// A book as it is in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BookFile {
+    pub name: String,
+    pub bytes: Vec<u8>,
+}
+
+/// What was in the files while a message was the last one.
+#[derive(Clone, Debug)]
+pub struct AsOf<T> {
+    pub message: usize,
+    pub what: T,
+}
+
+/// The book at a moment.
+#[derive(Clone, Debug)]
+pub enum BookThen<'a> {
+    /// No book was bound, or none is and nothing says that one was.
+    None(Knowledge),
+    Known {
+        part: Knowledge,
+        name: String,
+        content: BookContent<'a>,
+    },
+    /// There was one, and nothing says what was in it.
+    Unknown,
+}
+
+/// The book's content: the bytes of a file, or a value built from a record.
+#[derive(Clone, Debug)]
+pub enum BookContent<'a> {
+    Bytes(Book<'a>),
+    Journal(Object),
+    Rebuilt(RebuiltBook),
+}
+
+/// SillyTavern's own metadata at a moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetadataThen {
+    pub part: Knowledge,
+    /// Values of [`RECORDED_METADATA`] then, and what is known of the running recap; `None` when
+    /// today's are all there is.
+    pub values: Option<Object>,
+    /// Keys that hold today's value because nothing tells the value of then.
+    pub not_of_then: Vec<String>,
+    /// The same, of other extensions.
+    pub others_not_of_then: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Moment<'a> {
+    pub message: usize,
+    pub book: BookThen<'a>,
+    pub metadata: MetadataThen,
+}
+
+/// What the chat remembered at message `m` beside its book: `values` are those recorded then, and
+/// recaps are those of scenes that had ended.
+pub fn memory_then(chat: &Chat<'_>, m: usize, values: Option<&Object>) -> Json {
+    let metadata = chat.metadata().and_then(|metadata| metadata.json().ok()).unwrap_or(Json::Null);
+    let mut then = match values {
+        Some(values) => values.clone(),
+        None => {
+            let kept = RECORDED_METADATA.iter();
+            kept.filter_map(|key| Some((*key, metadata.get(key)?.clone()))).collect()
+        }
+    };
+    // What others keep is not for people to read.
+    let of_others: Vec<JsText> =
+        then.keys().filter(|key| is_of_another(&key.to_string_lossy())).cloned().collect();
+    for key in of_others.iter().chain([&JsText::from(OTHERS)]) {
+        then.remove_text(key);
+    }
+    let known = then.remove(running::KEY);
+    let today = metadata.get(running::KEY);
+    if let Some(cut) = running::cut(today, known.as_ref(), m, "", |_| true) {
+        then.insert(running::KEY, cut.recap);
+    }
+    if let Some(recap) = metadata.at(&combined::PATH).filter(|r| combined::is_of_the_past(r, m)) {
+        let [outer, inner] = combined::PATH;
+        then.insert(outer, Json::object([(inner, recap.clone())]));
+    }
+    then.into()
+}
+
+/// What is asked of a moment, beside the message.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MomentOptions {
+    /// Lets a recap snapshot take fields that it lost from today's entries.
+    pub fill: bool,
+    /// Where the chat and its book come from.
+    pub today: TodaySource,
+    /// At the end of a scene, gives the book as the scene's recap left it, which is finished a
+    /// little after the message.
+    pub settled: bool,
+}
+
+/// Works out the moment at message `m` from the chat, its book and what a history says of it.
+pub fn moment<'a>(
+    chat: &Chat<'_>,
+    bound: &BoundBook<'a>,
+    past: Option<&'a RecordedPast>,
+    m: usize,
+    terms: MomentOptions,
+) -> Moment<'a> {
+    let asked = Asked { chat, bound, past, m, evidence: Evidence::of(chat, m), terms };
+    Moment { message: m, book: asked.book(), metadata: asked.metadata() }
+}
+
+struct Asked<'c, 'a> {
+    chat: &'c Chat<'c>,
+    bound: &'c BoundBook<'a>,
+    past: Option<&'a RecordedPast>,
+    m: usize,
+    evidence: Evidence,
+    terms: MomentOptions,
+}
+
+impl<'a> Asked<'_, 'a> {
+    fn book(&self) -> BookThen<'a> {
+        let settled = self.terms.settled.then(|| self.settled_book()).flatten();
+        let best = || self.exact_book().or_else(|| self.book_as_of());
+        settled.or_else(best).unwrap_or_else(|| match self.bound {
+            BoundBook::None => BookThen::None(Knowledge::LIVE),
+            BoundBook::There { name, book } => BookThen::of_file(Knowledge::LIVE, name, book),
+            BoundBook::Missing { .. } | BoundBook::Unreadable { .. } => BookThen::Unknown,
+        })
+    }
+
+    /// Today's state, as far as it matters for a part; `None` where it cannot be looked at.
+    fn today(&self, part: StatePart) -> Option<RecordedState> {
+        match (part, self.bound) {
+            (StatePart::Book, BoundBook::There { name, book }) => {
+                RecordedState::of_book(name, book)
+            }
+            (StatePart::Book, BoundBook::None) => Some(RecordedState::default()),
+            (StatePart::Book, _) => None,
+            (StatePart::Metadata, _) => Some(RecordedState::of(&self.chat.metadata_value(), None)),
+        }
+    }
+
+    fn is_today(&self, part: StatePart) -> bool {
+        self.evidence.is_today(part, self.terms.today, || self.today(part))
+    }
+
+    fn exact_book(&self) -> Option<BookThen<'a>> {
+        let is_there = matches!(self.bound, BoundBook::None | BoundBook::There { .. });
+        if is_there && self.is_today(StatePart::Book) {
+            return Some(match self.bound {
+                BoundBook::There { name, book } => {
+                    BookThen::of_file(Knowledge::EXACT_FROM_FILES, name, book)
+                }
+                _ => BookThen::None(Knowledge::EXACT_FROM_FILES),
+            });
+        }
+        let exact = |source| Knowledge { exactness: Exactness::Exact, source };
+        let proved = self.evidence.proved(StatePart::Book)?;
+        if let Some(folded) = &self.evidence.folded
+            && folded.state.digest(StatePart::Book) == proved
+        {
+            return Some(BookThen::of_state(exact(Source::Journal), &folded.state));
+        }
+        if let Some(BookFile { name, bytes }) = self.past.and_then(|past| past.testified.as_ref())
+            && let Ok(book) = Book::read(bytes)
+            && RecordedState::of_book(name, &book)
+                .is_some_and(|s| s.digest(StatePart::Book) == proved)
+        {
+            return Some(BookThen::of_file(exact(Source::History), name, &book));
+        }
+        let is_today =
+            || self.today(StatePart::Book)?.digest(StatePart::Book).eq(proved).then_some(());
+        is_today()?;
+        Some(match self.bound {
+            BoundBook::There { name, book } => {
+                BookThen::of_file(exact(Source::Unchanged), name, book)
+            }
+            _ => BookThen::None(exact(Source::Unchanged)),
+        })
+    }
+
+    /// The newest that any source knows; among equals, the journal before the history.
+    fn book_as_of(&self) -> Option<BookThen<'a>> {
+        let journal = self.evidence.with_book().map(|folded| folded.message);
+        let history = self.past.and_then(|past| past.book.as_ref());
+        let history = history.filter(|past| past.message <= self.m);
+        let history = history
+            .filter(|past| past.what.as_ref().is_none_or(|file| Book::read(&file.bytes).is_ok()));
+        let newest = journal.max(history.map(|past| past.message));
+        let recap = if newest < Some(self.m) { snapshot::newest(self.chat, self.m) } else { None };
+        let newest = newest.max(recap.as_ref().map(|recap| recap.message))?;
+        let as_of = |source| Knowledge { exactness: Exactness::Snapshot(newest), source };
+        if let Some(folded) = self.evidence.with_book().filter(|f| f.message == newest) {
+            return Some(BookThen::of_state(as_of(Source::Journal), &folded.state));
+        }
+        if let Some(past) = history.filter(|past| past.message == newest) {
+            return match &past.what {
+                Some(BookFile { name, bytes }) => {
+                    Some(BookThen::of_file(as_of(Source::History), name, &Book::read(bytes).ok()?))
+                }
+                None => Some(BookThen::None(as_of(Source::History))),
+            };
+        }
+        let recap = recap?;
+        let name = recap.book.clone().or_else(|| self.bound.name().map(str::to_owned));
+        Some(BookThen::Known {
+            part: as_of(Source::RecapSnapshot),
+            name: name.unwrap_or_default(),
+            content: BookContent::Rebuilt(recap.rebuild(self.bound.book(), self.terms.fill)),
+        })
+    }
+
+    fn metadata(&self) -> MetadataThen {
+        let then = |exactness, source, values: Option<Object>| {
+            let others_not_of_then = values.as_ref().map_or_else(Vec::new, |values| {
+                let mut names = not_known(values, &self.chat.metadata_value());
+                names
+                    .extend(self.chat.deep_metadata().into_iter().filter(|key| is_of_another(key)));
+                names
+            });
+            let part = Knowledge { exactness, source };
+            MetadataThen { part, values, not_of_then: Vec::new(), others_not_of_then }
+        };
+        if self.is_today(StatePart::Metadata) {
+            return then(Exactness::Exact, Source::Files, None);
+        }
+        let folded = self.evidence.folded.as_ref();
+        let past = self.past.and_then(|past| past.metadata.as_ref());
+        let past = past.filter(|past| past.message <= self.m);
+        if let Some(proved) = self.evidence.proved(StatePart::Metadata) {
+            let shows = |state: &RecordedState| state.digest(StatePart::Metadata) == proved;
+            if let Some(folded) = folded.filter(|folded| shows(&folded.state)) {
+                let values = Some(folded.state.metadata.clone());
+                return then(Exactness::Exact, Source::Journal, values);
+            }
+            let state = past.map(|past| RecordedState::of(&past.what, None));
+            if let (Some(past), Some(_)) = (past, state.filter(shows)) {
+                return then(Exactness::Exact, Source::History, Some(values_in(&past.what)));
+            }
+            if let Some(today) = self.today(StatePart::Metadata).filter(shows) {
+                return then(Exactness::Exact, Source::Unchanged, Some(today.metadata));
+            }
+        }
+        match (folded, past) {
+            (Some(folded), past) if past.is_none_or(|past| past.message <= folded.message) => {
+                let values = Some(folded.state.metadata.clone());
+                then(Exactness::Snapshot(folded.message), Source::Journal, values)
+            }
+            (_, Some(past)) => {
+                let values = Some(values_in(&past.what));
+                then(Exactness::Snapshot(past.message), Source::History, values)
+            }
+            _ => {
+                let not_of_then = keys_that_matter(self.chat);
+                let others_not_of_then = others_today(&self.chat.metadata_value());
+                MetadataThen {
+                    part: Knowledge::LIVE,
+                    values: None,
+                    not_of_then,
+                    others_not_of_then,
+                }
+            }
+        }
+    }
+
+    /// The book that the recap of the scene which ends at this message left.
+    ///
+    /// ST-Auto-Recap finishes its work on a scene's lore a little after the scene's last message,
+    /// and its own snapshot shows what it came to. Only the book: variables and notes are those of
+    /// the message.
+    fn settled_book(&self) -> Option<BookThen<'a>> {
+        let snapshot = snapshot::of_scene(self.chat, self.m)?;
+        let at_message = self.evidence.folded.as_ref().filter(|f| f.message == self.m)?;
+        let shows = |state: &RecordedState| {
+            let entries = state.book.as_ref().and_then(|book| book.entries());
+            entries.is_some_and(|all| snapshot.matches(all.iter().map(|(_, entry)| entry)))
+        };
+        if shows(&at_message.state) {
+            return None;
+        }
+        let is_scene = |index: &usize| snapshot::of_scene(self.chat, *index).is_some();
+        let next_scene = (self.m + 1..self.chat.len()).find(is_scene).unwrap_or(self.chat.len());
+        let mut settled = None;
+        let mut expected = self.m + 1;
+        let mut unproved = Unproved::of(&at_message.state);
+        self.evidence.records.walk(self.m, next_scene, |message, state, id| {
+            if message <= self.m {
+                return ControlFlow::Continue(());
+            }
+            // Over a gap, what the snapshot does not keep may have changed unseen; and once it has
+            // changed, later states hold something newer than the scene.
+            if message != expected || !unproved.is_unchanged_in(state) {
+                return ControlFlow::Break(());
+            }
+            expected += 1;
+            if shows(state) && state.has_id(id) {
+                settled = Some(message);
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        // That the record is in its place is asked as for any other message.
+        let settled = settled.and_then(|message| {
+            self.evidence.records.newest_with_book(message).filter(|f| f.message == message)
+        })?;
+        let part =
+            Knowledge { exactness: Exactness::Settled(settled.message), source: Source::Journal };
+        Some(BookThen::of_state(part, &settled.state))
+    }
+}
+
+impl<'a> BookThen<'a> {
+    fn of_file(part: Knowledge, name: &str, book: &Book<'a>) -> Self {
+        Self::Known { part, name: name.to_owned(), content: BookContent::Bytes(book.clone()) }
+    }
+
+    fn of_state(part: Knowledge, state: &RecordedState) -> Self {
+        match &state.book {
+            None => Self::None(part),
+            Some(book) => Self::Known {
+                part,
+                name: book.name.clone(),
+                content: BookContent::Journal(book.content()),
+            },
+        }
+    }
+}
+
+/// What a recap snapshot does not keep of a book, and so cannot prove.
+struct Unproved {
+    fields: Option<Object>,
+    entries: Object,
+}
+
+impl Unproved {
+    fn of(state: &RecordedState) -> Self {
+        let mut unproved = Self { fields: fields_of(state), entries: Object::new() };
+        unproved.is_unchanged_in(state);
+        unproved
+    }
+
+    /// Whether all that was seen before is as it was; entries seen for the first time are noted.
+    fn is_unchanged_in(&mut self, state: &RecordedState) -> bool {
+        if fields_of(state) != self.fields {
+            return false;
+        }
+        let entries = state.book.as_ref().and_then(|book| book.entries());
+        entries.into_iter().flat_map(Entries::iter).all(|(key, entry)| {
+            let lost = snapshot::lost_fields(entry);
+            match self.entries.get_text(key) {
+                Some(before) => *before == lost,
+                None => {
+                    self.entries.insert(key.clone(), lost);
+                    true
+                }
+            }
+        })
+    }
+}
+
+/// What a version of a chat's metadata says of then: the running recap as a whole.
+fn values_in(metadata: &Json) -> Object {
+    let mut values = RecordedState::of(metadata, None).metadata;
+    if let Some(recap) = metadata.get(running::KEY) {
+        values.insert(running::KEY, recap.clone());
+    }
+    values
+}
+
+/// The book's own fields.
+fn fields_of(state: &RecordedState) -> Option<Object> {
+    Some(state.book.as_ref()?.fields())
+}
+
+/// Recorded keys that the chat has and that say more than SillyTavern's defaults do.
+fn keys_that_matter(chat: &Chat<'_>) -> Vec<String> {
+    let Some(metadata) = chat.metadata() else { return Vec::new() };
+    RECORDED_METADATA
+        .iter()
+        .filter(|key| {
+            let value = metadata.get(key).and_then(|value| value.json().ok());
+            value.is_some_and(|value| !is_default(key, &value))
+        })
+        .map(|key| (*key).to_owned())
+        .collect()
+}
+
+fn is_default(key: &str, value: &Json) -> bool {
+    match key {
+        "note_prompt" => *value == Json::from(""),
+        "note_interval" | "note_position" => *value == Json::Number(1.0),
+        "note_depth" => *value == Json::Number(4.0),
+        "note_role" => *value == Json::Number(0.0),
+        "timedWorldInfo" => {
+            value.members().all(|(_, kind)| kind.as_object().is_none_or(Object::is_empty))
+        }
+        _ => match value {
+            Json::Object(object) => object.is_empty(),
+            Json::Array(list) => list.is_empty(),
+            _ => false,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{FIELD, Limits, RecordId, record};
+    use crate::sillytavern::chat::ChatKind;
+
+    /// A scene break whose snapshot shows the entry as `new`, then one message for each state:
+    /// content and scan depth, or none where nothing was recorded.
+    fn entry_at_the_scene_break(states: &[Option<(&str, i64)>]) -> Option<Json> {
+        numbered_at_the_scene_break(states, &[])
+    }
+
+    /// The same; `numbers` are those of the arrivals, as far as there are any.
+    fn numbered_at_the_scene_break(
+        states: &[Option<(&str, i64)>],
+        numbers: &[u64],
+    ) -> Option<Json> {
+        let entry = |content: &str, depth: i64| {
+            format!(r#"{{"uid":7,"comment":"c","content":"{content}","scanDepth":{depth}}}"#)
+        };
+        let mut before: Option<(String, RecordedState)> = None;
+        let mut text = br#"{"chat_metadata":{"world_info":"B"}}"#.to_vec();
+        for (index, state) in states.iter().enumerate() {
+            let mut message = Object::new();
+            if index == 0 {
+                let memory = r#"{"auto_recap_memory":{"scene_break":true,"scene_recap_metadata":{"1":{"timestamp":1,"chatLorebookName":"B","allEntries":[{"uid":7,"comment":"c","content":"new"}]}}}}"#;
+                message.insert("extra", Json::parse(memory.as_bytes()).unwrap());
+            }
+            if let Some((content, depth)) = state {
+                let book = format!(r#"{{"entries":{{"7":{}}}}}"#, entry(content, *depth));
+                let book = Json::parse(book.as_bytes()).unwrap();
+                let now = RecordedState::of(&Json::Null, Some(("B", &book)));
+                let previous = before.as_ref().map(|(id, state)| (id.as_str(), state));
+                let mut made = record(previous, &now, Limits::default());
+                made.uid = numbers.get(index).map(|number| RecordId::new(*number, "page"));
+                message.insert(FIELD, made.to_json());
+                before = Some((made.id, now));
+            }
+            text.push(b'\n');
+            text.extend(Json::Object(message).stringify());
+        }
+        let chat = Chat::read(&text, ChatKind::Solo);
+        let terms = MomentOptions { settled: true, ..MomentOptions::default() };
+        let moment = moment(&chat, &BoundBook::Missing { name: "B".into() }, None, 0, terms);
+        let BookThen::Known { content: BookContent::Journal(book), .. } = moment.book else {
+            return None;
+        };
+        Json::Object(book).at(&["entries", "7"]).cloned()
+    }
+
+    fn depth_at_the_scene_break(states: &[Option<(&str, i64)>]) -> Option<i64> {
+        entry_at_the_scene_break(states)?.get("scanDepth")?.as_i64()
+    }
+
+    fn content_at_the_scene_break(states: &[Option<(&str, i64)>]) -> Option<String> {
+        Some(entry_at_the_scene_break(states)?.get("content")?.as_str()?.into_owned())
+    }
+
+    #[test]
+    fn what_an_extension_wrote_later_is_no_state_of_a_message_that_is_the_last_again() {
+        let mut now = RecordedState::of(&Json::Null, None);
+        let is_exact = |state: &RecordedState| {
+            let record = record(None, state, Limits::default()).to_json();
+            let message = Json::object([("mes", "x".into()), (FIELD, record)]).stringify();
+            // The messages after it were cut off; the header is theirs.
+            let text = [&br#"{"chat_metadata":{"counter":5}}"#[..], &message].join(&b'\n');
+            let chat = Chat::read(&text, ChatKind::Solo);
+            let then = moment(&chat, &BoundBook::None, None, 0, MomentOptions::default()).metadata;
+            then.part.exactness == Exactness::Exact
+        };
+        assert!(!is_exact(&now), "it was recorded that there was none");
+        now.metadata.remove(OTHERS);
+        assert!(!is_exact(&now), "an older version recorded nothing of it");
+    }
+
+    #[test]
+    fn at_a_scene_break_the_book_is_the_one_its_snapshot_shows() {
+        let settled = [Some(("old", 1)), Some(("old", 1)), Some(("new", 1)), Some(("new", 4))];
+        assert_eq!(content_at_the_scene_break(&settled), Some("new".into()));
+    }
+
+    #[test]
+    fn a_record_that_is_not_in_its_place_settles_nothing() {
+        let states = [Some(("old", 1)), Some(("new", 1)), Some(("new", 4))];
+        let content = |numbers: &[u64]| {
+            let entry = numbered_at_the_scene_break(&states, numbers);
+            entry.and_then(|entry| Some(entry.get("content")?.as_str()?.into_owned()))
+        };
+        assert_eq!(content(&[1, 2, 3]), Some("new".into()));
+        assert_eq!(content(&[1, 3, 3]), Some("old".into()), "a copy of the next one's");
+        assert_eq!(content(&[1, 3, 2]), Some("old".into()), "changed places");
+    }
+
+    #[test]
+    fn what_a_snapshot_does_not_keep_is_never_newer_than_the_scene() {
+        let edited = [Some(("old", 1)), Some(("old", 2)), Some(("new", 2)), Some(("new", 4))];
+        assert_eq!(depth_at_the_scene_break(&edited), Some(1));
+        assert_eq!(content_at_the_scene_break(&edited), Some("old".into()));
+    }
+
+    #[test]
+    fn over_a_gap_in_the_journal_a_snapshot_proves_nothing() {
+        let with_a_gap = [Some(("old", 1)), None, Some(("new", 9)), Some(("newer", 9))];
+        assert_eq!(depth_at_the_scene_break(&with_a_gap), Some(1));
+    }
+}

@@ -1,0 +1,141 @@
+//! The versions of a file, and the lorebook that belongs to a version of a chat.
+
+use std::collections::BTreeSet;
+
+use forklore_core::sillytavern::chat::{Chat, ChatKind};
+use forklore_core::sillytavern::names::book_key;
+
+use crate::error::{HistoryError, Result};
+use crate::file::FileKind;
+use crate::git::object;
+use crate::version::commit::{Origin, StoredVersion, Version};
+use crate::version::history::History;
+use crate::version::lineage::{Lineage, lineage_of};
+use crate::version::tracked::Tracked;
+
+/// What someone typed means no file, or several; or it has no such version.
+#[derive(Debug, thiserror::Error)]
+pub enum LookupError {
+    #[error("the history knows nothing called {wanted:?}")]
+    Unknown { wanted: String, like: Vec<String> },
+    #[error("{wanted:?} could be any of several files")]
+    Ambiguous { wanted: String, found: Vec<String> },
+    #[error("there is no version {wanted} of {file:?}")]
+    NoVersion { file: String, wanted: u64, newest: u64 },
+    #[error(transparent)]
+    History(#[from] HistoryError),
+}
+
+impl History<'_> {
+    /// The versions that were recorded for a file, under whatever names, the newest first; not those
+    /// of the file that it began as a copy of.
+    pub fn own_versions(&self, lineage: &Lineage) -> impl Iterator<Item = Result<StoredVersion>> {
+        let own = lineage_of(&lineage.reference).to_owned();
+        self.versions(&lineage.tip)
+            .take_while(move |kept| kept.as_ref().map_or(true, |kept| kept.version.lineage == own))
+    }
+
+    /// The version of a number: the file's own, or else of the file that it began as a copy of.
+    pub fn version(&self, lineage: &Lineage, number: u64) -> Result<StoredVersion, LookupError> {
+        for kept in self.versions(&lineage.tip) {
+            let kept = kept?;
+            if kept.version.number == number {
+                return Ok(kept);
+            }
+        }
+        Err(LookupError::NoVersion {
+            file: lineage.file().label(),
+            wanted: number,
+            newest: lineage.tip.version.number,
+        })
+    }
+
+    /// The versions of a file that are pinned.
+    pub fn pins(&self, lineage: &Lineage) -> BTreeSet<u64> {
+        let below = self.numbered_below("pins", lineage_of(&lineage.reference));
+        below.map(|(number, _)| number).collect()
+    }
+
+    /// The first line of a version of a chat, without reading the rest of it.
+    pub(crate) fn bound_book(&self, kept: &StoredVersion) -> Result<Option<String>> {
+        let Some(head) = Tracked::read(self.store(), kept.tree)?.head else { return Ok(None) };
+        let bytes = self.store().read(&head.id, object::Kind::Blob)?;
+        let is_group = kept.version.file.as_str().starts_with("group chats/");
+        let place = if is_group { ChatKind::Group } else { ChatKind::Solo };
+        let chat = Chat::read_header(&bytes, place);
+        let name = chat.metadata().and_then(|metadata| metadata.get("world_info")?.text());
+        Ok(name.map(|name| name.into_owned()).filter(|name| !name.is_empty()))
+    }
+
+    /// The lorebook that a version of a chat is bound to, and what it was before the chat went on.
+    pub fn book_then(
+        &self,
+        chat: &Lineage,
+        version: &StoredVersion,
+    ) -> Result<Option<(&Lineage, StoredVersion)>> {
+        let Some(name) = self.bound_book(version)? else { return Ok(None) };
+        let key = book_key(&name);
+        let mut next = None;
+        for kept in self.versions(&chat.tip) {
+            let kept = kept?;
+            if kept.id == version.id {
+                break;
+            }
+            next = Some(kept.version);
+        }
+        let is_before = |book: &Version| {
+            next.as_ref().is_none_or(|next| {
+                // What is found at the same time is recorded in any order.
+                let is_older = book.why != Origin::Found || book.written <= next.written;
+                book.order < next.order && is_older
+            })
+        };
+        let book = self.lineages().iter().find(|other| {
+            other.machine == chat.machine
+                && other.kind == FileKind::Book
+                && book_key(&other.file().bare_label()) == key
+        });
+        let Some(book) = book else { return Ok(None) };
+        for kept in self.own_versions(book) {
+            let kept = kept?;
+            if is_before(&kept.version) && kept.version.why != Origin::Deleted {
+                return Ok(Some((book, kept)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The chats of this machine that are bound to a lorebook now.
+    pub fn chats_of(&self, book: &Lineage) -> Result<Vec<&Lineage>> {
+        let key = book_key(&book.file().bare_label());
+        let mut found = Vec::new();
+        for lineage in self.lineages().own(self.machine()) {
+            if lineage.kind == FileKind::Chat
+                && self.bound_book(&lineage.tip)?.is_some_and(|name| book_key(&name) == key)
+            {
+                found.push(lineage);
+            }
+        }
+        Ok(found)
+    }
+}
+
+forklore_core::diagnostics!(LookupError {
+    Self::Unknown { wanted, like } => (
+        "unknown-file",
+        wanted: wanted.as_str(),
+        like: like.clone(),
+    ),
+    Self::Ambiguous { wanted, found } => (
+        "ambiguous-file",
+        wanted: wanted.as_str(),
+        found: found.clone(),
+    ),
+    Self::NoVersion { file, wanted, newest } => (
+        "no-version",
+        file: file.as_str(),
+        wanted: *wanted,
+        newest: *newest,
+    ),
+    Self::History(error) => [error: HistoryError],
+});

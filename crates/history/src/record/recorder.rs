@@ -1,0 +1,367 @@
+//! Adding versions to a history.
+
+use std::time::SystemTime;
+
+use rustc_hash::FxHashSet;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::Result;
+use crate::file::{FileKind, FileName};
+use crate::git::object::{self, Id};
+use crate::query::losses::{Loss, dismissal};
+use crate::store::{Store, Writing};
+use crate::version::commit::{Origin, StoredVersion, Version};
+use crate::version::history::{History, Memory};
+use crate::version::lineage::{Lineage, Lineages, lineage_of, slug};
+use crate::version::summary::{Summary, tell};
+use crate::version::tracked::{ComparedFile, Tracked, compare};
+
+/// The right to add versions, held until it is dropped.
+pub struct Recorder<'h, 'd> {
+    writing: Writing<'h, 'd>,
+    memory: &'h mut Memory,
+    now: SystemTime,
+}
+
+impl<'d> History<'d> {
+    /// Waits for the right to add versions.
+    pub fn record(&mut self) -> Result<Recorder<'_, 'd>> {
+        let now = self.store().clock.now();
+        let (writing, memory) = self.write()?;
+        Ok(Recorder { writing, memory, now })
+    }
+}
+
+/// How a file came to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observed {
+    /// When it was saved.
+    AsItHappened,
+    /// When it was saved, and something may have been missed before.
+    AfterAGap,
+    /// Later.
+    Later,
+}
+
+/// A version that is older than what is known.
+#[derive(Clone, Copy, Debug)]
+pub struct OldFile<'a> {
+    pub name: &'a FileName,
+    pub reference: &'a str,
+    pub bytes: &'a [u8],
+    pub written: SystemTime,
+}
+
+/// A version that was added.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    pub reference: String,
+    pub kept: StoredVersion,
+    /// The version that is pinned because this one looks like a loss.
+    pub pinned: Option<u64>,
+}
+
+/// A version that is to be added, apart from its content.
+struct NewVersion<'a> {
+    name: &'a FileName,
+    kind: FileKind,
+    bytes: u64,
+    written: SystemTime,
+    why: Origin,
+}
+
+impl<'a> NewVersion<'a> {
+    fn new(
+        name: &'a FileName,
+        kind: FileKind,
+        bytes: &[u8],
+        written: SystemTime,
+        why: Origin,
+    ) -> Self {
+        Self { name, kind, bytes: bytes.len() as u64, written, why }
+    }
+}
+
+impl<'d> Recorder<'_, 'd> {
+    pub fn store(&self) -> &Store<'d> {
+        self.writing.store()
+    }
+
+    pub fn lineages(&self) -> &Lineages {
+        &self.memory.lineages
+    }
+
+    /// When this began.
+    pub fn now(&self) -> SystemTime {
+        self.now
+    }
+
+    /// The same as a part of something that began earlier.
+    #[must_use]
+    pub fn as_of(mut self, began: SystemTime) -> Self {
+        self.now = began.min(self.now);
+        self
+    }
+
+    /// Bytes that have gathered since the last [`Recorder::keep`].
+    pub fn size(&self) -> usize {
+        self.writing.size()
+    }
+
+    /// Adds what a file holds now, if that is new. `exists` says whether a file is there, which tells
+    /// a file that was renamed from one that was copied.
+    pub fn file(
+        &mut self,
+        name: &FileName,
+        bytes: &[u8],
+        written: SystemTime,
+        seen: Observed,
+        exists: &dyn Fn(&FileName) -> bool,
+    ) -> Result<Option<Recorded>> {
+        let Some(kind) = name.kind() else { return Ok(None) };
+        let why = match seen {
+            Observed::AsItHappened => Origin::Saved,
+            Observed::AfterAGap => Origin::Late,
+            Observed::Later => Origin::Found,
+        };
+        let change = NewVersion::new(name, kind, bytes, written, why);
+        if let Some(lineage) = self.memory.lineages.live(name).cloned() {
+            return self.next(&lineage, change, bytes);
+        }
+        let compared = self.compare(kind, &Tracked::default(), bytes)?;
+        let machine = self.memory.machine.clone();
+        let own = self.memory.lineages.own(&machine);
+        let alike = own.filter(|other| other.kind == kind && other.tip.tree == compared.tree);
+        let alike: Vec<Lineage> = alike.cloned().collect();
+        let gone = alike.iter().find(|other| other.file() != name && !exists(other.file()));
+        if let Some(before) = gone.filter(|_| !bytes.is_empty()) {
+            // Under a new name, the same file.
+            let why = Origin::Renamed { from: before.file().clone() };
+            let words = format!("renamed, was {}", before.file().label());
+            let told = Summary { words, collapse: None, count: before.tip.version.count };
+            let change = NewVersion { why, ..change };
+            return self
+                .add(&before.reference, Some(before), change, told, compared.tree)
+                .map(Some);
+        }
+        if let Some(lineage) = self.memory.lineages.deleted(&machine, name).cloned() {
+            return self.next(&lineage, change, bytes);
+        }
+        let mut told = tell(&self.writing, kind, None, &compared)?;
+        let mut change = change;
+        let copied = alike.iter().find(|other| !other.is_deleted() && !bytes.is_empty());
+        if let Some(other) = copied {
+            change.why = Origin::Copied { from: other.file().clone() };
+            told.words = format!("began as a copy of {}", other.file().label());
+        }
+        let reference = self.new_reference(kind, name);
+        let recorded = self.add(&reference, copied, change, told, compared.tree)?;
+        self.memory.remember(&reference, recorded.kept.id, compared.now);
+        Ok(Some(recorded))
+    }
+
+    fn compare<'b>(
+        &mut self,
+        kind: FileKind,
+        before: &Tracked,
+        bytes: &'b [u8],
+    ) -> Result<ComparedFile<'b>> {
+        let mut put = |kind, data: &[u8], before| self.writing.put(kind, data, before);
+        compare(&mut put, self.memory.seed, kind, before, bytes)
+    }
+
+    /// A ref for a file of this machine that has none yet.
+    pub(crate) fn new_reference(&self, kind: FileKind, name: &FileName) -> String {
+        let Memory { machine, lineages, .. } = &*self.memory;
+        let slug = slug(&name.label());
+        let references = (0_u64..).map(|salt| {
+            let number = xxh3_64(format!("{}\n{salt}", name.as_str()).as_bytes());
+            format!("refs/heads/{machine}/{}/{slug}-{:08x}", kind.folder(), number as u32)
+        });
+        let is_free = |reference: &String| {
+            lineages.get(reference).is_none() && !self.store().refs().contains_key(reference)
+        };
+        references.into_iter().find(is_free).unwrap_or_default()
+    }
+
+    /// Adds a version to a lineage, if it differs from the newest one.
+    fn next(
+        &mut self,
+        lineage: &Lineage,
+        change: NewVersion<'_>,
+        bytes: &[u8],
+    ) -> Result<Option<Recorded>> {
+        let before = match self.memory.tracked.remove(&lineage.reference) {
+            Some((tip, tracked)) if tip == lineage.tip.id => tracked,
+            _ => self.read_tracked(lineage.tip.tree)?,
+        };
+        let compared = self.compare(lineage.kind, &before, bytes)?;
+        if compared.tree == lineage.tip.tree && !lineage.is_deleted() {
+            self.memory.remember(&lineage.reference, lineage.tip.id, compared.now);
+            return Ok(None);
+        }
+        let mut told = tell(&self.writing, lineage.kind, Some(&before), &compared)?;
+        if let Origin::Restored { version } = change.why {
+            // Going back to fewer messages is a wish.
+            told.collapse = None;
+            told.words = match lineage.is_deleted() {
+                true => format!("brought back as it was in version {version}"),
+                false => format!("back to version {version}: {}", told.words),
+            };
+        } else if lineage.is_deleted() {
+            told.words = format!("there again: {}", told.words);
+        }
+        let recorded = self.add(&lineage.reference, Some(lineage), change, told, compared.tree)?;
+        self.memory.remember(&lineage.reference, recorded.kept.id, compared.now);
+        Ok(Some(recorded))
+    }
+
+    /// Adds what was brought back. `from` is the version that it was, of this file or of another.
+    pub fn restored(
+        &mut self,
+        name: &FileName,
+        bytes: &[u8],
+        written: SystemTime,
+        from: &StoredVersion,
+    ) -> Result<Option<Recorded>> {
+        let Some(kind) = name.kind() else { return Ok(None) };
+        let machine = self.memory.machine.clone();
+        let why = Origin::Restored { version: from.version.number };
+        let change = NewVersion::new(name, kind, bytes, written, why);
+        let lineages = &self.memory.lineages;
+        if let Some(lineage) = lineages.live(name).or_else(|| lineages.deleted(&machine, name)) {
+            return self.next(&lineage.clone(), change, bytes);
+        }
+        let compared = self.compare(kind, &Tracked::default(), bytes)?;
+        let mut told = tell(&self.writing, kind, None, &compared)?;
+        let (number, file) = (from.version.number, from.version.file.label());
+        told.words = format!("began as version {number} of {file}");
+        let reference = self.new_reference(kind, name);
+        let before = Lineage { reference: String::new(), machine, kind, tip: from.clone() };
+        self.add(&reference, Some(&before), change, told, compared.tree).map(Some)
+    }
+
+    /// Says of a loss that it is settled: nobody need hear of it again.
+    pub fn dismiss(&mut self, loss: &Loss) {
+        self.writing.point(&loss.dismissal(), loss.lost.id);
+    }
+
+    /// Says of a file that is gone that it was meant to go.
+    pub fn dismiss_gone(&mut self, lineage: &Lineage) {
+        let tip = &lineage.tip;
+        self.writing.point(&dismissal(&lineage.reference, tip.version.number), tip.id);
+    }
+
+    /// What is not kept yet cannot be read back in pieces.
+    fn read_tracked(&mut self, tree: Id) -> Result<Tracked> {
+        if !self.writing.store().has(&tree) {
+            self.keep()?;
+        }
+        Tracked::read(self.writing.store(), tree)
+    }
+
+    /// Adds a version that was once there and that nobody saw: nothing of what is known changes, so it
+    /// goes into a lineage of its own. `known` are the versions that need not be added, and this one
+    /// becomes one of them.
+    pub fn old_file(
+        &mut self,
+        old: &OldFile<'_>,
+        known: &mut FxHashSet<Id>,
+    ) -> Result<Option<Recorded>> {
+        let OldFile { name, reference, bytes, written } = *old;
+        let Some(kind) = name.kind() else { return Ok(None) };
+        let parent = self.memory.lineages.get(reference).cloned();
+        let before = match &parent {
+            Some(lineage) => self.read_tracked(lineage.tip.tree)?,
+            None => Tracked::default(),
+        };
+        let compared = self.compare(kind, &before, bytes)?;
+        if !known.insert(compared.tree) {
+            return Ok(None);
+        }
+        let told = tell(&self.writing, kind, parent.as_ref().map(|_| &before), &compared)?;
+        // How a chat that is gone went up and down is no alarm any more.
+        let told = Summary { words: format!("a backup: {}", told.words), collapse: None, ..told };
+        let change = NewVersion::new(name, kind, bytes, written, Origin::Imported);
+        self.add(reference, parent.as_ref(), change, told, compared.tree).map(Some)
+    }
+
+    /// Adds that a file is gone.
+    pub fn deleted(&mut self, name: &FileName) -> Result<Option<Recorded>> {
+        let Some(lineage) = self.memory.lineages.live(name).cloned() else { return Ok(None) };
+        let Version { count, bytes, .. } = lineage.tip.version;
+        let words = format!("{} deleted", lineage.kind.word());
+        let told = Summary { words, collapse: None, count };
+        let (kind, written) = (lineage.kind, self.now);
+        let change = NewVersion { name, kind, bytes, written, why: Origin::Deleted };
+        self.add(&lineage.reference, Some(&lineage), change, told, lineage.tip.tree).map(Some)
+    }
+
+    fn add(
+        &mut self,
+        reference: &str,
+        before: Option<&Lineage>,
+        change: NewVersion<'_>,
+        told: Summary,
+        tree: Id,
+    ) -> Result<Recorded> {
+        let own = before.filter(|before| before.reference == reference);
+        let (number, thinned) =
+            own.map_or((0, 0), |before| (before.tip.version.number, before.tip.version.thinned));
+        self.memory.order += 1;
+        let version = Version {
+            file: change.name.clone(),
+            lineage: lineage_of(reference).to_owned(),
+            number: number + 1,
+            order: self.memory.order,
+            why: change.why,
+            words: told.words,
+            written: change.written,
+            recorded: self.now,
+            count: told.count,
+            bytes: change.bytes,
+            collapse: told.collapse,
+            thinned,
+        };
+        let parent = before.map(|before| before.tip.id);
+        let text = version.commit(&tree, parent.as_ref());
+        let id = self.writing.put(object::Kind::Commit, text, parent)?;
+        self.writing.point(reference, id);
+        let mut pinned = None;
+        if let (Some(_), Some(before)) = (&version.collapse, before) {
+            let good = &before.tip;
+            let lineage = lineage_of(reference);
+            self.writing.point(&format!("refs/pins/{lineage}/{}", good.version.number), good.id);
+            pinned = Some(good.version.number);
+        }
+        let kept = StoredVersion { id, tree, parent, version };
+        let lineage = Lineage {
+            reference: reference.to_owned(),
+            machine: self.memory.machine.clone(),
+            kind: change.kind,
+            tip: kept.clone(),
+        };
+        let machine = self.memory.machine.clone();
+        self.memory.lineages.insert(lineage, &machine);
+        Ok(Recorded { reference: reference.to_owned(), kept, pinned })
+    }
+
+    /// Returns when everything added so far outlives a power cut.
+    pub fn keep(&mut self) -> Result<()> {
+        let kept = self.writing.keep();
+        if kept.is_err() {
+            // What is remembered is not what is there.
+            self.memory.forget();
+        }
+        kept
+    }
+
+    /// Puts everything where any git can read it.
+    pub fn flush(&mut self) -> Result<()> {
+        let flushed = self.writing.flush();
+        if flushed.is_err() {
+            self.memory.forget();
+        }
+        flushed
+    }
+}

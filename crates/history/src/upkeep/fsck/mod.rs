@@ -1,0 +1,142 @@
+//! Checks a history: reads everything, rebuilds every newest version byte for byte, and names damage
+//! down to the message.
+
+pub(super) mod reach;
+pub(super) mod refs;
+mod report;
+pub(super) mod scan;
+
+use crate::error::Result;
+use crate::file::FileName;
+use crate::git::object::{Id, Kind};
+use crate::git::raw::Content;
+use crate::store::Store;
+use crate::version::commit::{Origin, StoredVersion};
+use crate::version::history::History;
+
+use reach::Reachability;
+use refs::misspelt;
+pub use report::{Damage, Fault, FaultKind, FilePart, LostRef, Verified};
+pub use scan::ProgressFn;
+pub(crate) use scan::{Examined, set_aside};
+use scan::{ExaminedPack, OpenedPack, open_packs};
+
+/// Gives the file of a name as it is on the disk now.
+pub type Live<'a> = dyn Fn(&FileName) -> Option<Vec<u8>> + 'a;
+
+/// Examines the repository. The files are opened under the lock and read afterwards, so that nobody
+/// who records has to wait.
+pub(crate) fn examine(
+    store: &mut Store<'_>,
+    machine: &str,
+    tick: &ProgressFn<'_>,
+) -> Result<Examined> {
+    let opened = store.steadily(&mut |store| {
+        store.load()?;
+        open(store, machine)
+    })?;
+    Ok(read(opened, tick))
+}
+
+/// The same, by one who holds the lock.
+pub(crate) fn examine_locked(store: &Store<'_>, machine: &str) -> Result<Examined> {
+    Ok(read(open(store, machine)?, &|_, _| {}))
+}
+
+fn open(store: &Store<'_>, machine: &str) -> Result<(Examined, Vec<OpenedPack>)> {
+    let mut examined = Examined::open(store, machine)?;
+    let packs = open_packs(store, &store.layout().packs(), &mut examined.faults)?;
+    Ok((examined, packs))
+}
+
+fn read((mut examined, packs): (Examined, Vec<OpenedPack>), tick: &ProgressFn<'_>) -> Examined {
+    examined.read_packs(packs, tick);
+    judge_orphans(&mut examined);
+    examined
+}
+
+/// A pack without an index is a fault, unless one of us who died while removing it left it: then it is
+/// as it was written, and nothing in it is missed.
+fn judge_orphans(examined: &mut Examined) {
+    for at in 0..examined.packs.len() {
+        let pack = &examined.packs[at];
+        if !pack.has_index {
+            let is_leftover = pack.raw.checksum().is_some() && !is_missed(examined, pack);
+            let path = pack.path.clone();
+            examined.packs[at].is_sound = is_leftover;
+            if !is_leftover {
+                examined.fault(&path, FaultKind::NoIndex);
+            }
+        }
+    }
+}
+
+fn is_missed(examined: &Examined, pack: &ExaminedPack) -> bool {
+    let reached = Reachability::new(examined, &examined.refs);
+    let is_lost = |kept: StoredVersion| {
+        let lineage = kept.version.lineage;
+        let has_ref = examined.refs.contains_key(&format!("refs/heads/{lineage}"));
+        !has_ref && !examined.purged.contains(&lineage)
+    };
+    let is_missed = |(id, (kind, data)): (Id, Content)| {
+        let kept = Some(&data).filter(|_| kind == Kind::Commit);
+        reached.missing.contains(&id)
+            || kept.and_then(|data| StoredVersion::parse(id, data)).is_some_and(is_lost)
+    };
+    pack.raw.walk().into_iter().filter_map(|at| pack.raw.named(at, &|_| None)).any(is_missed)
+}
+
+/// Reads everything.
+pub fn verify(
+    history: &mut History<'_>,
+    live: &Live<'_>,
+    tick: &ProgressFn<'_>,
+) -> Result<Verified> {
+    let machine = history.machine().to_owned();
+    let examined = examine(history.store_mut(), &machine, tick)?;
+    history.refresh()?;
+    let mut reached = Reachability::new(&examined, &examined.refs);
+    let unrecorded = rebuild_tips(history, live, &mut reached);
+    Ok(Verified {
+        packs: examined.packs.len(),
+        bytes: examined.packs.iter().map(|pack| pack.raw.bytes().len() as u64).sum(),
+        objects: examined.sound.len(),
+        files: history.lineages().iter().count(),
+        versions: reached.seen.len(),
+        sound_versions: reached.seen.len() - reached.hurt.len(),
+        lost_refs: reached.lost_refs(&examined, &examined.refs, &machine),
+        misspelt: misspelt(&examined, &examined.refs),
+        damage: reached.damage(),
+        faults: examined.faults,
+        unrecorded,
+        set_aside: set_aside(history.store())?,
+    })
+}
+
+/// Rebuilds with what reads versions every day, which has to come to the same. Returns what changed
+/// since it was recorded.
+fn rebuild_tips(
+    history: &History<'_>,
+    live: &Live<'_>,
+    reached: &mut Reachability,
+) -> Vec<FileName> {
+    let mut unrecorded = Vec::new();
+    for lineage in history.lineages().iter() {
+        if reached.hurt.contains(&lineage.tip.id) {
+            continue;
+        }
+        let version = &lineage.tip.version;
+        match history.content(&lineage.tip) {
+            Ok(content) if content.len() as u64 == version.bytes => {
+                let is_live =
+                    lineage.machine == history.machine() && version.why != Origin::Deleted;
+                let now = is_live.then(|| live(lineage.file())).flatten();
+                if now.is_some_and(|now| now != content) {
+                    unrecorded.push(lineage.file().clone());
+                }
+            }
+            _ => reached.add(&lineage.tip, FilePart::All),
+        }
+    }
+    unrecorded
+}

@@ -1,0 +1,289 @@
+//! Reads every byte of a repository and says what of it is as it was written.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::report::{Fault, FaultKind};
+use crate::error::Result;
+use crate::git::object::{HASH, Id, Kind, id_of};
+use crate::git::raw::{Bytes, Content, RawIndex, RawPack};
+use crate::git::refs::{self, Refs};
+use crate::store::Store;
+use crate::store::files::Files as _;
+use crate::store::journal;
+use crate::store::layout::Layout;
+use crate::version::commit::StoredVersion;
+
+/// What lies on the disk, examined.
+pub(crate) struct Examined {
+    pub(crate) packs: Vec<ExaminedPack>,
+    /// Every object that can be read under its name and is what its name says.
+    pub(crate) sound: FxHashMap<Id, Location>,
+    /// What an index names and nobody can read.
+    pub(in crate::upkeep) broken: FxHashSet<Id>,
+    pub(in crate::upkeep) commits: FxHashMap<Id, StoredVersion>,
+    /// As they were when the rest was opened.
+    pub(in crate::upkeep) refs: Refs,
+    /// What refs lead to of which the journal says something else.
+    superseded: Vec<Id>,
+    /// Lineages that somebody began to purge.
+    pub(in crate::upkeep) purged: Vec<String>,
+    pub(in crate::upkeep) faults: Vec<Fault>,
+    pub(in crate::upkeep) layout: Layout,
+}
+
+/// A pack and its index, in whatever state they are.
+pub(crate) struct ExaminedPack {
+    /// Of the pack or, where there is none, of what would be it.
+    pub(crate) path: PathBuf,
+    pub(crate) raw: RawPack,
+    pub(in crate::upkeep) index: RawIndex,
+    has_pack: bool,
+    pub(in crate::upkeep) has_index: bool,
+    pub(crate) is_sound: bool,
+}
+
+/// Where the content of an object is.
+pub(crate) enum Location {
+    Pack { pack: usize, offset: u64 },
+    Journal(Content),
+}
+
+/// Says how much of how much is done.
+pub type ProgressFn<'a> = dyn Fn(usize, usize) + 'a;
+
+/// What was opened and is not read yet.
+pub(in crate::upkeep) struct OpenedPack {
+    path: PathBuf,
+    pack: Option<Bytes>,
+    index: Option<Vec<u8>>,
+}
+
+/// Opens all packs of a folder.
+pub(in crate::upkeep) fn open_packs(
+    store: &Store<'_>,
+    folder: &Path,
+    faults: &mut Vec<Fault>,
+) -> Result<Vec<OpenedPack>> {
+    let is_pack = |path: &PathBuf| {
+        let is_temp = path.file_name().is_some_and(|it| it.to_string_lossy().starts_with("tmp_"));
+        !is_temp && path.extension().is_some_and(|end| end == "pack" || end == "idx")
+    };
+    let files = store.disk.paths_in(folder)?.into_iter().filter(is_pack);
+    let mut paths: Vec<PathBuf> = files.map(|path| path.with_extension("pack")).collect();
+    paths.sort();
+    paths.dedup();
+    let mut read = |path: &Path| match store.disk.stat(path) {
+        Ok(None) => None,
+        _ => Some(store.disk.read(path).unwrap_or_else(|error| {
+            faults.push(Fault::new(path, FaultKind::Unreadable(error.to_string())));
+            Vec::new()
+        })),
+    };
+    let opened = paths.into_iter().map(|path| {
+        let index = read(&path.with_extension("idx"));
+        // What can be mapped need not fit into memory; but Windows removes and replaces nothing that is.
+        let mapped = gix_pack::data::File::at(&path, HASH).ok().filter(|_| !cfg!(windows));
+        let pack = mapped.map(Bytes::Mapped).or_else(|| read(&path).map(Bytes::Read));
+        OpenedPack { path, pack, index }
+    });
+    Ok(opened.collect())
+}
+
+impl ExaminedPack {
+    pub(in crate::upkeep) fn new(OpenedPack { path, pack, index }: OpenedPack) -> Self {
+        let (has_pack, has_index) = (pack.is_some(), index.is_some());
+        let index = index.as_deref().map(RawIndex::read).unwrap_or_default();
+        let raw = RawPack::new(pack.unwrap_or(Bytes::Read(Vec::new())), &index);
+        Self { path, raw, index, has_pack, has_index, is_sound: false }
+    }
+
+    /// What is wrong with the files. Whether an index is missed is not known yet.
+    fn faults(&self) -> Vec<Fault> {
+        let index = self.path.with_extension("idx");
+        if !self.has_pack {
+            return vec![Fault::new(&index, FaultKind::NoPack)];
+        }
+        if !self.has_index {
+            return Vec::new();
+        }
+        let (count, checksum) = (self.raw.count(), self.raw.checksum());
+        let mut faults = Vec::new();
+        if count.is_none() {
+            faults.push(Fault::new(&self.path, FaultKind::NotAPack));
+        } else if checksum.is_none() {
+            faults.push(Fault::new(&self.path, FaultKind::Changed));
+        }
+        let fits = count.is_none_or(|count| count as usize == self.index.places.len());
+        let belongs = checksum.is_none() || fits && self.index.pack == checksum;
+        if !self.index.is_sound || !belongs {
+            faults.push(Fault::new(&index, FaultKind::Changed));
+        }
+        faults
+    }
+}
+
+impl Examined {
+    /// Reads everything but the packs.
+    pub(in crate::upkeep) fn open(store: &Store<'_>, machine: &str) -> Result<Self> {
+        let mut examined = Self {
+            packs: Vec::new(),
+            sound: FxHashMap::default(),
+            broken: FxHashSet::default(),
+            commits: FxHashMap::default(),
+            refs: store.refs().clone(),
+            superseded: Vec::new(),
+            purged: Vec::new(),
+            faults: Vec::new(),
+            layout: store.layout().clone(),
+        };
+        let layout = store.layout();
+        if let Some(text) = store.disk.read_if_there(&layout.packed_refs())? {
+            let packed = refs::read(&text);
+            if refs::write(&packed) != text {
+                examined.fault(&layout.packed_refs(), FaultKind::Changed);
+            }
+            // Where the journal knows better, nobody else would notice.
+            let superseded = packed.iter().filter(|(name, id)| store.refs().get(*name) != Some(id));
+            examined.superseded = superseded.map(|(_, id)| *id).collect();
+        }
+        examined.read_journal(store)?;
+        for (path, is_right) in layout.check(store.disk)? {
+            if !is_right {
+                examined.fault(&path, FaultKind::Changed);
+            }
+        }
+        if let Some(purged) = layout.unfinished_purge(store.disk)? {
+            examined.purged = purged;
+            examined.fault(&layout.purge(), FaultKind::UnfinishedPurge);
+        }
+        let prefix = format!("refs/heads/{machine}/");
+        let mut heads = store.refs().keys().filter(|name| name.starts_with("refs/heads/"));
+        let is_known = store.refs().keys().any(|name| name.starts_with(&prefix));
+        if heads.next().is_some() && !is_known {
+            examined.fault(&layout.machine(), FaultKind::OtherMachine);
+        }
+        Ok(examined)
+    }
+
+    fn read_journal(&mut self, store: &Store<'_>) -> Result<()> {
+        let path = store.layout().journal();
+        let Some(bytes) = store.disk.read_if_there(&path)? else {
+            // Made with the repository, and never away.
+            if !store.refs().is_empty() {
+                self.fault(&path, FaultKind::Gone);
+            }
+            return Ok(());
+        };
+        let Some(journal) = journal::read(&bytes) else {
+            self.fault(&path, FaultKind::Recordings);
+            return Ok(());
+        };
+        let left = bytes.len() as u64 - journal.end;
+        if journal.is_damaged {
+            self.fault(&path, FaultKind::Recordings);
+        } else if left > 0 {
+            self.fault(&path, FaultKind::Unfinished(left));
+        }
+        for object in journal.recordings.into_iter().flat_map(|found| found.objects) {
+            if id_of(object.kind, &object.data).is_ok_and(|id| id == object.id) {
+                let content = (object.kind, Rc::new(object.data));
+                self.take(object.id, &content, Location::Journal(content.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    pub(in crate::upkeep) fn read_packs(&mut self, opened: Vec<OpenedPack>, tick: &ProgressFn<'_>) {
+        let packs: Vec<ExaminedPack> = opened.into_iter().map(ExaminedPack::new).collect();
+        let total = packs.iter().map(|pack| pack.index.places.len()).sum();
+        let mut done = 0;
+        for (at, mut pack) in packs.into_iter().enumerate() {
+            let mut faults = pack.faults();
+            let mut lost = 0;
+            let mut places = pack.index.places.clone();
+            places.sort_by_key(|place| place.offset);
+            for place in &places {
+                done += 1;
+                tick(done, total);
+                let found = pack.raw.named(place.offset, &|_| None);
+                match found.filter(|(id, _)| *id == place.id) {
+                    Some((id, content)) => {
+                        self.take(id, &content, Location::Pack { pack: at, offset: place.offset });
+                    }
+                    None => {
+                        lost += 1;
+                        self.broken.insert(place.id);
+                    }
+                }
+            }
+            if lost > 0 && pack.has_pack {
+                faults.push(Fault::new(&pack.path, FaultKind::Objects(lost)));
+            }
+            pack.is_sound = faults.is_empty() && pack.has_index;
+            self.faults.append(&mut faults);
+            self.packs.push(pack);
+        }
+        if self.superseded.iter().any(|id| !self.sound.contains_key(id)) {
+            self.fault(&self.layout.packed_refs(), FaultKind::Changed);
+        }
+        self.broken.retain(|id| !self.sound.contains_key(id));
+    }
+
+    /// Notes an object that is what its name says.
+    fn take(&mut self, id: Id, (kind, data): &Content, place: Location) {
+        if *kind == Kind::Commit {
+            self.commits.extend(StoredVersion::parse(id, data).map(|kept| (id, kept)));
+        }
+        self.sound.entry(id).or_insert(place);
+    }
+
+    pub(in crate::upkeep) fn fault(&mut self, path: &Path, what: FaultKind) {
+        self.faults.push(Fault::new(path, what));
+    }
+
+    /// A whole object.
+    pub(in crate::upkeep) fn content(&self, id: &Id) -> Option<Content> {
+        match self.sound.get(id)? {
+            Location::Pack { pack, offset } => {
+                self.packs.get(*pack)?.raw.object(*offset, &|_| None)
+            }
+            Location::Journal(content) => Some(content.clone()),
+        }
+    }
+
+    /// Whether it is where nothing is damaged.
+    pub(in crate::upkeep) fn is_safe(&self, id: &Id) -> bool {
+        match self.sound.get(id) {
+            Some(Location::Pack { pack, .. }) => self.packs[*pack].is_sound,
+            Some(Location::Journal(_)) => true,
+            None => false,
+        }
+    }
+
+    /// The newest version of each lineage.
+    pub(in crate::upkeep) fn newest(&self) -> BTreeMap<&str, &StoredVersion> {
+        let mut newest: BTreeMap<&str, &StoredVersion> = BTreeMap::new();
+        for kept in self.commits.values() {
+            let known = newest.entry(&kept.version.lineage).or_insert(kept);
+            if kept.version.order > known.version.order {
+                *known = kept;
+            }
+        }
+        newest
+    }
+}
+
+/// Files that were put aside because they were damaged.
+pub(crate) fn set_aside(store: &Store<'_>) -> Result<Vec<PathBuf>> {
+    let mut files = store.disk.paths_in(&store.layout().ours())?;
+    files.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("journal-damaged-")
+    });
+    files.extend(store.disk.paths_in(&store.layout().damaged())?);
+    Ok(files)
+}

@@ -1,0 +1,66 @@
+//! Keeps a history small: one pack, in which old versions are deltas against newer ones.
+
+use std::path::Path;
+
+use crate::error::{HistoryError, Result};
+use crate::git::object::{Id, Kind};
+use crate::store::packs::{self, Packing};
+use crate::store::{Store, Writing};
+use crate::version::Gathering;
+use crate::version::commit::StoredVersion;
+use crate::version::history::History;
+
+/// How hard whole packs are compressed.
+const PACK_LEVEL: u32 = 9;
+
+/// Puts everything that a ref leads to into one pack. What no ref leads to any more is left out.
+pub fn pack(history: &mut History<'_>) -> Result<Packing> {
+    let store = history.store_mut();
+    let mut writing = store.write()?;
+    writing.flush()?;
+    repack(&mut writing)
+}
+
+/// Puts everything that a ref leads to into one pack, and removes the others.
+pub(crate) fn repack(writing: &mut Writing<'_, '_>) -> Result<Packing> {
+    let store = writing.store_mut();
+    let bytes_before = packs::sizes(store);
+    let old = packs::whole(store);
+    let tips: Vec<Id> = store.refs().values().copied().collect();
+    let mut gathering = Gathering::new(store, PACK_LEVEL);
+    gathering.add(&tips)?;
+    check_left_out(store, &gathering)?;
+    let packed = gathering.packer.finish_pack()?;
+    let objects = packed.objects;
+    if objects == 0 && store.layout().unfinished_purge(store.disk)?.is_some() {
+        packs::remove_packs(store, &old, Path::new(""))?;
+    }
+    if objects > 0 {
+        let kept = store.keep_pack(packed)?;
+        packs::remove_packs(store, &old, &kept)?;
+    }
+    Ok(Packing { bytes_before, bytes_after: packs::sizes(store), objects })
+}
+
+/// Refuses to leave out a file that has versions and no ref: then it is the ref that is lost. What is
+/// being purged is meant to go.
+fn check_left_out(store: &Store<'_>, gathering: &Gathering<'_, '_>) -> Result<()> {
+    let purged = store.layout().unfinished_purge(store.disk)?.unwrap_or_default();
+    let mut data = Vec::new();
+    for entry in store.packs().bundles().iter().flat_map(|bundle| bundle.index.iter()) {
+        let id = entry.oid;
+        if gathering.seen.contains(&id)
+            || !matches!(store.read_into(&id, &mut data), Ok(Kind::Commit))
+        {
+            continue;
+        }
+        let Some(kept) = StoredVersion::parse(id, &data) else { continue };
+        let lineage = kept.version.lineage;
+        if !store.refs().contains_key(&format!("refs/heads/{lineage}"))
+            && !purged.contains(&lineage)
+        {
+            return Err(HistoryError::LostRef(lineage));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,262 @@
+//! Really removes a story from a history, and proves it.
+
+use std::path::{Path, PathBuf};
+
+use forklore_tavern::disk::Disk;
+use rustc_hash::FxHashSet;
+
+use crate::error::{Doing, HistoryError, Result};
+use crate::file::FileName;
+use crate::git::object::Id;
+use crate::git::refs::Refs;
+use crate::store::Store;
+use crate::store::files::Files as _;
+use crate::store::packs;
+use crate::upkeep::fsck::{Examined, examine, examine_locked, set_aside};
+use crate::upkeep::pack::repack;
+use crate::upkeep::rewrite::{Rewriting, VersionFate};
+use crate::version::Reachable;
+use crate::version::commit::StoredVersion;
+use crate::version::history::History;
+use crate::version::lineage::{Lineage, backups_reference, lineage_in, lineage_of};
+
+/// What a purge would remove.
+#[derive(Clone, Debug, Default)]
+pub struct PurgePlan {
+    /// The refs of what goes.
+    pub references: Vec<String>,
+    /// Under which names it was known.
+    pub names: Vec<FileName>,
+    pub versions: usize,
+    /// Files that began as a copy of it: they keep their own versions, and lose what came before.
+    pub cut: Vec<FileName>,
+}
+
+/// What a purge did.
+#[derive(Clone, Debug, Default)]
+pub struct Purged {
+    /// Objects that nothing else had.
+    pub removed: usize,
+    /// Pieces that other files have as well, and that are theirs.
+    pub shared: usize,
+    /// Damaged files that had been put aside and may have held some of it.
+    pub set_aside: Vec<PathBuf>,
+    /// How many packs were read to the last byte afterwards,
+    pub packs: usize,
+    /// and how many of what was removed was found in them: none, or something went wrong.
+    pub left: usize,
+}
+
+/// A copy that is none of the history's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OtherCopy {
+    Live(PathBuf),
+    /// Of those that SillyTavern makes.
+    Backup(PathBuf),
+    /// What was sent elsewhere.
+    Remote(String),
+}
+
+/// Says what would go with a file: everything that lay in its place on this machine, and what backups
+/// added to its past.
+pub fn plan(history: &History<'_>, lineage: &Lineage) -> Result<PurgePlan> {
+    let all = history.lineages().iter();
+    let same = all.filter(|other| {
+        other.machine == lineage.machine && other.file() == lineage.file()
+            || other.reference == backups_reference(&lineage.reference)
+    });
+    let references: Vec<String> = same.map(|lineage| lineage.reference.clone()).collect();
+    let mut plan = PurgePlan { references, ..PurgePlan::default() };
+    let references = plan.references.clone();
+    let is_gone = |lineage: &str| references.iter().any(|gone| lineage_of(gone) == lineage);
+    let mut names = FxHashSet::default();
+    for lineage in history.lineages().iter() {
+        let own = lineage_of(&lineage.reference);
+        for kept in history.versions(&lineage.tip) {
+            let kept = kept?;
+            if is_gone(own) && kept.version.lineage == own {
+                plan.versions += 1;
+                names.insert(kept.version.file);
+            } else if !is_gone(own) && is_gone(&kept.version.lineage) {
+                plan.cut.push(lineage.file().clone());
+                break;
+            }
+        }
+    }
+    plan.names = names.into_iter().collect();
+    plan.names.sort();
+    Ok(plan)
+}
+
+/// Copies of it that stay: the files themselves, backups of SillyTavern that name it, remotes.
+pub fn copies(
+    history: &History<'_>,
+    disk: &dyn Disk,
+    home: &Path,
+    plan: &PurgePlan,
+) -> Result<Vec<OtherCopy>> {
+    let mut copies = Vec::new();
+    let mut keys = Vec::new();
+    for name in &plan.names {
+        let path = home.join(name.to_path());
+        if disk.is_there(&path)? {
+            copies.push(OtherCopy::Live(path));
+        }
+        // SillyTavern names a chat's backup by its character or group.
+        let label = name.label();
+        let owner = label.split('/').next().unwrap_or_default().trim_start_matches("group:");
+        keys.push(key(owner));
+    }
+    let folder = home.join("backups");
+    for file in disk.list(&folder).doing("list", &folder)? {
+        let name = file.to_string_lossy();
+        let Some(rest) = name.strip_prefix("chat_") else { continue };
+        if keys.iter().any(|owner| !owner.is_empty() && key(rest).starts_with(owner.as_str())) {
+            copies.push(OtherCopy::Backup(folder.join(&file)));
+        }
+    }
+    let config = history.store().layout().repository.join("config");
+    let text = disk.read(&config).unwrap_or_default();
+    for line in String::from_utf8_lossy(&text).lines() {
+        let name = line.strip_prefix("[remote \"").and_then(|line| line.strip_suffix("\"]"));
+        copies.extend(name.map(|name| OtherCopy::Remote(name.to_owned())));
+    }
+    Ok(copies)
+}
+
+fn key(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Carries a plan out. Whatever breaks it off, [`finish`] ends it.
+pub fn purge(history: &mut History<'_>, plan: &PurgePlan) -> Result<Purged> {
+    carry_out(history, plan.references.iter().map(|name| lineage_of(name).to_owned()).collect())
+}
+
+/// Ends what somebody began to purge; `None` where nobody did.
+pub fn finish(history: &mut History<'_>) -> Result<Option<Purged>> {
+    let store = history.store();
+    match store.layout().unfinished_purge(store.disk)? {
+        Some(_) => carry_out(history, Vec::new()).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged> {
+    let machine = history.machine().to_owned();
+    let mut purged = Purged::default();
+    let doomed;
+    {
+        let mut writing = history.store_mut().write()?;
+        writing.flush()?;
+        let (disk, layout) = (writing.store().disk, writing.store().layout().clone());
+        let mut all = lineages;
+        all.extend(layout.unfinished_purge(disk)?.unwrap_or_default());
+        let gone: FxHashSet<&str> = all.iter().map(String::as_str).collect();
+        refuse_damaged(&examine_locked(writing.store(), &machine)?)?;
+        let lines: Vec<&str> = gone.iter().copied().collect();
+        disk.replace(&layout.purge(), &[lines.join("\n").as_bytes()])?;
+
+        let before = writing.store().refs().clone();
+        let refs = cut(&mut writing, &before, &gone)?;
+        writing.keep()?;
+        let store = writing.store();
+        let going = before.iter().filter(|(name, id)| is_of(store, name, id, &gone));
+        let mut there = Reachable::from(store, going.map(|(_, id)| *id))?;
+        let stays = Reachable::from(store, refs.values().copied())?;
+        purged.shared = there.blobs.intersection(&stays.blobs).count();
+        // Also what nothing leads to any more: it may be of the same story.
+        let packed = store.packs().bundles().iter().flat_map(|bundle| bundle.index.iter());
+        there.all.extend(packed.map(|entry| entry.oid));
+        doomed = there.all.difference(&stays.all).copied().collect::<FxHashSet<Id>>();
+        purged.removed = doomed.len();
+
+        remove_loose(store, &before, &refs)?;
+        writing.set_refs(refs)?;
+        repack(&mut writing)?;
+        packs::forget_lists(writing.store())?;
+        packs::remove_leftovers(writing.store())?;
+        purged.set_aside = set_aside(writing.store())?;
+        // What files looked like is remembered by their names, and found out again.
+        let remembered = layout.ours().join("remembered");
+        for path in purged.set_aside.iter().chain([&remembered, &layout.purge()]) {
+            disk.remove_if_there(path)?;
+        }
+        disk.make_sure_of(&layout.ours())?;
+        writing.store_mut().load()?;
+    }
+    let examined = examine(history.store_mut(), &machine, &|_, _| {})?;
+    purged.packs = examined.packs.len();
+    purged.left = left(&examined, &doomed);
+    history.refresh()?;
+    Ok(purged)
+}
+
+/// What is damaged may hold some of it, and some of other stories that could still be saved.
+fn refuse_damaged(examined: &Examined) -> Result<()> {
+    match examined.packs.iter().find(|pack| !pack.is_sound) {
+        Some(pack) => Err(HistoryError::Damaged(pack.path.clone())),
+        None => Ok(()),
+    }
+}
+
+/// How many of these can be found: by their name, or by going through all packs.
+fn left(examined: &Examined, doomed: &FxHashSet<Id>) -> usize {
+    let mut left: FxHashSet<Id> =
+        doomed.iter().filter(|id| examined.sound.contains_key(*id)).copied().collect();
+    for pack in &examined.packs {
+        let found = pack.raw.walk().into_iter();
+        let ids = found.filter_map(|at| Some(pack.raw.named(at, &|_| None)?.0));
+        left.extend(ids.filter(|id| doomed.contains(id)));
+    }
+    left.len()
+}
+
+/// Whether a ref belongs to what goes: by its name or, if it is none of a file, by what it leads to.
+fn is_of(store: &Store<'_>, name: &str, id: &Id, gone: &FxHashSet<&str>) -> bool {
+    let leads_there = || {
+        StoredVersion::read(store, *id)
+            .is_ok_and(|kept| gone.contains(kept.version.lineage.as_str()))
+    };
+    gone.contains(lineage_in(name)) || !name.starts_with("refs/heads/") && leads_there()
+}
+
+/// The refs that stay, and the versions they lead to, without what goes before them.
+fn cut(
+    writing: &mut crate::store::Writing<'_, '_>,
+    before: &Refs,
+    gone: &FxHashSet<&str>,
+) -> Result<Refs> {
+    let mut first: FxHashSet<Id> = FxHashSet::default();
+    let staying: Vec<(&String, &Id)> =
+        before.iter().filter(|(name, id)| !is_of(writing.store(), name, id, gone)).collect();
+    for (_, id) in &staying {
+        let mut next = Some(**id);
+        while let Some(id) = next.filter(|id| writing.has(id) && !first.contains(id)) {
+            let kept = StoredVersion::read(writing.store(), id)?;
+            next = kept.parent;
+            let Some(parent) = next.filter(|parent| writing.has(parent)) else { break };
+            if gone.contains(StoredVersion::read(writing.store(), parent)?.version.lineage.as_str())
+            {
+                first.insert(id);
+            }
+        }
+    }
+    let fate = |id: &Id| if first.contains(id) { VersionFate::First } else { VersionFate::Keep };
+    let mut rewriting = Rewriting::new(writing);
+    let mut refs = Refs::new();
+    for (name, id) in staying {
+        if let Some(now) = rewriting.rewrite(*id, &fate)? {
+            refs.insert(name.clone(), now);
+        }
+    }
+    Ok(refs)
+}
+
+/// Somebody's git may have written a ref into a file of its own, which would bring it back.
+fn remove_loose(store: &Store<'_>, before: &Refs, now: &Refs) -> Result<()> {
+    for (name, _) in before.iter().filter(|(name, id)| now.get(*name) != Some(id)) {
+        store.disk.remove_if_there(&store.layout().repository.join(name))?;
+    }
+    Ok(())
+}

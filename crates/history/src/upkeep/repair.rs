@@ -1,0 +1,394 @@
+//! Puts a damaged history right, as far as that is possible, and deletes nothing: what is damaged is
+//! put aside, what can be read of it is kept again.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::error::{Doing, HistoryError, Result};
+use crate::file::FileName;
+use crate::git::object::{Id, id_of};
+use crate::git::pack::{Packer, PlacedObject};
+use crate::git::raw::{Content, RawPack};
+use crate::git::refs::Refs;
+use crate::store::files::Files as _;
+use crate::store::journal;
+use crate::store::{Store, Writing};
+use crate::upkeep::fsck::reach::Reachability;
+use crate::upkeep::fsck::refs::misspelt;
+use crate::upkeep::fsck::scan::{Examined, ExaminedPack, open_packs, set_aside};
+use crate::upkeep::fsck::{
+    Fault, FaultKind, Live, LostRef, ProgressFn, Verified, examine_locked, verify,
+};
+use crate::upkeep::purge::finish;
+use crate::version::commit::{Origin, StoredVersion};
+use crate::version::history::History;
+use crate::version::tracked;
+
+/// What a repair did.
+#[derive(Debug, Default)]
+pub struct Repaired {
+    /// Objects that were got out of damaged files.
+    pub salvaged: usize,
+    /// Objects that the files on the disk still had.
+    pub healed: usize,
+    /// Refs that were found again.
+    pub refs: Vec<LostRef>,
+    /// Versions that nothing led to any more, by the newest of each run: lineage and number.
+    pub rescued: Vec<(String, u64)>,
+    /// Where the damaged files are now.
+    pub set_aside: Vec<PathBuf>,
+    /// What it is like now: what is still damaged is lost for good.
+    pub after: Verified,
+}
+
+/// What helps a history is searched for again as long as that helps.
+const MOST_ROUNDS: usize = 8;
+
+/// Repairs.
+pub fn repair(
+    history: &mut History<'_>,
+    live: &Live<'_>,
+    tick: &ProgressFn<'_>,
+) -> Result<Repaired> {
+    let machine = history.machine().to_owned();
+    let mut repaired = {
+        let store = history.store_mut();
+        let there = set_aside(store)?;
+        keep_journal(store)?;
+        let writing = store.write()?;
+        let mut repair = Repair { writing, machine, live, repaired: Repaired::default() };
+        for _ in 0..MOST_ROUNDS {
+            let examined = examine_locked(repair.writing.store(), &repair.machine)?;
+            if !repair.objects(&examined)? {
+                repair.small_files(&examined.faults)?;
+                repair.refs(&examined)?;
+                break;
+            }
+        }
+        repair.repaired.set_aside = set_aside(repair.writing.store())?;
+        repair.repaired.set_aside.retain(|path| !there.contains(path));
+        repair.repaired
+    };
+    history.reread_machine()?;
+    // What somebody wanted to be gone.
+    match finish(history) {
+        Ok(_) | Err(HistoryError::Damaged(_)) => {}
+        Err(error) => return Err(error),
+    }
+    repaired.after = verify(history, live, tick)?;
+    Ok(repaired)
+}
+
+/// Whoever writes next writes over what is not whole at the journal's end.
+fn keep_journal(store: &mut Store<'_>) -> Result<()> {
+    let path = store.layout().journal();
+    let _lock = store.lock()?;
+    let bytes = store.disk.read_if_there(&path)?.unwrap_or_default();
+    // One that is damaged in the middle is put aside by whoever comes next.
+    let is_unfinished = journal::read(&bytes)
+        .is_some_and(|journal| !journal.is_damaged && journal.end < bytes.len() as u64);
+    if is_unfinished {
+        copy_aside(store, &path)?;
+    }
+    Ok(())
+}
+
+/// Puts a copy of a file aside, if it is there. Returns what is in it.
+fn copy_aside(store: &Store<'_>, path: &Path) -> Result<Vec<u8>> {
+    let Some(bytes) = store.disk.read_if_there(path)? else { return Ok(Vec::new()) };
+    store.disk.write(&aside(store, path)?, &[&bytes])?;
+    Ok(bytes)
+}
+
+/// Puts a file aside, if it is there.
+fn move_aside(store: &Store<'_>, path: &Path) -> Result<()> {
+    match store.disk.is_there(path)? {
+        true => store.disk.publish(path, &aside(store, path)?).doing("put aside", path),
+        false => Ok(()),
+    }
+}
+
+/// A place for a damaged file.
+fn aside(store: &Store<'_>, path: &Path) -> Result<PathBuf> {
+    let folder = store.layout().damaged();
+    store.disk.make_dirs(&folder).doing("make", &folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut number = 1_u64;
+    loop {
+        let aside = folder.join(format!("{number}-{name}"));
+        if !store.disk.is_there(&aside)? {
+            return Ok(aside);
+        }
+        number += 1;
+    }
+}
+
+struct Repair<'s, 'd> {
+    writing: Writing<'s, 'd>,
+    machine: String,
+    live: &'s Live<'s>,
+    repaired: Repaired,
+}
+
+/// What objects may be got from.
+struct SalvageSource<'e> {
+    raw: &'e RawPack,
+    offsets: Vec<u64>,
+    /// Everything is wanted, also what nothing refers to: it is about to be put aside.
+    takes_all: bool,
+}
+
+impl<'e> SalvageSource<'e> {
+    fn new(pack: &'e ExaminedPack, takes_all: bool) -> Self {
+        let mut offsets = pack.raw.walk();
+        offsets.extend(pack.index.places.iter().map(|place| place.offset));
+        offsets.sort_unstable();
+        offsets.dedup();
+        Self { raw: &pack.raw, offsets, takes_all }
+    }
+}
+
+/// What was found outside of packs.
+#[derive(Default)]
+struct Others {
+    objects: FxHashMap<Id, Content>,
+    live: usize,
+}
+
+impl Repair<'_, '_> {
+    /// Gets what is missing out of damaged packs, damaged journals and the live files, keeps it in a
+    /// new pack, and puts the damaged packs aside. Returns whether that helped.
+    fn objects(&mut self, examined: &Examined) -> Result<bool> {
+        let store = self.writing.store();
+        let missing = Reachability::new(examined, store.refs()).missing;
+        let wanted: FxHashSet<Id> = missing.union(&examined.broken).copied().collect();
+        let damaged: Vec<_> = examined.packs.iter().filter(|pack| !pack.is_sound).collect();
+        let mut old = Vec::new();
+        if !wanted.is_empty() {
+            let opened = open_packs(store, &store.layout().damaged(), &mut Vec::new())?;
+            old.extend(opened.into_iter().map(ExaminedPack::new));
+        }
+        let damaged_packs = damaged.iter().map(|pack| SalvageSource::new(pack, true));
+        let sources: Vec<SalvageSource<'_>> =
+            damaged_packs.chain(old.iter().map(|pack| SalvageSource::new(pack, false))).collect();
+        let others = self.others(examined, &wanted)?;
+        let mut packer = Packer::new(6);
+        let got = salvage(&mut packer, examined, &sources, &wanted, &others);
+        for (id, (kind, data)) in &others.objects {
+            if !got.contains(id) {
+                packer.add(*id, *kind, data);
+            }
+        }
+        let salvaged = got.iter().filter(|id| !examined.sound.contains_key(*id)).count()
+            + others.objects.len()
+            - others.live;
+        self.repaired.salvaged += salvaged;
+        self.repaired.healed += others.live;
+        let damaged: Vec<PathBuf> = damaged.iter().map(|pack| pack.path.clone()).collect();
+        self.keep(packer, &damaged)?;
+        Ok(salvaged + others.live > 0)
+    }
+
+    fn keep(&mut self, packer: Packer, damaged: &[PathBuf]) -> Result<()> {
+        self.writing.store_mut().close_packs();
+        let store = self.writing.store();
+        let (disk, folder) = (store.disk, store.layout().packs());
+        let mut kept = None;
+        if !packer.is_empty() {
+            let packed = packer.finish_pack()?;
+            let name = folder.join(format!("pack-{}.pack", packed.name));
+            // It takes the place of a file that is damaged.
+            for path in [name.with_extension("idx"), name.clone()] {
+                copy_aside(store, &path)?;
+            }
+            self.writing.store_mut().keep_pack(packed)?;
+            kept = Some(name);
+        }
+        for path in damaged.iter().filter(|path| kept.as_ref() != Some(path)) {
+            for path in [path.with_extension("idx"), path.clone()] {
+                move_aside(self.writing.store(), &path)?;
+            }
+        }
+        if !damaged.is_empty() {
+            disk.make_sure_of(&folder)?;
+            disk.make_sure_of(&self.writing.store().layout().damaged())?;
+        }
+        self.writing.store_mut().load()
+    }
+
+    /// What journals that were put aside and the live files have.
+    fn others(&self, examined: &Examined, wanted: &FxHashSet<Id>) -> Result<Others> {
+        let store = self.writing.store();
+        let mut others = Others::default();
+        for path in set_aside(store)? {
+            if !path.file_name().is_some_and(|name| name.to_string_lossy().contains("journal")) {
+                continue;
+            }
+            let bytes = store.disk.read(&path).doing("read", &path)?;
+            for object in journal::salvage(&bytes).into_iter().flat_map(|found| found.objects) {
+                let is_right = id_of(object.kind, &object.data).is_ok_and(|id| id == object.id);
+                if is_right && !examined.sound.contains_key(&object.id) {
+                    others.objects.insert(object.id, (object.kind, Rc::new(object.data)));
+                }
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(others);
+        }
+        for name in live_names(examined, &self.machine) {
+            let (Some(kind), Some(bytes)) = (name.kind(), (self.live)(name)) else { continue };
+            for object in tracked::objects(kind, &bytes)? {
+                if wanted.contains(&object.id) && !others.objects.contains_key(&object.id) {
+                    others.objects.insert(object.id, (object.kind, Rc::new(object.data)));
+                    others.live += 1;
+                }
+            }
+        }
+        Ok(others)
+    }
+
+    fn refs(&mut self, examined: &Examined) -> Result<()> {
+        let before = self.writing.store().refs().clone();
+        let mut refs = before.clone();
+        for name in misspelt(examined, &refs) {
+            refs.remove(&name);
+        }
+        loop {
+            let reached = Reachability::new(examined, &refs);
+            let lost = reached.lost_refs(examined, &refs, &self.machine);
+            let rescued = rescued(examined, &reached.cuts, &refs);
+            if lost.is_empty() && rescued.is_empty() {
+                break;
+            }
+            refs.extend(lost.iter().map(|lost| (lost.reference.clone(), lost.tip)));
+            self.repaired.refs.extend(lost);
+            for kept in rescued {
+                refs.insert(rescue(kept), kept.id);
+                let version = &kept.version;
+                self.repaired.rescued.push((version.lineage.clone(), version.number));
+            }
+        }
+        let (path, journal) = (examined.layout.packed_refs(), examined.layout.journal());
+        let is_fault = |fault: &Fault| fault.path == path && fault.what == FaultKind::Changed;
+        if refs != before || examined.faults.iter().any(is_fault) {
+            self.put_refs_aside(&before, &refs)?;
+        } else if !examined.faults.iter().any(|fault| fault.path == journal) {
+            return Ok(());
+        }
+        self.writing.set_refs(refs)
+    }
+
+    /// A copy of all refs as they were; and where somebody's git wrote one into a file of its own,
+    /// which would be believed first, that file.
+    fn put_refs_aside(&self, before: &Refs, now: &Refs) -> Result<()> {
+        let store = self.writing.store();
+        copy_aside(store, &store.layout().packed_refs())?;
+        for (name, _) in before.iter().filter(|(name, id)| now.get(*name) != Some(id)) {
+            move_aside(store, &store.layout().repository.join(name))?;
+        }
+        Ok(())
+    }
+
+    /// The files that git needs and we do not, and the one that says which machine this is.
+    fn small_files(&self, faults: &[Fault]) -> Result<()> {
+        let store = self.writing.store();
+        let (disk, layout) = (store.disk, store.layout());
+        for (path, is_right) in layout.check(disk)? {
+            if !is_right {
+                let old = copy_aside(store, &path)?;
+                disk.replace(&path, &[&layout.mended(&path, &old)])?;
+            }
+        }
+        if faults.iter().any(|fault| fault.what == FaultKind::OtherMachine) {
+            let heads = store.refs().keys().filter_map(|name| name.strip_prefix("refs/heads/"));
+            let mut machines: Vec<&str> =
+                heads.filter_map(|name| Some(name.split_once('/')?.0)).collect();
+            machines.dedup();
+            // Of several, nobody knows which this is.
+            if let [machine] = machines[..] {
+                copy_aside(store, &layout.machine())?;
+                disk.replace(&layout.machine(), &[machine.as_bytes(), b"\n"])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds to `packer` what can be got from the sources and is not safe where it is.
+fn salvage(
+    packer: &mut Packer,
+    examined: &Examined,
+    sources: &[SalvageSource<'_>],
+    wanted: &FxHashSet<Id>,
+    others: &Others,
+) -> FxHashSet<Id> {
+    let mut got: FxHashMap<Id, (usize, u64)> = FxHashMap::default();
+    let mut laid: FxHashMap<(usize, u64), PlacedObject> = FxHashMap::default();
+    loop {
+        let before = got.len();
+        for (number, source) in sources.iter().enumerate() {
+            for offset in &source.offsets {
+                if laid.contains_key(&(number, *offset)) {
+                    continue;
+                }
+                let elsewhere = |id: &Id| {
+                    let known = examined.content(id);
+                    let other = || others.objects.get(id).cloned();
+                    let salvaged = || {
+                        let (source, offset) = got.get(id)?;
+                        sources[*source].raw.object(*offset, &|_| None)
+                    };
+                    known.or_else(other).or_else(salvaged)
+                };
+                let found = source.raw.named(*offset, &elsewhere);
+                let Some((id, (kind, data))) = found else { continue };
+                let is_wanted = source.takes_all || wanted.contains(&id);
+                if !is_wanted || got.contains_key(&id) || examined.is_safe(&id) {
+                    continue;
+                }
+                let base = source.raw.base_of(*offset).and_then(|base| {
+                    let (_, data) = source.raw.object(base, &|_| None)?;
+                    Some((*laid.get(&(number, base))?, data))
+                });
+                let place = match base {
+                    Some((base, content)) => packer.add_like(id, kind, &data, (base, &content)),
+                    None => packer.add(id, kind, &data),
+                };
+                laid.insert((number, *offset), place);
+                got.insert(id, (number, *offset));
+            }
+        }
+        if got.len() == before {
+            return got.into_keys().collect();
+        }
+    }
+}
+
+/// The names of the files of this machine that should be there.
+fn live_names<'e>(examined: &'e Examined, machine: &str) -> FxHashSet<&'e FileName> {
+    let prefix = format!("{machine}/");
+    let newest = examined.newest().into_iter();
+    let own = newest.filter(|(lineage, _)| lineage.starts_with(&prefix));
+    let there = own.filter(|(_, kept)| kept.version.why != Origin::Deleted);
+    there.map(|(_, kept)| &kept.version.file).collect()
+}
+
+/// The newest version before each cut, where nothing says yet that it goes on there.
+fn rescued<'e>(
+    examined: &'e Examined,
+    cuts: &[(String, u64)],
+    refs: &Refs,
+) -> Vec<&'e StoredVersion> {
+    let newest = cuts.iter().filter_map(|(lineage, before)| {
+        let own = examined.commits.values().filter(|kept| kept.version.lineage == *lineage);
+        let older = own.filter(|kept| kept.version.number < *before);
+        older.max_by_key(|kept| kept.version.number)
+    });
+    newest.filter(|kept| !refs.contains_key(&rescue(kept))).collect()
+}
+
+fn rescue(kept: &StoredVersion) -> String {
+    format!("refs/rescued/{}/{}", kept.version.lineage, kept.version.number)
+}

@@ -1,0 +1,212 @@
+//! Lineages: all versions of one file, under whatever names it went. Each is a ref.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use crate::error::HistoryError;
+use crate::file::{FileKind, FileName};
+use crate::store::Store;
+use crate::version::commit::{Origin, StoredVersion, Version};
+
+/// One file's versions, by the newest of them.
+#[derive(Clone, Debug)]
+pub struct Lineage {
+    /// `refs/heads/<machine>/<kind>/<name>`
+    pub reference: String,
+    pub machine: String,
+    pub kind: FileKind,
+    pub tip: StoredVersion,
+}
+
+/// All lineages of a history.
+#[derive(Debug, Default)]
+pub struct Lineages {
+    by_reference: BTreeMap<String, Lineage>,
+    /// Files of this machine that are there, as far as we know.
+    live: FxHashMap<FileName, String>,
+    /// Refs whose commit cannot be read.
+    pub unreadable: Vec<(String, HistoryError)>,
+}
+
+impl Lineage {
+    pub fn is_deleted(&self) -> bool {
+        self.tip.version.why == Origin::Deleted
+    }
+
+    pub fn file(&self) -> &FileName {
+        &self.tip.version.file
+    }
+
+    /// How many versions of it there are.
+    pub fn versions(&self) -> u64 {
+        let Version { number, thinned, .. } = self.tip.version;
+        number - thinned
+    }
+
+    /// Whether it is what SillyTavern's own backups add to the past of a file.
+    pub fn is_imported(&self) -> bool {
+        self.tip.version.why == Origin::Imported
+    }
+}
+
+impl Lineages {
+    /// Reads those that changed since `self` was read.
+    pub fn refresh(&mut self, store: &Store<'_>, machine: &str) {
+        let mut before = std::mem::take(&mut self.by_reference);
+        self.unreadable.clear();
+        self.live.clear();
+        for (reference, id) in store.refs() {
+            let Some((owner, kind)) = parts(reference) else { continue };
+            let lineage = match before.remove(reference) {
+                Some(known) if known.tip.id == *id => known,
+                _ => match StoredVersion::read(store, *id) {
+                    Ok(tip) => Lineage {
+                        reference: reference.clone(),
+                        machine: owner.to_owned(),
+                        kind,
+                        tip,
+                    },
+                    Err(error) => {
+                        self.unreadable.push((reference.clone(), error));
+                        continue;
+                    }
+                },
+            };
+            self.insert(lineage, machine);
+        }
+    }
+
+    /// Adds a lineage, or what has become of it. `machine` is ours.
+    pub fn insert(&mut self, lineage: Lineage, machine: &str) {
+        let reference = lineage.reference.clone();
+        if lineage.machine == machine {
+            if let Some(before) = self.by_reference.get(&reference)
+                && self.live.get(before.file()) == Some(&reference)
+            {
+                self.live.remove(before.file());
+            }
+            if !lineage.is_deleted() && !lineage.is_imported() {
+                self.live.insert(lineage.file().clone(), reference.clone());
+            }
+        }
+        self.by_reference.insert(reference, lineage);
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Lineage> {
+        self.by_reference.values()
+    }
+
+    pub fn get(&self, reference: &str) -> Option<&Lineage> {
+        self.by_reference.get(reference)
+    }
+
+    /// The file of this machine that lies there now.
+    pub fn live(&self, name: &FileName) -> Option<&Lineage> {
+        self.get(self.live.get(name)?)
+    }
+
+    pub fn live_names(&self) -> impl Iterator<Item = &FileName> {
+        self.live.keys()
+    }
+
+    /// The file of this machine that lay there last, and is gone.
+    pub fn deleted(&self, machine: &str, name: &FileName) -> Option<&Lineage> {
+        self.iter()
+            .filter(|lineage| lineage.machine == machine)
+            .filter(|lineage| lineage.is_deleted() && lineage.file() == name)
+            .max_by_key(|lineage| lineage.tip.version.order)
+    }
+
+    /// The files of this machine, as far as they were seen themselves.
+    pub fn own<'a>(&'a self, machine: &'a str) -> impl Iterator<Item = &'a Lineage> {
+        self.recorded_by(machine).filter(|lineage| !lineage.is_imported())
+    }
+
+    /// The same, and what SillyTavern's own backups add to their past.
+    pub fn recorded_by<'a>(&'a self, machine: &'a str) -> impl Iterator<Item = &'a Lineage> {
+        self.iter().filter(move |lineage| lineage.machine == machine)
+    }
+
+    /// What SillyTavern's own backups add to the past of a file.
+    pub fn backups_of(&self, lineage: &Lineage) -> Option<&Lineage> {
+        self.get(&backups_reference(&lineage.reference))
+    }
+}
+
+/// What a ref is called in the commits that it leads to.
+pub fn lineage_of(reference: &str) -> &str {
+    reference.strip_prefix("refs/heads/").unwrap_or(reference)
+}
+
+/// The lineage and the number in the name of a ref to one version, such as a pin.
+pub(crate) fn numbered(name: &str) -> Option<(&str, u64)> {
+    let (folder, name) = name.strip_prefix("refs/")?.split_once('/')?;
+    let (lineage, number) = name.rsplit_once('/')?;
+    let number = number.parse().ok()?;
+    matches!(folder, "pins" | "dismissed" | "rescued").then_some((lineage, number))
+}
+
+/// The lineage that a ref is about.
+pub(crate) fn lineage_in(name: &str) -> &str {
+    numbered(name).map_or(lineage_of(name), |(lineage, _)| lineage)
+}
+
+/// The ref for what SillyTavern's own backups add to the past of a file.
+pub fn backups_reference(reference: &str) -> String {
+    format!("{reference}-backups")
+}
+
+/// The machine and the kind in the name of a ref.
+fn parts(reference: &str) -> Option<(&str, FileKind)> {
+    let mut parts = reference.strip_prefix("refs/heads/")?.split('/');
+    let machine = parts.next()?;
+    let kind = FileKind::of_folder(parts.next()?)?;
+    parts.next()?;
+    Some((machine, kind))
+}
+
+/// Small letters, digits and dashes, which every disk and every git can take.
+pub fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for character in text.chars() {
+        if slug.len() >= 40 {
+            break;
+        }
+        if character.is_ascii_alphanumeric() {
+            slug.push(character.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { "unnamed".to_owned() } else { slug.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slug_is_a_ref_for_any_git() {
+        for (text, expected) in [
+            ("Anna/Story - 2026", "anna-story-2026"),
+            ("../../etc", "etc"),
+            ("\u{1F409}", "unnamed"),
+            (".lock", "lock"),
+            ("@{x}", "x"),
+            ("-", "unnamed"),
+        ] {
+            assert_eq!(slug(text), expected);
+        }
+        assert!(slug(&"long ".repeat(100)).len() <= 40);
+    }
+
+    #[test]
+    fn only_our_refs_are_lineages() {
+        assert_eq!(parts("refs/heads/pc-1a2b/chats/anna-1"), Some(("pc-1a2b", FileKind::Chat)));
+        assert_eq!(parts("refs/heads/pc-1a2b/other/anna-1"), None);
+        assert_eq!(parts("refs/heads/main"), None);
+        assert_eq!(parts("refs/pins/pc/chats/x/1"), None);
+    }
+}

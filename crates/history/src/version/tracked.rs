@@ -1,0 +1,253 @@
+//! What is remembered of a file's newest version, so that finding what changed takes one pass over
+//! its bytes.
+
+use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+use crate::error::{HistoryError, Result};
+use crate::file;
+use crate::git::object::{Id, Kind, Object, TreeMode, add_to_tree, id_of, tree_lines};
+use crate::store::Store;
+use crate::version::body::Body;
+use crate::version::split::{Numbering, Split, split_seeing};
+
+/// The names of the first and the last piece.
+const HEAD: &str = "a";
+const TAIL: &str = "z";
+
+/// A version in pieces. A piece is recognised by a quick hash where that is known, else by its id.
+#[derive(Clone, Debug, Default)]
+pub struct Tracked {
+    pub numbering: Numbering,
+    pub head: Option<TrackedPiece>,
+    pub tail: Option<TrackedPiece>,
+    pub body: Body,
+    /// Of the pieces of the body, in order; empty where they are not known.
+    hashes: Vec<u128>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct TrackedPiece {
+    pub id: Id,
+    hash: Option<u128>,
+}
+
+/// A file taken apart and compared with the version before it.
+pub struct ComparedFile<'b> {
+    pub bytes: &'b [u8],
+    pub split: Split,
+    pub now: Tracked,
+    pub tree: Id,
+}
+
+/// What the tree of a version leads to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TreeParts {
+    pub head: Option<Id>,
+    pub body: Option<(Numbering, Id)>,
+    pub tail: Option<Id>,
+}
+
+impl Tracked {
+    /// Reads the names of the pieces of a version.
+    pub fn read(store: &Store<'_>, tree: Id) -> Result<Self> {
+        let parts = Self::parts(store, tree)?;
+        let piece = |id| TrackedPiece { id, hash: None };
+        let mut tracked =
+            Self { head: parts.head.map(piece), tail: parts.tail.map(piece), ..Self::default() };
+        if let Some((numbering, body)) = parts.body {
+            tracked.numbering = numbering;
+            tracked.body = Body::read(store, body)?;
+        }
+        Ok(tracked)
+    }
+
+    /// Reads the tree of a version, and not what is below it.
+    pub fn parts(store: &Store<'_>, tree: Id) -> Result<TreeParts> {
+        TreeParts::of(&store.read(&tree, Kind::Tree)?)
+            .ok_or(HistoryError::Misshapen { id: tree, expected: "a file in pieces" })
+    }
+
+    /// How much memory this takes, roughly, in pieces.
+    pub fn weight(&self) -> usize {
+        self.body.pieces().len() + 16
+    }
+
+    /// All pieces in order.
+    pub fn ids(&self) -> impl Iterator<Item = Id> {
+        let body = self.body.pieces().iter().map(|(_, id)| *id);
+        self.head.map(|piece| piece.id).into_iter().chain(body).chain(self.tail.map(|p| p.id))
+    }
+
+    /// Puts the file together, which comes to `len` bytes. Ends where it comes to more: somebody else
+    /// may have made a few objects that come to more than any memory has.
+    pub fn rebuild(&self, store: &Store<'_>, len: u64) -> Result<Vec<u8>> {
+        let mut file = Vec::new();
+        let mut piece = Vec::new();
+        for id in self.ids() {
+            let kind = store.read_into(&id, &mut piece)?;
+            if kind != Kind::Blob || (file.len() + piece.len()) as u64 > len {
+                return Err(HistoryError::Misshapen { id, expected: "a piece of the file" });
+            }
+            file.extend_from_slice(&piece);
+        }
+        Ok(file)
+    }
+}
+
+impl TreeParts {
+    /// From the text of the tree; `None` where it is not that of a version.
+    pub fn of(tree: &[u8]) -> Option<Self> {
+        let mut parts = Self::default();
+        for line in tree_lines(tree) {
+            let line = line?;
+            // In this order, and each once.
+            let has_tail = parts.tail.is_some();
+            let has_body = has_tail || parts.body.is_some();
+            match (line.mode, line.name) {
+                (TreeMode::Blob, name) if name == HEAD.as_bytes() => {
+                    (parts.head.is_none() && !has_body).then_some(())?;
+                    parts.head = Some(line.id);
+                }
+                (TreeMode::Tree, name) if !has_body => {
+                    parts.body = Some((Numbering::of_folder(name)?, line.id));
+                }
+                (TreeMode::Blob, name) if name == TAIL.as_bytes() && !has_tail => {
+                    parts.tail = Some(line.id);
+                }
+                _ => return None,
+            }
+        }
+        Some(parts)
+    }
+}
+
+/// Keeps an object, and says its name. The last is what stood in its place.
+pub type PutObject<'a> = dyn FnMut(Kind, &[u8], Option<Id>) -> Result<Id> + 'a;
+
+/// Takes a file apart, and keeps what the version before it does not have.
+pub fn compare<'b>(
+    put: &mut PutObject<'_>,
+    seed: u64,
+    kind: file::FileKind,
+    before: &Tracked,
+    bytes: &'b [u8],
+) -> Result<ComparedFile<'b>> {
+    let mut hashes = Vec::new();
+    let hash = |piece: &[u8]| xxh3_128_with_seed(piece, seed);
+    let split = split_seeing(kind, bytes, &mut |piece| hashes.push(hash(piece)));
+    if hashes.len() != split.body.len() {
+        hashes = split.body.iter().map(|(_, range)| hash(&bytes[range.clone()])).collect();
+    }
+    let mut known = Known { put, seed, before, elsewhere: None, strange: 0 };
+
+    let head = known.edge(before.head, &bytes[split.head.clone()])?;
+    let tail = known.edge(before.tail, &bytes[split.tail.clone()])?;
+    let mut pieces = Vec::with_capacity(split.body.len());
+    let same_numbers = before.numbering == split.numbering;
+    let mut at = 0;
+    for ((number, range), hash) in split.body.iter().zip(&hashes) {
+        let old = before.body.pieces();
+        while same_numbers && old.get(at).is_some_and(|(old, _)| old < number) {
+            at += 1;
+        }
+        let place = at;
+        let there = same_numbers && old.get(place).is_some_and(|(old, _)| old == number);
+        let id = known.piece(there.then_some(place), &bytes[range.clone()], *hash)?;
+        pieces.push((*number, id));
+    }
+    let body = before.body.with(pieces, &mut |tree, before| put(Kind::Tree, &tree, before))?;
+    let now = Tracked { numbering: split.numbering, head, tail, body, hashes };
+    let tree = put(Kind::Tree, &root(&now), None)?;
+    Ok(ComparedFile { bytes, split, now, tree })
+}
+
+/// All objects of a file, as if there were none yet.
+pub fn objects(kind: file::FileKind, bytes: &[u8]) -> Result<Vec<Object>> {
+    let mut objects = Vec::new();
+    let mut put = |kind, data: &[u8], before| {
+        let id = id_of(kind, data)?;
+        objects.push(Object { id, kind, data: data.to_vec(), before });
+        Ok(id)
+    };
+    compare(&mut put, 0, kind, &Tracked::default(), bytes)?;
+    Ok(objects)
+}
+
+/// The tree of a version. The head and the tail are left out where they are empty.
+fn root(tracked: &Tracked) -> Vec<u8> {
+    let mut tree = Vec::with_capacity(128);
+    if let Some(head) = tracked.head {
+        add_to_tree(&mut tree, TreeMode::Blob, HEAD, &head.id);
+    }
+    if let Some(body) = tracked.body.root() {
+        add_to_tree(&mut tree, TreeMode::Tree, tracked.numbering.folder(), &body);
+    }
+    if let Some(tail) = tracked.tail {
+        add_to_tree(&mut tree, TreeMode::Blob, TAIL, &tail.id);
+    }
+    tree
+}
+
+/// Recognises pieces of the version before.
+struct Known<'k, 'p> {
+    put: &'k mut PutObject<'p>,
+    /// Drawn anew by every process, so that nobody can make two pieces with the same hash.
+    seed: u64,
+    before: &'k Tracked,
+    /// Where pieces are that moved; made when several are not where they were.
+    elsewhere: Option<FxHashMap<u128, Id>>,
+    /// Pieces that are not where they were.
+    strange: usize,
+}
+
+/// Up to here it is quicker to compute the names of pieces than to list where all of them are.
+const FEW: usize = 8;
+
+impl Known<'_, '_> {
+    fn edge(&mut self, before: Option<TrackedPiece>, bytes: &[u8]) -> Result<Option<TrackedPiece>> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let hash = xxh3_128_with_seed(bytes, self.seed);
+        if let Some(before) = before.filter(|before| before.hash == Some(hash)) {
+            return Ok(Some(before));
+        }
+        let before = before.map(|before| before.id);
+        let id = (self.put)(Kind::Blob, bytes, before)?;
+        Ok(Some(TrackedPiece { id, hash: Some(hash) }))
+    }
+
+    /// `place` is where in the body before a piece of the same number is.
+    fn piece(&mut self, place: Option<usize>, bytes: &[u8], hash: u128) -> Result<Id> {
+        let old = place.map(|place| self.before.body.pieces()[place].1);
+        if let (Some(place), Some(id)) = (place, old)
+            && self.before.hashes.get(place) == Some(&hash)
+        {
+            return Ok(id);
+        }
+        if let Some(id) = self.moved(hash) {
+            return Ok(id);
+        }
+        if self.before.hashes.is_empty() {
+            let id = id_of(Kind::Blob, bytes)?;
+            if old == Some(id) {
+                return Ok(id);
+            }
+        }
+        (self.put)(Kind::Blob, bytes, old)
+    }
+
+    fn moved(&mut self, hash: u128) -> Option<Id> {
+        self.strange += 1;
+        if self.strange <= FEW {
+            return None;
+        }
+        let before = self.before;
+        let elsewhere = self.elsewhere.get_or_insert_with(|| {
+            let ids = before.body.pieces().iter().map(|(_, id)| *id);
+            before.hashes.iter().copied().zip(ids).collect()
+        });
+        elsewhere.get(&hash).copied()
+    }
+}

@@ -1,0 +1,222 @@
+//! Reads every place that can refer to a book.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use forklore_core::memory_books;
+use forklore_core::plan::cleanup::OurBook;
+use forklore_core::recap::{queue, references as recap};
+use forklore_core::sillytavern::book::Book;
+use forklore_core::sillytavern::chat::Chat;
+use forklore_core::timeline::references::{Reference, ReferencePlace, References};
+use memchr::memmem;
+
+use crate::disk::Disk;
+use crate::disk::parallel::in_parallel;
+use crate::folder::cards::{CardError, read_card};
+use crate::folder::headers;
+use crate::folder::layout::UserFolders;
+use crate::folder::library::{ChatFile, Library};
+use crate::folder::settings::read_settings;
+
+/// All references of a user. `tick` hears of every file read.
+pub fn gather(
+    disk: &dyn Disk,
+    folders: &UserFolders,
+    library: &Library,
+    tick: &(dyn Fn() + Sync),
+) -> References {
+    let mut references = gather_beside_chats(disk, folders, library);
+    references.unread.extend(library.unread.iter().map(|unread| unread.path.display().to_string()));
+    let read = in_parallel(&library.chats, tick, |file, buffer| {
+        match disk.read_into(&file.path, buffer) {
+            Ok(()) => of_chat(file, &Chat::read(buffer, file.place()), buffer),
+            Err(_) => References {
+                unread: vec![file.path.display().to_string()],
+                ..References::default()
+            },
+        }
+    });
+    for of_chat in read {
+        references.found.extend(of_chat.found);
+        references.unread.extend(of_chat.unread);
+    }
+    references
+}
+
+/// Those that are in no chat's file.
+pub(crate) fn gather_beside_chats(
+    disk: &dyn Disk,
+    folders: &UserFolders,
+    library: &Library,
+) -> References {
+    let mut references = References::default();
+    for file in &library.groups {
+        let worlds = file.group.worlds.iter();
+        let place = |id: &str| ReferencePlace::Chat {
+            home: forklore_core::timeline::family::Home::Group(Some(id.to_owned())),
+            name: file.group.name.clone(),
+        };
+        references.found.extend(worlds.map(|name| Reference::new(name, place(&file.group.id))));
+        if !file.group.odd.is_empty() {
+            references.unread.push(file.path.display().to_string());
+        }
+    }
+    read_backups(disk, folders, &mut references);
+    match settings_places(disk, folders) {
+        Ok(found) => references.found.extend(found),
+        Err(why) => references.unread.push(why),
+    }
+    read_cards(disk, folders, &mut references);
+    read_queues(disk, library, &mut references);
+    references
+}
+
+/// Those of one chat, whose file holds `bytes`.
+pub(crate) fn of_chat(file: &ChatFile, chat: &Chat<'_>, bytes: &[u8]) -> References {
+    let mut references = References::default();
+    if headers::hidden_header(chat).is_some() {
+        references.unread.push(file.path.display().to_string());
+    }
+    let (home, name) = (&file.home, &file.name);
+    let place = ReferencePlace::Chat { home: home.clone(), name: name.clone() };
+    let book = headers::timeline(file, chat).book;
+    references.found.extend(book.map(|book| Reference::new(&book, place)));
+    let note = chat.metadata().and_then(|m| m.at(&["auto_lorebooks", "lorebookName"]));
+    let note = note.and_then(|name| name.text()).map(|name| name.into_owned());
+    // Most chats have no recap at all.
+    let messages = if memmem::find(bytes, b"chatLorebookName").is_some() { chat.len() } else { 0 };
+    let lines = (0..messages).filter_map(|index| chat.line(index));
+    let names: BTreeSet<String> =
+        note.into_iter().chain(lines.flat_map(recap::books_named)).collect();
+    let place = || ReferencePlace::Recap { home: home.clone(), name: name.clone() };
+    references.found.extend(names.iter().map(|name| Reference::new(name, place())));
+    let place = || ReferencePlace::Memories { home: home.clone(), name: name.clone() };
+    let names = memory_books::books(&chat.metadata_value());
+    references.found.extend(names.iter().map(|name| Reference::new(name, place())));
+    references
+}
+
+fn read_backups(disk: &dyn Disk, folders: &UserFolders, references: &mut References) {
+    let backups = folders.chat_backups(disk);
+    references
+        .unread
+        .extend(backups.skipped.iter().map(|skipped| skipped.path.display().to_string()));
+    for backup in backups.files {
+        let place = ReferencePlace::Backup(backup.stem.clone());
+        let Ok(start) = disk.read_start(&backup.path, b'\n') else {
+            references.unread.push(backup.path.display().to_string());
+            continue;
+        };
+        let file = ChatFile {
+            home: forklore_core::timeline::family::Home::Loose,
+            name: backup.stem,
+            path: backup.path,
+            len: backup.len,
+            modified: backup.modified,
+        };
+        let chat = Chat::read(&start.bytes, file.place());
+        let timeline = headers::timeline(&file, &chat);
+        references.found.extend(timeline.book.map(|name| Reference::new(&name, place)));
+    }
+}
+
+/// References in the settings; an error is the name of what could not be read.
+pub fn settings_places(disk: &dyn Disk, folders: &UserFolders) -> Result<Vec<Reference>, String> {
+    let unread = || folders.settings.display().to_string();
+    let bytes = match disk.read(&folders.settings) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(_) => return Err(unread()),
+    };
+    let settings = read_settings(&bytes).map_err(|_| unread())?;
+    if !settings.odd.is_empty() {
+        return Err(unread());
+    }
+    let mut found: Vec<Reference> =
+        settings.global.iter().map(|name| Reference::new(name, ReferencePlace::Global)).collect();
+    for extra in &settings.characters {
+        let place = || ReferencePlace::CharacterLore(extra.character.clone());
+        found.extend(extra.books.iter().map(|name| Reference::new(name, place())));
+    }
+    let persona = |name: &String| Reference::new(name, ReferencePlace::Persona(name.clone()));
+    found.extend(settings.personas.iter().map(persona));
+    Ok(found)
+}
+
+fn read_cards(disk: &dyn Disk, folders: &UserFolders, references: &mut References) {
+    let cards = folders.cards(disk);
+    references
+        .unread
+        .extend(cards.skipped.iter().map(|skipped| skipped.path.display().to_string()));
+    for file in cards.files {
+        match disk.read(&file.path).map(|png| read_card(&png)) {
+            Ok(Ok(card)) => {
+                if !card.damaged.is_empty() {
+                    references.unread.push(file.path.display().to_string());
+                }
+                let place = || ReferencePlace::Card(file.stem.clone());
+                references
+                    .found
+                    .extend(card.worlds.iter().map(|name| Reference::new(name, place())));
+            }
+            // A picture without a character in it refers to nothing.
+            Ok(Err(CardError::NoCharacter | CardError::NotPng)) => {}
+            Ok(Err(CardError::Damaged(_))) | Err(_) => {
+                references.unread.push(file.path.display().to_string());
+            }
+        }
+    }
+}
+
+/// Operations waiting in a book may name another.
+fn read_queues(disk: &dyn Disk, library: &Library, references: &mut References) {
+    for file in &library.books {
+        let Ok(bytes) = disk.read(&file.path) else {
+            references.unread.push(file.path.display().to_string());
+            continue;
+        };
+        if memchr::memmem::find(&bytes, queue::COMMENT.as_bytes()).is_none() {
+            continue;
+        }
+        let Ok(book) = Book::read(&bytes) else { continue };
+        for entry in book.entries().filter(|entry| entry.comment() == queue::COMMENT) {
+            // A book's own queue naming the book itself keeps nothing alive.
+            let others = queue::books_named(&entry.content()).into_iter().filter(|name| {
+                forklore_core::sillytavern::names::book_key(name)
+                    != forklore_core::sillytavern::names::book_key(&file.stem)
+            });
+            let place = || ReferencePlace::Queue { book: file.stem.clone() };
+            references.found.extend(others.map(|name| Reference::new(&name, place())));
+        }
+    }
+}
+
+/// Books that carry our mark.
+pub fn our_books(disk: &dyn Disk, library: &Library) -> Vec<OurBook> {
+    our_books_and_unread(disk, library).0
+}
+
+/// Books that carry our mark, and books that cannot be read and may carry it.
+pub(crate) fn our_books_and_unread(
+    disk: &dyn Disk,
+    library: &Library,
+) -> (Vec<OurBook>, Vec<String>) {
+    let mut unread = Vec::new();
+    let ours = library
+        .books
+        .iter()
+        .filter_map(|file| {
+            let Ok(bytes) = disk.read(&file.path) else {
+                unread.push(file.path.display().to_string());
+                return None;
+            };
+            // Most books are not ours, and that is found out without parsing them.
+            memchr::memmem::find(&bytes, forklore_core::sillytavern::book::NAMESPACE.as_bytes())?;
+            let book = Book::read(&bytes).ok()?;
+            let mark = forklore_core::timeline::mark::Mark::read(book.mark()?)?;
+            Some(OurBook { name: file.stem.clone(), bytes: file.len, made_for: mark.chat })
+        })
+        .collect();
+    (ours, unread)
+}

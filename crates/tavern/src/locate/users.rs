@@ -1,0 +1,302 @@
+//! Whose folders there are under the data root, and whose is meant.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use forklore_json::Json;
+
+use crate::disk::data_root::{DataRoot, EscapesDataRoot};
+use crate::disk::describe::{kind, shown};
+use crate::disk::{Disk, FileType};
+
+/// The user when SillyTavern has no accounts.
+pub const DEFAULT_USER: &str = "default-user";
+
+/// One user of a data root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    pub handle: String,
+    /// SillyTavern has a record of them. A folder without one is still
+    /// somebody's: left behind, or copied here.
+    pub recorded: bool,
+    /// They have a folder with chats or books in it.
+    pub has_folder: bool,
+}
+
+/// Every user found, in the order of their handles.
+#[derive(Debug, Default)]
+pub struct Users {
+    pub users: Vec<User>,
+    /// Records and folders that could not be read, and may be a user's.
+    pub unread: Vec<PathBuf>,
+}
+
+/// The users could not be listed.
+#[derive(Debug, thiserror::Error)]
+#[error("could not list the users in `{}`", root.display())]
+pub struct UsersError {
+    pub root: PathBuf,
+    pub source: io::Error,
+}
+
+/// It is not clear whose folder is meant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChooseError {
+    #[error("there is no user with chats or lorebooks")]
+    Nobody,
+    #[error("there is no user {wanted:?}; there are: {}", handles.join(", "))]
+    Unknown { wanted: String, handles: Vec<String> },
+    #[error("there are several users: {}", handles.join(", "))]
+    Several { handles: Vec<String> },
+}
+
+impl Users {
+    /// Finds the users of a data root: those that SillyTavern has a record of,
+    /// and folders that look like a user's.
+    pub fn find(disk: &dyn Disk, root: &Path) -> Result<Self, UsersError> {
+        return find(disk, root).map_err(|source| UsersError { root: root.to_owned(), source });
+
+        fn find(disk: &dyn Disk, root: &Path) -> io::Result<Users> {
+            let data_root = DataRoot::new(root);
+            let mut unread = Vec::new();
+            let mut users = BTreeMap::new();
+            for handle in recorded_handles(disk, &data_root, &mut unread)? {
+                let has_folder = match data_root.join(&[&handle]) {
+                    Ok(folder) => looks_like_user(disk, &data_root, &folder, &mut unread),
+                    // A record that names another place is nobody's.
+                    Err(_) => continue,
+                };
+                users.insert(handle.clone(), User { handle, recorded: true, has_folder });
+            }
+            for name in disk.list(root)? {
+                let folder = root.join(&name);
+                let Some(handle) = name.to_str() else {
+                    unread.push(folder);
+                    continue;
+                };
+                // SillyTavern's own folders, and ours.
+                if handle.starts_with('_') || users.contains_key(handle) {
+                    continue;
+                }
+                if looks_like_user(disk, &data_root, &folder, &mut unread) {
+                    let handle = handle.to_owned();
+                    let user = User { handle: handle.clone(), recorded: false, has_folder: true };
+                    users.insert(handle, user);
+                }
+            }
+            Ok(Users { users: users.into_values().collect(), unread })
+        }
+    }
+
+    /// Returns the user called `wanted`, or else the only one there is.
+    pub fn choose(&self, wanted: Option<&str>) -> Result<&User, ChooseError> {
+        let present: Vec<_> = self.users.iter().filter(|user| user.has_folder).collect();
+        let handles = || present.iter().map(|user| user.handle.clone()).collect();
+        match (wanted, &present[..]) {
+            (_, []) => Err(ChooseError::Nobody),
+            (Some(wanted), _) => {
+                let found = present.iter().find(|user| user.handle == wanted).copied();
+                found.ok_or_else(|| ChooseError::Unknown {
+                    wanted: wanted.to_owned(),
+                    handles: handles(),
+                })
+            }
+            (None, [only]) => Ok(only),
+            (None, _) => Err(ChooseError::Several { handles: handles() }),
+        }
+    }
+}
+
+/// Tells whether a folder is one that SillyTavern keeps for a user.
+pub(crate) fn has_chats_or_books(disk: &dyn Disk, folder: &Path) -> io::Result<bool> {
+    for name in ["chats", "worlds"] {
+        if is_folder(disk, &folder.join(name))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Links followed: where they lead is checked before anything is read.
+pub(crate) fn is_folder(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
+    match disk.stat(path)? {
+        Some(look) if look.kind == FileType::Link => match disk.real_path(path) {
+            Ok(target) => Ok(disk.stat(&target)?.is_some_and(|look| look.kind == FileType::Dir)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        },
+        look => Ok(look.is_some_and(|look| look.kind == FileType::Dir)),
+    }
+}
+
+fn looks_like_user(
+    disk: &dyn Disk,
+    data_root: &DataRoot,
+    folder: &Path,
+    unread: &mut Vec<PathBuf>,
+) -> bool {
+    let found = match data_root.check_no_link(disk, folder) {
+        Ok(folder) => has_chats_or_books(disk, &folder),
+        Err(EscapesDataRoot::Unreadable { source, .. }) => Err(source),
+        Err(_) => Err(io::ErrorKind::PermissionDenied.into()),
+    };
+    found.unwrap_or_else(|_| {
+        unread.push(folder.to_owned());
+        false
+    })
+}
+
+/// Reads `_storage`: one file per key, named by a digest of it.
+fn recorded_handles(
+    disk: &dyn Disk,
+    data_root: &DataRoot,
+    unread: &mut Vec<PathBuf>,
+) -> io::Result<Vec<String>> {
+    let storage = data_root.root().join("_storage");
+    let mut handles = Vec::new();
+    for name in disk.list(&storage)? {
+        let path = storage.join(name);
+        let bytes = match data_root.check_no_link(disk, &path).map(|path| disk.read(&path)) {
+            Ok(Ok(bytes)) => bytes,
+            _ => {
+                unread.push(path);
+                continue;
+            }
+        };
+        let Ok(record) = Json::parse(&bytes) else {
+            unread.push(path);
+            continue;
+        };
+        // Other keys hold pictures and the like.
+        let key = record.get("key").and_then(Json::as_str).unwrap_or_default();
+        handles.extend(key.strip_prefix("user:").map(str::to_owned));
+    }
+    Ok(handles)
+}
+
+forklore_core::diagnostics!(UsersError {
+    Self { root, source } => ("users-not-listed", path: shown(root), kind: kind(source)),
+});
+
+forklore_core::diagnostics!(ChooseError {
+    Self::Nobody => ("no-user"),
+    Self::Unknown { wanted, handles } => (
+        "unknown-user",
+        wanted: wanted.as_str(),
+        handles: handles.clone(),
+    ),
+    Self::Several { handles } => ("several-users", handles: handles.clone()),
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::RealDisk;
+    use std::fs;
+
+    fn root(folders: &[&str], records: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("_storage")).unwrap();
+        for folder in folders {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+        }
+        for (number, record) in records.iter().enumerate() {
+            fs::write(root.path().join(format!("_storage/{number:064x}")), record).unwrap();
+        }
+        root
+    }
+
+    fn record(handle: &str) -> String {
+        format!(r#"{{"key":"user:{handle}","value":{{"handle":"{handle}","enabled":true}}}}"#)
+    }
+
+    #[track_caller]
+    fn check(folders: &[&str], records: &[&str], expected: &[(&str, bool, bool)], unread: usize) {
+        let root = root(folders, records);
+        let found = Users::find(&RealDisk, root.path()).unwrap();
+        let users: Vec<_> = found
+            .users
+            .iter()
+            .map(|user| (&*user.handle, user.recorded, user.has_folder))
+            .collect();
+        assert_eq!(users, expected);
+        assert_eq!(found.unread.len(), unread, "{:?}", found.unread);
+    }
+
+    #[test]
+    fn users_are_found_by_record_and_by_folder() {
+        check(
+            &["default-user/chats", "anna/worlds", "old/chats", "_cache/chats", "misc/x"],
+            &[&record("default-user"), &record("anna"), &record("new")],
+            &[
+                ("anna", true, true),
+                ("default-user", true, true),
+                ("new", true, false),
+                ("old", false, true),
+            ],
+            0,
+        );
+    }
+
+    #[test]
+    fn records_of_other_things_are_passed_over_and_broken_ones_reported() {
+        check(
+            &["a/chats"],
+            &[r#"{"key":"avatar:b","value":"x"}"#, r#"{"key":7}"#, "[]", "{", &record("a")],
+            &[("a", true, true)],
+            1,
+        );
+    }
+
+    #[test]
+    fn a_record_cannot_name_another_place() {
+        check(
+            &["a/chats"],
+            &[&record("../a"), &record(".."), &record("")],
+            &[("a", false, true)],
+            0,
+        );
+    }
+
+    #[test]
+    fn a_root_without_records_is_a_root() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("default-user/chats")).unwrap();
+        let found = Users::find(&RealDisk, root.path()).unwrap();
+        assert_eq!(found.choose(None).unwrap().handle, DEFAULT_USER);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_leads_outside_is_reported() {
+        let elsewhere = root(&["chats"], &[]);
+        let root = root(&["a/chats"], &[]);
+        std::os::unix::fs::symlink(elsewhere.path(), root.path().join("b")).unwrap();
+        let found = Users::find(&RealDisk, root.path()).unwrap();
+        assert_eq!(found.users.len(), 1);
+        assert_eq!(found.unread, [root.path().join("b")]);
+    }
+
+    #[track_caller]
+    fn check_choice(folders: &[&str], wanted: Option<&str>, expected: Result<&str, ChooseError>) {
+        let root = root(folders, &[&record("ghost")]);
+        let users = Users::find(&RealDisk, root.path()).unwrap();
+        let chosen = users.choose(wanted).map(|user| &*user.handle);
+        assert_eq!(chosen, expected);
+    }
+
+    #[test]
+    fn the_only_user_need_not_be_named() {
+        let both = || vec!["a".to_owned(), "b".to_owned()];
+        let two = &["a/chats", "b/chats"];
+        check_choice(&["a/chats"], None, Ok("a"));
+        check_choice(two, Some("b"), Ok("b"));
+        check_choice(two, None, Err(ChooseError::Several { handles: both() }));
+        for wanted in ["c", "ghost"] {
+            let unknown = ChooseError::Unknown { wanted: wanted.into(), handles: both() };
+            check_choice(two, Some(wanted), Err(unknown));
+        }
+        check_choice(&[], None, Err(ChooseError::Nobody));
+    }
+}

@@ -1,0 +1,218 @@
+//! What changes a chat that exists, or its book: only where no page can lose by it, the book first,
+//! and as one operation.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use forklore_core::finding::{Obstacle, Remark};
+use forklore_core::plan::repair::CannotRepair;
+use forklore_core::sillytavern::names::book_key;
+use forklore_core::timeline::exactness::Knowledge;
+
+use crate::folder::headers::Headers;
+use crate::folder::library::{ChatFile, Library};
+use crate::folder::open_chats::{MayBeOpen, may_be_open, written_recently};
+use crate::folder::references::settings_places;
+use crate::transaction::{CommitError, Task, Transaction};
+use crate::work::tavern::{LoadedChat, ReadError, Tavern};
+
+/// New content for a chat's book, for the chat itself, or for both.
+#[derive(Debug, Default)]
+pub(crate) struct LoreChange<'c> {
+    pub(crate) book: Option<NewContent<'c>>,
+    pub(crate) chat: Option<Vec<&'c [u8]>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct NewContent<'c> {
+    pub(crate) name: &'c str,
+    pub(crate) bytes: &'c [u8],
+    /// Whether it takes the place of the book that the chat is bound to.
+    pub(crate) replaces: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChangeOptions {
+    /// Its owner says that no page has the chat or the book open.
+    pub is_closed: bool,
+    pub dry_run: bool,
+}
+
+/// What was done to a chat and its book, or would be.
+#[derive(Debug)]
+pub struct ChangedChat {
+    pub chat: String,
+    pub book: Option<ChangedBook>,
+    pub chat_changed: bool,
+    pub part: Option<Knowledge>,
+    pub remarks: Vec<Remark>,
+    pub operation: Option<u64>,
+}
+
+#[derive(Debug)]
+pub struct ChangedBook {
+    pub name: String,
+    pub entries: usize,
+    pub replaced: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Cannot(#[from] CannotRepair),
+    #[error("could not go back there in {chat:?}")]
+    Message { chat: String, source: Obstacle },
+    #[error("{what} may be open in SillyTavern: {why}")]
+    MayBeOpen { what: String, why: MayBeOpen },
+    #[error("there is no lorebook {0:?}")]
+    NoSuchBook(String),
+    #[error("the lorebook {name:?} cannot be read")]
+    BookUnreadable { name: String, source: forklore_core::sillytavern::book::BookError },
+    #[error("{0:?} shares its lorebook with no other timeline of its family")]
+    NotShared(String),
+    #[error("{0:?} has no journal")]
+    NoJournal(String),
+    #[error(transparent)]
+    CarryOut(#[from] CommitError),
+}
+
+const MOST_TRIES: usize = 20;
+
+impl Tavern<'_> {
+    /// Carries a change out, or without a workshop only looks. Answers with the operation's number.
+    pub(crate) fn change(
+        &self,
+        transaction: Option<&Transaction<'_>>,
+        (command, summary): (&str, &str),
+        library: &Library,
+        loaded: &LoadedChat,
+        change: &LoreChange<'_>,
+        options: ChangeOptions,
+    ) -> Result<Option<u64>, ChangeError> {
+        let mut tasks = Vec::new();
+        if let Some(book) = &change.book {
+            match loaded.book.as_ref().filter(|_| book.replaces) {
+                Some(old) => {
+                    if let Some(name) = &loaded.timeline.book {
+                        self.check_book_closed(library, name, &old.path, options)?;
+                    }
+                    let (path, expected) = (old.path.clone(), old.bytes.as_slice());
+                    tasks.push(Task::Replace { path, expected, parts: vec![book.bytes] });
+                }
+                None => {
+                    let path = self.folders.worlds.join(format!("{}.json", book.name));
+                    let like = library.books.first().map(|book| book.path.clone());
+                    tasks.push(Task::Create { path, like, parts: vec![book.bytes] });
+                }
+            }
+        }
+        if let Some(parts) = &change.chat {
+            self.check_chat_closed(library, &loaded.file, options)?;
+            let (path, expected) = (loaded.file.path.clone(), loaded.bytes.as_slice());
+            tasks.push(Task::Replace { path, expected, parts: parts.clone() });
+        }
+        let Some(transaction) = transaction else { return Ok(None) };
+        Ok(Some(transaction.commit(command, summary, &tasks)?.id))
+    }
+
+    pub(crate) fn again_while_racing<T>(
+        &self,
+        work: impl Fn() -> Result<T, ChangeError>,
+    ) -> Result<T, ChangeError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match work() {
+                Err(ChangeError::CarryOut(error)) if error.is_a_race() && tries < MOST_TRIES => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Refuses where a page may have the chat open.
+    pub fn check_chat_closed(
+        &self,
+        library: &Library,
+        chat: &ChatFile,
+        options: ChangeOptions,
+    ) -> Result<(), ChangeError> {
+        if options.is_closed {
+            return Ok(());
+        }
+        match may_be_open(self.disk, &self.folders, library, chat, self.clock.now()) {
+            Some(why) => Err(ChangeError::MayBeOpen { what: format!("{:?}", chat.label()), why }),
+            None => Ok(()),
+        }
+    }
+
+    /// A page that has any chat of the book open, or the book selected for all chats, keeps it in
+    /// memory and would write that over ours.
+    pub fn check_book_closed(
+        &self,
+        library: &Library,
+        name: &str,
+        path: &Path,
+        options: ChangeOptions,
+    ) -> Result<(), ChangeError> {
+        if options.is_closed {
+            return Ok(());
+        }
+        let what = format!("the lorebook {name:?}");
+        let now: SystemTime = self.clock.now();
+        if let Ok(Some(look)) = self.disk.stat(path)
+            && let Some(ago) = written_recently(look.modified, now)
+        {
+            return Err(ChangeError::MayBeOpen { what, why: MayBeOpen::WrittenRecently(ago) });
+        }
+        let key = book_key(name);
+        let settings = settings_places(self.disk, &self.folders);
+        let why = match settings {
+            Err(_) => Some(MayBeOpen::CannotTell("settings.json".into())),
+            Ok(places) if places.iter().any(|place| place.book == key) => {
+                Some(MayBeOpen::SelectedElsewhere)
+            }
+            Ok(_) => None,
+        };
+        if let Some(why) = why {
+            return Err(ChangeError::MayBeOpen { what, why });
+        }
+        let heads = Headers::read(self.disk, library);
+        for (chat, timeline) in library.chats.iter().zip(&heads.timelines) {
+            if timeline.book.as_deref().map(book_key).as_ref() == Some(&key)
+                && let Some(why) = may_be_open(self.disk, &self.folders, library, chat, now)
+            {
+                return Err(ChangeError::MayBeOpen { what: format!("{:?}", chat.label()), why });
+            }
+        }
+        Ok(())
+    }
+
+    /// Chats, other than this one, that are bound to the book of this name.
+    pub(crate) fn also_used_by(
+        &self,
+        library: &Library,
+        chat: &ChatFile,
+        book: &str,
+    ) -> Vec<String> {
+        let key = book_key(book);
+        let heads = Headers::read(self.disk, library);
+        let others = library.chats.iter().zip(&heads.timelines).filter(|(other, timeline)| {
+            other.path != chat.path && timeline.book.as_deref().map(book_key).as_ref() == Some(&key)
+        });
+        others.map(|(other, _)| other.label()).collect()
+    }
+}
+
+forklore_core::diagnostics!(ChangeError {
+    Self::Read(error) => [error: ReadError],
+    Self::Cannot(error) => [error: CannotRepair],
+    Self::Message { source, .. } => [source: Obstacle],
+    Self::MayBeOpen { what, why } => ("may-be-open", what: what.as_str(), why: why.coded().code),
+    Self::NoSuchBook(name) => ("no-such-book", name: name.as_str()),
+    Self::BookUnreadable { name, .. } => ("book-unreadable", name: name.as_str()),
+    Self::NotShared(chat) => ("not-shared", chat: chat.as_str()),
+    Self::NoJournal(chat) => ("no-journal", chat: chat.as_str()),
+    Self::CarryOut(error) => [error: CommitError],
+});

@@ -1,0 +1,111 @@
+//! Books of ours that nothing refers to, into the trash.
+
+use forklore_core::plan::cleanup::{CleanupPlan, KeepReason, OurBook, cleanup};
+use forklore_core::sillytavern::names::book_key;
+
+use crate::folder::references::{gather, our_books_and_unread};
+use crate::transaction::{CommitError, Task};
+use crate::work::tavern::Tavern;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CleanOptions {
+    /// Also what only backups of chats refer to.
+    pub despite_backups: bool,
+    /// Also the books of chats that are gone since a short while.
+    pub despite_deleted: bool,
+}
+
+/// What a cleanup would do, and what it leaves because its chat may be wanted back.
+#[derive(Debug)]
+pub struct Cleanup {
+    pub plan: CleanupPlan,
+    /// Each with the chats that are gone.
+    pub of_gone_chats: Vec<(OurBook, Vec<String>)>,
+}
+
+/// A cleanup that was done, or would be.
+#[derive(Debug)]
+pub struct Cleaned {
+    pub cleanup: Cleanup,
+    pub operation: Option<u64>,
+}
+
+impl Tavern<'_> {
+    pub fn plan_cleanup(&self, options: CleanOptions, tick: &(dyn Fn() + Sync)) -> Cleanup {
+        let library = self.library();
+        let mut references = gather(self.disk, &self.folders, &library, tick);
+        let (ours, unread) = our_books_and_unread(self.disk, &library);
+        references.unread.extend(unread);
+        let plan = cleanup(ours, &references, options.despite_backups);
+        if options.despite_deleted {
+            return Cleanup { plan, of_gone_chats: Vec::new() };
+        }
+        self.without_those_of_gone_chats(plan)
+    }
+
+    /// Takes out of a plan what chats were bound to that are gone since a short while: whoever lost a
+    /// chat wants its book back with it.
+    pub fn without_those_of_gone_chats(&self, mut plan: CleanupPlan) -> Cleanup {
+        let mut of_gone_chats = Vec::new();
+        let gone = match (plan.remove.is_empty(), self.pasts) {
+            (false, Some(pasts)) => pasts.gone(),
+            _ => return Cleanup { plan, of_gone_chats },
+        };
+        match gone {
+            Ok(gone) => {
+                for book in std::mem::take(&mut plan.remove) {
+                    let key = book_key(&book.name);
+                    let of_it = gone.iter().filter(|chat| book_key(&chat.book) == key);
+                    let chats: Vec<String> = of_it.map(|chat| chat.label.clone()).collect();
+                    match chats.is_empty() {
+                        true => plan.remove.push(book),
+                        false => of_gone_chats.push((book, chats)),
+                    }
+                }
+            }
+            Err(why) => {
+                let kept = std::mem::take(&mut plan.remove).into_iter();
+                plan.keep.extend(kept.map(|book| (book, KeepReason::Unread)));
+                plan.unread.push(format!("the history ({why})"));
+            }
+        }
+        Cleanup { plan, of_gone_chats }
+    }
+
+    /// Moves to the trash what a fresh plan says, under the lock.
+    pub fn clean(
+        &self,
+        options: CleanOptions,
+        tick: &(dyn Fn() + Sync),
+    ) -> Result<Cleaned, CommitError> {
+        let transaction = self.transaction()?;
+        let cleanup = self.plan_cleanup(options, tick);
+        let plan = &cleanup.plan;
+        if plan.remove.is_empty() {
+            return Ok(Cleaned { cleanup, operation: None });
+        }
+        let files = plan
+            .remove
+            .iter()
+            .map(|book| {
+                let path = self.folders.worlds.join(format!("{}.json", book.name));
+                let path = self.folders.data_root.check_no_link(self.disk, &path)?;
+                let bytes = self.disk.read(&path).map_err(|source| CommitError::Io {
+                    doing: "read",
+                    path: path.clone(),
+                    source,
+                })?;
+                Ok((path, bytes))
+            })
+            .collect::<Result<Vec<_>, CommitError>>()?;
+        let tasks: Vec<Task<'_>> = files
+            .iter()
+            .map(|(path, bytes)| Task::Remove { path: path.clone(), expected: bytes })
+            .collect();
+        let names: Vec<String> =
+            plan.remove.iter().map(|book| format!("{:?}", book.name)).collect();
+        let summary = format!("moved {} to the trash", names.join(", "));
+        let operation = transaction.commit("clean", &summary, &tasks)?;
+        Ok(Cleaned { cleanup, operation: Some(operation.id) })
+    }
+}

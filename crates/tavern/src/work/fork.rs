@@ -1,0 +1,336 @@
+//! Forks on disk: the book first, then the child, then what points at it.
+
+use forklore_core::finding::Obstacle;
+use forklore_core::finding::Remark;
+use forklore_core::journal::rewrite::{Rewrite, linked};
+use forklore_core::plan::fork::{self, ForkPlan, ForkRequest, Policy, Refusal, resolve_message};
+use forklore_core::sillytavern::chat::Chat;
+use forklore_core::sillytavern::group;
+use forklore_core::sillytavern::names::{self, ForkKind, NameError, NamedFile};
+use forklore_core::timeline::family::Home;
+use forklore_core::timeline::moment::BoundChat;
+use forklore_core::timeline::references::ReferencePlace;
+use forklore_core::timeline::seal::Seal;
+use forklore_json::JsonKind;
+
+use crate::disk::clock::now_of;
+use crate::folder::cards::{Card, read_card};
+use crate::folder::headers::Headers;
+use crate::folder::library::{ChatFile, Library};
+use crate::folder::open_chats::{MayBeOpen, may_be_open};
+use crate::folder::references::settings_places;
+use crate::transaction::{CommitError, Task};
+use crate::work::tavern::{LoadedChat, ReadError, Tavern};
+
+/// What someone wants.
+#[derive(Clone, Debug)]
+pub struct ForkOptions {
+    pub kind: ForkKind,
+    /// From 0, negative from the end; the last message when `None`.
+    pub at: Option<i64>,
+    pub name: Option<String>,
+    pub policy: Policy,
+    /// Its owner says that no page has the parent open.
+    pub parent_is_closed: bool,
+    /// Only say what would be done.
+    pub dry_run: bool,
+}
+
+/// A fork that was made, or would be.
+#[derive(Clone, Debug)]
+pub struct Forked {
+    pub kind: ForkKind,
+    pub parent: String,
+    pub message: usize,
+    /// As the command understands it.
+    pub label: String,
+    pub child: String,
+    pub bytes: usize,
+    pub seal: Seal,
+    pub remarks: Vec<Remark>,
+    pub link: CheckpointLink,
+    /// The group that lists the child now.
+    pub group: Option<String>,
+    pub operation: Option<u64>,
+}
+
+/// The link from the parent's message to a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckpointLink {
+    /// Branches have none.
+    NotWanted,
+    Written,
+    /// The message already links to this one.
+    Taken(String),
+    /// The parent may be open in a page, which would overwrite the link, or lose by it.
+    ParentMayBeOpen(MayBeOpen),
+    /// The parent was being written.
+    ParentIsBusy,
+    /// The message is not an object, and so has no place for one.
+    NoPlace,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ForkError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("could not name the new chat {name:?}")]
+    Name { name: String, source: NameError },
+    #[error("could not fork {chat:?} there")]
+    Message { chat: String, source: Obstacle },
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("{0:?} lies outside every character and group, where SillyTavern cannot fork it")]
+    Loose(String),
+    #[error(transparent)]
+    CarryOut(#[from] CommitError),
+}
+
+/// How often a fork is begun again when the parent moves.
+const MOST_TRIES: usize = 20;
+
+impl Tavern<'_> {
+    pub fn fork(&self, chat: &ChatFile, options: &ForkOptions) -> Result<Forked, ForkError> {
+        if chat.home == Home::Loose {
+            return Err(ForkError::Loose(chat.name.clone()));
+        }
+        let mut may_link = true;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.try_fork(chat, options, may_link) {
+                Err(ForkError::CarryOut(error)) if error.is_a_race() && tries < MOST_TRIES => {
+                    // A link is a convenience; the child is not to wait for it.
+                    may_link = tries < 3;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn try_fork(
+        &self,
+        chat: &ChatFile,
+        options: &ForkOptions,
+        may_link: bool,
+    ) -> Result<Forked, ForkError> {
+        // Held from before the names are chosen, so that no other command can take them.
+        let transaction = if options.dry_run { None } else { Some(self.transaction()?) };
+        let (library, chat) = &self.library_around(chat)?;
+        let loaded = self.load(library, chat)?;
+        let parsed = loaded.chat();
+        let bound = loaded.bound();
+        let message = resolve_message(options.at, parsed.len())
+            .map_err(|source| ForkError::Message { chat: chat.label(), source })?;
+        let past = self.past(&loaded, message);
+        let past = past.as_ref();
+        let parent = BoundChat { name: &chat.name, chat: &parsed, bound: &bound, past };
+        let request = self.request(library, &loaded, &parsed, options, message)?;
+        let plan = fork::plan(parent, &request)?;
+
+        let link = self.link(library, &loaded, &parsed, &plan, options, may_link);
+        let linked_file = match link {
+            CheckpointLink::Written => linked(&parsed, message, &plan.child).map(|line| {
+                Rewrite { header: None, messages: [(message, line)].into() }.of(&parsed, None)
+            }),
+            _ => None,
+        };
+        let group = self.listing(library, chat, &plan.child)?;
+        let child_path = chat.path.with_file_name(format!("{}.jsonl", plan.child));
+
+        let mut tasks = Vec::new();
+        if let Some(book) = &plan.book {
+            let path = self.folders.worlds.join(format!("{}.json", book.name));
+            let like = loaded.book.as_ref().map(|book| book.path.clone());
+            tasks.push(Task::Create { path, like, parts: vec![&book.bytes] });
+        }
+        let still = || loaded.still_has(self.disk, message);
+        tasks.push(Task::Check(&still));
+        let like = Some(chat.path.clone());
+        tasks.push(Task::Create { path: child_path, like, parts: plan.file.slices() });
+        if let Some(listing) = &group {
+            let path = listing.path.clone();
+            tasks.push(Task::Replace {
+                path,
+                expected: &listing.before,
+                parts: vec![&listing.after],
+            });
+        }
+        if let Some(file) = &linked_file {
+            let path = chat.path.clone();
+            tasks.push(Task::Replace { path, expected: &loaded.bytes, parts: file.slices() });
+        }
+        let summary = format!(
+            "made the {} {:?} of {} at message {message}",
+            plan.kind.word(),
+            plan.child,
+            chat.label()
+        );
+        let operation = match &transaction {
+            Some(transaction) => Some(transaction.commit(plan.kind.word(), &summary, &tasks)?.id),
+            None => None,
+        };
+        Ok(Forked {
+            kind: plan.kind,
+            parent: chat.label(),
+            message,
+            label: ChatFile { name: plan.child.clone(), ..chat.clone() }.label(),
+            bytes: plan.file.len(),
+            child: plan.child,
+            seal: plan.seal,
+            remarks: plan.remarks,
+            link,
+            group: group.map(|listing| listing.name),
+            operation,
+        })
+    }
+
+    fn request(
+        &self,
+        library: &Library,
+        loaded: &LoadedChat,
+        chat: &Chat<'_>,
+        options: &ForkOptions,
+        message: usize,
+    ) -> Result<ForkRequest, ForkError> {
+        let file = &loaded.file;
+        let home = &file.home;
+        let mut taken = library.chat_names(home);
+        // A link to a checkpoint that is gone must not lead to ours.
+        taken.extend(chat.links());
+        let child = match &options.name {
+            Some(name) => {
+                names::check(name, NamedFile::Chat, &taken)
+                    .map_err(|source| ForkError::Name { name: name.clone(), source })?;
+                name.clone()
+            }
+            None => names::for_child(&file.name, options.kind, &taken),
+        };
+        let mut books = library.book_names();
+        books.extend(self.books_named_nearby(library, home));
+        Ok(ForkRequest {
+            kind: options.kind,
+            message,
+            book: names::for_book(&child, &books),
+            child,
+            integrity: self.clock.slug(),
+            now: now_of(self.clock.now()),
+            policy: options.policy,
+            memory_books: None,
+            remarks: self.also_selected(library, loaded),
+        })
+    }
+
+    /// Books that chats of the same home name, there or not. A chat whose book was lost must not
+    /// find ours under that name.
+    pub(crate) fn books_named_nearby(&self, library: &Library, home: &Home) -> Vec<String> {
+        let nearby = Library {
+            chats: library.chats.iter().filter(|chat| chat.home == *home).cloned().collect(),
+            ..Library::default()
+        };
+        let heads = Headers::read(self.disk, &nearby);
+        heads.timelines.into_iter().filter_map(|timeline| timeline.book).collect()
+    }
+
+    /// A book that is also selected elsewhere stays active beside the clone.
+    fn also_selected(&self, library: &Library, loaded: &LoadedChat) -> Vec<Remark> {
+        let Some(name) = &loaded.timeline.book else { return Vec::new() };
+        let key = names::book_key(name);
+        let settings = settings_places(self.disk, &self.folders).unwrap_or_default();
+        let selected = settings
+            .into_iter()
+            .filter(|reference| reference.book == key)
+            .map(|reference| reference.place);
+        let cards = self.cards_of(library, &loaded.file.home);
+        let on_cards = cards
+            .into_iter()
+            .filter(|(_, card)| card.worlds.iter().any(|world| names::book_key(world) == key))
+            .map(|(character, _)| ReferencePlace::Card(character));
+        selected.chain(on_cards).map(Remark::AlsoSelected).collect()
+    }
+
+    /// The cards of whoever speaks in a chat.
+    fn cards_of(&self, library: &Library, home: &Home) -> Vec<(String, Card)> {
+        let characters: Vec<String> = match home {
+            Home::Character(character) => vec![character.clone()],
+            Home::Group(Some(id)) => library.group(id).map_or(Vec::new(), |file| {
+                let stem = |avatar: &String| avatar.strip_suffix(".png").map(str::to_owned);
+                file.group.members.iter().filter_map(stem).collect()
+            }),
+            Home::Group(None) | Home::Loose => Vec::new(),
+        };
+        characters
+            .into_iter()
+            .filter_map(|character| {
+                let path = self.folders.characters.join(format!("{character}.png"));
+                let path = self.folders.data_root.check_no_link(self.disk, &path).ok()?;
+                let card = read_card(&self.disk.read(&path).ok()?).ok()?;
+                Some((character, card))
+            })
+            .collect()
+    }
+
+    fn link(
+        &self,
+        library: &Library,
+        loaded: &LoadedChat,
+        chat: &Chat<'_>,
+        plan: &ForkPlan<'_>,
+        options: &ForkOptions,
+        may_link: bool,
+    ) -> CheckpointLink {
+        if plan.kind == ForkKind::Branch {
+            return CheckpointLink::NotWanted;
+        }
+        if chat.message(plan.message).is_none_or(|message| message.kind() != JsonKind::Object) {
+            return CheckpointLink::NoPlace;
+        }
+        let there =
+            chat.message(plan.message).and_then(|message| message.at(&["extra", "bookmark_link"]));
+        if let Some(name) = there.and_then(|link| link.text()).filter(|name| !name.is_empty()) {
+            return CheckpointLink::Taken(name.into_owned());
+        }
+        if !options.parent_is_closed
+            && let Some(why) =
+                may_be_open(self.disk, &self.folders, library, &loaded.file, self.clock.now())
+        {
+            return CheckpointLink::ParentMayBeOpen(why);
+        }
+        if may_link { CheckpointLink::Written } else { CheckpointLink::ParentIsBusy }
+    }
+
+    /// The parent's group, with the child on its list.
+    fn listing(
+        &self,
+        library: &Library,
+        chat: &ChatFile,
+        child: &str,
+    ) -> Result<Option<GroupListing>, ReadError> {
+        let Home::Group(Some(id)) = &chat.home else { return Ok(None) };
+        let Some(file) = library.group(id) else { return Ok(None) };
+        let before = self.read(&file.path)?;
+        let listed = group::listed(&before, child).ok().flatten();
+        Ok(listed.map(|after| GroupListing {
+            path: file.path.clone(),
+            name: file.group.name.clone(),
+            before,
+            after,
+        }))
+    }
+}
+
+struct GroupListing {
+    path: std::path::PathBuf,
+    name: String,
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+forklore_core::diagnostics!(ForkError {
+    Self::Read(error) => [error: ReadError],
+    Self::Name { name, source } => ("name-refused", name: name.as_str(), reason: source.coded().code),
+    Self::Message { source, .. } => [source: Obstacle],
+    Self::Refused(refusal) => [refusal: Refusal],
+    Self::Loose(chat) => ("loose-chat", chat: chat.as_str()),
+    Self::CarryOut(error) => [error: CommitError],
+});

@@ -1,0 +1,237 @@
+//! Checks timelines, many at a time.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+use std::path::Path;
+
+use forklore_core::finding::Finding;
+use forklore_core::plan::verify::{
+    BookFacts, BoundFacts, ChatFacts, ExpectedDigests, VerifyContext, verify,
+};
+use forklore_core::sillytavern::book::{Book, BookError};
+use forklore_core::sillytavern::chat::Chat;
+use forklore_core::sillytavern::names::book_key;
+use forklore_core::timeline::exactness::Knowledge;
+use forklore_core::timeline::family::{self, Home, Node, Timeline};
+use forklore_core::timeline::references::References;
+
+use crate::disk::parallel::in_parallel;
+use crate::folder::headers;
+use crate::folder::library::{ChatFile, Library, UnreadFile};
+use crate::folder::references;
+use crate::work::tavern::Tavern;
+
+/// What was found about one timeline.
+#[derive(Debug)]
+pub struct CheckedTimeline {
+    pub chat: ChatFile,
+    pub timeline: Timeline,
+    pub node: Node,
+    /// The name of its parent, where that is there.
+    pub parent: Option<String>,
+    pub messages: usize,
+    /// Entries of its book, where it has one that can be read.
+    pub entries: Option<usize>,
+    pub findings: Vec<Finding>,
+}
+
+/// What was found about all timelines that were looked at.
+#[derive(Debug, Default)]
+pub struct Verified {
+    pub checked: Vec<CheckedTimeline>,
+    pub unread: Vec<UnreadFile>,
+    pub bytes: u64,
+}
+
+impl CheckedTimeline {
+    /// How its book was known when it was made for it; nothing is said of a book bound later.
+    pub fn book_known(&self) -> Option<Knowledge> {
+        let sealed = self.timeline.seal.as_ref()?.book.as_ref()?;
+        let is_bound = book_key(&sealed.name) == book_key(self.timeline.book.as_deref()?);
+        is_bound.then_some(sealed.part)
+    }
+}
+
+impl Verified {
+    pub fn problems(&self) -> usize {
+        let findings = self.checked.iter().flat_map(|checked| &checked.findings);
+        findings.filter(|finding| finding.is_problem()).count() + self.unread.len()
+    }
+}
+
+impl Tavern<'_> {
+    /// Verifies the chats that `wanted` picks. Their families are looked at whole, because
+    /// sharing a book takes two. `tick` hears of every file read.
+    pub fn verify(
+        &self,
+        library: &Library,
+        wanted: impl Fn(&ChatFile) -> bool,
+        tick: &(dyn Fn() + Sync),
+    ) -> Verified {
+        self.verify_and(library, wanted, tick, |_, _, _| ()).0
+    }
+
+    /// Verifies every chat, and gathers all references on the way: each file is read once.
+    pub fn survey(&self, library: &Library, tick: &(dyn Fn() + Sync)) -> (Verified, References) {
+        let (verified, of_chats) = self.verify_and(library, |_| true, tick, references::of_chat);
+        let mut references = references::gather_beside_chats(self.disk, &self.folders, library);
+        for of_chat in of_chats {
+            references.found.extend(of_chat.found);
+            references.unread.extend(of_chat.unread);
+        }
+        let chats: HashSet<&Path> = library.chats.iter().map(|chat| &*chat.path).collect();
+        let unread = verified.unread.iter().filter(|unread| chats.contains(&*unread.path));
+        let unread = library.unread.iter().chain(unread);
+        references.unread.extend(unread.map(|unread| unread.path.display().to_string()));
+        (verified, references)
+    }
+
+    /// Verifies, and looks at every chat that could be read in another way, too.
+    fn verify_and<T: Send>(
+        &self,
+        library: &Library,
+        wanted: impl Fn(&ChatFile) -> bool,
+        tick: &(dyn Fn() + Sync),
+        look: impl Fn(&ChatFile, &Chat<'_>, &[u8]) -> T + Sync,
+    ) -> (Verified, Vec<T>) {
+        let homes: HashSet<&Home> =
+            library.chats.iter().filter(|chat| wanted(chat)).map(|chat| &chat.home).collect();
+        let chats: Vec<&ChatFile> =
+            library.chats.iter().filter(|chat| homes.contains(&chat.home)).collect();
+        let mut verified = Verified { unread: library.unread.clone(), ..Verified::default() };
+
+        let read = in_parallel(&chats, tick, |file, buffer| -> io::Result<_> {
+            self.disk.read_into(&file.path, buffer)?;
+            let chat = Chat::read(buffer, file.place());
+            let facts = ChatFacts::of(&chat);
+            let timeline = headers::timeline_of(file, facts.metadata());
+            Ok((timeline, facts, look(file, &chat, buffer)))
+        });
+        let mut seen = Vec::new();
+        let mut kept: Vec<(&ChatFile, Timeline, ChatFacts)> = Vec::new();
+        for (chat, read) in chats.into_iter().zip(read) {
+            verified.bytes += chat.len;
+            match read {
+                Ok((timeline, facts, look)) => {
+                    kept.push((chat, timeline, facts));
+                    seen.push(look);
+                }
+                Err(error) => {
+                    verified
+                        .unread
+                        .push(UnreadFile { path: chat.path.clone(), why: error.to_string() });
+                }
+            }
+        }
+        let timelines: Vec<Timeline> =
+            kept.iter().map(|(_, timeline, _)| timeline.clone()).collect();
+        let nodes = family::families(&timelines);
+        let shared = family::shared_books(&timelines, &nodes);
+        let labels: Vec<&ChatFile> = kept.iter().map(|(chat, _, _)| *chat).collect();
+        let mut users: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, timeline) in timelines.iter().enumerate() {
+            if let Some(book) = &timeline.book {
+                users.entry(book_key(book)).or_default().push(at);
+            }
+        }
+        let mut expected = ExpectedDigests::default();
+        for (_, timeline, facts) in &kept {
+            expected.add(timeline, facts.messages);
+        }
+        let books = self.book_facts(library, &timelines, &expected, &mut verified, tick);
+
+        for (at, (chat, timeline, facts)) in kept.into_iter().enumerate() {
+            if !wanted(chat) {
+                continue;
+            }
+            let bound = bound_facts(&timeline, &books);
+            let sharing = sharing_with(at, &timelines, &nodes, &shared);
+            let elsewhere = timeline
+                .book
+                .as_deref()
+                .and_then(|book| users.get(&book_key(book)))
+                .into_iter()
+                .flatten()
+                .filter(|&&user| nodes[user].family != nodes[at].family)
+                .map(|&user| labels[user].label())
+                .collect();
+            let is_listed = chat.home != Home::Group(None);
+            let node = &nodes[at];
+            let environment =
+                VerifyContext { timeline: &timeline, node, sharing, elsewhere, is_listed };
+            let findings = verify(&facts, &bound, &environment);
+            let entries = match bound {
+                BoundFacts::There { facts, .. } => Some(facts.entries),
+                _ => None,
+            };
+            verified.checked.push(CheckedTimeline {
+                chat: chat.clone(),
+                parent: nodes[at].parent().map(|parent| timelines[parent].name.clone()),
+                node: nodes[at].clone(),
+                messages: facts.messages,
+                entries,
+                findings,
+                timeline,
+            });
+        }
+        (verified, seen)
+    }
+
+    fn book_facts(
+        &self,
+        library: &Library,
+        timelines: &[Timeline],
+        expected: &ExpectedDigests,
+        verified: &mut Verified,
+        tick: &(dyn Fn() + Sync),
+    ) -> HashMap<String, Result<BookFacts, BookError>> {
+        let by_key: HashMap<String, &crate::folder::layout::ListedFile> =
+            library.books.iter().map(|file| (book_key(&file.stem), file)).collect();
+        let named = timelines.iter().filter_map(|timeline| timeline.book.as_deref()).map(book_key);
+        let wanted: BTreeMap<String, &crate::folder::layout::ListedFile> =
+            named.filter_map(|key| Some((key.clone(), *by_key.get(&key)?))).collect();
+        let files: Vec<_> = wanted.iter().collect();
+        let read = in_parallel(&files, tick, |(key, file), buffer| {
+            self.disk.read_into(&file.path, buffer)?;
+            let book = Book::read(buffer);
+            Ok::<_, io::Error>(book.map(|book| BookFacts::of(&book, expected.of(key))))
+        });
+        let mut facts = HashMap::new();
+        for ((key, file), read) in wanted.into_iter().zip(read) {
+            verified.bytes += file.len;
+            match read {
+                Ok(read) => drop(facts.insert(key, read)),
+                Err(error) => {
+                    verified
+                        .unread
+                        .push(UnreadFile { path: file.path.clone(), why: error.to_string() });
+                }
+            }
+        }
+        facts
+    }
+}
+
+fn bound_facts<'a>(
+    timeline: &'a Timeline,
+    books: &'a HashMap<String, Result<BookFacts, BookError>>,
+) -> BoundFacts<'a> {
+    let Some(name) = timeline.book.as_deref() else { return BoundFacts::None };
+    match books.get(&book_key(name)) {
+        None => BoundFacts::Missing(name),
+        Some(Err(error)) => BoundFacts::Unreadable { name, error },
+        Some(Ok(facts)) => BoundFacts::There { name, facts },
+    }
+}
+
+fn sharing_with(
+    at: usize,
+    timelines: &[Timeline],
+    nodes: &[Node],
+    shared: &BTreeMap<(usize, String), Vec<usize>>,
+) -> Vec<String> {
+    let Some(book) = &timelines[at].book else { return Vec::new() };
+    let users = shared.get(&(nodes[at].family, book_key(book)));
+    let others = users.into_iter().flatten().filter(|&&other| other != at);
+    others.map(|&other| timelines[other].name.clone()).collect()
+}

@@ -1,7 +1,8 @@
-//! What people install: the command for every system that this machine can build for, with sums, as packages for npm.
+//! Builds npm packages of the command for every system that this machine can build for, with
+//! checksums.
 //!
-//! A small package for all, with a launcher, and one for each system, of which npm takes the one that fits.
-//! Nothing runs when they are installed.
+//! There is a small main package with a launcher, and one package for each system. npm installs the
+//! one that fits. The packages have no install scripts.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -36,11 +37,11 @@ struct System {
     /// As npm and node call them.
     os: &'static [&'static str],
     cpu: &'static str,
-    /// Who puts the parts together, where it is not the system's own.
+    /// The linker, if it is not the default one.
     linker: Option<&'static str>,
 }
 
-/// The musl ones run on every Linux, and on Android under Termux.
+/// The musl builds run on every Linux, and on Android under Termux.
 const SYSTEMS: [System; 5] = [
     System {
         target: "x86_64-unknown-linux-musl",
@@ -71,7 +72,7 @@ impl System {
         if self.os[0] == "win32" { "forklore.exe" } else { "forklore" }
     }
 
-    /// For a Mac only a Mac has what is needed.
+    /// Only a Mac can build for macOS, and it builds for nothing else.
     fn can_be_built_here(&self) -> bool {
         cfg!(target_os = "macos") == (self.os[0] == "darwin")
     }
@@ -138,7 +139,7 @@ pub(crate) fn run(args: &DistArgs) -> Result<()> {
     Ok(())
 }
 
-/// Returns the name that npm gives to it.
+/// Packs a package and returns the file name that npm gives it.
 fn pack(folder: &Path, package: &str) -> Result<String> {
     let output = Command::new("npm")
         .args(["pack", "--ignore-scripts", "--pack-destination", "."])

@@ -1,4 +1,4 @@
-//! What cargo cannot do. `cargo xtask --help` lists it.
+//! Development tasks beyond what cargo does. `cargo xtask --help` lists them.
 
 #![expect(clippy::print_stdout, reason = "a tool for the terminal")]
 

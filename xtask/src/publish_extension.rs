@@ -1,18 +1,19 @@
-//! What SillyTavern clones: the extension and nothing else.
+//! Writes the contents of the branch that SillyTavern clones: the extension and nothing else.
 //!
-//! SillyTavern installs an extension by cloning a branch. The sources, tests and documents of everything would come along.
+//! SillyTavern installs an extension by cloning a branch. The main branch would bring along all
+//! sources, tests and documents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-/// From the root of the repository.
+/// Files and folders to publish, relative to the root of the repository.
 const PARTS: [&str; 4] = ["manifest.json", "LICENSE", "README.md", "extension"];
-/// What only developers need.
-const LEFT_OUT: [&str; 2] = ["extension/tests", "extension/bench"];
-/// In bytes.
-const MOST: u64 = 2_000_000;
+/// Folders that only developers need.
+const EXCLUDED: [&str; 2] = ["extension/tests", "extension/bench"];
+/// The maximum size in bytes.
+const MAX_BYTES: u64 = 2_000_000;
 
 pub(crate) fn run(folder: &Path) -> Result<()> {
     if folder.exists() {
@@ -23,13 +24,13 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     for part in PARTS {
         copy(Path::new(part), folder, &mut bytes)?;
     }
-    println!("{}: {} KB of at most {}", folder.display(), bytes / 1000, MOST / 1000);
-    ensure!(bytes <= MOST, "the extension has grown too large");
+    println!("{}: {} KB of at most {}", folder.display(), bytes / 1000, MAX_BYTES / 1000);
+    ensure!(bytes <= MAX_BYTES, "the extension has grown too large");
     Ok(())
 }
 
 fn copy(from: &Path, folder: &Path, bytes: &mut u64) -> Result<()> {
-    if LEFT_OUT.iter().any(|out| from == Path::new(out)) {
+    if EXCLUDED.iter().any(|excluded| from == Path::new(excluded)) {
         return Ok(());
     }
     let to: PathBuf = folder.join(from);

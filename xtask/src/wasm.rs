@@ -1,5 +1,5 @@
-//! The core as the page loads it. SillyTavern clones a repository and builds nothing, so what is
-//! built here is committed, and checked to be what the sources give.
+//! Builds the WebAssembly that the page loads. SillyTavern clones a repository and builds nothing,
+//! so the output is committed, and a check compares it with a build of the sources.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ pub(crate) struct WasmArgs {
 }
 
 const COMMITTED: &str = "extension/pkg";
-const LARGEST: usize = 830 * 1024;
+const MAX_BYTES: usize = 830 * 1024;
 
 pub(crate) fn run(args: &WasmArgs) -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in a folder")?;
     let built = build(root)?;
     let size = built.get("forklore_bg.wasm").map_or(0, Vec::len);
-    println!("forklore_bg.wasm: {} KB of at most {}", size / 1024, LARGEST / 1024);
-    ensure!(size <= LARGEST, "the wasm is larger than people should have to load");
+    println!("forklore_bg.wasm: {} KB of at most {}", size / 1024, MAX_BYTES / 1024);
+    ensure!(size <= MAX_BYTES, "the wasm is larger than people should have to load");
     let committed = root.join(COMMITTED);
     if args.check {
         return compare(&built, &committed);
@@ -43,8 +43,8 @@ fn build(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
         .args(["--target", "wasm32-unknown-unknown", "--profile", "wasm"])
         .arg("--target-dir")
         .arg(&target)
-        // Panics name source files; where these lie on this machine must not show.
-        .env("CARGO_ENCODED_RUSTFLAGS", remapped(root)?.join("\u{1f}"))
+        // Panic messages contain source paths, which must not depend on this machine.
+        .env("CARGO_ENCODED_RUSTFLAGS", path_remapping(root)?.join("\u{1f}"))
         .env_remove("RUSTFLAGS")
         .status()?;
     ensure!(status.success(), "cargo could not build the wasm");
@@ -68,7 +68,7 @@ fn build(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     Ok(built)
 }
 
-fn remapped(root: &Path) -> anyhow::Result<Vec<String>> {
+fn path_remapping(root: &Path) -> anyhow::Result<Vec<String>> {
     let home = |variable: &str, default: &str| -> anyhow::Result<PathBuf> {
         let home = std::env::var_os("HOME").context("HOME is not set")?;
         Ok(std::env::var_os(variable).map_or_else(|| Path::new(&home).join(default), PathBuf::from))
@@ -78,7 +78,7 @@ fn remapped(root: &Path) -> anyhow::Result<Vec<String>> {
         remap(&home("CARGO_HOME", ".cargo")?, "/cargo"),
         remap(&home("RUSTUP_HOME", ".rustup")?, "/rustup"),
         remap(root, "/forklore"),
-        // Where the sources of std are installed, too, rustc names those instead of its own.
+        // If the sources of std are installed, rustc uses their paths instead of its own.
         remap(&rust_sources()?, &format!("/rustc/{}", rust_commit()?)),
     ])
 }

@@ -1,4 +1,4 @@
-//! Every code that `--json` can give.
+//! Every code that can appear in `--json` output.
 
 use forklore_core::diagnostic::{Code, Diagnostic as _};
 use forklore_core::finding::Finding;
@@ -19,10 +19,10 @@ use forklore_tavern::work::merge::MergeError;
 use forklore_tavern::work::trash::TrashError;
 
 use crate::commands::recover::restore::version::BookRemark;
-use crate::commands::tidy::clean::Waiting;
+use crate::commands::tidy::clean::ChatsDeletedRecently;
 use crate::objection::Objection;
 
-/// The codes, by where they stand in an answer.
+/// The codes, keyed by the member of an answer they appear in.
 pub fn codes() -> Vec<(&'static str, Vec<Code>)> {
     let errors = [
         Objection::codes(),
@@ -45,7 +45,7 @@ pub fn codes() -> Vec<(&'static str, Vec<Code>)> {
         ("obstacles", Obstacle::codes()),
         ("remarks", remarks.concat()),
         ("findings", Finding::codes()),
-        ("why", [KeepReason::codes(), Waiting::codes()].concat()),
+        ("why", [KeepReason::codes(), ChatsDeletedRecently::codes()].concat()),
         ("error", errors.concat()),
     ]
 }

@@ -1,4 +1,4 @@
-//! What a shell offers after a tab: options by their definitions, and chats and lorebooks as they are.
+//! Shell completion: options from their definitions, chats and lorebooks from the data folder.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,50 +15,52 @@ use forklore_tavern::locate::users::Users;
 
 use crate::{environment, help};
 
-/// The variable that a shell sets when it asks.
-const ASKS: &str = "FORKLORE_COMPLETE";
+/// The variable a shell sets to request completions.
+const REQUEST_VAR: &str = "FORKLORE_COMPLETE";
 
-/// Answers a shell that asks what could come next, and ends there.
-pub(crate) fn answer() {
-    CompleteEnv::with_factory(help::command).var(ASKS).complete();
+/// If a shell is asking for completions, prints them and exits.
+pub(crate) fn respond() {
+    CompleteEnv::with_factory(help::command).var(REQUEST_VAR).complete();
 }
 
-/// What tells a shell to ask.
+/// The script that registers completion with a shell.
 pub(crate) fn script(shell: Shell) -> io::Result<Vec<u8>> {
     let mut script = Vec::new();
     let shells = Shells::builtins();
     let known = shells.completer(&shell.to_string()).ok_or(io::ErrorKind::Unsupported)?;
-    known.write_registration(ASKS, "forklore", "forklore", "forklore", &mut script)?;
-    // bash quotes what it completes only if that is a file's name.
+    known.write_registration(REQUEST_VAR, "forklore", "forklore", "forklore", &mut script)?;
+    // bash quotes completions only if they are declared to be file names.
     let script = String::from_utf8_lossy(&script);
     Ok(script.replace("complete -o nospace", "complete -o filenames -o nospace").into_bytes())
 }
 
 /// The arguments that name a chat or a lorebook.
-pub(crate) const NAMES: [&str; 7] = ["chat", "chats", "left", "right", "from", "into", "file"];
+pub(crate) const NAME_ARGS: [&str; 7] = ["chat", "chats", "left", "right", "from", "into", "file"];
 
 pub(crate) fn completer() -> ArgValueCompleter {
-    ArgValueCompleter::new(names)
+    ArgValueCompleter::new(complete_name)
 }
 
-/// Chats and lorebooks that begin so, or whose chats' own names do.
-fn names(current: &OsStr) -> Vec<CompletionCandidate> {
+/// Chats and lorebooks that start with the typed text. A chat also matches by its name alone,
+/// without its character.
+fn complete_name(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
-    // An old bash passes the quote along.
-    let begun = folded(typed.trim_start_matches(['"', '\'']));
-    let is_meant = |label: &str| {
+    // Old versions of bash pass the opening quote along.
+    let prefix = folded(typed.trim_start_matches(['"', '\'']));
+    let is_match = |label: &str| {
         let label = folded(label);
         let own = label.split_once('/').map_or(&*label, |(_, own)| own);
-        label.starts_with(&begun) || own.starts_with(&begun)
+        label.starts_with(&prefix) || own.starts_with(&prefix)
     };
     let Some(library) = library() else { return Vec::new() };
     let chats = library.chats.iter().map(ChatFile::label);
     let books = library.books.iter().map(|book| book.stem.clone());
-    let meant = chats.chain(books).filter(|label| is_meant(label));
-    meant.map(CompletionCandidate::new).collect()
+    let matches = chats.chain(books).filter(|label| is_match(label));
+    matches.map(CompletionCandidate::new).collect()
 }
 
-/// The stories of the only user there is. Which other is meant cannot be known here.
+/// The files of the only user, or of the user whose folder is the data folder. `--user` is not
+/// visible here.
 fn library() -> Option<Library> {
     let found = find_root(&RealDisk, &environment()).ok()?;
     let users = Users::find(&RealDisk, &found.root).ok()?;

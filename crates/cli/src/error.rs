@@ -1,4 +1,4 @@
-//! Errors as a person meets them: what could not be done, why, and what helps.
+//! Errors as shown to people: what failed, why, and what to do about it.
 
 use std::error::Error;
 use std::io;
@@ -35,8 +35,8 @@ use crate::objection::Objection;
 use crate::text::{Line, Style, command, quoted};
 use crate::ui::Ui;
 
-/// What helps against an error of the system's, wherever it comes from.
-fn usual_hint(kind: io::ErrorKind) -> Option<&'static str> {
+/// The hint for an operating system error, wherever it occurred.
+fn os_hint(kind: io::ErrorKind) -> Option<&'static str> {
     match kind {
         io::ErrorKind::PermissionDenied => Some(
             "Run it as the user that SillyTavern runs as, or get the right to read and write there.",
@@ -49,39 +49,40 @@ fn usual_hint(kind: io::ErrorKind) -> Option<&'static str> {
     }
 }
 
-/// A command that was not done.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct CommandError {
-    said: Box<Coded>,
+    coded: Box<Coded>,
     message: String,
     causes: Vec<String>,
     hints: Vec<String>,
-    /// What helps if nothing better is known.
-    usual: Option<&'static str>,
+    /// Shown if there is no more specific hint.
+    default_hint: Option<&'static str>,
 }
 
 impl CommandError {
     pub(crate) fn new(objection: Objection) -> Self {
-        let (said, message) = (Box::new(objection.coded()), objection.to_string());
-        Self { said, message, causes: Vec::new(), hints: Vec::new(), usual: None }
+        let (coded, message) = (Box::new(objection.coded()), objection.to_string());
+        Self { coded, message, causes: Vec::new(), hints: Vec::new(), default_hint: None }
     }
 
     fn of(error: &(impl Error + Diagnostic)) -> Self {
         let mut causes = Vec::new();
-        let mut usual = None;
+        let mut default_hint = None;
         let mut source = error.source();
         while let Some(cause) = source {
             causes.push(cause.to_string());
-            usual = usual.or_else(|| usual_hint(cause.downcast_ref::<io::Error>()?.kind()));
+            default_hint =
+                default_hint.or_else(|| os_hint(cause.downcast_ref::<io::Error>()?.kind()));
             source = cause.source();
         }
-        let (said, message) = (Box::new(error.coded()), error.to_string());
-        Self { said, message, causes, hints: Vec::new(), usual }
+        let (coded, message) = (Box::new(error.coded()), error.to_string());
+        Self { coded, message, causes, hints: Vec::new(), default_hint }
     }
 
     fn hints(&self) -> impl Iterator<Item = &str> {
-        let usual = self.usual.filter(|_| self.hints.is_empty());
-        self.hints.iter().map(String::as_str).chain(usual)
+        let default_hint = self.default_hint.filter(|_| self.hints.is_empty());
+        self.hints.iter().map(String::as_str).chain(default_hint)
     }
 
     pub(crate) fn hinted(mut self, hint: impl Into<String>) -> Self {
@@ -89,7 +90,7 @@ impl CommandError {
         self
     }
 
-    /// The same error as the cause of a larger one.
+    /// Makes this error the cause of a larger one.
     pub(crate) fn while_doing(mut self, message: impl Into<String>) -> Self {
         self.causes.insert(0, std::mem::replace(&mut self.message, message.into()));
         self
@@ -100,8 +101,8 @@ impl CommandError {
         self
     }
 
-    /// What could not be done and why, for where there is one line.
-    pub(crate) fn in_a_line(&self) -> String {
+    /// The message and its causes on one line.
+    pub(crate) fn to_line(&self) -> String {
         let parts: Vec<&str> =
             [&self.message].into_iter().chain(&self.causes).map(String::as_str).collect();
         parts.join(": ")
@@ -109,22 +110,22 @@ impl CommandError {
 
     pub(crate) fn to_json(&self) -> Json {
         Json::object([
-            ("code", Json::from(self.said.code)),
-            ("values", Json::from(self.said.values.clone())),
+            ("code", Json::from(self.coded.code)),
+            ("values", Json::from(self.coded.values.clone())),
             ("message", Json::from(self.message.as_str())),
             ("causes", json::texts(&self.causes)),
             ("hints", json::texts(self.hints())),
         ])
     }
 
-    /// Says it as what `command` ended with, and gives the exit code.
-    pub(crate) fn end(&self, ui: &mut Ui<'_>, command: &str) -> Exit {
+    /// Reports the error as the outcome of `command` and returns the exit code.
+    pub(crate) fn finish(&self, ui: &mut Ui<'_>, command: &str) -> Exit {
         ui.answer(&json::answer(command, [("error", self.to_json())]));
         self.report(ui);
         Exit::Failed
     }
 
-    /// Says it to people.
+    /// Prints the error for people.
     pub(crate) fn report(&self, ui: &mut Ui<'_>) {
         if ui.is_json() {
             return;
@@ -211,7 +212,7 @@ impl From<Refusal> for CommandError {
     }
 }
 
-/// What helps against an obstacle.
+/// How to get past an obstacle.
 pub(crate) fn hint_for(obstacle: &Obstacle) -> Option<String> {
     let hint = match obstacle {
         Obstacle::QueueBusy(_) => {
@@ -311,9 +312,9 @@ impl From<MergeError> for CommandError {
                 "There is nothing to bring. `forklore split --all` gives each its own.".to_owned()
             }
             MergeError::NothingThere(_) => return Self::of(&error),
-            MergeError::Compare(_) | MergeError::Mend(_) => match error {
+            MergeError::Compare(_) | MergeError::Change(_) => match error {
                 MergeError::Compare(error) => return error.into(),
-                MergeError::Mend(error) => return error.into(),
+                MergeError::Change(error) => return error.into(),
                 other => return Self::of(&other),
             },
         };
@@ -327,10 +328,10 @@ impl From<CommitError> for CommandError {
             CommitError::Lock(LockError { source: LockCause::Busy { .. }, .. }) => {
                 "Another forklore is at work. Try again when it is done; there is never anything to unlock."
             }
-            CommitError::ChangedMeanwhile { .. } | CommitError::NotSoAnyMore => {
+            CommitError::ChangedMeanwhile { .. } | CommitError::PlanOutdated => {
                 "SillyTavern is writing these files. Try again in a moment."
             }
-            CommitError::NotTakenBack { .. } => "`forklore undo` takes back what had been done.",
+            CommitError::RollbackFailed { .. } => "`forklore undo` takes back what had been done.",
             CommitError::LaterWork { .. } => {
                 "Undoing would destroy that work, so nothing was changed."
             }
@@ -358,8 +359,8 @@ impl From<TrashError> for CommandError {
     }
 }
 
-/// For messages that name the data folder.
-pub(crate) fn place_of(folders: &UserFolders) -> String {
+/// The path of the data folder, for messages.
+pub(crate) fn data_folder(folders: &UserFolders) -> String {
     folders.data_root.root().display().to_string()
 }
 
@@ -437,7 +438,7 @@ impl From<HistoryError> for CommandError {
             {
                 "The history lies beside SillyTavern's data folder; --history DIR puts it elsewhere."
             }
-            // The history is all that is written to.
+            // The disk is full only where something is written, and only the history is written to.
             HistoryError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "Make room there, or move the history to another disk and name it with --history DIR."
             }
@@ -542,7 +543,7 @@ mod tests {
         assert!(hints("make", io::ErrorKind::PermissionDenied)[0].contains("--history DIR"));
         assert!(hints("make", io::ErrorKind::ReadOnlyFilesystem)[0].contains("--history DIR"));
         assert!(hints("write to", io::ErrorKind::StorageFull)[0].contains("Make room"));
-        // It may be a file of SillyTavern's.
+        // The path may be one of SillyTavern's files.
         assert!(hints("read", io::ErrorKind::PermissionDenied)[0].contains("as the user"));
     }
 }

@@ -1,14 +1,14 @@
-//! How a command ended, as a script sees it.
+//! How a command ended, as scripts see it.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     Fine,
-    /// Something was found, or differs.
+    /// Found a problem or a difference.
     Found,
-    /// It failed, was refused, or nobody agreed to it.
+    /// Failed, was refused, or was not confirmed.
     Failed,
     Usage,
-    /// As another program ended.
+    /// The exit code of another program, passed through.
     Passed(u8),
 }
 

@@ -1,4 +1,4 @@
-//! Files that the command writes where it is told to.
+//! Writing a file to a path given on the command line.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use forklore_tavern::disk::Disk;
 use crate::error::CommandError;
 use crate::objection::Objection;
 
-/// All of it or nothing, and never over something.
+/// Writes the whole file or nothing, and never overwrites.
 pub(crate) fn write(disk: &dyn Disk, file: &Path, whole: &[u8]) -> Result<(), CommandError> {
     let cannot = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => CommandError::new(Objection::AlreadyThere(file.to_owned()))
@@ -21,7 +21,7 @@ pub(crate) fn write(disk: &dyn Disk, file: &Path, whole: &[u8]) -> Result<(), Co
     if disk.stat(file).map_err(cannot)?.is_some() {
         return Err(cannot(io::ErrorKind::AlreadyExists.into()));
     }
-    // Left by one of us who died.
+    // Left by an earlier run that crashed.
     if disk.stat(&part).map_err(cannot)?.is_some() {
         disk.remove(&part).map_err(cannot)?;
     }

@@ -1,15 +1,15 @@
-//! The command as clap knows it, with what the definitions in [`args`](crate::args) cannot say: groups of commands, and
-//! examples.
+//! The clap command, extended with what the definitions in [`args`](crate::args) cannot express:
+//! command groups and examples.
 
 use std::fmt::Write as _;
 
 use clap::builder::ValueParser;
 use clap::{Arg, Command, CommandFactory as _};
 
-use crate::args::{Cli, EVERYWHERE};
+use crate::args::{Cli, GLOBAL_OPTIONS};
 use crate::completing;
 
-/// The commands, by what somebody wants.
+/// Commands grouped by purpose.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Look", &["status", "tree", "log", "show", "diff", "verify", "check"]),
     ("Fork", &["branch", "checkpoint"]),
@@ -20,7 +20,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Set up", &["doctor", "service", "completions", "man"]),
 ];
 
-/// What to type, by command; nested ones by both names.
+/// Example invocations, keyed by the full command path.
 const EXAMPLES: &[(&str, &[&str])] = &[
     ("status", &["forklore status", "forklore --data ~/SillyTavern/data --user bob status"]),
     ("tree", &["forklore tree", "forklore tree Seraphina"]),
@@ -175,18 +175,18 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("man", &["forklore man | man -l -", "forklore man history verify | man -l -"]),
 ];
 
-/// What reads the arguments, and prints the help.
+/// The clap command that parses the arguments and prints the help.
 pub(crate) fn command() -> Command {
     let command = with_examples(Cli::command(), "");
     let header = *command.get_styles().get_header();
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{header}{EVERYWHERE}:{header:#}\n{{options}}{{after-help}}",
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{header}{GLOBAL_OPTIONS}:{header:#}\n{{options}}{{after-help}}",
         listed(&command)
     );
     command.help_template(template)
 }
 
-/// All commands, group by group.
+/// The list of all commands, group by group.
 fn listed(command: &Command) -> String {
     let styles = command.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
@@ -211,9 +211,9 @@ fn with_examples(command: Command, before: &str) -> Command {
         let path = format!("{before}{name}");
         command.mut_subcommand(name, |sub| {
             let examples = EXAMPLES.iter().find(|(command, _)| *command == path);
-            // A path is completed by shells themselves.
+            // Shells complete paths themselves.
             let is_name = |arg: &Arg| {
-                completing::NAMES.contains(&arg.get_id().as_str())
+                completing::NAME_ARGS.contains(&arg.get_id().as_str())
                     && arg.get_value_parser().type_id() == ValueParser::string().type_id()
             };
             let sub = sub.mut_args(|arg| match is_name(&arg) {
@@ -237,7 +237,7 @@ fn with_examples(command: Command, before: &str) -> Command {
 mod tests {
     use super::*;
 
-    /// Every command and nested command, by all its names.
+    /// The full path of every command and subcommand.
     fn all(command: &Command, before: &str) -> Vec<String> {
         let nested = command.get_subcommands().flat_map(|sub| {
             let path = format!("{before}{}", sub.get_name());
@@ -283,7 +283,7 @@ mod tests {
         }
     }
 
-    /// As a shell takes it apart, up to a pipe.
+    /// Splits a line into words as a shell would, up to a pipe.
     fn words(line: &str) -> Vec<String> {
         let typed = line.trim_start_matches("source <(").trim_end_matches(')');
         let typed = typed.split(['|', '>']).next().unwrap_or_default();

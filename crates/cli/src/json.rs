@@ -5,7 +5,7 @@ use forklore_core::timeline::exactness::{Exactness, Knowledge};
 pub(crate) use forklore_json::Json;
 use forklore_json::Object;
 
-/// An answer: what it answers, and then its members.
+/// A `--json` answer: the format version, the command's name, then its members.
 pub(crate) fn answer(
     command: &str,
     members: impl IntoIterator<Item = (&'static str, Json)>,
@@ -23,21 +23,23 @@ pub(crate) fn texts<T: ToString>(items: impl IntoIterator<Item = T>) -> Json {
     Json::Array(items.into_iter().map(|item| Json::from(item.to_string())).collect())
 }
 
-pub(crate) fn sayings<'a, T: Diagnostic + 'a>(sayings: impl IntoIterator<Item = &'a T>) -> Json {
-    Json::Array(sayings.into_iter().map(Diagnostic::to_json).collect())
+pub(crate) fn diagnostics<'a, T: Diagnostic + 'a>(
+    diagnostics: impl IntoIterator<Item = &'a T>,
+) -> Json {
+    Json::Array(diagnostics.into_iter().map(Diagnostic::to_json).collect())
 }
 
-pub(crate) fn part(part: Knowledge) -> Json {
-    let settled_at = match part.exactness {
+pub(crate) fn knowledge(knowledge: Knowledge) -> Json {
+    let settled_at = match knowledge.exactness {
         Exactness::Settled(message) => Some(message),
         Exactness::Exact | Exactness::Snapshot(_) | Exactness::Live => None,
     };
     let mut json = Object::new();
-    json.insert("exactness", part.exactness.word());
-    json.insert("as_of", part.exactness.as_of());
+    json.insert("exactness", knowledge.exactness.word());
+    json.insert("as_of", knowledge.exactness.as_of());
     if let Some(message) = settled_at {
         json.insert("settled_at", message);
     }
-    json.insert("source", part.source.word());
+    json.insert("source", knowledge.source.word());
     json.into()
 }

@@ -1,7 +1,7 @@
-//! The `forklore` command: arguments, words, colours and exit codes.
+//! The `forklore` command: arguments, output, colours and exit codes.
 //!
-//! The only crate that prints. What it says comes from values of `forklore_core` and
-//! `forklore_tavern`; what to do about an error is said here and nowhere else.
+//! This is the only crate that prints. Messages are built from values of the other crates; the
+//! hints on how to fix an error exist only here.
 
 mod args;
 mod codes;
@@ -32,7 +32,7 @@ pub use args::Cli;
 pub use codes::codes;
 pub use ui::{Terminal, Ui};
 
-/// What the command takes from outside. Tests bring their own.
+/// The command's environment. Tests supply their own.
 pub struct Context<'a> {
     pub disk: &'a dyn Disk,
     pub clock: &'a dyn Clock,
@@ -43,7 +43,7 @@ pub struct Context<'a> {
 
 /// Runs with the process's own arguments, files and terminal.
 pub fn main() -> ExitCode {
-    completing::answer();
+    completing::respond();
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -55,7 +55,7 @@ pub fn main() -> ExitCode {
         columns: columns(),
     };
     let mut ui =
-        Ui::new(Box::new(stdout), Box::new(stderr), terminal).living_in(TimeZone::system());
+        Ui::new(Box::new(stdout), Box::new(stderr), terminal).with_zone(TimeZone::system());
     let context = Context {
         disk: &RealDisk,
         clock: &SystemClock,
@@ -80,16 +80,16 @@ fn environment() -> Environment {
     Environment::new(None, working_folder, Os::CURRENT, |name| std::env::var_os(name))
 }
 
-/// `history verify`
-fn name_of(matches: &ArgMatches) -> String {
+/// The command as typed, such as `history verify`.
+fn command_path(matches: &ArgMatches) -> String {
     match matches.subcommand() {
-        Some((name, matches)) => format!("{name} {}", name_of(matches)).trim_end().to_owned(),
+        Some((name, matches)) => format!("{name} {}", command_path(matches)).trim_end().to_owned(),
         None => String::new(),
     }
 }
 
-/// Runs one command and answers with its exit code: 0, 1 (something was found or differs), 2 (it failed or was refused) or
-/// 64 (wrong usage).
+/// Runs one command and returns its exit code: 0, 1 (found a problem or a difference), 2 (failed or
+/// was refused) or 64 (usage error).
 pub fn run(
     ui: &mut Ui<'_>,
     context: Context<'_>,
@@ -97,17 +97,17 @@ pub fn run(
 ) -> u8 {
     let cli = help::command()
         .try_get_matches_from(args)
-        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, name_of(&matches))));
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, command_path(&matches))));
     let exit = match cli {
         Ok((cli, command)) => {
-            ui.settle(cli.color, cli.json, cli.chosen());
+            ui.configure(cli.color, cli.json, cli.global_options());
             match commands::run(ui, context, &cli) {
                 Ok(exit) => exit,
-                Err(error) => error.end(ui, &command),
+                Err(error) => error.finish(ui, &command),
             }
         }
-        // `--help` arrives here too; it is what was asked for, and belongs on stdout.
+        // `--help` also arrives as an error, but belongs on stdout.
         Err(error) => ui.usage(&error),
     };
-    ui.end(exit).code()
+    ui.finish(exit).code()
 }

@@ -1,4 +1,4 @@
-//! What the command itself objects to.
+//! Errors raised by the command itself.
 
 use std::io;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub(crate) enum Objection {
     Unknown { wanted: String, among: String },
     #[error("{chat}: {obstacle}")]
     Message { chat: String, obstacle: Obstacle },
-    /// `undone` is what was not done.
+    /// `undone` names the step that was skipped.
     #[error("{undone}: there is no terminal to ask on")]
     NobodyToAsk { undone: &'static str },
 

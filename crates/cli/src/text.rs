@@ -1,4 +1,4 @@
-//! Text for a terminal: styled by us, never by what is shown.
+//! Text for a terminal. Only Forklore styles it, never the content being shown.
 
 use std::fmt::Write as _;
 
@@ -13,12 +13,12 @@ pub(crate) enum Style {
     Good,
     Bad,
     Note,
-    /// Text that is no more.
+    /// Deleted text.
     Gone,
 }
 
 impl Style {
-    fn look(self) -> anstyle::Style {
+    fn ansi(self) -> anstyle::Style {
         match self {
             Self::Plain => anstyle::Style::new(),
             Self::Bold => anstyle::Style::new().bold(),
@@ -31,7 +31,7 @@ impl Style {
     }
 }
 
-/// A line, in parts that each have a style.
+/// A line made of styled parts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line(Vec<(Style, String)>);
 
@@ -57,7 +57,7 @@ impl Line {
         self.add(Style::Dim, text)
     }
 
-    /// Adds to what is there, in place.
+    /// Appends in place, merging with the last part if the style matches.
     pub(crate) fn append(&mut self, style: Style, text: &str) {
         match self.0.last_mut() {
             Some((last, before)) if *last == style => before.push_str(text),
@@ -73,10 +73,10 @@ impl Line {
     pub(crate) fn render(&self, color: bool) -> String {
         let mut out = String::new();
         for (style, text) in &self.0 {
-            let text = harmless(text);
+            let text = sanitize(text);
             if color && !text.is_empty() {
-                let look = style.look();
-                let _ = write!(out, "{look}{text}{look:#}");
+                let ansi = style.ansi();
+                let _ = write!(out, "{ansi}{text}{ansi:#}");
             } else {
                 out.push_str(&text);
             }
@@ -91,9 +91,9 @@ impl<T: AsRef<str>> From<T> for Line {
     }
 }
 
-/// Names and texts come from strangers. What could move the cursor, colour the screen or turn the
-/// reading direction is shown as its number instead.
-pub(crate) fn harmless(text: &str) -> String {
+/// Names and texts are untrusted. Characters that could move the cursor, colour the screen or
+/// change the text direction are replaced by their code point.
+pub(crate) fn sanitize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -122,7 +122,7 @@ pub(crate) fn bytes(number: u64) -> String {
     }
 }
 
-/// A large number, its thousands apart.
+/// A number with thousands separators.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -135,7 +135,7 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A name as it can be typed into a shell.
+/// Quotes a name for a shell.
 pub(crate) fn quoted(name: &str) -> String {
     match name.contains(['"', '$', '`', '\\', '!']) {
         false => format!("\"{name}\""),
@@ -143,11 +143,11 @@ pub(crate) fn quoted(name: &str) -> String {
     }
 }
 
-/// A command about something that has a name, as it can be pasted into a shell.
+/// A command that takes a name, ready to paste into a shell.
 pub(crate) fn command(verb: &str, name: &str, options: &str) -> String {
     let name = quoted(name);
     let parts = match name.trim_start_matches(['"', '\'']).starts_with('-') {
-        // What begins with a dash would be taken for an option.
+        // A name with a leading dash would be parsed as an option.
         true => [verb, options, "--", &name],
         false => [verb, &name, options, ""],
     };
@@ -155,12 +155,12 @@ pub(crate) fn command(verb: &str, name: &str, options: &str) -> String {
     format!("`forklore {}`", parts.join(" "))
 }
 
-/// How many columns a text takes: wide scripts count double.
+/// Display width in columns: wide characters count twice.
 pub(crate) fn width(text: &str) -> usize {
-    harmless(text).width()
+    sanitize(text).width()
 }
 
-/// The text, padded with spaces to a number of columns.
+/// Pads text with spaces to a number of columns.
 pub(crate) fn padded(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(width(text));
     format!("{text}{}", " ".repeat(missing))

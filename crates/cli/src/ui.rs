@@ -1,4 +1,4 @@
-//! Where words go: data to stdout, the rest to stderr.
+//! Output: data goes to stdout, everything else to stderr.
 
 use std::io::{self, BufRead as _, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,34 +10,34 @@ use jiff::tz::TimeZone;
 use crate::args::Color;
 use crate::exit::Exit;
 use crate::json::Json;
-use crate::text::{Line, Style, harmless};
+use crate::text::{Line, Style, sanitize};
 
-/// What is at the other ends.
+/// Which streams are terminals, and what the terminal can do.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terminal {
     pub out: bool,
     pub err: bool,
     pub input: bool,
     pub color: bool,
-    /// How wide it is, where that is known.
+    /// Its width, if known.
     pub columns: Option<usize>,
 }
 
-/// Shorter lines hold nothing.
-const LEAST_COLUMNS: usize = 40;
-/// Where it is not known how wide the terminal is.
-const USUAL_COLUMNS: usize = 80;
+/// Narrower terminals are treated as if they had this width.
+const MIN_COLUMNS: usize = 40;
+/// Used when the width is unknown.
+const DEFAULT_COLUMNS: usize = 80;
 
 pub struct Ui<'a> {
     out: Box<dyn Write + 'a>,
     err: Box<dyn Write + 'a>,
     terminal: Terminal,
     json: bool,
-    /// Why something could not be written.
-    unwritten: Option<io::Error>,
-    /// What was chosen before the command, which a command that is printed needs as well.
-    chosen: String,
-    /// Where the reader lives.
+    /// The first write that failed.
+    write_error: Option<io::Error>,
+    /// The global options as typed, repeated in every command that is printed as a hint.
+    global_options: String,
+    /// The time zone for displayed times.
     zone: TimeZone,
 }
 
@@ -48,14 +48,14 @@ impl<'a> Ui<'a> {
             err,
             terminal,
             json: false,
-            unwritten: None,
-            chosen: String::new(),
+            write_error: None,
+            global_options: String::new(),
             zone: TimeZone::UTC,
         }
     }
 
-    /// Times are told by the clock of this place; without it, in UTC.
-    pub fn living_in(mut self, zone: TimeZone) -> Self {
+    /// Shows times in this zone. The default is UTC.
+    pub fn with_zone(mut self, zone: TimeZone) -> Self {
         self.zone = zone;
         self
     }
@@ -64,9 +64,9 @@ impl<'a> Ui<'a> {
         &self.zone
     }
 
-    pub(crate) fn settle(&mut self, color: Color, json: bool, chosen: String) {
+    pub(crate) fn configure(&mut self, color: Color, json: bool, global_options: String) {
         self.json = json;
-        self.chosen = chosen;
+        self.global_options = global_options;
         match color {
             Color::Auto => {}
             Color::Always => self.terminal.color = true,
@@ -82,15 +82,15 @@ impl<'a> Ui<'a> {
         self.terminal.color
     }
 
-    /// Whether a person reads the answer.
-    pub(crate) fn is_read(&self) -> bool {
+    /// Whether a person reads the output.
+    pub(crate) fn is_terminal(&self) -> bool {
         self.terminal.out
     }
 
-    /// How many columns running text may take. What another program reads is not broken into lines.
+    /// Maximum width of running text. Output for another program is not wrapped.
     pub(crate) fn columns(&self) -> usize {
         match self.terminal.out {
-            true => self.terminal.columns.unwrap_or(USUAL_COLUMNS).max(LEAST_COLUMNS),
+            true => self.terminal.columns.unwrap_or(DEFAULT_COLUMNS).max(MIN_COLUMNS),
             false => usize::MAX,
         }
     }
@@ -99,48 +99,49 @@ impl<'a> Ui<'a> {
         self.terminal.input && self.terminal.err && !self.json
     }
 
-    /// A line of the answer. With `--json` the answer is an object, and lines are not it.
+    /// Prints a line to stdout. Does nothing with `--json`, where the output is an object instead.
     pub(crate) fn say(&mut self, line: impl Into<Line>) {
         if !self.json {
-            let text = self.rendered(line.into(), self.terminal.color);
+            let text = self.render(line.into(), self.terminal.color);
             let written = writeln!(self.out, "{text}");
-            self.note_failure(written);
+            self.remember_failure(written);
         }
     }
 
-    /// A line beside the answer.
+    /// Prints a line to stderr.
     pub(crate) fn note(&mut self, line: impl Into<Line>) {
-        let text = self.rendered(line.into(), self.terminal.color && self.terminal.err);
+        let text = self.render(line.into(), self.terminal.color && self.terminal.err);
         let written = writeln!(self.err, "{text}");
-        self.note_failure(written);
+        self.remember_failure(written);
     }
 
-    /// With what was chosen in every command that is printed, so that it can be pasted.
-    fn rendered(&self, line: Line, color: bool) -> String {
+    /// Renders a line, adding the global options to every command in it so that it can be pasted.
+    fn render(&self, line: Line, color: bool) -> String {
         let text = line.render(color);
-        match self.chosen.is_empty() {
+        match self.global_options.is_empty() {
             true => text,
-            false => text.replace("`forklore ", &format!("`forklore {} ", harmless(&self.chosen))),
+            false => text
+                .replace("`forklore ", &format!("`forklore {} ", sanitize(&self.global_options))),
         }
     }
 
-    /// A closed pipe is the reader's way of saying that it has seen enough. Anything else is a failure,
-    /// of which the first is told at the end.
-    fn note_failure(&mut self, written: io::Result<()>) {
+    /// A closed pipe means that the reader has seen enough. The first other error is remembered and
+    /// reported at the end.
+    fn remember_failure(&mut self, written: io::Result<()>) {
         match written {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                self.unwritten.get_or_insert(error);
+                self.write_error.get_or_insert(error);
             }
             _ => {}
         }
     }
 
-    /// Writes what is still held back. Answers with the exit code: nothing that could not be written is
-    /// a success.
-    pub(crate) fn end(&mut self, exit: Exit) -> Exit {
+    /// Flushes stdout and returns the exit code. A command whose output could not be written has
+    /// failed.
+    pub(crate) fn finish(&mut self, exit: Exit) -> Exit {
         let flushed = self.out.flush();
-        self.note_failure(flushed);
-        match self.unwritten.take() {
+        self.remember_failure(flushed);
+        match self.write_error.take() {
             None => exit,
             Some(error) => {
                 self.note(
@@ -153,7 +154,7 @@ impl<'a> Ui<'a> {
         }
     }
 
-    /// What to do about what was just said.
+    /// Suggests what to do about the preceding message.
     pub(crate) fn hint(&mut self, text: &str) {
         self.note(Line::new().add(Style::Good, "Hint: ").plain(text));
     }
@@ -164,34 +165,35 @@ impl<'a> Ui<'a> {
                 json.stringify_with(forklore_json::Indent::By { unit: b"  ", depth: 0 });
             bytes.push(b'\n');
             let written = self.out.write_all(&bytes);
-            self.note_failure(written);
+            self.remember_failure(written);
         }
     }
 
-    /// One object of many, in a line of its own, and at once: somebody waits for it.
-    pub(crate) fn tell(&mut self, json: &Json) {
+    /// Prints one JSON object on its own line and flushes at once, because a reader is waiting for
+    /// it.
+    pub(crate) fn emit(&mut self, json: &Json) {
         let mut bytes = json.stringify();
         bytes.push(b'\n');
         let written = self.out.write_all(&bytes).and_then(|()| self.out.flush());
-        self.note_failure(written);
+        self.remember_failure(written);
     }
 
-    /// Data, byte for byte where a program reads it.
+    /// Writes data: byte for byte unless stdout is a terminal.
     pub(crate) fn data(&mut self, bytes: &[u8]) {
         let written = if self.terminal.out {
             let text = String::from_utf8_lossy(bytes);
             let mut lines = text.lines();
-            lines.try_for_each(|line| writeln!(self.out, "{}", harmless(line)))
+            lines.try_for_each(|line| writeln!(self.out, "{}", sanitize(line)))
         } else {
             self.out.write_all(bytes)
         };
         let flushed = written.and_then(|()| self.out.flush());
-        self.note_failure(flushed);
+        self.remember_failure(flushed);
     }
 
     /// Asks a question whose default answer is no.
-    pub(crate) fn asks(&mut self, question: &str) -> bool {
-        let _ = write!(self.err, "{} [y/N] ", harmless(question));
+    pub(crate) fn confirm(&mut self, question: &str) -> bool {
+        let _ = write!(self.err, "{} [y/N] ", sanitize(question));
         let _ = self.err.flush();
         let mut answer = String::new();
         let read = io::stdin().lock().read_line(&mut answer);
@@ -203,14 +205,14 @@ impl<'a> Ui<'a> {
         let text = if self.terminal.color {
             rendered.ansi().to_string()
         } else {
-            // What was typed is echoed in the message.
-            rendered.to_string().lines().map(|line| harmless(line) + "\n").collect()
+            // The message echoes what was typed.
+            rendered.to_string().lines().map(|line| sanitize(line) + "\n").collect()
         };
         let (written, exit) = match error.use_stderr() {
             true => (write!(self.err, "{text}"), Exit::Usage),
             false => (write!(self.out, "{text}"), Exit::Fine),
         };
-        self.note_failure(written);
+        self.remember_failure(written);
         exit
     }
 
@@ -219,31 +221,31 @@ impl<'a> Ui<'a> {
         Progress::new(total as u64, what, template, self.terminal.err && !self.json)
     }
 
-    /// Of work whose size is known in bytes once it has begun.
+    /// Progress of work whose size in bytes is known only once it has started.
     pub(crate) fn progress_in_bytes(&self, what: &'static str) -> Progress {
         let template = "{msg} {bar:30} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left";
         Progress::new(0, what, template, self.terminal.err && !self.json)
     }
 }
 
-/// A bar on stderr that only shows up when the work takes a while, and only on a terminal.
+/// A progress bar on stderr. It appears only on a terminal, and only if the work takes a while.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    shows: bool,
+    is_enabled: bool,
     began: Instant,
     done: AtomicUsize,
 }
 
-const PATIENCE: Duration = Duration::from_millis(250);
+const SHOW_AFTER: Duration = Duration::from_millis(250);
 
 impl Progress {
-    fn new(total: u64, what: &'static str, template: &str, shows: bool) -> Self {
+    fn new(total: u64, what: &'static str, template: &str, is_enabled: bool) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         bar.set_message(what);
-        Self { bar, shows, began: Instant::now(), done: AtomicUsize::new(0) }
+        Self { bar, is_enabled, began: Instant::now(), done: AtomicUsize::new(0) }
     }
 
     pub(crate) fn tick(&self) {
@@ -252,26 +254,26 @@ impl Progress {
     }
 
     fn show(&self, done: u64) {
-        if !self.shows {
+        if !self.is_enabled {
             return;
         }
-        if self.bar.is_hidden() && self.began.elapsed() > PATIENCE {
+        if self.bar.is_hidden() && self.began.elapsed() > SHOW_AFTER {
             self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(15));
         }
         self.bar.set_position(done);
     }
 
-    /// So much is done, of so much.
-    pub(crate) fn at(&self, done: u64, total: u64) {
-        if self.shows && self.bar.length() != Some(total) {
+    /// Sets the progress and the total.
+    pub(crate) fn set(&self, done: u64, total: u64) {
+        if self.is_enabled && self.bar.length() != Some(total) {
             self.bar.set_length(total);
         }
         self.show(done);
     }
 
-    /// The same where the total is known only once the work has begun.
+    /// Like [`tick`](Self::tick), for a total that is known only once the work has started.
     pub(crate) fn tick_of(&self, total: usize) {
-        if self.shows && self.bar.length() != Some(total as u64) {
+        if self.is_enabled && self.bar.length() != Some(total as u64) {
             self.bar.set_length(total as u64);
         }
         self.tick();

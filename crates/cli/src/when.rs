@@ -1,8 +1,8 @@
-//! Times as people say and type them, by the clock on their wall.
+//! Times as people write and type them, in local time.
 
 use std::time::{Duration, SystemTime};
 
-use forklore_tavern::disk::clock::now_of;
+use forklore_tavern::disk::clock::timestamp;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
@@ -13,8 +13,8 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// `3 minutes ago` for the last day; before that, and where a clock was wrong, [`by_the_clock`].
-pub(crate) fn described(time: SystemTime, now: SystemTime, zone: &TimeZone) -> String {
+/// `3 minutes ago` within the last day; for older times, and for times in the future, [`absolute`].
+pub(crate) fn relative(time: SystemTime, now: SystemTime, zone: &TimeZone) -> String {
     let ago = now.duration_since(time).map(|ago| ago.as_secs());
     match ago {
         Ok(0..MINUTE) => "just now".to_owned(),
@@ -22,12 +22,12 @@ pub(crate) fn described(time: SystemTime, now: SystemTime, zone: &TimeZone) -> S
             format!("{} ago", count((ago / MINUTE) as usize, "minute", "minutes"))
         }
         Ok(ago @ HOUR..DAY) => format!("{} ago", count((ago / HOUR) as usize, "hour", "hours")),
-        _ => by_the_clock(time, now, zone),
+        _ => absolute(time, now, zone),
     }
 }
 
 /// `today 14:05`, `yesterday 21:30`, `2026-11-15 21:30`
-pub(crate) fn by_the_clock(time: SystemTime, now: SystemTime, zone: &TimeZone) -> String {
+pub(crate) fn absolute(time: SystemTime, now: SystemTime, zone: &TimeZone) -> String {
     let (Some(time), Some(now)) = (zoned(time, zone), zoned(now, zone)) else { return iso(time) };
     let clock = time.strftime("%H:%M");
     match now.date().since(time.date()).map(|ago| ago.get_days()) {
@@ -37,10 +37,10 @@ pub(crate) fn by_the_clock(time: SystemTime, now: SystemTime, zone: &TimeZone) -
     }
 }
 
-/// [`by_the_clock`] of a time as programs write it; what is none stays as it is.
-pub(crate) fn of_text(text: &str, now: SystemTime, zone: &TimeZone) -> String {
+/// [`absolute`] for an ISO timestamp. Any other text is returned unchanged.
+pub(crate) fn from_iso(text: &str, now: SystemTime, zone: &TimeZone) -> String {
     match text.parse::<Timestamp>() {
-        Ok(time) => by_the_clock(time.into(), now, zone),
+        Ok(time) => absolute(time.into(), now, zone),
         Err(_) => text.to_owned(),
     }
 }
@@ -49,30 +49,29 @@ fn zoned(time: SystemTime, zone: &TimeZone) -> Option<Zoned> {
     Some(Timestamp::try_from(time).ok()?.to_zoned(zone.clone()))
 }
 
-/// For programs.
+/// The time as an ISO timestamp, for programs.
 pub(crate) fn iso(time: SystemTime) -> String {
-    now_of(time).iso
+    timestamp(time).iso
 }
 
-/// A point in time as it is typed: `yesterday`, `"yesterday 21:00"`, `21:00`, `2026-11-15`,
-/// `"2026-11-15 21:00"`, or how long ago it was: `90min`, `12h`, `3d`, `2w`.
+/// A point in time as typed: `yesterday`, `"yesterday 21:00"`, `21:00`, `2026-11-15`, `"2026-11-15
+/// 21:00"`, or an age: `90min`, `12h`, `3d`, `2w`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypedTime {
     Ago(Duration),
-    /// So many days ago, at a time of day.
+    /// A number of days ago, at a time of day.
     DaysAgo(i64, Time),
     On(Date, Time),
 }
 
 impl TypedTime {
-    /// Reads what was typed.
-    pub fn typed(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             "a time is `yesterday`, `21:00`, `\"2026-11-15 21:00\"`, or how long ago: 90min, 12h, 3d, 2w"
                 .to_owned()
         };
         let text = text.trim();
-        if let Ok(age) = age(text) {
+        if let Ok(age) = parse_age(text) {
             return Ok(Self::Ago(age));
         }
         let (day, time) = match text.split_once([' ', 'T']) {
@@ -87,8 +86,8 @@ impl TypedTime {
         }
     }
 
-    /// When that was, seen from now.
-    pub(crate) fn at(self, now: SystemTime, zone: &TimeZone) -> SystemTime {
+    /// The point in time, relative to `now`.
+    pub(crate) fn resolve(self, now: SystemTime, zone: &TimeZone) -> SystemTime {
         let (date, time) = match self {
             Self::Ago(age) => {
                 let began = SystemTime::UNIX_EPOCH;
@@ -106,8 +105,8 @@ impl TypedTime {
     }
 }
 
-/// Reads `90min`, `12h`, `30d`, `2w`, `1y`.
-pub(crate) fn age(text: &str) -> Result<Duration, String> {
+/// Parses `90min`, `12h`, `30d`, `2w`, `1y`.
+pub(crate) fn parse_age(text: &str) -> Result<Duration, String> {
     let wrong = || "an age is a number and min, h, d, w or y: 12h, 30d, 2w, 1y".to_owned();
     let digits = text.chars().take_while(char::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
     use std::time::UNIX_EPOCH;
 
-    /// 15 January 2027, 08:00 in Greenwich and 09:30 where these people live.
+    /// 15 January 2027, 08:00 UTC, which is 09:30 in the test's time zone.
     const NOW: Duration = Duration::from_secs(1_800_000_000);
 
     fn zone() -> TimeZone {
@@ -141,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_last_day_is_told_by_how_long_ago_it_was() {
-        let said = |ago| described(now() - Duration::from_secs(ago), now(), &zone());
+        let said = |ago| relative(now() - Duration::from_secs(ago), now(), &zone());
         assert_eq!(said(59), "just now");
         assert_eq!(said(60), "1 minute ago");
         assert_eq!(said(59 * MINUTE), "59 minutes ago");
@@ -152,17 +151,17 @@ mod tests {
 
     #[test]
     fn a_day_begins_at_midnight_where_one_lives() {
-        let by_the_clock = |time| by_the_clock(time, now(), &zone());
-        assert_eq!(by_the_clock(now() - Duration::from_secs(9 * HOUR)), "today 00:30");
-        assert_eq!(by_the_clock(now() - Duration::from_secs(10 * HOUR)), "yesterday 23:30");
-        // A clock was wrong.
-        assert_eq!(by_the_clock(now() + Duration::from_secs(DAY)), "2027-01-16 09:30");
+        let absolute = |time| absolute(time, now(), &zone());
+        assert_eq!(absolute(now() - Duration::from_secs(9 * HOUR)), "today 00:30");
+        assert_eq!(absolute(now() - Duration::from_secs(10 * HOUR)), "yesterday 23:30");
+        // The clock was wrong: this time is in the future.
+        assert_eq!(absolute(now() + Duration::from_secs(DAY)), "2027-01-16 09:30");
     }
 
     #[test]
     fn what_is_typed_is_a_point_in_time() {
         let at = |text| {
-            by_the_clock(TypedTime::typed(text).expect(text).at(now(), &zone()), now(), &zone())
+            absolute(TypedTime::parse(text).expect(text).resolve(now(), &zone()), now(), &zone())
         };
         assert_eq!(at("yesterday"), "yesterday 00:00");
         assert_eq!(at("Yesterday 21:00"), "yesterday 21:00");
@@ -174,17 +173,17 @@ mod tests {
         assert_eq!(at("90min"), "today 08:00");
         assert_eq!(at("2w"), "2027-01-01 09:30");
         for wrong in ["", "soon", "25:00", "2026-13-01", "12", "yesterday at nine", "-3d"] {
-            assert!(TypedTime::typed(wrong).is_err(), "{wrong}");
+            assert!(TypedTime::parse(wrong).is_err(), "{wrong}");
         }
-        assert!(TypedTime::typed("99999999999999999d").is_err());
+        assert!(TypedTime::parse("99999999999999999d").is_err());
         assert_eq!(at("9999999y"), "1970-01-01 01:30");
     }
 
     #[test]
     fn an_age_has_a_unit() {
-        assert_eq!(age("12h"), Ok(Duration::from_secs(12 * HOUR)));
+        assert_eq!(parse_age("12h"), Ok(Duration::from_secs(12 * HOUR)));
         for wrong in ["", "h", "12", "12m", "d30", "é"] {
-            assert!(age(wrong).is_err(), "{wrong}");
+            assert!(parse_age(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Documents that name code name code that exists.
+//! Checks that code named in the documents exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -55,7 +55,7 @@ fn every_code_is_listed_for_programs() {
     assert_eq!(written.len(), table.len(), "rows of the table");
 }
 
-/// The command, the extension and the list of changes speak of one version.
+/// The command, the extension and the changelog agree on the version.
 #[test]
 fn one_version_everywhere() {
     let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
@@ -66,16 +66,16 @@ fn one_version_everywhere() {
     assert_eq!(newest, format!("## [{version}]"));
 }
 
-/// What a document names.
+/// How many modules and tests a document names.
 #[derive(Debug, Default)]
 struct Named {
     modules: usize,
     tests: usize,
-    /// Of these, the ones that run in node or in a browser.
+    /// Tests that run in Node or in a browser.
     page_tests: usize,
 }
 
-/// Checks the columns "Where" and "Test" of a document's tables, and counts what they name.
+/// Checks the "Where" and "Test" columns of a document's tables, and counts the names in them.
 fn check_names(document: &str) -> Named {
     let mut named = Named::default();
     for row in rows(document) {
@@ -84,11 +84,11 @@ fn check_names(document: &str) -> Named {
             named.modules += 1;
         }
         for test in row.tests() {
-            // A script or a setting, which is a check too.
+            // A script or a configuration file counts as a check too.
             if !test.contains("::") {
                 assert!(root().join(test).exists(), "there is no `{test}`: {}", row.text);
-            } else if let Some(file) = scenes_of(test) {
-                assert!(has_scene(&file, last(test)), "there is no `{test}`: {}", row.text);
+            } else if let Some(file) = js_test_file(test) {
+                assert!(has_js_test(&file, last(test)), "there is no `{test}`: {}", row.text);
                 named.page_tests += 1;
             } else {
                 check_test(test, &row);
@@ -146,7 +146,7 @@ fn cells(row: &str) -> impl Iterator<Item = &str> {
     row.split('|').map(str::trim)
 }
 
-/// What stands between backticks in a cell.
+/// The names in backticks in a cell.
 fn named(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
@@ -162,8 +162,8 @@ fn has_module(name: &str) -> bool {
     !files_of(&root().join("crates").join(home).join("src"), module).is_empty()
 }
 
-/// The file of a test that runs in node or in a browser.
-fn scenes_of(test: &str) -> Option<PathBuf> {
+/// The file of a test that runs in Node or in a browser.
+fn js_test_file(test: &str) -> Option<PathBuf> {
     let (file, _) = test.rsplit_once("::").expect("a file comes before the test");
     let (folder, file) = match file.split_once("::")? {
         ("e2e", file) => ("e2e/scenarios", file),
@@ -174,9 +174,9 @@ fn scenes_of(test: &str) -> Option<PathBuf> {
     Some(root().join(folder).join(format!("{file}.test.mjs")))
 }
 
-/// Whether a test in JavaScript has this name, or one that begins with it. What a loop fills in is
+/// Whether a JavaScript test has this name or one that starts with it. Template placeholders are
 /// written as "…".
-fn has_scene(file: &Path, beginning: &str) -> bool {
+fn has_js_test(file: &Path, beginning: &str) -> bool {
     let Ok(code) = fs::read_to_string(file) else { return false };
     let mut pieces = code.split("${");
     let mut shown = pieces.next().unwrap_or_default().to_owned();
@@ -206,14 +206,14 @@ fn check_test(name: &str, row: &Row) {
     assert!(found, "there is no `{name}`, but see {:?}: {}", elsewhere(), row.text);
 }
 
-/// The files that hold a module's code, or the code of a test called like it.
+/// The files that hold a module's code, or a test's.
 fn files_of(folder: &Path, module: &str) -> Vec<PathBuf> {
     let path = folder.join(module.replace("::", "/"));
     let files = [path.with_extension("rs"), path.join("mod.rs"), path.join("main.rs")];
     files.into_iter().filter(|file| file.is_file()).collect()
 }
 
-/// Every file with code, to say where something has gone.
+/// Every source file, to suggest where a test has moved.
 fn code_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder can be listed");
     let paths = entries.map(|entry| entry.expect("a folder can be listed").path());

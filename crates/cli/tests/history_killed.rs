@@ -1,8 +1,8 @@
-//! Two that record and one that packs, on one history, each killed again and again.
+//! Two recorders and a packer share one history, and each is killed again and again.
 //!
-//! `FORKLORE_KILLS=20000` kills as often; `--nocapture` shows the numbers. `history_power` does the
-//! same at every single operation, and loses what was not synced as well; here it is the locks that
-//! are tried.
+//! `FORKLORE_KILLS=20000` sets the number of kills; `--nocapture` shows the statistics.
+//! `history_power` does the same at every single operation and also drops unsynced data; this test
+//! is about the locks.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "the helpers are tests too")]
 
@@ -29,10 +29,10 @@ const FOLDER: &str = "FORKLORE_KILLED_FOLDER";
 
 const ROLES: [&str; 3] = ["one", "other", "packer"];
 
-/// A new history after so many kills: being made is the best time to be killed.
-const KILLS_OF_ONE: usize = 200;
-/// Everything is checked after so many.
-const KILLS_BETWEEN: usize = 100;
+/// Kills before starting over with a new history, because its creation is the most fragile moment.
+const KILLS_PER_HISTORY: usize = 200;
+/// Kills between full checks.
+const KILLS_PER_CHECK: usize = 100;
 
 fn kills() -> usize {
     std::env::var("FORKLORE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(300)
@@ -47,13 +47,13 @@ fn whoever_is_killed_takes_nothing_along_that_was_kept() {
     while killed < wanted {
         let folder = temporary_folder();
         let mut workers = ROLES.map(|role| Worker::start(folder.path(), role));
-        let end = wanted.min(killed + KILLS_OF_ONE);
+        let end = wanted.min(killed + KILLS_PER_HISTORY);
         while killed < end {
             let worker = &mut workers[random.below(ROLES.len())];
             worker.kill(&mut random);
             killed += 1;
             *worker = Worker::start(folder.path(), worker.role);
-            if killed.is_multiple_of(KILLS_BETWEEN) || killed == end {
+            if killed.is_multiple_of(KILLS_PER_CHECK) || killed == end {
                 workers.iter_mut().for_each(Worker::stop);
                 most_files = most_files.max(check(folder.path()));
                 workers = ROLES.map(|role| Worker::start(folder.path(), role));
@@ -87,7 +87,8 @@ impl Worker {
         Self { role, child }
     }
 
-    /// Kills it within 20 ms: mostly of its being at work, now and then of its being started.
+    /// Kills the worker within 20 ms, usually counted from when it is at work, sometimes from its
+    /// start.
     fn kill(&mut self, random: &mut Random) {
         if random.below(4) > 0 {
             let stdout = self.child.stdout.as_mut().unwrap();
@@ -107,7 +108,7 @@ impl Worker {
     }
 }
 
-/// Nobody goes on for ever when the test has failed.
+/// Do not leave workers running when the test fails.
 impl Drop for Worker {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -126,7 +127,7 @@ fn it_works_until_it_is_killed() {
     println!("at work");
     loop {
         match work(&folder, &role) {
-            // Whoever has the lock may have been stopped for long; that is not the question here.
+            // The lock holder may have been paused for long; that is not what this test is about.
             Err(HistoryError::Lock(_)) => {}
             other => other.unwrap(),
         }
@@ -134,7 +135,7 @@ fn it_works_until_it_is_killed() {
 }
 
 fn work(folder: &Path, role: &str) -> Result<(), HistoryError> {
-    let mut history = History::open(&RealDisk, &Impatient, repository(folder), "Test PC")?;
+    let mut history = History::open(&RealDisk, &QuickRetryClock, repository(folder), "Test PC")?;
     if role == "packer" {
         loop {
             pack(&mut history)?;
@@ -151,8 +152,8 @@ fn work(folder: &Path, role: &str) -> Result<(), HistoryError> {
         let now = SystemClock.now();
         let recorded =
             recorder.file(&name, &book(&slug), now, Observed::AsItHappened, &|_| true)?;
-        recorder.keep()?;
-        let id = recorded.expect("no two slugs are the same").kept.id;
+        recorder.persist()?;
+        let id = recorded.expect("no two slugs are the same").stored.id;
         promises.write_all(format!("{id} {slug}\n").as_bytes()).unwrap();
         drop(recorder);
         std::thread::sleep(Duration::from_micros(300));
@@ -160,10 +161,10 @@ fn work(folder: &Path, role: &str) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// One who looks again soon whether the lock is free.
-struct Impatient;
+/// A clock that retries a busy lock almost at once.
+struct QuickRetryClock;
 
-impl Clock for Impatient {
+impl Clock for QuickRetryClock {
     fn now(&self) -> SystemTime {
         SystemClock.now()
     }
@@ -189,7 +190,7 @@ fn book(slug: &str) -> Vec<u8> {
     format!(r#"{{"entries":{{{}}}}}"#, entries.join(",")).into_bytes()
 }
 
-/// The versions that somebody lived to say were kept.
+/// The versions that a worker confirmed as recorded before it was killed.
 fn promised(folder: &Path) -> BTreeMap<Id, String> {
     let mut promised = BTreeMap::new();
     for role in ROLES {
@@ -203,8 +204,8 @@ fn promised(folder: &Path) -> BTreeMap<Id, String> {
     promised
 }
 
-/// Everything that was promised is there, and everything that is there can be read. Answers with the
-/// number of files among the packs that are of no use.
+/// Checks that every promised version is there and that every version is readable. Returns the
+/// number of stray files among the packs.
 fn check(folder: &Path) -> usize {
     let mut promised = promised(folder);
     let opened = History::open_existing(&RealDisk, &SystemClock, repository(folder));
@@ -216,11 +217,11 @@ fn check(folder: &Path) -> usize {
     assert!(store.unreadable().is_empty(), "{:?}", store.unreadable());
     assert!(!store.has_damaged_journal());
     for tip in store.refs().values() {
-        for kept in history.versions(&StoredVersion::read(store, *tip).unwrap()) {
-            let kept = kept.unwrap();
-            let content = history.content(&kept).unwrap();
-            if let Some(slug) = promised.remove(&kept.id) {
-                assert_eq!(content, book(&slug), "version {}", kept.id);
+        for stored in history.versions(&StoredVersion::read(store, *tip).unwrap()) {
+            let stored = stored.unwrap();
+            let content = history.content(&stored).unwrap();
+            if let Some(slug) = promised.remove(&stored.id) {
+                assert_eq!(content, book(&slug), "version {}", stored.id);
             }
         }
     }
@@ -236,7 +237,7 @@ fn fsck(repository: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Dice that fall the same in every run.
+/// A deterministic random number generator.
 struct Random(u64);
 
 impl Random {

@@ -1,7 +1,7 @@
-//! The real command, killed by the kernel at every system call that touches a file.
+//! The real command, killed by the kernel at every system call that changes a file.
 //!
-//! `crates/tavern/tests/crash` does the same in process, and more of it; this is to see that the
-//! real thing behaves alike. It needs `strace`.
+//! `crates/tavern/tests/crash` tests the same in process and more thoroughly. This test confirms
+//! that the real command behaves alike. Needs `strace`.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a helper outside a test function is still a test")]
 
@@ -13,7 +13,7 @@ use forklore_testkit::scene::{OLD_TALE, QUEST, STORY, Scene};
 
 const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");
 
-/// Everything with which the command changes the disk.
+/// Every system call with which the command changes the disk.
 const CALLS: &str = "write,fsync,renameat2,rename,linkat,unlink,unlinkat,mkdir";
 
 #[test]
@@ -29,7 +29,7 @@ fn killed_at_any_system_call_it_leaves_the_old_state_or_the_new_and_can_go_on() 
     }
 }
 
-/// Runs the command again and again, killed one call later each time, until it is not reached.
+/// Runs the command repeatedly, killing it one call later each time, until it completes.
 fn kill_everywhere(args: &[&str]) -> usize {
     let before = Scene::new().visible();
     let after = {
@@ -74,7 +74,7 @@ fn kill_everywhere(args: &[&str]) -> usize {
     }
 }
 
-/// A new file is told by its path: its slug and date are of its own run.
+/// Compares a new file by path and length only: its slug and date differ on every run.
 fn is_of(after: &forklore_testkit::scene::Tree, path: &str, bytes: &[u8]) -> bool {
     after.get(path).is_some_and(|expected| expected.len() == bytes.len())
 }

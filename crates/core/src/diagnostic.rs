@@ -1,21 +1,20 @@
-//! Everything that Forklore can say: a code with values, for scripts and for other languages, and
-//! an English sentence.
+//! Diagnostics: a stable code with values, for scripts and translations, plus an English sentence.
 
 use std::fmt;
 
 use forklore_json::{Json, Object};
 
-/// A code, and the names of the values that come with it.
+/// A diagnostic code, and the names of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     pub name: &'static str,
     pub values: &'static [&'static str],
 }
 
-/// What a script, or a page in another language, needs of something that is said.
+/// The language-independent part of a diagnostic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coded {
-    /// Stays the same whatever the words are.
+    /// Stable: does not change when the sentence is reworded.
     pub code: &'static str,
     pub values: Object,
 }
@@ -30,11 +29,12 @@ impl Coded {
     }
 }
 
-/// Something that can be said. [`diagnostics!`](crate::diagnostics) implements it.
+/// A message with a code, values and an English sentence (its `Display`). Implemented by
+/// [`diagnostics!`](crate::diagnostics).
 pub trait Diagnostic: fmt::Display {
     fn coded(&self) -> Coded;
 
-    /// Every code that [`said`](Self::coded) can give.
+    /// Every code that [`coded`](Self::coded) can return.
     fn codes() -> Vec<Code>
     where
         Self: Sized;
@@ -49,30 +49,30 @@ pub trait Diagnostic: fmt::Display {
     }
 }
 
-/// Gives every variant of a type its code and values, `("code", key: value, …)`, or those of what it
-/// holds, `[inner: Type]`.
+/// Assigns each variant of a type its code and values, `("code", key: value, …)`, or delegates to
+/// the diagnostic that it contains, `[inner: Type]`.
 #[macro_export]
 macro_rules! diagnostics {
-    ($type:ty { $($pattern:pat $(if $guard:expr)? => $said:tt),+ $(,)? }) => {
+    ($type:ty { $($pattern:pat $(if $guard:expr)? => $coded:tt),+ $(,)? }) => {
         impl $crate::diagnostic::Diagnostic for $type {
             fn coded(&self) -> $crate::diagnostic::Coded {
                 match self {
-                    $($pattern $(if $guard)? => $crate::diagnostics!(@said $said)),+
+                    $($pattern $(if $guard)? => $crate::diagnostics!(@coded $coded)),+
                 }
             }
 
             fn codes() -> Vec<$crate::diagnostic::Code> {
-                [$($crate::diagnostics!(@codes $said)),+].concat()
+                [$($crate::diagnostics!(@codes $coded)),+].concat()
             }
         }
     };
-    (@said ($code:literal $(, $key:ident: $value:expr)* $(,)?)) => {
+    (@coded ($code:literal $(, $key:ident: $value:expr)* $(,)?)) => {
         $crate::diagnostic::Coded::new(
             $code,
             [$((stringify!($key), forklore_json::Json::from($value))),*],
         )
     };
-    (@said [$inner:ident: $type:ty]) => {
+    (@coded [$inner:ident: $type:ty]) => {
         $crate::diagnostic::Diagnostic::coded($inner)
     };
     (@codes ($code:literal $(, $key:ident: $value:expr)* $(,)?)) => {
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_saying_has_a_code_values_and_a_sentence() {
-        let json = |saying: Outer| String::from_utf8(saying.to_json().stringify()).unwrap();
+        let json = |outer: Outer| String::from_utf8(outer.to_json().stringify()).unwrap();
         assert_eq!(
             json(Outer::Sized { name: "A".into(), big: true }),
             r#"{"code":"big","values":{"name":"A"},"text":"\"A\" is big"}"#

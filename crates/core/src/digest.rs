@@ -1,39 +1,40 @@
-//! How Forklore says "this and nothing else" about some bytes.
+//! Content digests, and the algorithms that compute them.
 
 use std::fmt::{self, Write};
 
 use sha2::{Digest as _, Sha256};
 
-/// How a digest was computed.
+/// A digest algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Algorithm {
-    /// Written `blake3:<64 hex digits>`. Fast on every processor, so all new digests are made by it.
+    /// Written as `blake3:<64 hex digits>`. Fast on every processor, so all new digests use it.
     #[default]
     Blake3,
-    /// Written `sha256:<64 hex digits>`, by earlier versions and by the journal.
+    /// Written as `sha256:<64 hex digits>`. Used by earlier versions, and by format 1
+    /// of the journal.
     Sha256,
 }
 
-/// 256 bits that stand for some bytes. Two digests of different algorithms are never equal, so what a
-/// digest is compared with has to be computed by [its own](Self::algorithm).
+/// A 256-bit digest. Digests of different algorithms are never equal, so compare a digest only with
+/// one computed by [the same algorithm](Self::algorithm).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest {
     algorithm: Algorithm,
     bytes: [u8; 32],
 }
 
-/// Takes bytes as they come, for what is too large to be held at once. BLAKE3 unless asked otherwise.
+/// Hashes incrementally, for data too large to hold in memory. BLAKE3 by default.
 #[derive(Clone)]
 pub struct Hasher(HasherState);
 
 #[derive(Clone)]
 enum HasherState {
-    // Boxed: it is seventeen times the size of the other.
+    // Boxed because it is seventeen times the size of the other variant.
     Blake3(Box<blake3::Hasher>),
     Sha256(Sha256Hasher),
 }
 
-/// A [`Hasher`] of the ids that the journal's records carry.
+/// The hasher for the ids of journal records of format 1.
 #[derive(Clone, Default)]
 pub(crate) struct Sha256Hasher(Sha256);
 
@@ -100,24 +101,25 @@ impl Digest {
         hasher.finish()
     }
 
-    /// For what must stay as it was first computed: the journal's ids, shortened names.
+    /// For values that must never change, such as shortened names, and for comparing with digests of
+    /// earlier versions.
     pub(crate) fn sha256_of(bytes: &[u8]) -> Self {
         let mut hasher = Sha256Hasher::default();
         hasher.update(bytes);
         hasher.finish()
     }
 
-    /// The digest of `bytes` by the algorithm of this one.
-    pub fn same_kind_of(&self, bytes: &[u8]) -> Self {
+    /// The digest of `bytes`, computed with this digest's algorithm.
+    fn same_algorithm_of(&self, bytes: &[u8]) -> Self {
         match self.algorithm {
             Algorithm::Blake3 => Self::of(bytes),
             Algorithm::Sha256 => Self::sha256_of(bytes),
         }
     }
 
-    /// Whether this is the digest of `bytes`, whichever algorithm made it.
+    /// Whether this is the digest of `bytes`, whichever its algorithm.
     pub fn is_of(&self, bytes: &[u8]) -> bool {
-        self.same_kind_of(bytes) == *self
+        self.same_algorithm_of(bytes) == *self
     }
 
     pub fn algorithm(&self) -> Algorithm {
@@ -142,7 +144,7 @@ impl Digest {
         Some(Self { algorithm, bytes })
     }
 
-    /// The first `digits` hex digits: enough to tell names or journal states apart.
+    /// The first `digits` hex digits, enough to distinguish names or journal states.
     pub fn short(&self, digits: usize) -> String {
         let mut text = String::new();
         for byte in &self.bytes[..digits.div_ceil(2)] {
@@ -173,7 +175,7 @@ impl fmt::Debug for Digest {
 mod tests {
     use super::*;
 
-    // What `b3sum` and `sha256sum` say of the text "lore".
+    // The output of `b3sum` and `sha256sum` for the text "lore".
     const BLAKE3: &str = "blake3:80606532254659ce0885e4b9ee8b330c87e88f2ac73e46e83fc3bcbd0b05d6a7";
     const SHA256: &str = "sha256:b6598e838f350a97cb734eca208ce0cdc602dd60afbf65a3b8b65195cbd1a7fe";
 

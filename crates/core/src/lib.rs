@@ -1,9 +1,8 @@
-//! Everything that Forklore knows and decides. Pure: no files, no clock, no randomness and no
-//! environment.
+//! Forklore's domain logic. Pure: no files, no clock, no randomness and no environment.
 //!
-//! Bytes and values come in, values and plans go out. Callers pass in the time and everything else
-//! that differs from run to run, so the same code gives the same answer in a browser, in a test and
-//! on a server. Folders in reading order, each using only those above it.
+//! Bytes and values go in, values and plans come out. Callers pass in the time and everything else
+//! that varies from run to run, so the same code gives the same answer in a browser, in a test and
+//! on a server. The modules are listed in reading order; each uses only those above it.
 
 pub mod diagnostic;
 pub mod digest;

@@ -1,32 +1,32 @@
-//! Memory Books: an extension that keeps memories of a chat as entries of a lorebook.
+//! Memory Books: an extension that stores memories of a chat as lorebook entries.
 //!
-//! Its entries say which messages of which chat they are about (`STMB_start`, `STMB_end`,
-//! `STMB_chatId`). In the chat's metadata it notes how far it has come, and in its manual mode a book
-//! of its own beside the one that is bound. On opening a branch it copies the book, unless a note says
-//! that this was done.
+//! Each entry names the chat and the messages that it summarises (`STMB_chatId`, `STMB_start`,
+//! `STMB_end`). The chat's metadata holds the extension's progress and, in manual mode, the name of
+//! its own book, which can differ from the bound one. When a branch is opened, the extension copies
+//! the book, unless the metadata says that this has already been done.
 
 use crate::sillytavern::names::book_key;
 use forklore_json::{Json, Object};
 
-/// What it keeps in a chat's metadata.
+/// The key of its data in a chat's metadata.
 pub const KEY: &str = "STMemoryBooks";
 
-/// The chat that an entry is about.
+/// The chat that an entry summarises.
 pub(crate) const CHAT_ID: &str = "STMB_chatId";
-/// The book that an entry was first put in.
+/// The book that an entry was created in.
 pub(crate) const FIRST_BOOK: &str = "STMB_canonicalLorebook";
 
 const MANUAL_BOOK: &str = "manualLorebook";
 const PROGRESS: &str = "highestMemoryProcessed";
 const COPIED: &str = "branchLorebookCopies";
 
-/// The book of its manual mode.
+/// The name of the book used in manual mode.
 pub fn manual_book(metadata: &Json) -> Option<String> {
     let name = metadata.at(&[KEY, MANUAL_BOOK])?.as_str()?;
     (!name.is_empty()).then(|| name.into_owned())
 }
 
-/// All books that it names in a chat's metadata.
+/// All books that the extension names in a chat's metadata.
 pub fn books(metadata: &Json) -> Vec<String> {
     let Some(notes) = metadata.get(KEY) else { return Vec::new() };
     let of_characters = notes.get("manualCharacterLorebooks").into_iter().flat_map(Json::members);
@@ -38,7 +38,7 @@ pub fn books(metadata: &Json) -> Vec<String> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// Whether an entry is a memory of messages after `last`.
+/// Whether an entry is a memory that ends after message `last`.
 pub(crate) fn is_later(entry: &Json, last: usize) -> bool {
     end_of(entry).is_some_and(|end| end > last)
 }
@@ -47,14 +47,14 @@ fn end_of(entry: &Json) -> Option<usize> {
     entry.get("STMB_end")?.as_usize()
 }
 
-/// Memory Books, where it is at home: what a fork has to know of it.
+/// What a fork has to know about Memory Books, if the extension is installed.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryBooksState {
-    /// The book of its manual mode as it is today, where that is another one than the chat's.
+    /// The current book of its manual mode, if it is not the book that the chat is bound to.
     pub manual: Option<ManualBook>,
 }
 
-/// A book of the manual mode, and how its copy is to be called.
+/// A manual-mode book, and the name for its copy.
 #[derive(Clone, Debug)]
 pub struct ManualBook {
     pub name: String,
@@ -62,23 +62,23 @@ pub struct ManualBook {
     pub copy: String,
 }
 
-/// What a child's notes have to fit.
+/// The child that the extension's metadata is adapted to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChildNotes<'a> {
     pub name: &'a str,
     pub parent: &'a str,
     pub last: usize,
-    /// The names of the book that the chat is bound to: the parent's, and the child's own.
+    /// The names of the bound book: the parent's, and the child's.
     pub bound: Option<(&'a str, &'a str)>,
-    /// The same of the book of its manual mode, where that was copied.
+    /// The names of the manual-mode book, if it was copied: the parent's, and the child's.
     pub manual: Option<(&'a str, &'a str)>,
-    /// The entries of the book that its memories are in.
+    /// The entries of the book that holds the memories.
     pub entries: Option<&'a Object>,
-    /// Whether the notes are those of the message, and not today's.
+    /// Whether the metadata was recorded at the fork point, rather than being today's.
     pub is_known: bool,
 }
 
-/// The notes of a child; `None` where they stay as they are.
+/// Adapts the extension's metadata to a child. `None` if nothing changes.
 pub(crate) fn notes_of(notes: &Json, child: &ChildNotes<'_>) -> Option<Json> {
     let mut after = notes.as_object()?.clone();
     let count = |object: &Object, key: &str| object.get(key).and_then(Json::as_usize);
@@ -97,7 +97,7 @@ pub(crate) fn notes_of(notes: &Json, child: &ChildNotes<'_>) -> Option<Json> {
     let manual =
         match (child.manual, child.bound, manual_book(&Json::object([(KEY, notes.clone())]))) {
             (Some(manual), _, _) => Some(manual),
-            // One book for both.
+            // The bound book is also the manual-mode book.
             (None, Some((from, own)), Some(name)) if book_key(&name) == book_key(from) => {
                 Some((from, own))
             }

@@ -1,16 +1,16 @@
-//! A file made of another one's bytes and new ones, without copying the first.
+//! A new file assembled from slices of an existing file and new bytes, without copying the slices.
 
 use crate::digest::Digest;
 
-/// A run of a new file's bytes.
+/// A run of bytes of the new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// Bytes of the file it is made from, as they are there.
+    /// Borrowed unchanged from the existing file.
     Kept(&'a [u8]),
     New(Vec<u8>),
 }
 
-/// The whole of a new file.
+/// The complete new file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pieces<'a>(Vec<Piece<'a>>);
 

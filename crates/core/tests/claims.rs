@@ -1,4 +1,4 @@
-//! What is claimed of a message, and what takes the claim away.
+//! How exact the lore of a message is claimed to be, and what makes the claim weaker.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 use forklore_core::journal::{FIELD, Limits, Record, Writer};
@@ -13,7 +13,7 @@ use forklore_core::timeline::moment::{
 };
 use forklore_json::{Json, Object};
 
-/// A chat in a page that records it: each message with its record, and the lore as it is now.
+/// A page that records a chat: each message with its record, and the current lore.
 struct Page {
     writer: Writer,
     messages: Vec<Json>,
@@ -30,7 +30,7 @@ impl Page {
         let mut writer = Writer::new(limits, "page");
         writer.open([None]);
         let mut page = Self { writer, messages: vec![message(0, None)], lore: "a".into(), limits };
-        page.look();
+        page.observe();
         page
     }
 
@@ -43,19 +43,19 @@ impl Page {
         }
     }
 
-    fn look(&mut self) {
+    fn observe(&mut self) {
         self.writer.observe_book(Some("Lore"), Some(book(&self.lore))).unwrap();
         self.writer.observe_metadata(&Json::Null);
         let record = self.writer.record();
         self.set(record);
     }
 
-    /// The next message arrives; its file is looked at, and is what the page has.
+    /// The next message arrives. The book's file is checked and matches the page.
     fn next(&mut self) {
-        self.look();
+        self.observe();
         let record = self.writer.arrive().map(|mut record| {
-            if let Some(came) = &mut record.came {
-                came.file = Some(true);
+            if let Some(arrival) = &mut record.arrival {
+                arrival.file = Some(true);
             }
             self.writer.amend(&record);
             record
@@ -66,11 +66,11 @@ impl Page {
 
     fn lore(&mut self, lore: &str) {
         lore.clone_into(&mut self.lore);
-        self.look();
+        self.observe();
     }
 
-    /// The extension is off while this happens.
-    fn off(&mut self, lore: &str, messages: usize) {
+    /// The lore changes and messages arrive while the extension is off.
+    fn change_while_off(&mut self, lore: &str, messages: usize) {
         lore.clone_into(&mut self.lore);
         for _ in 0..messages {
             self.messages.push(message(self.messages.len(), None));
@@ -79,7 +79,7 @@ impl Page {
         let records: Vec<Option<Record>> = records.collect();
         self.writer = Writer::new(self.limits, "again");
         self.writer.open(records);
-        self.look();
+        self.observe();
     }
 
     fn file(&self) -> Vec<u8> {
@@ -88,8 +88,8 @@ impl Page {
         lines.join(&b'\n')
     }
 
-    fn asked(&self, m: usize) -> String {
-        asked(&self.file(), &self.lore, m, None)
+    fn claim_at(&self, m: usize) -> String {
+        claim_at(&self.file(), &self.lore, m, None)
     }
 }
 
@@ -110,8 +110,8 @@ fn book(lore: &str) -> Vec<u8> {
     format!(r#"{{"entries":{{"0":{{"uid":0,"comment":"c","content":"{lore}"}}}}}}"#).into_bytes()
 }
 
-/// The claim about the book, and the lore it gives.
-fn asked(file: &[u8], today: &str, m: usize, past: Option<&RecordedPast>) -> String {
+/// The claim about the book, and the lore.
+fn claim_at(file: &[u8], today: &str, m: usize, past: Option<&RecordedPast>) -> String {
     let today = book(today);
     let chat = Chat::read(file, ChatKind::Solo);
     let bound = BoundBook::read(Some("Lore".into()), Some(&today));
@@ -130,7 +130,7 @@ fn asked(file: &[u8], today: &str, m: usize, past: Option<&RecordedPast>) -> Str
     format!("{claim} {lore} {source}").trim_end().to_owned()
 }
 
-/// Four messages; the lore became b, c, d while 1, 2 and 3 were the last.
+/// Four messages. The lore became b, c and d while messages 1, 2 and 3 were the last.
 fn story() -> Page {
     let mut page = Page::new();
     for lore in ["b", "c", "d"] {
@@ -143,7 +143,7 @@ fn story() -> Page {
 #[test]
 fn what_was_watched_is_exact() {
     let page = story();
-    let claims: Vec<String> = (0..4).map(|m| page.asked(m)).collect();
+    let claims: Vec<String> = (0..4).map(|m| page.claim_at(m)).collect();
     assert_eq!(claims, ["exact a", "exact b", "exact c", "exact d files"]);
 }
 
@@ -152,10 +152,10 @@ fn the_message_before_a_gap_is_as_it_was_last_seen() {
     for messages in [1, 2] {
         let mut page = Page::new();
         page.next();
-        page.off("changed", messages);
+        page.change_while_off("changed", messages);
         page.next();
-        assert_eq!(page.asked(1), "as of 1 a");
-        assert_eq!(page.asked(1 + messages), "exact changed");
+        assert_eq!(page.claim_at(1), "as of 1 a");
+        assert_eq!(page.claim_at(1 + messages), "exact changed");
     }
 }
 
@@ -164,10 +164,10 @@ fn a_torn_end_is_no_last_message() {
     let mut file = story().file();
     let cut = file.len() - 40;
     file.truncate(cut);
-    assert_eq!(asked(&file, "d", 2, None), "as of 2 c");
-    // Cut at the end of a line, or a backup put back: the record itself tells.
+    assert_eq!(claim_at(&file, "d", 2, None), "as of 2 c");
+    // If the file ends at the end of a line, as in a restored backup, the record itself shows it.
     let lines: Vec<&[u8]> = file.split(|byte| *byte == b'\n').take(4).collect();
-    assert_eq!(asked(&lines.join(&b'\n'), "d", 2, None), "as of 2 c");
+    assert_eq!(claim_at(&lines.join(&b'\n'), "d", 2, None), "as of 2 c");
 }
 
 #[test]
@@ -175,29 +175,29 @@ fn a_line_that_cannot_be_read_proves_nothing_about_the_message_before_it() {
     let file = String::from_utf8(story().file()).unwrap();
     let mut lines: Vec<&str> = file.lines().collect();
     lines.insert(3, "{\"mes\":");
-    assert_eq!(asked(lines.join("\n").as_bytes(), "d", 1, None), "as of 1 b");
-    assert_eq!(asked(lines.join("\n").as_bytes(), "d", 0, None), "exact a");
+    assert_eq!(claim_at(lines.join("\n").as_bytes(), "d", 1, None), "as of 1 b");
+    assert_eq!(claim_at(lines.join("\n").as_bytes(), "d", 0, None), "exact a");
 }
 
 #[test]
 fn records_that_were_moved_or_copied_claim_nothing() {
     let mut page = story();
     page.messages.swap(0, 1);
-    assert_eq!([page.asked(0), page.asked(1)], ["live d files", "live d files"]);
-    assert_eq!(page.asked(3), "exact d files");
+    assert_eq!([page.claim_at(0), page.claim_at(1)], ["live d files", "live d files"]);
+    assert_eq!(page.claim_at(3), "exact d files");
     let mut page = story();
     let copy = page.messages[2].get(FIELD).unwrap().clone();
     page.messages[1].as_object_mut().unwrap().insert(FIELD, copy);
-    assert_eq!(page.asked(1), "as of 0 a");
-    assert_eq!(page.asked(0), "as of 0 a");
+    assert_eq!(page.claim_at(1), "as of 0 a");
+    assert_eq!(page.claim_at(0), "as of 0 a");
 }
 
 #[test]
 fn a_message_deleted_while_nobody_looked_costs_one_claim() {
     let mut page = story();
     page.messages.remove(1);
-    assert_eq!(page.asked(0), "as of 0 a");
-    assert_eq!(page.asked(2), "exact d files");
+    assert_eq!(page.claim_at(0), "as of 0 a");
+    assert_eq!(page.claim_at(2), "exact d files");
 }
 
 #[test]
@@ -205,12 +205,13 @@ fn a_book_that_nobody_looked_at_afterwards_is_not_exact() {
     for file in [None, Some(false)] {
         let mut page = story();
         let field = page.messages[2].as_object_mut().unwrap().get_mut(FIELD).unwrap();
-        let came = field.as_object_mut().unwrap().get_mut("came").unwrap().as_object_mut().unwrap();
-        came.remove("file");
+        let arrival =
+            field.as_object_mut().unwrap().get_mut("came").unwrap().as_object_mut().unwrap();
+        arrival.remove("file");
         if let Some(file) = file {
-            came.insert("file", file);
+            arrival.insert("file", file);
         }
-        assert_eq!(page.asked(1), "as of 1 b");
+        assert_eq!(page.claim_at(1), "as of 1 b");
     }
 }
 
@@ -219,12 +220,12 @@ fn a_book_too_large_to_keep_is_exact_where_some_version_has_its_digest() {
     let mut page = Page::within(Limits { largest_book: 10 });
     page.next();
     page.next();
-    assert_eq!(page.asked(0), "exact a unchanged");
+    assert_eq!(page.claim_at(0), "exact a unchanged");
     page.lore("b");
-    assert_eq!(page.asked(0), "live b files");
+    assert_eq!(page.claim_at(0), "live b files");
     let past = |lore: &str| {
         let testified = Some(BookFile { name: "Lore".to_owned(), bytes: book(lore) });
-        asked(&page.file(), "b", 0, Some(&RecordedPast { testified, ..RecordedPast::default() }))
+        claim_at(&page.file(), "b", 0, Some(&RecordedPast { testified, ..RecordedPast::default() }))
     };
     assert_eq!(past("a"), "exact a history");
     assert_eq!(past("other"), "live b files");
@@ -240,8 +241,8 @@ fn a_scene_break_gives_what_its_recap_left_under_its_own_claim() {
     page.next();
     page.lore("recapped");
     page.next();
-    assert_eq!(page.asked(0), "settled at 2 recapped");
-    assert_eq!(page.asked(1), "exact a");
+    assert_eq!(page.claim_at(0), "settled at 2 recapped");
+    assert_eq!(page.claim_at(1), "exact a");
 }
 
 #[test]

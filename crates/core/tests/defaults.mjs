@@ -1,4 +1,4 @@
-// What SillyTavern itself says about the fields of an entry, from the source of its World Info editor.
+// Prints the defaults of an entry's fields, from the source of SillyTavern's World Info editor.
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -26,7 +26,7 @@ console.log(JSON.stringify({
     defaults: Object.fromEntries(fields.map(([name, { default: value }]) => [name, value])),
     copied: [...new Set([
         ...Object.values(originalWIDataKeyMap),
-        // What the editor sets under a name of its own.
+        // Fields that the editor sets under another name.
         ...[...source.matchAll(/setWIOriginalDataValue\(\w+, [\w.]+, '([\w.]+)'/g)].map(([, name]) => name),
     ])],
 }));

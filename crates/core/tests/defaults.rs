@@ -1,4 +1,4 @@
-//! Our table of defaults is SillyTavern's own.
+//! Checks Forklore's table of defaults against SillyTavern's source.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use forklore_core::sillytavern::book::Book;
 use forklore_core::sillytavern::defaults::FIELDS;
 use forklore_json::{Json, Object};
 
-/// Asks the SillyTavern that is installed for the tests.
+/// Reads the defaults from the SillyTavern that is installed for the tests.
 fn sillytavern() -> Json {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/defaults.mjs");
     let answer = Command::new("node").arg(script).output().expect("node is on the path");

@@ -1,5 +1,6 @@
-//! What SillyTavern's editor really wrote when somebody looked through a lorebook, once and twice, and
-//! changed nothing. `e2e/scenarios/editor_alone.test.mjs` makes the files and checks that they still hold.
+//! Uses the files that SillyTavern's editor wrote after a lorebook was viewed once and twice
+//! without a change. `e2e/scenarios/editor_alone.test.mjs` creates them and checks that they are up
+//! to date.
 
 use forklore_core::compare::change_summary::{BookWindow, ChangeKind, EntryChange, in_book};
 use forklore_core::compare::diff::{LoreSide, compare};
@@ -65,7 +66,7 @@ fn the_log_has_nothing_to_tell_and_the_seal_still_holds() {
     };
     let (before, twice) = (texts(BEFORE), texts(TWICE));
     let changed = before.iter().zip(&twice).enumerate();
-    let happened = in_book(&BookWindow {
+    let summary = in_book(&BookWindow {
         entries_before: 50,
         entries_after: 50,
         changed: changed
@@ -79,7 +80,7 @@ fn the_log_has_nothing_to_tell_and_the_seal_still_holds() {
         readable_before: true,
         readable_after: true,
     });
-    assert_eq!(happened.kind, ChangeKind::Same, "{happened:?}");
+    assert_eq!(summary.kind, ChangeKind::Same, "{summary:?}");
     let digest = |bytes| lore_digest_of(&Json::parse(bytes).expect("it is JSON"));
     assert_eq!(digest(BEFORE), digest(ONCE));
     assert_eq!(digest(BEFORE), digest(TWICE));

@@ -1,6 +1,6 @@
-// What Node makes of the same bytes. Texts come in as a 32-bit length and the bytes; each is answered
-// in the same form: for a text (mode "values") whether `JSON.parse` takes it and what
-// `JSON.stringify` gives back, for a chat (mode "lines") the numbers of the lines SillyTavern keeps.
+// Answers what Node makes of the same bytes. Each input and each answer is a 32-bit length followed by
+// the bytes. For a text (mode "values") it answers whether `JSON.parse` accepts it and what
+// `JSON.stringify` returns, for a chat (mode "lines") the numbers of the lines that SillyTavern keeps.
 import { readFileSync, writeSync } from 'node:fs';
 
 const input = readFileSync(0);
@@ -30,7 +30,7 @@ function values(text) {
     return [...framed('yes'), ...framed(JSON.stringify(value)), ...framed(JSON.stringify(value, null, 4))];
 }
 
-// SillyTavern keeps `text.split('\n').map(tryParse).filter(x => x)`; the numbers say which those are.
+// The numbers of the lines that SillyTavern keeps: `text.split('\n').map(tryParse).filter(x => x)`.
 function lines(text) {
     const kept = text.split('\n').map((line, number) => [tryParse(line), number]).filter(([value]) => value);
     return framed(kept.map(([, number]) => number).join(' '));

@@ -1,4 +1,4 @@
-//! JSON as JavaScript has it, with Node as the judge.
+//! Checks JSON reading and writing against Node.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use forklore_testkit::cases::{count_from, seed_of};
 use forklore_testkit::damage::Damage;
 use forklore_testkit::json_text::{self, Oddities};
 
-/// Asks Node about all `texts` at once; its answers come framed, one after the other.
+/// Passes all `texts` to Node at once and returns its length-prefixed answers.
 fn ask_node(mode: &str, texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/javascript.mjs");
     let mut node = Command::new("node")
@@ -41,8 +41,8 @@ fn ask_node(mode: &str, texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
     frames
 }
 
-/// Texts, each with the seed it was grown from.
-fn grown(
+/// Generates texts, each with its seed.
+fn generate(
     law: &str,
     count: usize,
     grow: impl Fn(&mut fastrand::Rng) -> Vec<u8>,
@@ -57,7 +57,7 @@ fn grown(
 
 #[test]
 fn values_are_read_and_written_as_node_does() {
-    let texts = grown("values", count_from("FORKLORE_TEXTS", 100_000), |rng| {
+    let texts = generate("values", count_from("FORKLORE_TEXTS", 100_000), |rng| {
         let odd = if rng.bool() { Oddities::ANY } else { Oddities::TIGHT };
         let text = json_text::document(rng, odd);
         if rng.u8(..3) == 0 { json_text::mutated(rng, &text) } else { text }
@@ -89,7 +89,7 @@ fn values_are_read_and_written_as_node_does() {
 
 #[test]
 fn the_lines_of_a_damaged_chat_are_the_ones_sillytavern_keeps() {
-    let files = grown("lines", count_from("FORKLORE_FILES", 5_000), |rng| {
+    let files = generate("lines", count_from("FORKLORE_FILES", 5_000), |rng| {
         let mut lines = vec![br#"{"chat_metadata":{}}"#.to_vec()];
         for _ in 0..rng.usize(..12) {
             let line = match rng.u8(..6) {
@@ -112,7 +112,7 @@ fn the_lines_of_a_damaged_chat_are_the_ones_sillytavern_keeps() {
     let answers = ask_node("lines", &files);
     assert_eq!(answers.len(), files.len());
     for ((seed, file), nodes) in seeds.iter().zip(&files).zip(&answers) {
-        // A group chat is one in which a header has to look like one, so that no line is hidden.
+        // In a group chat the header must look like one, so no line is hidden.
         let chat = Chat::read(file, ChatKind::Group);
         let line_number = |offset: usize| file[..offset].iter().filter(|&&b| b == b'\n').count();
         let kept: Vec<String> = chat

@@ -1,4 +1,5 @@
-//! The journal: what it says of a message is what was, or it says that it is of an earlier one.
+//! Laws of the journal: its state for a message is correct, or it names the earlier message that
+//! the state belongs to.
 
 use forklore_core::journal::{
     FIELD, Folded, Limits, Record, RecordId, RecordedState, Records, fold, merged, record,
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::subsequence;
 use proptest::test_runner::RngSeed;
 
-/// States out of so few that stories come back to where they were.
+/// There are so few different states that stories return to earlier ones.
 fn states() -> impl Strategy<Value = Vec<RecordedState>> {
     vec(state(), 1..10)
 }
@@ -44,7 +45,7 @@ fn state() -> impl Strategy<Value = RecordedState> {
     )
 }
 
-/// Enough fields for a difference to be said within them.
+/// An entry with enough fields for a record to describe a change field by field.
 fn entry(variant: u8) -> Json {
     let inner = Json::object([("a", Json::from(i64::from(variant))), ("b", Json::Null)]);
     let uid = Json::from(7_i64);
@@ -55,7 +56,7 @@ fn content(variant: u8) -> Json {
     match variant {
         0 => Json::from("short"),
         1 => Json::parse(br#""\ud800 alone""#).expect("it is JSON"),
-        // Long enough to be deflated, and alike enough to be spliced.
+        // Long enough to be deflated, and similar enough to the next to be spliced.
         2 => Json::from("long ".repeat(100)),
         _ => Json::from("long ".repeat(60) + "and not the same " + &"long ".repeat(40)),
     }
@@ -73,10 +74,10 @@ fn records(states: &[RecordedState], limits: Limits) -> Vec<Record> {
     records
 }
 
-/// A message as the test knows it: the record it carries, and the state it was the last one of.
+/// A message: the record it carries, and the true state while it was the last message.
 type Message = (Option<Record>, RecordedState);
 
-fn told(states: &[RecordedState]) -> Vec<Message> {
+fn recorded_messages(states: &[RecordedState]) -> Vec<Message> {
     let records = records(states, Limits::default());
     records.into_iter().map(Some).zip(states.iter().cloned()).collect()
 }
@@ -101,8 +102,9 @@ fn folds(messages: &[Message]) -> Vec<Option<Folded>> {
     (0..messages.len()).map(|message| fold(&chat, message)).collect()
 }
 
-/// Each answer is true of the message it names, and names none that is later or has no record.
-fn nothing_false_is_claimed(messages: &[Message]) -> Result<(), TestCaseError> {
+/// Each answer is true of the message it names. That message has a record and is not later than the
+/// one asked about.
+fn check_claims(messages: &[Message]) -> Result<(), TestCaseError> {
     for (asked, folded) in folds(messages).into_iter().enumerate() {
         let Some(Folded { message, state }) = folded else { continue };
         prop_assert!(message <= asked);
@@ -123,7 +125,7 @@ proptest! {
 
     #[test]
     fn the_fold_at_each_message_is_the_state_then(states in states()) {
-        let folds = folds(&told(&states));
+        let folds = folds(&recorded_messages(&states));
         for (message, (folded, state)) in folds.into_iter().zip(states).enumerate() {
             prop_assert_eq!(folded, Some(Folded { message, state }));
         }
@@ -142,7 +144,7 @@ proptest! {
         states in states(),
         deletions in vec(any::<prop::sample::Index>(), 1..4),
     ) {
-        let mut messages = told(&states);
+        let mut messages = recorded_messages(&states);
         for deletion in deletions {
             if messages.len() < 2 {
                 break;
@@ -184,13 +186,13 @@ proptest! {
 
     #[test]
     fn lost_records_make_no_false_claim(states in states(), kept in vec(any::<bool>(), 10)) {
-        let mut messages = told(&states);
+        let mut messages = recorded_messages(&states);
         for (message, kept) in messages.iter_mut().zip(kept) {
             if !kept {
                 message.0 = None;
             }
         }
-        nothing_false_is_claimed(&messages)?;
+        check_claims(&messages)?;
     }
 
     #[test]
@@ -198,9 +200,9 @@ proptest! {
         states in states(),
         order in vec(any::<prop::sample::Index>(), 1..12),
     ) {
-        let messages = told(&states);
+        let messages = recorded_messages(&states);
         let mixed: Vec<Message> = order.iter().map(|at| messages[at.index(messages.len())].clone()).collect();
-        nothing_false_is_claimed(&mixed)?;
+        check_claims(&mixed)?;
     }
 
     #[test]
@@ -209,15 +211,15 @@ proptest! {
         liar in any::<prop::sample::Index>(),
         other in any::<prop::sample::Index>(),
     ) {
-        let mut messages = told(&states);
+        let mut messages = recorded_messages(&states);
         let id = messages[other.index(messages.len())].0.as_ref().unwrap().id.clone();
         let at = liar.index(messages.len());
         if messages[at].0.as_ref().unwrap().id != id {
-            // It says that it leads to another state than it does.
+            // The record claims to lead to a state other than its own.
             messages[at].0.as_mut().unwrap().id = id.clone();
             messages[at].1 = states.iter().find(|state| state.id() == id).unwrap().clone();
         }
-        nothing_false_is_claimed(&messages)?;
+        check_claims(&messages)?;
     }
 
     #[test]

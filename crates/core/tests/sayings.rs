@@ -1,4 +1,4 @@
-//! Whatever the core can say to the page, the page can say to people, in every language.
+//! The page has a text in every language for every code that the core can send.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -15,8 +15,8 @@ use forklore_core::plan::repair::CannotRepair;
 use forklore_core::timeline::references::ReferencePlace;
 use forklore_json::Json;
 
-/// What the page is told, by the beginning of its texts.
-fn told() -> Vec<(&'static str, Code)> {
+/// The codes that reach the page, with the key prefix of their texts.
+fn page_codes() -> Vec<(&'static str, Code)> {
     let words = [
         Obstacle::codes(),
         Remark::codes(),
@@ -28,8 +28,8 @@ fn told() -> Vec<(&'static str, Code)> {
     words.chain(ReferencePlace::codes().into_iter().map(|code| ("place", code))).collect()
 }
 
-/// The texts of each language. That they are those of `english.js`, with the same placeholders, is a
-/// test of the extension's.
+/// The texts of each language. A test of the extension checks that they match `english.js` and have
+/// the same placeholders.
 fn languages() -> Vec<(String, BTreeMap<String, String>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../extension/i18n");
     let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
@@ -54,8 +54,8 @@ fn every_code_that_reaches_the_page_has_its_words() {
     let languages = languages();
     assert!(!languages.is_empty());
     for (language, texts) in &languages {
-        for (beginning, code) in told() {
-            let key = format!("forklore.{beginning}.{}", code.name);
+        for (prefix, code) in page_codes() {
+            let key = format!("forklore.{prefix}.{}", code.name);
             let variants = format!("{key}.");
             let found: Vec<_> =
                 texts.iter().filter(|(k, _)| **k == key || k.starts_with(&variants)).collect();
@@ -72,8 +72,8 @@ fn every_code_that_reaches_the_page_has_its_words() {
 #[test]
 fn one_code_has_one_set_of_values() {
     let mut known: BTreeMap<(&str, &str), &[&str]> = BTreeMap::new();
-    for (beginning, code) in told() {
-        let before = known.insert((beginning, code.name), code.values);
+    for (prefix, code) in page_codes() {
+        let before = known.insert((prefix, code.name), code.values);
         assert!(before.is_none_or(|before| before == code.values), "{}", code.name);
     }
     assert!(known.len() > 60, "{} codes", known.len());

@@ -7,7 +7,7 @@ use crate::git::object::{Collision, Id};
 use crate::git::packs::PackError;
 use forklore_tavern::disk::describe::{kind, shown};
 
-/// What is done with a history, unless it fails.
+/// The result of reading or writing a history.
 pub type Result<T, E = HistoryError> = std::result::Result<T, E>;
 
 /// The history could not be read or written.
@@ -21,15 +21,15 @@ pub enum HistoryError {
     Pack(#[from] PackError),
     #[error(transparent)]
     Collision(#[from] Collision),
-    /// An object that another one refers to.
+    /// An object that another object refers to does not exist.
     #[error("the history lacks object {0}")]
     Missing(Id),
     #[error("object {id} of the history is not {expected}")]
     Misshapen { id: Id, expected: &'static str },
-    /// Versions without a ref.
+    /// No ref leads to the versions of this file.
     #[error("nothing leads to the versions of `{0}` any more")]
     LostRef(String),
-    /// Something that must not be done to what is damaged.
+    /// The operation is refused because this file is damaged.
     #[error("`{}` is damaged", .0.display())]
     Damaged(PathBuf),
     #[error("there is no history at `{}`", .0.display())]

@@ -1,11 +1,10 @@
-//! Which files of a user have a history, and what they are called in it.
+//! Which of a user's files have a history, and what the history calls them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use forklore_tavern::folder::layout::is_sillytavern_temp;
 
-/// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileKind {
     Chat,
@@ -18,7 +17,7 @@ pub enum FileKind {
 impl FileKind {
     pub const ALL: [Self; 5] = [Self::Chat, Self::Book, Self::Card, Self::Group, Self::Settings];
 
-    /// The folder of its refs.
+    /// The folder that holds the refs of this kind.
     pub fn folder(self) -> &'static str {
         match self {
             Self::Chat => "chats",
@@ -29,7 +28,7 @@ impl FileKind {
         }
     }
 
-    /// What people call it.
+    /// The word that users see.
     pub fn word(self) -> &'static str {
         match self {
             Self::Chat => "chat",
@@ -45,21 +44,22 @@ impl FileKind {
     }
 }
 
-/// The path of a file below its user's folder, as text in one line: `chats/Anna/Story.jsonl`.
+/// The path of a file relative to its user's folder, as a single line of text:
+/// `chats/Anna/Story.jsonl`.
 ///
-/// What cannot stand in such a text is written as `%` and two digits, so that any name a disk allows
-/// has one.
+/// Characters that do not fit on such a line are percent-encoded, so that every name a disk allows
+/// can be represented.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileName(String);
 
 impl FileName {
-    /// Of a path below the user's folder.
+    /// Encodes a path relative to the user's folder.
     pub fn of_path(path: &Path) -> Self {
         let parts = path.components().map(|part| escaped(part.as_os_str().as_encoded_bytes()));
         Self(parts.collect::<Vec<_>>().join("/"))
     }
 
-    /// As it was written.
+    /// Takes a name that is already encoded.
     pub fn of_text(text: &str) -> Self {
         Self(text.to_owned())
     }
@@ -68,12 +68,12 @@ impl FileName {
         &self.0
     }
 
-    /// The path below the user's folder.
+    /// The path relative to the user's folder.
     pub fn to_path(&self) -> PathBuf {
         self.0.split('/').map(unescaped).collect()
     }
 
-    /// What SillyTavern keeps in a file of this name; `None` where it has no history.
+    /// What SillyTavern stores in a file of this name; `None` if such files have no history.
     pub fn kind(&self) -> Option<FileKind> {
         let parts: Vec<&str> = self.0.split('/').collect();
         let name = parts.last()?;
@@ -92,8 +92,8 @@ impl FileName {
         }
     }
 
-    /// How a person calls it: `Anna/Story`, `group:Story`, `Lore`. What no terminal should be given
-    /// stays a `%` and two digits.
+    /// The name shown to people: `Anna/Story`, `group:Story`, `Lore`. Control characters and
+    /// invalid UTF-8 stay percent-encoded, so that it is safe to print in a terminal.
     pub fn label(&self) -> String {
         let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
         let parts: Vec<&str> = self.0.split('/').collect();
@@ -106,7 +106,7 @@ impl FileName {
         label.replace("%5c", "\\").replace("%25", "%")
     }
 
-    /// The same without the character, or what says that it is a group's.
+    /// The same without the character's folder or the `group:` prefix.
     pub fn bare_label(&self) -> String {
         let label = self.label();
         let start = match self.0.split_once('/') {
@@ -118,8 +118,8 @@ impl FileName {
     }
 }
 
-/// What someone typed, spelt as labels are.
-pub fn spelt(typed: &str) -> String {
+/// Encodes a name that a user typed in the same way as a label.
+pub fn encode_typed(typed: &str) -> String {
     let mut text = String::with_capacity(typed.len());
     typed.chars().for_each(|character| add(&mut text, character, character.is_control()));
     text
@@ -227,11 +227,11 @@ mod tests {
         assert_eq!(FileName::of_text("chats/Anna/Story.jsonl").label(), "Anna/Story");
         assert_eq!(FileName::of_text("group chats/7.jsonl").label(), "group:7");
         assert_eq!(FileName::of_text("worlds/Lore.json").label(), "Lore");
-        // On Windows a backslash parts folders.
+        // On Windows a backslash separates folders.
         let odd = if cfg!(windows) { "50%/a b %5c\u{1b}" } else { "50%/a\\b %5c\u{1b}" };
         let name = FileName::of_path(Path::new(&format!("chats/{odd}.jsonl")));
         assert_eq!(name.label(), odd.replace('\u{1b}', "%1b"));
-        assert_eq!(spelt(odd), name.label());
+        assert_eq!(encode_typed(odd), name.label());
         for (name, bare) in [
             ("chats/Anna/Story.jsonl", "Story"),
             ("group chats/7: the end.jsonl", "7: the end"),

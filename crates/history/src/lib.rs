@@ -1,17 +1,17 @@
-//! Every version of every chat and lorebook, in git's own format.
+//! Every version of every chat and lorebook, stored as git objects.
 //!
-//! One bare repository for each user of SillyTavern. Folders in reading order, each using only those
+//! One bare repository per SillyTavern user. The folders in reading order, each using only those
 //! above it:
 //!
 //! - [`file`]: which files have a history;
-//! - [`git`]: git's formats;
-//! - [`store`]: the repository on disk, and how what was recorded stays recorded;
-//! - [`version`]: a file taken apart, its versions, and how they follow each other;
-//! - [`query`]: finding versions, and the state of a message among them;
+//! - [`git`]: git's file formats;
+//! - [`store`]: the repository on disk, and how it survives crashes;
+//! - [`version`]: splitting a file into pieces, its versions, and their lineage;
+//! - [`query`]: finding versions, and the state of the files at a given message;
 //! - [`record`]: adding versions;
-//! - [`restore`]: bringing them back;
+//! - [`restore`]: restoring them;
 //! - [`watch`]: recording while SillyTavern runs;
-//! - [`upkeep`]: keeping a history small and sound;
+//! - [`upkeep`]: packing, thinning, purging, checking and repairing;
 //! - [`exchange`]: other machines, bundles, SillyTavern's own backups.
 
 mod error;

@@ -1,4 +1,4 @@
-//! Bringing a version back, as one operation of the workshop: never over something that is not kept.
+//! Restores a version as one transaction. Content that is not in the history is never overwritten.
 
 use std::borrow::Cow;
 use std::io;
@@ -20,7 +20,7 @@ use crate::file::{FileKind, FileName};
 use crate::query::losses::Loss;
 use crate::record::recorder::Observed;
 use crate::record::recorder::Recorder;
-use crate::record::scan::{home, read_still};
+use crate::record::scan::{home, read_stable};
 use crate::version::commit::{Origin, StoredVersion};
 use crate::version::history::History;
 use crate::version::lineage::Lineage;
@@ -28,36 +28,37 @@ use forklore_tavern::disk::describe::{kind, shown};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RestoreOptions {
-    /// Over the chat, rather than beside it. Everything else is always put in its own place.
+    /// Overwrite the chat instead of restoring beside it. Other kinds of file are always restored
+    /// in place.
     pub in_place: bool,
-    /// Its owner says that no page has it open.
+    /// The user confirms that no page has the file open.
     pub is_closed: bool,
     pub dry_run: bool,
 }
 
-/// Where a version went.
+/// Where a version was restored to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestoredTo {
-    /// Over what was there.
+    /// Over the existing file.
     InPlace,
-    /// Into a new file beside it.
+    /// Into a new file beside the existing one.
     Beside,
-    /// Where it was, and nothing was there any more.
+    /// To its old path, where no file existed any more.
     Back,
 }
 
-/// What was brought back, or would be.
+/// What was restored, or would be in a dry run.
 #[derive(Debug)]
 pub struct Restored {
     pub file: FileName,
     pub went: RestoredTo,
-    /// The version that what was there before is.
+    /// The version number of the content that was overwritten.
     pub before: Option<u64>,
     /// The group that lists the chat now.
     pub group: Option<String>,
-    /// Whether it is a group's chat that no group lists.
+    /// Whether it is a group chat that no group lists.
     pub is_unlisted: bool,
-    /// The group that did, where that is gone, and the version of it that did.
+    /// The deleted group that used to list the chat, and the version of the group's file that did.
     pub lost_group: Option<(FileName, u64)>,
     pub operation: Option<u64>,
 }
@@ -98,10 +99,10 @@ pub enum RestoreError {
     NotDeleted { file: String },
 }
 
-/// A race is tried again; not for ever.
+/// How often to retry after losing a race with another writer.
 const MOST_TRIES: usize = 20;
 
-/// Brings a version of a file back.
+/// Restores a version of a file.
 pub fn restore(
     history: &mut History<'_>,
     tavern: &Tavern<'_>,
@@ -110,62 +111,62 @@ pub fn restore(
     options: RestoreOptions,
 ) -> Result<Restored, RestoreError> {
     let bytes = &history.content(version)?;
-    let wish = Wish { tavern, lineage, version, bytes, options };
+    let request = RestoreRequest { tavern, lineage, version, bytes, options };
     for _ in 1..MOST_TRIES {
-        let place = Target::of(tavern, lineage.file())?;
-        let tried = match &place.now {
-            None => wish.put_back(history, &place),
+        let target = Target::of(tavern, lineage.file())?;
+        let tried = match &target.now {
+            None => request.put_back(history, &target),
             Some(now) if now == bytes => {
                 let (file, version) = (lineage.file().label(), version.version.number);
                 return Err(RestoreError::AlreadySo { file, version });
             }
             Some(_) if lineage.kind == FileKind::Chat && !options.in_place => {
-                wish.put_beside(history, &place)
+                request.put_beside(history, &target)
             }
-            Some(now) => wish.put_over(history, &place, now),
+            Some(now) => request.put_over(history, &target, now),
         };
         match tried {
-            Err(RestoreError::CarryOut(error)) if error.is_a_race() => {}
+            Err(RestoreError::CarryOut(error)) if error.is_race() => {}
             other => return other,
         }
     }
-    Err(CommitError::NotSoAnyMore.into())
+    Err(CommitError::PlanOutdated.into())
 }
 
-/// Brings a file back that is gone, as it last was.
+/// Restores a deleted file to its last content.
 pub fn undelete(
     history: &mut History<'_>,
     tavern: &Tavern<'_>,
     lineage: &Lineage,
     dry_run: bool,
 ) -> Result<(Restored, StoredVersion), RestoreError> {
-    let place = Target::of(tavern, lineage.file())?;
-    if place.now.is_some() {
+    let target = Target::of(tavern, lineage.file())?;
+    if target.now.is_some() {
         return Err(RestoreError::NotDeleted { file: lineage.file().label() });
     }
     let version = last_there(history, lineage)?;
     let bytes = &history.content(&version)?;
     let options = RestoreOptions { dry_run, ..RestoreOptions::default() };
-    let wish = Wish { tavern, lineage, version: &version, bytes, options };
-    let restored = wish.put_back(history, &place)?;
+    let request = RestoreRequest { tavern, lineage, version: &version, bytes, options };
+    let restored = request.put_back(history, &target)?;
     Ok((restored, version))
 }
 
-/// The newest version in which the file was there.
+/// The newest version in which the file existed.
 pub fn last_there(history: &History<'_>, lineage: &Lineage) -> Result<StoredVersion> {
-    for kept in history.versions(&lineage.tip) {
-        let kept = kept?;
-        if kept.version.why != Origin::Deleted {
-            return Ok(kept);
+    for stored in history.versions(&lineage.tip) {
+        let stored = stored?;
+        if stored.version.why != Origin::Deleted {
+            return Ok(stored);
         }
     }
     Ok(lineage.tip.clone())
 }
 
-/// A file that the history knows, and what is there now.
+/// A file that the history knows, and its current content.
 struct Target {
     name: FileName,
-    /// Links followed.
+    /// With symbolic links resolved.
     path: PathBuf,
     now: Option<Vec<u8>>,
     written: std::time::SystemTime,
@@ -174,9 +175,9 @@ struct Target {
 impl Target {
     fn of(tavern: &Tavern<'_>, name: &FileName) -> Result<Self, RestoreError> {
         let path = home(&tavern.folders).join(name.to_path());
-        let path = tavern.folders.data_root.check_no_link(tavern.disk, &path)?;
-        let (now, written) = match read_still(tavern.disk, &path) {
-            Ok((bytes, look)) => (Some(bytes), look.modified),
+        let path = tavern.folders.data_root.resolve(tavern.disk, &path)?;
+        let (now, written) = match read_stable(tavern.disk, &path) {
+            Ok((bytes, stat)) => (Some(bytes), stat.modified),
             Err(error) if error.kind() == io::ErrorKind::NotFound => (None, tavern.clock.now()),
             Err(source) => return Err(RestoreError::Io { doing: "read", path, source }),
         };
@@ -188,8 +189,8 @@ impl Target {
     }
 }
 
-/// What is to be brought back.
-struct Wish<'w, 'd> {
+/// What to restore, and how.
+struct RestoreRequest<'w, 'd> {
     tavern: &'w Tavern<'d>,
     lineage: &'w Lineage,
     version: &'w StoredVersion,
@@ -197,16 +198,16 @@ struct Wish<'w, 'd> {
     options: RestoreOptions,
 }
 
-impl Wish<'_, '_> {
+impl RestoreRequest<'_, '_> {
     fn put_back(
         &self,
         history: &mut History<'_>,
-        place: &Target,
+        target: &Target,
     ) -> Result<Restored, RestoreError> {
         let library = self.tavern.library();
-        let stem = place.stem();
+        let stem = target.stem();
         let is_listed = library.groups.iter().any(|file| lists(&file.group.chats, &stem));
-        let last = match is_group_chat(&place.name) && !is_listed {
+        let last = match is_group_chat(&target.name) && !is_listed {
             true => last_listed(history, &stem)?,
             false => None,
         };
@@ -214,19 +215,19 @@ impl Wish<'_, '_> {
             Some(last) => Listing::of(self.tavern, &library, &last.id, &last.chat)?,
             None => None,
         };
-        let like = neighbour(&library, place.name.kind());
-        let mut tasks = vec![self.create(place.path.clone(), like)];
+        let like = neighbour(&library, target.name.kind());
+        let mut tasks = vec![self.create(target.path.clone(), like)];
         tasks.extend(listing.as_ref().map(Listing::task));
-        let mut restored = Restored::new(&place.name, RestoredTo::Back);
-        restored.is_unlisted = is_group_chat(&place.name) && listing.is_none() && !is_listed;
+        let mut restored = Restored::new(&target.name, RestoredTo::Back);
+        restored.is_unlisted = is_group_chat(&target.name) && listing.is_none() && !is_listed;
         restored.lost_group =
             last.filter(|_| listing.is_none()).map(|last| (last.file, last.version));
         restored.group = listing.as_ref().map(|listing| listing.group.clone());
         if !self.options.dry_run {
-            let summary = format!("brought {} back", place.name.label());
+            let summary = format!("brought {} back", target.name.label());
             let mut recorder = history.record()?;
-            restored.operation = Some(self.carry_out(&summary, &tasks)?);
-            self.record(&mut recorder, &place.name)?;
+            restored.operation = Some(self.commit(&summary, &tasks)?);
+            self.record(&mut recorder, &target.name)?;
         }
         Ok(restored)
     }
@@ -234,30 +235,31 @@ impl Wish<'_, '_> {
     fn put_beside(
         &self,
         history: &mut History<'_>,
-        place: &Target,
+        target: &Target,
     ) -> Result<Restored, RestoreError> {
         let library = self.tavern.library();
-        let chat = library.chats.iter().find(|chat| chat.path == place.path);
+        let chat = library.chats.iter().find(|chat| chat.path == target.path);
         let home = chat.map_or(Home::Loose, |chat| chat.home.clone());
         let number = self.version.version.number;
-        let name = for_restored(&place.stem(), number, &library.chat_names(&home));
+        let name = for_restored(&target.stem(), number, &library.chat_names(&home));
         let listing = match &home {
             Home::Group(Some(id)) => Listing::of(self.tavern, &library, id, &name)?,
             _ => None,
         };
-        let path = place.path.with_file_name(format!("{name}.jsonl"));
-        let file = FileName::of_path(&place.name.to_path().with_file_name(format!("{name}.jsonl")));
-        let mut tasks = vec![self.create(path, Some(place.path.clone()))];
+        let path = target.path.with_file_name(format!("{name}.jsonl"));
+        let file =
+            FileName::of_path(&target.name.to_path().with_file_name(format!("{name}.jsonl")));
+        let mut tasks = vec![self.create(path, Some(target.path.clone()))];
         tasks.extend(listing.as_ref().map(Listing::task));
         let mut restored = Restored::new(&file, RestoredTo::Beside);
         restored.is_unlisted = is_group_chat(&file) && listing.is_none();
         restored.group = listing.as_ref().map(|listing| listing.group.clone());
         if !self.options.dry_run {
             let summary =
-                format!("made {} of version {number} of {}", file.label(), place.name.label());
-            let losses = self.settled(history)?;
+                format!("made {} of version {number} of {}", file.label(), target.name.label());
+            let losses = self.settled_losses(history)?;
             let mut recorder = history.record()?;
-            restored.operation = Some(self.carry_out(&summary, &tasks)?);
+            restored.operation = Some(self.commit(&summary, &tasks)?);
             losses.iter().for_each(|loss| recorder.dismiss(loss));
             self.record(&mut recorder, &file)?;
         }
@@ -267,22 +269,22 @@ impl Wish<'_, '_> {
     fn put_over(
         &self,
         history: &mut History<'_>,
-        place: &Target,
+        target: &Target,
         now: &[u8],
     ) -> Result<Restored, RestoreError> {
-        check_closed(self.tavern, place, self.options)?;
-        let mut restored = Restored::new(&place.name, RestoredTo::InPlace);
+        check_closed(self.tavern, target, self.options)?;
+        let mut restored = Restored::new(&target.name, RestoredTo::InPlace);
         if self.options.dry_run {
             return Ok(restored);
         }
         let mut recorder = history.record()?;
-        restored.before = keep_first(&mut recorder, self.tavern, place, now)?;
+        restored.before = record_current(&mut recorder, self.tavern, target, now)?;
         let number = self.version.version.number;
-        let summary = format!("put {} back to version {number}", place.name.label());
-        let path = place.path.clone();
+        let summary = format!("put {} back to version {number}", target.name.label());
+        let path = target.path.clone();
         let task = Task::Replace { path, expected: now, parts: vec![self.bytes] };
-        restored.operation = Some(self.carry_out(&summary, &[task])?);
-        self.record(&mut recorder, &place.name)?;
+        restored.operation = Some(self.commit(&summary, &[task])?);
+        self.record(&mut recorder, &target.name)?;
         Ok(restored)
     }
 
@@ -290,28 +292,28 @@ impl Wish<'_, '_> {
         Task::Create { path, like, parts: vec![self.bytes] }
     }
 
-    fn carry_out(&self, summary: &str, tasks: &[Task<'_>]) -> Result<u64, RestoreError> {
+    fn commit(&self, summary: &str, tasks: &[Task<'_>]) -> Result<u64, RestoreError> {
         Ok(self.tavern.transaction()?.commit("restore", summary, tasks)?.id)
     }
 
-    /// Whoever watches waits for the recorder, and so finds it recorded already.
+    /// A watcher has to wait for the recorder, so it finds the version already recorded.
     fn record(&self, recorder: &mut Recorder<'_, '_>, name: &FileName) -> Result<(), RestoreError> {
         recorder.restored(name, self.bytes, self.tavern.clock.now(), self.version)?;
-        Ok(recorder.keep()?)
+        Ok(recorder.persist()?)
     }
 
-    /// Losses that are none any more once this version has come back beside them.
-    fn settled(&self, history: &History<'_>) -> Result<Vec<Loss>, RestoreError> {
+    /// Losses that are settled once this version exists again beside the damaged file.
+    fn settled_losses(&self, history: &History<'_>) -> Result<Vec<Loss>, RestoreError> {
         let mut losses = history.losses_of(self.lineage)?;
         losses.retain(|loss| self.version.version.count >= loss.good.version.count);
         Ok(losses)
     }
 }
 
-/// A page that has the file in memory would write that over ours.
+/// A page that has the file in memory would overwrite what we restore.
 fn check_closed(
     tavern: &Tavern<'_>,
-    place: &Target,
+    target: &Target,
     options: RestoreOptions,
 ) -> Result<(), RestoreError> {
     if options.is_closed {
@@ -319,42 +321,42 @@ fn check_closed(
     }
     let library = tavern.library();
     let asked = ChangeOptions::default();
-    match place.name.kind() {
-        Some(FileKind::Chat) => match library.chats.iter().find(|chat| chat.path == place.path) {
+    match target.name.kind() {
+        Some(FileKind::Chat) => match library.chats.iter().find(|chat| chat.path == target.path) {
             Some(chat) => Ok(tavern.check_chat_closed(&library, chat, asked)?),
             None => Ok(()),
         },
         Some(FileKind::Book) => {
-            Ok(tavern.check_book_closed(&library, &place.stem(), &place.path, asked)?)
+            Ok(tavern.check_book_closed(&library, &target.stem(), &target.path, asked)?)
         }
         Some(kind) => Err(RestoreError::InEveryPage { what: kind.word() }),
         None => Ok(()),
     }
 }
 
-/// Whether bringing a version of a file back is refused now, unless its owner says that no page has it
-/// open. Chats come back beside what is there.
+/// Whether restoring a version of this file would be refused now unless the user confirms that no
+/// page has it open. Never for chats, which are restored beside the existing file.
 pub fn must_be_closed(tavern: &Tavern<'_>, name: &FileName) -> bool {
     let options = RestoreOptions::default();
     let is_in_the_way =
-        |place: &Target| place.now.is_some() && check_closed(tavern, place, options).is_err();
+        |target: &Target| target.now.is_some() && check_closed(tavern, target, options).is_err();
     name.kind() != Some(FileKind::Chat)
-        && Target::of(tavern, name).is_ok_and(|place| is_in_the_way(&place))
+        && Target::of(tavern, name).is_ok_and(|target| is_in_the_way(&target))
 }
 
-/// Keeps what is there in the history before anything takes its place. Answers with its number.
-fn keep_first(
+/// Records the current content before it is overwritten. Returns its version number.
+fn record_current(
     recorder: &mut Recorder<'_, '_>,
     tavern: &Tavern<'_>,
-    place: &Target,
+    target: &Target,
     now: &[u8],
 ) -> Result<Option<u64>, RestoreError> {
     let home = home(&tavern.folders);
     let exists =
         |name: &FileName| !matches!(tavern.disk.stat(&home.join(name.to_path())), Ok(None));
-    recorder.file(&place.name, now, place.written, Observed::Later, &exists)?;
-    recorder.keep()?;
-    Ok(recorder.lineages().live(&place.name).map(|lineage| lineage.tip.version.number))
+    recorder.file(&target.name, now, target.written, Observed::Later, &exists)?;
+    recorder.persist()?;
+    Ok(recorder.lineages().live(&target.name).map(|lineage| lineage.tip.version.number))
 }
 
 fn is_group_chat(name: &FileName) -> bool {
@@ -365,7 +367,7 @@ fn lists(chats: &[String], stem: &str) -> bool {
     chats.iter().any(|chat| names::stem(chat, NamedFile::Chat).as_deref() == Some(stem))
 }
 
-/// A file that whoever may read it may also read the new one.
+/// An existing file whose permissions the new file should copy.
 fn neighbour(library: &Library, kind: Option<FileKind>) -> Option<PathBuf> {
     let chat = || library.chats.first().map(|chat| chat.path.clone());
     let book = || library.books.first().map(|book| book.path.clone());
@@ -408,32 +410,32 @@ impl Listing {
     }
 }
 
-/// A group that lists a chat, or did.
+/// A group that lists a chat, or used to.
 struct Listed {
     file: FileName,
     id: String,
-    /// As the group spells it.
+    /// The chat's name as the group spells it.
     chat: String,
     order: u64,
     version: u64,
 }
 
-/// The group that was the last to list a chat.
+/// The group that listed a chat most recently.
 fn last_listed(history: &History<'_>, stem: &str) -> Result<Option<Listed>> {
     let mut last: Option<Listed> = None;
     let groups = history.lineages().own(history.machine());
     for lineage in groups.filter(|lineage| lineage.kind == FileKind::Group) {
-        for kept in history.own_versions(lineage) {
-            let kept = kept?;
-            let order = kept.version.order;
+        for stored in history.own_versions(lineage) {
+            let stored = stored?;
+            let order = stored.version.order;
             if last.as_ref().is_some_and(|last| last.order > order) {
                 break;
             }
-            let Ok(group) = read_group(&history.content(&kept)?) else { continue };
+            let Ok(group) = read_group(&history.content(&stored)?) else { continue };
             let is_it =
                 |chat: &&String| names::stem(chat, NamedFile::Chat).as_deref() == Some(stem);
             if let Some(chat) = group.chats.iter().find(is_it).cloned() {
-                let (file, version) = (lineage.file().clone(), kept.version.number);
+                let (file, version) = (lineage.file().clone(), stored.version.number);
                 last = Some(Listed { file, id: group.id, chat, order, version });
                 break;
             }

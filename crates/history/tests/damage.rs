@@ -1,7 +1,7 @@
-//! Bit rot: every file of a history damaged at many places, one at a time. Damage is noticed, what it
-//! does not touch stays readable, and a repair deletes nothing.
+//! Bit rot: every file of a history is damaged in many places, one at a time. Damage is detected,
+//! everything it does not touch stays readable, and a repair deletes nothing.
 //!
-//! `FORKLORE_DAMAGE=500` damages each file at about so many places.
+//! `FORKLORE_DAMAGE=500` damages each file in about that many places.
 
 #![expect(clippy::unwrap_used, reason = "the life and death of files is a test too")]
 
@@ -21,7 +21,7 @@ use forklore_history::version::tracked::Tracked;
 use forklore_tavern::disk::RealDisk;
 use forklore_testkit::fixed_clock::FixedClock;
 
-/// Every version, by the commit that tells of it.
+/// Every version, by its commit.
 type Versions = BTreeMap<Id, Vec<u8>>;
 
 struct Story {
@@ -34,7 +34,7 @@ fn open<'d>(clock: &'d FixedClock, repository: &Path) -> History<'d> {
     History::open(&RealDisk, clock, repository, "Test PC").unwrap()
 }
 
-/// Three files, some sixty versions, several packs and a journal.
+/// Three files, about sixty versions, several packs and a journal.
 fn story(folder: &Path) -> Story {
     let repository = folder.join("user.git");
     let clock = FixedClock::default();
@@ -72,7 +72,7 @@ fn story(folder: &Path) -> Story {
                 .file(&FileName::of_text(name), bytes, when, Observed::AsItHappened, &exists)
                 .unwrap();
         }
-        recorder.keep().unwrap();
+        recorder.persist().unwrap();
         if [9, 16, 24].contains(&save) {
             recorder.flush().unwrap();
         }
@@ -81,16 +81,16 @@ fn story(folder: &Path) -> Story {
     Story { repository, live, versions }
 }
 
-/// What can be read by who goes from each ref to the beginning.
+/// Every version that can be read by following the refs back to the beginning.
 fn versions(history: &History<'_>) -> Versions {
     let mut versions = Versions::new();
     for lineage in history.lineages().iter() {
-        for kept in history.versions(&lineage.tip) {
-            let Ok(kept) = kept else { break };
-            if let Ok(content) = history.content(&kept)
-                && content.len() as u64 == kept.version.bytes
+        for stored in history.versions(&lineage.tip) {
+            let Ok(stored) = stored else { break };
+            if let Ok(content) = history.content(&stored)
+                && content.len() as u64 == stored.version.bytes
             {
-                versions.insert(kept.id, content);
+                versions.insert(stored.id, content);
             }
         }
     }
@@ -148,7 +148,7 @@ struct Tally {
     after: usize,
 }
 
-fn look(story: &Story, repository: &Path) -> (Verified, Versions) {
+fn inspect(story: &Story, repository: &Path) -> (Verified, Versions) {
     let clock = FixedClock::default();
     let mut history = open(&clock, repository);
     let live = |name: &FileName| story.live.get(name.as_str()).cloned();
@@ -156,11 +156,12 @@ fn look(story: &Story, repository: &Path) -> (Verified, Versions) {
     (verified, versions(&history))
 }
 
-/// Nothing depends on these: they only save time, say who may write, or are made anew.
+/// Nothing depends on these: they only save time, serve as locks, or are created again.
 fn is_harmless(path: &Path, harm: Harm) -> bool {
     let name = path.file_name().unwrap();
     let is_made_anew = matches!(harm, Harm::Gone) && (name == "HEAD" || name == "config");
-    // Read with a forgiving eye: a small letter for a capital one, a dash for anything else.
+    // The machine's name is normalised when it is read: capitals become lower case, anything else a
+    // dash.
     name == "lock" || name == "machine" || is_made_anew
 }
 
@@ -179,9 +180,10 @@ fn check(story: &Story, path: &Path, kind: Harm, tally: &mut Tally) {
     let harmed: BTreeSet<Vec<u8>> =
         files(&repository).iter().map(|path| fs::read(path).unwrap()).collect();
     tally.tried += 1;
-    let (verified, readable) = look(story, &repository);
+    let (verified, readable) = inspect(story, &repository);
     let what = || format!("{} {kind:?}", path.display());
-    // Cut off between two recordings, a journal is as it was before the second; the files show it.
+    // If a journal is truncated between two recordings, it is in an older but valid state; the live
+    // files show the difference.
     let is_older = path.ends_with("journal") && !verified.unrecorded.is_empty();
     if verified.is_sound() && is_older {
         tally.detected += 1;
@@ -200,13 +202,13 @@ fn check(story: &Story, path: &Path, kind: Harm, tally: &mut Tally) {
     tally.versions += story.versions.len();
     tally.readable += readable.len();
 
-    // Repaired: what was readable still is, and what is lost is said to be.
+    // After the repair, everything that was readable still is, and what is lost is reported.
     let clock = FixedClock::default();
     let mut history = open(&clock, &repository);
     let live = |name: &FileName| story.live.get(name.as_str()).cloned();
     let repaired = repair(&mut history, &live, &|_, _| {}).unwrap();
     drop(history);
-    let (verified, after) = look(story, &repository);
+    let (verified, after) = inspect(story, &repository);
     for (id, content) in &after {
         assert!(story.versions.get(id) == Some(content), "{}: a version is wrong", what());
     }
@@ -217,7 +219,7 @@ fn check(story: &Story, path: &Path, kind: Harm, tally: &mut Tally) {
     assert!(verified.faults.is_empty(), "{}: {verified:?}", what());
     assert!(verified.lost_refs.is_empty(), "{}: {verified:?}", what());
     tally.after += after.len();
-    // What is lost is named: every version that is said to be whole is, and no other.
+    // Losses are reported: exactly those versions that are reported as intact can be read.
     assert_eq!(verified.sound_versions, after.len(), "{}: {verified:?}", what());
     let is_named = !verified.damage.is_empty() || path.ends_with("journal");
     assert!(after.len() == story.versions.len() || is_named, "{}: {verified:?}", what());
@@ -229,7 +231,7 @@ fn check(story: &Story, path: &Path, kind: Harm, tally: &mut Tally) {
     }
 }
 
-/// Files that are sound and that a repair goes on with: an empty journal, and refs it adds to.
+/// Intact files that a repair continues to use: an empty journal, and refs that it adds to.
 fn is_rewritten(bytes: &[u8]) -> bool {
     bytes.starts_with(b"forklore journal 1\n") || bytes.starts_with(b"# pack-refs")
 }
@@ -239,7 +241,7 @@ fn damage_is_noticed_and_repaired_and_nothing_is_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let story = story(folder.path());
     assert!(story.versions.len() > 50, "{}", story.versions.len());
-    let (verified, _) = look(&story, &story.repository);
+    let (verified, _) = inspect(&story, &story.repository);
     assert!(verified.is_sound(), "{verified:?}");
     assert!(verified.packs >= 3);
 
@@ -275,7 +277,7 @@ fn damage_is_noticed_and_repaired_and_nothing_is_deleted() {
         all.iter().map(|(kind, tally)| format!("{kind:?} {tally:?}")).collect();
     for (kind, tally) in &all {
         assert_eq!(tally.detected + tally.harmless, tally.tried, "{report:#?}");
-        // Only what holds the stories themselves can take something of them away.
+        // Only damage to files that hold content can lose versions.
         let least = match kind.to_str().unwrap() {
             "pack" => 80,
             "journal" => 85,
@@ -309,7 +311,7 @@ fn damage_is_named_down_to_the_message_and_heals_from_the_live_file() {
     let mut history = open(&clock, &story.repository);
     let verified = verify(&mut history, &|_| None, &|_, _| {}).unwrap();
     let damage: Vec<String> = verified.damage.iter().map(ToString::to_string).collect();
-    // The messages that are told by it are gone with it, and no others.
+    // The messages that are deltas against it are lost with it, and no others.
     assert_eq!(damage[0], "message 2 of Anna/Story in versions 3 to 30");
     assert!(
         damage.len() <= 3 && damage.iter().all(|one| one.contains("of Anna/Story")),

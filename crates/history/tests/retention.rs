@@ -1,6 +1,6 @@
-//! Versions that go because somebody asked for it: what stays is whole, what goes is gone.
+//! Versions that are removed on request: what stays is intact, what goes is gone.
 //!
-//! `FORKLORE_KILLS=1` breaks a purge off at every call instead of every fifth.
+//! `FORKLORE_KILLS=1` interrupts a purge at every call instead of every fifth.
 
 #![expect(clippy::unwrap_used, reason = "what helps the tests is a test too")]
 
@@ -40,7 +40,8 @@ impl Clock for MovedClock {
         format!("00000000-0000-4000-8000-{:012x}", self.slugs.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// A git that is being started holds our lock for a moment, as everything we have open.
+    /// A git process that is just starting holds our lock for a moment, because it inherits
+    /// everything we have open.
     fn sleep(&self, time: Duration) {
         std::thread::sleep(time);
     }
@@ -61,7 +62,7 @@ fn record(history: &mut History<'_>, clock: &MovedClock, files: &Files) {
     for name in gone {
         recorder.deleted(&name).unwrap();
     }
-    recorder.keep().unwrap();
+    recorder.persist().unwrap();
 }
 
 fn chat(marker: &str, messages: usize) -> Vec<u8> {
@@ -78,10 +79,10 @@ fn versions(history: &History<'_>) -> BTreeMap<(String, u64), Vec<u8>> {
     for lineage in history.lineages().iter() {
         let own: Vec<_> = history.own_versions(lineage).map(Result::unwrap).collect();
         assert_eq!(lineage.versions(), own.len() as u64, "{lineage:?}");
-        for kept in own {
-            let content = history.content(&kept).unwrap();
-            assert_eq!(content.len() as u64, kept.version.bytes);
-            versions.insert((kept.version.lineage, kept.version.number), content);
+        for stored in own {
+            let content = history.content(&stored).unwrap();
+            assert_eq!(content.len() as u64, stored.version.bytes);
+            versions.insert((stored.version.lineage, stored.version.number), content);
         }
     }
     versions
@@ -99,7 +100,7 @@ fn fsck(repository: &Path) {
     git(repository, &["fsck", "--strict", "--full", "--no-dangling"]);
 }
 
-/// All objects' contents, one after the other.
+/// The contents of all objects, concatenated.
 fn everything(repository: &Path) -> String {
     git(repository, &["cat-file", "--batch", "--batch-all-objects", "--unordered"])
 }
@@ -117,7 +118,7 @@ fn what_thinning_keeps_is_whole_and_the_rest_is_gone() {
     let clock = MovedClock::default();
     let mut history = History::open(&RealDisk, &clock, &repository, "Test PC").unwrap();
     let mut files = Files::new();
-    // Four saves an hour, a few hours every fourth day, for a hundred days.
+    // Four saves an hour for a few hours, every fourth day, for a hundred days.
     let mut messages = 0;
     for day in (0..100).step_by(4) {
         for save in 0..12 {
@@ -149,7 +150,7 @@ fn what_thinning_keeps_is_whole_and_the_rest_is_gone() {
     for (key, content) in &after {
         assert!(before.get(key) == Some(content), "{key:?} is another");
     }
-    // The first, the last, the pinned one, the one after it, and where the branch began.
+    // The first, the last, the pinned one, the one after it, and the fork point of the branch.
     let story: Vec<u64> = after
         .keys()
         .filter(|(lineage, _)| lineage.contains("story"))
@@ -165,14 +166,14 @@ fn what_thinning_keeps_is_whole_and_the_rest_is_gone() {
     let verified = verify(&mut history, &|_| None, &|_, _| {}).unwrap();
     assert!(verified.is_sound(), "{verified:?}");
     fsck(&repository);
-    // Thinned once is thinned.
+    // Thinning again drops nothing.
     let again = thin::plan(&history, RULES, clock.now()).unwrap();
     assert_eq!(again.dropped, 0, "{again:?}");
-    // And life goes on.
+    // Recording continues.
     files.insert("chats/Anna/Story.jsonl".into(), chat("story", messages + 1));
     record(&mut history, &clock, &files);
     assert_eq!(versions(&history).len(), after.len() + 1);
-    // Until somebody wants fewer.
+    // Until the user wants fewer.
     let day = Duration::from_secs(DAY);
     let fewer = ThinRules { all_for: day, hourly_for: day, daily_for: day };
     let plan = thin::plan(&history, fewer, clock.now()).unwrap();
@@ -190,7 +191,7 @@ fn a_clock_that_was_set_costs_no_version() {
     let mut files = Files::new();
     let years = 10 * 365 * DAY;
     for save in 0..40_u64 {
-        // Ten years off, one way and the other, for a while.
+        // Off by ten years for a while, in either direction.
         let leap = match save {
             10..15 => years,
             _ => 0,
@@ -270,7 +271,7 @@ fn what_is_purged_is_nowhere_any_more() {
     assert_eq!(after, expected);
     assert!(verify(&mut history, &|_| None, &|_, _| {}).unwrap().is_sound());
     fsck(&repository);
-    // The copy's first version is what the secret was then; it is the copy's own.
+    // The copy's first version has the content that the secret had then; it belongs to the copy.
     let copy = find(&history, "chats/Anna/Copy.jsonl").unwrap();
     let copy = purge::plan(&history, &copy).unwrap();
     assert!(everything(&repository).contains("mild"));

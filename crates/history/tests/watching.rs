@@ -1,4 +1,4 @@
-//! A folder is watched, also while its disk fails now and then, and where the system says little.
+//! A folder is watched, even if its disk fails now and then, and on systems that report little.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -18,7 +18,7 @@ use forklore_tavern::disk::{Disk, RealDisk};
 use forklore_tavern::folder::layout::UserFolders;
 use forklore_testkit::faulty::{Errno, Fault, FaultyDisk};
 
-/// What is heard of the chat: how many messages a version has that was recorded.
+/// What is reported about the chat: for a recorded version, its number of messages.
 #[derive(Debug, PartialEq, Eq)]
 enum Heard {
     Watching,
@@ -26,8 +26,7 @@ enum Heard {
     Failed,
 }
 
-/// How many messages each version has, the oldest first, and how it came to be known; and how often
-/// everything was looked at.
+/// How many messages each version has, oldest first, and its origin; and the number of full scans.
 type Versions = (Vec<(u64, Origin)>, usize);
 
 const SAVES: u64 = 6;
@@ -40,14 +39,14 @@ impl Drop for Stop {
     }
 }
 
-/// The chat, and what is heard of it.
+/// The chat, and the reports about it.
 struct Scene<'a> {
     folder: &'a Path,
     chats: &'a Path,
     heard: Receiver<Heard>,
 }
 
-/// Does something under the eyes of a watch with this disk.
+/// Runs `act` while a watch with this disk is running.
 fn watched(disk: &dyn Disk, are_exact: bool, act: impl FnOnce(&Scene<'_>) + Send) -> Versions {
     let folder = tempfile::tempdir().unwrap();
     let chats = folder.path().join("data/default-user/chats/Mara");
@@ -64,7 +63,7 @@ fn watched(disk: &dyn Disk, are_exact: bool, act: impl FnOnce(&Scene<'_>) + Send
     thread::scope(|scope| {
         let (folder, chats) = (folder.path(), chats.as_path());
         scope.spawn(move || {
-            // Also when something is waited for in vain.
+            // Also when waiting for something fails.
             let _stop = Stop(stopper);
             let scene = Scene { folder, chats, heard };
             scene.until(&[Heard::Watching]);
@@ -73,15 +72,15 @@ fn watched(disk: &dyn Disk, are_exact: bool, act: impl FnOnce(&Scene<'_>) + Send
         watch.run(&mut |news| {
             looks += usize::from(matches!(news, WatchReport::Scanned { .. }));
             for one in of_chat(&news) {
-                // At the end nobody listens any more.
+                // At the end no one is listening any more.
                 let _ = tell.send(one);
             }
         });
     });
     let history = History::open_existing(&RealDisk, &SystemClock, repository).unwrap();
     let chat = history.lineages().iter().find(|lineage| lineage.file().label() == "Mara/Story");
-    let versions = history.own_versions(chat.unwrap()).map(|kept| {
-        let version = kept.unwrap().version;
+    let versions = history.own_versions(chat.unwrap()).map(|stored| {
+        let version = stored.unwrap().version;
         (version.count.unwrap_or_default(), version.why)
     });
     let mut versions: Vec<_> = versions.collect();
@@ -90,7 +89,7 @@ fn watched(disk: &dyn Disk, are_exact: bool, act: impl FnOnce(&Scene<'_>) + Send
 }
 
 impl Scene<'_> {
-    /// As SillyTavern does it: beside the file, and then in its place.
+    /// Saves like SillyTavern: writes beside the file, then replaces it.
     fn save(&self, messages: u64) {
         let mut lines = vec![r#"{"user_name":"U","character_name":"Mara"}"#.to_owned()];
         lines.extend((0..messages).map(|n| format!(r#"{{"name":"Mara","mes":"number {n}"}}"#)));
@@ -110,24 +109,24 @@ impl Scene<'_> {
 }
 
 fn of_chat(news: &WatchReport<'_>) -> Vec<Heard> {
-    let count = |recorded: &Recorded| recorded.kept.version.count.map(Heard::Recorded);
+    let count = |recorded: &Recorded| recorded.stored.version.count.map(Heard::Recorded);
     match news {
         WatchReport::Watching { .. } => vec![Heard::Watching],
         WatchReport::Recorded { recorded, .. } => count(recorded).into_iter().collect(),
         WatchReport::Scanned { scan, .. } => scan.recorded.iter().filter_map(count).collect(),
         WatchReport::Failed { .. } => vec![Heard::Failed],
-        WatchReport::NotWatched { .. } | WatchReport::Full { .. } | WatchReport::Kept { .. } => {
-            Vec::new()
-        }
+        WatchReport::NotWatched { .. }
+        | WatchReport::Full { .. }
+        | WatchReport::Persisted { .. } => Vec::new(),
     }
 }
 
-/// Whether others may have come and gone before it.
+/// Whether other versions may have come and gone before it.
 fn is_marked(why: &Origin) -> bool {
     matches!(why, Origin::Found | Origin::Late)
 }
 
-/// A message more each time.
+/// Saves one more message each time.
 #[cfg(target_os = "linux")]
 fn saved_while_watched(disk: &FaultyDisk<'_>, mut at_save: impl FnMut() + Send) -> Versions {
     watched(disk, true, |scene| {
@@ -139,7 +138,7 @@ fn saved_while_watched(disk: &FaultyDisk<'_>, mut at_save: impl FnMut() + Send) 
     })
 }
 
-// Elsewhere nobody is told of every single save.
+// Other systems do not report every single save.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_a_failing_disk_did_not_take_is_a_gap() {
@@ -149,7 +148,7 @@ fn what_a_failing_disk_did_not_take_is_a_gap() {
     assert_eq!(all.iter().map(|(messages, _)| *messages).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
     assert!(all.iter().skip(1).all(|(_, why)| *why == Origin::Saved), "{all:?}");
 
-    // Those of the third save and the fourth.
+    // The calls of the third and the fourth save.
     let mut gaps = 0;
     for at in calls[2]..calls[4] {
         let disk = FaultyDisk::new(Fault::Error { at, errno: Errno::NoSpace });
@@ -160,7 +159,7 @@ fn what_a_failing_disk_did_not_take_is_a_gap() {
             assert!(is_next || is_marked(&pair[1].1), "call {at}: {versions:?}");
             gaps += usize::from(!is_next);
         }
-        // The one after the gap, and those that a look came upon before anybody told of them.
+        // The one after the gap, and those that a scan found before their events arrived.
         let marked = versions.iter().skip(1).filter(|(_, why)| is_marked(why)).count();
         assert!(marked <= 1 + looks, "still a gap after {looks} looks; call {at}: {versions:?}");
     }
@@ -182,7 +181,7 @@ fn where_the_system_says_little_every_save_is_found_when_it_is_still() {
 fn where_the_system_says_little_no_file_is_opened_while_it_is_being_saved() {
     let saved = Mutex::new(Instant::now());
     let hasty = Mutex::new(Vec::new());
-    // By the clock, since whoever saves may be held up, and then the file is still.
+    // Measured by the clock, because the saving thread may be delayed while the file is quiet.
     let disk = FaultyDisk::beside(|_, call| {
         let age = saved.lock().unwrap().elapsed();
         if call.path.ends_with("Story.jsonl") && age < Duration::from_millis(400) {

@@ -1,4 +1,4 @@
-//! Changes a document by splicing: what no edit names keeps its bytes.
+//! Edits a document by splicing: every byte that no edit covers is preserved.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,23 +14,23 @@ use crate::{JsText, Json};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Edit {
     Set(Json),
-    /// Takes the member away, every duplicate of it: an older one must not come to light.
+    /// Removes the member and all its duplicates, so that no shadowed one becomes visible.
     Remove,
 }
 
-/// Edits of one document, gathered first and applied together.
+/// Edits to one document, collected first and applied together.
 #[derive(Debug)]
 pub struct Edits<'a> {
     document: &'a [u8],
-    /// What one step of indentation is in this document; empty when it is all on one line.
+    /// One level of this document's indentation; empty if the document is on a single line.
     unit: Vec<u8>,
     splices: Vec<(Range<usize>, Vec<u8>)>,
 }
 
 impl<'a> Edits<'a> {
-    /// Edits of the document that `root` was read from.
+    /// Starts editing the document that `root` was read from.
     pub fn of(root: Raw<'a>) -> Self {
-        let unit = root.first_lead().map_or(Vec::new(), |lead| {
+        let unit = root.leading_whitespace().map_or(Vec::new(), |lead| {
             let last_line = lead.iter().rposition(|&byte| byte == b'\n');
             last_line.map_or(Vec::new(), |newline| lead[newline + 1..].to_vec())
         });
@@ -41,7 +41,7 @@ impl<'a> Edits<'a> {
         self.splices.is_empty()
     }
 
-    /// Puts `value` in the place of `old`.
+    /// Replaces `old` with `value`.
     pub fn replace(&mut self, old: Raw<'a>, value: &Json) {
         self.splices.push((old.range(), value.stringify()));
     }
@@ -55,7 +55,7 @@ impl<'a> Edits<'a> {
             text.push(b',');
         }
         write::new_line(self.indent(depth + 1), &mut text);
-        text.extend(self.written(value, depth + 1));
+        text.extend(self.stringify(value, depth + 1));
         let at = match last {
             Some(element) => element.range().end,
             None => {
@@ -68,8 +68,8 @@ impl<'a> Edits<'a> {
 
     /// Changes members of `object`, which is `depth` levels below the document's root.
     ///
-    /// All changes to one object come in one call, because they share its commas; each member is
-    /// named once.
+    /// Pass all changes to an object in one call, because they share its commas, and name each
+    /// member at most once.
     pub fn change<K: Clone + Into<JsText>>(
         &mut self,
         object: Raw<'a>,
@@ -80,7 +80,7 @@ impl<'a> Edits<'a> {
         self.change_members(object, depth, &members, changes);
     }
 
-    /// The same, where the object's members are known.
+    /// Like [`change`](Self::change), for callers that already have the object's members.
     pub fn change_members<K: Clone + Into<JsText>>(
         &mut self,
         object: Raw<'a>,
@@ -93,7 +93,7 @@ impl<'a> Edits<'a> {
         let places: FxHashMap<&[u8], usize> =
             names.iter().enumerate().map(|(place, name)| (name.as_bytes(), place)).collect();
         debug_assert_eq!(places.len(), changes.len(), "two changes to one member");
-        // Which change each member is named by; of duplicates the last is the one JavaScript sees.
+        // The change that applies to each member. JavaScript sees the last of several duplicates.
         let change_of: Vec<Option<usize>> = members
             .iter()
             .map(|member| places.get(member.key.text_bytes().as_ref()).copied())
@@ -111,11 +111,11 @@ impl<'a> Edits<'a> {
 
         for ((_, change), last) in changes.iter().zip(&last_member) {
             if let (Edit::Set(value), Some(at)) = (change, last) {
-                let text = self.written(value, depth + 1);
+                let text = self.stringify(value, depth + 1);
                 self.splices.push((members[*at].value.range(), text));
             }
         }
-        self.take_away(object, members, &stays);
+        self.remove_members(object, members, &stays);
 
         let last = members.iter().zip(&stays).rfind(|(_, stays)| **stays).map(|(last, _)| *last);
         let is_new = last_member.iter().map(Option::is_none);
@@ -128,16 +128,16 @@ impl<'a> Edits<'a> {
                 _ => None,
             })
             .collect();
-        self.add(object, depth, last, &added);
+        self.add_members(object, depth, last, &added);
     }
 
-    fn take_away(&mut self, object: Raw<'a>, members: &[Member<'a>], stays: &[bool]) {
+    fn remove_members(&mut self, object: Raw<'a>, members: &[Member<'a>], stays: &[bool]) {
         let first_that_stays = stays.iter().position(|stays| *stays);
         match first_that_stays {
             None if members.is_empty() => {}
             None => {
-                let data_root = object.range().start + 1..object.range().end - 1;
-                self.splices.push((data_root, Vec::new()));
+                let contents = object.range().start + 1..object.range().end - 1;
+                self.splices.push((contents, Vec::new()));
             }
             Some(first) => {
                 if first > 0 {
@@ -154,7 +154,7 @@ impl<'a> Edits<'a> {
         }
     }
 
-    fn add(
+    fn add_members(
         &mut self,
         object: Raw<'a>,
         depth: usize,
@@ -175,7 +175,7 @@ impl<'a> Edits<'a> {
             if !self.unit.is_empty() {
                 text.push(b' ');
             }
-            text.extend(self.written(value, depth + 1));
+            text.extend(self.stringify(value, depth + 1));
         }
         let at = match last {
             Some(member) => member.value.range().end,
@@ -191,13 +191,13 @@ impl<'a> Edits<'a> {
         if self.unit.is_empty() { Indent::None } else { Indent::By { unit: &self.unit, depth } }
     }
 
-    fn written(&self, value: &Json, depth: usize) -> Vec<u8> {
+    fn stringify(&self, value: &Json, depth: usize) -> Vec<u8> {
         value.stringify_with(self.indent(depth))
     }
 
-    /// The document with every edit made.
+    /// Returns the document with every edit applied.
     pub fn apply(mut self) -> Vec<u8> {
-        // Stable, and by start: an insertion stays behind a removal that begins where it stands.
+        // The sort is stable: an insertion stays after a removal that starts at the same offset.
         self.splices.sort_by_key(|(range, _)| range.start);
         let added: usize = self.splices.iter().map(|(_, text)| text.len()).sum();
         let mut out = Vec::with_capacity(self.document.len() + added);

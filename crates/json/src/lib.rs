@@ -1,10 +1,10 @@
-//! JSON as text first, as values second.
+//! JSON that preserves the exact text of a document.
 //!
-//! SillyTavern's files hold things that no ordinary value type survives: lone surrogates,
-//! duplicate keys, numbers beyond `f64`, invalid UTF-8. So a document stays the bytes it is:
-//! [`Raw`] points into it, [`Edits`] splices it, and everything not named in an edit keeps its
-//! bytes. [`Json`] is for what we build or interpret ourselves; it behaves as a JavaScript value
-//! does, and [`Json::stringify`] writes what `JSON.stringify` would.
+//! SillyTavern's files contain things that ordinary JSON value types lose: lone surrogates,
+//! duplicate keys, numbers beyond `f64`, invalid UTF-8. So a document is kept as bytes: [`Raw`]
+//! points into it, [`Edits`] splices it, and everything outside an edit keeps its bytes. [`Json`]
+//! is for values that Forklore builds or interprets; it behaves like a JavaScript value, and
+//! [`Json::stringify`] writes what `JSON.stringify` would.
 
 #![cfg_attr(not(test), no_std)]
 

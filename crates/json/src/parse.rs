@@ -1,17 +1,17 @@
-//! Builds values from text, as `JSON.parse` does.
+//! Builds values from text, like `JSON.parse`.
 
 use crate::scan::{self, SyntaxError, skip_whitespace};
 use crate::{JsText, Json, Object};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Beyond this a value is left as bytes: nothing SillyTavern writes comes near it, and a value
-/// deeper than the stack would take the program down when dropped.
-const DEEPEST: usize = 512;
+/// The deepest nesting that is built as a value. Nothing SillyTavern writes comes near it, and
+/// dropping a value nested too deeply would overflow the stack.
+const MAX_DEPTH: usize = 512;
 
 impl Json {
     pub fn parse(text: &[u8]) -> Result<Self, SyntaxError> {
-        // Checked as a whole first, so that the builder below only meets valid text.
+        // Validate everything first, so that the builder only sees valid text.
         let start = skip_whitespace(text, 0);
         let end = scan::value_end(text, start)?;
         let after = skip_whitespace(text, end);
@@ -30,8 +30,8 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn value(&mut self, depth: usize) -> Result<Json, SyntaxError> {
-        if depth > DEEPEST {
-            return Err(SyntaxError::TooDeep(DEEPEST));
+        if depth > MAX_DEPTH {
+            return Err(SyntaxError::TooDeep(MAX_DEPTH));
         }
         match self.text[self.at] {
             b'"' => Ok(Json::Text(self.string()?)),
@@ -100,9 +100,9 @@ impl Builder<'_> {
     }
 }
 
-/// The inside of a checked string, as the text JavaScript would hold.
+/// Decodes the contents of a validated string literal into the text JavaScript would hold.
 pub(super) fn unescape(inner: &[u8]) -> JsText {
-    // Most keys, and much text: what needs no reading is only copied.
+    // Fast path for most keys and much of the text: without escapes, the bytes are just copied.
     if let Ok(plain) = core::str::from_utf8(inner)
         && memchr::memchr(b'\\', inner).is_none()
     {

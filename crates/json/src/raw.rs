@@ -1,4 +1,4 @@
-//! A value as a place in a document's bytes.
+//! JSON values as spans of a document's bytes.
 
 use alloc::borrow::Cow;
 use core::ops::Range;
@@ -7,9 +7,9 @@ use crate::parse;
 use crate::scan::{self, SyntaxError, skip_whitespace};
 use crate::{JsText, Json};
 
-/// A JSON value, as the bytes it is in `document`.
+/// A JSON value as a span of `document`.
 ///
-/// Made only by [`Raw::document`], which checks the whole text, so that walking it cannot fail.
+/// The text was validated before a `Raw` is created, so walking it cannot fail.
 #[derive(Clone, Copy, Debug)]
 pub struct Raw<'a> {
     document: &'a [u8],
@@ -27,7 +27,7 @@ pub enum JsonKind {
     Object,
 }
 
-/// One `"key": value` of an object.
+/// One `"key": value` pair of an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
     pub key: Raw<'a>,
@@ -35,7 +35,7 @@ pub struct Member<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// Reads a text that is one JSON value with nothing but whitespace around it.
+    /// Reads a text that consists of one JSON value, optionally surrounded by whitespace.
     pub fn document(text: &'a [u8]) -> Result<Self, SyntaxError> {
         let start = skip_whitespace(text, 0);
         let end = scan::value_end(text, start)?;
@@ -46,7 +46,7 @@ impl<'a> Raw<'a> {
         Ok(Self { document: text, start, end })
     }
 
-    /// A line that [`line_end`](super::line_end) has found to be one value.
+    /// Wraps a line that [`line_end`](super::line_end) has validated.
     pub fn checked_line(line: &'a [u8]) -> Option<Self> {
         let start = skip_whitespace(line, 0);
         let end =
@@ -54,7 +54,7 @@ impl<'a> Raw<'a> {
         (start < end).then_some(Self { document: line, start, end })
     }
 
-    /// A value that was found to be one while its document was read.
+    /// Wraps a value that was validated while its document was read.
     pub fn checked(document: &'a [u8], start: usize, end: usize) -> Self {
         Self { document, start, end }
     }
@@ -63,7 +63,7 @@ impl<'a> Raw<'a> {
         &self.document[self.start..self.end]
     }
 
-    /// Where the value is in its document.
+    /// The value's span within its document.
     pub fn range(&self) -> Range<usize> {
         self.start..self.end
     }
@@ -106,11 +106,11 @@ impl<'a> Raw<'a> {
     }
 
     /// The whitespace before an object's first key.
-    pub(super) fn first_lead(&self) -> Option<&'a [u8]> {
-        let data_root = self.start + 1;
-        let key = skip_whitespace(self.document, data_root);
+    pub(super) fn leading_whitespace(&self) -> Option<&'a [u8]> {
+        let start = self.start + 1;
+        let key = skip_whitespace(self.document, start);
         let has_members = self.kind() == JsonKind::Object && self.document[key] != b'}';
-        has_members.then(|| &self.document[data_root..key])
+        has_members.then(|| &self.document[start..key])
     }
 
     /// The elements of an array; none for anything else.
@@ -130,7 +130,7 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// The member that JavaScript would see: of duplicates, the last.
+    /// The member that JavaScript would see: the last of several duplicates.
     pub fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.members().filter(|member| member.key.is_text(key)).last().map(|member| member.value)
     }
@@ -139,7 +139,7 @@ impl<'a> Raw<'a> {
         path.iter().try_fold(*self, |value, key| value.get(key))
     }
 
-    /// The text of a string, lone surrogates and invalid UTF-8 shown as U+FFFD.
+    /// The text of a string, with U+FFFD for lone surrogates and invalid UTF-8.
     pub fn text(&self) -> Option<Cow<'a, str>> {
         if self.kind() != JsonKind::Text {
             return None;
@@ -153,14 +153,13 @@ impl<'a> Raw<'a> {
         Some(Cow::Owned(parse::unescape(inner).to_string_lossy().into_owned()))
     }
 
-    /// The text of a string, exactly.
+    /// The exact text of a string.
     pub fn js_text(&self) -> Option<JsText> {
         (self.kind() == JsonKind::Text)
             .then(|| parse::unescape(&self.document[self.start + 1..self.end - 1]))
     }
 
-    /// The text of a string in the bytes of a [`JsText`], copied only where it is not written as it
-    /// reads.
+    /// The text of a string as the bytes of a [`JsText`]. Borrows if it is ASCII without escapes.
     pub fn text_bytes(&self) -> Cow<'a, [u8]> {
         let inner = &self.document[self.start + 1..self.end - 1];
         if inner.is_ascii() && !inner.contains(&b'\\') {
@@ -173,12 +172,12 @@ impl<'a> Raw<'a> {
         self.text().is_some_and(|text| text == expected)
     }
 
-    /// A whole number, as JavaScript would hold it.
+    /// The value as an integer, if it is one that JavaScript represents exactly.
     pub fn integer(&self) -> Option<i64> {
         self.json().ok()?.as_i64()
     }
 
-    /// Whether JavaScript's `if (value)` would hold.
+    /// Whether JavaScript's `if (value)` would be taken.
     pub fn is_truthy(&self) -> bool {
         match self.bytes() {
             b"null" | b"false" | b"\"\"" => false,
@@ -187,8 +186,9 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The value without those of its members that are nested too deep to become values.
-    pub fn json_but_for_the_deep(&self) -> Json {
+    /// Builds the value. If it is nested too deeply, builds an object of those of its members that
+    /// are not.
+    pub fn json_without_deep_members(&self) -> Json {
         self.json().unwrap_or_else(|_| {
             let read =
                 |member: Member<'a>| Some((member.key.js_text()?, member.value.json().ok()?));
@@ -196,7 +196,7 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// Builds the value, as `JSON.parse` would.
+    /// Builds the value, like `JSON.parse`.
     pub fn json(&self) -> Result<Json, SyntaxError> {
         Json::parse(self.bytes())
     }

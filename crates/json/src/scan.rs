@@ -1,19 +1,19 @@
 //! Finds where a JSON value ends, accepting exactly what `JSON.parse` accepts.
 //!
-//! Part of the core, and pure like it. It is a crate so that it can be compiled for speed in the page,
-//! where the rest is compiled for size: whatever is read goes through here, byte by byte.
+//! Every byte that is read passes through here, so in the page this crate is compiled for speed,
+//! while the core is compiled for size.
 
 use alloc::vec::Vec;
 use memchr::{memchr2, memchr3};
 
-/// A text is not JSON from this byte on.
+/// Why a text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
     #[error("the text ends in the middle of a value")]
     Ends,
     #[error("unexpected byte at offset {0}")]
     Unexpected(usize),
-    /// Only building values has a limit; looking at spans has none.
+    /// Only building values is limited in depth; spans are not.
     #[error("nested deeper than {0} levels")]
     TooDeep(usize),
 }
@@ -39,12 +39,12 @@ pub fn string_end(text: &[u8], start: usize) -> Result<usize, SyntaxError> {
     string_end_by(text, start, &Document)
 }
 
-/// Returns the end of the line that begins at `start`, if it is one JSON value: so a chat can be
-/// read in one pass, and its lines need not be found before they are understood.
+/// Returns the end of the line that begins at `start`, if the line is one JSON value. A chat can
+/// thus be read in a single pass, without splitting it into lines first.
 pub fn line_end(text: &[u8], start: usize) -> Result<usize, SyntaxError> {
-    // SillyTavern writes no byte below 0x20 but the newline between lines. Then a newline is the
-    // only thing that can be wrong inside a string, and looking for it is cheap; that there was
-    // nothing else is made sure of afterwards, while the line is still at hand.
+    // SillyTavern writes no byte below 0x20 except the newline between lines. So first assume that
+    // a newline is the only invalid byte a string can contain, which is cheap to search for, and
+    // verify the assumption afterwards, while the line is still in cache.
     if let Ok(end) = line_end_by(text, start, &PlainLine)
         && is_plain(&text[start..end])
     {
@@ -62,17 +62,17 @@ fn line_end_by(text: &[u8], start: usize, rules: &impl Rules) -> Result<usize, S
     }
 }
 
-/// Without an early exit, so that the compiler makes the comparisons wide.
+/// Has no early exit, so that the compiler can vectorise it.
 fn is_plain(line: &[u8]) -> bool {
     line.iter().fold(u8::MAX, |lowest, &byte| lowest.min(byte)) >= 0x20
 }
 
-/// What differs between a document and a line of a chat.
+/// The differences between scanning a document and scanning a line of a chat.
 trait Rules {
     fn skip_whitespace(&self, text: &[u8], at: usize) -> usize;
 
     /// Returns the offset of the first byte from `at` on that is not plain string content. Most
-    /// of a chat is the inside of strings, so this is where its time goes.
+    /// of a chat is string content, so this is the hot loop.
     fn plain_end(&self, text: &[u8], at: usize) -> usize;
 }
 
@@ -115,8 +115,8 @@ impl Rules for PlainLine {
         match short_end(text, at, |eight| {
             zeros(eight ^ each(b'"')) | zeros(eight ^ each(b'\\')) | zeros(eight ^ each(b'\n'))
         }) {
-            Short::Ends(end) => end,
-            Short::GoesOn(at) => {
+            ShortScan::End(end) => end,
+            ShortScan::Continue(at) => {
                 let rest = text.get(at..).unwrap_or_default();
                 at + memchr3(b'"', b'\\', b'\n', rest).unwrap_or(rest.len())
             }
@@ -124,52 +124,53 @@ impl Rules for PlainLine {
     }
 }
 
-/// The beginning of a string, looked at eight bytes at a time.
-enum Short {
-    Ends(usize),
-    GoesOn(usize),
+/// The result of scanning the start of a string in words of eight bytes.
+enum ShortScan {
+    End(usize),
+    Continue(usize),
 }
 
-/// In a browser there is no wider search that would be worth changing to.
-const LOOKS: usize = if cfg!(target_family = "wasm") { usize::MAX } else { 2 };
+/// How many words to scan before switching to a wider search. In WebAssembly there is none worth
+/// switching to.
+const SHORT_WORDS: usize = if cfg!(target_family = "wasm") { usize::MAX } else { 2 };
 
-/// Keys are short, and most of a book is keys: two looks at eight bytes are over before a search
-/// has begun. `special` sets the highest bit of bytes that end plain content.
-fn short_end(text: &[u8], mut at: usize, special: impl Fn(u64) -> u64) -> Short {
-    for _ in 0..LOOKS {
+/// Scans a few words inline: most strings of a book are short keys, and two words are scanned in
+/// less time than a vector search takes to start. `special` sets the highest bit of each byte that
+/// ends plain content.
+fn short_end(text: &[u8], mut at: usize, special: impl Fn(u64) -> u64) -> ShortScan {
+    for _ in 0..SHORT_WORDS {
         let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) else { break };
         let found = special(u64::from_le_bytes(*eight));
         if found != 0 {
-            return Short::Ends(at + found.trailing_zeros() as usize / 8);
+            return ShortScan::End(at + found.trailing_zeros() as usize / 8);
         }
         at += 8;
     }
-    Short::GoesOn(at)
+    ShortScan::Continue(at)
 }
 
 const fn each(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
-/// Sets the highest bit of bytes that are zero. Subtracting one borrows into it only there; what
-/// the borrow spoils lies above the first such byte, where nobody looks.
+/// Sets the highest bit of each byte that is zero. The borrow of the subtraction can corrupt bytes
+/// above the first zero byte, but only the first one is used.
 fn zeros(eight: u64) -> u64 {
     eight.wrapping_sub(each(1)) & !eight & each(0x80)
 }
 
-/// The same for bytes below 0x20.
+/// Sets the highest bit of each byte below 0x20, with the same caveat as [`zeros`].
 fn controls(eight: u64) -> u64 {
     eight.wrapping_sub(each(0x20)) & !eight & each(0x80)
 }
 
-/// A loop with its own stack instead of recursion: chats nested 100,000 deep exist, if only
-/// because someone sent them.
+/// Uses an explicit stack instead of recursion, because a hostile chat can be nested 100,000 deep.
 fn value_end_by(text: &[u8], start: usize, rules: &impl Rules) -> Result<usize, SyntaxError> {
     let skip_whitespace = |text: &[u8], at: usize| rules.skip_whitespace(text, at);
     let mut open: Vec<u8> = Vec::new();
     let mut at = start;
     loop {
-        // Here a value is expected.
+        // A value is expected here.
         match byte(text, at)? {
             b'"' => at = string_end_by(text, at, rules)?,
             b'{' => {
@@ -196,7 +197,7 @@ fn value_end_by(text: &[u8], start: usize, rules: &impl Rules) -> Result<usize, 
             b'n' => at = literal_end(text, at, b"null")?,
             _ => at = number_end(text, at)?,
         }
-        // Here a value has just ended.
+        // A value has just ended here.
         loop {
             let Some(&container) = open.last() else { return Ok(at) };
             at = skip_whitespace(text, at);
@@ -219,7 +220,7 @@ fn value_end_by(text: &[u8], start: usize, rules: &impl Rules) -> Result<usize, 
     }
 }
 
-/// Skips `"key" :` and the whitespace around it, to where the member's value begins.
+/// Skips `"key" :` and surrounding whitespace, up to the start of the member's value.
 fn key_end(text: &[u8], at: usize, rules: &impl Rules) -> Result<usize, SyntaxError> {
     if byte(text, at)? != b'"' {
         return Err(SyntaxError::Unexpected(at));
@@ -231,8 +232,8 @@ fn key_end(text: &[u8], at: usize, rules: &impl Rules) -> Result<usize, SyntaxEr
     Ok(rules.skip_whitespace(text, colon + 1))
 }
 
-/// Bytes of 0x80 and more pass unchecked: SillyTavern decodes files leniently, so invalid UTF-8
-/// inside a string is a readable string to it, and must be one to us.
+/// Bytes from 0x80 up are not validated: SillyTavern decodes files leniently, so it accepts
+/// invalid UTF-8 inside a string, and Forklore must as well.
 fn string_end_by(text: &[u8], start: usize, rules: &impl Rules) -> Result<usize, SyntaxError> {
     let mut at = start + 1;
     loop {
@@ -257,14 +258,14 @@ fn string_end_by(text: &[u8], start: usize, rules: &impl Rules) -> Result<usize,
     }
 }
 
-/// One wide search for the end, and one pass without an early exit, which the compiler makes wide,
-/// for what must not be in between.
+/// Searches for the end of the string, then checks the bytes in between for control characters in a
+/// second pass that the compiler can vectorise.
 fn plain_end(text: &[u8], at: usize) -> usize {
     let at = match short_end(text, at, |eight| {
         zeros(eight ^ each(b'"')) | zeros(eight ^ each(b'\\')) | controls(eight)
     }) {
-        Short::Ends(end) => return end,
-        Short::GoesOn(at) => at,
+        ShortScan::End(end) => return end,
+        ShortScan::Continue(at) => at,
     };
     let rest = text.get(at..).unwrap_or_default();
     let stop = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
@@ -321,23 +322,27 @@ fn digits_end(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Where an object ends, and where in it the values of two members are, by their keys as they are
-/// written.
+/// Where an object ends, and the spans of the values of two of its members. Keys are compared
+/// without decoding their escapes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Noted {
+pub struct ObjectSpans {
     pub end: usize,
     pub values: [Option<(usize, usize)>; 2],
-    /// A key is written with an escape, so that it may be one of the wanted ones all the same.
+    /// Some key contains an escape and may decode to one of the wanted keys.
     pub has_escaped_key: bool,
 }
 
-/// Returns the offset after the object that begins at `start`, noting members on the way: of
-/// duplicates the last, as JavaScript does.
-pub fn object_end(text: &[u8], start: usize, wanted: [&[u8]; 2]) -> Result<Noted, SyntaxError> {
-    let mut noted = Noted::default();
+/// Finds the end of the object that begins at `start`, and the values of the `wanted` members on
+/// the way. As in JavaScript, the last of several duplicates wins.
+pub fn object_end(
+    text: &[u8],
+    start: usize,
+    wanted: [&[u8]; 2],
+) -> Result<ObjectSpans, SyntaxError> {
+    let mut spans = ObjectSpans::default();
     let mut at = skip_whitespace(text, start + 1);
     if byte(text, at)? == b'}' {
-        return Ok(Noted { end: at + 1, ..noted });
+        return Ok(ObjectSpans { end: at + 1, ..spans });
     }
     loop {
         if byte(text, at)? != b'"' {
@@ -351,26 +356,26 @@ pub fn object_end(text: &[u8], start: usize, wanted: [&[u8]; 2]) -> Result<Noted
         let value = skip_whitespace(text, colon + 1);
         let end = value_end(text, value)?;
         let key = &text[at + 1..key_end - 1];
-        for (wanted, place) in wanted.iter().zip(&mut noted.values) {
+        for (wanted, place) in wanted.iter().zip(&mut spans.values) {
             if key == *wanted {
                 *place = Some((value, end));
             }
-            // An escape can stand for any letter, so only a key that begins alike can be meant.
-            noted.has_escaped_key |= (key.first() == wanted.first() || key.first() == Some(&b'\\'))
+            // Rules out keys that start with a different plain character.
+            spans.has_escaped_key |= (key.first() == wanted.first() || key.first() == Some(&b'\\'))
                 && key.contains(&b'\\');
         }
         at = skip_whitespace(text, end);
         match byte(text, at)? {
             b',' => at = skip_whitespace(text, at + 1),
-            b'}' => return Ok(Noted { end: at + 1, ..noted }),
+            b'}' => return Ok(ObjectSpans { end: at + 1, ..spans }),
             _ => return Err(SyntaxError::Unexpected(at)),
         }
     }
 }
 
-/// Whether `text` holds `expected` at this place. Many bytes at a time, because books of megabytes
-/// are mostly the same as they were.
-pub fn holds(text: &[u8], at: usize, expected: &[u8]) -> bool {
+/// Whether `text` contains `expected` at offset `at`. Compares in wide blocks, because books can be
+/// megabytes long and mostly stay the same.
+pub fn matches_at(text: &[u8], at: usize, expected: &[u8]) -> bool {
     let Some(found) = text.get(at..).and_then(|rest| rest.get(..expected.len())) else {
         return false;
     };

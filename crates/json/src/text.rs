@@ -1,4 +1,4 @@
-//! A JavaScript string: any sequence of UTF-16 units, lone surrogates included.
+//! A JavaScript string: any sequence of UTF-16 code units, including lone surrogates.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-/// Kept as WTF-8: UTF-8, in which a lone surrogate is the three bytes its number would give.
-/// A surrogate pair is always one four-byte character, so equal strings have equal bytes.
+/// Stored as WTF-8: UTF-8, extended by the three-byte encoding of lone surrogates. A surrogate
+/// pair is always stored as one four-byte character, so equal strings have equal bytes.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JsText(Vec<u8>);
 
@@ -16,18 +16,19 @@ impl JsText {
         &self.0
     }
 
-    /// A part of it, cut where no character is cut in two.
+    /// A substring by byte range, which must not split a character.
     pub fn part(&self, range: Range<usize>) -> Self {
         Self(self.0[range].to_vec())
     }
 
-    /// This and another behind it, where the two are parts of one text.
+    /// Appends `other`, which must be another part of the same text: surrogates at the seam are not
+    /// joined into a pair.
     pub fn followed_by(mut self, other: &Self) -> Self {
         self.0.extend_from_slice(&other.0);
         self
     }
 
-    /// The text for reading, with U+FFFD where a surrogate stands alone.
+    /// The text with U+FFFD in place of lone surrogates.
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
         match core::str::from_utf8(&self.0) {
             Ok(text) => Cow::Borrowed(text),
@@ -65,7 +66,7 @@ impl JsText {
         self.0.extend_from_slice(text.as_bytes());
     }
 
-    /// Adds a surrogate, joining it to the one before if the two make a pair.
+    /// Appends a surrogate. Joins it with the preceding one if the two form a pair.
     pub(super) fn push_surrogate(&mut self, unit: u16) {
         let length = self.0.len();
         let before = length.checked_sub(3).map(|at| [self.0[at], self.0[at + 1], self.0[at + 2]]);

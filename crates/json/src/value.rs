@@ -1,4 +1,4 @@
-//! A JSON value that behaves as a JavaScript one.
+//! A JSON value that behaves like a JavaScript value.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -18,8 +18,8 @@ pub enum Json {
     Object(Object),
 }
 
-/// An object whose members come in JavaScript's order: keys that are array indexes ascending,
-/// then the others in the order in which they were first set.
+/// An object that iterates in JavaScript's order: keys that are array indexes in ascending order,
+/// then all others in the order they were first set.
 #[derive(Clone, Debug, Default)]
 pub struct Object(IndexMap<JsText, Json>);
 
@@ -36,7 +36,7 @@ impl Object {
         self.0.is_empty()
     }
 
-    /// Sets a member; one that exists keeps its place.
+    /// Sets a member. An existing member keeps its position.
     pub fn insert(&mut self, key: impl Into<JsText>, value: impl Into<Json>) {
         self.0.insert(key.into(), value.into());
     }
@@ -89,7 +89,7 @@ impl Object {
     }
 }
 
-/// Order counts: two objects are equal when they would be written alike.
+/// Order matters: members are compared in iteration order.
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
@@ -102,7 +102,8 @@ impl<K: Into<JsText>, V: Into<Json>> FromIterator<(K, V)> for Object {
     }
 }
 
-/// The canonical array index a key is, if it is one: these come first in a JavaScript object.
+/// The array index that a key represents, if it is a canonical one. These keys come first in a
+/// JavaScript object.
 pub fn array_index(key: &JsText) -> Option<u32> {
     let digits = key.as_bytes();
     if digits.is_empty() || digits.len() > 10 || (digits[0] == b'0' && digits.len() > 1) {
@@ -148,7 +149,7 @@ impl Json {
         }
     }
 
-    /// The members of an object; none for anything else.
+    /// The members of an object; empty for anything else.
     pub fn members(&self) -> impl Iterator<Item = (Cow<'_, str>, &Json)> {
         self.as_object()
             .into_iter()
@@ -156,7 +157,7 @@ impl Json {
             .map(|(key, value)| (key.to_string_lossy(), value))
     }
 
-    /// The text of a string, lone surrogates shown as U+FFFD.
+    /// The text of a string, with U+FFFD in place of lone surrogates.
     pub fn as_str(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Text(text) => Some(text.to_string_lossy()),
@@ -178,7 +179,7 @@ impl Json {
         }
     }
 
-    /// The number, where it is whole and exact.
+    /// The number, if it is an integer that `f64` represents exactly.
     pub fn as_i64(&self) -> Option<i64> {
         const EXACT: f64 = 9_007_199_254_740_992.0;
         self.as_f64()
@@ -219,7 +220,7 @@ impl From<bool> for Json {
     }
 }
 
-/// Exact up to 2^53, which no count or message number of ours passes.
+/// Exact up to 2^53, which no count or message number reaches.
 impl From<usize> for Json {
     fn from(value: usize) -> Self {
         Self::Number(value as f64)

@@ -1,4 +1,4 @@
-//! Writes values as `JSON.stringify` does.
+//! Writes values like `JSON.stringify`.
 
 use crate::{JsText, Json};
 use alloc::vec::Vec;
@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 /// How a value is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indent<'a> {
-    /// `JSON.stringify(value)`: chats.
+    /// `JSON.stringify(value)`, as in chats.
     None,
-    /// `JSON.stringify(value, null, unit)`, for a value whose own line begins with `depth` units:
-    /// books use four spaces.
+    /// `JSON.stringify(value, null, unit)` for a value on a line that is indented by `depth` units.
+    /// Books use four spaces.
     By { unit: &'a [u8], depth: usize },
 }
 
@@ -36,7 +36,7 @@ fn write(value: &Json, indent: Indent<'_>, out: &mut Vec<u8>) {
         Json::Null => out.extend_from_slice(b"null"),
         Json::Bool(true) => out.extend_from_slice(b"true"),
         Json::Bool(false) => out.extend_from_slice(b"false"),
-        // JSON has no infinity; JavaScript writes null for it.
+        // JSON has no infinity; JavaScript writes null instead.
         Json::Number(number) if !number.is_finite() => out.extend_from_slice(b"null"),
         Json::Number(number) => {
             out.extend_from_slice(ryu_js::Buffer::new().format_finite(*number).as_bytes());

@@ -1,7 +1,6 @@
-//! What a command takes in memory, beside the size of the chat that it works on.
+//! Peak memory of commands, relative to the size of the chat.
 //!
-//! The peak is the kernel's own figure for the whole process, so there is one test here and no
-//! other beside it.
+//! The peak is the kernel's figure for the whole process, so this file must contain only one test.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "the scenes are tests too")]
 
@@ -18,15 +17,16 @@ use forklore_tavern::work::fork::{CheckpointLink, ForkOptions};
 use forklore_tavern::work::tavern::Tavern;
 use forklore_testkit::scene::{self, Scene, Stopped, Tree, USER};
 
-/// The largest chats seen are of about 100 MB; a test must not take that long.
+/// The largest chats seen have about 100 MB; that would take too long in a test.
 const SIZE: u64 = 48 << 20;
 
-/// A chat with a mother, and a book in common, written line by line: the test must hold none of it.
-fn write_chat(path: &Path, mother: Option<&str>) {
+/// A chat with a parent and a shared book. Written line by line, so that the test itself holds none
+/// of it.
+fn write_chat(path: &Path, parent: Option<&str>) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let mut file = BufWriter::new(File::create(path).unwrap());
     let mut metadata = vec![("world_info", Json::from("Lore"))];
-    metadata.extend(mother.map(|name| ("main_chat", Json::from(name))));
+    metadata.extend(parent.map(|name| ("main_chat", Json::from(name))));
     file.write_all(&scene::header(&Json::object(metadata))).unwrap();
     let filling = "x".repeat(2_000);
     let mut written = 0;
@@ -46,9 +46,9 @@ fn status(key: &str) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
 }
 
-/// How much more there was at the peak of `work` than before it, in sizes of the chat.
+/// The increase in memory at the peak of `work`, in multiples of the chat's size.
 fn peak_of(work: impl FnOnce()) -> f64 {
-    // Forgets the peak so far.
+    // Resets the peak.
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = status("VmRSS:");
     work();
@@ -81,7 +81,7 @@ fn no_command_takes_three_times_the_largest_chat() {
         parent_is_closed: true,
         dry_run: false,
     };
-    let works: [(&str, &dyn Fn()); 8] = [
+    let commands: [(&str, &dyn Fn()); 8] = [
         ("checkpoint", &|| {
             let forked = tavern.fork(chat("Alice/Story"), &fork(ForkKind::Checkpoint)).unwrap();
             assert_eq!(forked.link, CheckpointLink::Written);
@@ -99,7 +99,7 @@ fn no_command_takes_three_times_the_largest_chat() {
         ("undo of it", &|| undo(&tavern)),
     ];
     let peaks: Vec<(&str, f64)> =
-        works.into_iter().map(|(name, work)| (name, peak_of(work))).collect();
+        commands.into_iter().map(|(name, work)| (name, peak_of(work))).collect();
     for (name, peak) in &peaks {
         println!("{peak:>6.2}  {name}");
     }

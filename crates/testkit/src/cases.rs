@@ -1,13 +1,13 @@
-//! Many cases of one law, each grown from a seed of its own.
+//! Property tests: many cases of one law, each generated from its own seed.
 //!
-//! A failure names its seed; with `FORKLORE_SEED=<seed>` the same test runs that case alone.
+//! A failure reports its seed; `FORKLORE_SEED=<seed>` runs only that case.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fastrand::Rng;
 
-/// Runs `case` `count` times on all cores; `law` keeps the seeds of two laws apart.
+/// Runs `case` `count` times on all cores; `law` gives each law its own seeds.
 pub fn run(law: &str, count: usize, case: impl Fn(&mut Rng) + Sync) {
     if let Some(seed) = seed() {
         case(&mut Rng::with_seed(seed));
@@ -25,7 +25,7 @@ pub fn run(law: &str, count: usize, case: impl Fn(&mut Rng) + Sync) {
                             return;
                         }
                         if let Err(failure) = run_one(law, number, &case) {
-                            // The other threads need not go on.
+                            // Stops the other threads.
                             next.store(count, Ordering::Relaxed);
                             panic!("{failure}");
                         }
@@ -53,19 +53,19 @@ fn run_one(law: &str, number: usize, case: &(impl Fn(&mut Rng) + Sync)) -> Resul
     })
 }
 
-/// The seed of a law's case: the same on every machine, and apart from the other laws'.
+/// The seed of a law's case: the same on every machine, and different for each law.
 pub fn seed_of(law: &str, number: usize) -> u64 {
     law.bytes().chain(number.to_le_bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
     })
 }
 
-/// The one case that was asked for.
+/// The single case to run, if one was requested.
 pub fn seed() -> Option<u64> {
     number_from("FORKLORE_SEED")
 }
 
-/// How many cases to run: `usual`, unless the environment variable says otherwise.
+/// The number of cases to run: `usual`, unless the environment variable overrides it.
 pub fn count_from(variable: &str, usual: usize) -> usize {
     number_from(variable).map_or(usual, |count| count as usize)
 }

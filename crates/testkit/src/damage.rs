@@ -1,8 +1,8 @@
-//! Ways in which a file gets damaged.
+//! Ways to damage a file.
 
 use fastrand::Rng;
 
-/// A kind of damage, done by [`Damage::to`].
+/// A kind of damage, applied by [`Damage::to`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
     None,
@@ -79,8 +79,8 @@ impl Damage {
                 let depth = rng.usize(600..20_000);
                 let deep = [b"[".repeat(depth), b"]".repeat(depth)].concat();
                 let at = any_line(rng, &lines);
-                let data_root = [&b"{\"chat_metadata\":{\"variables\":"[..], &deep, b"}}"].concat();
-                lines[at] = if rng.bool() { deep } else { data_root };
+                let nested = [&b"{\"chat_metadata\":{\"variables\":"[..], &deep, b"}}"].concat();
+                lines[at] = if rng.bool() { deep } else { nested };
             }
             Self::HugeHeader => {
                 let filler = "x".repeat(rng.usize(64 << 10..300 << 10));

@@ -1,11 +1,11 @@
-//! Clocks that stand still, long after every file was written, and slugs that can be foretold.
+//! Clocks fixed at a time long after every file was written, with predictable slugs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use forklore_tavern::disk::clock::Clock;
 
-/// A slug of its own for every chat, as in life.
+/// Gives every chat its own slug, as in reality.
 #[derive(Debug, Default)]
 pub struct FixedClock {
     slugs: AtomicU64,
@@ -24,11 +24,11 @@ impl Clock for FixedClock {
         format!("00000000-0000-4000-8000-{:012x}", self.slugs.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Nobody else is there to wait for.
+    /// There is nothing to wait for.
     fn sleep(&self, _: Duration) {}
 }
 
-/// One slug for all: what is done twice comes out the same, to the byte.
+/// Uses one slug for everything, so that repeating an action gives identical bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stopped;
 

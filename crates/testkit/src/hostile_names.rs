@@ -1,4 +1,4 @@
-//! Names that somebody hopes will lead somewhere else, or break whoever prints them.
+//! Malicious names, meant to escape the folder or to break a program that prints them.
 
 use fastrand::Rng;
 
@@ -84,7 +84,6 @@ const PIECES: [&str; 36] = [
     "Branch #1 - ",
 ];
 
-/// One hostile name.
 pub fn name(rng: &mut Rng) -> String {
     match rng.u8(..6) {
         0 => WHOLE[rng.usize(..WHOLE.len())].to_owned(),
@@ -93,7 +92,7 @@ pub fn name(rng: &mut Rng) -> String {
     }
 }
 
-/// Around the lengths at which SillyTavern, or a file system, stops saving.
+/// A name near the length limits of SillyTavern and file systems.
 fn long(rng: &mut Rng) -> String {
     let unit = ["x", "雨", "😀", "é", "e\u{301}", "."][rng.usize(..6)];
     let length = [100, 199, 200, 201, 237, 238, 239, 240, 244, 245, 249, 250, 254, 255, 256, 1000]
@@ -105,7 +104,7 @@ fn long(rng: &mut Rng) -> String {
     name
 }
 
-/// Whether a file of this name can exist on the system the test runs on.
+/// Whether a file of this name can exist on the current system.
 pub fn can_be_a_file(name: &str) -> bool {
     !name.contains(['/', '\0']) && name.len() <= 255 && !matches!(name, "" | "." | "..")
 }

@@ -1,31 +1,30 @@
-//! JSON as text that no value type survives: duplicate keys, lone surrogates, numbers beyond
-//! `f64`, invalid UTF-8, whitespace and escapes that nobody needs.
+//! JSON text that no value type can round-trip: duplicate keys, lone surrogates, numbers beyond
+//! `f64`, invalid UTF-8, unnecessary whitespace and escapes.
 
 use fastrand::Rng;
 
-/// What may occur in a generated text.
+/// What a generated text may contain.
 #[derive(Clone, Copy, Debug)]
 pub struct Oddities {
-    /// Whitespace between tokens; what a chat's line can hold has no line feed in it.
+    /// Whitespace between tokens. Must contain no line feed for a line of a chat.
     pub whitespace: &'static [&'static str],
-    /// Bytes inside strings that are not UTF-8.
+    /// Whether strings may contain invalid UTF-8.
     pub invalid_utf8: bool,
-    /// How deep values may nest.
+    /// Maximum nesting depth.
     pub depth: usize,
 }
 
 impl Oddities {
-    /// `JSON.stringify` itself writes nothing between tokens.
+    /// Like the output of `JSON.stringify`: nothing between tokens.
     pub const TIGHT: Self = Self { whitespace: &[""], invalid_utf8: false, depth: 5 };
-    /// A line of a chat as an import may have left it.
+    /// A line of a chat, as an import may have left it.
     pub const LINE: Self =
         Self { whitespace: &["", "", "", " ", "\t", "\r", "  "], invalid_utf8: true, depth: 5 };
-    /// Any text.
     pub const ANY: Self =
         Self { whitespace: &["", "", "", " ", "\n", "\r\n", "\t"], invalid_utf8: true, depth: 5 };
 }
 
-/// A whole text: one value with whitespace around it.
+/// A whole document: one value surrounded by whitespace.
 pub fn document(rng: &mut Rng, odd: Oddities) -> Vec<u8> {
     let mut text = Vec::new();
     gap(rng, odd, &mut text);
@@ -52,7 +51,7 @@ fn gap(rng: &mut Rng, odd: Oddities, text: &mut Vec<u8>) {
     text.extend_from_slice(whitespace(rng, odd).as_bytes());
 }
 
-/// As deep as values are built; anything deeper stays bytes.
+/// Nested about as deep as values are parsed; anything deeper stays bytes.
 fn deep(rng: &mut Rng, text: &mut Vec<u8>) {
     let depth = rng.usize(100..500);
     let lists = rng.bool();
@@ -101,7 +100,8 @@ fn push_value(rng: &mut Rng, odd: Oddities, depth: usize, text: &mut Vec<u8>) {
     }
 }
 
-/// A key, out of so few that they meet: duplicates, array indexes, and spellings of one name.
+/// A key from a small set, so that keys collide: duplicates, array indexes, and different spellings
+/// of one name.
 pub fn key(rng: &mut Rng, odd: Oddities) -> Vec<u8> {
     const KEYS: [&str; 24] = [
         r#""a""#,
@@ -237,7 +237,7 @@ pub fn push_string(rng: &mut Rng, odd: Oddities, text: &mut Vec<u8>) {
     text.push(b'"');
 }
 
-/// A text that is most likely no JSON any more: cut off, or with a few bytes changed.
+/// A text that is most likely not valid JSON any more: cut off, or with a byte changed.
 pub fn mutated(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
     const BYTES: &[u8] = b"{}[]:,\"\\ue0-+.1tfn \t\r\n\x00\x1f\x7f\x80\xff";
     let mut text = text.to_vec();

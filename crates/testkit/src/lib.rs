@@ -1,4 +1,4 @@
-//! What Forklore's tests stand on. A dev-dependency, never a normal one.
+//! Shared tools for Forklore's tests. Only ever a dev-dependency.
 
 pub mod cases;
 pub mod json_text;

@@ -1,4 +1,4 @@
-//! A small data folder made by hand, with one of everything that can go wrong in a story's life.
+//! A small hand-made data folder with one chat for each typical situation.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,38 +17,38 @@ use forklore_tavern::work::tavern::Tavern;
 
 pub use crate::fixed_clock::Stopped;
 
-/// The user whose folder it is.
+/// The user that the folder belongs to.
 pub const USER: &str = "default-user";
 
 /// A chat of Alice's with a journal, bound to `Lore`.
 pub const STORY: &str = "Alice/Story";
-/// A group's chat with a journal, bound to `Quest lore`.
+/// A group chat with a journal, bound to `Quest lore`.
 pub const QUEST: &str = "group:Quest";
 /// A chat and its older branch, both bound to `Shared`.
 pub const OLD_TALE: &str = "Alice/Old tale";
 pub const OLD_BRANCH: &str = "Alice/Old tale - Branch #1";
-/// A chat whose book `Lost` is not there. Its journal knows it.
+/// A chat whose book `Lost` is missing, but recorded in its journal.
 pub const BEREFT: &str = "Alice/Bereft";
 /// A chat whose book `Garbled` cannot be read.
 pub const GARBLED: &str = "Alice/Garbled tale";
 
-/// Files by their path below some folder, names joined by `/`.
+/// Files by path relative to some folder, separated by `/`.
 pub type Tree = BTreeMap<String, Vec<u8>>;
 
-/// A data root of its own, gone when dropped.
+/// A temporary data root, deleted on drop.
 #[derive(Debug)]
 pub struct Scene {
     folder: tempfile::TempDir,
 }
 
 impl Scene {
-    /// The folder described at the top.
+    /// The folder described in the module documentation.
     pub fn new() -> Self {
-        Self::of(&everything())
+        Self::of(&default_files())
     }
 
-    /// A data root with these files. In memory where there is such a folder: a test that makes
-    /// thousands of them has no use for a real disk.
+    /// A data root with these files. In memory if possible: tests that create thousands of them do
+    /// not need a real disk.
     pub fn of(tree: &Tree) -> Self {
         let memory = Path::new("/dev/shm");
         let folder =
@@ -60,7 +60,7 @@ impl Scene {
         scene
     }
 
-    /// The same on a real disk, where making sure of something takes its time.
+    /// Same as [`Scene::of`], but on a real disk, where syncing takes time.
     pub fn on_disk(tree: &Tree) -> Self {
         let scene = Self { folder: tempfile::tempdir().expect("temporary folders can be made") };
         for (path, bytes) in tree {
@@ -81,34 +81,34 @@ impl Scene {
         Tavern { disk, clock, folders: self.folders(), pasts: None }
     }
 
-    /// Writes a file, its path below the data root.
+    /// Writes a file, given its path relative to the data root.
     pub fn write(&self, path: &str, bytes: &[u8]) {
         let path = self.root().join(path);
         fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("it can be made");
         fs::write(path, bytes).expect("it can be written");
     }
 
-    /// Every file below the data root, ours included.
+    /// Every file below the data root, including Forklore's own.
     pub fn all(&self) -> Tree {
-        tree_below(self.root())
+        read_tree(self.root())
     }
 
-    /// Every file of the user's but our temporary ones, which SillyTavern does not list.
+    /// Every file of the user except Forklore's temporary files, which SillyTavern does not list.
     pub fn visible(&self) -> Tree {
         self.below_user(|name| !is_our_temp(name))
     }
 
-    /// Our temporary files in the user's folders.
+    /// Forklore's temporary files in the user's folders.
     pub fn temps(&self) -> Tree {
         self.below_user(is_our_temp)
     }
 
     pub fn trash(&self) -> Tree {
-        tree_below(&self.folders().ours.join("trash"))
+        read_tree(&self.folders().ours.join("trash"))
     }
 
     fn below_user(&self, wanted: impl Fn(&str) -> bool) -> Tree {
-        let mut tree = tree_below(&self.root().join(USER));
+        let mut tree = read_tree(&self.root().join(USER));
         tree.retain(|path, _| wanted(path.rsplit('/').next().unwrap_or(path)));
         tree
     }
@@ -120,14 +120,14 @@ impl Default for Scene {
     }
 }
 
-fn tree_below(folder: &Path) -> Tree {
+fn read_tree(folder: &Path) -> Tree {
     let mut tree = Tree::new();
     let Ok(entries) = fs::read_dir(folder) else { return tree };
     for entry in entries {
         let entry = entry.expect("the folder can be listed");
         let name = entry.file_name().into_string().expect("names here are Unicode");
         if entry.path().is_dir() {
-            let below = tree_below(&entry.path());
+            let below = read_tree(&entry.path());
             tree.extend(below.into_iter().map(|(path, bytes)| (format!("{name}/{path}"), bytes)));
         } else {
             tree.insert(name, fs::read(entry.path()).expect("the file can be read"));
@@ -136,7 +136,7 @@ fn tree_below(folder: &Path) -> Tree {
     tree
 }
 
-fn everything() -> Tree {
+fn default_files() -> Tree {
     let lore = |last: usize| book((0..=last).map(|uid| (uid, format!("lore {uid}"))));
     let mut files: Vec<(String, Vec<u8>)> = vec![
         ("characters/Alice.png".into(), card("Alice", "Elsewhere", "Common")),
@@ -169,7 +169,6 @@ fn everything() -> Tree {
     files.into_iter().map(|(path, bytes)| (format!("{USER}/{path}"), bytes)).collect()
 }
 
-/// A lorebook with these entries.
 pub fn book(entries: impl IntoIterator<Item = (usize, String)>) -> Json {
     let entries = entries.into_iter().map(|(uid, content)| {
         let comment = format!("entry {uid}");
@@ -184,7 +183,7 @@ pub fn book(entries: impl IntoIterator<Item = (usize, String)>) -> Json {
     Json::object([("entries", Json::object(entries))])
 }
 
-/// A lorebook as SillyTavern writes it.
+/// The bytes of a lorebook, as SillyTavern writes them.
 pub fn written(book: &Json) -> Vec<u8> {
     book.stringify_with(Indent::BOOK)
 }
@@ -204,7 +203,7 @@ fn orphan(chat: &str, book: &Json) -> Vec<u8> {
     book.with_mark(Some(&mark.to_json()))
 }
 
-/// The first line of a chat, without its end.
+/// The first line of a chat, without its line ending.
 pub fn header(metadata: &Json) -> Vec<u8> {
     let header = Json::object([
         ("user_name", Json::from("User")),
@@ -215,7 +214,7 @@ pub fn header(metadata: &Json) -> Vec<u8> {
     header.stringify()
 }
 
-/// The line of a message, without its end.
+/// The line of a message, without its line ending.
 pub fn message(number: usize, record: Option<Json>) -> Vec<u8> {
     let is_user = !number.is_multiple_of(2);
     let mut fields = vec![
@@ -243,7 +242,7 @@ fn plain(fields: &[(&str, &str)], messages: usize) -> Vec<u8> {
     lines.join(&b'\n')
 }
 
-/// A chat whose message n carries the record of the nth book.
+/// A chat whose message n has the record of the nth book.
 fn journalled(name: &str, books: &[Json]) -> Vec<u8> {
     let metadata = metadata(&[("world_info", name)]);
     let mut lines = vec![header(&metadata)];
@@ -257,7 +256,7 @@ fn journalled(name: &str, books: &[Json]) -> Vec<u8> {
     lines.join(&b'\n')
 }
 
-/// The record of a message that a page saw arriving, and after which the state became `now`.
+/// The record of a message that a page observed arriving; afterwards the state became `now`.
 pub fn watched(
     number: u64,
     before: Option<&(Record, RecordedState)>,
@@ -293,8 +292,8 @@ fn settings(book: &str) -> Vec<u8> {
     Json::object([("world_info_settings", world_info)]).stringify_with(Indent::BOOK)
 }
 
-/// A character card: a PNG of one chunk of text, and the end. No program that looks for the
-/// character looks at the picture.
+/// A character card: a PNG with only a text chunk and the end chunk. Programs that read the
+/// character ignore the image.
 pub fn card(name: &str, chat: &str, world: &str) -> Vec<u8> {
     let extensions = Json::object([("world", Json::from(world))]);
     let data = Json::object([("name", Json::from(name)), ("extensions", extensions)]);
@@ -307,7 +306,7 @@ pub fn card(name: &str, chat: &str, world: &str) -> Vec<u8> {
         png.extend(length.to_be_bytes());
         png.extend(kind);
         png.extend(data);
-        // Nobody here checks the check sum.
+        // The checksum is not verified here.
         png.extend([0; 4]);
     }
     png

@@ -1,18 +1,18 @@
-//! Temporary folders, and all the bytes under one, to compare before and after.
+//! Temporary folders, and snapshots of all files in one, to compare before and after.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder that is gone when dropped. In memory where there is such a place: a test that makes
-/// thousands of them has no use for a disk that is asked to confirm every write.
+/// A folder that is deleted on drop. In memory if possible: tests that create thousands of them
+/// should not wait for disk syncs.
 pub fn temporary_folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     folder.expect("a temporary folder can be made")
 }
 
-/// Every file under `root` with its bytes, and every folder, by path relative to `root`.
+/// All files (with their bytes) and folders (`None`) below `root`, by relative path.
 pub fn files(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
@@ -32,7 +32,7 @@ pub fn files(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     found
 }
 
-/// The same, without what Forklore keeps for itself.
+/// Same as [`files`], without Forklore's own files.
 pub fn files_of_sillytavern(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut found = files(root);
     found.retain(|path, _| !path.starts_with("_forklore"));

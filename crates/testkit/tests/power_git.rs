@@ -1,4 +1,4 @@
-//! Git under a power cut: what we measure others by, and whether the measure is right.
+//! Git under power cuts: a baseline for comparison, and a check of the model itself.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "the helpers are tests too")]
 
@@ -10,22 +10,22 @@ use std::process::{Command, Output};
 use forklore_testkit::power::{Materialiser, Op, Policy, State, Trace};
 use forklore_testkit::tree::temporary_folder;
 
-/// What came of the states of one policy.
+/// The results for the states of one policy.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     states: usize,
-    /// Damaged, or neither at the old commit nor at the new one.
+    /// Damaged, or at neither the old nor the new commit.
     broken: usize,
-    /// Whole, but without the commit that git had said was made.
+    /// Intact, but without the commit that git had reported as made.
     taken_back: usize,
-    /// Something must be removed by hand before git goes on.
+    /// A lock file must be removed by hand before git can continue.
     locked: usize,
 }
 
-/// A commit on top of another, and all that a power cut can make of it.
+/// A commit on top of another, and all its possible states after a power cut.
 struct Case {
     trace: Trace,
-    /// The commits that there may be.
+    /// The two valid commits.
     old: String,
     new: String,
 }
@@ -58,7 +58,7 @@ fn head(folder: &Path) -> String {
     printed(&git(folder).args(["rev-parse", "HEAD"]).output().unwrap())
 }
 
-/// Text that does not shrink to nothing.
+/// Text that does not compress well.
 fn text(seed: u64, len: usize) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
     std::iter::repeat_with(|| random.alphanumeric() as u8).take(len).collect()
@@ -91,7 +91,7 @@ impl Case {
         Self { trace, old, new }
     }
 
-    /// Tries every state, those of every policy for themselves.
+    /// Checks every state, separately for each policy.
     #[expect(clippy::print_stdout, reason = "the number of states is a result, not a guess")]
     fn judge(&self, name: &str, policies: &[Policy]) -> BTreeMap<Policy, Tally> {
         println!("{name}: {} operations, {} syncs", self.trace.ops().len(), self.trace.syncs());
@@ -132,7 +132,7 @@ impl Case {
         tallies
     }
 
-    /// Whether what was said to be done is done, if nothing is damaged.
+    /// `Ok(true)` if everything reported as done is done; an error if the repository is damaged.
     fn check(&self, folder: &Path, state: &State) -> Result<bool, String> {
         let output = git(folder).args(["fsck", "--full"]).output().unwrap();
         if !output.status.success() {
@@ -142,7 +142,7 @@ impl Case {
         }
         match head(folder) {
             head if head == self.new => Ok(true),
-            head if head == self.old => Ok(&*state.said != "done\n"),
+            head if head == self.old => Ok(&*state.stdout != "done\n"),
             head => Err(format!("it has commit {head:?}")),
         }
     }
@@ -160,8 +160,8 @@ fn git_as_it_comes_loses_what_it_did_not_sync() {
     assert!(tallies[&Policy::ContentTorn].broken > 0);
 }
 
-/// Git syncs files but no folder. So it trusts that the disk gets names in order, and even then
-/// the last of them, by which the commit is made, may come after the word that it was.
+/// Git syncs files but not folders. So it relies on names reaching the disk in order, and even then
+/// the last rename, which makes the commit, may reach the disk after the commit was reported.
 #[test]
 fn git_that_syncs_trusts_the_order_of_names_alone() {
     let case = Case::with_settings(&["core.fsync=all", "core.fsyncMethod=fsync"]);

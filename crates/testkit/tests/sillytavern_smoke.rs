@@ -1,4 +1,5 @@
-//! The harness itself: what is put into a real SillyTavern comes back, and lies where we expect it.
+//! Tests the harness itself: a real SillyTavern returns the stored data, and the files are where we
+//! expect them.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "the scenes are tests too")]
 

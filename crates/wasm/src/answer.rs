@@ -1,4 +1,4 @@
-//! What a call gives back: a value, and bytes too large to wrap in it.
+//! The result of a call: a JSON value, and files that are too large to wrap in it.
 
 use forklore_json::Json;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -18,17 +18,17 @@ impl Answer {
         self.value.clone()
     }
 
-    /// The request to send instead of the one that was given. Can be taken once.
+    /// The request body to send instead of the original one. Can be taken once.
     pub fn take_body(&mut self) -> Option<Vec<u8>> {
         self.body.take()
     }
 
-    /// The book to be written. Can be taken once.
+    /// The book to write. Can be taken once.
     pub fn take_book(&mut self) -> Option<Vec<u8>> {
         self.book.take()
     }
 
-    /// The book of Memory Books to be written beside it. Can be taken once.
+    /// The copy of the separate book of Memory Books to write. Can be taken once.
     pub fn take_memories(&mut self) -> Option<Vec<u8>> {
         self.memories.take()
     }

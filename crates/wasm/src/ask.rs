@@ -1,4 +1,4 @@
-//! Reading what the page asks.
+//! Reads the arguments that the page passes.
 
 use forklore_core::plan::fork::{Policy, QueuePolicy, Timestamp};
 use forklore_core::sillytavern::chat::ChatKind;
@@ -11,7 +11,7 @@ use forklore_core::timeline::moment::{BoundBook, MomentOptions};
 use forklore_json::{Json, Raw};
 use wasm_bindgen::JsError;
 
-/// The values of a call.
+/// The named arguments of a call.
 pub(crate) struct Ask(Json);
 
 impl Ask {
@@ -23,7 +23,7 @@ impl Ask {
         Some(self.0.get(key)?.as_str()?.into_owned())
     }
 
-    pub(crate) fn needed(&self, key: &str) -> Result<String, JsError> {
+    pub(crate) fn required(&self, key: &str) -> Result<String, JsError> {
         self.text(key).ok_or_else(|| JsError::new(&format!("the page left out {key:?}")))
     }
 
@@ -35,7 +35,7 @@ impl Ask {
         self.0.get(key)?.as_usize()
     }
 
-    /// A value that is there and says something.
+    /// A value that is present and not null.
     pub(crate) fn value(&self, key: &str) -> Option<&Json> {
         self.0.get(key).filter(|value| **value != Json::Null)
     }
@@ -48,7 +48,7 @@ impl Ask {
         self.list(key).iter().filter_map(|name| Some(name.as_str()?.into_owned())).collect()
     }
 
-    pub(crate) fn place(&self) -> ChatKind {
+    pub(crate) fn chat_kind(&self) -> ChatKind {
         if self.flag("group") { ChatKind::Group } else { ChatKind::Solo }
     }
 
@@ -81,22 +81,22 @@ impl Ask {
         }
     }
 
-    pub(crate) fn terms(&self) -> MomentOptions {
+    pub(crate) fn moment_options(&self) -> MomentOptions {
         MomentOptions { fill: self.flag("fill"), today: self.today(), settled: true }
     }
 
-    /// Whether the chat is the one that is open in the page.
+    /// Where the chat comes from: the page, if the chat is open there, or else the files.
     fn today(&self) -> TodaySource {
         if self.flag("isOpen") { TodaySource::Page } else { TodaySource::Files }
     }
 
-    /// The book the chat is bound to; no bytes where there is a name means that it is missing.
+    /// The book that the chat is bound to. A name without bytes means that the file is missing.
     pub(crate) fn bound<'a>(&self, book: Option<&'a [u8]>) -> BoundBook<'a> {
         BoundBook::read(self.text("bookName").filter(|name| !name.is_empty()), book)
     }
 }
 
-/// Where a timeline lives, which the page tells by its group or its character.
+/// The group or the character that a timeline belongs to.
 pub(crate) fn home_of(timeline: &Json) -> Home {
     let text = |key: &str| timeline.get(key).and_then(Json::as_str);
     match timeline.get("group").filter(|group| group.is_truthy()) {
@@ -109,7 +109,7 @@ pub(crate) fn json(text: &[u8]) -> Result<Json, JsError> {
     Json::parse(text).map_err(|error| JsError::new(&error.to_string()))
 }
 
-/// A chat given as an array of its header and messages, as a file.
+/// The file of a chat that is passed as an array of its header and messages.
 pub(crate) fn chat_file(array: &[u8]) -> Result<Vec<u8>, JsError> {
     let array = Raw::document(array).map_err(|error| JsError::new(&error.to_string()))?;
     Ok(save_request::lines(array))

@@ -1,4 +1,4 @@
-//! Which books of ours nothing refers to.
+//! Finds books made by Forklore that nothing refers to.
 
 use forklore_core::memory_books;
 use forklore_core::plan::cleanup::{OurBook, cleanup as plan};
@@ -11,7 +11,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
 use crate::ask::Ask;
-use crate::words;
+use crate::diagnostics;
 
 #[wasm_bindgen]
 pub fn cleanup(ask: &[u8]) -> Result<Answer, JsError> {
@@ -30,7 +30,7 @@ pub fn cleanup(ask: &[u8]) -> Result<Answer, JsError> {
     let keep = plan.keep.iter().map(|(ours, why)| {
         let mut json = book(ours);
         if let Some(object) = json.as_object_mut() {
-            object.insert("reason", words::word(why));
+            object.insert("reason", diagnostics::to_json(why));
         }
         json
     });
@@ -41,8 +41,8 @@ pub fn cleanup(ask: &[u8]) -> Result<Answer, JsError> {
     ])))
 }
 
-/// Names of books in what ST-Auto-Recap keeps in messages, given as an array of a chat's lines,
-/// and in the queue of a book.
+/// The names of books that ST-Auto-Recap mentions in a chat's messages, passed as an array, and in
+/// the queue of a book.
 #[wasm_bindgen]
 pub fn books_named(chat: &[u8], queue_content: &str) -> Result<Answer, JsError> {
     let file = crate::ask::chat_file(chat)?;
@@ -54,7 +54,7 @@ pub fn books_named(chat: &[u8], queue_content: &str) -> Result<Answer, JsError> 
     Ok(Answer::of(&Json::from(names)))
 }
 
-/// Names of books in what Memory Books keeps in a chat's metadata.
+/// The names of books that Memory Books mentions in a chat's metadata.
 #[wasm_bindgen]
 pub fn memory_books_named(metadata: &[u8]) -> Result<Answer, JsError> {
     let metadata = crate::ask::json(metadata)?;

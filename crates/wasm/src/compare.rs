@@ -1,4 +1,4 @@
-//! What differs between two moments, and what both began as.
+//! Compares two moments, and finds the merge base of two timelines.
 
 use forklore_core::compare::diff::{self, DiffTag, Difference, EntryDifference, LoreSide};
 use forklore_core::digest::Digest;
@@ -7,7 +7,7 @@ use forklore_core::sillytavern::book::Book;
 use forklore_core::sillytavern::chat::Chat;
 use forklore_core::sillytavern::save_request;
 use forklore_core::timeline::family::{self, Timeline};
-use forklore_core::timeline::merge_base::{SealedBase, beginning as find_beginning};
+use forklore_core::timeline::merge_base::{SealedBase, find_merge_base};
 use forklore_core::timeline::moment::BoundChat;
 use forklore_core::timeline::moment::{BookThen, BoundBook, memory_then, moment};
 use forklore_json::{Json, Raw};
@@ -17,7 +17,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::answer::Answer;
 use crate::ask::{Ask, chat_file, home_of};
 
-/// What differs between two books and what their chats remember, against what both began as.
+/// Compares two books and the metadata of their chats against their merge base.
 #[wasm_bindgen]
 pub fn compare(
     ask: &[u8],
@@ -27,8 +27,8 @@ pub fn compare(
 ) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let base = base.as_deref().map(read_book).transpose()?;
-    let left = left.as_deref().map(|text| read_beside(text, base.as_ref())).transpose()?;
-    let right = right.as_deref().map(|text| read_beside(text, left.as_ref())).transpose()?;
+    let left = left.as_deref().map(|text| read_like(text, base.as_ref())).transpose()?;
+    let right = right.as_deref().map(|text| read_like(text, left.as_ref())).transpose()?;
     let compared = diff::compare(
         ask.flag("baseKnown")
             .then(|| LoreSide { book: base.as_ref(), metadata: ask.value("baseMetadata") }),
@@ -55,16 +55,13 @@ pub(crate) fn read_book(text: &[u8]) -> Result<Book<'_>, JsError> {
     Book::read(text).map_err(|error| JsError::new(&error.to_string()))
 }
 
-/// Reads a book that is mostly the same as one that was read before.
-pub(crate) fn read_beside<'a>(
-    text: &'a [u8],
-    other: Option<&Book<'_>>,
-) -> Result<Book<'a>, JsError> {
+/// Reads a book that is mostly equal to one that was already read.
+pub(crate) fn read_like<'a>(text: &'a [u8], other: Option<&Book<'_>>) -> Result<Book<'a>, JsError> {
     let Some(other) = other else { return read_book(text) };
     Book::read_like(text, other).map_err(|error| JsError::new(&error.to_string()))
 }
 
-/// How one text became another, word by word.
+/// Compares two texts word by word.
 #[wasm_bindgen]
 pub fn words(before: &str, after: &str) -> Answer {
     let pieces = diff::words(before, after).into_iter().map(|piece| {
@@ -78,7 +75,7 @@ pub fn words(before: &str, after: &str) -> Answer {
     Answer::of(&Json::Array(pieces.collect()))
 }
 
-/// Where two timelines part.
+/// Finds the fork point of two timelines.
 #[wasm_bindgen]
 pub fn parting(ask: &[u8]) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
@@ -93,11 +90,11 @@ pub fn parting(ask: &[u8]) -> Result<Answer, JsError> {
         .collect();
     let nodes = family::families(&timelines);
     let at = |key: &str| -> Result<Option<usize>, JsError> {
-        let name = ask.needed(key)?;
+        let name = ask.required(key)?;
         Ok(timelines.iter().position(|timeline| timeline.name == name))
     };
     let parting = match (at("left")?, at("right")?) {
-        (Some(left), Some(right)) => family::parting(&nodes, left, right),
+        (Some(left), Some(right)) => family::fork_point(&nodes, left, right),
         _ => None,
     };
     let shown = parting.map(|parting| {
@@ -113,15 +110,16 @@ pub fn parting(ask: &[u8]) -> Result<Answer, JsError> {
     Ok(Answer::of(&shown.into()))
 }
 
-/// What timelines had in common at a message, as they tell it themselves. `chats` and `books` are
-/// arrays in the order of `witnesses`; the first two are those that part.
+/// Finds the merge base at a message from the records of the timelines that had it in common.
+/// `chats` and `books` are arrays in the order of `witnesses`; the first two are the timelines to
+/// compare.
 #[wasm_bindgen]
 pub fn beginning(ask: &[u8], chats: &[u8], books: &[u8]) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let array = |text| Raw::document(text).map_err(|error| JsError::new(&error.to_string()));
     let files: Vec<Vec<u8>> = array(chats)?.elements().map(save_request::lines).collect();
     let books: Vec<Raw<'_>> = array(books)?.elements().collect();
-    let place = ask.place();
+    let place = ask.chat_kind();
     let chats: Vec<Chat<'_>> = files.iter().map(|file| Chat::read(file, place)).collect();
     let names: Vec<(String, BoundBook<'_>)> = ask
         .list("witnesses")
@@ -148,11 +146,11 @@ pub fn beginning(ask: &[u8], chats: &[u8], books: &[u8]) -> Result<Answer, JsErr
         None if ask.flag("isSealed") => SealedBase::NoBook,
         None => SealedBase::Unknown,
     };
-    let found = message.and_then(|message| find_beginning(&witnesses, message, sealed));
+    let found = message.and_then(|message| find_merge_base(&witnesses, message, sealed));
     Ok(match found {
         Some(found) => Answer::of(&Json::object([
             ("known", true.into()),
-            ("how", found.how.word().into()),
+            ("how", found.evidence.word().into()),
             ("message", found.message.into()),
             ("parting", message.into()),
             ("metadata", found.metadata.into()),
@@ -164,15 +162,15 @@ pub fn beginning(ask: &[u8], chats: &[u8], books: &[u8]) -> Result<Answer, JsErr
     })
 }
 
-/// The whole book and all that the chat remembered at a message.
+/// The whole book and the chat's metadata at a message.
 #[wasm_bindgen]
 pub fn moment_book(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let file = chat_file(chat)?;
-    let chat = Chat::read(&file, ask.place());
+    let chat = Chat::read(&file, ask.chat_kind());
     let bound = ask.bound(book.as_deref());
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    let found = moment(&chat, &bound, None, message, ask.terms());
+    let found = moment(&chat, &bound, None, message, ask.moment_options());
     let metadata = memory_then(&chat, message, found.metadata.values.as_ref());
     let shown = |known: bool, part: Option<Json>, name: Option<&str>| {
         Answer::of(&Json::object([

@@ -1,4 +1,4 @@
-//! Forks: may one be made, and the request that makes it.
+//! Forks: checks whether one is possible, and rewrites the request that saves the child.
 
 use forklore_core::finding::Remark;
 use forklore_core::journal::rewrite::{self, Rewrite};
@@ -16,12 +16,12 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::answer::Answer;
 use crate::ask::{Ask, chat_file};
 use crate::cleanup::place;
-use crate::words;
+use crate::diagnostics;
 
-/// Turns the request with which the page saves a child into one that gives it a book of its own.
+/// Rewrites the request with which the page saves a child, so that the child gets its own book.
 ///
-/// `later` holds the parent's messages after the child's last one, as an array. `memories` is the
-/// book that Memory Books keeps beside the chat's own.
+/// `later` is an array of the parent's messages after the child's last one. `memories` is the
+/// separate book of Memory Books' manual mode.
 #[wasm_bindgen]
 pub fn fork(
     ask: &[u8],
@@ -33,15 +33,15 @@ pub fn fork(
     let ask = Ask::read(ask)?;
     let request = SaveRequest::read(body).map_err(|error| JsError::new(&error.to_string()))?;
     let child = request.file();
-    let Some(message) = Chat::read(&child, ask.place()).len().checked_sub(1) else {
+    let Some(message) = Chat::read(&child, ask.chat_kind()).len().checked_sub(1) else {
         return Err(JsError::new("the new chat has no messages"));
     };
-    let file = parents_own(&with_later(child, later)?, &ask);
-    let chat = Chat::read(&file, ask.place());
+    let file = with_parent_integrity(&with_later(child, later)?, &ask);
+    let chat = Chat::read(&file, ask.chat_kind());
     let bound = ask.bound(book.as_deref());
-    let parent_name = ask.needed("parent")?;
+    let parent_name = ask.required("parent")?;
     let parent = BoundChat { name: &parent_name, chat: &chat, bound: &bound, past: None };
-    let child = ask.needed("child")?;
+    let child = ask.required("child")?;
     let books = ask.names("books");
     let manual = memories.zip(ask.text("memoryBook")).map(|(bytes, name)| ManualBook {
         name,
@@ -54,7 +54,7 @@ pub fn fork(
         message,
         book: names::for_book(&child, &books),
         child,
-        integrity: ask.needed("integrity")?,
+        integrity: ask.required("integrity")?,
         now: ask.now(),
         policy: ask.policy(),
         memory_books: ask.flag("hasMemoryBooks").then_some(MemoryBooksState { manual }),
@@ -63,14 +63,14 @@ pub fn fork(
     match fork::plan(parent, &fork_request) {
         Ok(plan) => {
             let file = plan.file.to_vec();
-            // A chat that becomes a group's leaves its family: SillyTavern drops the link, too.
+            // A chat converted to a group chat leaves its family: SillyTavern drops the link, too.
             let file = if ask.flag("unlinked") { without_parent(&file, &ask) } else { file };
             let body = request.with(&file);
-            let answer = Answer::of(&report(&plan)).with_body(body);
+            let answer = Answer::of(&plan_json(&plan)).with_body(body);
             let answer = answer.with_memories(plan.memories.map(|book| book.bytes));
             Ok(answer.with_book(plan.book.map(|book| book.bytes)))
         }
-        Err(refusal) => Ok(Answer::of(&refused(&refusal))),
+        Err(refusal) => Ok(Answer::of(&refusal_json(&refusal))),
     }
 }
 
@@ -84,8 +84,8 @@ fn with_later(mut child: Vec<u8>, later: &[u8]) -> Result<Vec<u8>, JsError> {
     Ok(child)
 }
 
-/// The page has put the child's slug into the header already; the parent has its own.
-fn parents_own(file: &[u8], ask: &Ask) -> Vec<u8> {
+/// Puts the parent's integrity slug back into the header, where the page already put the child's.
+fn with_parent_integrity(file: &[u8], ask: &Ask) -> Vec<u8> {
     let change = ask.text("parentIntegrity").map_or(Edit::Remove, |it| Edit::Set(it.into()));
     with_header(file, ask, ("integrity", change))
 }
@@ -95,7 +95,7 @@ fn without_parent(file: &[u8], ask: &Ask) -> Vec<u8> {
 }
 
 fn with_header(file: &[u8], ask: &Ask, change: (&str, Edit)) -> Vec<u8> {
-    let chat = Chat::read(file, ask.place());
+    let chat = Chat::read(file, ask.chat_kind());
     if chat.metadata().is_none() {
         return file.to_vec();
     }
@@ -103,7 +103,7 @@ fn with_header(file: &[u8], ask: &Ask, change: (&str, Edit)) -> Vec<u8> {
     Rewrite { header, ..Rewrite::default() }.of(&chat, None).to_vec()
 }
 
-fn report(plan: &ForkPlan<'_>) -> Json {
+fn plan_json(plan: &ForkPlan<'_>) -> Json {
     let mut report = Object::new();
     report.insert("made", true);
     report.insert("kind", plan.kind.word());
@@ -123,40 +123,40 @@ fn report(plan: &ForkPlan<'_>) -> Json {
     });
     report.insert("recap", recap);
     report.insert("combined", plan.seal.combined_recap.as_ref().map(|recap| recap.messages));
-    report.insert("remarks", words::list(&plan.remarks, words::word));
+    report.insert("remarks", diagnostics::list(&plan.remarks, diagnostics::to_json));
     report.into()
 }
 
-fn refused(refusal: &Refusal) -> Json {
+fn refusal_json(refusal: &Refusal) -> Json {
     Json::object([
         ("made", Json::Bool(false)),
-        ("obstacles", words::list(&refusal.obstacles, words::word)),
-        ("remarks", words::list(&refusal.remarks, words::word)),
+        ("obstacles", diagnostics::list(&refusal.obstacles, diagnostics::to_json)),
+        ("remarks", diagnostics::list(&refusal.remarks, diagnostics::to_json)),
     ])
 }
 
-/// Could the chat be forked at this message, and how well?
+/// Checks whether the chat can be forked at this message, and how exact the fork would be.
 #[wasm_bindgen]
 pub fn check(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let file = chat_file(chat)?;
-    let chat = Chat::read(&file, ask.place());
+    let chat = Chat::read(&file, ask.chat_kind());
     let bound = ask.bound(book.as_deref());
     let name = ask.text("parent").unwrap_or_default();
     let parent = BoundChat { name: &name, chat: &chat, bound: &bound, past: None };
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    Ok(Answer::of(&readiness(&fork::check(parent, message, ask.policy()))))
+    Ok(Answer::of(&readiness_json(&fork::check(parent, message, ask.policy()))))
 }
 
-fn readiness(readiness: &Readiness<'_>) -> Json {
+fn readiness_json(readiness: &Readiness<'_>) -> Json {
     let part = |of: fn(&Moment<'_>) -> Option<Json>| readiness.moment.as_ref().and_then(of);
     let book = part(|moment| match &moment.book {
         BookThen::Known { part, .. } => Some(part.to_json_at(moment.message)),
         BookThen::None(_) | BookThen::Unknown => None,
     });
     Json::object([
-        ("obstacles", words::list(&readiness.obstacles, words::word)),
-        ("remarks", words::list(&readiness.remarks, words::word)),
+        ("obstacles", diagnostics::list(&readiness.obstacles, diagnostics::to_json)),
+        ("remarks", diagnostics::list(&readiness.remarks, diagnostics::to_json)),
         ("book", book.into()),
         ("metadata", part(|moment| Some(moment.metadata.part.to_json_at(moment.message))).into()),
         ("busy", Json::Bool(readiness.work.is_pending())),

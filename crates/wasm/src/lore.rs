@@ -1,4 +1,4 @@
-//! The lore at a message, for people to read.
+//! The lore at a message, to be shown.
 
 use forklore_core::compare::diff::{LoreSide, compare};
 use forklore_core::plan::book_copy::book_value;
@@ -13,15 +13,15 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::answer::Answer;
 use crate::ask::{Ask, chat_file};
 
-/// The entries as they were at a message, and what became of them since.
+/// The entries at a message, and how they changed since.
 #[wasm_bindgen]
 pub fn lore(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let file = chat_file(chat)?;
-    let chat = Chat::read(&file, ask.place());
+    let chat = Chat::read(&file, ask.chat_kind());
     let bound = ask.bound(book.as_deref());
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    let found = moment(&chat, &bound, None, message, ask.terms());
+    let found = moment(&chat, &bound, None, message, ask.moment_options());
     let mut answer = Object::new();
     answer.insert("message", message);
     match &found.book {
@@ -32,7 +32,8 @@ pub fn lore(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, Js
             answer.insert("book", name.as_str());
             let entries = then.get("entries").and_then(Json::as_object);
             let entries = entries.into_iter().flat_map(Object::iter);
-            answer.insert("entries", entries.map(|(_, entry)| shown(entry)).collect::<Vec<_>>());
+            answer
+                .insert("entries", entries.map(|(_, entry)| entry_json(entry)).collect::<Vec<_>>());
             answer.insert("changes", changes(&then.stringify(), bound.book()));
         }
         BookThen::None(part) => {
@@ -47,14 +48,14 @@ pub fn lore(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, Js
     Ok(Answer::of(&answer.into()))
 }
 
-/// What became of the entries since then.
+/// How the entries changed since then.
 fn changes(then: &[u8], now: Option<&Book<'_>>) -> Vec<Json> {
     let then = Book::read(then).ok();
     let side = |book| LoreSide { book, metadata: None };
     let then = side(then.as_ref());
     let compared = compare(Some(then), then, side(now), true);
     let shown = compared.entries.iter().map(|entry| {
-        let mut json = shown(entry.entry().unwrap_or(&Json::Null));
+        let mut json = entry_json(entry.entry().unwrap_or(&Json::Null));
         if let Some(object) = json.as_object_mut() {
             object.insert("what", entry.right.did.word());
             let fields = entry.fields.iter().map(|field| Json::Text(field.name.clone()));
@@ -67,10 +68,10 @@ fn changes(then: &[u8], now: Option<&Book<'_>>) -> Vec<Json> {
     shown.collect()
 }
 
-fn shown(entry: &Json) -> Json {
+fn entry_json(entry: &Json) -> Json {
     let text = |key: &str| entry.get(key).and_then(Json::as_str).unwrap_or_default();
     let title = text("comment");
-    // Books come from anywhere: an entry may have no list of keys at all.
+    // Books can come from any source, so an entry may have no list of keys.
     let keys = entry.get("key").and_then(Json::as_array).unwrap_or_default();
     Json::object([
         ("uid", entry.get("uid").cloned().into()),

@@ -1,4 +1,4 @@
-//! Bringing lore from one book into another.
+//! Merges lore from one book into another.
 
 use std::collections::HashMap;
 
@@ -13,9 +13,9 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
 use crate::ask::Ask;
-use crate::compare::{read_beside, read_book};
+use crate::compare::{read_book, read_like};
 
-/// Plans to bring what they did into our book; the answer's book is ours with it done.
+/// Plans how to merge their changes into our book. The answer's book is ours with the plan applied.
 #[wasm_bindgen]
 pub fn merge(
     ask: &[u8],
@@ -25,14 +25,14 @@ pub fn merge(
 ) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let base = base.as_deref().map(read_book).transpose()?;
-    let ours = read_beside(ours, base.as_ref())?;
-    let theirs = read_beside(theirs, Some(&ours))?;
+    let ours = read_like(ours, base.as_ref())?;
+    let theirs = read_like(theirs, Some(&ours))?;
     let base =
         if ask.flag("baseKnown") { BaseBook::Known(base.as_ref()) } else { BaseBook::Unknown };
     let plan = merge::plan(base, &ours, &theirs, &choices(&ask));
     let bytes = plan.apply(&ours);
     let metadata = metadata(&ask, &plan, &bytes);
-    Ok(Answer::of(&shown(&plan, metadata)).with_book(Some(bytes)))
+    Ok(Answer::of(&plan_json(&plan, metadata)).with_book(Some(bytes)))
 }
 
 fn metadata(ask: &Ask, plan: &MergePlan, merged: &[u8]) -> Option<Json> {
@@ -90,7 +90,7 @@ fn pick(how: &Json) -> Option<Pick> {
     }
 }
 
-fn shown(plan: &MergePlan, metadata: Option<Json>) -> Json {
+fn plan_json(plan: &MergePlan, metadata: Option<Json>) -> Json {
     let kept = plan.kept.iter().map(|kept| {
         Json::object([("key", text(&kept.key)), ("field", kept.field.as_ref().map(text).into())])
     });

@@ -10,10 +10,10 @@ use crate::ask::Ask;
 #[wasm_bindgen]
 pub fn name_for_book(ask: &[u8]) -> Result<String, JsError> {
     let ask = Ask::read(ask)?;
-    Ok(names::for_book(&ask.needed("chat")?, &ask.names("books")))
+    Ok(names::for_book(&ask.required("chat")?, &ask.names("books")))
 }
 
-/// A name that a new chat can have: `wanted`, made fit for a file and numbered until it is free.
+/// A name for a new chat: `wanted`, made valid for a file and numbered if it is taken.
 #[wasm_bindgen]
 pub fn name_for_chat(ask: &[u8]) -> Result<String, JsError> {
     let ask = Ask::read(ask)?;
@@ -31,19 +31,19 @@ pub fn name_for_chat(ask: &[u8]) -> Result<String, JsError> {
     }))
 }
 
-/// Under this key two spellings of one book's name are equal.
+/// A key that is equal for all spellings of a book's name.
 #[wasm_bindgen]
 pub fn book_key(name: &str) -> String {
     names::book_key(name)
 }
 
-/// Whether an entry of this title is a memory extension's own bookkeeping rather than lore.
+/// Whether an entry with this title is ST-Auto-Recap's bookkeeping rather than lore.
 #[wasm_bindgen]
 pub fn is_internal(title: &str) -> bool {
     forklore_core::recap::is_internal(title)
 }
 
-/// The stem of the file in which SillyTavern keeps a chat of this name.
+/// The stem of the file in which SillyTavern stores a chat of this name.
 #[wasm_bindgen]
 pub fn chat_stem(name: &str) -> Option<String> {
     names::stem(name, NamedFile::Chat)

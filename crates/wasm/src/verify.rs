@@ -1,4 +1,4 @@
-//! Are timelines what they should be? And which of them share a book?
+//! Verifies timelines, and finds those that share a book.
 
 use std::collections::HashMap;
 
@@ -14,15 +14,16 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, home_of};
-use crate::words;
+use crate::diagnostics;
 
-/// Looks at all timelines that are given, with the books that some of them name:
-/// an object of books by name, where one that could not be read is `null`.
+/// Verifies all given timelines. `books` is an object of the books they name, by name; a book that
+/// could not be read is `null`.
 #[wasm_bindgen]
 pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
-    let given: Vec<Given> = ask.list("timelines").iter().map(Given::read).collect();
-    let timelines: Vec<Timeline> = given.iter().map(|given| given.timeline.clone()).collect();
+    let inputs: Vec<TimelineInput> =
+        ask.list("timelines").iter().map(TimelineInput::read).collect();
+    let timelines: Vec<Timeline> = inputs.iter().map(|input| input.timeline.clone()).collect();
     let nodes = family::families(&timelines);
     let shared = family::shared_books(&timelines, &nodes);
     let mut users: HashMap<String, Vec<usize>> = HashMap::new();
@@ -32,28 +33,28 @@ pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
         }
     }
     let mut expected = ExpectedDigests::default();
-    for given in &given {
-        expected.add(&given.timeline, given.messages);
+    for input in &inputs {
+        expected.add(&input.timeline, input.messages);
     }
     let books = read_books(books, &expected)?;
-    let found = given.into_iter().enumerate().map(|(at, given)| {
+    let found = inputs.into_iter().enumerate().map(|(at, input)| {
         let key = timelines[at].book.as_deref().map(book_key);
         let using = key.as_ref().and_then(|key| users.get(key)).map_or(&[][..], Vec::as_slice);
         let name = |other: &usize| timelines[*other].name.clone();
         let is_family = |other: &&usize| nodes[**other].family == nodes[at].family;
-        let environment = VerifyContext {
+        let context = VerifyContext {
             timeline: &timelines[at],
             node: &nodes[at],
             sharing: using.iter().filter(|o| **o != at).filter(is_family).map(name).collect(),
             elsewhere: using.iter().filter(|o| !is_family(o)).map(name).collect(),
-            is_listed: given.is_listed,
+            is_listed: input.is_listed,
         };
         let bound = bound_facts(&timelines[at], &books);
-        let facts = ChatFacts::loaded(given.messages, given.metadata);
-        let findings = check(&facts, &bound, &environment);
+        let facts = ChatFacts::loaded(input.messages, input.metadata);
+        let findings = check(&facts, &bound, &context);
         let mut json = Object::new();
         json.insert("name", timelines[at].name.as_str());
-        json.insert("findings", words::list(&findings, words::finding));
+        json.insert("findings", diagnostics::list(&findings, diagnostics::finding));
         json.insert("parent", nodes[at].parent().map(|parent| timelines[parent].name.clone()));
         json.insert("kind", nodes[at].kind.word());
         json.insert("family", nodes[at].family);
@@ -67,7 +68,7 @@ pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
     Ok(Answer::of(&Json::Array(found.collect())))
 }
 
-/// Whether the timeline is the one that keeps a shared book.
+/// Whether this timeline is the one to keep a shared book.
 fn is_keeper(
     at: usize,
     nodes: &[Node],
@@ -78,14 +79,14 @@ fn is_keeper(
     sharing.is_some_and(|sharing| family::keeper(nodes, sharing) == Some(at))
 }
 
-struct Given {
+struct TimelineInput {
     timeline: Timeline,
     messages: usize,
     metadata: Json,
     is_listed: bool,
 }
 
-impl Given {
+impl TimelineInput {
     fn read(json: &Json) -> Self {
         let text =
             |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default().into_owned();

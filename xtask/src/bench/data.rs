@@ -10,7 +10,8 @@ use tempfile::TempDir;
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
-    /// Under `target`, so that it is on the disk of the checkout and not in memory.
+    /// Creates it under `target`, so that it is on disk even if the system's temporary folder is in
+    /// memory.
     pub(crate) fn new() -> anyhow::Result<Self> {
         let target = std::env::current_exe()?.with_file_name("bench");
         fs::create_dir_all(&target)?;
@@ -50,7 +51,7 @@ impl Folder {
         Ok(files)
     }
 
-    /// A chat of `messages` messages of about `size` bytes each, in the proportions of real ones:
+    /// Writes a chat of `messages` messages of about `size` bytes each, in realistic proportions:
     /// most of a message is not its text.
     pub(crate) fn chat(
         &self,

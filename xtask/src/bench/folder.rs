@@ -1,4 +1,5 @@
-//! One person with very much: how long the first `record` takes beside `git add`, and `status` beside `verify`.
+//! One user with a very large data folder: times the first `record` against `git add`, and `status`
+//! against `verify`.
 
 use std::fs;
 use std::path::Path;
@@ -26,8 +27,8 @@ pub(crate) struct FolderArgs {
     books: usize,
 }
 
-/// A chat in so many belongs to the next character.
-const CHATS_OF_ONE: usize = 40;
+/// The number of chats of each character.
+const CHATS_PER_CHARACTER: usize = 40;
 
 pub(crate) fn run(args: &FolderArgs) -> anyhow::Result<Vec<Measured>> {
     let forklore = forklore_binary()?;
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &FolderArgs) -> anyhow::Result<Vec<Measured>> {
     let run = |command: &mut Command| -> anyhow::Result<Duration> {
         timed(|| {
             let code = command.stdout(Stdio::null()).status()?.code();
-            // 1 is what a folder with findings answers.
+            // The exit code is 1 if the folder has findings.
             ensure!(matches!(code, Some(0 | 1)), "{command:?} ended with {code:?}");
             Ok(())
         })
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &FolderArgs) -> anyhow::Result<Vec<Measured>> {
         run(command.arg("--work-tree").arg(&data).args(args))
     };
     git(&["init", "--quiet"])?;
-    // Read once by both, so that neither reads from the disk for the other.
+    // Warms the file cache, so that the first one measured does not read from disk for the other.
     let first = ours(&["verify"])?;
     println!("the first look at it: {}", milliseconds(first));
     let added = git(&["add", "--all"])?;
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &FolderArgs) -> anyhow::Result<Vec<Measured>> {
     ])
 }
 
-/// Chats that have nothing in common, and lorebooks that they use. Answers with how large they are.
+/// Writes unrelated chats and the lorebooks they use, and returns their total size.
 fn make(home: &Path, args: &FolderArgs) -> anyhow::Result<u64> {
     fs::create_dir_all(home.join("worlds"))?;
     let mut bytes = 0;
@@ -83,7 +84,7 @@ fn make(home: &Path, args: &FolderArgs) -> anyhow::Result<u64> {
         fs::write(home.join(format!("worlds/Lore {at}.json")), lore)?;
     }
     for at in 0..args.chats {
-        let character = home.join(format!("chats/Character {}", at / CHATS_OF_ONE));
+        let character = home.join(format!("chats/Character {}", at / CHATS_PER_CHARACTER));
         fs::create_dir_all(&character)?;
         let book = format!("Lore {}", at % args.books.max(1));
         let story = Story::of(at as u64, &book, args.messages).bytes;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::{megabytes, milliseconds};
 
-/// Two figures of one run, and what their ratio should be.
+/// Two figures of one run, and the bound on their ratio.
 pub(crate) struct Measured {
     pub(crate) what: String,
     ours: String,
@@ -49,7 +49,7 @@ impl Measured {
         Self { ratio: 1.0 / slower.ratio, bound: Bound::AtLeast(bound), ..slower }
     }
 
-    /// Ours may take at most `bound` times as many bytes as the other has.
+    /// Ours may take at most `bound` times as many bytes as the other.
     pub(crate) fn memory(what: String, ours: u64, than: &str, other: u64, bound: f64) -> Self {
         let ratio = ours as f64 / other as f64;
         let (ours, other) = (megabytes(ours), megabytes(other));
@@ -84,9 +84,9 @@ fn against(what: &str, figure: &str) -> String {
 }
 
 pub(crate) fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Duration> {
-    let began = Instant::now();
+    let start = Instant::now();
     work()?;
-    Ok(began.elapsed())
+    Ok(start.elapsed())
 }
 
 pub(crate) fn median_of(mut times: Vec<Duration>) -> Duration {
@@ -94,7 +94,7 @@ pub(crate) fn median_of(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// What a careful program does to copy a file so that it outlives a power cut.
+/// Copies a file so that the copy survives a power cut.
 pub(crate) fn durable_copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     let bytes = fs::read(from)?;
     let beside = to.with_extension("beside");
@@ -108,7 +108,7 @@ pub(crate) fn durable_copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits until everything is on disk, so that writing it does not go on behind what is measured.
+/// Flushes all writes to disk, so that they do not disturb the measurement.
 pub(crate) fn settle() -> anyhow::Result<()> {
     let synced = std::process::Command::new("sync").status()?;
     anyhow::ensure!(synced.success(), "could not sync");

@@ -1,4 +1,5 @@
-//! Peak memory of an operation on a large chat, measured by the process that does it.
+//! Peak memory of an operation on a large chat. Each operation runs in its own process, which
+//! reports it.
 
 use std::env;
 use std::fs;

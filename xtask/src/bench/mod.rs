@@ -1,4 +1,4 @@
-//! Figures as ratios, each against something measured in the same run on the same disk.
+//! Benchmarks. Each figure is a ratio to something measured in the same run on the same disk.
 
 pub(crate) mod data;
 mod folder;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         Some(What::History(args)) => return history::run(args),
         Some(What::Host(args)) => return host::run(args),
         Some(What::Folder(args)) => folder::run(args)?,
-        None => usual(args)?,
+        None => default_figures(args)?,
     };
     println!("| what | measured | against | ratio | bound |");
     println!("|---|---|---|---|---|");
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn usual(args: &BenchArgs) -> anyhow::Result<Vec<Measured>> {
+fn default_figures(args: &BenchArgs) -> anyhow::Result<Vec<Measured>> {
     let forklore = forklore_binary()?;
     let mut figures = vec![fork(&forklore, args.rounds)?, verify(&forklore, args.rounds)?];
     figures.extend(memory::figures()?);
@@ -78,7 +78,7 @@ fn usual(args: &BenchArgs) -> anyhow::Result<Vec<Measured>> {
     Ok(figures)
 }
 
-/// The release binary, built now so that it is the one of these sources.
+/// Builds the release binary from the current sources and returns its path.
 pub(crate) fn forklore_binary() -> anyhow::Result<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
@@ -89,8 +89,8 @@ pub(crate) fn forklore_binary() -> anyhow::Result<PathBuf> {
     Ok(this.with_file_name(format!("forklore{}", env::consts::EXE_SUFFIX)))
 }
 
-/// A fork of a 5,000-message, 20 MB chat with a 1,000-entry book, against copying the two files
-/// durably: written beside, synced, renamed, the folder synced.
+/// A fork of a 5,000-message, 20 MB chat with a 1,000-entry book, against a durable copy of the two
+/// files: written to a temporary file, synced, renamed, and the folder synced.
 fn fork(forklore: &Path, rounds: usize) -> anyhow::Result<Measured> {
     let folder = Folder::new()?;
     folder.chat("Ada", "Long story", 5_000, 4_000, Some("Long lore"))?;

@@ -1,5 +1,5 @@
-//! A fork against what ST-Auto-Recap does: a book rebuilt through SillyTavern's API, one entry at a
-//! time, each by reading the whole book and writing it again.
+//! Compares a fork with ST-Auto-Recap's approach, which rebuilds a book through SillyTavern's API
+//! one entry at a time, reading and writing the whole book for each.
 
 use std::path::Path;
 use std::time::Duration;

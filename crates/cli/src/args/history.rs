@@ -1,4 +1,4 @@
-//! The arguments of the commands that keep and read a history.
+//! The arguments of the commands that record and read a history.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::when::{TypedTime, age};
+use crate::when::{TypedTime, parse_age};
 
 /// Record every chat, lorebook, card and group that has changed
 ///
@@ -86,7 +86,7 @@ pub enum ServiceCommand {
     },
 }
 
-/// A number of bytes as people type it.
+/// A number of bytes, as people type it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size(pub u64);
 
@@ -127,11 +127,11 @@ pub struct LogArgs {
     pub all: bool,
 
     /// Only what came at this time or later: yesterday, "yesterday 21:00", 2026-11-15, 12h
-    #[arg(long, value_name = "TIME", value_parser = TypedTime::typed)]
+    #[arg(long, value_name = "TIME", value_parser = TypedTime::parse)]
     pub since: Option<TypedTime>,
 
     /// Only what came before this time
-    #[arg(long, value_name = "TIME", value_parser = TypedTime::typed)]
+    #[arg(long, value_name = "TIME", value_parser = TypedTime::parse)]
     pub before: Option<TypedTime>,
 }
 
@@ -171,15 +171,15 @@ pub struct RescueArgs {
     pub all: bool,
 
     /// Only what was lost at this time or later: yesterday, "yesterday 21:00", 2026-11-15, 12h
-    #[arg(long, value_name = "TIME", value_parser = TypedTime::typed)]
+    #[arg(long, value_name = "TIME", value_parser = TypedTime::parse)]
     pub since: Option<TypedTime>,
 
     /// Only what was lost before this time
-    #[arg(long, value_name = "TIME", value_parser = TypedTime::typed)]
+    #[arg(long, value_name = "TIME", value_parser = TypedTime::parse)]
     pub before: Option<TypedTime>,
 
     /// Bring files back to how they were at this time, whether or not they look lost
-    #[arg(long, value_name = "TIME", value_parser = TypedTime::typed, conflicts_with_all = ["since", "before"])]
+    #[arg(long, value_name = "TIME", value_parser = TypedTime::parse, conflicts_with_all = ["since", "before"])]
     pub as_of: Option<TypedTime>,
 
     /// Put chats back in their own place, rather than beside what is there
@@ -310,15 +310,15 @@ pub struct UnbundleArgs {
 #[derive(Args, Debug)]
 pub struct ThinArgs {
     /// Keep every version younger than this: 30d, 12h, 1y
-    #[arg(long, value_name = "AGE", default_value = "30d", value_parser = age)]
+    #[arg(long, value_name = "AGE", default_value = "30d", value_parser = parse_age)]
     pub keep_all_for: Duration,
 
     /// Then keep the last version of each hour, up to this age
-    #[arg(long, value_name = "AGE", default_value = "0d", value_parser = age)]
+    #[arg(long, value_name = "AGE", default_value = "0d", value_parser = parse_age)]
     pub hourly_for: Duration,
 
     /// Then keep the last version of each day, up to this age
-    #[arg(long, value_name = "AGE", default_value = "1y", value_parser = age)]
+    #[arg(long, value_name = "AGE", default_value = "1y", value_parser = parse_age)]
     pub daily_for: Duration,
 
     /// Only show what would go

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::MendArgs;
+use super::ChangeArgs;
 
 /// Show what differs between timelines, messages or versions
 ///
@@ -106,5 +106,5 @@ pub struct CombineArgs {
     pub edit: bool,
 
     #[command(flatten)]
-    pub mend: MendArgs,
+    pub change: ChangeArgs,
 }

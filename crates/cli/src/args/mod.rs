@@ -1,4 +1,4 @@
-//! The arguments. Their doc comments are the help.
+//! The arguments. Their doc comments are the help text.
 
 mod history;
 mod lore;
@@ -26,23 +26,23 @@ pub(crate) use lore::{CombineArgs, DiffArgs, MergeArgs, PickArgs};
 #[command(name = "forklore", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub struct Cli {
     /// SillyTavern's data folder (default: looked for where SillyTavern keeps it)
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, value_name = "DIR")]
     pub data: Option<PathBuf>,
 
     /// User whose stories are meant (default: the only one)
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "HANDLE")]
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, value_name = "HANDLE")]
     pub user: Option<String>,
 
     /// Folder of all histories (default: `data-history` beside `data`)
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, value_name = "DIR")]
     pub history: Option<PathBuf>,
 
     /// Print JSON
-    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS)]
     pub json: bool,
 
     /// When to use colours
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
 
     #[command(subcommand)]
@@ -50,25 +50,25 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// What was chosen for all commands, as it is typed before any of them.
-    pub(crate) fn chosen(&self) -> String {
+    /// The global options, as they would be typed before the command.
+    pub(crate) fn global_options(&self) -> String {
         let folder = |folder: &Option<PathBuf>| {
             let folder = folder.as_ref()?;
-            // Whoever pastes it may be somewhere else.
+            // Absolute, because the command may be pasted in another folder.
             let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
             Some(quoted(&whole.to_string_lossy()))
         };
-        let chosen = [
+        let global_options = [
             folder(&self.data).map(|data| format!("--data {data}")),
             self.user.as_deref().map(|user| format!("--user {}", quoted(user))),
             folder(&self.history).map(|history| format!("--history {history}")),
         ];
-        chosen.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        global_options.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Above the options that every command takes.
-pub(crate) const EVERYWHERE: &str = "Options of every command";
+/// The heading above the global options.
+pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
 
 const AFTER_HELP: &str = "\
 CHAT is `Character/chat name`, `group:chat id`, a path to the file, or a name alone where it is unique.
@@ -312,7 +312,7 @@ pub struct RepairArgs {
     pub from: SourceArg,
 
     #[command(flatten)]
-    pub mend: MendArgs,
+    pub change: ChangeArgs,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -340,7 +340,7 @@ fn parse_source(text: &str) -> Result<SourceArg, String> {
 
 /// What goes with a change to files that exist
 #[derive(Args, Clone, Copy, Debug)]
-pub struct MendArgs {
+pub struct ChangeArgs {
     /// Promise that no browser tab has the chat or its lorebook open
     #[arg(long)]
     pub closed: bool,
@@ -363,7 +363,7 @@ pub struct SplitArgs {
     pub all: bool,
 
     #[command(flatten)]
-    pub mend: MendArgs,
+    pub change: ChangeArgs,
 }
 
 /// Put a lorebook back to an earlier message, or a file to a version
@@ -393,7 +393,7 @@ pub struct RestoreArgs {
     pub fill: bool,
 
     #[command(flatten)]
-    pub mend: MendArgs,
+    pub change: ChangeArgs,
 }
 
 /// Move lorebooks that Forklore made and nothing uses to the trash
@@ -464,7 +464,7 @@ pub struct StripArgs {
     pub chat: String,
 
     #[command(flatten)]
-    pub mend: MendArgs,
+    pub change: ChangeArgs,
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The commands, each in the file of its name, in folders as `forklore --help` groups them.
+//! The commands: each in the file of its name, in the folder of its group in `forklore --help`.
 
 mod fork;
 mod history;
@@ -21,7 +21,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 
-pub(crate) use shared::histories::{Histories, Versions};
+pub(crate) use shared::histories::{Histories, HistoryPast};
 
 pub(crate) type Outcome = Result<Exit, CommandError>;
 
@@ -46,7 +46,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, context: Context<'_>, cli: &Cli) -> Outcome {
         return keep::for_all(ui, context, cli, &histories);
     }
     let tavern = open(context, cli)?;
-    let pasts = Versions::new(&tavern, &histories);
+    let pasts = HistoryPast::new(&tavern, &histories);
     let tavern = Tavern { pasts: Some(&pasts), ..tavern };
     match &cli.command {
         Command::Status => look::status::run(ui, &tavern, &histories),
@@ -80,7 +80,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, context: Context<'_>, cli: &Cli) -> Outcome {
     }
 }
 
-/// Finds the data folder and the user meant.
+/// Finds the data folder and the user.
 fn open<'a>(context: Context<'a>, cli: &Cli) -> Result<Tavern<'a>, CommandError> {
     let Context { disk, clock, environment, editor: _ } = context;
     let environment = environment.given(cli.data.as_deref());

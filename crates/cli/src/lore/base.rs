@@ -1,23 +1,23 @@
-//! What both sides began as, in words and for programs.
+//! The base of a comparison or merge, as text and as JSON.
 
 use forklore_core::timeline::merge_base::BaseEvidence;
 use forklore_tavern::work::compare::BaseKnown;
 
 use crate::json::Json;
 
-/// `None` where there is nothing worth saying.
-pub(crate) fn base_words(known: &BaseKnown, left: &str, right: &str) -> Option<String> {
+/// `None` if there is nothing worth showing.
+pub(crate) fn describe_base(known: &BaseKnown, left: &str, right: &str) -> Option<String> {
     Some(match known {
         BaseKnown::Left => format!("{left}, which the other came from"),
         BaseKnown::Right => format!("{right}, which the other came from"),
-        BaseKnown::Beginning { how: BaseEvidence::Sealed, message, .. } => {
+        BaseKnown::Found { how: BaseEvidence::Sealed, message, .. } => {
             format!("both were at message {message}, where they part (proved by the seal)")
         }
-        BaseKnown::Beginning { how: BaseEvidence::Recorded, message, .. } => {
+        BaseKnown::Found { how: BaseEvidence::Recorded, message, .. } => {
             format!("both were at message {message}, where they part (both recorded it)")
         }
-        BaseKnown::Beginning { how: BaseEvidence::Earlier, message, parting } => format!(
-            "both were at message {message}; what they were at {parting}, where they part, is not proved"
+        BaseKnown::Found { how: BaseEvidence::Earlier, message, fork_point } => format!(
+            "both were at message {message}; what they were at {fork_point}, where they part, is not proved"
         ),
         BaseKnown::Chosen(label) => format!("{label}, as chosen"),
         BaseKnown::Empty => "nothing, as chosen".to_owned(),
@@ -28,19 +28,19 @@ pub(crate) fn base_words(known: &BaseKnown, left: &str, right: &str) -> Option<S
 }
 
 pub(crate) fn base_json(known: &BaseKnown) -> Json {
-    let (word, message, parting) = match known {
+    let (word, message, fork_point) = match known {
         BaseKnown::Left => ("left", None, None),
         BaseKnown::Right => ("right", None, None),
-        BaseKnown::Beginning { how, message, parting } => {
-            (how.word(), Some(*message), Some(*parting))
+        BaseKnown::Found { how, message, fork_point } => {
+            (how.word(), Some(*message), Some(*fork_point))
         }
         BaseKnown::Chosen(_) => ("chosen", None, None),
         BaseKnown::Empty => ("empty", None, None),
-        BaseKnown::Unknown { parting } => ("unknown", None, *parting),
+        BaseKnown::Unknown { fork_point } => ("unknown", None, *fork_point),
     };
     Json::object([
         ("known", Json::from(word)),
         ("message", Json::from(message)),
-        ("parting", Json::from(parting)),
+        ("parting", Json::from(fork_point)),
     ])
 }

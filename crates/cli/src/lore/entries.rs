@@ -1,4 +1,4 @@
-//! Entries by what people call them: a title, a uid or a key, and perhaps one field.
+//! Finding an entry by title, uid or key, optionally with one field.
 
 use forklore_json::JsText;
 use forklore_tavern::folder::similar_names::like;
@@ -7,7 +7,7 @@ use super::values::field_key;
 use crate::error::{CommandError, did_you_mean};
 use crate::objection::Objection;
 
-/// An entry that somebody may mean.
+/// An entry that a name may refer to.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     pub(crate) key: JsText,
@@ -15,28 +15,28 @@ pub(crate) struct Candidate {
     pub(crate) title: String,
 }
 
-/// An entry, and one field of it if only that is meant.
+/// An entry, or a single field of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) key: JsText,
     pub(crate) field: Option<JsText>,
 }
 
-/// How many are named to someone who named none of them.
-const MOST_NAMED: usize = 5;
+/// How many entries to suggest when nothing matches.
+const MAX_SUGGESTIONS: usize = 5;
 
-/// Finds the entry that `wanted` means. What is unknown is `what` in words.
+/// Finds the entry that `wanted` refers to. `what` describes the candidates in error messages.
 pub(crate) fn find(
     wanted: &str,
     candidates: &[Candidate],
     what: &str,
 ) -> Result<Named, CommandError> {
-    let entry = match one_of(wanted, candidates) {
+    let entry = match match_one(wanted, candidates) {
         Found::One(key) => return Ok(Named { key, field: None }),
         other => other,
     };
     if let Some((name, field)) = wanted.rsplit_once('.')
-        && let Found::One(key) = one_of(name, candidates)
+        && let Found::One(key) = match_one(name, candidates)
     {
         return Ok(Named { key, field: Some(field_key(field)) });
     }
@@ -53,10 +53,10 @@ pub(crate) fn find(
                 wanted: wanted.to_owned(),
                 among: what.to_owned(),
             });
-            let near = near(wanted, candidates);
-            match near.is_empty() {
+            let similar = suggest(wanted, candidates);
+            match similar.is_empty() {
                 true => error,
-                false => error.hinted(did_you_mean(&near)),
+                false => error.hinted(did_you_mean(&similar)),
             }
         }
     })
@@ -68,7 +68,7 @@ enum Found {
     Several(Vec<String>),
 }
 
-fn one_of(wanted: &str, candidates: &[Candidate]) -> Found {
+fn match_one(wanted: &str, candidates: &[Candidate]) -> Found {
     let number = |candidate: &Candidate| {
         candidate.uid.clone().unwrap_or_else(|| candidate.key.to_string_lossy().into_owned())
     };
@@ -92,12 +92,12 @@ fn one_of(wanted: &str, candidates: &[Candidate]) -> Found {
     Found::None
 }
 
-/// Titles that may have been meant; all of them where there are few.
-fn near(wanted: &str, candidates: &[Candidate]) -> Vec<String> {
+/// Similar titles, or else the first few.
+fn suggest(wanted: &str, candidates: &[Candidate]) -> Vec<String> {
     let titled = || candidates.iter().map(|it| it.title.clone()).filter(|it| !it.is_empty());
     match like(wanted, titled()) {
-        near if near.is_empty() => titled().take(MOST_NAMED).collect(),
-        near => near,
+        similar if similar.is_empty() => titled().take(MAX_SUGGESTIONS).collect(),
+        similar => similar,
     }
 }
 

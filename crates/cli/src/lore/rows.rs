@@ -1,4 +1,4 @@
-//! Names with their texts beside them, or below where there is no room.
+//! Rows of a name and its text: side by side, or stacked if the terminal is too narrow.
 
 use super::words::Span;
 use super::wrap::wrap;
@@ -12,18 +12,18 @@ pub(crate) struct Row {
     pub(crate) text: Vec<Span>,
 }
 
-/// A name that is longer stands on a line of its own.
-const WIDEST_NAME: usize = 20;
-/// A narrower column is not worth having.
-const LEAST_ROOM: usize = 24;
+/// A longer name gets a line of its own.
+const MAX_NAME_WIDTH: usize = 20;
+/// A narrower text column would be unreadable.
+const MIN_TEXT_WIDTH: usize = 24;
 
 pub(crate) fn say_rows(ui: &mut Ui<'_>, indent: usize, rows: &[Row]) {
-    let names = rows.iter().map(|row| width(&row.name)).filter(|width| *width <= WIDEST_NAME);
+    let names = rows.iter().map(|row| width(&row.name)).filter(|width| *width <= MAX_NAME_WIDTH);
     let column = names.max().unwrap_or(0) + 2;
     let margin = " ".repeat(indent);
     let beside = indent + column;
     for row in rows {
-        let is_beside = width(&row.name) + 2 <= column && ui.columns() >= beside + LEAST_ROOM;
+        let is_beside = width(&row.name) + 2 <= column && ui.columns() >= beside + MIN_TEXT_WIDTH;
         let (under, mut lead) = if is_beside {
             (" ".repeat(beside), Line::new().plain(&margin).dim(padded(&row.name, column)))
         } else {

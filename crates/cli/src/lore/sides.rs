@@ -1,8 +1,8 @@
-//! What two sides are called beside each other.
+//! Names for the two sides of a comparison.
 
 use forklore_tavern::work::compare::LoreAt;
 
-/// Names for the two sides, without what they have in common.
+/// Names for the two sides, without their common prefix.
 pub(crate) fn side_names(left: &LoreAt, right: &LoreAt) -> [String; 2] {
     if left.label == right.label {
         return [left, right].map(|lore| moment(lore.message));
@@ -23,7 +23,7 @@ fn moment(message: Option<usize>) -> String {
     message.map_or_else(|| "now".to_owned(), |message| format!("message {message}"))
 }
 
-/// The whole name, with its message.
+/// The full name, with its message.
 pub(crate) fn full_name(lore: &LoreAt) -> String {
     match lore.message {
         Some(message) => format!("{} at message {message}", lore.label),

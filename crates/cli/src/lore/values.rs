@@ -1,11 +1,11 @@
-//! Values of fields, and the names that fields have for people.
+//! Field values, and the field names people know.
 
 use forklore_json::{JsText, Json};
 
 use super::words::{Paint, Span};
 use crate::text::Style;
 
-/// SillyTavern's names for fields, and what its page calls them.
+/// SillyTavern's internal field names, and what its page calls them.
 const NAMES: [(&str, &str); 5] = [
     ("key", "keys"),
     ("keysecondary", "secondary keys"),
@@ -20,22 +20,22 @@ pub(crate) fn field_name(field: &JsText) -> String {
     known.map_or_else(|| field.into_owned(), |(_, name)| (*name).to_owned())
 }
 
-/// The field that is called so, by either name.
+/// The internal name of a field, given either of its names.
 pub(crate) fn field_key(name: &str) -> JsText {
     let known = NAMES.iter().find(|(_, shown)| *shown == name);
     known.map_or(name, |(raw, _)| raw).into()
 }
 
-/// How a value became another. One that is not there was not set.
-pub(crate) fn shown(paint: Paint, before: Option<&Json>, after: Option<&Json>) -> Vec<Span> {
+/// Shows how a value changed. `None` means that it was not set.
+pub(crate) fn value_diff(paint: Paint, before: Option<&Json>, after: Option<&Json>) -> Vec<Span> {
     match (before, after) {
         (Some(Json::Text(before)), Some(Json::Text(after))) => {
-            paint.between(&before.to_string_lossy(), &after.to_string_lossy())
+            paint.diff(&before.to_string_lossy(), &after.to_string_lossy())
         }
         (None, Some(Json::Text(text))) => vec![paint.added(&text.to_string_lossy())],
         (Some(Json::Text(text)), None) => vec![paint.removed(&text.to_string_lossy())],
         (Some(Json::Array(before)), Some(Json::Array(after))) if are_items(before, after) => {
-            items(paint, before, after)
+            item_diff(paint, before, after)
         }
         _ if before.is_none_or(is_small) && after.is_none_or(is_small) => {
             let word = |style, value: Option<&Json>| match value {
@@ -50,12 +50,12 @@ pub(crate) fn shown(paint: Paint, before: Option<&Json>, after: Option<&Json>) -
         }
         _ => {
             let text = |value: Option<&Json>| value.map(plain).unwrap_or_default();
-            paint.between(&text(before), &text(after))
+            paint.diff(&text(before), &text(after))
         }
     }
 }
 
-/// A value alone.
+/// A single value as text.
 pub(crate) fn plain(value: &Json) -> String {
     match value {
         Json::Text(text) => text.to_string_lossy().into_owned(),
@@ -78,8 +78,8 @@ fn are_items(before: &[Json], after: &[Json]) -> bool {
     before.iter().chain(after).all(is_item)
 }
 
-/// What stayed, what went and what came, in this order.
-fn items(paint: Paint, before: &[Json], after: &[Json]) -> Vec<Span> {
+/// Unchanged items first, then removed ones, then added ones.
+fn item_diff(paint: Paint, before: &[Json], after: &[Json]) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut push = |span: Span| {
         if !spans.is_empty() {
@@ -113,7 +113,7 @@ mod tests {
     fn check(before: Option<&str>, after: Option<&str>, expected: &str) {
         let value = |text: &str| Json::parse(text.as_bytes()).unwrap();
         let (before, after) = (before.map(value), after.map(value));
-        let spans = shown(Paint { color: false }, before.as_ref(), after.as_ref());
+        let spans = value_diff(Paint { color: false }, before.as_ref(), after.as_ref());
         assert_eq!(spans.into_iter().map(|(_, text)| text).collect::<String>(), expected);
     }
 

@@ -1,4 +1,4 @@
-//! How one text became another, for reading: few marks, and no long stretches that are the same.
+//! Word diffs for reading: few marks, with long unchanged passages shortened.
 
 use forklore_core::compare::diff::{DiffTag, words};
 
@@ -6,18 +6,18 @@ use crate::text::Style;
 
 pub(crate) type Span = (Style, String);
 
-/// How changes are marked: with colours, or as `git --word-diff` does without.
+/// How changes are marked: with colours, or in the style of `git --word-diff`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paint {
     pub(crate) color: bool,
 }
 
-/// How much is shown of what is the same, on each side of a change.
+/// How many characters of unchanged text are shown on each side of a change.
 const CONTEXT: usize = 50;
 
 impl Paint {
     pub(crate) fn removed(self, text: &str) -> Span {
-        if self.marks(text) {
+        if self.needs_marks(text) {
             (Style::Gone, format!("[-{text}-]"))
         } else {
             (Style::Gone, text.to_owned())
@@ -25,26 +25,26 @@ impl Paint {
     }
 
     pub(crate) fn added(self, text: &str) -> Span {
-        if self.marks(text) {
+        if self.needs_marks(text) {
             (Style::Good, format!("{{+{text}+}}"))
         } else {
             (Style::Good, text.to_owned())
         }
     }
 
-    /// Colour alone does not show spaces.
-    fn marks(self, text: &str) -> bool {
+    /// Whitespace needs marks: colour alone does not show it.
+    fn needs_marks(self, text: &str) -> bool {
         !self.color || text.trim().is_empty()
     }
 
-    /// One text beside another.
-    pub(crate) fn between(self, before: &str, after: &str) -> Vec<Span> {
-        let pieces = readable(before, after);
+    /// The word diff between two texts.
+    pub(crate) fn diff(self, before: &str, after: &str) -> Vec<Span> {
+        let pieces = readable_diff(before, after);
         let last = pieces.len().saturating_sub(1);
         let mut spans = Vec::new();
         for (at, (is, text)) in pieces.iter().enumerate() {
             match is {
-                DiffTag::Same => spans.push((Style::Plain, shortened(text, at > 0, at < last))),
+                DiffTag::Same => spans.push((Style::Plain, elide(text, at > 0, at < last))),
                 DiffTag::Removed => spans.push(self.removed(text)),
                 DiffTag::Added => spans.push(self.added(text)),
             }
@@ -53,7 +53,7 @@ impl Paint {
     }
 }
 
-/// How many words went and came.
+/// How many words were removed and added.
 pub(crate) fn tally(before: &str, after: &str) -> (usize, usize) {
     let (mut gone, mut new) = (0, 0);
     for piece in words(before, after) {
@@ -67,13 +67,13 @@ pub(crate) fn tally(before: &str, after: &str) -> (usize, usize) {
     (gone, new)
 }
 
-fn readable(before: &str, after: &str) -> Vec<(DiffTag, String)> {
+fn readable_diff(before: &str, after: &str) -> Vec<(DiffTag, String)> {
     let pieces: Vec<(DiffTag, &str)> =
         words(before, after).into_iter().map(|piece| (piece.is, piece.text)).collect();
     let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
     let same: usize =
         pieces.iter().filter(|(is, _)| *is == DiffTag::Same).map(|(_, text)| letters(text)).sum();
-    // Two texts that only share a word here and there are read one after the other.
+    // Texts that share only a few words are easier to read one after the other.
     let is_other = !before.is_empty() && !after.is_empty();
     if is_other && same * 4 < letters(before).max(letters(after)) {
         let mut whole = vec![(DiffTag::Removed, before.to_owned())];
@@ -84,11 +84,11 @@ fn readable(before: &str, after: &str) -> Vec<(DiffTag, String)> {
         whole.retain(|(_, text)| !text.is_empty());
         return whole;
     }
-    joined(&pieces)
+    join_phrases(&pieces)
 }
 
-/// A phrase that changed is one change, not one for each of its words.
-fn joined(pieces: &[(DiffTag, &str)]) -> Vec<(DiffTag, String)> {
+/// Joins the changed words of a phrase into one change.
+fn join_phrases(pieces: &[(DiffTag, &str)]) -> Vec<(DiffTag, String)> {
     let mut found = Vec::new();
     let (mut removed, mut added) = (String::new(), String::new());
     let flush = |removed: &mut String, added: &mut String, found: &mut Vec<_>| {
@@ -108,7 +108,7 @@ fn joined(pieces: &[(DiffTag, &str)]) -> Vec<(DiffTag, String)> {
                     && at + 1 < pieces.len()
                     && !removed.is_empty()
                     && !added.is_empty()
-                    && replaced_next(&pieces[at + 1..])
+                    && starts_with_replacement(&pieces[at + 1..])
                 {
                     removed.push_str(text);
                     added.push_str(text);
@@ -123,12 +123,12 @@ fn joined(pieces: &[(DiffTag, &str)]) -> Vec<(DiffTag, String)> {
     found
 }
 
-fn replaced_next(rest: &[(DiffTag, &str)]) -> bool {
+fn starts_with_replacement(rest: &[(DiffTag, &str)]) -> bool {
     matches!(rest, [(DiffTag::Removed, _), (DiffTag::Added, _), ..])
 }
 
-/// A stretch that is the same: its ends, where something changed beside it.
-fn shortened(text: &str, is_after: bool, is_before: bool) -> String {
+/// Shortens unchanged text, keeping the ends that are next to a change.
+fn elide(text: &str, is_after: bool, is_before: bool) -> String {
     let length = text.chars().count();
     let kept = CONTEXT * (usize::from(is_after) + usize::from(is_before)) + CONTEXT / 2;
     if length <= kept {
@@ -152,7 +152,7 @@ mod tests {
 
     #[track_caller]
     fn check(before: &str, after: &str, expected: &str) {
-        let spans = Paint { color: false }.between(before, after);
+        let spans = Paint { color: false }.diff(before, after);
         let shown: String = spans.into_iter().map(|(_, text)| text).collect();
         assert_eq!(shown, expected);
     }
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn colour_alone_does_not_show_spaces() {
-        let spans = Paint { color: true }.between("a word here", "a word  here");
+        let spans = Paint { color: true }.diff("a word here", "a word  here");
         assert!(spans.contains(&(Style::Good, "{+  +}".to_owned())), "{spans:?}");
     }
 }

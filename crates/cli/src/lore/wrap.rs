@@ -1,12 +1,12 @@
-//! Styled text, broken into lines that fit.
+//! Wrapping styled text.
 
 use super::words::Span;
 use crate::text::{Line, width};
 
-/// What a command begins with that somebody may paste into a shell: it stays in one line.
+/// The start of a command meant for pasting into a shell. Such a command is never wrapped.
 const COMMAND: &str = "`forklore ";
 
-/// Breaks text at spaces, or anywhere in a word that is longer than a line. Line breaks stay.
+/// Breaks text at spaces, or within a word that is longer than a line. Keeps existing line breaks.
 pub(crate) fn wrap(spans: &[Span], columns: usize) -> Vec<Line> {
     let mut page = Page { columns: columns.max(1), ..Page::default() };
     for (style, text) in spans {
@@ -39,9 +39,9 @@ struct Page {
     lines: Vec<(Line, usize)>,
     line: Line,
     used: usize,
-    /// Spaces that are only written if a word follows on the same line.
+    /// Written only if a word follows on the same line.
     spaces: Vec<Span>,
-    /// What stands together without a space, in whatever styles.
+    /// Spans with no space between them, which may differ in style.
     word: Vec<Span>,
 }
 
@@ -95,7 +95,7 @@ fn parts(text: &str) -> Vec<&str> {
     found
 }
 
-/// Up to the backtick that ends it: one in a name is within quotes.
+/// The length up to the closing backtick, skipping backticks inside quotes.
 fn command_length(text: &str) -> usize {
     let mut quote = None;
     for (at, character) in text.char_indices().skip(1) {

@@ -1,4 +1,4 @@
-//! The library as a program of its own, to be watched: this very test, run once more.
+//! The library as a traceable program: this test binary, run once more.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::scene::{history_in, keep_diary};
 const DOING: &str = "FORKLORE_POWER_DOING";
 const FOLDER: &str = "FORKLORE_POWER_FOLDER";
 
-/// A command that does these things in a folder: `keep 20 pack keep 3`.
+/// A command that performs these steps in a folder: `keep 20 pack keep 3`.
 pub(crate) fn driver(folder: &Path, doing: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "driver::it_is_driven", "--ignored", "--nocapture"]);

@@ -1,4 +1,4 @@
-//! Plain git on the same files, as a measure: `git add . && git commit` as git comes.
+//! Plain git on the same files, for comparison: `git add . && git commit` with default settings.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -8,7 +8,8 @@ use forklore_testkit::power::{Materialiser, Policy, State, Trace};
 use crate::judge::{Failure, Tally, step};
 use crate::scene::{Scene, home};
 
-/// All that a power cut can make of a commit upon a commit, of what the scene has and had.
+/// Every state that a power cut can produce during a second commit, checked against the content of
+/// both commits.
 pub(crate) fn judge(sample: usize) -> Tally {
     let scene = Scene::new();
     let folder = home(scene.folder());
@@ -16,7 +17,7 @@ pub(crate) fn judge(sample: usize) -> Tally {
     run(git(&folder).args(["add", "."]));
     run(git(&folder).args(["commit", "--quiet", "--message", "one"]));
     let old = head(&folder);
-    scene.go_on(0);
+    scene.advance(0);
     let mut command = Command::new("sh");
     let script = "git add . && git commit --quiet --message two && echo done";
     isolate(command.args(["-c", script]).current_dir(&folder));
@@ -47,7 +48,7 @@ fn check(folder: &Path, state: &State, old: &str, new: &str) -> Result<(), Failu
         return Err(Failure::Unreadable(why));
     }
     let head = head(folder);
-    if head != new && (head != old || &*state.said == "done\n") {
+    if head != new && (head != old || &*state.stdout == "done\n") {
         return Err(Failure::Lost(format!("it is at {head:?}")));
     }
     let is_lock = |path: &Path| path.extension().is_some_and(|end| end == "lock");

@@ -1,4 +1,4 @@
-//! What has to hold wherever the power was cut.
+//! What must hold wherever the power is cut.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,11 +18,11 @@ use forklore_testkit::power::{Materialiser, Policy, State, Trace};
 
 use crate::scene::{Files, STORY, Scene, book, chat, files_in, forklore, live_in, repository};
 
-/// Every version that a ref leads to, with its content. A version is told by its file and number:
-/// thinning gives it another commit.
+/// Every version reachable from a ref, with its content. A version is identified by file and
+/// number, because thinning rewrites its commit.
 pub(crate) type Versions = BTreeMap<String, Vec<u8>>;
 
-/// A command, and what there was before and after it.
+/// A command, with the state before and after it.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) trace: Trace,
@@ -30,38 +30,38 @@ pub(crate) struct Case {
     after: Versions,
     live_before: Files,
     live_after: Files,
-    /// What the command says when all that it was to do is done.
+    /// What the command prints once everything is done.
     done: &'static str,
-    /// Whether it takes versions away.
+    /// Whether it removes versions.
     removes: bool,
-    /// The same command for another folder, where it can be given twice.
+    /// The same command for another folder, if it can be repeated.
     again: Option<Box<Again>>,
-    /// Whether it begins with a damaged history, which only the command can read again.
-    mends: bool,
+    /// Whether it starts with a damaged history that only the command itself can make readable.
+    is_repair: bool,
 }
 
 type Again = dyn Fn(&Path) -> Command + Send + Sync;
 
-/// How a state is not as it has to be.
+/// How a state is broken.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What was there before, or was said to be done.
+    /// Something is missing that existed before or was reported as done.
     Lost(String),
     Unreadable(String),
-    /// Somebody has to do something by hand before it goes on.
+    /// Work can only continue after manual intervention.
     Stuck(String),
 }
 
-/// What came of all states of a case.
+/// The results for all states of a case.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    /// How many states there are.
+    /// The total number of states.
     pub(crate) all: usize,
     pub(crate) judged: usize,
     pub(crate) lost: usize,
     pub(crate) unreadable: usize,
     pub(crate) stuck: usize,
-    /// The first ones, in words.
+    /// Descriptions of the first failures.
     pub(crate) failures: Vec<String>,
 }
 
@@ -101,18 +101,19 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Whether every state is judged.
-pub(crate) fn is_all() -> bool {
+/// Whether every state is judged, rather than a sample.
+pub(crate) fn judges_all() -> bool {
     std::env::var("FORKLORE_POWER").is_ok_and(|value| value == "all")
 }
 
-/// Every so many states are judged: all, or about as many as these, evenly spread.
+/// The step between judged states: 1 for all of them, or enough for about `sample` evenly spread
+/// states.
 pub(crate) fn step(all: usize, sample: usize) -> usize {
-    if is_all() { 1 } else { all.div_ceil(sample).max(1) }
+    if judges_all() { 1 } else { all.div_ceil(sample).max(1) }
 }
 
 impl Case {
-    /// Runs a command on a scene. `done` is what it says in the end.
+    /// Traces a command on a scene. `done` is what it prints at the end.
     pub(crate) fn new(
         name: &'static str,
         scene: &Scene,
@@ -123,8 +124,8 @@ impl Case {
         Self::with_past(name, scene, command, done, before)
     }
 
-    /// The same on a history that was damaged.
-    pub(crate) fn mending(
+    /// The same for a damaged history.
+    pub(crate) fn repairing(
         name: &'static str,
         scene: &Scene,
         damage: impl Fn(&Path),
@@ -135,7 +136,7 @@ impl Case {
         damage(&repository(scene.folder()));
         let command = forklore(scene.folder(), args);
         let case = Self::with_past(name, scene, &command, done, before);
-        Self { mends: true, ..case.again(move |folder| forklore(folder, args)) }
+        Self { is_repair: true, ..case.repeatable(move |folder| forklore(folder, args)) }
     }
 
     fn with_past(
@@ -154,16 +155,30 @@ impl Case {
         let removes = before.keys().any(|version| !after.contains_key(version));
         let live_before = live_in(&trace.before());
         let live_after = live_in(&trace.states(&[Policy::Kept]).last().unwrap().tree);
-        let (again, mends) = (None, false);
-        Self { name, trace, before, after, live_before, live_after, done, removes, again, mends }
+        let (again, is_repair) = (None, false);
+        Self {
+            name,
+            trace,
+            before,
+            after,
+            live_before,
+            live_after,
+            done,
+            removes,
+            again,
+            is_repair,
+        }
     }
 
-    /// Whoever gives the command once more after the cut has it done.
-    pub(crate) fn again(self, command: impl Fn(&Path) -> Command + Send + Sync + 'static) -> Self {
+    /// Running the command again after the cut completes it.
+    pub(crate) fn repeatable(
+        self,
+        command: impl Fn(&Path) -> Command + Send + Sync + 'static,
+    ) -> Self {
         Self { again: Some(Box::new(command)), ..self }
     }
 
-    /// Judges as many states as these, or all.
+    /// Judges about `sample` states, or all of them.
     pub(crate) fn judge(&self, sample: usize) -> Tally {
         assert_eq!(self.removes, self.name.contains("thin") || self.name.contains("purge"));
         let all = self.trace.states(&Policy::ALL).count();
@@ -181,9 +196,9 @@ impl Case {
     }
 
     fn check(&self, folder: &Path, state: &State, number: usize) -> Result<(), Failure> {
-        let is_done = state.said.contains(self.done);
+        let is_done = state.stdout.contains(self.done);
         self.check_live(state, is_done)?;
-        // Those of git, not those of ours, which the system takes from whoever is gone.
+        // Git's lock files. The system releases Forklore's own locks when a process dies.
         let is_lock = |path: &Path| {
             path.extension().is_some_and(|end| end == "lock")
                 && path.parent().is_some_and(|folder| !folder.ends_with("forklore"))
@@ -191,7 +206,7 @@ impl Case {
         if let Some(lock) = state.tree.keys().find(|path| is_lock(path)) {
             return Err(Failure::Stuck(format!("{} is there", lock.display())));
         }
-        if let Some(again) = self.again.as_ref().filter(|_| self.mends) {
+        if let Some(again) = self.again.as_ref().filter(|_| self.is_repair) {
             return self.check_again(folder, &mut again(folder));
         }
         let found = versions(folder)?;
@@ -207,7 +222,7 @@ impl Case {
         self.check_promised(&found, state, is_done)?;
         match &self.again {
             Some(again) if number % 8 == 3 => self.check_again(folder, &mut again(folder)),
-            _ => go_on(folder, &found, number),
+            _ => check_can_continue(folder, &found, number),
         }
     }
 
@@ -226,7 +241,7 @@ impl Case {
     }
 
     fn check_promised(&self, found: &Versions, state: &State, done: bool) -> Result<(), Failure> {
-        let said = state.said.lines().filter_map(|line| line.strip_prefix("kept "));
+        let said = state.stdout.lines().filter_map(|line| line.strip_prefix("kept "));
         let done = self.after.keys().filter(|_| done).map(String::as_str);
         let before = self.before.keys().filter(|version| self.after.contains_key(*version));
         let mut promised = before.map(String::as_str).chain(done).chain(said);
@@ -236,7 +251,7 @@ impl Case {
         }
     }
 
-    /// What SillyTavern reads is as it was or as it has to be, and what is gone is in the trash.
+    /// Every file SillyTavern reads is either old or new, and every removed file is in the trash.
     fn check_live(&self, state: &State, is_done: bool) -> Result<(), Failure> {
         let live = live_in(&state.tree);
         for (path, bytes) in &live {
@@ -262,7 +277,7 @@ impl Case {
     }
 }
 
-/// Reads everything that there is.
+/// Reads every version.
 pub(crate) fn versions(folder: &Path) -> Result<Versions, Failure> {
     let unreadable = |error: &dyn fmt::Display| Failure::Unreadable(error.to_string());
     let opened = History::open_existing(&RealDisk, &SystemClock, repository(folder));
@@ -293,13 +308,13 @@ pub(crate) fn versions(folder: &Path) -> Result<Versions, Failure> {
     Ok(found)
 }
 
-/// What a version is called here.
+/// A version's name in these tests.
 pub(crate) fn version_of(kept: &StoredVersion) -> String {
     format!("version {} of {}", kept.version.number, kept.version.lineage)
 }
 
-/// Whoever comes next can record, by themselves and with plain git, and nothing is lost by it.
-fn go_on(folder: &Path, found: &Versions, number: usize) -> Result<(), Failure> {
+/// The next process can record, nothing is lost by it, and plain git accepts the result.
+fn check_can_continue(folder: &Path, found: &Versions, number: usize) -> Result<(), Failure> {
     let (kept, flushes) = record_once_more(folder, number)
         .map_err(|error| Failure::Stuck(format!("recording: {error}")))?;
     let then = versions(folder)?;
@@ -307,7 +322,7 @@ fn go_on(folder: &Path, found: &Versions, number: usize) -> Result<(), Failure> 
     if let Some(version) = lost {
         return Err(Failure::Lost(format!("{version}, by recording another")));
     }
-    // Git takes longer than all the rest.
+    // git takes longer than everything else here.
     if flushes && number.is_multiple_of(20) {
         let mut git = Command::new("git");
         git.envs(["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| (name, "/dev/null")));
@@ -330,12 +345,12 @@ fn record_once_more(folder: &Path, number: usize) -> Result<(String, bool), Hist
     let recorded = recorder.file(&name, &chat, now, Observed::AsItHappened, &|_| true)?;
     let name = FileName::of_text("worlds/New.json");
     recorder.file(&name, &book(1, number), now, Observed::AsItHappened, &|_| true)?;
-    recorder.keep()?;
+    recorder.persist()?;
     let flushes = number.is_multiple_of(2);
     if flushes {
         recorder.flush()?;
     }
-    Ok((version_of(&recorded.expect("it is new").kept), flushes))
+    Ok((version_of(&recorded.expect("it is new").stored), flushes))
 }
 
 impl From<HistoryError> for Failure {

@@ -1,8 +1,8 @@
-//! The history under a power cut: after every operation of every command, with whatever the disk may
-//! have had by then.
+//! The history under power cuts: after every operation of every command, with every state the disk
+//! may be in at that point.
 //!
-//! Every so many states by default; `FORKLORE_POWER=all` judges them all. It needs `strace` and
-//! `git`; `--nocapture` shows the numbers.
+//! By default only a sample of the states is judged; `FORKLORE_POWER=all` judges them all. Needs
+//! `strace` and `git`; `--nocapture` shows the statistics.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "the helpers are tests too")]
 
@@ -23,13 +23,13 @@ use driver::driver;
 use judge::{Case, Tally};
 use scene::{DIARY, STORY, Scene, TALE, forklore, repository};
 
-/// How many states of each case are judged where not all are.
+/// How many states of each case are judged by default.
 const SAMPLE: usize = 50;
 
-/// A case, begun with this much of a past.
+/// Makes a case that starts with this much history.
 type Make = fn(usize) -> Case;
 
-/// Everything that writes to a history or brings something back from it.
+/// Every command that writes to a history or restores from it.
 const CASES: [Make; 17] = [
     first_record,
     record,
@@ -50,9 +50,9 @@ const CASES: [Make; 17] = [
     unbundle,
 ];
 
-/// The pasts: one, or several where all is judged.
+/// How much history the cases start with: one size, or several if every state is judged.
 fn pasts() -> std::ops::Range<usize> {
-    if judge::is_all() { 0..6 } else { 2..3 }
+    if judge::judges_all() { 0..6 } else { 2..3 }
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn nothing_that_was_kept_is_lost_wherever_the_power_is_cut() {
     assert!(git_broken * 4 > git_judged, "or else nothing was measured");
 }
 
-/// Does them all, the long ones beside the others.
+/// Runs the function on every item, in parallel.
 fn in_threads<T: Sync, R: Send>(things: &[T], each: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = Mutex::new(0..things.len());
     let done = Mutex::new(Vec::new());
@@ -115,15 +115,15 @@ fn in_threads<T: Sync, R: Send>(things: &[T], each: impl Fn(&T) -> R + Sync) -> 
 
 fn first_record(past: usize) -> Case {
     let scene = Scene::new();
-    // The first time there may be more of it, or less.
-    (0..past).for_each(|turn| scene.go_on(turn));
+    // Before the first recording there may be more or fewer changes.
+    (0..past).for_each(|turn| scene.advance(turn));
     Case::new("first record", &scene, &forklore(scene.folder(), &["record"]), "Recorded 4 changes")
 }
 
-/// A scene in which much has changed since the last time.
+/// A scene with many changes since the last recording.
 fn changed(packs: usize) -> Scene {
     let scene = Scene::with_packs(packs);
-    scene.go_on(packs + 1);
+    scene.advance(packs + 1);
     scene.remove(TALE);
     scene.write("chats/Alice/New.jsonl", &scene::chat(3, 7));
     scene.write("worlds/New lore.json", &scene::book(2, 9));
@@ -133,7 +133,7 @@ fn changed(packs: usize) -> Scene {
 fn record(past: usize) -> Case {
     let scene = changed(past);
     Case::new("record", &scene, &forklore(scene.folder(), &["record"]), "Recorded ")
-        .again(|folder| forklore(folder, &["record"]))
+        .repeatable(|folder| forklore(folder, &["record"]))
 }
 
 fn record_after_a_cut(past: usize) -> Case {
@@ -150,7 +150,7 @@ fn record_that_rolls_up(past: usize) -> Case {
     Case::new("record that rolls up", &scene, &forklore(scene.folder(), &["record"]), "Recorded ")
 }
 
-/// Somebody's git wrote refs into files of their own, which have to go.
+/// A user's git wrote loose refs, which the recording has to remove.
 fn record_with_loose_refs(past: usize) -> Case {
     let scene = changed(past + 2);
     scene.history().record().unwrap().flush().unwrap();
@@ -169,7 +169,7 @@ fn pack(past: usize) -> Case {
     let scene = Scene::with_packs(past + 1);
     let args = ["history", "pack"];
     Case::new("history pack", &scene, &forklore(scene.folder(), &args), "in one pack")
-        .again(move |folder| forklore(folder, &args))
+        .repeatable(move |folder| forklore(folder, &args))
 }
 
 const DRIVEN: &str = "driven to the end";
@@ -214,7 +214,7 @@ fn thin(past: usize) -> Case {
     let scene = Scene::with_packs(past + 2);
     let args = ["history", "thin", "--keep-all-for", "0d", "--daily-for", "0d", "--yes"];
     Case::new("history thin", &scene, &forklore(scene.folder(), &args), "Done")
-        .again(move |folder| forklore(folder, &args))
+        .repeatable(move |folder| forklore(folder, &args))
 }
 
 fn purge(past: usize) -> Case {
@@ -223,7 +223,7 @@ fn purge(past: usize) -> Case {
     Case::new("history purge", &scene, &forklore(scene.folder(), &args), "none of them is left")
 }
 
-/// A history of which the disk has harmed something, each past in another way.
+/// A damaged history, with different damage for each amount of history.
 fn repair(past: usize) -> Case {
     let scene = Scene::with_packs(past + 1);
     let damage = |repository: &Path| {
@@ -242,11 +242,11 @@ fn repair(past: usize) -> Case {
         fs::remove_file(&path).unwrap();
         fs::write(&path, bytes).unwrap();
     };
-    Case::mending("history repair", &scene, damage, &["history", "repair"], "Nothing was deleted")
+    Case::repairing("history repair", &scene, damage, &["history", "repair"], "Nothing was deleted")
 }
 
-/// What another machine recorded, in a folder that outlives it.
-fn elsewhere(past: usize, args: &[&str]) -> tempfile::TempDir {
+/// The history of another machine, in a folder that outlives its scene.
+fn other_machine(past: usize, args: &[&str]) -> tempfile::TempDir {
     let folder = temporary_folder();
     let place = folder.path().join("there");
     let args = [args, &[place.to_str().unwrap()]].concat();
@@ -258,18 +258,18 @@ fn elsewhere(past: usize, args: &[&str]) -> tempfile::TempDir {
 
 fn pull(past: usize) -> Case {
     let scene = Scene::with_packs(past);
-    let there = elsewhere(past, &["history", "push", "--create"]);
+    let there = other_machine(past, &["history", "push", "--create"]);
     let pull = move |folder: &Path| {
         forklore(folder, &["history", "pull", there.path().join("there").to_str().unwrap()])
     };
-    Case::new("history pull", &scene, &pull(scene.folder()), "Took in").again(pull)
+    Case::new("history pull", &scene, &pull(scene.folder()), "Took in").repeatable(pull)
 }
 
 fn unbundle(past: usize) -> Case {
     let scene = Scene::with_packs(past);
-    let there = elsewhere(past, &["history", "bundle"]);
+    let there = other_machine(past, &["history", "bundle"]);
     let unbundle = move |folder: &Path| {
         forklore(folder, &["history", "unbundle", there.path().join("there").to_str().unwrap()])
     };
-    Case::new("history unbundle", &scene, &unbundle(scene.folder()), "Took in").again(unbundle)
+    Case::new("history unbundle", &scene, &unbundle(scene.folder()), "Took in").repeatable(unbundle)
 }

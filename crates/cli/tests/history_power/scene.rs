@@ -1,4 +1,4 @@
-//! A small data folder with its history beside it: some of it in packs, some in the journal only.
+//! A small data folder with its history next to it: partly in packs, partly only in the journal.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,13 +27,13 @@ const USER: &str = "default-user";
 /// Files below the user's folder.
 pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// The folder that `data` and `data-history` are in.
+/// The folder that contains `data` and `data-history`.
 pub(crate) struct Scene {
     folder: tempfile::TempDir,
 }
 
 impl Scene {
-    /// Two chats of thirty messages and two lorebooks, of which nothing is recorded.
+    /// Two chats of thirty messages and two lorebooks, not recorded yet.
     pub(crate) fn new() -> Self {
         let scene = Self { folder: temporary_folder() };
         scene.write(STORY, &chat(30, 0));
@@ -43,15 +43,15 @@ impl Scene {
         scene
     }
 
-    /// The same with a past: as many packs, and some versions that are in the journal only.
+    /// The same with a history: this many packs, and some versions only in the journal.
     pub(crate) fn with_packs(packs: usize) -> Self {
         let scene = Self::new();
         for turn in 0..packs {
-            scene.go_on(turn);
+            scene.advance(turn);
             scene.scan();
             scene.history().record().unwrap().flush().unwrap();
         }
-        scene.go_on(packs);
+        scene.advance(packs);
         scene.keep(4);
         scene
     }
@@ -81,8 +81,8 @@ impl Scene {
         fs::remove_file(home(self.folder()).join(file)).unwrap();
     }
 
-    /// What SillyTavern does in a while.
-    pub(crate) fn go_on(&self, turn: usize) {
+    /// Changes files as SillyTavern would.
+    pub(crate) fn advance(&self, turn: usize) {
         self.write(STORY, &chat(31 + turn, 0));
         if turn.is_multiple_of(2) {
             self.write(LORE, &book(6 + turn, 0));
@@ -91,14 +91,14 @@ impl Scene {
         }
     }
 
-    /// Records all that changed, in the journal.
+    /// Records all changes in the journal.
     pub(crate) fn scan(&self) {
         let folders = UserFolders::new(data(self.folder()), USER).unwrap();
         let mut remembered = SeenFiles::default();
         scan(&mut self.history(), &RealDisk, &folders, &mut remembered, &|_, _| {}).unwrap();
     }
 
-    /// Records so many versions of the diary, in the journal, one by one.
+    /// Records this many versions of the diary in the journal, one by one.
     pub(crate) fn keep(&self, versions: usize) {
         let mut history = self.history();
         for turn in 0..versions {
@@ -107,22 +107,22 @@ impl Scene {
     }
 }
 
-/// The command on a folder.
+/// The command, run on a folder.
 pub(crate) fn forklore(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_forklore"));
     command.arg("--data").arg(data(folder)).args(args);
     command
 }
 
-/// Records a version of the diary and returns its name once it is kept.
+/// Records a version of the diary and returns its name once it is stored.
 pub(crate) fn keep_diary(history: &mut History<'_>, turn: usize) -> String {
     let mut recorder = history.record().unwrap();
     let bytes = book(2, 100 + turn);
     let now = SystemClock.now();
     let name = FileName::of_text(DIARY);
     let recorded = recorder.file(&name, &bytes, now, Observed::AsItHappened, &|_| true).unwrap();
-    recorder.keep().unwrap();
-    version_of(&recorded.expect("it is new").kept)
+    recorder.persist().unwrap();
+    version_of(&recorded.expect("it is new").stored)
 }
 
 pub(crate) fn history_in(folder: &Path) -> History<'static> {
@@ -141,7 +141,7 @@ pub(crate) fn repository(folder: &Path) -> PathBuf {
     folder.join("data-history").join(format!("{USER}.git"))
 }
 
-/// The user's files in a state, or what is in our trash.
+/// The files below a folder in a state, such as the user's or the trash.
 pub(crate) fn files_in(tree: &Tree, below: &str) -> Files {
     let mut files = Files::new();
     for (path, found) in tree {
@@ -156,7 +156,7 @@ pub(crate) fn live_in(tree: &Tree) -> Files {
     files_in(tree, &format!("data/{USER}"))
 }
 
-/// A chat of so many messages, the last of which is another at every turn.
+/// A chat with this many messages. The last one depends on `turn`.
 pub(crate) fn chat(messages: usize, turn: usize) -> Vec<u8> {
     let mut lines = vec![
         r#"{"user_name":"User","character_name":"Alice","create_date":"2026-1-1@10h10m10s","chat_metadata":{"world_info":"Lore"}}"#
@@ -173,7 +173,7 @@ pub(crate) fn chat(messages: usize, turn: usize) -> Vec<u8> {
     lines.join("\n").into_bytes()
 }
 
-/// A lorebook of so many entries, the first of which is another at every turn.
+/// A lorebook with this many entries. The first one depends on `turn`.
 pub(crate) fn book(entries: usize, turn: usize) -> Vec<u8> {
     let entries = (0..entries).map(|uid| {
         let text = words(if uid == 0 { 5000 + turn } else { uid }, 30);
@@ -185,7 +185,7 @@ pub(crate) fn book(entries: usize, turn: usize) -> Vec<u8> {
     format!("{{\n    \"entries\": {{\n{entries}\n    }}\n}}").into_bytes()
 }
 
-/// Words that do not shrink to nothing.
+/// Text that does not compress to almost nothing.
 fn words(seed: usize, count: usize) -> String {
     let mut state = seed as u64 ^ 0x9e37_79b9_7f4a_7c15;
     let mut word = || {

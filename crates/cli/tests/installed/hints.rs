@@ -1,11 +1,11 @@
-//! Every command that is printed works when it is pasted.
+//! Every command printed as a hint works when pasted.
 
 use std::fs;
 use std::process::Command;
 
 use crate::stage::{Stage, book, chat, printed};
 
-/// The commands in what was said, as they would be pasted.
+/// The commands in some output, ready to paste.
 fn hints(said: &str) -> Vec<String> {
     let mut hints = Vec::new();
     let mut rest = said;
@@ -29,8 +29,8 @@ fn hints(said: &str) -> Vec<String> {
     hints
 }
 
-/// Those that can be pasted: without a word in capitals that stands for something.
-fn whole(said: &str) -> Vec<String> {
+/// The commands without placeholders in capitals.
+fn pasteable(said: &str) -> Vec<String> {
     let stands_for = ["CHAT", "FILE", "NAME", "REMOTE", "...", "--version N"];
     let mut hints = hints(said);
     hints.retain(|hint| {
@@ -45,7 +45,7 @@ fn paste(stage: &Stage, hint: &str) -> std::process::Output {
     shell.output().unwrap()
 }
 
-/// Names that a shell takes for something else.
+/// Names with characters that are special to a shell.
 const NAMES: [&str; 8] = [
     "The harbour",
     "It's",
@@ -57,7 +57,7 @@ const NAMES: [&str; 8] = [
     "50% \\ & ; # ~ *",
 ];
 
-/// What happens to a story, after which something has to be said about it.
+/// Damage to a chat that the command should give a hint about.
 type Accident = (&'static str, fn(&Stage, &str));
 
 const ACCIDENTS: [Accident; 5] = [
@@ -99,16 +99,16 @@ fn every_hint_works_when_it_is_pasted() {
             shown.push(stage.printed(&["verify", "--all"]));
             shown.push(stage.printed(&["log", "--", name]));
             shown.push(stage.printed(&["log", "--", &format!("book:{name}")]));
-            let mut hints: Vec<String> = shown.iter().flat_map(|said| whole(said)).collect();
+            let mut hints: Vec<String> = shown.iter().flat_map(|said| pasteable(said)).collect();
             hints.sort();
             hints.dedup();
-            // Looking is no way back.
-            let is_way_back = |hint: &&String| {
+            // Commands that only read do not restore anything.
+            let restores = |hint: &&String| {
                 ["forklore restore", "forklore undelete"].iter().any(|way| hint.starts_with(way))
             };
-            let ways: Vec<String> = hints.iter().filter(is_way_back).cloned().collect();
-            assert!(!ways.is_empty(), "{name}, {accident}: {shown:#?}");
-            for way in &ways {
+            let commands: Vec<String> = hints.iter().filter(restores).cloned().collect();
+            assert!(!commands.is_empty(), "{name}, {accident}: {shown:#?}");
+            for way in &commands {
                 let output = paste(&stage, way);
                 let is_back =
                     output.status.success() || printed(&output).contains("already as it was");
@@ -120,7 +120,7 @@ fn every_hint_works_when_it_is_pasted() {
             let after = stage.scene.visible();
             let is_there = |bytes: &Vec<u8>| after.values().any(|there| there == bytes);
             assert!(before.values().all(is_there), "{name}, {accident}: not everything is back");
-            for hint in hints.iter().filter(|hint| !is_way_back(hint)) {
+            for hint in hints.iter().filter(|hint| !restores(hint)) {
                 let output = paste(&stage, hint);
                 assert_ne!(
                     output.status.code(),

@@ -1,4 +1,4 @@
-//! The command as it is installed: real streams, real signals, a real shell.
+//! The installed command: real streams, real signals, a real shell.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a helper outside a test function is still a test")]
 

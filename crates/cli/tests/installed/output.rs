@@ -1,10 +1,10 @@
-//! What happens to output that cannot be written.
+//! Output that cannot be written.
 
 use std::fs::File;
 
 use crate::stage::{Stage, chat};
 
-/// Everything that goes to a stream goes through the same few lines, so these stand for all.
+/// All output goes through the same few functions, so these commands stand for all.
 const COMMANDS: [&[&str]; 9] = [
     &["status"],
     &["--json", "status"],
@@ -58,7 +58,7 @@ fn what_is_shown_can_be_written_into_a_file_and_never_over_one() {
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let stage = stage();
     for args in COMMANDS {
-        // `show` says on the other stream what it shows.
+        // `show` describes its output on stderr.
         let errors = stage.run(args).stderr;
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

@@ -1,4 +1,4 @@
-//! `forklore run`: something that stands for SillyTavern, and what is recorded beside it.
+//! `forklore run`, with a stand-in for SillyTavern.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -73,8 +73,8 @@ fn where_somebody_else_records_already_that_is_said_once() {
     let output = run(&stage, "sleep 3; exit 4");
     assert_eq!(output.status.code(), Some(4));
     assert_eq!(printed(&output).matches("records the files of default-user already").count(), 1);
-    let (_, told) = watcher.stop();
-    assert!(!told.contains("already"), "{told}");
+    let (_, output) = watcher.stop();
+    assert!(!output.contains("already"), "{output}");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn what_records_ends_with_it_even_if_it_is_killed() {
     let script = "echo ready; exec sleep 600";
     let mut runner = Watcher::run(&stage, &["run", "--", "sh", "-c", script]);
     runner.until("ready");
-    // It records as soon as there is a history.
+    // The lock exists as soon as recording has begun.
     let is_recording = || {
         let watching = stage.histories().join("default-user.watching");
         let lock = fs::File::options().read(true).write(true).open(watching);
@@ -120,7 +120,7 @@ fn a_system_that_takes_no_service_is_left_as_it_was() {
     let home = tempfile::tempdir().unwrap();
     let service = |args: &[&str]| {
         let mut command = stage.command(&[&["service"], args].concat());
-        // There is no systemctl in it.
+        // A PATH without systemctl.
         let command = command.env("PATH", home.path()).env("HOME", home.path());
         command.env_remove("ANDROID_ROOT").output().unwrap()
     };
@@ -131,7 +131,7 @@ fn a_system_that_takes_no_service_is_left_as_it_was() {
     assert!(!unit.exists());
     assert_eq!(service(&["status"]).status.code(), Some(1));
 
-    // A system that says yes to everything.
+    // A systemctl that always succeeds.
     let yes = home.path().join("systemctl");
     std::os::unix::fs::symlink("/bin/true", &yes).unwrap();
     assert_eq!(service(&["install", "--yes"]).status.code(), Some(0));

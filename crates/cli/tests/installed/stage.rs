@@ -1,4 +1,4 @@
-//! A data folder, and the command that works on it.
+//! A data folder, and the command run on it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// A folder in which nothing is wrong.
+    /// A folder without problems.
     pub(crate) fn new() -> Self {
         let scene = Scene::of(&Tree::new());
         let histories = tempfile::tempdir().unwrap();
@@ -45,7 +45,7 @@ impl Stage {
         self.histories.path()
     }
 
-    /// The command, with nothing but what it is told.
+    /// The command, without anything inherited from the environment.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(FORKLORE);
         command.args(args);
@@ -53,7 +53,7 @@ impl Stage {
         command
     }
 
-    /// What the command finds around it, also when a shell starts it.
+    /// Sets the command's environment, also for a shell that runs it.
     pub(crate) fn around(&self, command: &mut Command) {
         let bin = Path::new(FORKLORE).parent().unwrap();
         let path = std::env::var_os("PATH").unwrap();
@@ -69,12 +69,12 @@ impl Stage {
         self.command(args).output().unwrap()
     }
 
-    /// Everything that the command says.
+    /// Everything the command prints.
     pub(crate) fn printed(&self, args: &[&str]) -> String {
         printed(&self.run(args))
     }
 
-    /// Makes a file look as if it had been written long ago, so that no page can have it open.
+    /// Makes a file look old, so that no page can have it open.
     pub(crate) fn age(&self, path: &str) {
         let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
         let file = fs::File::options().write(true).open(self.path(path)).unwrap();
@@ -87,7 +87,7 @@ pub(crate) fn printed(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// A chat of `messages` messages that no other chat has.
+/// A chat of `messages` messages that occur in no other chat.
 pub(crate) fn chat(name: &str, book: Option<&str>, messages: usize) -> Vec<u8> {
     let mut metadata = vec![("integrity", Json::from(name))];
     metadata.extend(book.map(|book| ("world_info", Json::from(book))));

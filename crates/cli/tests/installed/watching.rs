@@ -1,4 +1,4 @@
-//! What `forklore watch` says, at the end above all.
+//! The output of `forklore watch`, especially at the end.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -47,7 +47,7 @@ impl Watcher {
         }
     }
 
-    /// Asks it to stop, as a system does. Answers with its exit code and all that it said.
+    /// Stops it as a service manager would. Returns its exit code and output.
     pub(crate) fn stop(mut self) -> (Option<i32>, String) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
@@ -104,7 +104,7 @@ fn a_second_watch_of_the_same_files_says_that_there_is_one() {
     let mut second = Watcher::start(&stage);
     second.until("another `forklore watch` records the files of default-user already");
     assert_eq!(second.child.wait().unwrap().code(), Some(2));
-    // Whoever is killed holds nothing back.
+    // A killed process holds no lock.
     drop(first);
     Watcher::start(&stage).until("Watching the stories.");
 }
@@ -112,7 +112,7 @@ fn a_second_watch_of_the_same_files_says_that_there_is_one() {
 #[test]
 fn a_watch_that_can_record_nothing_does_not_end_well() {
     let stage = Stage::new();
-    // Where the history would be, there is something else.
+    // A file is in the way where the history would be.
     fs::write(stage.histories().join("default-user.git"), "in the way").unwrap();
     let mut watcher = Watcher::start(&stage);
     watcher.until("Watching the stories");
@@ -127,7 +127,7 @@ fn a_watch_that_can_record_nothing_does_not_end_well() {
 fn a_watch_names_the_files_that_it_could_not_record() {
     let stage = Stage::new();
     stage.write("chats/Ada/Story.jsonl", &chat("Story", None, 3));
-    // A link out of the data folder is not followed.
+    // Links out of the data folder are not followed.
     std::os::unix::fs::symlink("/etc/hostname", stage.path("chats/Ada/Elsewhere.jsonl")).unwrap();
     let mut watcher = Watcher::start(&stage);
     watcher.until("Watching the stories");

@@ -1,9 +1,9 @@
-//! The losses that people reported of SillyTavern, and those that were measured, each brought about
-//! again and each brought back in one command.
+//! Data losses reported by SillyTavern's users, and others found by experiment: each is reproduced,
+//! and then restored with one command.
 //!
-//! Numbers with `#` are issues of SillyTavern. What never reached the disk cannot be brought back by
-//! anybody: of #380 (a reply lost on the lock screen) only the part is played in which a page that
-//! wakes up saves what it still had.
+//! Numbers with `#` are SillyTavern issues. What never reached the disk cannot be restored: of #380
+//! (a reply lost on the lock screen), only the part is reproduced in which a page wakes up and
+//! saves its old state.
 
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -16,8 +16,8 @@ use serde_json::Value;
 
 use crate::watcher::Watcher;
 
-/// More than this nobody should have to type.
-const MOST_COMMANDS: usize = 1;
+/// Restoring should never take more commands than this.
+const MAX_COMMANDS: usize = 1;
 
 struct Stage<'a> {
     server: &'a Server,
@@ -67,11 +67,11 @@ fn sillytavern_every_reported_loss_is_brought_back() {
         stage.commands.set(0);
         scene(&stage);
         let commands = stage.commands.get();
-        assert!((1..=MOST_COMMANDS).contains(&commands), "{name}: {commands} commands");
+        assert!((1..=MAX_COMMANDS).contains(&commands), "{name}: {commands} commands");
     }
 }
 
-/// A story of so many messages, as SillyTavern's page sends it.
+/// A story with this many messages, as SillyTavern's page sends it.
 fn story(slug: &str, title: &str, messages: usize) -> Vec<String> {
     let header = format!(
         r#"{{"user_name":"You","character_name":"C","chat_metadata":{{"integrity":"{slug}"}}}}"#
@@ -91,7 +91,7 @@ fn book(titles: &[&str]) -> String {
     format!(r#"{{"entries":{{{}}}}}"#, entries.collect::<Vec<_>>().join(","))
 }
 
-/// When a file was written last.
+/// The modification time of a file.
 fn written(path: &Path) -> SystemTime {
     fs::metadata(path).unwrap().modified().unwrap()
 }
@@ -112,39 +112,39 @@ impl Stage<'_> {
         self.home().join("worlds").join(format!("{name}.json"))
     }
 
-    /// Waits until the watch has said something of a file.
-    fn seen(&self, words: &str) -> String {
+    /// Waits until the watcher prints these words.
+    fn wait_for(&self, words: &str) -> String {
         self.watcher.borrow_mut().until(words)
     }
 
-    /// A new character. Scenes that are played twice have two.
+    /// Creates a character. A scene that runs twice gets two.
     fn character(&self, name: &str) -> String {
         let avatar = self.server.api().create_character(name, "Hello.");
-        self.seen(&format!("{}: card", avatar.trim_end_matches(".png")));
+        self.wait_for(&format!("{}: card", avatar.trim_end_matches(".png")));
         avatar
     }
 
     fn save(&self, avatar: &str, name: &str, lines: &[String], force: Force) -> Vec<u8> {
         self.server.api().save_chat(avatar, name, lines, force).ok();
-        self.seen(&format!("{}/{name}:", avatar.trim_end_matches(".png")));
+        self.wait_for(&format!("{}/{name}:", avatar.trim_end_matches(".png")));
         fs::read(self.chat_path(avatar, name)).unwrap()
     }
 
     fn edit(&self, name: &str, content: &str) -> Vec<u8> {
         self.server.api().edit_book(name, content).ok();
-        self.seen(&format!("{name}:"));
+        self.wait_for(&format!("{name}:"));
         fs::read(self.book_path(name)).unwrap()
     }
 
-    /// Writes a file behind SillyTavern's back, as it would.
+    /// Replaces a file without going through SillyTavern, but in the way SillyTavern does.
     fn put(&self, path: &Path, bytes: &[u8], label: &str) {
         let temp = path.with_file_name("put.tmp");
         fs::write(&temp, bytes).unwrap();
         fs::rename(&temp, path).unwrap();
-        self.seen(label);
+        self.wait_for(label);
     }
 
-    /// Runs a command that a person would type, and returns its answer.
+    /// Runs a command that a person would type, and returns its JSON answer.
     fn command(&self, args: &[&str]) -> Value {
         self.commands.set(self.commands.get() + 1);
         let ran = Command::new(env!("CARGO_BIN_EXE_forklore"))
@@ -160,42 +160,42 @@ impl Stage<'_> {
         })
     }
 
-    /// The watch tells of a loss, and names the version from before it.
-    fn alarmed(&self, label: &str) {
-        self.seen(&format!("{label}: "));
-        self.hinted();
+    /// The watcher reports a loss and names the version before it.
+    fn assert_alarm(&self, label: &str) {
+        self.wait_for(&format!("{label}: "));
+        self.assert_hint();
     }
 
-    fn hinted(&self) {
-        self.seen("--version ");
+    fn assert_hint(&self) {
+        self.wait_for("--version ");
     }
 
-    /// What is lost comes back, and is what it was.
-    fn rescued(&self, file: &str, expected: &[u8]) {
-        self.brought_back(&["rescue", file], expected);
+    /// The lost file is restored with its former content.
+    fn assert_rescued(&self, file: &str, expected: &[u8]) {
+        self.assert_restored(&["rescue", file], expected);
     }
 
-    /// What nobody could know to be lost comes back as it was at a time.
-    fn rescued_as_of(&self, file: &str, then: SystemTime, expected: &[u8]) {
+    /// A loss that could not be detected is restored by time.
+    fn assert_rescued_as_of(&self, file: &str, then: SystemTime, expected: &[u8]) {
         let then = humantime::format_rfc3339_nanos(then).to_string();
-        self.brought_back(&["rescue", file, "--as-of", then.trim_end_matches('Z')], expected);
+        self.assert_restored(&["rescue", file, "--as-of", then.trim_end_matches('Z')], expected);
     }
 
-    fn brought_back(&self, args: &[&str], expected: &[u8]) {
+    fn assert_restored(&self, args: &[&str], expected: &[u8]) {
         let answer = self.command(&[args, &["--yes", "--closed"]].concat());
         let path = answer["files"][0]["file"].as_str().unwrap_or_else(|| panic!("{answer}"));
         let bytes = fs::read(self.home().join(path)).unwrap();
         assert_eq!(String::from_utf8_lossy(&bytes), String::from_utf8_lossy(expected));
     }
 
-    /// A chat that is lost in a way that the watch notices.
+    /// A chat is lost in a way that the watcher detects.
     fn chat_lost_and_noticed(&self, character: &str, ruin: impl Fn(&str)) {
         let avatar = self.character(character);
         let name = avatar.trim_end_matches(".png").to_owned();
         let good = self.save(&avatar, "Story", &story(&name, "Storm", 12), Force::No);
         ruin(&avatar);
-        self.alarmed(&format!("{name}/Story"));
-        self.rescued(&format!("{name}/Story"), &good);
+        self.assert_alarm(&format!("{name}/Story"));
+        self.assert_rescued(&format!("{name}/Story"), &good);
     }
 }
 
@@ -252,19 +252,19 @@ fn older_than_any_backup(stage: &Stage<'_>) {
     for messages in 2..70 {
         stage.save(&avatar, "Story", &story("w", "Storm", messages), Force::No);
     }
-    stage.rescued_as_of("Weeks/Story", then, &first);
+    stage.assert_rescued_as_of("Weeks/Story", then, &first);
 }
 
 fn names_that_share_a_quota(stage: &Stage<'_>) {
-    // SillyTavern counts backups of all such names together.
+    // SillyTavern counts the backups of all such names together.
     let (rain, snow) = (stage.character("雨"), stage.character("雪"));
     let good = stage.save(&rain, "物語", &story("r", "Rain", 8), Force::No);
     for messages in 1..12 {
         stage.save(&snow, "物語", &story("s", "Snow", messages), Force::No);
     }
     stage.server.api().delete_chat(&rain, "物語").ok();
-    stage.seen("雨/物語: chat deleted");
-    stage.rescued("雨/物語", &good);
+    stage.wait_for("雨/物語: chat deleted");
+    stage.assert_rescued("雨/物語", &good);
 }
 
 fn a_card_overwritten(stage: &Stage<'_>) {
@@ -275,23 +275,23 @@ fn a_card_overwritten(stage: &Stage<'_>) {
     let other = stage.character("Stranger");
     let bytes = fs::read(stage.home().join("characters").join(other)).unwrap();
     stage.put(&path, &bytes, "Card: card");
-    stage.rescued_as_of("characters/Card.png", then, &good);
+    stage.assert_rescued_as_of("characters/Card.png", then, &good);
 }
 
 fn a_book_clobbered(stage: &Stage<'_>) {
     let name = format!("Clobbered {}", stage.watcher.borrow().count());
     let good = stage.edit(&name, &book(&["Mara", "The mill", "Rain", "Wolves"]));
-    // A page that still has the book of yesterday.
+    // A page saves its outdated copy of the lorebook.
     stage.server.api().edit_book(&name, &book(&["Mara"])).ok();
-    stage.alarmed(&name);
-    stage.rescued(&name, &good);
+    stage.assert_alarm(&name);
+    stage.assert_rescued(&name, &good);
 }
 
 fn a_book_blanked_by_a_new_one(stage: &Stage<'_>) {
     let good = stage.edit("Blanked", &book(&["Mara", "The mill", "Rain"]));
     stage.server.api().edit_book("Blanked", r#"{"entries":{}}"#).ok();
-    stage.alarmed("Blanked");
-    stage.rescued("Blanked", &good);
+    stage.assert_alarm("Blanked");
+    stage.assert_rescued("Blanked", &good);
 }
 
 fn a_book_renamed_by_a_colon(stage: &Stage<'_>) {
@@ -299,18 +299,18 @@ fn a_book_renamed_by_a_colon(stage: &Stage<'_>) {
     // SillyTavern saves under the new name, which is the same file, and then deletes the old one.
     stage.server.api().edit_book("Foo:", &book(&["Mara", "The mill"])).ok();
     stage.server.api().delete_book("Foo").ok();
-    stage.seen("Foo: lorebook deleted");
-    stage.rescued("Foo", &good);
+    stage.wait_for("Foo: lorebook deleted");
+    stage.assert_rescued("Foo", &good);
 }
 
 fn a_book_renamed_onto_another(stage: &Stage<'_>) {
     let good = stage.edit("Target", &book(&["Mara", "The mill", "Rain", "Wolves"]));
     stage.edit("Source", &book(&["Ships"]));
-    // Nothing asks whether the new name is taken.
+    // SillyTavern does not check whether the new name is taken.
     stage.server.api().edit_book("Target", &book(&["Ships"])).ok();
-    stage.alarmed("Target");
+    stage.assert_alarm("Target");
     stage.server.api().delete_book("Source").ok();
-    stage.rescued("Target", &good);
+    stage.assert_rescued("Target", &good);
 }
 
 fn settings_path(stage: &Stage<'_>) -> PathBuf {
@@ -320,29 +320,29 @@ fn settings_path(stage: &Stage<'_>) -> PathBuf {
 fn lore_selected_for_all_chats(stage: &Stage<'_>) {
     let settings = r#"{"world_info_settings":{"world_info":{"globalSelect":[]}},"a":1}"#;
     stage.server.api().save_settings(settings).ok();
-    stage.seen("settings");
+    stage.wait_for("settings");
     let good = fs::read(settings_path(stage)).unwrap();
     let then = written(&settings_path(stage));
     let leaked = settings.replace("[]", r#"["Chat lore"]"#);
     stage.server.api().save_settings(&leaked).ok();
-    stage.seen("settings");
-    stage.rescued_as_of("settings.json", then, &good);
+    stage.wait_for("settings");
+    stage.assert_rescued_as_of("settings.json", then, &good);
 }
 
 fn settings_torn(stage: &Stage<'_>) {
     let good = fs::read(settings_path(stage)).unwrap();
     stage.put(&settings_path(stage), &good[..good.len() / 2], "settings");
-    stage.hinted();
-    stage.rescued("settings.json", &good);
+    stage.assert_hint();
+    stage.assert_rescued("settings.json", &good);
 }
 
-/// An older state of the chat, saved over it: not enough is gone to be called a loss.
+/// An older state saved over the chat, with too little missing to count as a loss.
 fn a_few_messages_lost(stage: &Stage<'_>, character: &str) {
     let avatar = stage.character(character);
     let good = stage.save(&avatar, "Story", &story(character, "Storm", 9), Force::No);
     let then = written(&stage.chat_path(&avatar, "Story"));
     stage.save(&avatar, "Story", &story(character, "Storm", 7), Force::No);
-    stage.rescued_as_of(&format!("{character}/Story"), then, &good);
+    stage.assert_rescued_as_of(&format!("{character}/Story"), then, &good);
 }
 
 fn the_last_messages_lost(stage: &Stage<'_>) {
@@ -374,13 +374,13 @@ fn a_full_disk(stage: &Stage<'_>) {
         let set = Command::new("prlimit").args(["--pid", &pid, &limit]).status();
         assert!(set.unwrap().success());
     };
-    // SillyTavern writes what there is room for, and answers that all is well.
+    // SillyTavern writes as much as fits, and reports success.
     limit("40000");
     stage.server.api().save_chat(&avatar, "Story", &story("d", "Storm", 901), Force::No).ok();
     limit("unlimited");
     assert!(fs::metadata(stage.chat_path(&avatar, "Story")).unwrap().len() <= 40_000);
-    stage.alarmed("Full/Story");
-    stage.rescued("Full/Story", &good);
+    stage.assert_alarm("Full/Story");
+    stage.assert_rescued("Full/Story", &good);
 }
 
 fn unreadable_lines_dropped(stage: &Stage<'_>) {
@@ -392,22 +392,22 @@ fn unreadable_lines_dropped(stage: &Stage<'_>) {
     let torn = lines.join("\n");
     stage.put(&path, torn.as_bytes(), "Torn/Story: ");
     let then = written(&path);
-    // The page gets what can be read, and saves that.
+    // The page gets the readable lines, and saves only those.
     let got = stage.server.api().get_chat(&avatar, "Story").ok().json();
     let kept: Vec<String> = got.as_array().unwrap().iter().map(Value::to_string).collect();
     assert_eq!(kept.len(), lines.len() - 1);
     stage.save(&avatar, "Story", &kept, Force::Yes);
-    stage.rescued_as_of("Torn/Story", then, torn.as_bytes());
+    stage.assert_rescued_as_of("Torn/Story", then, torn.as_bytes());
 }
 
 fn a_rename_cut_off(stage: &Stage<'_>) {
     let avatar = stage.character("Cut");
     let good = stage.save(&avatar, "Story", &story("c", "Storm", 8), Force::No);
     stage.server.api().rename_chat(&avatar, "Story", "Renamed").ok();
-    stage.seen("Cut/Renamed");
-    // The power went before the copy was on the disk.
+    stage.wait_for("Cut/Renamed");
+    // The power failed before the copy reached the disk.
     let path = stage.chat_path(&avatar, "Renamed");
     fs::write(&path, b"").unwrap();
-    stage.hinted();
-    stage.rescued("Cut/Renamed", &good);
+    stage.assert_hint();
+    stage.assert_rescued("Cut/Renamed", &good);
 }

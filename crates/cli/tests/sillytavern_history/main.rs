@@ -1,4 +1,4 @@
-//! The history beside a real SillyTavern.
+//! The history next to a real SillyTavern.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 

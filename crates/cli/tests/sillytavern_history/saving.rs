@@ -1,4 +1,4 @@
-//! Many clients save, and every version that SillyTavern wrote is in the history.
+//! Many clients save at once, and every version that SillyTavern wrote is in the history.
 //!
 //! `FORKLORE_WATCH_SECONDS=600` saves for ten minutes.
 
@@ -22,7 +22,7 @@ fn seconds() -> u64 {
     std::env::var("FORKLORE_WATCH_SECONDS").ok().and_then(|n| n.parse().ok()).unwrap_or(15)
 }
 
-/// What one client works on.
+/// What a client edits.
 enum Work {
     Chat { avatar: String, name: String },
     Book { name: String },
@@ -31,7 +31,7 @@ enum Work {
 struct Client {
     work: Work,
     path: PathBuf,
-    /// Between two saves.
+    /// The pause between two saves.
     pause: Duration,
     lines: Vec<String>,
     saves: usize,
@@ -55,7 +55,7 @@ impl Client {
         Self { work, path, pause: Duration::from_millis(pause), lines: Vec::new(), saves: 0 }
     }
 
-    /// Saves once more, and returns what the file holds then.
+    /// Saves once more, and returns the new content of the file.
     fn save(&mut self, api: &Api) -> Vec<u8> {
         self.saves += 1;
         let number = self.saves;
@@ -103,7 +103,7 @@ fn clients(home: &Path, api: &Api) -> Vec<Client> {
     ]
 }
 
-/// Every version of every file, by what it is called. In ten minutes they come to more than the memory holds.
+/// Digests of every version of every file, by name. Ten minutes of versions do not fit into memory.
 fn recorded(data: &Path) -> BTreeMap<String, BTreeSet<Digest>> {
     let repository = place::repository(&place::folder(data, None), "default-user");
     let history = History::open_existing(&RealDisk, &SystemClock, repository).unwrap();
@@ -142,7 +142,7 @@ fn sillytavern_every_version_saved_by_eight_clients_is_recorded() {
                     let began = Instant::now();
                     let content = Digest::of(&client.save(api));
                     written.lock().unwrap().push((name_of(home, &client.path), content));
-                    // A client at its own pace.
+                    // Each client has its own pace.
                     std::thread::sleep(client.pause.saturating_sub(began.elapsed()));
                 }
             });
@@ -178,7 +178,7 @@ fn sillytavern_what_changed_while_nobody_watched_is_recorded_as_a_gap() {
         client.save(server.api());
     }
     watcher.until("Lore C");
-    // As if the power had gone: nothing is flushed.
+    // As in a power failure: nothing is flushed.
     watcher.kill();
 
     for _ in 0..writes / clients.len() {

@@ -1,4 +1,4 @@
-//! `forklore watch`, as it is installed, beside SillyTavern.
+//! The installed `forklore watch`, running next to SillyTavern.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -13,7 +13,7 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Returns when it says that it watches.
+    /// Starts it, and returns once it reports that it is watching.
     pub(crate) fn start(data: &Path) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_forklore"))
             .arg("--data")
@@ -39,7 +39,7 @@ impl Watcher {
         watcher
     }
 
-    /// Waits until it says something with these words in it, and returns the line.
+    /// Waits for a line with these words, and returns it.
     pub(crate) fn until(&mut self, words: &str) -> String {
         loop {
             match self.words.recv_timeout(Duration::from_secs(60)) {
@@ -54,12 +54,12 @@ impl Watcher {
         }
     }
 
-    /// How many lines it has said so far.
+    /// How many lines it has printed so far.
     pub(crate) fn count(&self) -> usize {
         self.said.len()
     }
 
-    /// Asks it to stop, as a system does.
+    /// Stops it as a service manager would.
     pub(crate) fn stop(mut self) -> Vec<String> {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
@@ -68,7 +68,7 @@ impl Watcher {
         std::mem::take(&mut self.said)
     }
 
-    /// The power goes.
+    /// Kills it, as in a power failure.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

@@ -1,7 +1,8 @@
-//! Each chat's own book: found on opening, missed when gone, cleaned up when nobody needs it.
+//! Each chat's own lorebook: found on opening, reported when missing, cleaned up when unused.
 //!
-//! The scenarios are those of requirement document S2. "Opening" is what a page does: it asks for the chat,
-//! and then for the book that the header names. The page itself comes with the extension.
+//! The scenarios are those of requirement document S2. "Opening" means what a page does: it
+//! requests the chat, and then the lorebook named in its header. The page itself is tested with the
+//! extension.
 
 use forklore_testkit::sillytavern::Server;
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ pub(crate) fn s2_t1_switching(server: &Server) {
     let mine = stage.lore(&tale.book);
     let (childs, _) = unmarked(&stage.scanned(&fork.chat));
     assert_eq!(childs, mine);
-    // An operation that is queued in the checkpoint.
+    // A queued operation in the checkpoint.
     let busy = childs.replace("completed", "pending");
     assert_ne!(busy, childs);
     stage.api().edit_book(&fork.book, &busy).ok();
@@ -66,7 +67,7 @@ pub(crate) fn s2_t3_missing_book(server: &Server) {
     stage.api().edit_book("Spare", &book(&[entry(3, "Spare", "Kept aside.")])).ok();
     let spare = stage.lore("Spare");
     let then = tale.books[2].clone();
-    // The parent goes on, so that its book is another than the child's.
+    // The parent changes its book, so that it differs from the child's.
     tale.write(&book(&[entry(0, "Lamp", "It went out in the main chat.")]));
     let parents = stage.lore(&tale.book);
 
@@ -90,12 +91,12 @@ pub(crate) fn s2_t3_missing_book(server: &Server) {
         assert_eq!(rebuilt[field], original[field], "{field}");
     }
 
-    // Detaching rewrites the chat, which a page may have open: it wants to be told.
+    // Detaching rewrites the chat, which a page may have open, so it requires `--closed`.
     let fork = lost(&stage, &tale);
     let label = stage.label(&fork.chat);
     let saved = stage.file(&fork.chat);
     let reasons = ["may be open in SillyTavern", "--closed"];
-    // The file is as new as SillyTavern's last save of an open chat would be.
+    // Makes the file as new as after a save from an open page.
     stage.append(&fork.chat, &said("Just now")).ok();
     stage.run(&["repair", &label, "--from", "detach"]).refused(&reasons);
     assert!(stage.file(&fork.chat).starts_with(&saved));
@@ -106,18 +107,18 @@ pub(crate) fn s2_t3_missing_book(server: &Server) {
     stage.append(&fork.chat, &said("And on, without a book")).ok();
 }
 
-/// A checkpoint that lost its book to SillyTavern's own delete button, and was found out.
+/// A checkpoint whose book was deleted in SillyTavern, which `verify` reports.
 fn lost(stage: &Stage<'_>, tale: &Tale<'_>) -> Fork {
     let fork = stage.fork("checkpoint", &tale.chat, &["--at", "2"]);
     stage.api().delete_book(&fork.book).ok();
-    // Asking SillyTavern for it shows nothing: it answers with an empty book.
+    // SillyTavern itself does not report it: it returns an empty book.
     assert_eq!(stage.api().get_book(&fork.book).ok().body, r#"{"entries":{}}"#);
     let missing = format!("its lorebook {:?} does not exist", fork.book);
     assert_eq!(stage.findings(&fork.chat), [(true, missing.clone())]);
     let verified = stage.run(&["verify", &stage.label(&fork.chat)]);
     assert_eq!(verified.code, 1);
     assert!(verified.out.contains(&missing), "{verified:?}");
-    // Its messages still know what was in it.
+    // Its messages still record what was in it.
     let branch = stage.fork("branch", &fork.chat, &["--at", "1", "--allow", "exact"]);
     assert_eq!(unmarked(&stage.scanned(&branch.chat)).0, tale.books[1]);
     fork
@@ -173,7 +174,7 @@ pub(crate) fn s2_t5_reference_count(server: &Server) {
     let first = stage.fork("checkpoint", &tale.chat, &[]);
     let second = stage.fork("checkpoint", &tale.chat, &[]);
     stage.change_metadata(&second.chat, |metadata| metadata["world_info"] = json!(first.book));
-    // Two of a family on one book is what must not happen, and is said.
+    // Two chats of a family sharing one book is a problem, and is reported.
     assert_eq!(stage.run(&["verify", &stage.label(&second.chat)]).code, 1);
     assert_eq!(orphans(&stage), [second.book.as_str()]);
     stage.run(&["clean", "--yes"]).ok();
@@ -192,10 +193,10 @@ pub(crate) fn s2_t5_reference_count(server: &Server) {
     assert_eq!(orphans(&stage), [first.book.as_str()]);
     stage.run(&["clean", "--yes"]).ok();
     assert!(!stage.books().contains(&first.book));
-    stage.is_well(&[&tale.chat]);
+    stage.assert_no_findings(&[&tale.chat]);
 }
 
-/// ST-Auto-Recap follows the names that it left in messages, so they keep a book too.
+/// ST-Auto-Recap follows the book names in its messages, so these count as references too.
 pub(crate) fn s2_t5_references_of_recaps(server: &Server) {
     let stage = Stage::solo(server, "Followed");
     let tale = a_story(&stage);
@@ -210,14 +211,14 @@ pub(crate) fn s2_t5_references_of_recaps(server: &Server) {
 }
 
 fn orphans(stage: &Stage<'_>) -> Vec<String> {
-    let (code, said) = stage.asked(&["clean", "--dry-run"]);
+    let (code, said) = stage.run_json(&["clean", "--dry-run"]);
     assert_eq!((code, &said["unread"]), (0, &json!([])), "{said:#}");
     texts(&said["removed"]).into_iter().map(str::to_owned).collect()
 }
 
 #[track_caller]
 fn kept(stage: &Stage<'_>, book: &str, why: &str) {
-    let (code, said) = stage.asked(&["clean", "--yes"]);
+    let (code, said) = stage.run_json(&["clean", "--yes"]);
     assert_eq!((code, &said["removed"]), (0, &json!([])), "{said:#}");
     let kept = said["kept"].as_array().unwrap().iter().find(|kept| kept["book"] == book);
     assert_eq!(kept.unwrap()["why"]["text"], format!("in use: {why}"));
@@ -231,7 +232,7 @@ fn select_globally(stage: &Stage<'_>, books: &[&str]) {
     stage.api().save_settings(&settings.to_string()).ok();
 }
 
-/// Three messages with a book, the last of them a scene break that keeps a copy of it.
+/// Three messages with a book. The last one is a scene break with a copy of it.
 fn a_story<'a>(stage: &'a Stage<'a>) -> Tale<'a> {
     let lamp = entry(0, "Lamp", "It burns.");
     let mut tale = Tale::recorded(stage, &book(&[lamp.clone(), queue(&["completed"], None)]));

@@ -1,11 +1,11 @@
-//! The real command, as a process of its own.
+//! The real command, as a separate process.
 
 use std::process::{Command, Stdio};
 
 use forklore_testkit::sillytavern::Server;
 use serde_json::Value;
 
-/// What one run of the command said.
+/// The result of one run of the command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -13,7 +13,7 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// Runs the command in words.
+/// Runs the command with text output.
 pub(crate) fn forklore(server: &Server, args: &[&str]) -> Ran {
     let ran = command(server, args).output().unwrap();
     Ran {
@@ -23,8 +23,8 @@ pub(crate) fn forklore(server: &Server, args: &[&str]) -> Ran {
     }
 }
 
-/// Runs the command with `--json` and returns its exit code with its answer.
-pub(crate) fn asked(server: &Server, args: &[&str]) -> (i32, Value) {
+/// Runs the command with `--json`, and returns its exit code and answer.
+pub(crate) fn run_json(server: &Server, args: &[&str]) -> (i32, Value) {
     let ran = forklore(server, &[args, &["--json"]].concat());
     let answer = serde_json::from_str(&ran.out);
     (ran.code, answer.unwrap_or_else(|error| panic!("{args:?} did not answer: {error}: {ran:?}")))
@@ -37,14 +37,14 @@ pub(crate) fn command(server: &Server, args: &[&str]) -> Command {
 }
 
 impl Ran {
-    /// Insists on success, and returns what was said.
+    /// Asserts success, and returns the output.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
         assert_eq!(self.code, 0, "{self:?}");
         self.out
     }
 
-    /// Insists on a refusal for each of these reasons, and nothing on standard output.
+    /// Asserts a refusal for each of these reasons, with nothing on stdout.
     #[track_caller]
     pub(crate) fn refused(self, reasons: &[&str]) {
         assert_eq!((self.code, self.out.as_str()), (2, ""), "{self:?}");
@@ -54,7 +54,7 @@ impl Ran {
     }
 }
 
-/// The texts in a list of an answer, which may have codes beside them.
+/// The texts in a list of an answer. Each item may be an object with a code.
 #[track_caller]
 pub(crate) fn texts(list: &Value) -> Vec<&str> {
     let list = list.as_array().unwrap_or_else(|| panic!("not a list: {list}"));

@@ -38,14 +38,14 @@ pub(crate) fn s1_t1_queue_blocking(server: &Server) {
         "work in its queue: 1 pending, 1 lorebook entry under way",
     );
 
-    // What a reload, a cleared queue or a failed entry leaves behind blocks nothing, and stays behind.
+    // Leftovers of a reload, a cleared queue or a failed entry block nothing, and are not copied.
     tale.write(&with_queue(&[], Some("op_0")));
     let after = stage.fork("branch", &tale.chat, &[]);
     let left = "ST-Auto-Recap has left over 2 lorebook entries that it is not working on";
     assert!(texts(&after.said["remarks"]).contains(&left), "{:#}", after.said);
     assert_eq!(stage.metadata(&after.chat)["autoLorebooks"], json!({ "pendingOps": {} }));
 
-    // Draining leaves the parent's work to the parent.
+    // Draining leaves the parent's queue untouched.
     tale.write(&several);
     let (parent, busy) = (stage.file(&tale.chat), stage.lore(&tale.book));
     let drained = stage.fork("checkpoint", &tale.chat, &["--queue", "drain"]);
@@ -61,24 +61,24 @@ pub(crate) fn s1_t1_queue_blocking(server: &Server) {
     expected["entries"][QUEUE.to_string()]["content"] = json!(format!("{empty:#}"));
     assert_eq!(unmarked(&stage.lore(&drained.book)).0, expected.to_string());
 
-    // What is done, one way or another, blocks nothing and stays where it is.
+    // Finished operations, successful or not, block nothing and stay in the queue.
     stage.change_metadata(&tale.chat, |metadata| metadata["autoLorebooks"] = json!({}));
     let done = with_queue(&["completed", "failed", "cancelled"], None);
     tale.write(&done);
     let fork = stage.fork("branch", &tale.chat, &[]);
     assert!(texts(&fork.said["remarks"]).contains(&"an operation in the queue has failed"));
     assert_eq!(unmarked(&stage.lore(&fork.book)).0, stage.lore(&tale.book));
-    stage.is_well(&[&tale.chat, &fork.chat, &drained.chat]);
+    stage.assert_no_findings(&[&tale.chat, &fork.chat, &drained.chat]);
 }
 
-/// Insists that both kinds of fork are refused for `why`, and that nothing was made.
+/// Asserts that both kinds of fork are refused for `why`, and that nothing was created.
 pub(crate) fn blocks(stage: &Stage<'_>, tale: &Tale<'_>, book: &str, why: &str) {
     tale.write(book);
     let before = stage.books();
     let label = stage.label(&tale.chat);
     for kind in ["checkpoint", "branch"] {
         stage.run(&[kind, &label]).refused(&["cannot be forked", why, "--queue wait"]);
-        let (code, said) = stage.asked(&[kind, &label]);
+        let (code, said) = stage.run_json(&[kind, &label]);
         assert_eq!((code, said["command"].as_str()), (2, Some(kind)));
         let causes = texts(&said["error"]["causes"]);
         assert!(causes.iter().any(|cause| cause.contains(why)), "{causes:?}");
@@ -88,7 +88,7 @@ pub(crate) fn blocks(stage: &Stage<'_>, tale: &Tale<'_>, book: &str, why: &str) 
     assert_eq!(stage.opened(&format!("{} - Checkpoint #1", tale.chat)), "[]");
 }
 
-/// The command waits; the work is done in SillyTavern; the command goes on.
+/// The command waits while the work is finished in SillyTavern, and then continues.
 pub(crate) fn s1_t1_queue_waiting(server: &Server) {
     let stage = Stage::solo(server, "Waiting");
     let mut tale = Tale::unrecorded(&stage, &with_queue(&["in_progress"], Some("op_0")));
@@ -142,10 +142,10 @@ pub(crate) fn s1_t2_all_entries_cloned(server: &Server) {
     for expected in &all {
         assert_eq!(clone["entries"][expected["uid"].to_string()], *expected);
     }
-    stage.is_well(&[&tale.chat, &fork.chat]);
+    stage.assert_no_findings(&[&tale.chat, &fork.chat]);
 }
 
-/// Five messages to a scene: the scenes end at 4, 9, 14, …
+/// Scenes of five messages each: they end at 4, 9, 14, …
 pub(crate) fn scenes(tale: &mut Tale<'_>, until: usize) {
     let from = tale.books.len() / 5;
     for scene in from..until {
@@ -187,13 +187,13 @@ pub(crate) fn s1_t3_running_recap_isolation(server: &Server) {
     };
     has(&at_the_time, &[0, 1, 2, 3, 4, 5], 5);
     has(&afterwards, &[0, 1, 2, 3, 4, 5], 5);
-    // Version 0 is a version, not nothing.
+    // Version 0 counts as a version.
     has(&early, &[0], 0);
     has(&before_any, &[], 0);
     let metadata = stage.metadata(&tale.chat);
     assert_eq!(versions(&metadata), (0..=10).collect::<Vec<_>>());
     assert_eq!(metadata[RUNNING]["current_version"], 10);
-    stage.is_well(&[
+    stage.assert_no_findings(&[
         &tale.chat,
         &at_the_time.chat,
         &afterwards.chat,
@@ -202,7 +202,7 @@ pub(crate) fn s1_t3_running_recap_isolation(server: &Server) {
     ]);
 }
 
-/// ST-Auto-Recap makes a new version of the same scene when somebody edits its running recap.
+/// ST-Auto-Recap makes a new version of the same scene when its running recap is edited.
 pub(crate) fn s1_t3_edited_running_recap(server: &Server) {
     let stage = Stage::solo(server, "Edited");
     let mut tale = Tale::recorded(&stage, &book(&[entry(0, "Lamp", "It burns.")]));
@@ -228,11 +228,11 @@ pub(crate) fn s1_t3_edited_running_recap(server: &Server) {
         let metadata = stage.metadata(&fork.chat);
         assert_eq!(versions(&metadata), expected, "at message {message}");
         assert_eq!(metadata[RUNNING]["current_version"], *expected.last().unwrap());
-        stage.is_well(&[&fork.chat]);
+        stage.assert_no_findings(&[&fork.chat]);
     }
 }
 
-/// Data of old versions of ST-Auto-Recap: nothing writes it any more.
+/// Data of old versions of ST-Auto-Recap, which nothing writes any more.
 pub(crate) fn combined(messages: usize) -> Value {
     json!({ "combined_recap": {
         "chat_id": "old", "content": format!("All {messages}."), "message_count": messages,
@@ -260,14 +260,14 @@ pub(crate) fn s1_t4_combined_recap(server: &Server) {
     let left_out = "the combined recap covers later messages and was left out";
     assert!(texts(&part.said["remarks"]).contains(&left_out));
     assert_eq!(stage.metadata(&tale.chat)["auto_recap"], combined(100));
-    stage.is_well(&[&tale.chat, &whole.chat, &part.chat]);
+    stage.assert_no_findings(&[&tale.chat, &whole.chat, &part.chat]);
 }
 
 pub(crate) fn s1_t5_complete_state(server: &Server) {
     let stage = Stage::solo(server, "Complete");
     let mut tale = Tale::recorded(&stage, &book(&[registry(0, "character", &[])]));
     let names: Vec<String> = (1..=20).map(|number| format!("character-Name{number}")).collect();
-    // A person joins every five messages, and the one before is edited.
+    // A character appears every five messages, and the previous one is edited.
     for number in 0..100_usize {
         if number % 5 == 0 {
             let there = number / 5 + 1;
@@ -302,14 +302,14 @@ pub(crate) fn s1_t5_complete_state(server: &Server) {
     assert_eq!(versions(&stage.metadata(&tale.chat)), (0..10).collect::<Vec<_>>());
     assert_eq!(stage.metadata(&tale.chat)["variables"]["joined"], "20");
     assert_eq!(stage.lore(&tale.book), now);
-    stage.is_well(&[&tale.chat, &fork.chat]);
+    stage.assert_no_findings(&[&tale.chat, &fork.chat]);
 
-    never_meet(&stage, &tale.chat, &fork.chat);
-    stage.is_well(&[&tale.chat, &fork.chat]);
+    assert_isolated(&stage, &tale.chat, &fork.chat);
+    stage.assert_no_findings(&[&tale.chat, &fork.chat]);
 }
 
-/// Goes on in both chats by turns, lore, variables and messages, and looks at both each time.
-pub(crate) fn never_meet(stage: &Stage<'_>, one: &str, other: &str) {
+/// Alternately changes lore, variables and messages of both chats, checking both each time.
+pub(crate) fn assert_isolated(stage: &Stage<'_>, one: &str, other: &str) {
     for round in 0..5_u64 {
         for (this, that) in [(one, other), (other, one)] {
             let untouched = (stage.opened(that), stage.scanned(that));

@@ -1,4 +1,4 @@
-//! A fork made beside a running SillyTavern is one that it might have made itself.
+//! A fork made next to a running SillyTavern looks as if SillyTavern had made it.
 
 use forklore_testkit::sillytavern::{Metadata, Server};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(crate) fn a_groups_checkpoint_at_the_last_message(server: &Server) {
     is_at_home(&stage, &tale, "checkpoint", tale.last(), &["--at", "-1"]);
 }
 
-/// The second fork drops the first one's seal, and is cut from its book.
+/// The second fork drops the first one's seal, and is made from its book.
 pub(crate) fn a_branch_of_a_branch(server: &Server) {
     let stage = Stage::solo(server, "Cleo");
     let tale = a_story(&stage);
@@ -49,7 +49,7 @@ pub(crate) fn a_branch_of_a_branch(server: &Server) {
     let (lore, mark) = unmarked(&stage.lore(&second.book));
     assert_eq!(lore, grown);
     assert_eq!(mark["from"]["book"], *first.book);
-    stage.is_well(&[&tale.chat, &first.chat, &second.chat]);
+    stage.assert_no_findings(&[&tale.chat, &first.chat, &second.chat]);
 }
 
 /// With `--closed` the parent gets the link that SillyTavern would write, and nothing else.
@@ -62,10 +62,11 @@ pub(crate) fn the_link_of_a_closed_parent(server: &Server) {
     expected[4]["extra"]["bookmark_link"] = json!(fork.chat);
     assert_eq!(stage.lines(&tale.chat), expected);
     stage.append(&tale.chat, &said("And on")).ok();
-    stage.is_well(&[&tale.chat, &fork.chat]);
+    stage.assert_no_findings(&[&tale.chat, &fork.chat]);
 }
 
-/// Six messages. The book and a variable change at every second one; every message records it.
+/// Six messages, each of which records its state. The book and a variable change at every second
+/// one.
 fn a_story<'a>(stage: &'a Stage<'a>) -> Tale<'a> {
     let mut tale = Tale::recorded(stage, &book(&[entry(0, "Lamp", "It burns.")]));
     for number in 0..6 {
@@ -80,7 +81,7 @@ fn a_story<'a>(stage: &'a Stage<'a>) -> Tale<'a> {
         tale.say(&said(&format!("Message {number}")));
         tale.save();
     }
-    // What SillyTavern keeps of a message is all of it, our record included.
+    // SillyTavern preserves the whole message, including Forklore's record.
     let opened: Vec<Value> = stage.lines(&tale.chat);
     let saved: Vec<Value> =
         tale.lines().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -105,14 +106,14 @@ fn is_at_home(stage: &Stage<'_>, tale: &Tale<'_>, kind: &str, m: usize, more: &[
     assert_eq!(fork.said["metadata_known"]["exactness"], "exact");
     assert_eq!(stage.file(chat), parent, "the parent changed");
     assert_eq!(stage.book_file(&tale.book), parents_book, "the parent's book changed");
-    stage.is_well(&[chat, &fork.chat]);
+    stage.assert_no_findings(&[chat, &fork.chat]);
 
     messages_are_the_parents(stage, chat, &fork, m);
     header_is_its_own(stage, tale, &fork, kind, m);
     book_is_that_of_then(stage, tale, &fork, m);
     is_listed(stage, chat, &fork, m);
     saves_go_on(stage, chat, &fork);
-    stage.is_well(&[chat, &fork.chat]);
+    stage.assert_no_findings(&[chat, &fork.chat]);
 }
 
 fn messages_are_the_parents(stage: &Stage<'_>, chat: &str, fork: &Fork, m: usize) {
@@ -136,7 +137,7 @@ fn header_is_its_own(stage: &Stage<'_>, tale: &Tale<'_>, fork: &Fork, kind: &str
     let slug = metadata["integrity"].as_str().unwrap();
     assert_ne!(slug, tale.metadata["integrity"]);
     assert_eq!((slug.len(), slug.as_bytes()[14]), (36, b'4'), "no uuid of version 4: {slug}");
-    // The variable of message m, not of today.
+    // The variable as of message m, not as of today.
     let changed = if m % 2 == 1 { m } else { m - 1 };
     assert_eq!(metadata["variables"]["mood"], format!("of message {changed}"));
 
@@ -178,8 +179,8 @@ fn is_listed(stage: &Stage<'_>, chat: &str, fork: &Fork, m: usize) {
     assert_eq!(group["chat_id"], chat, "the page's chat was switched under it");
 }
 
-/// Both sides are saved by SillyTavern as if nothing had happened, and its rewriting of chat and
-/// book takes nothing of ours.
+/// SillyTavern saves both sides as usual, and its rewriting of chat and book preserves Forklore's
+/// data.
 fn saves_go_on(stage: &Stage<'_>, chat: &str, fork: &Fork) {
     let parents_slug = stage.metadata(chat)["integrity"].take();
     let seal = stage.metadata(&fork.chat)["forklore"].take();
@@ -204,8 +205,8 @@ fn saves_go_on(stage: &Stage<'_>, chat: &str, fork: &Fork) {
     assert_eq!(stage.lore(&fork.book), marked);
 }
 
-/// Written by other tools and by hand over the years. The keys are in SillyTavern's order; the
-/// numbers and half characters are what it makes of them.
+/// A book as left by other tools and manual edits. The keys are in SillyTavern's order; the numbers
+/// and unpaired surrogates are as SillyTavern writes them.
 const ODD: &str = r#"{"entries":{"0":{"uid":0,"key":["lamp","ランプ"],"keysecondary":["oil"],"comment":"Lamp","content":"It burns.\u0007\u2028 🏮","constant":false,"vectorized":false,"selective":true,"selectiveLogic":3,"addMemo":true,"order":100,"position":7,"disable":false,"ignoreBudget":true,"excludeRecursion":false,"preventRecursion":true,"matchPersonaDescription":true,"delayUntilRecursion":2,"probability":33.3,"useProbability":true,"depth":4,"outletName":"shelf","group":"g","groupOverride":true,"groupWeight":7,"scanDepth":null,"caseSensitive":null,"matchWholeWords":true,"useGroupScoring":null,"automationId":"a","role":null,"sticky":null,"cooldown":3,"delay":null,"triggers":["normal","swipe"],"displayIndex":41,"characterFilter":{"isExclude":true,"names":["Odd"],"tags":["t"]},"extensions":{"other":{"kept":[1,null]}}},"5":{"10":"ten","uid":5,"unknown":{"z":1,"a":{"deep":[[]]}},"content":"half \ud83d of it","comment":"","huge":1e21,"tiny":1e-7,"many":12345678901234567890,"enabled":true},"6":{"uid":"6","content":""},"1763632438061":{"uid":1763632438061,"comment":"__operation_queue","content":"{\"queue\":[],\"current_operation_id\":null}","disable":true},"07":{"uid":5,"comment":"a second one with that uid"}},"name":"Shown as this","description":"of another tool","originalData":{"entries":[{"id":5,"keys":["\udc00"]}],"extensions":{}},"scan_depth":null}"#;
 
 pub(crate) fn every_field_of_every_entry(server: &Server) {
@@ -221,7 +222,7 @@ pub(crate) fn every_field_of_every_entry(server: &Server) {
     }
     assert!(odd.contains(&format!(r#""uid":{QUEUE}"#)));
 
-    // Rebuilt from the journal, and copied from the file.
+    // One fork is rebuilt from the journal, another copied from the file.
     let rebuilt = stage.fork("branch", &tale.chat, &["--at", "0", "--allow", "exact"]);
     assert_eq!(rebuilt.said["book"]["known"]["source"], "journal");
     tale.write(&odd);
@@ -239,10 +240,10 @@ pub(crate) fn every_field_of_every_entry(server: &Server) {
     let listed = stage.api().list_books().ok().json();
     let named = |book: &Value| book["name"] == "Shown as this";
     assert_eq!(listed.as_array().unwrap().iter().filter(|book| named(book)).count(), 3);
-    // Not one note: to the seal, SillyTavern's rewriting is no edit.
-    stage.is_well(&[&tale.chat, &rebuilt.chat, &copied.chat]);
+    // Not even a note: SillyTavern's rewriting does not count as an edit of the sealed book.
+    stage.assert_no_findings(&[&tale.chat, &rebuilt.chat, &copied.chat]);
 
-    // The file too: the parent's bytes, and the mark behind them.
+    // The same holds for the file: the parent's bytes, followed by the mark.
     let parents = stage.book_file(&tale.book).unwrap();
     let fresh = stage.fork("branch", &tale.chat, &[]);
     let file = stage.book_file(&fresh.book).unwrap();

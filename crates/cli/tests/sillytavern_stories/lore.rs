@@ -1,8 +1,8 @@
-//! Books and messages as they are written in these scenes.
+//! Books and messages used in these scenes.
 
 use serde_json::{Value, json};
 
-/// A book with these entries, in SillyTavern's own text.
+/// A book with these entries, as SillyTavern writes it.
 pub(crate) fn book(entries: &[Value]) -> String {
     let entries: serde_json::Map<String, Value> =
         entries.iter().map(|entry| (entry["uid"].to_string(), entry.clone())).collect();
@@ -17,7 +17,7 @@ pub(crate) fn entry(uid: u64, comment: &str, content: &str) -> Value {
     })
 }
 
-/// A registry of ST-Auto-Recap's, listing entries by uid and by their whole comment.
+/// An ST-Auto-Recap registry that lists entries by uid and full comment.
 pub(crate) fn registry(uid: u64, kind: &str, items: &[(u64, &str)]) -> Value {
     let mut content = format!("[Registry: {kind}]");
     for (uid, name) in items {
@@ -30,10 +30,10 @@ pub(crate) fn registry(uid: u64, kind: &str, items: &[(u64, &str)]) -> Value {
     entry
 }
 
-/// The uid that ST-Auto-Recap gave its queue: a time, too large to be an array index.
+/// The uid that ST-Auto-Recap gave its queue: a timestamp, too large for an array index.
 pub(crate) const QUEUE: u64 = 1_763_632_438_061;
 
-/// The entry that ST-Auto-Recap keeps its operations in.
+/// The entry in which ST-Auto-Recap stores its operations.
 pub(crate) fn queue(statuses: &[&str], current: Option<&str>) -> Value {
     let operations: Vec<Value> = statuses
         .iter()
@@ -56,12 +56,12 @@ pub(crate) fn queue(statuses: &[&str], current: Option<&str>) -> Value {
     entry
 }
 
-/// A message that somebody said.
+/// A user's message.
 pub(crate) fn said(text: &str) -> Value {
     json!({ "name": "You", "is_user": true, "send_date": "2026-11-15T00:00:00.000Z", "mes": text, "extra": {} })
 }
 
-/// A message that ends a scene, with ST-Auto-Recap's copy of the book if there is one.
+/// A message that ends a scene, optionally with ST-Auto-Recap's copy of the book.
 pub(crate) fn scene_break(text: &str, snapshot: Option<(&str, &[Value])>) -> Value {
     let mut memory = json!({
         "scene_break": true, "scene_break_name": text, "scene_recap_memory": format!("Recap: {text}"),
@@ -112,8 +112,8 @@ pub(crate) fn versions(metadata: &Value) -> Vec<u64> {
     versions.map(|version| version["version"].as_u64().unwrap()).collect()
 }
 
-/// A clone's text without our mark, and the mark. Neither parses the lore, so that nothing of it
-/// can be lost on the way.
+/// A clone's text without Forklore's mark, and the mark. The lore is not parsed, so that nothing in
+/// it can get lost here.
 #[track_caller]
 pub(crate) fn unmarked(clone: &str) -> (String, Value) {
     const BEFORE: &str = r#","extensions":{"forklore":"#;

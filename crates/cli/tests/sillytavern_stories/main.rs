@@ -1,8 +1,8 @@
-//! The command at work beside a running SillyTavern, which writes the parents, opens the children,
-//! saves both, and never learns that anybody else was there.
+//! The command at work next to a running SillyTavern, which writes the parents, opens the children,
+//! saves both, and never notices.
 //!
-//! The scenes of `creation`, `books` and `restoration` carry the names of the scenarios that the
-//! original requirements ask for.
+//! The scenes in `creation`, `books` and `restoration` are named after the scenarios in the
+//! original requirements.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "the scenes are tests too")]
 
@@ -66,7 +66,8 @@ fn sillytavern_keeps_every_book_to_its_chat() {
     ]);
 }
 
-/// Plays scenes on one server. Each leaves its stories sound, so all of them are in the end.
+/// Runs scenes on one server. Each leaves its chats without problems, which is checked for all at
+/// the end.
 #[track_caller]
 fn play(scenes: &[Scene<'_>]) {
     let data_root = TempDir::new().unwrap();

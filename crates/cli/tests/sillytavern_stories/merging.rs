@@ -1,4 +1,4 @@
-//! Lore that goes from one timeline to another, and what SillyTavern serves afterwards.
+//! Merging lore from one timeline into another, and what SillyTavern serves afterwards.
 
 use forklore_testkit::sillytavern::Server;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(crate) fn a_merge_of_two_timelines(server: &Server) {
     let fork = stage.fork("branch", &tale.chat, &[]);
     let (main, child) = (stage.label(&tale.chat), stage.label(&fork.chat));
 
-    // Both go on, through SillyTavern: each with an entry 2 of its own.
+    // Both change through SillyTavern, and each adds its own entry 2.
     let mut door = entry(1, "Door", "It is shut.");
     door["order"] = json!(7);
     let known = registry(9, "object", &[(2, "Rope")]);
@@ -30,13 +30,13 @@ pub(crate) fn a_merge_of_two_timelines(server: &Server) {
     stage.append(&fork.chat, &said("Four, in the branch")).ok();
     let before = stage.book_file(&fork.book).unwrap();
 
-    // SillyTavern has just written the book, as it would for an open page.
+    // SillyTavern has just written the book, as it would from an open page.
     let merge = ["merge", &main, "--into", &child];
     let refused = stage.run(&merge);
     assert_eq!(refused.code, 2, "{refused:?}");
     assert!(refused.err.contains("may be open in SillyTavern"), "{refused:?}");
     assert_eq!(stage.book_file(&fork.book).unwrap(), before);
-    let (code, said) = stage.asked(&[&merge[..], &["--closed"]].concat());
+    let (code, said) = stage.run_json(&[&merge[..], &["--closed"]].concat());
     assert_eq!((code, &said["open"]), (0, &json!(0)), "{said:#}");
 
     let merged: Value = serde_json::from_str(&stage.scanned(&fork.chat)).unwrap();
@@ -50,11 +50,11 @@ pub(crate) fn a_merge_of_two_timelines(server: &Server) {
     let rope = &said["moved"][0]["to"];
     let listed = content(&merged, "_registry_object").unwrap();
     assert!(listed.contains(&format!("UID={} | name: Rope", rope.as_str().unwrap())), "{listed}");
-    // What SillyTavern reads it can write, and nothing is to be said about the two.
+    // SillyTavern can write what it reads, and neither chat has any findings.
     stage.api().edit_book(&fork.book, &stage.lore(&fork.book)).ok();
     let again: Value = serde_json::from_str(&stage.scanned(&fork.chat)).unwrap();
     assert_eq!(again, merged);
-    stage.is_well(&[&tale.chat, &fork.chat]);
+    stage.assert_no_findings(&[&tale.chat, &fork.chat]);
 
     let said = stage.run(&["merge", &main, "--into", &child, "--closed"]).ok();
     assert!(said.contains("Nothing to bring"), "{said}");

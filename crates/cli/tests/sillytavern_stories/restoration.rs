@@ -1,9 +1,9 @@
-//! A fork made, found again as it was, and gone its own way: the scenarios of requirement document S3.
+//! Forks that are made, reopened and continued: the scenarios of requirement document S3.
 
 use forklore_testkit::sillytavern::Server;
 use serde_json::{Value, json};
 
-use super::creation::{blocks, combined, never_meet, scenes, with_queue};
+use super::creation::{assert_isolated, blocks, combined, scenes, with_queue};
 use super::lore::{
     QUEUE, RUNNING, book, content, entry, queue, registry, running_recap, said, scene_break,
     unmarked, versions,
@@ -62,7 +62,7 @@ pub(crate) fn s3_a_creation(server: &Server) {
     assert_eq!(seal["combined_recap"]["messages"], 2);
     assert_eq!((&seal["book"]["name"], &seal["book"]["entries"]), (&json!(clone), &json!(3)));
 
-    // What ST-Auto-Recap follows to a book leads to the clone, and its index says what is there.
+    // ST-Auto-Recap's references lead to the clone, and its index matches the clone's content.
     let notes = &metadata["auto_lorebooks"];
     assert_eq!((&notes["lorebookName"], &notes["attachedAt"]), (&json!(clone), &json!(1)));
     let index = notes["registry"]["index"].as_object().unwrap();
@@ -70,7 +70,7 @@ pub(crate) fn s3_a_creation(server: &Server) {
     let scene = stage.lines(child)[2]["extra"]["auto_recap_memory"]["scene_recap_metadata"].take();
     assert_eq!(scene["1"]["chatLorebookName"], clone);
     assert_eq!(scene["1"]["allEntries"][0]["world"], clone);
-    stage.is_well(&[&tale.chat, child]);
+    stage.assert_no_findings(&[&tale.chat, child]);
 }
 
 pub(crate) fn s3_b_restoration(server: &Server) {
@@ -79,7 +79,7 @@ pub(crate) fn s3_b_restoration(server: &Server) {
     tale.metadata["auto_recap"] = combined(10);
     scenes(&mut tale, 6);
     let fork = stage.fork("checkpoint", &tale.chat, &[]);
-    stage.is_well(&[&fork.chat]);
+    stage.assert_no_findings(&[&fork.chat]);
     let original = stage.metadata(&fork.chat);
     let check = |change: &dyn Fn(&mut Value), expected: &[(bool, &str)]| {
         stage.change_metadata(&fork.chat, change);
@@ -141,11 +141,10 @@ pub(crate) fn s3_b_restoration(server: &Server) {
         &|metadata| metadata["world_info"] = json!(tale.book),
         &[(true, &shared), (false, &another)],
     );
-    stage.is_well(&[&tale.chat, &fork.chat]);
+    stage.assert_no_findings(&[&tale.chat, &fork.chat]);
 }
 
-/// Checkpoints from before Forklore: with the record that the original design would have left, and
-/// with none.
+/// Checkpoints from before Forklore: with the record of the original design, and without any.
 pub(crate) fn s3_b_restoration_of_older_seals(server: &Server) {
     let stage = Stage::solo(server, "Older");
     let mut tale = Tale::unrecorded(&stage, &book(&[entry(0, "Lamp", "It burns.")]));
@@ -201,7 +200,7 @@ pub(crate) fn s3_c_divergence(server: &Server) {
 
     tale.write(&book(&[entry(0, "Lamp", "It went out."), entry(1, "Main", "Only here.")]));
     scenes(&mut tale, 11);
-    // The child grows by three scenes of its own.
+    // The child gets three scenes of its own.
     for scene in 6..9 {
         for message in 0..4 {
             let text = format!("Child's scene {scene}, message {message}");
@@ -222,7 +221,7 @@ pub(crate) fn s3_c_divergence(server: &Server) {
     lore["entries"]["1"] = entry(1, "Child", "Only there.");
     stage.api().edit_book(&fork.book, &lore.to_string()).ok();
 
-    // There and back again.
+    // Switches back and forth twice.
     for _ in 0..2 {
         let (main, child) = (stage.metadata(&tale.chat), stage.metadata(&fork.chat));
         assert_eq!((versions(&main).len(), &main[RUNNING]["current_version"]), (11, &json!(10)));
@@ -238,6 +237,6 @@ pub(crate) fn s3_c_divergence(server: &Server) {
             (Some("Only here."), Some("Only there."))
         );
     }
-    never_meet(&stage, &tale.chat, &fork.chat);
-    stage.is_well(&[&tale.chat, &fork.chat]);
+    assert_isolated(&stage, &tale.chat, &fork.chat);
+    stage.assert_no_findings(&[&tale.chat, &fork.chat]);
 }

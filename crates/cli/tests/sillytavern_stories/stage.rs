@@ -1,4 +1,4 @@
-//! A character or a group of its own for each scene, and what SillyTavern says of its chats.
+//! A separate character or group for each scene, and what SillyTavern returns for its chats.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use forklore_testkit::sillytavern::{Answer, Api, Force, Server};
 use serde_json::Value;
 
-use super::command::{Ran, asked, forklore};
+use super::command::{Ran, forklore, run_json};
 
 pub(crate) struct Stage<'a> {
     pub(crate) server: &'a Server,
@@ -19,13 +19,13 @@ enum Home {
     Group { id: String },
 }
 
-/// A child that the command made.
+/// A fork made by the command.
 pub(crate) struct Fork {
     /// The name of its chat.
     pub(crate) chat: String,
     /// The name of its book.
     pub(crate) book: String,
-    /// What the command answered.
+    /// The command's answer.
     pub(crate) said: Value,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Stage<'a> {
         Self { server, name: name.to_owned(), home: Home::Character { avatar } }
     }
 
-    /// A group of two, whose chats are named after it.
+    /// A group of two, with chats named after it.
     pub(crate) fn group(server: &'a Server, name: &str) -> Self {
         let one = server.api().create_character(&format!("{name} A"), "Hello.");
         let other = server.api().create_character(&format!("{name} B"), "Hello.");
@@ -58,7 +58,7 @@ impl<'a> Stage<'a> {
         format!("{} lore", self.name)
     }
 
-    /// A chat as the command names it.
+    /// A chat's name as commands accept it.
     pub(crate) fn label(&self, chat: &str) -> String {
         match &self.home {
             Home::Character { .. } => format!("{}/{chat}", self.name),
@@ -74,14 +74,14 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The bytes of a chat's file.
+    /// The content of a chat's file.
     #[track_caller]
     pub(crate) fn file(&self, chat: &str) -> String {
         let path = self.folder().join(format!("{chat}.jsonl"));
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// The bytes of a book's file, if it is there.
+    /// The content of a book's file, if it exists.
     pub(crate) fn book_file(&self, book: &str) -> Option<String> {
         let worlds = self.server.data_root().join("default-user/worlds");
         fs::read_to_string(worlds.join(format!("{book}.json"))).ok()
@@ -109,7 +109,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// SillyTavern's own reading and writing.
+/// Reading and writing through SillyTavern.
 impl Stage<'_> {
     pub(crate) fn save(&self, chat: &str, lines: &[impl AsRef<str>]) -> Answer {
         match &self.home {
@@ -118,7 +118,7 @@ impl Stage<'_> {
         }
     }
 
-    /// A chat as a page gets it, in text.
+    /// A chat as text, as a page gets it.
     #[track_caller]
     pub(crate) fn opened(&self, chat: &str) -> String {
         match &self.home {
@@ -141,7 +141,7 @@ impl Stage<'_> {
         self.lines(chat)[0]["chat_metadata"].take()
     }
 
-    /// Saves what a page got, and one message more. The page's own text is not touched.
+    /// Saves the chat as a page got it, with one more message. The rest of the text is unchanged.
     #[track_caller]
     pub(crate) fn append(&self, chat: &str, message: &Value) -> Answer {
         let opened = self.opened(chat);
@@ -149,7 +149,7 @@ impl Stage<'_> {
         self.save(chat, &[inner, &message.to_string()])
     }
 
-    /// Saves a chat with other metadata, as an extension in a page would.
+    /// Saves a chat with changed metadata, as an extension would.
     #[track_caller]
     pub(crate) fn change_metadata(&self, chat: &str, change: impl FnOnce(&mut Value)) {
         let mut lines = self.lines(chat);
@@ -163,8 +163,8 @@ impl Stage<'_> {
         self.api().delete_chat(self.avatar(), chat).ok();
     }
 
-    /// The book that SillyTavern would scan for a chat, found as it finds it: by the name in the
-    /// header, at that moment.
+    /// The book that SillyTavern would scan for a chat, looked up as SillyTavern does: by the
+    /// current name in the header.
     #[track_caller]
     pub(crate) fn scanned(&self, chat: &str) -> String {
         let metadata = self.metadata(chat);
@@ -172,7 +172,7 @@ impl Stage<'_> {
         self.lore(book)
     }
 
-    /// A book as a page gets it, in text.
+    /// A book as text, as a page gets it.
     #[track_caller]
     pub(crate) fn lore(&self, book: &str) -> String {
         assert!(self.books().contains(&book.to_owned()), "SillyTavern lists no book {book}");
@@ -187,21 +187,21 @@ impl Stage<'_> {
     }
 }
 
-/// The command.
+/// Running the command.
 impl Stage<'_> {
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
         forklore(self.server, args)
     }
 
-    pub(crate) fn asked(&self, args: &[&str]) -> (i32, Value) {
-        asked(self.server, args)
+    pub(crate) fn run_json(&self, args: &[&str]) -> (i32, Value) {
+        run_json(self.server, args)
     }
 
     /// Makes a checkpoint or branch of `chat`.
     #[track_caller]
     pub(crate) fn fork(&self, kind: &str, chat: &str, more: &[&str]) -> Fork {
         let label = self.label(chat);
-        let (code, said) = self.asked(&[&[kind, label.as_str()], more].concat());
+        let (code, said) = self.run_json(&[&[kind, label.as_str()], more].concat());
         assert_eq!((code, said["command"].as_str()), (0, Some(kind)), "{said:#}");
         let child = said["child"].as_str().unwrap();
         Fork {
@@ -211,10 +211,10 @@ impl Stage<'_> {
         }
     }
 
-    /// Everything that `verify --all` finds about one chat: whether it is a problem, and the words.
+    /// All findings of `verify --all` about one chat: whether each is a problem, and its text.
     #[track_caller]
     pub(crate) fn findings(&self, chat: &str) -> Vec<(bool, String)> {
-        let (_, said) = self.asked(&["verify", "--all"]);
+        let (_, said) = self.run_json(&["verify", "--all"]);
         let label = self.label(chat);
         let timelines = said["timelines"].as_array().unwrap();
         let timeline = timelines.iter().find(|timeline| timeline["chat"] == *label);
@@ -227,9 +227,9 @@ impl Stage<'_> {
             .collect()
     }
 
-    /// Insists that nothing at all is to be said about these chats.
+    /// Asserts that there are no findings at all about these chats.
     #[track_caller]
-    pub(crate) fn is_well(&self, chats: &[&str]) {
+    pub(crate) fn assert_no_findings(&self, chats: &[&str]) {
         for chat in chats {
             assert_eq!(self.findings(chat), [], "{chat}");
             let said = self.run(&["verify", &self.label(chat)]).ok();

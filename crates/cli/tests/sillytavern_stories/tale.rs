@@ -1,4 +1,5 @@
-//! A chat in the making: SillyTavern saves it, and each message notes what its book was.
+//! A chat under construction: SillyTavern saves it, and each message can record the state of its
+//! book.
 
 use forklore_core::journal::{Record, RecordedState};
 use forklore_json::Json;
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::stage::Stage;
 
-/// A chat with a book and, if so begun, a journal in its messages.
+/// A chat with a book and, optionally, a journal in its messages.
 pub(crate) struct Tale<'a> {
     stage: &'a Stage<'a>,
     pub(crate) chat: String,
@@ -15,7 +16,7 @@ pub(crate) struct Tale<'a> {
     pub(crate) metadata: Value,
     messages: Vec<String>,
     journal: Option<Journal>,
-    /// The book at each message, as SillyTavern gave it then.
+    /// The book at each message, as SillyTavern returned it at that point.
     pub(crate) books: Vec<String>,
 }
 
@@ -26,7 +27,7 @@ struct Journal {
 }
 
 impl<'a> Tale<'a> {
-    /// A chat whose messages keep no record.
+    /// A chat whose messages record nothing.
     pub(crate) fn unrecorded(stage: &'a Stage<'a>, book: &str) -> Self {
         let (chat, name) = (stage.chat(), stage.book());
         stage.api().edit_book(&name, book).ok();
@@ -35,12 +36,12 @@ impl<'a> Tale<'a> {
         Self { stage, chat, book: name, metadata, messages, journal: None, books }
     }
 
-    /// A chat whose every message records what its book and variables were.
+    /// A chat in which every message records the book and the variables.
     pub(crate) fn recorded(stage: &'a Stage<'a>, book: &str) -> Self {
         Self { journal: Some(Journal::default()), ..Self::unrecorded(stage, book) }
     }
 
-    /// Has SillyTavern write the book.
+    /// Writes the book through SillyTavern.
     pub(crate) fn write(&self, book: &str) {
         self.stage.api().edit_book(&self.book, book).ok();
     }
@@ -64,7 +65,7 @@ impl<'a> Tale<'a> {
         std::iter::once(header.to_string()).chain(self.messages.iter().cloned()).collect()
     }
 
-    /// Has SillyTavern save the chat.
+    /// Saves the chat through SillyTavern.
     #[track_caller]
     pub(crate) fn save(&self) {
         self.stage.save(&self.chat, &self.lines()).ok();

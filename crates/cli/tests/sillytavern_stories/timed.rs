@@ -1,4 +1,4 @@
-//! Timed effects, judged by SillyTavern's own code.
+//! Timed effects, checked by SillyTavern's own code.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::lore::{said, unmarked};
 use super::stage::Stage;
 use super::tale::Tale;
 
-/// Entries that keep SillyTavern busy for a while, some with what makes their hash hard to get right.
+/// Entries with timed effects, some with content that makes their hash hard to reproduce.
 const BOOK: &str = r#"{"entries":{
     "7":{"uid":7,"key":["lamp"],"comment":"Lamp","content":"It burns.","sticky":50,"cooldown":null},
     "8":{"uid":8,"key":["wind"],"comment":"Wind","content":"@@activate\n@@@x\nIt blows.","sticky":0,"cooldown":60},
@@ -31,8 +31,8 @@ pub(crate) fn timed_effects_run_on(server: &Server) {
     assert_eq!(begun["sticky"].as_object().unwrap().len(), 3, "{begun:#}");
     assert_eq!(begun["cooldown"].as_object().unwrap().len(), 2, "{begun:#}");
 
-    // One effect of an entry that was edited since, which SillyTavern no longer applies, and one of
-    // another book.
+    // An effect of an entry that was edited since, which SillyTavern no longer applies, and an
+    // effect of another book.
     let mut timed = begun;
     timed["cooldown"][format!("{}.7", tale.book)] =
         json!({ "hash": 1, "start": 4, "end": 40, "protected": false });
@@ -50,7 +50,7 @@ pub(crate) fn timed_effects_run_on(server: &Server) {
     let after = sillytavern(server, "look", &fork.book, &clone, &childs, 6);
     assert_eq!((&after["sticky"], &after["cooldown"]), (&before["sticky"], &before["cooldown"]));
 
-    // Key by key: the clone's name, SillyTavern's own hash for it, and nothing else changed.
+    // For each key: the clone's name, SillyTavern's own hash for it, and no other change.
     for kind in ["sticky", "cooldown"] {
         for (key, effect) in timed[kind].as_object().unwrap() {
             let mut expected = effect.clone();
@@ -66,7 +66,7 @@ pub(crate) fn timed_effects_run_on(server: &Server) {
         }
         assert_eq!(childs[kind].as_object().unwrap().len(), timed[kind].as_object().unwrap().len());
     }
-    stage.is_well(&[&tale.chat, &fork.chat]);
+    stage.assert_no_findings(&[&tale.chat, &fork.chat]);
 }
 
 /// Asks SillyTavern's own code about the effects of a book's entries.

@@ -1,5 +1,5 @@
-// Lets SillyTavern's own code say which timed effects run. Its functions are cut out of the installed
-// page at run time and stood on stubs; nothing of them is kept here.
+// Asks SillyTavern's own code which timed effects are active. Its functions are extracted from the
+// installed page at run time and run on stubs; no copy of them is stored here.
 //
 // Usage: node timed_effects.mjs <SillyTavern's folder> < request > answer
 // request: {do: "begin" | "look", book: name, data: the book, timed: timedWorldInfo, length: messages}

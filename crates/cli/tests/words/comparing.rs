@@ -4,12 +4,12 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::history::{HOUR, book as history_book, chat, write};
-use crate::lore::{BRANCH, BRANCH_LORE, LORE, at_odds, edit, entry, parted};
+use crate::lore::{BRANCH, BRANCH_LORE, LORE, conflicting, diverged, edit, entry};
 use crate::stage::Stage;
 
 #[test]
 fn two_timelines_are_compared_with_what_both_began_as() {
-    let stage = parted(Stage::new());
+    let stage = diverged(Stage::new());
     assert_snapshot!(stage.run(["diff", BRANCH, "Story"]), @"
     Comparing Alice/Story - Branch #1 with Alice/Story
       began as  both were at message 2, where they part (proved by the seal)
@@ -50,7 +50,7 @@ fn two_timelines_are_compared_with_what_both_began_as() {
 
 #[test]
 fn what_both_changed_is_shown_from_both_sides() {
-    let stage = at_odds(Stage::new());
+    let stage = conflicting(Stage::new());
     assert_snapshot!(stage.run(["diff", BRANCH, "Story"]), @"
     Comparing Alice/Story - Branch #1 with Alice/Story
       began as  both were at message 2, where they part (proved by the seal)
@@ -112,7 +112,7 @@ fn what_sillytaverns_editor_fills_in_is_no_difference() {
 
 #[test]
 fn one_line_for_each_entry() {
-    let stage = at_odds(Stage::new());
+    let stage = conflicting(Stage::new());
     assert_snapshot!(stage.run(["diff", BRANCH, "Story", "--stat"]), @"
     Comparing Alice/Story - Branch #1 with Alice/Story
       began as  both were at message 2, where they part (proved by the seal)
@@ -159,7 +159,7 @@ fn two_messages_of_one_chat_come_in_the_order_of_the_story() {
 
 #[test]
 fn a_moment_from_before_they_part_is_the_past_of_both() {
-    let stage = parted(Stage::new());
+    let stage = diverged(Stage::new());
     assert_snapshot!(stage.run(["diff", "Story@1", BRANCH, "--stat"]), @"
     Comparing Alice/Story at message 1 with Alice/Story - Branch #1
       began as  Story@1, which the other came from
@@ -232,7 +232,7 @@ fn where_nobody_knows_the_beginning_nobody_is_said_to_have_done_anything() {
 
 #[test]
 fn in_colour_and_on_a_narrow_terminal() {
-    let stage = at_odds(Stage::in_colour().with_columns(60));
+    let stage = conflicting(Stage::in_colour().with_columns(60));
     edit(&stage, LORE, |entries| {
         let long = "The inn stands at the end of the quay, and everyone who comes to it is wet. ";
         entries["2"]["content"] = json!(long.repeat(3));
@@ -286,7 +286,7 @@ fn in_colour_and_on_a_narrow_terminal() {
 
 #[test]
 fn bookkeeping_is_shown_when_asked_for() {
-    let stage = parted(Stage::new());
+    let stage = diverged(Stage::new());
     for (book, content) in [(LORE, "- UID=1 | name: One"), (BRANCH_LORE, "- UID=2 | name: Two")] {
         edit(&stage, book, |entries| {
             entries["9"] = entry(9, "_registry_character", content);
@@ -298,7 +298,7 @@ fn bookkeeping_is_shown_when_asked_for() {
 
 #[test]
 fn for_programs() {
-    let stage = parted(Stage::new());
+    let stage = diverged(Stage::new());
     edit(&stage, LORE, |entries| {
         let gone: Vec<String> =
             entries.as_object().unwrap().keys().filter(|key| *key != "0").cloned().collect();
@@ -442,7 +442,7 @@ fn what_cannot_be_compared_is_refused() {
 
 #[test]
 fn text_from_a_book_cannot_steer_the_terminal() {
-    let stage = at_odds(Stage::in_colour());
+    let stage = conflicting(Stage::in_colour());
     for book in [LORE, BRANCH_LORE] {
         edit(&stage, book, |entries| {
             let hostile = format!("\u{1b}[2J\u{7}{book}\r\u{202e}\n\u{9b}31m");
@@ -515,7 +515,7 @@ fn two_lorebooks_are_compared_without_a_chat() {
     ");
 }
 
-/// Chats whose messages record nothing: what both began as is only in the history.
+/// The chats' messages record nothing, so only the history knows the merge base.
 #[test]
 fn the_history_has_what_both_began_as() {
     let began_as = |is_kept: bool| {

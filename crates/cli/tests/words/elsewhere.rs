@@ -10,18 +10,18 @@ use tempfile::TempDir;
 
 use crate::stage::Stage;
 
-/// Two machines with the same stories, and a folder beside them.
-struct Two {
+/// Two machines with the same stories, and a shared folder.
+struct TwoMachines {
     place: TempDir,
     pc: Stage,
     laptop: Stage,
 }
 
-impl Two {
+impl TwoMachines {
     fn new() -> Self {
         let two =
             Self { place: tempfile::tempdir().unwrap(), pc: Stage::new(), laptop: Stage::new() };
-        // With the clock, chance stands still too: both would choose one name.
+        // The test clock also makes ids deterministic, so both machines would choose the same name.
         for host in ["pc", "laptop"] {
             let ours = two.place.path().join(host).join("default-user.git/forklore");
             fs::create_dir_all(&ours).unwrap();
@@ -52,7 +52,7 @@ impl Two {
 
 #[test]
 fn through_a_remote_and_back() {
-    let two = Two::new();
+    let two = TwoMachines::new();
     assert_snapshot!(two.run("pc", &["history", "push", "@stick.git"]), @r#"
     -- stderr --
     Error: there is no history at `$PLACE/pc/default-user.git`
@@ -113,18 +113,18 @@ fn through_a_remote_and_back() {
 
 #[test]
 fn a_remote_that_has_more_under_this_name() {
-    let two = Two::new();
+    let two = TwoMachines::new();
     let _ = two.run("pc", &["record"]);
     let _ = two.run("pc", &["history", "push", "@stick.git", "--create"]);
-    // A copy of the whole folder, and both go on.
+    // The whole history is copied, and both copies continue to record.
     fs::remove_dir_all(two.path("laptop")).unwrap();
     let copied = Command::new("cp").args(["-r", &two.path("pc"), &two.path("laptop")]).status();
     assert!(copied.unwrap().success());
     for (host, stage) in [("laptop", &two.laptop), ("pc", &two.pc)] {
         let story = stage.scene.root().join("default-user/chats/Alice/Story.jsonl");
-        let mut told = fs::read_to_string(&story).unwrap();
-        told += &format!("\n{{\"name\":\"Alice\",\"mes\":\"On the {host}\"}}");
-        fs::write(story, told).unwrap();
+        let mut text = fs::read_to_string(&story).unwrap();
+        text += &format!("\n{{\"name\":\"Alice\",\"mes\":\"On the {host}\"}}");
+        fs::write(story, text).unwrap();
         let _ = two.run(host, &["record"]);
     }
     let _ = two.run("pc", &["history", "push", "@stick.git"]);
@@ -145,7 +145,7 @@ fn a_remote_that_has_more_under_this_name() {
 
 #[test]
 fn what_is_no_remote() {
-    let two = Two::new();
+    let two = TwoMachines::new();
     let _ = two.run("pc", &["record"]);
     assert_snapshot!(two.run("pc", &["history", "pull", "--", "-x"]), @r#"
     -- stderr --
@@ -163,7 +163,7 @@ fn what_is_no_remote() {
 
 #[test]
 fn in_a_file_and_back() {
-    let two = Two::new();
+    let two = TwoMachines::new();
     let _ = two.run("pc", &["record"]);
     let without_size = |said: String| {
         let words = said.split(", ").map(|part| {
@@ -255,7 +255,7 @@ fn in_a_file_and_back() {
 
 #[test]
 fn backups_become_past() {
-    let two = Two::new();
+    let two = TwoMachines::new();
     let root = two.pc.scene.root().join("default-user");
     let story = fs::read_to_string(root.join("chats/Alice/Story.jsonl")).unwrap();
     let lines: Vec<&str> = story.lines().collect();

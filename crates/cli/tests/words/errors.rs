@@ -1,4 +1,4 @@
-//! Names that mean nothing or too much, and wrong usage.
+//! Unknown and ambiguous names, and wrong usage.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Every command and every way in which it can end: the exit codes that scripts rely on
+//! Every command and every way it can end: the exit codes that scripts rely on.
 
 use std::io::{self, Write};
 
@@ -6,21 +6,21 @@ use clap::CommandFactory as _;
 use forklore_tavern::disk::RealDisk;
 use forklore_testkit::faulty::{Fault, FaultyDisk};
 
-use crate::history::told;
+use crate::history::with_history;
 use crate::stage::Stage;
 
-/// A command, and arguments with which it ends in one way or another.
+/// A command, with arguments for each way it can end.
 struct Row {
     command: &'static [&'static str],
-    /// What is done before.
+    /// Commands to run first.
     after: &'static [&'static [&'static str]],
-    /// Arguments with which all is well; `None` where that takes more than a folder.
+    /// Arguments for success; `None` if that takes more than a folder.
     fine: Option<&'static [&'static str]>,
-    /// With which something is found or differs; `None` for commands that look for nothing.
+    /// Arguments for a problem or difference; `None` for commands that report neither.
     found: Option<&'static [&'static str]>,
-    /// With which it is refused or fails; `None` where there is nothing to refuse.
+    /// Arguments for a refusal or failure; `None` if there is nothing to refuse.
     refused: Option<&'static [&'static str]>,
-    /// Whether it needs no right to write.
+    /// Whether it works without write permission.
     only_reads: bool,
 }
 
@@ -36,10 +36,10 @@ const USUAL: Row = Row {
 const NOBODY: Option<&[&str]> = Some(&["nobody"]);
 
 const ROWS: &[Row] = &[
-    // The usual stage has something wrong in it.
+    // The default stage contains problems.
     Row { command: &["status"], fine: None, found: Some(&[]), only_reads: true, ..USUAL },
     Row { command: &["tree"], refused: NOBODY, only_reads: true, ..USUAL },
-    // Nothing is being recorded there.
+    // `doctor` complains that nothing is being recorded.
     Row { command: &["doctor"], fine: None, found: Some(&[]), only_reads: true, ..USUAL },
     Row { command: &["log"], refused: NOBODY, only_reads: true, ..USUAL },
     Row {
@@ -135,7 +135,7 @@ const ROWS: &[Row] = &[
     Row { command: &["history", "pack"], ..USUAL },
     Row { command: &["history", "verify"], only_reads: true, ..USUAL },
     Row { command: &["history", "repair"], ..USUAL },
-    // There is nothing old enough.
+    // No version is old enough.
     Row { command: &["history", "thin"], fine: Some(&["--yes"]), only_reads: true, ..USUAL },
     Row {
         command: &["history", "purge"],
@@ -164,7 +164,7 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// A disk without room behind the output, or a reader that has left.
+/// An output that fails: a full disk, or a reader that has gone away.
 struct Failing(io::ErrorKind);
 
 impl Write for Failing {
@@ -178,7 +178,7 @@ impl Write for Failing {
 }
 
 fn stage(row: &Row) -> Stage {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     for args in row.after {
         let said = stage.run(args.iter().copied());
         assert!(!said.contains("-- exit"), "{args:?}: {said}");
@@ -192,7 +192,7 @@ impl Row {
     }
 }
 
-/// Ends that are not as promised, by command and case.
+/// Exit codes that are not as promised, by command and case.
 fn wrong(row: &Row) -> Vec<String> {
     let real = &RealDisk;
     let read_only = FaultyDisk::new(Fault::ReadOnly);
@@ -207,20 +207,32 @@ fn wrong(row: &Row) -> Vec<String> {
         let fine = || row.with(fine);
         let failing = |kind| Box::new(Failing(kind));
         let read_only_ends = if row.only_reads { 0 } else { 2 };
-        check("fine", stage(row).ends(real, nowhere(), fine()), 0);
-        check("closed pipe", stage(row).ends(real, failing(io::ErrorKind::BrokenPipe), fine()), 0);
-        check("full disk", stage(row).ends(real, failing(io::ErrorKind::StorageFull), fine()), 2);
-        check("read-only folder", stage(row).ends(&read_only, nowhere(), fine()), read_only_ends);
+        check("fine", stage(row).exit_code(real, nowhere(), fine()), 0);
+        check(
+            "closed pipe",
+            stage(row).exit_code(real, failing(io::ErrorKind::BrokenPipe), fine()),
+            0,
+        );
+        check(
+            "full disk",
+            stage(row).exit_code(real, failing(io::ErrorKind::StorageFull), fine()),
+            2,
+        );
+        check(
+            "read-only folder",
+            stage(row).exit_code(&read_only, nowhere(), fine()),
+            read_only_ends,
+        );
     }
     if let Some(found) = row.found {
-        check("found", stage(row).ends(real, nowhere(), row.with(found)), 1);
+        check("found", stage(row).exit_code(real, nowhere(), row.with(found)), 1);
     }
     if let Some(refused) = row.refused {
         let in_json = || [vec!["--json"], row.with(refused)].concat();
-        check("refused", stage(row).ends(real, nowhere(), row.with(refused)), 2);
-        check("refused, --json", stage(row).ends(real, nowhere(), in_json()), 2);
+        check("refused", stage(row).exit_code(real, nowhere(), row.with(refused)), 2);
+        check("refused, --json", stage(row).exit_code(real, nowhere(), in_json()), 2);
     }
-    check("usage", stage(row).ends(real, nowhere(), row.with(&["--nonsense"])), 64);
+    check("usage", stage(row).exit_code(real, nowhere(), row.with(&["--nonsense"])), 64);
     wrong
 }
 
@@ -230,8 +242,8 @@ fn every_command_ends_as_scripts_are_told() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// `watch` runs until it is stopped, `run` ends as another program does, and `service` speaks with the system; the tests of
-/// the installed command have them.
+/// Except `watch`, which runs until it is stopped, `run`, which passes on an exit code, and
+/// `service`, which changes the system. The tests of the installed command cover these.
 #[test]
 fn every_command_is_in_the_table() {
     let command = forklore::Cli::command();

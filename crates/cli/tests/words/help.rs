@@ -1,4 +1,4 @@
-//! Help, completions and manual pages, all from one definition.
+//! Help, completions and manual pages, all from the same definitions.
 
 use clap::CommandFactory as _;
 use insta::assert_snapshot;

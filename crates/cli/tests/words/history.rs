@@ -1,4 +1,4 @@
-//! `log`, `show`, `diff`, `restore`, `undelete` and `status` on a history
+//! `log`, `show`, `diff`, `restore`, `undelete` and `status` on a history.
 
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,7 +12,7 @@ use forklore_testkit::fixed_clock::FixedClock;
 use forklore_testkit::scene::{header, written};
 use insta::assert_snapshot;
 
-use crate::stage::{Stage, Waiting};
+use crate::stage::{Stage, StoppedClock};
 
 const MINUTE: u64 = 60;
 pub(crate) const HOUR: u64 = 60 * MINUTE;
@@ -23,7 +23,7 @@ fn ago(seconds: u64) -> SystemTime {
     UNIX_EPOCH + now - Duration::from_secs(seconds)
 }
 
-/// Writes a file of the user's, some time ago.
+/// Writes a file of the user, dated some time ago.
 pub(crate) fn write(stage: &Stage, path: &str, bytes: &[u8], seconds: u64) {
     let path = format!("default-user/{path}");
     stage.scene.write(&path, bytes);
@@ -54,7 +54,7 @@ pub(crate) fn chat(book: Option<&str>, messages: &[(&str, &str)]) -> Vec<u8> {
     lines.join(&b'\n')
 }
 
-/// A chat that has no message of another.
+/// A chat that shares no message with any other.
 pub(crate) fn tale(name: &str, messages: usize) -> Vec<u8> {
     let texts: Vec<String> = (0..messages).map(|at| format!("{name}, {at}.")).collect();
     let messages: Vec<(&str, &str)> = texts.iter().map(|text| ("Ada", text.as_str())).collect();
@@ -76,7 +76,7 @@ pub(crate) fn book(entries: &[(&str, &str)]) -> Vec<u8> {
 
 const STORY: &str = "chats/Mara/The mill.jsonl";
 const LORE: &str = "worlds/Mill.json";
-const TELLING: [(&str, &str); 6] = [
+const MESSAGES: [(&str, &str); 6] = [
     ("Mara", "The wheel stands still."),
     ("User", "I ask who stopped it."),
     ("Mara", "Nobody has turned it since the flood took the bridge and half of the road."),
@@ -85,13 +85,13 @@ const TELLING: [(&str, &str); 6] = [
     ("User", "I take it."),
 ];
 
-/// A stage on which a chat grew, was edited, and was lost; and its lorebook changed.
-pub(crate) fn told(stage: Stage) -> Stage {
-    let began = TELLING[..3].to_vec();
+/// A stage on which a chat grew, was edited and was lost, and its lorebook changed.
+pub(crate) fn with_history(stage: Stage) -> Stage {
+    let began = MESSAGES[..3].to_vec();
     write(&stage, STORY, &chat(Some("Mill"), &began), 3 * DAY);
     write(&stage, LORE, &book(&[("The mill", "It is old.")]), 3 * DAY);
     let _ = stage.run(["record"]);
-    let mut edited = TELLING.to_vec();
+    let mut edited = MESSAGES.to_vec();
     write(&stage, STORY, &chat(Some("Mill"), &edited), 5 * HOUR);
     let _ = stage.run(["record"]);
     edited[2].1 = "Nobody has turned it since the flood took the bridge and all of the road.";
@@ -122,7 +122,7 @@ fn without_a_history_the_way_to_one_is_shown() {
 
 #[test]
 fn the_log_of_a_file_tells_its_story() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["log", "The mill"]), @r#"
     Mara/The mill  chat, 1 message, 4 versions
     ! 4  today 06:46       5 messages removed from the end, 1 left, chat no longer bound to a lorebook
@@ -150,7 +150,7 @@ fn the_log_of_a_file_tells_its_story() {
 
 #[test]
 fn the_log_of_everything_is_in_the_order_in_which_it_happened() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["log", "-n", "5"]), @"
     … today 06:56  Mill (3): entry 'Mara' new
     ! today 06:46  Mara/The mill (4): 5 messages removed from the end, 1 left, chat no longer bound to a lorebook
@@ -164,12 +164,12 @@ fn the_log_of_everything_is_in_the_order_in_which_it_happened() {
 
 #[test]
 fn what_was_saved_in_one_go_is_one_line() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     for messages in 2..=5 {
-        saved(&stage, STORY, &chat(None, &TELLING[..messages]));
+        record_version(&stage, STORY, &chat(None, &MESSAGES[..messages]));
     }
-    saved(&stage, LORE, &book(&[("The mill", "It turns.")]));
-    saved(&stage, STORY, &chat(None, &TELLING));
+    record_version(&stage, LORE, &book(&[("The mill", "It turns.")]));
+    record_version(&stage, STORY, &chat(None, &MESSAGES));
     assert_snapshot!(stage.run(["log", "-n", "4"]), @"
       today 07:05  Mara/The mill (9): message 5 by User
       today 07:05  Mill (4): entry 'Mara' removed, entry 'The mill' changed
@@ -191,12 +191,12 @@ fn groups_and_settings_say_what_changed() {
         format!("{{\n    \"username\": \"User\",\n    \"world\": \"{world}\"{more}\n}}")
             .into_bytes()
     };
-    saved(&stage, "settings.json", &settings("one", ""));
-    saved(&stage, "settings.json", &settings("two", ""));
+    record_version(&stage, "settings.json", &settings("one", ""));
+    record_version(&stage, "settings.json", &settings("two", ""));
     let more = ["a_b", "c", "d\u{202e}", "e", "f"].map(|key| format!(",\n    \"{key}\": 1"));
-    saved(&stage, "settings.json", &settings("two", &more.concat()));
-    saved(&stage, "settings.json", &settings("two", &more[1..].concat()));
-    saved(&stage, "settings.json", b"{ torn");
+    record_version(&stage, "settings.json", &settings("two", &more.concat()));
+    record_version(&stage, "settings.json", &settings("two", &more[1..].concat()));
+    record_version(&stage, "settings.json", b"{ torn");
     assert_snapshot!(stage.run(["log", "settings"]), @r#"
     settings  settings, 5 versions
     ! 5  today 07:05  settings can no longer be read
@@ -210,9 +210,9 @@ fn groups_and_settings_say_what_changed() {
 
 #[test]
 fn whoever_names_a_character_means_its_stories() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     write(&stage, "characters/Mara.png", b"\x89PNG not really", HOUR);
-    write(&stage, "chats/Mara/Another day.jsonl", &chat(None, &TELLING[..2]), HOUR);
+    write(&stage, "chats/Mara/Another day.jsonl", &chat(None, &MESSAGES[..2]), HOUR);
     let _ = stage.run(["record"]);
     assert_snapshot!(stage.run(["log", "Mara"]), @"
     ! today 06:46       Mara/The mill (4): 5 messages removed from the end, 1 left, chat no longer bound to a lorebook
@@ -232,7 +232,7 @@ fn whoever_names_a_character_means_its_stories() {
 
 #[test]
 fn the_log_in_colour_and_on_a_narrow_screen() {
-    assert_snapshot!(told(Stage::in_colour()).run(["log", "The mill"]), @"
+    assert_snapshot!(with_history(Stage::in_colour()).run(["log", "The mill"]), @"
     \u{1b}[1mMara/The mill\u{1b}[0m\u{1b}[2m  chat, 1 message, 4 versions\u{1b}[0m
     \u{1b}[31m!\u{1b}[0m 4  \u{1b}[2mtoday 06:46     \u{1b}[0m  5 messages removed from the end, 1 left, chat no longer
                            bound to a lorebook
@@ -242,7 +242,7 @@ fn the_log_in_colour_and_on_a_narrow_screen() {
     \u{1b}[2m… not watched before this: others may have come and gone.\u{1b}[0m
     \u{1b}[2m`forklore restore \"Mara/The mill\" --version 3` brings back its 6 messages.\u{1b}[0m
     ");
-    assert_snapshot!(told(Stage::new().with_columns(40)).run(["log", "The mill"]), @r#"
+    assert_snapshot!(with_history(Stage::new().with_columns(40)).run(["log", "The mill"]), @r#"
     Mara/The mill  chat, 1 message, 4
     versions
     ! 4  today 06:46
@@ -264,7 +264,7 @@ fn the_log_in_colour_and_on_a_narrow_screen() {
 
 #[test]
 fn a_program_reads_the_log() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["--json", "log", "The mill", "-n", "1"]), @r#"
     {
       "format": 2,
@@ -297,27 +297,27 @@ fn a_program_reads_the_log() {
     "#);
 }
 
-/// Adds a version as `watch` does.
-fn saved(stage: &Stage, path: &str, bytes: &[u8]) {
+/// Records a version as `watch` does.
+fn record_version(stage: &Stage, path: &str, bytes: &[u8]) {
     let repository = stage.histories().join("default-user.git");
     let mut history =
-        History::open(&RealDisk, &Waiting { later: Duration::ZERO }, repository, "desk")
+        History::open(&RealDisk, &StoppedClock { later: Duration::ZERO }, repository, "desk")
             .expect("it can be made");
     let mut recorder = history.record().expect("nobody else records");
     let name = FileName::of_text(path);
     recorder
         .file(&name, bytes, ago(MINUTE), Observed::AsItHappened, &|_| true)
         .expect("it can be recorded");
-    recorder.keep().expect("it can be kept");
+    recorder.persist().expect("it can be kept");
 }
 
 #[test]
 fn a_lorebook_says_after_which_message_it_changed() {
     let stage = Stage::new();
-    saved(&stage, STORY, &chat(Some("Mill"), &TELLING[..3]));
-    saved(&stage, LORE, &book(&[("The mill", "It is old.")]));
-    saved(&stage, STORY, &chat(Some("Mill"), &TELLING));
-    saved(&stage, LORE, &book(&[("The mill", "It is old."), ("The key", "It hangs.")]));
+    record_version(&stage, STORY, &chat(Some("Mill"), &MESSAGES[..3]));
+    record_version(&stage, LORE, &book(&[("The mill", "It is old.")]));
+    record_version(&stage, STORY, &chat(Some("Mill"), &MESSAGES));
+    record_version(&stage, LORE, &book(&[("The mill", "It is old."), ("The key", "It hangs.")]));
     assert_snapshot!(stage.run(["log", "Mill"]), @"
     Mill  lorebook, 2 entries, 2 versions
       2  today 07:05  entry 'The key' new, after message 5 of Mara/The mill
@@ -327,9 +327,9 @@ fn a_lorebook_says_after_which_message_it_changed() {
 
 #[test]
 fn a_file_is_found_by_what_people_call_it() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     write(&stage, "worlds/The mill.json", &book(&[]), DAY);
-    write(&stage, "chats/Mara/Bridge.jsonl", &chat(None, &TELLING[..2]), DAY);
+    write(&stage, "chats/Mara/Bridge.jsonl", &chat(None, &MESSAGES[..2]), DAY);
     let _ = stage.run(["record"]);
     let path = stage.scene.root().join("default-user").join(STORY).display().to_string();
     for name in ["mara/the MILL", "chat:The mill", STORY, &path, "The mill.jsonl"] {
@@ -367,7 +367,7 @@ fn a_file_is_found_by_what_people_call_it() {
 
 #[test]
 fn show_prints_any_version() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["show", "Mill", "--version", "1"]), @r#"
     {
         "entries": {
@@ -412,7 +412,7 @@ fn show_prints_any_version() {
     For more information, try '--help'.
     -- exit 64 --
     ");
-    let stage = told(Stage::in_colour());
+    let stage = with_history(Stage::in_colour());
     assert_snapshot!(stage.run(["show", "card:Alice", "--version", "1"]), @"
     -- stderr --
     \u{1b}[31mError: \u{1b}[0m\"Alice\" is a picture
@@ -423,7 +423,7 @@ fn show_prints_any_version() {
 
 #[test]
 fn diff_shows_what_became_of_messages() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["diff", "Mara/The mill", "--version", "3"]), @"
     Comparing Mara/The mill, version 3 with now
 
@@ -510,7 +510,7 @@ fn diff_shows_what_became_of_messages() {
 
 #[test]
 fn diff_shows_what_became_of_entries_and_settings() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["diff", "Mill", "--version", "1"]), @"
     Comparing Mill, version 1 with now
 
@@ -553,7 +553,7 @@ fn diff_shows_what_became_of_entries_and_settings() {
 #[test]
 fn diff_in_colour_and_on_a_narrow_screen() {
     let args = ["diff", "Mara/The mill", "--version", "1", "--with", "3"];
-    assert_snapshot!(told(Stage::in_colour()).run(args), @"
+    assert_snapshot!(with_history(Stage::in_colour()).run(args), @"
     Comparing \u{1b}[1mMara/The mill, version 1\u{1b}[0m with \u{1b}[1mversion 3\u{1b}[0m
 
     \u{1b}[1mMessages\u{1b}[0m
@@ -570,7 +570,7 @@ fn diff_in_colour_and_on_a_narrow_screen() {
     \u{1b}[2m4 messages: 3 added, 1 changed\u{1b}[0m
     -- exit 1 --
     ");
-    assert_snapshot!(told(Stage::new().with_columns(40)).run(args), @"
+    assert_snapshot!(with_history(Stage::new().with_columns(40)).run(args), @"
     Comparing Mara/The mill, version 1 with version 3
 
     Messages
@@ -592,7 +592,7 @@ fn diff_in_colour_and_on_a_narrow_screen() {
 
 #[test]
 fn a_chat_comes_back_beside_itself() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     let args = ["restore", "Mara/The mill", "--version", "3"];
     assert_snapshot!(stage.run(args.into_iter().chain(["--dry-run"])), @r#"
     Would restore Mara/The mill, version 3, as Mara/The mill - restored 3
@@ -625,7 +625,7 @@ fn a_chat_comes_back_beside_itself() {
 
 #[test]
 fn a_chat_comes_back_in_its_place_only_where_nobody_has_it_open() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     let newest = [("Mara", "Nobody recorded this.")];
     write(&stage, STORY, &chat(None, &newest), 10);
     let before = stage.scene.visible();
@@ -644,7 +644,7 @@ fn a_chat_comes_back_in_its_place_only_where_nobody_has_it_open() {
       before    version 5, and in the trash; `forklore undo` brings it back
       page      reload SillyTavern's page before you go on with this chat
     "#);
-    // What was there is a version, though nobody had recorded it.
+    // The replaced state became a version, although it had not been recorded before.
     let shown = stage.run(["show", "Mara/The mill", "--version", "5"]);
     assert!(shown.contains("Nobody recorded this."), "{shown}");
     assert_snapshot!(stage.run(args.into_iter().chain(["--closed"])), @r#"
@@ -661,7 +661,7 @@ fn a_chat_comes_back_in_its_place_only_where_nobody_has_it_open() {
 
 #[test]
 fn a_lorebook_comes_back_in_its_place() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["restore", "Mill", "--version", "1"]), @"
     Restored Mill to version 1
       holds   1 entry
@@ -696,7 +696,7 @@ fn a_lorebook_comes_back_in_its_place() {
 
 #[test]
 fn a_chat_that_is_gone_comes_back_under_its_own_name() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["undelete"]), @"Nothing that the history knows is deleted.");
     remove(&stage, STORY);
     assert_snapshot!(stage.run(["undelete"]), @"
@@ -781,11 +781,11 @@ fn a_groups_chat_comes_back_to_its_group() {
     "#);
 }
 
-/// The last lines of `status`: what it says of the history.
+/// The last lines of `status`, which are about the history.
 fn status(stage: &Stage) -> String {
     let status = stage.run(["status"]);
     let is_about = |line: &str| ["history", "mill", "--version"].iter().any(|it| line.contains(it));
-    // How much room it takes is not ours to say here.
+    // Leaves out the size of the history.
     let sizeless = |line: &str| match (line.find(", "), line.find(", newest")) {
         (Some(start), Some(end)) => format!("{}{}", &line[..start], &line[end..]),
         _ => line.to_owned(),
@@ -796,13 +796,13 @@ fn status(stage: &Stage) -> String {
 
 #[test]
 fn status_names_a_loss_until_it_is_made_good() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(status(&stage), @r#"
       25 versions of 20 files in the history, newest just now
       ! Mara/The mill: only one message is left in version 4, 20 minutes ago
     `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
     "#);
-    write(&stage, STORY, &chat(None, &TELLING[..2]), MINUTE);
+    write(&stage, STORY, &chat(None, &MESSAGES[..2]), MINUTE);
     let _ = stage.run(["record"]);
     assert_snapshot!(status(&stage), @r#"
       26 versions of 20 files in the history, newest just now
@@ -812,12 +812,12 @@ fn status_names_a_loss_until_it_is_made_good() {
     let _ = stage.run(["restore", "Mara/The mill", "--version", "3"]);
     assert_snapshot!(status(&stage), @"  27 versions of 21 files in the history, newest just now");
 
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     let _ = stage.run(["restore", "Mara/The mill", "--version", "3", "--in-place", "--closed"]);
     assert_snapshot!(status(&stage), @"  26 versions of 20 files in the history, newest just now");
 
-    let stage = told(Stage::new());
-    write(&stage, STORY, &chat(None, &TELLING), MINUTE);
+    let stage = with_history(Stage::new());
+    write(&stage, STORY, &chat(None, &MESSAGES), MINUTE);
     let _ = stage.run(["record"]);
     assert_snapshot!(status(&stage), @"  26 versions of 20 files in the history, newest just now");
     let json = Json::parse(stage.run(["--json", "status"]).split("-- ").next().unwrap().as_bytes());
@@ -839,7 +839,7 @@ fn status_says_how_a_lost_lorebook_comes_back() {
     assert_snapshot!(ways_back(&stage, "Quest"), @"");
 }
 
-/// The lines of `status` with a command in them that has to do with a name.
+/// The lines of `status` that mention the name in a command.
 fn ways_back(stage: &Stage, name: &str) -> String {
     let said = stage.run(["status"]);
     let lines = said.lines().filter(|line| line.contains('`') && line.contains(name));
@@ -888,7 +888,7 @@ fn settings_that_were_reset_are_a_loss() {
             said.contains("`forklore restore \"settings\" --version 1 --closed` brings it back")
         );
         assert!(stage.run(["status"]).contains(&format!("settings: {loss} in version 2")));
-        // What SillyTavern then saves is not what was there.
+        // What SillyTavern saves next is not the former content.
         write(&stage, "settings.json", b"{\n    \"a\": 1,\n    \"z\": 2\n}", MINUTE);
         let _ = stage.run(["record"]);
         assert!(stage.run(["status"]).contains(&format!("settings: {loss} in version 2")));
@@ -900,7 +900,7 @@ fn settings_that_were_reset_are_a_loss() {
 
 #[test]
 fn a_log_of_no_lines_does_not_say_that_nothing_was_recorded() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["log", "-n", "0"]), @"25 more: --all shows them.");
     assert_snapshot!(stage.run(["log", "Mill", "-n", "0"]), @"
     Mill  lorebook, 2 entries, 3 versions
@@ -911,13 +911,13 @@ fn a_log_of_no_lines_does_not_say_that_nothing_was_recorded() {
 #[test]
 fn the_log_is_in_the_order_of_the_times_that_it_shows() {
     let stage = Stage::new();
-    write(&stage, "chats/Ada/a.jsonl", &chat(None, &TELLING[..2]), HOUR);
-    write(&stage, "chats/Ada/b.jsonl", &chat(None, &TELLING[..3]), 20 * MINUTE);
-    write(&stage, "chats/Ada/c.jsonl", &chat(None, &TELLING[..4]), 40 * MINUTE);
+    write(&stage, "chats/Ada/a.jsonl", &chat(None, &MESSAGES[..2]), HOUR);
+    write(&stage, "chats/Ada/b.jsonl", &chat(None, &MESSAGES[..3]), 20 * MINUTE);
+    write(&stage, "chats/Ada/c.jsonl", &chat(None, &MESSAGES[..4]), 40 * MINUTE);
     let _ = stage.run(["record"]);
     let stage = stage.later(HOUR);
-    // Copied from a backup, with the time that it had there.
-    write(&stage, "chats/Ada/b.jsonl", &chat(None, &TELLING[..5]), DAY / 2);
+    // Copied from a backup, with its old modification time.
+    write(&stage, "chats/Ada/b.jsonl", &chat(None, &MESSAGES[..5]), DAY / 2);
     let _ = stage.run(["record"]);
     assert_snapshot!(stage.run(["log", "Ada"]), @"
     … today 08:06  Ada/b (2): messages 3 and 4
@@ -930,7 +930,7 @@ fn the_log_is_in_the_order_of_the_times_that_it_shows() {
 
 #[test]
 fn a_lorebook_that_is_only_laid_out_otherwise_did_not_change() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     let before = stage.scene.visible().remove(LORE).unwrap();
     let with_newline = [before.as_slice(), b"\n"].concat();
     write(&stage, LORE, &with_newline, 5 * MINUTE);
@@ -954,7 +954,7 @@ fn a_lorebook_that_is_only_laid_out_otherwise_did_not_change() {
 
 #[test]
 fn the_log_of_a_time() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["log", "--since", "3h"]), @"
     … today 06:56  Mill (3): entry 'Mara' new
     ! today 06:46  Mara/The mill (4): 5 messages removed from the end, 1 left, chat no longer bound to a lorebook

@@ -1,4 +1,4 @@
-//! A story and its branch that went their own ways since message 2.
+//! A story and its branch, which diverged at message 2.
 #![expect(clippy::unwrap_used, reason = "a helper outside a test function is still a test")]
 
 use serde_json::{Value, json};
@@ -9,9 +9,9 @@ pub(crate) const BRANCH: &str = "Story - Branch #1";
 pub(crate) const LORE: &str = "Lore";
 pub(crate) const BRANCH_LORE: &str = "Story - Branch #1 - Lore";
 
-/// Since they part, the story got entries 3 to 5, says more about entry 0 and has no entry 1; the
-/// branch has another word for entry 0 and an entry 3 of its own.
-pub(crate) fn parted(stage: Stage) -> Stage {
+/// Since the fork, the story has gained entries 3 to 5, changed entry 0 and removed entry 1. The
+/// branch has changed entries 0 and 2 and added its own entry 3.
+pub(crate) fn diverged(stage: Stage) -> Stage {
     let made = stage.run(["branch", "Story", "--at", "2"]);
     assert!(made.contains("Made the branch"), "{made}");
     edit(&stage, LORE, |entries| {
@@ -27,9 +27,9 @@ pub(crate) fn parted(stage: Stage) -> Stage {
     stage
 }
 
-/// The same, with a text that both wrote anew.
-pub(crate) fn at_odds(stage: Stage) -> Stage {
-    let stage = parted(stage);
+/// The same, with conflicting edits.
+pub(crate) fn conflicting(stage: Stage) -> Stage {
+    let stage = diverged(stage);
     edit(&stage, BRANCH_LORE, |entries| {
         entries["0"]["content"] = json!("lore 0 of the branch");
         entries["1"]["content"] = json!("lore 1 of the branch");

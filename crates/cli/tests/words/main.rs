@@ -1,4 +1,4 @@
-//! What a person sees: the words of every command, on a small folder with one of everything.
+//! The text output of every command, on a small folder with one of everything.
 
 mod stage;
 

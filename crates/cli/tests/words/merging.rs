@@ -3,12 +3,12 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::lore::{BRANCH, BRANCH_LORE, LORE, at_odds, edit, entry, parted, read};
+use crate::lore::{BRANCH, BRANCH_LORE, LORE, conflicting, diverged, edit, entry, read};
 use crate::stage::Stage;
 
 #[test]
 fn what_they_did_comes_over_and_undo_gives_the_bytes_back() {
-    let stage = parted(Stage::new());
+    let stage = diverged(Stage::new());
     let before = stage.scene.visible();
     assert_snapshot!(stage.run(["merge", "Story", "--into", BRANCH]), @r#"
     Bringing lore of Alice/Story into Alice/Story - Branch #1
@@ -45,7 +45,7 @@ fn what_they_did_comes_over_and_undo_gives_the_bytes_back() {
 
 #[test]
 fn a_dry_run_shows_the_same_plan_and_changes_nothing() {
-    let stage = parted(Stage::new());
+    let stage = diverged(Stage::new());
     let before = stage.scene.all();
     assert_snapshot!(stage.run(["merge", "Story", "--into", BRANCH, "--dry-run"]), @r#"
     Bringing lore of Alice/Story into Alice/Story - Branch #1
@@ -63,7 +63,7 @@ fn a_dry_run_shows_the_same_plan_and_changes_nothing() {
 
 #[test]
 fn conflicts_are_listed_with_the_ways_out_and_nothing_is_written() {
-    let stage = at_odds(Stage::new());
+    let stage = conflicting(Stage::new());
     let before = stage.scene.all();
     assert_snapshot!(stage.run(["merge", "Story", "--into", BRANCH]), @r#"
     Bringing lore of Alice/Story into Alice/Story - Branch #1
@@ -95,7 +95,7 @@ fn conflicts_are_listed_with_the_ways_out_and_nothing_is_written() {
 #[test]
 fn conflicts_are_settled_one_by_one_or_all_at_once() {
     let merge = |more: &[&'static str]| {
-        let stage = at_odds(Stage::new());
+        let stage = conflicting(Stage::new());
         let shown = stage.run(["merge", "Story", "--into", BRANCH].iter().chain(more).copied());
         (shown, read(&stage, BRANCH_LORE)["entries"].clone())
     };
@@ -135,7 +135,7 @@ fn conflicts_are_settled_one_by_one_or_all_at_once() {
 
 #[test]
 fn what_is_not_in_conflict_cannot_be_settled() {
-    let stage = at_odds(Stage::new());
+    let stage = conflicting(Stage::new());
     let merge = ["merge", "Story", "--into", BRANCH];
     let run = |more: &[&'static str]| stage.run(merge.iter().chain(more).copied());
     assert_snapshot!(run(&["--ours", "entry 2"]), @r#"
@@ -155,7 +155,7 @@ fn what_is_not_in_conflict_cannot_be_settled() {
     Hint: Name the entries of one side: --ours --theirs ENTRY.
     -- exit 2 --
     ");
-    let calm = parted(Stage::new());
+    let calm = diverged(Stage::new());
     assert_snapshot!(calm.run(merge.iter().chain(&["--ours", "entry 0"]).copied()), @r#"
     -- stderr --
     Error: there is no conflict about "entry 0"
@@ -167,9 +167,9 @@ fn what_is_not_in_conflict_cannot_be_settled() {
 mod editing {
     use super::*;
 
-    /// An editor that is a script for sed.
+    /// Uses a sed script as the editor.
     fn with_sed(script: &str) -> Stage {
-        at_odds(Stage::new().with_editor(format!("sed -i -e '{script}'")))
+        conflicting(Stage::new().with_editor(format!("sed -i -e '{script}'")))
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod editing {
     fn the_sheet_says_what_to_do() {
         let kept = tempfile::NamedTempFile::new().unwrap();
         let editor = format!("cp \"$1\" {} && false", kept.path().display());
-        let stage = at_odds(Stage::new().with_editor(format!("sh -c '{editor}' sh")));
+        let stage = conflicting(Stage::new().with_editor(format!("sh -c '{editor}' sh")));
         let said = stage.run(["merge", "Story", "--into", BRANCH, "--edit"]);
         assert!(said.contains("nothing was changed"), "{said}");
         assert_snapshot!(std::fs::read_to_string(kept.path()).unwrap(), @"
@@ -238,7 +238,7 @@ mod editing {
 
     #[test]
     fn without_an_editor_there_are_other_ways() {
-        let stage = at_odds(Stage::new());
+        let stage = conflicting(Stage::new());
         assert_snapshot!(stage.run(["merge", "Story", "--into", BRANCH, "--edit"]), @"
         -- stderr --
         Error: no editor is set
@@ -250,7 +250,7 @@ mod editing {
 
 #[test]
 fn a_base_can_be_chosen() {
-    let stage = parted(Stage::new());
+    let stage = diverged(Stage::new());
     let merge = |base: &'static str| {
         stage.run(["merge", "Story", "--into", BRANCH, "--dry-run", "--base", base])
     };
@@ -314,8 +314,8 @@ fn a_base_can_be_chosen() {
       - two entries are called "entry 2" now, uid 2 and 7
     Would be done: 5 entries added
     "#);
-    let told = "both were at message 2, where they part (proved by the seal)";
-    assert_eq!(merge("Story@2").replace("Alice/Story@2, as chosen", told), merge("auto"));
+    let with_history = "both were at message 2, where they part (proved by the seal)";
+    assert_eq!(merge("Story@2").replace("Alice/Story@2, as chosen", with_history), merge("auto"));
 }
 
 #[test]
@@ -375,7 +375,7 @@ fn a_lorebook_alone_can_be_brought_in() {
 
 #[test]
 fn single_entries_are_picked() {
-    let stage = parted(Stage::new());
+    let stage = diverged(Stage::new());
     assert_snapshot!(stage.run(["pick", "Story", "entry 4", "--into", BRANCH]), @r#"
     Bringing lore of Alice/Story into Alice/Story - Branch #1
       lorebook  "Story - Branch #1 - Lore"
@@ -428,7 +428,7 @@ fn single_entries_are_picked() {
 
 #[test]
 fn an_entry_comes_back_as_it_was() {
-    let stage = parted(Stage::new());
+    let stage = diverged(Stage::new());
     assert_snapshot!(stage.run(["pick", "Story@2", "entry 1", "entry 0", "--into", "Story"]), @r#"
     Bringing lore of Alice/Story at message 2 into Alice/Story
       lorebook  "Lore"
@@ -461,7 +461,7 @@ fn an_entry_comes_back_as_it_was() {
 
 #[test]
 fn a_number_that_changes_changes_in_the_registry_too() {
-    let stage = parted(Stage::new());
+    let stage = diverged(Stage::new());
     for (book, uid, name) in [(LORE, 4, "Four"), (BRANCH_LORE, 3, "The well")] {
         edit(&stage, book, |entries| {
             let content = format!("- UID={uid} | name: {name}");
@@ -489,7 +489,7 @@ fn a_number_that_changes_changes_in_the_registry_too() {
 
 #[test]
 fn an_open_chat_and_a_shared_lorebook_are_minded() {
-    let stage = parted(Stage::new());
+    let stage = diverged(Stage::new());
     stage.scene.write(
         "default-user/characters/Alice.png",
         &forklore_testkit::scene::card("Alice", BRANCH, "Common"),
@@ -523,7 +523,7 @@ fn an_open_chat_and_a_shared_lorebook_are_minded() {
 
 #[test]
 fn where_there_is_no_lorebook_the_way_to_one_is_named() {
-    let stage = parted(Stage::new());
+    let stage = diverged(Stage::new());
     assert_snapshot!(stage.run(["merge", "Story", "--into", "Elsewhere"]), @r#"
     -- stderr --
     Error: "Alice/Elsewhere" has no lorebook to bring anything into
@@ -551,7 +551,7 @@ fn where_there_is_no_lorebook_the_way_to_one_is_named() {
 
 #[test]
 fn for_programs() {
-    let stage = at_odds(Stage::new());
+    let stage = conflicting(Stage::new());
     let picked = ["--json", "pick", "Story", "entry 0.content", "entry 4", "--into", BRANCH];
     assert_snapshot!(stage.run(picked), @r#"
     {

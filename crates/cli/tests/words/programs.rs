@@ -1,4 +1,4 @@
-//! `--json`: one object, whatever happens.
+//! `--json`: always exactly one object.
 
 use forklore_json::Json;
 use insta::assert_snapshot;
@@ -108,7 +108,7 @@ fn a_refusal_is_an_object_too() {
 #[test]
 fn a_split_that_is_refused_in_part_is_still_one_object() {
     let stage = Stage::new();
-    // The branch is the chat that Alice opens with now, so it may be open in a page.
+    // Alice now opens with the branch, so a page may have it open.
     stage.scene.write(
         "default-user/characters/Alice.png",
         &forklore_testkit::scene::card("Alice", "Old tale - Branch #1", "Common"),

@@ -1,13 +1,13 @@
-//! A history that can be read and not written: a disk that failed, a backup, another user's
+//! A history that is readable but not writable: a failing disk, a backup, another user's.
 
 use forklore_testkit::faulty::{Fault, FaultyDisk};
 
-use crate::history::told;
+use crate::history::with_history;
 use crate::stage::Stage;
 
 #[test]
 fn a_history_that_cannot_be_written_can_be_read() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     let _ = stage.run(["clean", "--yes"]);
     let disk = FaultyDisk::new(Fault::ReadOnly);
     for args in [
@@ -33,14 +33,14 @@ fn a_history_that_cannot_be_written_can_be_read() {
         }
         assert_eq!(said, stage.run(args.iter().copied()), "{args:?}");
     }
-    // What writes says what is in the way.
+    // Commands that write report what prevents them.
     let said = stage.run_on(&disk, ["record"]);
     assert!(said.contains("because Read-only") && said.contains("-- exit 2 --"), "{said}");
 }
 
 #[test]
 fn a_history_that_cannot_be_read_says_why() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     let journal = stage.histories().join("default-user.git/forklore/journal");
     std::fs::remove_file(&journal).unwrap();
     std::fs::create_dir(&journal).unwrap();

@@ -1,11 +1,11 @@
-//! `--dry-run` meets what the real run meets
+//! `--dry-run` fails wherever the real run would fail.
 
 use forklore_testkit::scene::card;
 
-use crate::history::{DAY, book, chat, told, write};
+use crate::history::{DAY, book, chat, with_history, write};
 use crate::stage::Stage;
 
-/// What a command refuses, it refuses in a dry run too, in the same words.
+/// Checks that a dry run is refused in the same words as the real run.
 #[track_caller]
 fn check(stage: &Stage, args: &[&str]) {
     let before = stage.scene.visible();
@@ -16,7 +16,7 @@ fn check(stage: &Stage, args: &[&str]) {
     assert_eq!(dry, real, "{args:?}");
 }
 
-/// Alice opens with a chat, so that it may be open in a page.
+/// Makes this the chat that Alice opens with, so that a page may have it open.
 fn open(stage: &Stage, chat: &str) {
     stage.scene.write("default-user/characters/Alice.png", &card("Alice", chat, "Common"));
 }
@@ -40,7 +40,7 @@ fn what_may_be_open_is_refused_in_a_dry_run_too() {
 
 #[test]
 fn versions_that_cannot_come_back_are_refused_in_a_dry_run_too() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     write(&stage, "worlds/Mill.json", &book(&[]), 10);
     check(&stage, &["restore", "Mill", "--version", "1"]);
     write(&stage, "chats/Mara/The mill.jsonl", &chat(None, &[("Mara", "New.")]), 10);
@@ -62,7 +62,7 @@ fn other_refusals_are_the_same_in_a_dry_run() {
     let mut bytes = stage.scene.all()[child].clone();
     bytes.extend(b"\n{\"mes\":\"later\"}");
     stage.scene.write(child, &bytes);
-    // It shows more, and refuses all the same.
+    // The dry run prints more, but is refused as well.
     assert!(stage.run(["undo", "--dry-run"]).contains("-- exit 2 --"));
     assert!(stage.run(["undo"]).contains("-- exit 2 --"));
 }

@@ -1,4 +1,4 @@
-//! `forklore rescue`: what it lists, and what it brings back
+//! `forklore rescue`: what it lists, and what it restores.
 #![expect(clippy::unwrap_used, reason = "the helpers are tests too")]
 
 use std::fs;
@@ -6,10 +6,10 @@ use std::fs;
 use forklore_json::Json;
 use insta::assert_snapshot;
 
-use crate::history::{DAY, HOUR, book, remove, tale, told, write};
+use crate::history::{DAY, HOUR, book, remove, tale, with_history, write};
 use crate::stage::Stage;
 
-/// A chat cut down to its greeting, a lorebook deleted, and a folder of chats gone.
+/// A chat cut down to its greeting, a deleted lorebook, and a missing folder of chats.
 fn after_a_bad_evening() -> Stage {
     let stage = Stage::new();
     write(&stage, "chats/Ada/The harbour.jsonl", &tale("The harbour", 27), DAY);
@@ -121,7 +121,7 @@ fn without_a_history_there_is_nothing_to_come_back_from() {
 
 #[test]
 fn what_was_another_at_a_time_goes_back_to_how_it_was() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["rescue", "--as-of", "4h"]), @"
       1  today 02:06       Mara/The mill: was version 2: messages 3 to 5
       2  2096-09-29 07:06  Mill: was version 1: first seen, 1 entry

@@ -1,4 +1,4 @@
-//! Runs commands in this process, on a folder of their own, with a clock that stands still.
+//! Runs commands in this process, each on its own folder, with a stopped clock.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -12,14 +12,14 @@ use forklore_tavern::locate::environment::{Environment, Os};
 use forklore_testkit::scene::{Scene, Stopped};
 use tempfile::TempDir;
 
-/// A clock that stands still. But it does wait a little: a lock that was just released may still be
-/// held by a process that another test is about to start.
-pub(crate) struct Waiting {
-    /// By how much it is later than usual.
+/// A stopped clock. It does sleep briefly, though: a lock just released may still be held by a
+/// process that another test is about to start.
+pub(crate) struct StoppedClock {
+    /// How far it is ahead of the default time.
     pub(crate) later: Duration,
 }
 
-impl Clock for Waiting {
+impl Clock for StoppedClock {
     fn now(&self) -> SystemTime {
         Stopped.now() + self.later
     }
@@ -53,26 +53,26 @@ impl Stage {
         self.histories.path()
     }
 
-    /// As it looks on a terminal with colours.
+    /// With a colour terminal.
     pub(crate) fn in_colour() -> Self {
         let terminal =
             Terminal { out: true, err: true, input: false, color: true, columns: Some(80) };
         Self { terminal, ..Self::new() }
     }
 
-    /// With a command that edits files.
+    /// With an editor command.
     pub(crate) fn with_editor(mut self, editor: impl Into<OsString>) -> Self {
         self.editor = Some(editor.into());
         self
     }
 
-    /// After some time.
+    /// After this many seconds.
     pub(crate) fn later(mut self, seconds: u64) -> Self {
         self.later += Duration::from_secs(seconds);
         self
     }
 
-    /// On a terminal of another width.
+    /// With a terminal of this width.
     pub(crate) fn with_columns(mut self, columns: usize) -> Self {
         self.terminal = Terminal { out: true, columns: Some(columns), ..self.terminal };
         self
@@ -84,7 +84,7 @@ impl Stage {
         self.run_on(&RealDisk, args)
     }
 
-    /// The same on another disk.
+    /// The same, on another disk.
     #[must_use = "look at the words, or assert something about them"]
     pub(crate) fn run_on<'a>(
         &self,
@@ -92,7 +92,7 @@ impl Stage {
         args: impl IntoIterator<Item = &'a str>,
     ) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let code = self.carried_out(disk, Box::new(&mut out), Box::new(&mut err), args);
+        let code = self.execute(disk, Box::new(&mut out), Box::new(&mut err), args);
         let root = self.scene.root().display().to_string();
         let histories = self.histories.path().display().to_string();
         let text = |bytes: Vec<u8>| {
@@ -110,17 +110,17 @@ impl Stage {
         shown
     }
 
-    /// The exit code alone, of a command whose answer goes anywhere.
-    pub(crate) fn ends<'a>(
+    /// Only the exit code, with the output going to a given writer.
+    pub(crate) fn exit_code<'a>(
         &self,
         disk: &dyn Disk,
         out: Box<dyn Write + '_>,
         args: impl IntoIterator<Item = &'a str>,
     ) -> u8 {
-        self.carried_out(disk, out, Box::new(std::io::sink()), args)
+        self.execute(disk, out, Box::new(std::io::sink()), args)
     }
 
-    fn carried_out<'a>(
+    fn execute<'a>(
         &self,
         disk: &dyn Disk,
         out: Box<dyn Write + '_>,
@@ -135,7 +135,7 @@ impl Stage {
         };
         let context = Context {
             disk,
-            clock: &Waiting { later: self.later },
+            clock: &StoppedClock { later: self.later },
             environment,
             editor: self.editor.clone(),
         };

@@ -1,4 +1,4 @@
-//! `history verify`, `repair`, `pack`, `thin`, `purge` and `dismiss`
+//! `history verify`, `repair`, `pack`, `thin`, `purge` and `dismiss`.
 #![expect(clippy::unwrap_used, reason = "the helpers are tests too")]
 
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use insta::assert_snapshot;
 
-use crate::history::{DAY, told};
+use crate::history::{DAY, with_history};
 use crate::stage::Stage;
 
-/// Runs `forklore history`, and leaves out what differs each time: sizes, and the names of packs.
+/// Runs `forklore history` and masks what differs each time: sizes and pack names.
 fn run(stage: &Stage, args: &[&str]) -> String {
     let said = stage.run(["history"].into_iter().chain(args.iter().copied()));
     let mut steady = String::new();
@@ -39,7 +39,7 @@ fn index(stage: &Stage) -> PathBuf {
 
 #[test]
 fn a_sound_history_is_packed_and_stays_sound() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(run(&stage, &["verify"]), @"
     Read 172 objects in 4 packs ([size]): 25 versions of 20 files.
     Everything is sound. Every version can be rebuilt, and the newest of each file was, byte for byte.
@@ -58,7 +58,7 @@ fn a_sound_history_is_packed_and_stays_sound() {
 
 #[test]
 fn damage_is_named_and_repaired() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     let _ = run(&stage, &["pack"]);
     let index = index(&stage);
     let harmed: Vec<u8> = fs::read(&index).unwrap().iter().map(|byte| !byte).collect();
@@ -90,7 +90,7 @@ fn damage_is_named_and_repaired() {
 
 #[test]
 fn nothing_is_thinned_unasked() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(run(&stage, &["thin"]), @"Nothing to thin: all 25 versions stay.");
     let stage = stage.later(10 * DAY);
     let args = ["thin", "--keep-all-for", "5d", "--daily-for", "5d"];
@@ -138,7 +138,7 @@ fn nothing_is_thinned_unasked() {
 
 #[test]
 fn a_purge_says_what_it_cannot_reach() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(run(&stage, &["purge", "The mill"]), @"
     All of Mara/The mill goes: 4 versions.
     -- stderr --
@@ -162,7 +162,7 @@ fn a_purge_says_what_it_cannot_reach() {
 
 #[test]
 fn a_loss_that_was_meant_is_dismissed() {
-    let stage = told(Stage::new());
+    let stage = with_history(Stage::new());
     assert_snapshot!(run(&stage, &["dismiss", "The mill"]), @"Dismissed: Mara/The mill, version 4: only one message is left. Version 3, from before it, stays pinned.");
     assert_snapshot!(run(&stage, &["dismiss", "The mill"]), @"Nothing in Mara/The mill looks like a loss.");
     assert_snapshot!(stage.run(["log", "The mill", "-n", "2"]), @"

@@ -1,4 +1,5 @@
-//! Files that vanished: what `status`, `record`, `undelete`, `clean` and `history dismiss` say of it
+//! Files that vanished, as reported by `status`, `record`, `undelete`, `clean` and `history
+//! dismiss`.
 #![expect(clippy::unwrap_used, reason = "the helpers are tests too")]
 
 use std::fs;
@@ -23,7 +24,7 @@ fn remove_ada(stage: &Stage) {
     fs::remove_dir_all(stage.scene.root().join("default-user/chats/Ada")).unwrap();
 }
 
-/// What is said of what is gone, and what helps.
+/// The lines about files that are gone, and how to restore them.
 fn about_gone(said: &str) -> String {
     let is_about = |line: &&str| {
         [" gone", "undelete", "dismiss", "Brought", "Would bring"]
@@ -61,7 +62,7 @@ fn a_folder_of_chats_that_vanished_is_a_loss() {
     let json = Json::parse(json.split("-- ").next().unwrap().as_bytes()).unwrap();
     let gone = json.at(&["history", "gone"]).and_then(Json::as_array).expect("it is listed");
     assert_eq!(gone[0].get("files").and_then(Json::as_array).map(<[Json]>::len), Some(3));
-    // It is not said again by a recording that has nothing to do with it.
+    // An unrelated recording does not report it again.
     assert_snapshot!(stage.run(["record"]), @"Nothing changed in 18 files.");
 
     assert_snapshot!(stage.run(["undelete", "Ada", "--lost", "--dry-run"]), @"
@@ -99,7 +100,7 @@ fn what_was_meant_to_go_is_not_named_again() {
     ");
     assert_snapshot!(about_gone(&stage.run(["status"])), @"");
     assert_snapshot!(stage.run(["undelete", "--lost"]), @"Nothing is reported as gone.");
-    // They can be brought back all the same.
+    // They can be restored nevertheless.
     let said = stage.run(["undelete", "Ada/The harbour"]);
     assert!(said.starts_with("Brought back Ada/The harbour"), "{said}");
 }
@@ -197,7 +198,7 @@ fn clean_leaves_the_lorebooks_of_chats_that_vanished() {
     Nothing refers to:
       "Story - Branch #1 - Lore"  made for "Story - Branch #1", 988 bytes
     "#);
-    // After a month nobody will want it back; and not if it was meant.
+    // After a month it is no longer protected.
     let stage = stage.later(31 * DAY);
     assert!(stage.run(["status"]).contains("forklore clean"));
 }

@@ -1,4 +1,4 @@
-//! What differs: between the lore of two moments, and between two versions of a file.
+//! Comparisons: the lore at two moments, and two versions of a file.
 
 pub mod change_summary;
 pub mod diff;

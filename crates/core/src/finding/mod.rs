@@ -1,4 +1,4 @@
-//! What Forklore can say about a timeline or a fork: each a code with values, and an English sentence.
+//! The diagnostics about timelines and forks: obstacles, remarks and findings.
 
 mod obstacle;
 mod problem;

@@ -1,11 +1,11 @@
-//! Reasons why a fork cannot be made.
+//! Obstacles: why a fork is not possible.
 
 use crate::recap::queue::PendingWork;
 use crate::sillytavern::book::BookError;
 use crate::sillytavern::chat::Damage;
 use crate::timeline::exactness::{Allow, Exactness};
 
-/// Why a fork cannot be made, or not under this policy.
+/// Why a fork is not possible, at least not under the given policy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Obstacle {
     #[error("the chat has no messages")]
@@ -14,7 +14,7 @@ pub enum Obstacle {
     NoSuchMessage { asked: i64, last: usize },
     #[error("{0}")]
     Damaged(Damage),
-    /// These keys of the metadata, which a fork has to read, are nested too deep for it.
+    /// These metadata keys, which a fork has to read, are nested too deeply.
     #[error("its metadata cannot be read, because it is nested too deep: {}", .0.join(", "))]
     MetadataTooDeep(Vec<String>),
     #[error("{}", work_words(.0))]

@@ -1,4 +1,4 @@
-//! What can be found wrong with a timeline, or worth knowing about it.
+//! Findings: what verification reports about a timeline.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::recap::registry::RegistryFlaw;
 use crate::sillytavern::book::BookError;
 use crate::sillytavern::chat::Damage;
 
-/// Something found when looking at a timeline.
+/// Something found when verifying a timeline: a problem, or a note.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
     Damage(Damage),
@@ -16,7 +16,7 @@ pub enum Finding {
         name: String,
         error: BookError,
     },
-    /// SillyTavern cannot read it, though we can.
+    /// SillyTavern cannot read it, although Forklore can.
     BookWithByteOrderMark(String),
     /// Other timelines of the family are bound to the same book.
     BookShared {
@@ -28,32 +28,32 @@ pub enum Finding {
         name: String,
         by: Vec<String>,
     },
-    /// It is bound to another book than the one it was sealed with.
+    /// It is bound to a different book than when it was forked.
     AnotherBook {
         sealed: String,
         bound: Option<String>,
     },
-    /// It has fewer messages than when it was cut.
+    /// It has fewer messages than when it was forked.
     CutShort {
         sealed: usize,
         messages: usize,
     },
-    /// Nothing was said since the fork, and yet the book is another.
+    /// The book has changed, although there are no new messages since the fork.
     BookEdited {
         sealed: usize,
         entries: usize,
     },
     RunningVersionMissing(i64),
-    /// A version that the seal knows is gone, or the whole recap is.
+    /// The version named in the seal is gone, or the whole recap is.
     RunningVersionGone(i64),
-    /// A version that the seal knows says something else.
+    /// The content of the version named in the seal has changed.
     RunningVersionChanged(i64),
-    /// Nothing was said since the fork, and yet another version is in force.
+    /// Another version is current, although there are no new messages since the fork.
     AnotherRunningVersion {
         sealed: i64,
         current: Option<i64>,
     },
-    /// A version is about a scene that the chat does not have.
+    /// A version refers to a scene that the chat does not have.
     RunningVersionPastTheEnd {
         version: i64,
         scene: usize,
@@ -66,14 +66,14 @@ pub enum Finding {
     QueuePastTheEnd(PastTheEnd),
     ParentMissing(String),
     Cycle(String),
-    /// Made before Forklore, or by hand: nothing to check it against.
+    /// It was made before Forklore, or by hand, so there is nothing to check it against.
     NoSeal,
     /// A group chat that no group lists; SillyTavern does not show it.
     Unlisted,
 }
 
 impl Finding {
-    /// Whether something is wrong, rather than worth knowing.
+    /// Whether this is a problem rather than a note.
     pub fn is_problem(&self) -> bool {
         !matches!(
             self,

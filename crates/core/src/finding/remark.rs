@@ -1,10 +1,10 @@
-//! What a person should know about a fork or a repair.
+//! Remarks: what the user should know about a fork or a repair.
 
 use std::fmt;
 
 use crate::timeline::references::ReferencePlace;
 
-/// Something about a fork that its owner should know.
+/// Something that the user should know about a fork.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remark {
     NoSceneRecap,
@@ -12,17 +12,17 @@ pub enum Remark {
     /// The running recap ends before this message.
     NotInRunningRecap,
     NotASceneBreak,
-    /// These keys hold today's values.
+    /// These keys have today's values.
     MetadataIsLive(Vec<String>),
-    /// Other extensions keep these keys, which hold today's values.
+    /// These keys of other extensions have today's values.
     OthersAreLive(Vec<String>),
-    /// Other extensions keep these on the messages, which are copied as they are today.
+    /// The messages have data of other extensions under these keys, which is copied as it is today.
     MessagesAreLive(Vec<String>),
     RecapLostFields(usize),
     FieldsFilled(usize),
     SnapshotOfAnotherBook(String),
     BookIsLive,
-    /// The copy of the book that Memory Books keeps beside the chat's own is of today.
+    /// The separate book of Memory Books was copied as it is today.
     MemoriesAreLive(String),
     WithoutBook(String),
     ByteOrderMarkDropped,
@@ -33,9 +33,10 @@ pub enum Remark {
     FailedOperations(usize),
     StaleEntries(usize),
     DamagedLines(Vec<usize>),
-    /// Other chats are bound to the book that was written.
+    /// Other chats are bound to the book that was written to.
     AlsoUsedBy(Vec<String>),
-    /// SillyTavern does not scan a chat's book that is also selected elsewhere.
+    /// The book is also selected elsewhere; SillyTavern does not scan such a book as the chat's
+    /// own.
     AlsoSelected(ReferencePlace),
 }
 
@@ -129,7 +130,7 @@ impl fmt::Display for Remark {
     }
 }
 
-/// Keys of the metadata as SillyTavern's pages call them.
+/// Metadata keys in the words of SillyTavern's user interface.
 fn in_sillytaverns_words(keys: &[String]) -> Vec<&str> {
     let mut words: Vec<&str> = Vec::new();
     for key in keys {

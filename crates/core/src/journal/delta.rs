@@ -1,4 +1,4 @@
-//! What changed between two states.
+//! The difference between two states.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use super::members::Members;
 use super::state::RecordedState;
 use forklore_json::Json;
 
-/// The difference between two states that are bound to much the same book, or to none.
+/// The difference between two states with largely the same book, or both without one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Delta {
-    /// The book's new name: a child's first record, where its book is its parent's under another
-    /// name, needs to say no more.
+    /// The book's new name. For a child whose book is the parent's under another name, the first
+    /// record needs nothing else.
     name: Option<String>,
     entries: Members,
     /// The book's fields other than its entries.
@@ -19,7 +19,7 @@ pub(super) struct Delta {
 }
 
 impl Delta {
-    /// The difference, where it can be said; otherwise the caller records the whole state.
+    /// `None` if there is no useful difference, and the caller should record the whole state.
     pub(super) fn between(before: &RecordedState, after: &RecordedState) -> Option<Self> {
         let mut delta = Self {
             metadata: Members::between(&before.metadata, &after.metadata),
@@ -33,7 +33,7 @@ impl Delta {
                     delta.fields = Members::between(before.lore.fields(), after.lore.fields());
                 }
                 if before.name != after.name {
-                    // Another book altogether is better written out.
+                    // A completely different book is better recorded as a whole.
                     if delta.entries.len() * 2 > after.entries()?.len() {
                         return None;
                     }
@@ -52,7 +52,7 @@ impl Delta {
             && self.metadata.is_empty()
     }
 
-    /// `None` where it was made for another state.
+    /// `None` if it does not fit `state`.
     pub(super) fn apply(&self, state: &mut RecordedState) -> Option<()> {
         self.metadata.apply(&mut state.metadata)?;
         if let Some(name) = &self.name {
@@ -68,7 +68,7 @@ impl Delta {
         })
     }
 
-    /// This difference and then another, as one.
+    /// Combines this difference with a later one.
     pub(super) fn then(&self, later: &Self) -> Option<Self> {
         Some(Self {
             name: later.name.clone().or_else(|| self.name.clone()),

@@ -1,4 +1,4 @@
-//! A chat's records, and the states they fold to.
+//! A chat's records, and the states that they fold to.
 
 use std::ops::ControlFlow;
 
@@ -11,14 +11,14 @@ use super::testimony::{Arrival, RecordId};
 use crate::sillytavern::chat::Chat;
 use forklore_json::JsonKind;
 
-/// A state that the journal holds: what was seen while `message` was the last one.
+/// A state from the journal, observed while `message` was the last message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folded {
     pub message: usize,
     pub state: RecordedState,
 }
 
-/// The record of each message, and which of them stand where they were made.
+/// The records of a chat's messages, and which of them are still where they were made.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     records: Vec<Option<Record>>,
@@ -48,13 +48,13 @@ impl Records {
         self.records.is_empty()
     }
 
-    /// The number of the newest arrival that any record names.
+    /// The highest arrival number in any record.
     pub(super) fn newest_arrival(&self) -> u64 {
         let uids = self.records.iter().flatten().filter_map(|record| record.uid.as_ref());
         uids.map(|uid| uid.number).max().unwrap_or(0)
     }
 
-    /// Messages whose record is not where it was made.
+    /// The messages whose record was moved or copied there.
     pub(super) fn moved(&self) -> impl Iterator<Item = usize> {
         self.is_in_order.iter().enumerate().filter(|(_, is)| !**is).map(|(message, _)| message)
     }
@@ -63,20 +63,20 @@ impl Records {
         self.records.get(message)?.as_ref()
     }
 
-    /// What the message after `m` testifies about its arrival, if it arrived directly after `m`.
+    /// The testimony of message `m + 1` about its arrival, if it arrived directly after `m`.
     pub fn testimony(&self, m: usize) -> Option<&Arrival> {
         let (before, next) = (self.get(m)?, self.get(m + 1)?);
-        let came = next.came.as_ref()?;
+        let arrival = next.arrival.as_ref()?;
         let is_in_order = self.is_in_order[m] && self.is_in_order[m + 1];
-        (is_in_order && before.uid.as_ref() == Some(&came.after)).then_some(came)
+        (is_in_order && before.uid.as_ref() == Some(&arrival.after)).then_some(arrival)
     }
 
-    /// The newest state at or before message `m` that a record in order proves.
+    /// The newest state at or before message `m` that a record in its place proves.
     pub fn newest(&self, m: usize) -> Option<Folded> {
         self.newest_of(m, |_| true)
     }
 
-    /// The same, of records whose book somebody has seen.
+    /// Like [`newest`](Self::newest), but skips records whose book was only assumed.
     pub fn newest_with_book(&self, m: usize) -> Option<Folded> {
         self.newest_of(m, |record| !record.assumed)
     }
@@ -94,8 +94,8 @@ impl Records {
             {
                 return Some(folded);
             }
-            // The last record does not hold what it promises, or was moved. The last one that does
-            // hold and was not is still good.
+            // The last record does not match its id, or was moved. Fall back to the last one that
+            // is valid.
             let mut proved = None;
             self.walk(start, end, |message, state, id| {
                 if counts(message) && state.has_id(id) {
@@ -110,7 +110,7 @@ impl Records {
         }
     }
 
-    /// Shows each recorded state in turn with the id its record gives it, from the newest whole one
+    /// Visits each recorded state together with the id in its record, from the newest whole record
     /// at or before `first` up to message `last`.
     pub fn walk(
         &self,
@@ -133,8 +133,8 @@ impl Records {
         }
     }
 
-    /// The state that a record after message `m` can follow on, and its id; `None` where it has to
-    /// hold everything.
+    /// The state that a record after message `m` can build on, and its id. `None` if that record
+    /// has to contain the whole state.
     pub fn tip(&self, m: usize) -> Option<(String, RecordedState)> {
         let start = self.whole_at_or_before(m)?;
         let mut cursor = Cursor::default();
@@ -142,7 +142,8 @@ impl Records {
         cursor.tip()
     }
 
-    /// Older ones need not be unpacked at all.
+    /// The newest whole record at or before `m`. Searches backwards, so that older records need not
+    /// be unpacked.
     fn whole_at_or_before(&self, m: usize) -> Option<usize> {
         let is_whole = |record: &Record| match &record.change {
             RecordChange::Whole { whole, .. } => whole.state().is_some(),
@@ -152,8 +153,8 @@ impl Records {
     }
 }
 
-/// Arrivals are numbered, and messages without a record counted, so a record that was moved or copied
-/// shows. A message that was put in between has the number of the one before it.
+/// Detects moved and copied records: arrivals are numbered, and each record counts the messages
+/// without a record before it. An inserted message has the number of the message before it.
 impl FromIterator<Option<Record>> for Records {
     fn from_iter<I: IntoIterator<Item = Option<Record>>>(records: I) -> Self {
         let records: Vec<Option<Record>> = records.into_iter().collect();
@@ -199,11 +200,11 @@ fn record_at(chat: &Chat<'_>, message: usize, budget: &Budget) -> Option<Record>
 
 #[derive(Clone, Default)]
 struct Cursor {
-    /// The last state reached by an unbroken chain, and the message whose record gave it.
+    /// The last state reached by an unbroken chain. `id` and `message` are those of its record.
     state: Option<RecordedState>,
     id: String,
     message: usize,
-    /// A record did not follow on: nothing more is known until the next whole one.
+    /// A record did not match the state before it, so nothing is known until the next whole record.
     broken: bool,
 }
 
@@ -212,7 +213,7 @@ impl Cursor {
         let Some(record) = record else { return };
         match &record.change {
             RecordChange::Whole { whole, delta } => {
-                // One that cannot be unpacked is passed over, as if the message had none.
+                // A record that cannot be unpacked is skipped, as if the message had none.
                 let Some(mut state) = whole.state().cloned() else { return };
                 if delta.apply(&mut state).is_none() {
                     return;
@@ -241,7 +242,7 @@ impl Cursor {
         Some(Folded { message: self.message, state: self.state.clone()? })
     }
 
-    /// Where the chain is unbroken and leads to what it promises.
+    /// The current state, if the chain is unbroken and the state matches its id.
     fn tip(&self) -> Option<(String, RecordedState)> {
         let state = self.state.as_ref().filter(|_| !self.broken)?;
         state.has_id(&self.id).then(|| (self.id.clone(), state.clone()))

@@ -1,5 +1,5 @@
-//! A book as the journal keeps it: entry by entry, so that states share what did not change
-//! between them, and nothing is hashed or written twice.
+//! A book as the journal stores it: entry by entry, so that states share unchanged entries, and
+//! nothing is hashed or serialised twice.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,11 +9,11 @@ use crate::digest::{Digest, Hasher, Sha256Hasher};
 use crate::sillytavern::book::unmark;
 use forklore_json::{JsText, Json, JsonKind, Object, Raw, SyntaxError, array_index};
 
-/// The whole book but for our own mark.
+/// The whole book, except for Forklore's mark.
 #[derive(Clone, Debug, Default)]
 pub struct Lore {
-    /// The book's own fields. `entries`, where it is an object, is empty here and only keeps its
-    /// place.
+    /// The book's own fields. If `entries` is an object, it is an empty placeholder here, which
+    /// preserves its position.
     fields: Object,
     entries: Entries,
     measure: OnceLock<Measure>,
@@ -29,7 +29,7 @@ pub(super) struct LoreEntry {
     measure: OnceLock<Measure>,
 }
 
-/// What is asked of a text so often that it is worked out once.
+/// The cached digest and size of a serialised text.
 #[derive(Clone, Copy, Debug)]
 struct Measure {
     digest: Digest,
@@ -55,7 +55,7 @@ impl Lore {
         lore
     }
 
-    /// Reads a book's text. `known` may give an entry that need not be built again.
+    /// Reads a book's text. `known` may return an entry that has already been built.
     pub(super) fn read(
         book: Raw<'_>,
         mut known: impl FnMut(&JsText, Raw<'_>) -> Option<Arc<LoreEntry>>,
@@ -108,17 +108,17 @@ impl Lore {
         content
     }
 
-    /// The entries, if the book has a list of them.
+    /// The entries, if the book's `entries` is an object.
     pub fn entries(&self) -> Option<&Entries> {
         self.fields.get("entries")?.as_object().map(|_| &self.entries)
     }
 
-    /// All but the entries; where they stand is kept by an empty object.
+    /// All fields, with an empty object in place of the entries.
     pub fn fields(&self) -> &Object {
         &self.fields
     }
 
-    /// Changes both parts, unless there are no entries or the change takes them away.
+    /// Changes both parts. `None` if there are no entries, or if the change fails or removes them.
     pub(super) fn change(
         &mut self,
         change: impl FnOnce(&mut Object, &mut Entries) -> Option<()>,
@@ -146,7 +146,7 @@ impl Lore {
         hasher.finish()
     }
 
-    /// How many bytes the book takes, written on one line.
+    /// The book's size in bytes when written on one line.
     pub(super) fn size(&self) -> usize {
         self.measure().size
     }
@@ -169,7 +169,7 @@ impl Lore {
     }
 }
 
-/// Order counts, as it does in a file.
+/// Order matters, as it does in a file.
 impl PartialEq for Lore {
     fn eq(&self, other: &Self) -> bool {
         self.fields == other.fields
@@ -199,7 +199,7 @@ impl Entries {
         self.0.get(key)
     }
 
-    /// The entries that `before` does not have, or has otherwise.
+    /// The entries that are missing or different in `before`.
     pub(super) fn new_since<'a>(
         &'a self,
         before: &'a Self,
@@ -214,7 +214,7 @@ impl Entries {
         }
     }
 
-    /// Sets entries; one that exists keeps its place.
+    /// Sets entries. An existing entry keeps its position.
     pub(super) fn set<'a>(&mut self, entries: impl IntoIterator<Item = (&'a JsText, Json)>) {
         for (key, value) in entries {
             self.0.insert(key.clone(), Arc::new(LoreEntry::of(value)));
@@ -222,7 +222,7 @@ impl Entries {
         self.arrange();
     }
 
-    /// Keys that are array indexes come first, ascending, whenever they were set.
+    /// Moves keys that are array indexes to the front, in ascending order.
     fn arrange(&mut self) {
         let rank = |key: &JsText| array_index(key).unwrap_or(u32::MAX);
         if !self.0.keys().map(rank).is_sorted() {

@@ -1,4 +1,4 @@
-//! What changed among the members of an object, and within those.
+//! Changes to the members of an object, including nested ones.
 
 use indexmap::IndexMap;
 
@@ -6,27 +6,27 @@ use super::lore::Entries;
 use super::splice::Splices;
 use forklore_json::{JsText, Json, Object, array_index};
 
-/// Members to take away, then members to set, then members that change within: applied in that
-/// order, so that a member both taken away and set moves to the end, as it does in JavaScript.
+/// Members to remove, members to set, and members that changed within, applied in that order. So a
+/// member that is both removed and set moves to the end, as it does in JavaScript.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Members {
     removed: Vec<JsText>,
     set: Object,
-    within: IndexMap<JsText, Within>,
+    nested: IndexMap<JsText, NestedChange>,
 }
 
-/// What changed within a value.
+/// A change within a value.
 #[derive(Clone, Debug, PartialEq)]
-enum Within {
+enum NestedChange {
     Object(Members),
     Text(Splices),
 }
 
-/// What has members: an object, or a book's entries.
+/// An object, or a book's entries.
 pub(super) trait HasMembers {
     fn keys(&self) -> impl Iterator<Item = &JsText>;
     fn value(&self, key: &JsText) -> Option<&Json>;
-    /// The members that `before` does not have, or has otherwise.
+    /// The members that are missing or different in `before`.
     fn new_since<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = (&'a JsText, &'a Json)>;
     fn remove(&mut self, keys: &[JsText]);
     fn set<'a>(&mut self, members: impl IntoIterator<Item = (&'a JsText, Json)>);
@@ -39,9 +39,9 @@ impl Members {
             ..Self::default()
         };
         for (key, value) in after.new_since(before) {
-            match before.value(key).and_then(|before| Within::between(before, value)) {
-                Some(within) => {
-                    members.within.insert(key.clone(), within);
+            match before.value(key).and_then(|before| NestedChange::between(before, value)) {
+                Some(nested) => {
+                    members.nested.insert(key.clone(), nested);
                 }
                 None => members.set.insert(key.clone(), value.clone()),
             }
@@ -52,15 +52,15 @@ impl Members {
         members
     }
 
-    /// Only members that are no array index have an order of their own. Taking them all away and
-    /// setting them again restores it.
+    /// Restores the order of members by removing them all and setting them again. Array indexes are
+    /// exempt: their order is fixed.
     fn also_reorder<M: HasMembers>(&mut self, before: &M, after: &M) {
         let mut set = Object::new();
         for key in after.keys() {
             let is_index = array_index(key).is_some();
             if !is_index && before.value(key).is_some() {
                 self.removed.push(key.clone());
-                self.within.shift_remove(key);
+                self.nested.shift_remove(key);
             }
             if (!is_index || self.set.get_text(key).is_some())
                 && let Some(value) = after.value(key)
@@ -73,48 +73,48 @@ impl Members {
 
     /// How many members differ.
     pub(super) fn len(&self) -> usize {
-        self.removed.len() + self.set.len() + self.within.len()
+        self.removed.len() + self.set.len() + self.nested.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.removed.is_empty() && self.set.is_empty() && self.within.is_empty()
+        self.removed.is_empty() && self.set.is_empty() && self.nested.is_empty()
     }
 
-    /// `None` where it was made for something else.
+    /// `None` if the changes do not fit `to`.
     pub(super) fn apply<M: HasMembers>(&self, to: &mut M) -> Option<()> {
         to.remove(&self.removed);
         to.set(self.set.iter().map(|(key, value)| (key, value.clone())));
-        let mut changed = Vec::with_capacity(self.within.len());
-        for (key, within) in &self.within {
-            changed.push((key, within.apply(to.value(key)?)?));
+        let mut changed = Vec::with_capacity(self.nested.len());
+        for (key, nested) in &self.nested {
+            changed.push((key, nested.apply(to.value(key)?)?));
         }
         to.set(changed);
         Some(())
     }
 
-    /// This and then `later`, as one. `None` where the later does not fit.
+    /// Combines this change with a later one. `None` if the later one does not fit.
     pub(super) fn then(&self, later: &Self) -> Option<Self> {
         let mut both = self.clone();
         for key in &later.removed {
             both.set.remove_text(key);
-            both.within.shift_remove(key);
+            both.nested.shift_remove(key);
             if !both.removed.contains(key) {
                 both.removed.push(key.clone());
             }
         }
         for (key, value) in later.set.iter() {
-            both.within.shift_remove(key);
+            both.nested.shift_remove(key);
             both.set.insert(key.clone(), value.clone());
         }
-        for (key, later) in &later.within {
+        for (key, later) in &later.nested {
             if let Some(value) = both.set.get_text(key) {
                 let value = later.apply(value)?;
                 both.set.insert(key.clone(), value);
-            } else if let Some(earlier) = both.within.get(key) {
+            } else if let Some(earlier) = both.nested.get(key) {
                 let joined = earlier.then(later)?;
-                both.within.insert(key.clone(), joined);
+                both.nested.insert(key.clone(), joined);
             } else {
-                both.within.insert(key.clone(), later.clone());
+                both.nested.insert(key.clone(), later.clone());
             }
         }
         Some(both)
@@ -129,9 +129,9 @@ impl Members {
         if !self.set.is_empty() {
             json.insert("set", self.set.clone());
         }
-        if !self.within.is_empty() {
-            let within = self.within.iter().map(|(key, within)| (key.clone(), within.to_json()));
-            json.insert("in", within.collect::<Object>());
+        if !self.nested.is_empty() {
+            let nested = self.nested.iter().map(|(key, nested)| (key.clone(), nested.to_json()));
+            json.insert("in", nested.collect::<Object>());
         }
         json.into()
     }
@@ -153,25 +153,25 @@ impl Members {
             None => Object::new(),
             Some(set) => set.as_object()?.clone(),
         };
-        let within = match json.get("in") {
+        let nested = match json.get("in") {
             None => IndexMap::new(),
-            Some(within) => within
+            Some(nested) => nested
                 .as_object()?
                 .iter()
-                .map(|(key, within)| Some((key.clone(), Within::from_json(within)?)))
+                .map(|(key, nested)| Some((key.clone(), NestedChange::from_json(nested)?)))
                 .collect::<Option<_>>()?,
         };
-        Some(Self { removed, set, within })
+        Some(Self { removed, set, nested })
     }
 }
 
-impl Within {
-    /// The difference, where that is less than the value itself.
+impl NestedChange {
+    /// The difference, if it is smaller than the value itself.
     fn between(before: &Json, after: &Json) -> Option<Self> {
         match (before, after) {
             (Json::Object(before), Json::Object(after)) => {
                 let members = Members::between(before, after);
-                let touched = members.removed.len() + members.set.len() + members.within.len();
+                let touched = members.removed.len() + members.set.len() + members.nested.len();
                 (touched < after.len()).then_some(Self::Object(members))
             }
             (Json::Text(before), Json::Text(after)) => {
@@ -216,7 +216,7 @@ impl Within {
     }
 }
 
-/// Whether taking away and setting members leaves them in the order that they have `after`.
+/// Whether removing and setting members results in the same order as in `after`.
 fn keeps_order<M: HasMembers>(before: &M, after: &M) -> bool {
     let ordered = |key: &&JsText| array_index(key).is_none();
     let kept = before.keys().filter(ordered).filter(|key| after.value(key).is_some());
@@ -280,7 +280,7 @@ mod tests {
         Json::parse(text.as_bytes()).unwrap().as_object().unwrap().clone()
     }
 
-    /// The difference, checked to lead from one to the other.
+    /// The difference as JSON, after checking that it leads from `before` to `after`.
     #[track_caller]
     fn changes(before: &str, after: &str) -> String {
         let (before, after) = (object(before), object(after));
@@ -335,7 +335,7 @@ mod tests {
             changes(r#"{"5":0,"b":1}"#, r#"{"3":0,"5":1,"b":1}"#),
             r#"{"set":{"3":0,"5":1}}"#
         );
-        // No array index: it is too large, or not as JavaScript writes numbers.
+        // Not array indexes: too large, or not written as JavaScript writes numbers.
         for key in ["4294967295", "007", "1763632438061"] {
             let (one, other) =
                 (format!(r#"{{"b":1,"{key}":1}}"#), format!(r#"{{"{key}":1,"b":1}}"#));

@@ -1,8 +1,8 @@
-//! The journal: what changed in the book and the metadata, message by message, inside the messages.
+//! The journal: the changes to the book and the metadata, stored message by message in the chat.
 //!
-//! A message's `forklore` field says what changed since the message before. The state at message m
-//! is the fold of messages 0 to m. Because a branch is a slice of messages, it carries exactly its
-//! own past. `docs/format.md` describes the fields.
+//! A message's `forklore` field holds a record of what changed since the previous message. The
+//! state at message m is the fold of records 0 to m. Because a branch is a slice of messages, it
+//! carries exactly its own past. `docs/format.md` describes the fields.
 
 mod testimony;
 mod lore;
@@ -20,7 +20,9 @@ pub mod rewrite;
 
 pub use fold::{Folded, Records, fold};
 pub use lore::{Entries, Lore};
-pub use others::{OTHERS, is_of_another, names as others_today, not_known, on_messages, others};
+pub use others::{
+    OTHERS, is_foreign_key, keys_on_messages, names as others_today, others, unknown_keys,
+};
 pub use record::{FIELD, Limits, Record, inserted, merged, record};
 pub use state::{BookState, RECORDED_METADATA, RecordedState};
 pub use testimony::{Arrival, RecordId, StatePart};

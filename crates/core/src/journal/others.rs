@@ -1,5 +1,4 @@
-//! What extensions that Forklore does not know keep in a chat's metadata: recorded as it is, and
-//! brought back in children.
+//! Metadata of extensions that Forklore does not know: recorded verbatim, and restored in children.
 
 use std::borrow::Cow;
 
@@ -9,37 +8,37 @@ use forklore_json::{JsText, Json, Object};
 
 use super::state::RECORDED_METADATA;
 
-/// Marks a state in which these keys were recorded, too: an object with the digest of each value
-/// that is too large to be kept. States that older versions recorded have none.
+/// The marker of a state in which these keys were recorded: an object with the digest of each value
+/// that was too large to store. Older versions did not write it.
 pub const OTHERS: &str = "forklore_others";
 
-/// The largest value that is kept, in bytes.
+/// The largest value that is stored, in bytes.
 const LARGEST_OTHER: usize = 32 * 1024;
 
-/// Keys of SillyTavern's own that belong to no moment of the story: identity and caches.
-const OF_NO_MOMENT: [&str; 6] =
+/// SillyTavern's own keys that do not belong to a moment of the story: identity and caches.
+const IDENTITY_AND_CACHES: [&str; 6] =
     ["integrity", "main_chat", "world_info", "tainted", "chat_id_hash", "lastInContextMessageId"];
 
-/// How the keys begin that Forklore or one of its adapters looks after.
-const LOOKED_AFTER: [&str; 4] = ["forklore", "auto_recap", "auto_lorebooks", "autoLorebooks"];
+/// The prefixes of keys that Forklore or one of its adapters handles.
+const HANDLED_PREFIXES: [&str; 4] = ["forklore", "auto_recap", "auto_lorebooks", "autoLorebooks"];
 
-/// Whether this key of a chat's metadata belongs to an extension that Forklore does not know.
-pub fn is_of_another(key: &str) -> bool {
-    !OF_NO_MOMENT.contains(&key)
+/// Whether this metadata key belongs to an extension that Forklore does not know.
+pub fn is_foreign_key(key: &str) -> bool {
+    !IDENTITY_AND_CACHES.contains(&key)
         && !RECORDED_METADATA.contains(&key)
-        && !LOOKED_AFTER.iter().any(|start| key.starts_with(start))
+        && !HANDLED_PREFIXES.iter().any(|start| key.starts_with(start))
 }
 
-/// What others keep, in one order, whatever the order in the file.
+/// The metadata of unknown extensions, sorted by key.
 pub fn others(metadata: &Json) -> Vec<(&JsText, &Json)> {
     let members = metadata.as_object().into_iter().flat_map(Object::iter);
     let mut others: Vec<_> =
-        members.filter(|(key, _)| is_of_another(&key.to_string_lossy())).collect();
+        members.filter(|(key, _)| is_foreign_key(&key.to_string_lossy())).collect();
     others.sort_by(|(one, _), (other, _)| one.as_bytes().cmp(other.as_bytes()));
     others
 }
 
-/// Adds what others keep to what is recorded of a chat's metadata.
+/// Adds the metadata of unknown extensions, and the marker, to the recorded metadata.
 pub(super) fn add(metadata: &Json, recorded: &mut Object) {
     let mut large = Object::new();
     for (key, value) in others(metadata) {
@@ -53,15 +52,16 @@ pub(super) fn add(metadata: &Json, recorded: &mut Object) {
     recorded.insert(OTHERS, large);
 }
 
-/// Whether a recorded state holds no value of others, and so is told by what older versions
-/// recorded.
-pub(super) fn says_nothing(marker: &Json) -> bool {
+/// Whether the marker lists no large values. Such a marker is left out of digests, so that they
+/// match those that older versions computed.
+pub(super) fn is_empty_marker(marker: &Json) -> bool {
     marker.as_object().is_some_and(Object::is_empty)
 }
 
-/// The keys of others whose value at a moment, of which `then` was recorded, is not known: those of
-/// today's that nobody recorded, and those that were too large and have changed since.
-pub fn not_known(then: &Object, today: &Json) -> Vec<String> {
+/// The keys of unknown extensions whose value at a moment is not known, where `then` is the
+/// metadata recorded at that moment: values that were too large and have changed since. If `then`
+/// has no marker, all of today's keys.
+pub fn unknown_keys(then: &Object, today: &Json) -> Vec<String> {
     let changed = |(key, digest): (&JsText, &Json)| {
         let today = today.as_object().and_then(|today| today.get_text(key));
         let is_same = today.is_some_and(|today| *digest == digest_of_text(&today.stringify()));
@@ -73,7 +73,7 @@ pub fn not_known(then: &Object, today: &Json) -> Vec<String> {
     }
 }
 
-/// The keys under which others keep something today.
+/// The keys under which unknown extensions have a non-empty value today.
 pub fn names(today: &Json) -> Vec<String> {
     let is_something = |value: &Json| match value {
         Json::Null => false,
@@ -85,8 +85,8 @@ pub fn names(today: &Json) -> Vec<String> {
     kept.map(|(key, _)| key.to_string_lossy().into_owned()).collect()
 }
 
-/// What SillyTavern itself keeps in a message's `extra`.
-const OF_A_MESSAGE: [&str; 29] = [
+/// SillyTavern's own keys in a message's `extra`.
+const SILLYTAVERN_EXTRA: [&str; 29] = [
     "api",
     "append_title",
     "bias",
@@ -118,15 +118,15 @@ const OF_A_MESSAGE: [&str; 29] = [
     "video",
 ];
 
-/// The names under which others keep something on the messages up to `last`. It travels with its
-/// message, as it is today.
-pub fn on_messages(chat: &Chat<'_>, last: usize) -> Vec<String> {
+/// The keys of unknown extensions in the `extra` of the messages up to `last`. These values are
+/// copied with their message, as they are today.
+pub fn keys_on_messages(chat: &Chat<'_>, last: usize) -> Vec<String> {
     let extras = (0..=last).filter_map(|index| chat.message(index)?.get("extra"));
     let keys = extras.flat_map(|extra| extra.members()).filter_map(|member| member.key.text());
     let is_others = |key: &Cow<'_, str>| {
-        !OF_A_MESSAGE.contains(&&**key)
+        !SILLYTAVERN_EXTRA.contains(&&**key)
             && !key.starts_with("reasoning")
-            && !LOOKED_AFTER.iter().any(|start| key.starts_with(start))
+            && !HANDLED_PREFIXES.iter().any(|start| key.starts_with(start))
     };
     let mut found: Vec<String> = Vec::new();
     for key in keys.filter(is_others) {
@@ -167,9 +167,9 @@ mod tests {
         assert_eq!(RecordedState::of(&fits, None).metadata.get("big"), fits.get("big"));
         let then = RecordedState::of(&large, None).metadata;
         assert_eq!(then.get("big"), None);
-        assert_eq!(not_known(&then, &large), [""; 0]);
-        assert_eq!(not_known(&then, &with(LARGEST_OTHER)), ["big"]);
-        assert_eq!(not_known(&then, &json("{}")), ["big"]);
+        assert_eq!(unknown_keys(&then, &large), [""; 0]);
+        assert_eq!(unknown_keys(&then, &with(LARGEST_OTHER)), ["big"]);
+        assert_eq!(unknown_keys(&then, &json("{}")), ["big"]);
         assert_ne!(
             RecordedState::of(&large, None).digest(StatePart::Metadata),
             RecordedState::of(&with(LARGEST_OTHER), None).digest(StatePart::Metadata)
@@ -183,8 +183,8 @@ mod tests {
 {"mes":"b"}
 {"mes":"c","extra":{"qvink_memory":{},"cnz":1}}"#;
         let chat = Chat::read(text, crate::sillytavern::chat::ChatKind::Solo);
-        assert_eq!(on_messages(&chat, 1), ["qvink_memory"]);
-        assert_eq!(on_messages(&chat, 2), ["qvink_memory", "cnz"]);
+        assert_eq!(keys_on_messages(&chat, 1), ["qvink_memory"]);
+        assert_eq!(keys_on_messages(&chat, 2), ["qvink_memory", "cnz"]);
     }
 
     #[test]
@@ -195,7 +195,7 @@ mod tests {
         older.metadata.remove(OTHERS);
         assert_eq!(older.id(), now.id());
         let today = json(r#"{"variables":{"a":1},"counter":3,"empty":{}}"#);
-        assert_eq!(not_known(&older.metadata, &today), ["counter"]);
-        assert_eq!(not_known(&now.metadata, &today), [""; 0]);
+        assert_eq!(unknown_keys(&older.metadata, &today), ["counter"]);
+        assert_eq!(unknown_keys(&now.metadata, &today), [""; 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a record carries, as it stands in the message: plain, or deflated where that pays.
+//! The payload of a record as stored in the message: plain, or deflated if that is smaller.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,19 +8,21 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use forklore_json::{Json, Object};
 
-/// Below this many bytes deflating costs more than it saves.
+/// Payloads smaller than this, in bytes, are not worth deflating.
 const WORTH_DEFLATING: usize = 256;
 
-/// Higher ones take up to half as long again, and make a lorebook half a percent smaller.
+/// The compression level. Higher levels take up to 50% longer and make a lorebook only half a
+/// percent smaller.
 const LEVEL: u8 = 4;
 
-/// No record of a story is larger when inflated; a hostile one might be.
+/// The limit on the inflated size of one payload. Real ones are smaller; a hostile one might not
+/// be.
 const LARGEST_INFLATED: usize = 24 << 20;
 
-/// Nor is all that has to be unpacked of one chat.
+/// The limit on the inflated size of all payloads of one chat.
 const MOST_INFLATED: usize = 4 * LARGEST_INFLATED;
 
-/// How much of one chat may still be unpacked.
+/// How many more bytes may be inflated for one chat.
 #[derive(Clone, Debug)]
 pub(super) struct Budget(Arc<AtomicUsize>);
 
@@ -61,7 +63,7 @@ impl Payload {
         Some(Self::Deflated(packed.as_str().unwrap_or_default().into_owned(), budget.clone()))
     }
 
-    /// The JSON text; `None` where it cannot be unpacked.
+    /// The JSON text; `None` if it cannot be unpacked.
     pub(super) fn text(&self) -> Option<Vec<u8>> {
         match self {
             Self::Plain(value) => Some(value.stringify()),

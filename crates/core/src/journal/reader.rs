@@ -1,4 +1,4 @@
-//! Reads a book again and again.
+//! Incremental reading of a book that is saved repeatedly.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,20 +9,20 @@ use super::lore::{Lore, LoreEntry};
 use crate::sillytavern::book::{Book, BookError};
 use forklore_json::{JsText, Raw};
 
-/// Looks only at what changed since the last time: a page saves the whole book for each edit, and
-/// reading all of a large one takes longer than a save may.
+/// Parses only what changed since the last read: a page saves the whole book on every edit, and
+/// parsing all of a large book would make saves too slow.
 #[derive(Debug, Default)]
 pub(super) struct Reader(Option<Reading>);
 
 #[derive(Debug)]
 struct Reading {
     text: Vec<u8>,
-    /// Where in the text each entry's value is, in its order.
-    places: Places,
+    /// The span of each entry's value, in text order.
+    spans: Spans,
     lore: Arc<Lore>,
 }
 
-type Places = IndexMap<JsText, Range<usize>>;
+type Spans = IndexMap<JsText, Range<usize>>;
 
 impl Reader {
     pub(super) fn read(&mut self, mut text: Vec<u8>) -> Result<Arc<Lore>, BookError> {
@@ -31,109 +31,108 @@ impl Reader {
             text.drain(..BYTE_ORDER_MARK.len());
         }
         let before = self.0.as_ref();
-        let (places, lore) = match before.and_then(|before| before.changed_to(&text)) {
+        let (spans, lore) = match before.and_then(|before| before.changed_to(&text)) {
             Some(changed) => changed,
             None => Reading::of(&text, before)?,
         };
-        self.0 = Some(Reading { text, places, lore: Arc::clone(&lore) });
+        self.0 = Some(Reading { text, spans, lore: Arc::clone(&lore) });
         Ok(lore)
     }
 }
 
 impl Reading {
-    fn of(text: &[u8], before: Option<&Self>) -> Result<(Places, Arc<Lore>), BookError> {
+    fn of(text: &[u8], before: Option<&Self>) -> Result<(Spans, Arc<Lore>), BookError> {
         let book = Book::read(text)?;
-        let mut places = Places::new();
+        let mut spans = Spans::new();
         let mut count = 0;
         let lore = Lore::read(book.root(), |key, value| {
-            places.insert(key.clone(), value.range());
+            spans.insert(key.clone(), value.range());
             count += 1;
-            before?.entry_written(key, value.bytes())
+            before?.known_entry(key, value.bytes())
         })?;
-        if count != places.len() {
-            // Two entries with the same key, of which the last counts: such a book is always read
-            // in full.
-            places.clear();
+        if count != spans.len() {
+            // Some key occurs twice, and the last entry wins. Always read such a book in full.
+            spans.clear();
         }
-        Ok((places, Arc::new(lore)))
+        Ok((spans, Arc::new(lore)))
     }
 
-    /// What another text says, if it differs in a run of entries only.
-    fn changed_to(&self, text: &[u8]) -> Option<(Places, Arc<Lore>)> {
-        let start = common_start(&self.text, text);
-        let rest = common_start_backwards(&self.text[start..], &text[start..]);
+    /// Reads a text that differs only in a contiguous run of entries; `None` for any other.
+    fn changed_to(&self, text: &[u8]) -> Option<(Spans, Arc<Lore>)> {
+        let start = common_prefix_len(&self.text, text);
+        let rest = common_suffix_len(&self.text[start..], &text[start..]);
         let end = self.text.len() - rest;
         if start == end && text.len() == self.text.len() {
-            return Some((self.places.clone(), Arc::clone(&self.lore)));
+            return Some((self.spans.clone(), Arc::clone(&self.lore)));
         }
-        // From the last value that begins before the difference to the first that ends after it.
-        let places = self.places.as_slice();
-        let first = places.partition_point(|_, place| place.start <= start).checked_sub(1)?;
-        let last = places.partition_point(|_, place| place.end < end);
-        let (first_key, first_place) = self.places.get_index(first)?;
-        let (_, last_place) = self.places.get_index(last)?;
-        let after = self.text.len() - last_place.end;
-        let run = text.get(first_place.start..text.len() - after)?;
+        // The run spans from the last value that begins before the difference to the first one that
+        // ends after it.
+        let spans = self.spans.as_slice();
+        let first = spans.partition_point(|_, span| span.start <= start).checked_sub(1)?;
+        let last = spans.partition_point(|_, span| span.end < end);
+        let (first_key, first_span) = self.spans.get_index(first)?;
+        let (_, last_span) = self.spans.get_index(last)?;
+        let after = self.text.len() - last_span.end;
+        let run = text.get(first_span.start..text.len() - after)?;
 
-        // Between a key that is the same and a rest that is the same: so the text is a book if
-        // this is a run of members, and has these entries.
-        let run_start = first_place.start;
+        // The text before and after the run is unchanged. So if the run parses as members, the text
+        // is a book, and these are its changed entries.
+        let run_start = first_span.start;
         let opening = b"{\"\":";
         let members = [opening, run, b"}"].concat();
         let mut changed = Vec::new();
         for (at, member) in Raw::document(&members).ok()?.members().enumerate() {
             let key = if at == 0 { first_key.clone() } else { member.key.js_text()? };
-            let place = member.value.range();
-            let place =
-                run_start + place.start - opening.len()..run_start + place.end - opening.len();
-            let entry = match self.entry_written(&key, member.value.bytes()) {
+            let span = member.value.range();
+            let span = run_start + span.start - opening.len()..run_start + span.end - opening.len();
+            let entry = match self.known_entry(&key, member.value.bytes()) {
                 Some(entry) => entry,
                 None => Arc::new(LoreEntry::of(member.value.json().ok()?)),
             };
-            changed.push((key, place, entry));
+            changed.push((key, span, entry));
         }
 
-        let kept = |(key, place): (&JsText, &Range<usize>)| {
-            Some((key.clone(), place.clone(), Arc::clone(self.lore.entries()?.shared(key)?)))
+        let unchanged = |(key, span): (&JsText, &Range<usize>)| {
+            Some((key.clone(), span.clone(), Arc::clone(self.lore.entries()?.shared(key)?)))
         };
-        let moved = |(key, place, entry): (JsText, Range<usize>, Arc<LoreEntry>)| {
+        let shifted = |(key, span, entry): (JsText, Range<usize>, Arc<LoreEntry>)| {
             let from_end = |at: usize| text.len() - (self.text.len() - at);
-            (key, from_end(place.start)..from_end(place.end), entry)
+            (key, from_end(span.start)..from_end(span.end), entry)
         };
-        let count = first + changed.len() + places.len() - (last + 1);
-        let before = places[..first].iter().filter_map(kept);
-        let behind = places[last + 1..].iter().filter_map(kept).map(moved);
-        let mut new_places = Places::with_capacity(count);
+        let count = first + changed.len() + spans.len() - (last + 1);
+        let before = spans[..first].iter().filter_map(unchanged);
+        let behind = spans[last + 1..].iter().filter_map(unchanged).map(shifted);
+        let mut new_spans = Spans::with_capacity(count);
         let entries = before
             .chain(changed)
             .chain(behind)
-            .map(|(key, place, entry)| {
-                new_places.insert(key.clone(), place);
+            .map(|(key, span, entry)| {
+                new_spans.insert(key.clone(), span);
                 (key, entry)
             })
             .collect();
-        // Fewer, if two have the same key now.
-        (new_places.len() == count).then(|| (new_places, Arc::new(self.lore.with_entries(entries))))
+        // There are fewer if two entries now have the same key.
+        (new_spans.len() == count).then(|| (new_spans, Arc::new(self.lore.with_entries(entries))))
     }
 
-    /// The entry, if it was the same text before.
-    fn entry_written(&self, key: &JsText, text: &[u8]) -> Option<Arc<LoreEntry>> {
-        let place = self.places.get(key)?.clone();
-        (self.text.get(place)? == text).then(|| self.lore.entries()?.shared(key).cloned()).flatten()
+    /// The known entry with this key, if its text was the same.
+    fn known_entry(&self, key: &JsText, text: &[u8]) -> Option<Arc<LoreEntry>> {
+        let span = self.spans.get(key)?.clone();
+        (self.text.get(span)? == text).then(|| self.lore.entries()?.shared(key).cloned()).flatten()
     }
 }
 
-/// Compared in blocks, which is several times faster than one by one.
+/// Texts are compared in blocks, which is several times faster than byte by byte.
 const BLOCK: usize = 1024;
 
-fn common_start(one: &[u8], other: &[u8]) -> usize {
+fn common_prefix_len(one: &[u8], other: &[u8]) -> usize {
     let blocks = one.chunks_exact(BLOCK).zip(other.chunks_exact(BLOCK));
     let same = blocks.take_while(|(one, other)| one == other).count() * BLOCK;
     let rest = one[same..].iter().zip(&other[same..]);
     same + rest.take_while(|(one, other)| one == other).count()
 }
 
-fn common_start_backwards(one: &[u8], other: &[u8]) -> usize {
+fn common_suffix_len(one: &[u8], other: &[u8]) -> usize {
     let blocks = one.rchunks_exact(BLOCK).zip(other.rchunks_exact(BLOCK));
     let same = blocks.take_while(|(one, other)| one == other).count() * BLOCK;
     let rest = one[..one.len() - same].iter().rev().zip(other[..other.len() - same].iter().rev());
@@ -144,7 +143,7 @@ fn common_start_backwards(one: &[u8], other: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    /// Reads each text after the one before it, and by itself.
+    /// Checks that reading each text after the previous one gives the same as reading it alone.
     #[track_caller]
     fn reads_the_same(texts: &[String]) {
         let mut reader = Reader::default();
@@ -196,9 +195,9 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(1);
         let keys = ["0", "1", "2", "10", "k", "l", "7"];
         let book = |rng: &mut fastrand::Rng| {
-            let mut kept = keys.to_vec();
-            kept.retain(|_| rng.u8(..6) > 0);
-            let entries: Vec<String> = kept
+            let mut unchanged = keys.to_vec();
+            unchanged.retain(|_| rng.u8(..6) > 0);
+            let entries: Vec<String> = unchanged
                 .iter()
                 .map(|key| {
                     format!(r#""{key}":{{"content":"{}"}}"#, "ab".repeat(rng.usize(..3) * 400))

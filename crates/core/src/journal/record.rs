@@ -1,4 +1,4 @@
-//! One message's record: reading it, making it, and joining two.
+//! One message's record: reading, making and merging.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,37 +8,37 @@ use super::state::{RecordedState, is_of_format_1};
 use super::testimony::{Arrival, NO_BOOK, RecordId, StatePart};
 use forklore_json::{Json, Object};
 
-/// The message field that holds a record. Not in `extra`, which SillyTavern swaps with the swipes.
+/// The message field that holds a record. Not part of `extra`, which SillyTavern swaps together
+/// with the swipes.
 pub const FIELD: &str = "forklore";
 
-/// Format 1 had neither `uid` nor `came`: it testifies to nothing.
+/// Format 1 had neither `uid` nor `came`, so it testifies to nothing.
 const FORMATS: [i64; 2] = [1, 2];
 
-/// What a message's record says.
+/// The journal record of one message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The state after this record.
+    /// The id of the state after this record.
     pub id: String,
     /// Missing in format 1.
     pub uid: Option<RecordId>,
-    /// Missing where nobody watched the message arrive.
-    pub came: Option<Arrival>,
-    /// Nobody has looked at the book since the message arrived: that it is still the one before is
-    /// taken for granted, until somebody does.
+    /// `None` if the message's arrival was not observed. Serialised as `came`.
+    pub arrival: Option<Arrival>,
+    /// The book has not been read since the message arrived, and is assumed to be unchanged.
     pub assumed: bool,
-    /// The book's file did not hold this yet: the page had not saved it.
+    /// The page had not saved the book yet, so its file did not contain this state.
     pub unsaved: bool,
-    /// How many messages without a record stand directly before the message; negative where that
-    /// was found to be otherwise, so that the record is not where it was made.
+    /// The number of messages without a record directly before this one. Negative if the record is
+    /// known to have been moved.
     pub gap: i64,
     pub(super) change: RecordChange,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RecordChange {
-    /// Recorded, and nothing had changed.
+    /// The state was recorded, and nothing had changed.
     Nothing,
-    /// Everything, and what changed after it was written down.
+    /// The whole state, and what changed after it was packed.
     Whole {
         whole: Whole,
         delta: Delta,
@@ -47,29 +47,29 @@ pub(super) enum RecordChange {
         after: String,
         delta: Delta,
     },
-    /// Too large to keep: only the state's id is known.
+    /// The book was too large to store: only the state's id is known.
     Digest,
 }
 
-/// A whole state: as a value, as it is written, or both. Packing or unpacking a large book takes
-/// longer than a save may, so neither is done before it must be.
+/// A whole state: as a value, in packed form, or both. Both conversions are lazy, because packing
+/// or unpacking a large book would make saves too slow.
 #[derive(Clone, Debug)]
-pub(super) struct Whole(Arc<Sides>);
+pub(super) struct Whole(Arc<Forms>);
 
 #[derive(Debug, Default)]
-struct Sides {
+struct Forms {
     state: OnceLock<Option<RecordedState>>,
     payload: OnceLock<Payload>,
 }
 
-/// How much a chat is allowed to carry.
+/// Limits on what is stored in a chat.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// A book larger than this (in bytes, written out) is only recorded by its digest.
+    /// Only the digest is recorded of a book larger than this (in bytes, serialised).
     pub largest_book: usize,
 }
 
-/// Whatever the limit: a larger book would not be unpacked again.
+/// A hard limit: a record with a larger book could not be unpacked again.
 const LARGEST_BOOK: usize = 16 << 20;
 
 impl Default for Limits {
@@ -78,7 +78,7 @@ impl Default for Limits {
     }
 }
 
-/// The record for a message after which the state is `now`, following `before`.
+/// Makes the record that leads from the state `before` to the state `now`.
 pub fn record(
     before: Option<(&str, &RecordedState)>,
     now: &RecordedState,
@@ -95,12 +95,12 @@ pub fn record(
         },
         None => RecordChange::whole(now),
     };
-    Record { id, uid: None, came: None, assumed: false, unsaved: false, gap: 0, change }
+    Record { id, uid: None, arrival: None, assumed: false, unsaved: false, gap: 0, change }
 }
 
-/// The record that stands for two neighbouring ones, when the later message is deleted and its
-/// record moves to the one before: it is the later one for what follows, and the earlier one for
-/// what came before. `None` where they do not follow each other.
+/// Merges the records of two neighbouring messages into one, for example when the later message is
+/// deleted and its record moves to the one before. The result follows what `earlier` followed, and
+/// leads to the state of `later`. `None` if `later` does not follow `earlier`.
 pub fn merged(earlier: &Record, later: &Record) -> Option<Record> {
     let change = match (&earlier.change, &later.change) {
         (_, RecordChange::Whole { .. } | RecordChange::Digest) => later.change.clone(),
@@ -118,40 +118,40 @@ pub fn merged(earlier: &Record, later: &Record) -> Option<Record> {
         ) => RecordChange::Delta { after: after.clone(), delta: first.then(second)? },
     };
     let (uid, gap) = (later.uid.clone(), later.gap.min(0));
-    let came = earlier.came_for(uid.as_ref());
+    let arrival = earlier.arrival_for(uid.as_ref());
     let (assumed, unsaved) = (later.assumed, later.unsaved);
-    Some(Record { id: later.id.clone(), uid, came, assumed, unsaved, gap, change })
+    Some(Record { id: later.id.clone(), uid, arrival, assumed, unsaved, gap, change })
 }
 
-/// The record of a message that was put between two others, and what becomes of the later one's: it
-/// arrived together with the message after it, in the same state. `random` makes its uid. `None`
-/// where nobody saw that message arrive.
+/// Makes the record of a message inserted between two others, and updates the later one's record.
+/// An inserted message counts as having arrived together with the message after it, in the same
+/// state. `random` is the random part of its uid. `None` if the records do not show that state.
 pub fn inserted(earlier: &Record, later: &Record, random: &str) -> Option<(Record, Record)> {
-    let (before, came) = (earlier.uid.as_ref()?, later.came.as_ref()?);
-    if came.after != *before {
+    let (before, arrival) = (earlier.uid.as_ref()?, later.arrival.as_ref()?);
+    if arrival.after != *before {
         return None;
     }
-    // Only what held when the next one came is known of it.
+    // All that is known about it is the state in which the later message arrived.
     let (book, metadata) = earlier.id.split_once('.')?;
-    if came.metadata.as_deref() != Some(metadata) {
+    if arrival.metadata.as_deref() != Some(metadata) {
         return None;
     }
-    let assumed = earlier.assumed || came.proved(StatePart::Book) != Some(book);
+    let assumed = earlier.assumed || arrival.proved(StatePart::Book) != Some(book);
     let uid = RecordId::new(before.number, random);
     let change = if earlier.is_digest() { RecordChange::Digest } else { RecordChange::Nothing };
     let between = Record {
         uid: Some(uid.clone()),
-        came: later.came_for(Some(&uid)),
+        arrival: later.arrival_for(Some(&uid)),
         gap: 0,
         assumed,
         change,
         ..earlier.clone()
     };
-    let came = Some(Arrival { after: uid, ..came.clone() });
-    Some((between, Record { came, ..later.clone() }))
+    let arrival = Some(Arrival { after: uid, ..arrival.clone() });
+    Some((between, Record { arrival, ..later.clone() }))
 }
 
-/// All that a record can have.
+/// All keys that a record can have.
 const MEMBERS: [&str; 13] = [
     "v",
     "id",
@@ -169,9 +169,9 @@ const MEMBERS: [&str; 13] = [
 ];
 
 impl Record {
-    /// The same record on a message with this uid and this testimony.
-    pub fn with(self, uid: RecordId, came: Option<Arrival>) -> Self {
-        Self { uid: Some(uid), came, ..self }
+    /// The same record with another uid and testimony.
+    pub fn with(self, uid: RecordId, arrival: Option<Arrival>) -> Self {
+        Self { uid: Some(uid), arrival, ..self }
     }
 
     /// The value of a message's `forklore` field.
@@ -182,8 +182,8 @@ impl Record {
         if let Some(uid) = &self.uid {
             json.insert("uid", uid.to_string());
         }
-        if let Some(came) = &self.came {
-            json.insert("came", came.to_json());
+        if let Some(arrival) = &self.arrival {
+            json.insert("came", arrival.to_json());
         }
         if self.assumed {
             json.insert("assumed", true);
@@ -211,28 +211,28 @@ impl Record {
         json.into()
     }
 
-    /// Reads a message's `forklore` field; `None` for anything a later format may have put there, and for
-    /// what was damaged.
+    /// Reads a message's `forklore` field. `None` if it is of a later format, or damaged.
     pub fn from_json(json: &Json) -> Option<Self> {
         Self::read(json, &Budget::default())
     }
 
-    /// The records of all messages of a chat, which together unpack to no more than one chat may.
+    /// Reads the records of all messages of a chat. They share the limit on what is unpacked.
     pub fn all_from_json(list: &[Json]) -> Vec<Option<Self>> {
         let budget = Budget::default();
         list.iter().map(|json| Self::read(json, &budget)).collect()
     }
 
     pub(super) fn read(json: &Json, budget: &Budget) -> Option<Self> {
-        // One letter of `assumed` scratched, and it would claim what it never did.
+        // Reject unknown keys: if damage to one letter hid `assumed`, the record would claim too
+        // much.
         let is_ours = json.members().all(|(key, _)| MEMBERS.contains(&&*key));
         if !is_ours || !FORMATS.contains(&json.get("v")?.as_i64()?) {
             return None;
         }
         let id = json.get("id")?.as_str()?.into_owned();
         let uid = RecordId::of(json, "uid").filter(|_| !is_of_format_1(&id));
-        let came = match json.get("came") {
-            Some(came) => Some(Arrival::from_json(came)?).filter(|_| uid.is_some()),
+        let arrival = match json.get("came") {
+            Some(arrival) => Some(Arrival::from_json(arrival)?).filter(|_| uid.is_some()),
             None => None,
         };
         let delta = match Payload::read("delta", json, budget) {
@@ -251,22 +251,23 @@ impl Record {
         let assumed = json.get("assumed").is_some();
         let unsaved = json.get("unsaved").is_some();
         let gap = json.get("gap").map_or(Some(0), Json::as_i64).unwrap_or(-1);
-        Some(Self { id, uid, came, assumed, unsaved, gap, change })
+        Some(Self { id, uid, arrival, assumed, unsaved, gap, change })
     }
 
-    /// What it testifies once it carries the uid of a later record.
-    pub(super) fn came_for(&self, later: Option<&RecordId>) -> Option<Arrival> {
-        let mut came = self.came.clone().filter(|_| self.gap >= 0)?;
+    /// Its testimony once it has taken over the uid of a later record.
+    pub(super) fn arrival_for(&self, later: Option<&RecordId>) -> Option<Arrival> {
+        let mut arrival = self.arrival.clone().filter(|_| self.gap >= 0)?;
         let page = |uid: Option<&RecordId>| uid.map(|uid| uid.page().to_owned());
-        if came.file.is_none() && page(self.uid.as_ref()) != page(later) {
-            // Only the page that saw the message arrive can tell whether the file was what it had read.
-            came.book = came.book.filter(|book| book == NO_BOOK);
+        if arrival.file.is_none() && page(self.uid.as_ref()) != page(later) {
+            // Only the page that saw the message arrive knows whether the file was what it had
+            // read.
+            arrival.book = arrival.book.filter(|book| book == NO_BOOK);
         }
-        Some(came)
+        Some(arrival)
     }
 
-    /// Whether this was the state of `part` when the record was made. Format 1 knows only both
-    /// parts together.
+    /// Whether the record identifies this state of `part`. Format 1 identifies only both parts
+    /// together.
     pub(crate) fn agrees(&self, state: &RecordedState, part: StatePart) -> bool {
         match (self.id.split_once('.'), part) {
             (Some((book, _)), StatePart::Book) => book == state.digest(part),
@@ -275,7 +276,7 @@ impl Record {
         }
     }
 
-    /// Whether nothing can follow on it, since it does not say what the state is.
+    /// Whether it holds only an id and not the state, so that no delta can follow it.
     pub(super) fn is_digest(&self) -> bool {
         self.change == RecordChange::Digest
     }
@@ -284,7 +285,7 @@ impl Record {
         matches!(self.change, RecordChange::Whole { .. })
     }
 
-    /// Whether it is a whole state and nothing beside it.
+    /// Whether it is a whole state without a delta.
     pub(super) fn is_only_whole(&self) -> bool {
         matches!(&self.change, RecordChange::Whole { delta, .. } if delta.is_empty())
     }
@@ -292,17 +293,17 @@ impl Record {
 
 impl RecordChange {
     fn whole(state: &RecordedState) -> Self {
-        let sides = Sides { state: Some(state.clone()).into(), ..Sides::default() };
-        Self::Whole { whole: Whole(Arc::new(sides)), delta: Delta::default() }
+        let forms = Forms { state: Some(state.clone()).into(), ..Forms::default() };
+        Self::Whole { whole: Whole(Arc::new(forms)), delta: Delta::default() }
     }
 }
 
 impl Whole {
     fn read(payload: Payload) -> Self {
-        Self(Arc::new(Sides { payload: payload.into(), ..Sides::default() }))
+        Self(Arc::new(Forms { payload: payload.into(), ..Forms::default() }))
     }
 
-    /// `None` where it cannot be unpacked.
+    /// `None` if it cannot be unpacked.
     pub(super) fn state(&self) -> Option<&RecordedState> {
         self.0.state.get_or_init(|| RecordedState::read(&self.0.payload.get()?.text()?)).as_ref()
     }
@@ -327,7 +328,7 @@ mod tests {
     fn a_record_of_which_a_letter_was_scratched_is_none() {
         let whole = r#"{"v":2,"id":"a.b","uid":"4-x","came":{"after":"3-x","book":"a","metadata":"b","assumed":true,"file":false},"assumed":true,"unsaved":true}"#;
         let read = |text: &str| Record::from_json(&Json::parse(text.as_bytes()).unwrap());
-        assert!(read(whole).is_some_and(|record| record.assumed && record.came.is_some()));
+        assert!(read(whole).is_some_and(|record| record.assumed && record.arrival.is_some()));
         for name in ["assumed", "unsaved", "came", "file", "after"] {
             let first = &name[..1];
             for (at, _) in whole.match_indices(&format!("\"{name}\":")) {

@@ -1,4 +1,4 @@
-//! A chat file with some lines changed and every other byte kept.
+//! Changing some lines of a chat file while preserving every other byte.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use crate::pieces::Pieces;
 use crate::sillytavern::chat::Chat;
 use forklore_json::{Edit, Edits, Json, JsonKind, Object, Raw};
 
-/// New text for some lines of a chat.
+/// Replacements for some lines of a chat.
 #[derive(Clone, Debug, Default)]
 pub struct Rewrite {
-    /// The header's new line; the old one stays when this is `None`.
+    /// The new header line; `None` leaves the header unchanged.
     pub header: Option<Vec<u8>>,
     /// New lines by message number.
     pub messages: BTreeMap<usize, Vec<u8>>,
@@ -20,8 +20,8 @@ impl Rewrite {
         self.header.is_none() && self.messages.is_empty()
     }
 
-    /// The file up to and including message `last`, or all of it. Lines that SillyTavern cannot
-    /// read keep their places between the messages.
+    /// Applies the changes to the file, up to and including message `last` if that is set. Lines
+    /// that SillyTavern cannot read keep their positions between the messages.
     pub fn of<'a>(self, chat: &Chat<'a>, last: Option<usize>) -> Pieces<'a> {
         let bytes = chat.bytes();
         let mut pieces = Pieces::default();
@@ -35,7 +35,7 @@ impl Rewrite {
                 at = old.end;
             }
             (None, Some(new)) => {
-                // A group chat of old, without a header.
+                // An old group chat without a header.
                 pieces.add(new);
                 pieces.add(b"\n".to_vec());
             }
@@ -57,7 +57,7 @@ impl Rewrite {
     }
 }
 
-/// The chat's header with members of its metadata changed.
+/// The chat's header line with some members of its metadata changed.
 pub fn header(chat: &Chat<'_>, changes: &[(&str, Edit)]) -> Vec<u8> {
     let fresh = || {
         let set = changes.iter().filter_map(|(key, change)| match change {
@@ -83,7 +83,7 @@ pub fn header(chat: &Chat<'_>, changes: &[(&str, Edit)]) -> Vec<u8> {
     edits.apply()
 }
 
-/// A message's line with one member changed.
+/// A message line with one member changed.
 pub fn message(line: &[u8], key: &str, change: Edit) -> Option<Vec<u8>> {
     let message = Raw::document(line).ok().filter(|message| message.kind() == JsonKind::Object)?;
     let mut edits = Edits::of(message);
@@ -91,7 +91,7 @@ pub fn message(line: &[u8], key: &str, change: Edit) -> Option<Vec<u8>> {
     Some(edits.apply())
 }
 
-/// The line of message `index` with a link to the checkpoint `child`, as SillyTavern writes it.
+/// The line of message `index` with a link to the checkpoint `child`, in SillyTavern's format.
 pub fn linked(chat: &Chat<'_>, index: usize, child: &str) -> Option<Vec<u8>> {
     let message = chat.message(index).filter(|message| message.kind() == JsonKind::Object)?;
     let mut edits = Edits::of(message);
@@ -106,7 +106,7 @@ pub fn linked(chat: &Chat<'_>, index: usize, child: &str) -> Option<Vec<u8>> {
     Some(edits.apply())
 }
 
-/// The chat without its journal, and how many records that takes away.
+/// Removes the journal from a chat. Also returns the number of records removed.
 pub fn stripped(chat: &Chat<'_>) -> (Rewrite, usize) {
     let mut rewrite = Rewrite::default();
     for index in 0..chat.len() {

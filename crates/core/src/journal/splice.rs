@@ -1,15 +1,15 @@
-//! What changed within a text: people and extensions mostly add to it, or change a place in it.
+//! Changes within a text. People and extensions mostly append to a text, or change one spot in it.
 
 use forklore_json::{JsText, Json};
 
-/// Less than this is not worth being kept from the text before.
-const WORTH_KEEPING: usize = 24;
+/// The least number of unchanged bytes for which a splice is worth it.
+const WORTH_SPLICING: usize = 24;
 
-/// Splices to be made one after the other.
+/// Splices that are applied in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Splices(Vec<Splice>);
 
-/// Keeps so many bytes at the start and so many at the end, and puts `text` between them.
+/// Replaces everything between the first `start` bytes and the last `end` bytes with `text`.
 #[derive(Clone, Debug, PartialEq)]
 struct Splice {
     start: usize,
@@ -18,7 +18,7 @@ struct Splice {
 }
 
 impl Splices {
-    /// `None` where the texts have too little in common.
+    /// `None` if the texts have too little in common.
     pub(super) fn between(before: &JsText, after: &JsText) -> Option<Self> {
         let (from, to) = (before.as_bytes(), after.as_bytes());
         let same = from.iter().zip(to).take_while(|(one, other)| one == other).count();
@@ -27,10 +27,10 @@ impl Splices {
         let same = rest.take_while(|(one, other)| one == other).count();
         let end = (0..=same).rev().find(|&end| is_boundary(to, to.len() - end))?;
         let text = after.part(start..to.len() - end);
-        (start + end >= WORTH_KEEPING).then(|| Self(vec![Splice { start, text, end }]))
+        (start + end >= WORTH_SPLICING).then(|| Self(vec![Splice { start, text, end }]))
     }
 
-    /// `None` where they were made for another text.
+    /// `None` if the splices do not fit `text`.
     pub(super) fn apply(&self, text: &JsText) -> Option<JsText> {
         self.0.iter().try_fold(text.clone(), |text, splice| splice.apply(&text))
     }
@@ -69,7 +69,7 @@ impl Splice {
     }
 }
 
-/// Whether a character begins at this byte, or the text ends.
+/// Whether this byte starts a character, or is past the end.
 fn is_boundary(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|byte| byte & 0xC0 != 0x80)
 }

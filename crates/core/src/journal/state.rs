@@ -1,4 +1,4 @@
-//! What the journal remembers.
+//! The state that the journal records.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::recap::running;
 use crate::sillytavern::book::Book;
 use forklore_json::{Json, JsonKind, Object, Raw};
 
-/// Keys of SillyTavern's own in a chat's metadata that belong to a moment of the story. Identity
-/// (`integrity`, `main_chat`) and caches are not among them; for what others keep there, see
+/// SillyTavern's own metadata keys that belong to a moment of the story. Excludes identity
+/// (`integrity`, `main_chat`) and caches. For the keys of extensions, see
 /// [`OTHERS`](super::OTHERS).
 pub const RECORDED_METADATA: [&str; 27] = [
     "variables",
@@ -46,14 +46,14 @@ pub const RECORDED_METADATA: [&str; 27] = [
     "cfg_negative_insertion_depth",
 ];
 
-/// The book and the metadata at one moment.
+/// The book and the recorded metadata at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedState {
     pub book: Option<BookState>,
     pub metadata: Object,
 }
 
-/// A copy costs nothing: the book is shared.
+/// A bound book. Cheap to clone, because the content is shared.
 #[derive(Clone, Debug)]
 pub struct BookState {
     pub name: String,
@@ -61,7 +61,7 @@ pub struct BookState {
 }
 
 impl RecordedState {
-    /// The state of a chat whose metadata and bound book are these.
+    /// The state of a chat with this metadata and this bound book.
     pub fn of(metadata: &Json, book: Option<(&str, &Json)>) -> Self {
         let book = book.and_then(|(name, book)| {
             let lore = Arc::new(Lore::of(book.as_object()?));
@@ -70,24 +70,23 @@ impl RecordedState {
         Self { book, metadata: recorded(metadata) }
     }
 
-    /// The state of a chat that is bound to a book as it is in its file, as far as the book goes.
-    /// `None` where the book is nested too deeply to be looked at.
+    /// A state with this book and no metadata. `None` if the book is nested too deeply to be built.
     pub fn of_book(name: &str, book: &Book<'_>) -> Option<Self> {
         let lore = Arc::new(Lore::read(book.root(), |_, _| None).ok()?);
         let book = BookState { name: name.to_owned(), lore };
         Some(Self { book: Some(book), metadata: Object::new() })
     }
 
-    /// Tells two states apart; records name the state they follow by it. The digests of both parts,
-    /// so that a part can be told from it alone.
+    /// Identifies the state; a record uses it to name the state that it follows. Consists of the
+    /// digests of both parts, so that each part can be compared by itself.
     pub fn id(&self) -> String {
         format!("{}.{}", self.digest(StatePart::Book), self.digest(StatePart::Metadata))
     }
 
-    /// Tells two states of a part apart. 64 bits: a guard against chance, not against forgers.
+    /// The digest of one part. 64 bits guard against accidental collisions, not against forgery.
     ///
-    /// The book comes in by a digest of its own, so that where only the metadata changed, which it
-    /// does all the time, the book is not looked at again.
+    /// The book's content has a cached digest of its own, so that the book is not hashed again when
+    /// only the metadata changed, which happens all the time.
     pub fn digest(&self, part: StatePart) -> String {
         let digest = match (part, &self.book) {
             (StatePart::Book, None) => return NO_BOOK.to_owned(),
@@ -99,7 +98,7 @@ impl RecordedState {
             }
             (StatePart::Metadata, _) => {
                 let mut metadata = self.metadata.clone();
-                if metadata.get(others::OTHERS).is_some_and(others::says_nothing) {
+                if metadata.get(others::OTHERS).is_some_and(others::is_empty_marker) {
                     metadata.remove(others::OTHERS);
                 }
                 Digest::of(&Json::from(metadata).stringify())
@@ -108,12 +107,12 @@ impl RecordedState {
         LETTERS.encode(&digest.as_bytes()[..8])
     }
 
-    /// Whether what others keep was recorded, too.
+    /// Whether the metadata of other extensions was recorded as well.
     pub(super) fn knows_others(&self) -> bool {
         self.metadata.contains(others::OTHERS)
     }
 
-    /// Whether a record's `id` is this state's, whichever format the record has.
+    /// Whether `id` identifies this state, whichever format the record has.
     pub(crate) fn has_id(&self, id: &str) -> bool {
         if is_of_format_1(id) { self.id_of_format_1() == id } else { self.id() == id }
     }
@@ -131,7 +130,7 @@ impl RecordedState {
         hasher.finish().short(16)
     }
 
-    /// The state as a record holds it.
+    /// The state as it is stored in a record.
     pub fn to_json(&self) -> Json {
         let book = self.book.as_ref().map(|book| {
             Json::object([
@@ -142,7 +141,7 @@ impl RecordedState {
         Json::object([("book", book.into()), ("metadata", self.metadata.clone().into())])
     }
 
-    /// Reads what [`to_json`](Self::to_json) gave, from its text.
+    /// Parses the text of what [`to_json`](Self::to_json) returned.
     pub(super) fn read(text: &[u8]) -> Option<Self> {
         let state = Raw::document(text).ok()?;
         let Json::Object(metadata) = state.get("metadata")?.json().ok()? else { return None };
@@ -157,12 +156,12 @@ impl RecordedState {
     }
 }
 
-/// Whether an id was made by format 1, which did not tell the parts apart.
+/// Whether an id is of format 1, which did not identify the parts separately.
 pub(super) fn is_of_format_1(id: &str) -> bool {
     !id.contains('.')
 }
 
-/// The part of a chat's metadata that the journal keeps.
+/// The part of a chat's metadata that the journal records.
 pub(super) fn recorded(metadata: &Json) -> Object {
     let keys = RECORDED_METADATA.iter();
     let mut recorded: Object =
@@ -175,12 +174,12 @@ pub(super) fn recorded(metadata: &Json) -> Object {
 }
 
 impl BookState {
-    /// Whether it has the same content, whatever it is called.
+    /// Whether it has the same content, regardless of its name.
     pub(crate) fn has_content_of(&self, other: &Self) -> bool {
         self.lore.digest() == other.lore.digest()
     }
 
-    /// The whole book but for our own mark.
+    /// The whole book, except for Forklore's mark.
     pub fn content(&self) -> Object {
         self.lore.content()
     }
@@ -196,7 +195,7 @@ impl BookState {
         fields
     }
 
-    /// How many bytes the book takes, written on one line.
+    /// The book's size in bytes when written on one line.
     pub(super) fn size(&self) -> usize {
         self.lore.size()
     }

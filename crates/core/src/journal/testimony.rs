@@ -1,12 +1,12 @@
-//! What a record testifies about the arrival of its message: which record stood on the message
-//! before, and which state held at that instant. `claim.rs` says what follows from it.
+//! What a record testifies about the arrival of its message: the record of the message before, and
+//! the state at that instant. `timeline/claim.rs` describes what follows from it.
 
 use std::fmt;
 
 use forklore_json::{Json, Object};
 
 /// Identifies a record: the number of its message's arrival, and a random part, so that two pages
-/// that go on from the same file do not make the same one.
+/// that continue from the same file do not create the same id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RecordId {
     pub(super) number: u64,
@@ -24,7 +24,7 @@ impl RecordId {
         Some(Self { number: number.parse().ok().filter(|_| is_plain)?, random: random.to_owned() })
     }
 
-    /// What all uids of one page have in common.
+    /// The prefix that all uids of one page share.
     pub(super) fn page(&self) -> &str {
         self.random.split('.').next().unwrap_or_default()
     }
@@ -40,33 +40,33 @@ impl fmt::Display for RecordId {
     }
 }
 
-/// The two parts of a state, which are proved one by one.
+/// The two parts of a state, which are proved independently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StatePart {
     Book,
     Metadata,
 }
 
-/// The digest of a book part where no book is bound.
+/// The digest of the book part if no book is bound.
 pub(super) const NO_BOOK: &str = "none";
 
-/// Made at the instant when a message arrived, and never afterwards.
+/// The testimony about a message's arrival. Made only at that instant, never afterwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The record on the message directly before.
+    /// The record of the message directly before.
     pub after: RecordId,
-    /// The digest of each part at that instant; `None` where it was not known.
+    /// The digest of each part at that instant; `None` if unknown.
     pub book: Option<String>,
     pub metadata: Option<String>,
-    /// The page had no copy of the book, and `book` is what was recorded last.
+    /// The page had no copy of the book, so `book` is what was recorded last.
     pub assumed: bool,
-    /// Whether the book's file, read afterwards, was what the page had read or written; `None` as
-    /// long as nobody has looked.
+    /// Whether the book's file, read afterwards, was what the page had last read or written; `None`
+    /// until it has been read.
     pub file: Option<bool>,
 }
 
 impl Arrival {
-    /// The digest that is proved for a part.
+    /// The proved digest of a part.
     pub fn proved(&self, part: StatePart) -> Option<&str> {
         match part {
             StatePart::Metadata => self.metadata.as_deref(),
@@ -127,20 +127,20 @@ mod tests {
 
     #[test]
     fn a_book_is_proved_only_when_its_file_was_looked_at() {
-        let mut came = Arrival {
+        let mut arrival = Arrival {
             after: RecordId::new(1, "x"),
             book: Some("b".into()),
             metadata: None,
             assumed: false,
             file: None,
         };
-        assert_eq!(came.proved(StatePart::Book), None);
-        came.file = Some(false);
-        assert_eq!(came.proved(StatePart::Book), None);
-        came.file = Some(true);
-        assert_eq!(came.proved(StatePart::Book), Some("b"));
-        assert_eq!(Arrival::from_json(&came.to_json()), Some(came.clone()));
-        came = Arrival { book: Some(NO_BOOK.into()), file: None, ..came };
-        assert_eq!(came.proved(StatePart::Book), Some(NO_BOOK));
+        assert_eq!(arrival.proved(StatePart::Book), None);
+        arrival.file = Some(false);
+        assert_eq!(arrival.proved(StatePart::Book), None);
+        arrival.file = Some(true);
+        assert_eq!(arrival.proved(StatePart::Book), Some("b"));
+        assert_eq!(Arrival::from_json(&arrival.to_json()), Some(arrival.clone()));
+        arrival = Arrival { book: Some(NO_BOOK.into()), file: None, ..arrival };
+        assert_eq!(arrival.proved(StatePart::Book), Some(NO_BOOK));
     }
 }

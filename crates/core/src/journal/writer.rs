@@ -1,4 +1,4 @@
-//! Keeps the record of a chat's last message up to date.
+//! Keeps the journal record of a chat's last message up to date.
 
 use super::fold::Records;
 use super::reader::Reader;
@@ -8,10 +8,10 @@ use super::testimony::{Arrival, RecordId, StatePart};
 use crate::sillytavern::book::BookError;
 use forklore_json::{Json, Object};
 
-/// Observes the book and the metadata, and says what the last message's record is.
+/// Observes the book and the metadata, and produces the record of the last message.
 ///
-/// Records belong to places in the chat. Whoever holds the messages says when one arrived
-/// ([`arrive`](Self::arrive)), was found at the end ([`grow`](Self::grow)) or went
+/// Records belong to positions in the chat. The caller reports when a message arrives
+/// ([`arrive`](Self::arrive)), is found at the end ([`grow`](Self::grow)) or is deleted
 /// ([`retreat`](Self::retreat), [`inherit`](Self::inherit)), and asks for the
 /// [`record`](Self::record) after each change.
 #[derive(Debug, Default)]
@@ -22,88 +22,88 @@ pub struct Writer {
     /// The number of the newest arrival.
     newest: u64,
     reader: Reader,
-    /// Not there until it was observed, or while nobody knows it; inside, whether one is bound.
+    /// The outer `None`: not observed yet, or unavailable. The inner `None`: no book is bound.
     book: Option<Option<BookState>>,
-    /// `book` was not observed, but taken for granted.
+    /// `book` was not observed, only assumed.
     is_book_assumed: bool,
-    /// `book` is not what its file holds.
+    /// `book` has not been saved to its file.
     is_book_unsaved: bool,
     metadata: Option<Object>,
-    /// The state that the chain of records has reached, and its id: after the message before the
-    /// last, or after `begun`.
-    reached: Option<(String, RecordedState)>,
-    /// What the last message's record said when we began to bring it up to date. It leads to
-    /// `reached`, and what changes from there is joined to it, so that nothing before need be known.
-    begun: Option<Record>,
-    /// What the last message's record says now, and the state it leads to.
+    /// The state that the next change is computed against, and its id: the state after the second
+    /// to last message, or after `initial`.
+    base: Option<(String, RecordedState)>,
+    /// The last message's record when updating it began. It leads to `base`. Later changes are
+    /// merged into it, so that the state before it need not be known.
+    initial: Option<Record>,
+    /// The last message's record as it is now, and the state it leads to.
     current: Option<(Record, RecordedState)>,
-    /// The last message's uid, and what was seen when it arrived.
+    /// The last message's uid, and the testimony about its arrival.
     uid: Option<RecordId>,
-    came: Option<Arrival>,
-    /// The book in its record was not observed since it arrived.
+    arrival: Option<Arrival>,
+    /// The book in its record has not been observed since it arrived.
     is_assumed: bool,
-    /// The book in its record was not what its file held.
+    /// The book in its record was not saved to the file.
     is_unsaved: bool,
-    /// Its record is not where it was made.
+    /// Its record was moved there.
     is_moved: bool,
-    /// The state that was seen last before the message came, where nobody looked at that instant:
-    /// a part that is the same at the next look was so when the message came.
-    seen_before: Option<Before>,
-    /// Whether `current` was given out.
-    is_told: bool,
-    /// The last message carries a record that leads nowhere, and has to be written anew.
+    /// The state observed last before the message, if its arrival itself was not observed. A part
+    /// that is the same at the next observation was the same when the message arrived.
+    seen_before: Option<SeenBefore>,
+    /// Whether `current` was returned by [`record`](Self::record).
+    is_emitted: bool,
+    /// The last message has a record that does not fit the chain, and must be rewritten.
     is_stray: bool,
 }
 
 #[derive(Debug)]
-struct Before {
+struct SeenBefore {
     uid: RecordId,
     state: RecordedState,
 }
 
 impl Writer {
-    /// `random` makes the uids of this page's records its own.
+    /// `random` distinguishes the uids of this page's records from those of others.
     pub fn new(limits: Limits, random: &str) -> Self {
         Self { limits, random: random.to_owned(), ..Self::default() }
     }
 
-    /// Begins with a chat whose messages carry these records, the last one included. Testifies to
-    /// nothing, and keeps what was testified. Gives back whose records are not where they were made:
-    /// that has to be kept, since it may not show any more when others are gone.
+    /// Starts with a chat whose messages have these records. Adds no testimony, and preserves what
+    /// is there. Returns the messages whose records were moved; the caller must remember them,
+    /// because this may no longer be detectable once other messages are deleted.
     pub fn open(&mut self, records: impl IntoIterator<Item = Option<Record>>) -> Vec<usize> {
         let records: Records = records.into_iter().collect();
         let moved: Vec<usize> = records.moved().collect();
-        self.begin(&records);
+        self.load(&records);
         self.is_moved |= moved.last().is_some_and(|last| last + 1 == records.len());
         moved
     }
 
-    fn begin(&mut self, records: &Records) {
+    fn load(&mut self, records: &Records) {
         self.newest = self.newest.max(records.newest_arrival());
-        (self.begun, self.current, self.reached) = (None, None, None);
-        (self.uid, self.came, self.seen_before) = (None, None, None);
-        (self.is_told, self.is_stray) = (true, false);
+        (self.initial, self.current, self.base) = (None, None, None);
+        (self.uid, self.arrival, self.seen_before) = (None, None, None);
+        (self.is_emitted, self.is_stray) = (true, false);
         (self.is_assumed, self.is_unsaved, self.is_moved) = (false, false, false);
         let Some(last) = records.len().checked_sub(1) else { return };
         let tip = |message: Option<usize>| records.tip(message?);
-        self.reached = tip(last.checked_sub(1));
+        self.base = tip(last.checked_sub(1));
         let Some(record) = records.get(last) else { return };
-        (self.uid, self.came) = (record.uid.clone(), record.came.clone());
+        (self.uid, self.arrival) = (record.uid.clone(), record.arrival.clone());
         (self.is_assumed, self.is_unsaved) = (record.assumed, record.unsaved);
         self.is_moved = record.gap < 0;
         match tip(Some(last)).filter(|(id, _)| *id == record.id) {
             Some((id, state)) => {
                 self.current = Some((record.clone(), state.clone()));
-                self.reached = Some((id, state));
-                self.begun = Some(record.clone());
+                self.base = Some((id, state));
+                self.initial = Some(record.clone());
             }
             None => self.is_stray = true,
         }
     }
 
-    /// The book that the chat is bound to. A name without a text is a book that cannot be had
-    /// just now: until it is back nothing new is recorded, because what the chat's lore was
-    /// may be needed to make it again.
+    /// Reports the book that the chat is bound to. A name without a text means that the book is
+    /// unavailable. Until it is back nothing new is recorded, because the recorded lore may be
+    /// needed to recreate it.
     pub fn observe_book(
         &mut self,
         name: Option<&str>,
@@ -121,8 +121,8 @@ impl Writer {
         Ok(())
     }
 
-    /// The book of this name is there, and nobody has looked at it since the last message arrived.
-    /// Until somebody does, it is taken for what was recorded last, if its file held that.
+    /// Reports that the book of this name exists, but has not been read since the last message
+    /// arrived. Until it is read, it is assumed to be what was recorded last, if that was saved.
     pub fn assume_book(&mut self, name: &str) {
         let recorded = self.current.as_ref().and_then(|(_, state)| state.book.as_ref());
         let is_known = self.uid.is_some() && !self.is_unsaved;
@@ -131,40 +131,41 @@ impl Writer {
         (self.is_book_assumed, self.is_book_unsaved) = (self.book.is_some(), false);
     }
 
-    /// Whether the book that was observed last is still to be saved.
+    /// Reports whether the book observed last still has to be saved.
     pub fn observe_unsaved(&mut self, is_unsaved: bool) {
         self.is_book_unsaved = is_unsaved;
     }
 
-    /// The chat's metadata, or as much of it as is recorded.
+    /// Reports the chat's metadata, or at least the part that is recorded.
     pub fn observe_metadata(&mut self, metadata: &Json) {
         self.metadata = Some(recorded(metadata));
     }
 
-    /// What the last message must carry now; `None` where that is what it carries.
+    /// The record that the last message must have now; `None` if it already has it.
     pub fn record(&mut self) -> Option<Record> {
         if let (Some(book), Some(metadata)) = (&self.book, &self.metadata) {
             let now = RecordedState { book: book.clone(), metadata: metadata.clone() };
-            self.testify_to_what_stayed(&now);
-            self.bring_up_to(now);
+            self.testify_unchanged(&now);
+            self.update_to(now);
             if (self.is_assumed || self.is_moved) && !self.is_book_assumed {
-                (self.is_assumed, self.is_moved, self.is_told) = (false, false, false);
+                (self.is_assumed, self.is_moved, self.is_emitted) = (false, false, false);
             }
-            self.is_told &= self.is_unsaved == self.is_book_unsaved;
+            self.is_emitted &= self.is_unsaved == self.is_book_unsaved;
             self.is_unsaved = self.is_book_unsaved;
         }
-        if self.is_told {
+        if self.is_emitted {
             return None;
         }
-        self.is_told = true;
+        self.is_emitted = true;
         let (record, _) = self.current.as_ref()?;
         let record = record.clone();
         if self.uid.is_none() {
             self.uid = Some(self.next_uid());
         }
-        let (uid, came, gap) = (self.uid.clone(), self.came.clone(), -i64::from(self.is_moved));
+        let (uid, arrival, gap) =
+            (self.uid.clone(), self.arrival.clone(), -i64::from(self.is_moved));
         let (assumed, unsaved) = (self.is_assumed, self.is_unsaved);
-        Some(Record { uid, came, assumed, unsaved, gap, ..record })
+        Some(Record { uid, arrival, assumed, unsaved, gap, ..record })
     }
 
     fn next_uid(&mut self) -> RecordId {
@@ -172,9 +173,9 @@ impl Writer {
         RecordId::new(self.newest, &self.random)
     }
 
-    fn testify_to_what_stayed(&mut self, now: &RecordedState) {
-        let Some(Before { uid, state }) = self.seen_before.take() else { return };
-        let came = self.came.get_or_insert(Arrival {
+    fn testify_unchanged(&mut self, now: &RecordedState) {
+        let Some(SeenBefore { uid, state }) = self.seen_before.take() else { return };
+        let arrival = self.arrival.get_or_insert(Arrival {
             after: uid,
             book: None,
             metadata: None,
@@ -185,12 +186,12 @@ impl Writer {
             let digest = state.digest(part);
             (digest == now.digest(part)).then_some(digest)
         };
-        came.book = came.book.take().or_else(|| stayed(StatePart::Book));
-        came.metadata = came.metadata.take().or_else(|| stayed(StatePart::Metadata));
-        self.is_told = false;
+        arrival.book = arrival.book.take().or_else(|| stayed(StatePart::Book));
+        arrival.metadata = arrival.metadata.take().or_else(|| stayed(StatePart::Metadata));
+        self.is_emitted = false;
     }
 
-    fn bring_up_to(&mut self, now: RecordedState) {
+    fn update_to(&mut self, now: RecordedState) {
         let id = now.id();
         let is_current = |(record, state): &(Record, RecordedState)| {
             record.id == id && state.knows_others() == now.knows_others()
@@ -198,35 +199,35 @@ impl Writer {
         if self.current.as_ref().is_some_and(is_current) {
             return;
         }
-        let reached = self.reached.as_ref().map(|(id, state)| (id.as_str(), state));
-        let step = record(reached, &now, self.limits);
-        let joined = match &self.begun {
-            Some(begun) if !step.is_whole() => merged(begun, &step),
+        let base = self.base.as_ref().map(|(id, state)| (id.as_str(), state));
+        let step = record(base, &now, self.limits);
+        let joined = match &self.initial {
+            Some(initial) if !step.is_whole() => merged(initial, &step),
             _ => None,
         };
-        let record = match (joined, &self.begun) {
+        let record = match (joined, &self.initial) {
             (Some(joined), _) => joined,
             (None, None) => step,
             (None, Some(_)) => record(None, &now, self.limits),
         };
         if record.is_only_whole() {
-            // Packed once. What changes while this is the last message is put beside it.
-            self.begun = Some(record.clone());
-            self.reached = Some((id, now.clone()));
+            // Pack it only once: later changes to the last message are added as a delta.
+            self.initial = Some(record.clone());
+            self.base = Some((id, now.clone()));
         }
         self.current = Some((record, now));
-        (self.is_told, self.is_stray) = (false, false);
+        (self.is_emitted, self.is_stray) = (false, false);
     }
 
-    /// A message arrives at this very instant, and what was observed is what holds now. Gives its
-    /// record. Ask for the [`record`](Self::record) of the one before first.
+    /// Reports that a message is arriving right now, in the state observed last. Returns its
+    /// record. Ask for the [`record`](Self::record) of the message before first.
     pub fn arrive(&mut self) -> Option<Record> {
         let before = self.uid.clone();
-        self.go_on();
+        self.advance();
         if let (Some(after), Some(metadata)) = (before, &self.metadata) {
             let bound = self.book.clone();
             let now = RecordedState { book: bound.clone().flatten(), metadata: metadata.clone() };
-            self.came = Some(Arrival {
+            self.arrival = Some(Arrival {
                 after,
                 book: bound.map(|_| now.digest(StatePart::Book)),
                 metadata: Some(now.digest(StatePart::Metadata)),
@@ -237,93 +238,94 @@ impl Writer {
         self.record()
     }
 
-    /// This many messages were found at the end: nobody saw them arrive, and what is observed next
-    /// may have changed before or after. So the message before keeps what was seen while it was
-    /// the last, those in between get no record, and every difference goes to the last one.
+    /// Reports that `count` messages were found at the end whose arrival was not observed. What is
+    /// observed next may have changed before or after them. So the message before keeps the state
+    /// observed while it was the last, those in between get no record, and all changes go to the
+    /// last one.
     ///
-    /// `was_touched`: somebody told of a change since anybody looked. What is the same now may have
-    /// been changed and changed back.
+    /// `was_touched`: a change was reported since the last observation, so a part that looks the
+    /// same now may have been changed and changed back.
     pub fn grow(&mut self, count: usize, was_touched: bool) {
         let before = self.uid.clone();
         let seen = self.current.as_ref().map(|(_, state)| state.clone());
-        self.go_on();
+        self.advance();
         let is_sure = count == 1 && !was_touched;
         self.seen_before =
-            before.zip(seen).filter(|_| is_sure).map(|(uid, state)| Before { uid, state });
+            before.zip(seen).filter(|_| is_sure).map(|(uid, state)| SeenBefore { uid, state });
     }
 
-    /// The last message is now the one before.
-    fn go_on(&mut self) {
+    /// Moves on to a new last message.
+    fn advance(&mut self) {
         if let Some((record, state)) = self.current.take() {
-            self.reached = (!record.is_digest()).then_some((record.id, state));
+            self.base = (!record.is_digest()).then_some((record.id, state));
         } else if self.is_stray {
-            self.reached = None;
+            self.base = None;
         }
-        (self.begun, self.uid, self.came, self.seen_before) = (None, None, None, None);
-        (self.is_told, self.is_stray) = (false, false);
+        (self.initial, self.uid, self.arrival, self.seen_before) = (None, None, None, None);
+        (self.is_emitted, self.is_stray) = (false, false);
         (self.is_assumed, self.is_unsaved, self.is_moved) = (self.is_book_assumed, false, false);
     }
 
-    /// The last message was deleted. `earlier` is what the one before it carries, which is the last
-    /// again, and what the deleted one said is joined to that.
+    /// Reports that the last message was deleted. `earlier` is the record of the message before it,
+    /// which is now the last; the deleted message's record is merged into it.
     pub fn retreat(&mut self, earlier: Option<Record>) {
-        (self.is_told, self.is_stray) = (false, false);
+        (self.is_emitted, self.is_stray) = (false, false);
         self.seen_before = None;
-        self.came = None;
+        self.arrival = None;
         if let Some(earlier) = earlier {
             self.is_assumed = self.current.as_ref().map_or(earlier.assumed, |_| self.is_assumed);
             self.is_unsaved = self.current.as_ref().map_or(earlier.unsaved, |_| self.is_unsaved);
             self.is_moved = self.current.as_ref().map_or(earlier.gap < 0, |_| self.is_moved);
             self.uid = self.uid.take().or_else(|| earlier.uid.clone());
-            self.came = earlier.came_for(self.uid.as_ref());
-            self.take_over(earlier);
+            self.arrival = earlier.arrival_for(self.uid.as_ref());
+            self.prepend(earlier);
         }
     }
 
-    /// The only messages before the last one that had a record were deleted. `gone` is what they
-    /// said, which the last one says from now on before what it said so far.
+    /// Reports that all messages with a record before the last one were deleted. `gone` is their
+    /// merged record, which is merged into the record of the last message.
     pub fn inherit(&mut self, gone: Record) {
-        (self.came, self.seen_before) = (None, None);
+        (self.arrival, self.seen_before) = (None, None);
         if self.is_stray {
-            // What it leads to is not known, and `gone` does not tell.
-            self.reached = None;
+            // The state it leads to is unknown, and `gone` does not help.
+            self.base = None;
         } else {
-            self.is_told = false;
-            // Where nothing was seen since it came, what went is all that is known.
+            self.is_emitted = false;
+            // If nothing was observed since it arrived, `gone` is all that is known.
             self.is_moved |= self.current.is_none();
-            self.take_over(gone);
+            self.prepend(gone);
         }
     }
 
-    /// What is said of the last message's arrival is said otherwise now: somebody looked at the
-    /// book's file, or a message was put before it.
+    /// Updates the testimony about the last message's arrival: the book's file was read, or a
+    /// message was inserted before it.
     pub fn amend(&mut self, last: &Record) {
         if self.uid == last.uid {
-            self.came.clone_from(&last.came);
+            self.arrival.clone_from(&last.arrival);
             (self.is_assumed, self.is_moved) = (last.assumed, last.gap < 0);
         }
     }
 
-    /// Nobody knows how the last message came to be where it is, nor, until somebody looks, what holds
-    /// since.
+    /// Reports that it is unknown how the last message came to be there. Until the next
+    /// observation, its state is unknown as well.
     pub fn doubt(&mut self) {
-        (self.came, self.seen_before) = (None, None);
-        (self.is_moved, self.is_told) = (true, false);
+        (self.arrival, self.seen_before) = (None, None);
+        (self.is_moved, self.is_emitted) = (true, false);
     }
 
-    fn take_over(&mut self, earlier: Record) {
-        let leads_here = self.reached.as_ref().is_some_and(|(id, _)| *id == earlier.id);
-        self.current = match (self.current.take(), &self.reached) {
+    fn prepend(&mut self, earlier: Record) {
+        let leads_here = self.base.as_ref().is_some_and(|(id, _)| *id == earlier.id);
+        self.current = match (self.current.take(), &self.base) {
             (Some((current, state)), _) => merged(&earlier, &current).map(|record| (record, state)),
             (None, Some((_, state))) if leads_here => Some((earlier.clone(), state.clone())),
             (None, _) => None,
         };
-        self.begun = match self.begun.take() {
-            Some(begun) => merged(&earlier, &begun),
+        self.initial = match self.initial.take() {
+            Some(initial) => merged(&earlier, &initial),
             None => leads_here.then_some(earlier),
         };
-        if self.begun.is_none() {
-            self.reached = None;
+        if self.initial.is_none() {
+            self.base = None;
         }
     }
 }
@@ -332,7 +334,7 @@ impl Writer {
 mod tests {
     use super::*;
 
-    /// A chat as the page would keep it, and what was the case at each message.
+    /// A chat as a page would keep it, and the true state at each message.
     struct Page {
         writer: Writer,
         records: Vec<Option<Record>>,
@@ -427,16 +429,17 @@ mod tests {
             self.saved();
         }
 
-        /// Every state is what was, and every message but the last is proved by the next.
+        /// Checks that every recorded state is true, and that each message except the last is
+        /// proved by the next.
         #[track_caller]
         fn is_true(&self) {
             self.states_are_true();
             let records: Records = self.records.iter().cloned().collect();
             for (index, truth) in self.truths[..self.truths.len() - 1].iter().enumerate() {
-                let came = records.testimony(index).expect("the next one was seen to arrive");
-                assert_eq!(came.book, Some(truth.digest(StatePart::Book)), "at message {index}");
+                let arrival = records.testimony(index).expect("the next one was seen to arrive");
+                assert_eq!(arrival.book, Some(truth.digest(StatePart::Book)), "at message {index}");
                 let metadata = Some(truth.digest(StatePart::Metadata));
-                assert_eq!(came.metadata, metadata, "at message {index}");
+                assert_eq!(arrival.metadata, metadata, "at message {index}");
             }
         }
 
@@ -540,7 +543,7 @@ mod tests {
         page.message_comes();
         page.lore_changes("short");
         assert!(page.records[3].as_ref().unwrap().is_only_whole());
-        // Where it became short again before the next message came, the digest is forgotten.
+        // If the book became short again before the next message arrived, the digest is dropped.
         page.message_comes();
         page.lore_changes(&"long ".repeat(100));
         page.lore_changes("shorter");
@@ -562,9 +565,9 @@ mod tests {
         assert_eq!(page.writer.record(), None);
         page.lore_changes("c");
         page.states_are_true();
-        // What the book was when the message came, nobody can say.
-        let came = page.records[2].as_ref().unwrap().came.clone().unwrap();
-        assert_eq!((came.book, came.metadata.is_some()), (None, true));
+        // The state of the book at the message's arrival is unknown.
+        let arrival = page.records[2].as_ref().unwrap().arrival.clone().unwrap();
+        assert_eq!((arrival.book, arrival.metadata.is_some()), (None, true));
     }
 
     #[test]
@@ -578,11 +581,13 @@ mod tests {
         let seen: Records = page.records.iter().cloned().collect();
         assert_eq!(seen.newest_with_book(2).unwrap().message, 0);
         assert_eq!(seen.newest(2).unwrap().message, 2, "the metadata was seen");
-        let came = seen.get(2).unwrap().came.clone().unwrap();
-        assert!(came.assumed && came.book.is_some() && came.proved(StatePart::Book).is_none());
+        let arrival = seen.get(2).unwrap().arrival.clone().unwrap();
+        assert!(
+            arrival.assumed && arrival.book.is_some() && arrival.proved(StatePart::Book).is_none()
+        );
         page.lore_changes("b");
         let last = page.records[2].as_ref().unwrap();
-        assert!(!last.assumed && last.came.as_ref().unwrap().assumed);
+        assert!(!last.assumed && last.arrival.as_ref().unwrap().assumed);
         let seen: Records = page.records.iter().cloned().collect();
         assert_eq!(seen.newest_with_book(2).unwrap().message, 2);
         assert_eq!(seen.newest_with_book(1).unwrap().message, 0);
@@ -651,7 +656,7 @@ mod tests {
         page.is_reopened();
         page.lore_changes("e");
         assert!(page.records[3].as_ref().unwrap().is_whole());
-        // One that only does not follow on is no reason to.
+        // A single record that does not fit is no reason to start over.
         page.message_comes();
         page.lore_changes("f");
         page.records[4] = page.records[2].clone();
@@ -664,14 +669,14 @@ mod tests {
         let mut page = Page::new(Limits::default());
         page.lore_changes("b");
         let then = page.now();
-        // The message is put there, a variable is changed, and only then somebody looks.
+        // A message is added, a variable is changed, and only then is the state observed.
         page.writer.grow(1, false);
         page.records.push(None);
         page.truths.push(page.now());
         page.variable_changes();
-        let came = page.records[1].as_ref().unwrap().came.clone().unwrap();
-        assert_eq!(came.book, Some(then.digest(StatePart::Book)));
-        assert_eq!(came.metadata, None);
+        let arrival = page.records[1].as_ref().unwrap().arrival.clone().unwrap();
+        assert_eq!(arrival.book, Some(then.digest(StatePart::Book)));
+        assert_eq!(arrival.metadata, None);
         assert_eq!(page.records[0].as_ref().unwrap().id, then.id(), "the older one stays as seen");
     }
 
@@ -683,7 +688,7 @@ mod tests {
         page.truths.extend([page.now(), page.now()]);
         page.variable_changes();
         assert_eq!(page.records[1], None);
-        assert_eq!(page.records[2].as_ref().unwrap().came, None);
+        assert_eq!(page.records[2].as_ref().unwrap().arrival, None);
     }
 
     #[test]
@@ -699,7 +704,7 @@ mod tests {
         writer.observe_book(None, None).unwrap();
         writer.observe_metadata(&Json::Null);
         let last = writer.record().unwrap();
-        assert_eq!((last.came.clone(), last.id.clone()), (None, RecordedState::default().id()));
+        assert_eq!((last.arrival.clone(), last.id.clone()), (None, RecordedState::default().id()));
         let all: Records = [records[0].clone(), Some(last)].into_iter().collect();
         assert_eq!(all.newest(1).unwrap().message, 1);
     }

@@ -1,4 +1,5 @@
-//! A book of one's own: the content of a moment, with our mark, ready to be written.
+//! A copy of a book for one chat: the content at a moment with Forklore's mark, ready to be
+//! written.
 
 use crate::digest::Digest;
 use crate::memory_books;
@@ -15,22 +16,22 @@ pub struct NewBook {
     pub bytes: Vec<u8>,
     pub entries: usize,
     pub digest: Digest,
-    /// The digest of what its entries mean.
+    /// The digest of the meaning of its entries.
     pub lore: Digest,
-    /// Whether operations that were still to run were taken out of its queue.
+    /// Whether pending operations were removed from its queue.
     pub drained: bool,
-    /// Whether the content had an `extensions` of its own.
+    /// Whether the content already had an `extensions` field.
     had_extensions: bool,
-    /// The entries as values, for what is keyed by them.
+    /// The parsed entries.
     pub(crate) values: Object,
 }
 
 impl NewBook {
-    /// Takes our mark off: the book is its owner's.
+    /// Removes Forklore's mark, for a book that belongs to the user.
     pub(crate) fn unmark(&mut self) {
         if let Ok(book) = Book::read(&self.bytes) {
             let mut bytes = book.with_mark(None);
-            // `extensions` may have been made only to hold the mark.
+            // Remove an `extensions` field that was only added to hold the mark.
             if let Ok(book) = Book::read(&bytes)
                 && let Some(extensions) = book.root().get("extensions")
                 && extensions.members().next().is_none()
@@ -45,8 +46,9 @@ impl NewBook {
     }
 }
 
-/// Makes the book `name` from `content`. Operations still to run are left out where `drain` says
-/// so, and always from the journal or a snapshot: of a state of the past, nobody is left to run them.
+/// Makes the book `name` from `content`. With `drain`, pending operations are left out. They are
+/// always left out of content from the journal or a snapshot, because nothing would run operations
+/// of a past state.
 pub fn new_book(name: &str, content: &BookContent<'_>, drain: bool, mark: &Mark) -> NewBook {
     match content {
         BookContent::Bytes(book) => from_bytes(name, book, drain, mark),
@@ -55,7 +57,7 @@ pub fn new_book(name: &str, content: &BookContent<'_>, drain: bool, mark: &Mark)
     }
 }
 
-/// The book that `content` holds, as a value.
+/// The parsed book.
 pub fn book_value(content: &BookContent<'_>) -> Json {
     match content {
         BookContent::Bytes(book) => book.root().json().unwrap_or(Json::Null),
@@ -64,7 +66,7 @@ pub fn book_value(content: &BookContent<'_>) -> Json {
     }
 }
 
-/// A copy of today's book without the memories that Memory Books made of messages after `last`.
+/// A copy of today's book without Memory Books' memories of messages after `last`.
 pub(crate) fn memories_until(last: usize, name: &str, book: &Book<'_>, mark: &Mark) -> NewBook {
     let is_later = |entry: &Entry<'_>| {
         entry.value().json().is_ok_and(|entry| memory_books::is_later(&entry, last))
@@ -106,11 +108,11 @@ fn from_bytes(name: &str, book: &Book<'_>, drain: bool, mark: &Mark) -> NewBook 
         }
     }
     let bytes = (!edits.is_empty()).then(|| edits.apply());
-    // Splicing a valid document leaves a valid one; were it otherwise, the original is kept.
+    // Splicing a valid document gives a valid one. If it ever did not, the original would be used.
     let spliced = bytes.as_deref().and_then(|bytes| Book::read(bytes).ok());
     let book = spliced.as_ref().unwrap_or(book);
     let value = book.root().json();
-    // Too deep to build, which nothing of SillyTavern's is, it has a digest all the same.
+    // A book nested too deep to parse, which SillyTavern never writes, still has a digest.
     let digest = value.as_ref().map_or_else(|_| book.digest(), book::digest_of);
     let lore = value.as_ref().map_or(digest, book::lore_digest_of);
     let value = value.unwrap_or(Json::Null);
@@ -174,8 +176,8 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
     }
 }
 
-/// What the memories of Memory Books call their chat and their book: the field, the old name and the
-/// new one.
+/// The fields of Memory Books' memories that name their chat and their book, each with the old and
+/// the new name.
 fn renamed_in_memories<'a>(
     name: &'a str,
     mark: &'a Mark,
@@ -216,7 +218,7 @@ mod tests {
         }
     }
 
-    /// A book with a queue of this content, and a text that only looks like one.
+    /// A book with this queue, and with an ordinary entry of the same content.
     fn with_queue(queue: &str) -> Json {
         let entry = |comment: &str| {
             Json::object([("comment", Json::from(comment)), ("content", Json::from(queue))])
@@ -230,7 +232,7 @@ mod tests {
         book.at(&["entries", uid, "content"])?.as_str()
     }
 
-    /// Made of the same book from its bytes, drained, and from its value.
+    /// Makes the book from its bytes, with `drain`, and from its value.
     fn both_ways(book: &Json) -> [NewBook; 2] {
         let bytes = book.stringify();
         let read = Book::read(&bytes).unwrap();

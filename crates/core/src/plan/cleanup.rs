@@ -1,8 +1,8 @@
-//! Which books of ours nothing refers to.
+//! Finds books made by Forklore that nothing refers to.
 
 use crate::timeline::references::{ReferencePlace, References};
 
-/// A book that carries our mark.
+/// A book with Forklore's mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OurBook {
     pub name: String,
@@ -11,25 +11,24 @@ pub struct OurBook {
     pub made_for: String,
 }
 
-/// What a cleanup would do.
+/// The plan of a cleanup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CleanupPlan {
     pub remove: Vec<OurBook>,
     pub keep: Vec<(OurBook, KeepReason)>,
-    /// Files that could not be read, each of which may refer to any book. While there are any,
-    /// nothing is removed.
+    /// Files that could not be read. Any of them may refer to any book, so nothing is removed while
+    /// there are some.
     pub unread: Vec<String>,
 }
 
-/// Why a book stays.
+/// Why a book is kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeepReason {
     #[error("in use: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
     ReferredToBy(Vec<ReferencePlace>),
-    /// Only a backup of a chat names it.
+    /// Only backups of chats name it.
     #[error("named by {}", if *.0 == 1 { "1 backup".to_owned() } else { format!("{} backups", .0) })]
     OnlyBackups(usize),
-    /// Something could not be read.
     #[error("kept, because something could not be read")]
     Unread,
 }
@@ -43,7 +42,7 @@ crate::diagnostics!(KeepReason {
     Self::Unread => ("unread"),
 });
 
-/// Plans a cleanup. Books without our mark are never in question.
+/// Plans a cleanup. Books without Forklore's mark are never removed.
 pub fn cleanup(ours: Vec<OurBook>, references: &References, despite_backups: bool) -> CleanupPlan {
     let mut plan = CleanupPlan { unread: references.unread.clone(), ..CleanupPlan::default() };
     for book in ours {

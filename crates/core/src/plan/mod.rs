@@ -1,4 +1,4 @@
-//! Everything that ends in a plan or in a verdict. Callers carry plans out.
+//! Everything that produces a plan or a verdict. Callers carry out the plans.
 
 pub mod book_copy;
 pub mod cleanup;

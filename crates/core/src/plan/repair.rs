@@ -1,4 +1,4 @@
-//! Giving a chat its book back, or a book of its own.
+//! Gives a chat its lost book back, a book of its own, or an earlier state of its book.
 
 use crate::finding::Remark;
 use crate::journal;
@@ -14,26 +14,26 @@ use crate::timeline::moment::{BookContent, BookThen, BoundBook, BoundChat, Momen
 use crate::timeline::seal::{self, Seal, SealedBook};
 use forklore_json::{Edit, Json, Object};
 
-/// Where a book comes from that a chat has lost.
+/// Where to take a lost book from.
 #[derive(Clone, Debug)]
 pub enum RepairSource<'a> {
     Journal,
     Recap,
-    /// A copy of this book, as it is today.
+    /// A copy of this book in its current state.
     Copy {
         name: String,
         book: crate::sillytavern::book::Book<'a>,
     },
     Empty,
-    /// No book: the chat names none any more.
+    /// No book: the chat is unbound.
     Detach,
 }
 
-/// What is written. The book first, then the chat, where it has to change at all.
+/// The files to write: the book first, then the chat, if it has to change at all.
 #[derive(Clone, Debug)]
 pub struct BookPlan<'a> {
     pub book: Option<NewBook>,
-    /// Whether a file of that name is there and goes to the trash.
+    /// Whether a file of that name exists and has to go to the trash.
     pub replaces: bool,
     pub chat: Option<Pieces<'a>>,
     pub part: Option<Knowledge>,
@@ -58,7 +58,7 @@ pub enum CannotRepair {
     NothingToRestore(usize),
 }
 
-/// Plans a repair. `free_name` is used where the chat names no book, or one no file can have.
+/// Plans a repair. `free_name` is used if the chat names no book, or a name that no file can have.
 pub fn repair<'a>(
     subject: BoundChat<'a>,
     source: &RepairSource<'_>,
@@ -92,7 +92,7 @@ pub fn repair<'a>(
         Some(content) => new_book(&name, content, true, &mark),
         None => empty_book(&name, &mark),
     };
-    if bound.is_some() && !was_ours(subject) {
+    if bound.is_some() && !was_made_by_forklore(subject) {
         book.unmark();
     }
     let mut remarks = Vec::new();
@@ -104,17 +104,18 @@ pub fn repair<'a>(
     if book.drained {
         remarks.push(Remark::QueueDrained);
     }
-    // Under its old name the book is found again without touching the chat.
-    let chat =
-        bound.is_none().then(|| rebound(subject, &book, from.into_iter().collect(), Vec::new()));
+    // Under its old name SillyTavern finds the book again, so the chat does not change.
+    let chat = bound
+        .is_none()
+        .then(|| rebound_chat(subject, &book, from.into_iter().collect(), Vec::new()));
     let replaces = matches!(subject.bound, BoundBook::There { .. } | BoundBook::Unreadable { .. })
         && bound.is_some();
     Ok(BookPlan { book: Some(book), replaces, chat, part: Some(part), remarks })
 }
 
-/// Whether the lost book was one that we had made for this chat. Another stays its owner's also
-/// after a repair: a book with our mark is one that `clean` may take.
-fn was_ours(subject: BoundChat<'_>) -> bool {
+/// Whether Forklore had made the lost book for this chat. Any other book stays unmarked after a
+/// repair, because `clean` may remove books with Forklore's mark.
+fn was_made_by_forklore(subject: BoundChat<'_>) -> bool {
     let marked = subject.bound.book().is_some_and(|book| book.mark().is_some());
     let sealed = Seal::read(&metadata_value(subject.chat)).and_then(|seal| seal.book);
     let bound = subject.bound.name().map(names::book_key);
@@ -160,10 +161,10 @@ fn repair_content<'a>(
     }
 }
 
-/// Gives a chat that shares its book one of its own, called `book`.
+/// Gives a chat that shares its book its own book, called `book`.
 ///
-/// The shared file holds what every timeline wrote into it, so it is not this chat's past: where
-/// the chat's own journal speaks for its last message, that is taken instead.
+/// The shared file contains the changes of every timeline, so it does not reflect this chat alone.
+/// If the chat's journal has a record for its last message, the book is taken from there instead.
 pub fn split<'a>(
     subject: BoundChat<'a>,
     book: &str,
@@ -189,13 +190,13 @@ pub fn split<'a>(
         (None, None) => return Err(CannotRepair::NotBound(subject.name.to_owned())),
     };
     let mark = mark_for(subject, Some(shared.to_owned()), part, now);
-    // What waits in the shared queue may be anybody's.
+    // Operations in the shared queue may belong to any of the chats.
     let book = new_book(book, &content, true, &mark);
     let rebound = rebind(
         subject.chat,
         &Rebinding {
             last: Some(last),
-            others_not_of_then: &[],
+            live_other_keys: &[],
             memory_books: false,
             memories: None,
             drain: true,
@@ -211,7 +212,7 @@ pub fn split<'a>(
         lore: Some(book.lore),
         part,
     };
-    // A timeline of old gets its seal now, where it is known what it was cut from.
+    // A timeline without a seal gets one now, if its parent and fork point are known.
     if let Some(seal) = Seal::read(&metadata_value(subject.chat)) {
         let seal = Seal { book: Some(sealed), state: None, ..seal };
         chat_changes.push((seal::KEY.to_owned(), Edit::Set(seal.to_json())));
@@ -235,7 +236,7 @@ pub fn split<'a>(
         };
         chat_changes.push((seal::KEY.to_owned(), Edit::Set(seal.to_json())));
     }
-    let chat = crate::plan::fork::file(subject.chat, None, &chat_changes, rebound.lines);
+    let chat = crate::plan::fork::rewrite_file(subject.chat, None, &chat_changes, rebound.lines);
     let mut remarks = rebound.remarks;
     if part.exactness == Exactness::Live {
         remarks.push(Remark::BookIsLive);
@@ -246,7 +247,7 @@ pub fn split<'a>(
     Ok(BookPlan { book: Some(book), replaces: false, chat: Some(chat), part: Some(part), remarks })
 }
 
-/// Puts the chat's own book back to message `m`, under its own name.
+/// Restores the chat's book to its state at message `m`, under the same name.
 pub fn restore<'a>(
     subject: BoundChat<'a>,
     m: usize,
@@ -263,13 +264,13 @@ pub fn restore<'a>(
         return Err(CannotRepair::NothingToRestore(m));
     }
     let not_recorded = || CannotRepair::NotRecorded { chat: subject.name.to_owned(), message: m };
-    let terms = MomentOptions { fill, settled: true, ..MomentOptions::default() };
-    let moment = moment(subject.chat, subject.bound, subject.past, m, terms);
+    let options = MomentOptions { fill, settled: true, ..MomentOptions::default() };
+    let moment = moment(subject.chat, subject.bound, subject.past, m, options);
     let BookThen::Known { part, content, .. } = &moment.book else { return Err(not_recorded()) };
     if part.exactness == Exactness::Live {
         return Err(not_recorded());
     }
-    // The book stays whose it was: a mark it carries stays, and one it lacks is not given to it.
+    // Ownership does not change: a marked book keeps its mark, an unmarked book does not get one.
     let mark = subject.bound.book().and_then(|book| book.mark()).and_then(Mark::read);
     let placeholder = mark_for(subject, Some(name.clone()), *part, now);
     let mut book = new_book(&name, content, true, mark.as_ref().unwrap_or(&placeholder));
@@ -292,8 +293,8 @@ pub fn restore<'a>(
     Ok(BookPlan { book: Some(book), replaces, chat: None, part: Some(*part), remarks })
 }
 
-/// The chat's book is called `name` now: all that speaks of it in the chat follows. The bound book
-/// is given under the name that the chat still uses.
+/// Updates all references in the chat after its book was renamed to `name`. In `subject`, the book
+/// has the name that the chat still uses.
 pub fn follow<'a>(subject: BoundChat<'a>, name: &str) -> Result<BookPlan<'a>, CannotRepair> {
     let (Some(old), Some(book)) = (subject.bound.name(), subject.bound.book()) else {
         return Err(CannotRepair::NotBound(subject.name.to_owned()));
@@ -308,7 +309,7 @@ pub fn follow<'a>(subject: BoundChat<'a>, name: &str) -> Result<BookPlan<'a>, Ca
         sealed.name = name.to_owned();
         changes.push((seal::KEY.to_owned(), Edit::Set(seal.to_json())));
     }
-    let chat = rebound_to(subject, name, &entries, vec![old.to_owned()], changes);
+    let chat = rebound_chat_to(subject, name, &entries, vec![old.to_owned()], changes);
     Ok(BookPlan { book: None, replaces: false, chat: Some(chat), part: None, remarks: Vec::new() })
 }
 
@@ -329,17 +330,17 @@ fn mark_for(
     }
 }
 
-/// The chat, bound to `book`, with `more` changes to its metadata.
-fn rebound<'a>(
+/// The chat bound to `book`, with `more` changes to its metadata.
+fn rebound_chat<'a>(
     subject: BoundChat<'a>,
     book: &NewBook,
     from: Vec<String>,
     more: Vec<(String, Edit)>,
 ) -> Pieces<'a> {
-    rebound_to(subject, &book.name, &book.values, from, more)
+    rebound_chat_to(subject, &book.name, &book.values, from, more)
 }
 
-fn rebound_to<'a>(
+fn rebound_chat_to<'a>(
     subject: BoundChat<'a>,
     book: &str,
     entries: &Object,
@@ -349,10 +350,10 @@ fn rebound_to<'a>(
     let rebound = rebind(subject.chat, &rebinding(subject, book, entries, from));
     let mut changes = rebound.changes;
     changes.extend(more);
-    crate::plan::fork::file(subject.chat, None, &changes, rebound.lines)
+    crate::plan::fork::rewrite_file(subject.chat, None, &changes, rebound.lines)
 }
 
-/// What binds a chat to another book, and changes nothing else.
+/// A rebinding that changes nothing except the book.
 fn rebinding<'a>(
     subject: BoundChat<'a>,
     book: &'a str,
@@ -368,7 +369,7 @@ fn rebinding<'a>(
         entries: Some(entries),
         last: None,
         metadata: None,
-        others_not_of_then: &[],
+        live_other_keys: &[],
         memory_books: false,
         memories: None,
         drain: false,
@@ -448,7 +449,7 @@ mod tests {
         assert_eq!(Seal { book: None, ..after }, Seal { book: None, ..before });
     }
 
-    /// A book whose queue holds an operation that waits.
+    /// A book whose queue contains a pending operation.
     fn busy_book() -> Vec<u8> {
         let queue = r#"{"queue":[{"id":"o","type":"combine","status":"pending"}]}"#;
         let entry = Json::object([
@@ -475,7 +476,7 @@ mod tests {
         let bound = BoundBook::read(Some("Lore".into()), Some(BOOK));
         let then = BookFile { name: "Lore".into(), bytes: busy_book() };
         let past = RecordedPast {
-            book: Some(AsOf { message: 0, what: Some(then) }),
+            book: Some(AsOf { message: 0, value: Some(then) }),
             ..RecordedPast::default()
         };
         let parent = BoundChat { name: "Main", chat: &chat, bound: &bound, past: Some(&past) };

@@ -1,7 +1,7 @@
-//! Timed effects (sticky, cooldown): how SillyTavern ties them to an entry of a book.
+//! Timed effects (sticky, cooldown), and how SillyTavern ties them to an entry of a book.
 //!
-//! An effect is matched by a hash over the entry and the book's *name*. A clone under another name
-//! would lose every running effect, so a fork writes them anew.
+//! SillyTavern matches an effect by a hash over the entry and the book's *name*. A copy of the book
+//! under another name would lose every running effect, so a fork rewrites them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ pub fn string_hash(text: &[u16]) -> u64 {
     (u64::from(low & 0x1f_ffff) << 32) | u64::from(high)
 }
 
-/// The hash SillyTavern gives `entry` when it belongs to `book`; `None` where it would give up.
+/// The hash that SillyTavern computes for `entry` in `book`; `None` where SillyTavern would fail.
 pub fn entry_hash(entry: &Json, book: &str) -> Option<u64> {
     let entry = entry.as_object()?;
     let mut scanned = Object::new();
@@ -51,8 +51,8 @@ pub fn entry_hash(entry: &Json, book: &str) -> Option<u64> {
     Some(string_hash(&units))
 }
 
-/// Splits the leading decorator lines off an entry's content, as SillyTavern does. The answer says
-/// where they and the rest are.
+/// Splits the leading decorator lines off an entry's content, as SillyTavern does. Returns the
+/// ranges of the decorators and of the rest.
 fn decorators(content: &[u8]) -> (Vec<Range<usize>>, Range<usize>) {
     let mut found = Vec::new();
     let whole = 0..content.len();
@@ -80,11 +80,11 @@ fn decorators(content: &[u8]) -> (Vec<Range<usize>>, Range<usize>) {
     (found, whole)
 }
 
-/// Carries the effects of the books `from` over to `to`, whose entries are `entries`.
+/// Moves the effects of the books `from` to the book `to`, which has these `entries`.
 ///
-/// An effect whose hash no longer fitted its entry was already without force: it keeps its hash,
-/// and so stays without force. Where two books have an effect on the same uid, the one in force is
-/// carried over, of two the one of the book named last; the other stays under its own book's name.
+/// An effect whose hash does not match its entry is inactive: it keeps its hash and stays inactive.
+/// If two books have an effect on the same uid, the active one is moved; if both or neither are
+/// active, the one of the book named last. The other stays under its own book's name.
 pub fn rekeyed(timed: &Json, from: &[String], to: &str, entries: &Object) -> Json {
     let mut timed = timed.clone();
     let Some(kinds) = timed.as_object_mut() else { return timed };
@@ -106,7 +106,7 @@ pub fn rekeyed(timed: &Json, from: &[String], to: &str, entries: &Object) -> Jso
                 Some(this) if best[&this.key] == this.rank => {
                     Some((this.key.clone(), this.effect.clone().into_owned()))
                 }
-                // No book has this name yet, so what was left under it is nobody's.
+                // The new book does not exist yet, so an effect under its name is a leftover.
                 _ if best.contains_key(key) => None,
                 _ => Some((key.clone(), effect.clone())),
             })
@@ -116,14 +116,14 @@ pub fn rekeyed(timed: &Json, from: &[String], to: &str, entries: &Object) -> Jso
     timed
 }
 
-/// An effect that would be carried over.
+/// An effect that may be moved.
 struct Move<'a> {
     key: JsText,
     effect: Cow<'a, Json>,
     rank: Rank,
 }
 
-/// Whether an effect is in force, and which of the books it is of.
+/// Whether an effect is active, and the index of its book.
 type Rank = (bool, usize);
 
 impl<'a> Move<'a> {
@@ -135,7 +135,7 @@ impl<'a> Move<'a> {
         entries: &HashMap<String, &Json>,
     ) -> Option<Self> {
         let key = key.to_string_lossy();
-        // A book's name can hold dots and numbers, a uid cannot.
+        // A book's name can contain dots and digits, a uid no dots.
         let (book, uid) = key.rsplit_once('.')?;
         let at = from.iter().position(|name| name == book)?;
         let entry = entries.get(uid);
@@ -151,7 +151,7 @@ impl<'a> Move<'a> {
     }
 }
 
-/// The entries by their uids; of two with one uid the first.
+/// The entries by uid; the first one wins.
 fn by_uid(entries: &Object) -> HashMap<String, &Json> {
     let mut found = HashMap::new();
     for (_, entry) in entries.iter() {
@@ -168,13 +168,12 @@ fn by_uid(entries: &Object) -> HashMap<String, &Json> {
     found
 }
 
-/// The effect of an entry of a book, carried over to another entry or book; `None` where it was
-/// without force.
+/// An effect moved from an entry of one book to another entry or book; `None` if it was inactive.
 pub(crate) fn moved(effect: &Json, from: (&Json, &str), to: (&Json, &str)) -> Option<Json> {
     let stored = effect.get("hash").and_then(Json::as_f64)?;
-    let as_it_is = |(entry, book): (&Json, &str)| entry_hash(entry, book);
-    let by_recap = |(entry, book): (&Json, &str)| entry_hash(&wrapped(entry, book)?, book);
-    let hash = [as_it_is(from).zip(as_it_is(to)), by_recap(from).zip(by_recap(to))]
+    let plain = |(entry, book): (&Json, &str)| entry_hash(entry, book);
+    let wrapped_by_recap = |(entry, book): (&Json, &str)| entry_hash(&wrapped(entry, book)?, book);
+    let hash = [plain(from).zip(plain(to)), wrapped_by_recap(from).zip(wrapped_by_recap(to))]
         .into_iter()
         .flatten()
         .find_map(|(before, after)| (before as f64 == stored).then_some(after))?;
@@ -193,7 +192,7 @@ mod tests {
         assert_eq!(entry_hash(&entry, "Lore"), Some(expected));
     }
 
-    /// Numbers that SillyTavern 1.19.0's own functions gave.
+    /// The numbers were computed by SillyTavern 1.19.0's own functions.
     #[test]
     fn hashes_are_sillytaverns() {
         let hash = |text: &str| string_hash(&text.encode_utf16().collect::<Vec<_>>());
@@ -296,7 +295,7 @@ mod tests {
             let start = moved.at(&["sticky", "New.0", "start"]).and_then(Json::as_i64);
             (keys(&moved).join(" "), start.unwrap())
         };
-        // Neither is in force, or both are: the book that the chat is bound to.
+        // If neither or both are active, the book that the chat is bound to wins.
         assert_eq!(case(1.0, 2.0), ("Then.0 New.0".into(), 2));
         assert_eq!(case(fits("Then"), fits("Bound")), ("Then.0 New.0".into(), 2));
         assert_eq!(case(1.0, fits("Bound")), ("Then.0 New.0".into(), 2));

@@ -1,4 +1,4 @@
-//! Is a timeline what it should be?
+//! Checks a timeline against its seal, its book and its family.
 
 use std::cell::LazyCell;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::timeline::family::{Node, Parentage, Timeline};
 use crate::timeline::seal::{Seal, SealedBook};
 use forklore_json::{Json, Raw};
 
-/// What verifying needs to know of the timeline's surroundings.
+/// The facts about a timeline's family and book that verifying needs.
 #[derive(Clone, Debug)]
 pub struct VerifyContext<'a> {
     pub timeline: &'a Timeline,
@@ -28,7 +28,7 @@ pub struct VerifyContext<'a> {
     pub is_listed: bool,
 }
 
-/// What verifying needs to know of a chat, so that its bytes need not be kept.
+/// The facts about a chat that verifying needs, so that its bytes can be dropped.
 #[derive(Clone, Debug)]
 pub struct ChatFacts {
     pub messages: usize,
@@ -45,7 +45,7 @@ impl ChatFacts {
         }
     }
 
-    /// Of a chat that SillyTavern has read, so that what it could not read is gone already.
+    /// For a chat loaded by SillyTavern, which has already dropped everything it could not read.
     pub fn loaded(messages: usize, metadata: Json) -> Self {
         Self { messages, damage: Vec::new(), metadata }
     }
@@ -55,11 +55,11 @@ impl ChatFacts {
     }
 }
 
-/// What verifying needs to know of a book, worked out once for all timelines bound to it.
+/// The facts about a book that verifying needs, computed once for all timelines bound to it.
 #[derive(Clone, Debug)]
 pub struct BookFacts {
     pub entries: usize,
-    /// Of the digests that were asked for, those of seals that this book is as they say.
+    /// The expected digests that this book matches.
     digests: Vec<Digest>,
     flaws: Vec<RegistryFlaw>,
     queues: Vec<String>,
@@ -67,14 +67,14 @@ pub struct BookFacts {
 }
 
 impl BookFacts {
-    /// `sealed` are the digests that seals expect of this book, as [`ExpectedDigests`] knows them.
+    /// `sealed` are the digests that seals expect of this book, from [`ExpectedDigests`].
     pub fn of(book: &Book<'_>, sealed: &[SealedDigests]) -> Self {
         let mut listing = Vec::new();
         let mut queues = Vec::new();
         let has_recap_data = book.mentions(registry::PREFIX) || book.mentions(queue::COMMENT);
-        // Most books have neither registries nor a queue, and need not be read entry by entry.
-        let looked_at = has_recap_data.then(|| book.entries()).into_iter().flatten();
-        for entry in looked_at {
+        // Most books have neither registries nor a queue, so their entries need not be read.
+        let entries = has_recap_data.then(|| book.entries()).into_iter().flatten();
+        for entry in entries {
             let EntryFacts { uid, comment, content } = EntryFacts::of(&entry);
             let text =
                 || content.and_then(|content| content.text()).unwrap_or_default().into_owned();
@@ -86,7 +86,7 @@ impl BookFacts {
         }
         Self {
             entries: book.entries().count(),
-            digests: those_of(book, sealed),
+            digests: matching_digests(book, sealed),
             flaws: registry::flaws(&listing),
             queues,
             has_byte_order_mark: book.has_byte_order_mark(),
@@ -94,12 +94,12 @@ impl BookFacts {
     }
 }
 
-/// The digests that seals expect of books, where nothing was said since the seal was made. Gathered
-/// before the books are read, so that no other book is hashed.
+/// The digests that seals expect of books, for chats without new messages since the seal was made.
+/// They are collected before the books are read, so that no other book is hashed.
 #[derive(Clone, Debug, Default)]
 pub struct ExpectedDigests(HashMap<String, Vec<SealedDigests>>);
 
-/// What a seal says of a book: its digest, and that of what its entries mean.
+/// The digest of a book in a seal, and the digest of the meaning of its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SealedDigests {
     digest: Digest,
@@ -120,32 +120,32 @@ impl ExpectedDigests {
         }
     }
 
-    /// What is expected of the book with this [key](book_key).
+    /// The digests expected of the book with this [key](book_key).
     pub fn of(&self, key: &str) -> &[SealedDigests] {
         self.0.get(key).map_or(&[], Vec::as_slice)
     }
 }
 
-/// The book that must still be as it was sealed: once the story has gone on, its lore is expected to
-/// have, too.
+/// The sealed book, if it must still be unchanged. Once the chat has new messages, its lore is
+/// expected to change as well.
 fn untouched_book(seal: &Seal, messages: usize) -> Option<&SealedBook> {
     seal.book.as_ref().filter(|_| messages == seal.message + 1)
 }
 
-fn those_of(book: &Book<'_>, sealed: &[SealedDigests]) -> Vec<Digest> {
+fn matching_digests(book: &Book<'_>, sealed: &[SealedDigests]) -> Vec<Digest> {
     if sealed.is_empty() {
         return Vec::new();
     }
-    let digested = book.digested();
-    // Most books are as they were made, byte for byte.
+    let digested = book.digest_input();
+    // Lazy, because most books still match byte for byte.
     let lore = LazyCell::new(|| book.root().json().ok().as_ref().map(lore_digest_of));
-    let is_kept = |sealed: &&SealedDigests| {
+    let is_match = |sealed: &&SealedDigests| {
         sealed.digest.is_of(&digested) || (sealed.lore.is_some() && sealed.lore == *lore)
     };
-    sealed.iter().filter(is_kept).map(|sealed| sealed.digest).collect()
+    sealed.iter().filter(is_match).map(|sealed| sealed.digest).collect()
 }
 
-/// An entry's fields in one pass: books are long, and verifying reads them all.
+/// An entry's fields, read in one pass, because verifying reads every entry of long books.
 struct EntryFacts<'a> {
     uid: String,
     comment: String,
@@ -169,7 +169,7 @@ impl<'a> EntryFacts<'a> {
     }
 }
 
-/// The book a timeline is bound to, as far as verifying goes.
+/// The book that a timeline is bound to.
 #[derive(Clone, Debug)]
 pub enum BoundFacts<'a> {
     None,
@@ -195,7 +195,7 @@ impl BoundFacts<'_> {
         }
     }
 
-    fn another_than(&self, sealed: &str) -> Option<Finding> {
+    fn check_name(&self, sealed: &str) -> Option<Finding> {
         let same = self.name().map(book_key) == Some(book_key(sealed));
         (!same).then(|| Finding::AnotherBook {
             sealed: sealed.to_owned(),
@@ -204,30 +204,30 @@ impl BoundFacts<'_> {
     }
 }
 
-/// Everything found about one timeline.
+/// Returns all findings about one timeline.
 pub fn verify(
     chat: &ChatFacts,
     bound: &BoundFacts<'_>,
-    environment: &VerifyContext<'_>,
+    context: &VerifyContext<'_>,
 ) -> Vec<Finding> {
     let mut findings: Vec<Finding> = chat.damage.iter().cloned().map(Finding::Damage).collect();
-    match &environment.node.descent {
+    match &context.node.parentage {
         Parentage::Missing(name) => findings.push(Finding::ParentMissing(name.clone())),
         Parentage::Cycle(name) => findings.push(Finding::Cycle(name.clone())),
-        Parentage::Main | Parentage::Coded(_) | Parentage::Inferred(_) => {}
+        Parentage::Main | Parentage::Declared(_) | Parentage::Inferred(_) => {}
     }
-    if !environment.is_listed {
+    if !context.is_listed {
         findings.push(Finding::Unlisted);
     }
-    look_at_book(chat, bound, environment, &mut findings);
-    look_at_memory(chat, bound, environment, &mut findings);
+    check_book(chat, bound, context, &mut findings);
+    check_memory(chat, bound, context, &mut findings);
     findings
 }
 
-fn look_at_book(
+fn check_book(
     chat: &ChatFacts,
     bound: &BoundFacts<'_>,
-    environment: &VerifyContext<'_>,
+    context: &VerifyContext<'_>,
     findings: &mut Vec<Finding>,
 ) {
     match bound {
@@ -247,20 +247,20 @@ fn look_at_book(
             findings.extend(past.map(Finding::QueuePastTheEnd));
         }
     }
-    if let (Some(name), false) = (bound.name(), environment.sharing.is_empty()) {
-        let with = environment.sharing.clone();
+    if let (Some(name), false) = (bound.name(), context.sharing.is_empty()) {
+        let with = context.sharing.clone();
         findings.push(Finding::BookShared { name: name.to_owned(), with });
     }
-    if let (Some(name), false) = (bound.name(), environment.elsewhere.is_empty()) {
-        let by = environment.elsewhere.clone();
+    if let (Some(name), false) = (bound.name(), context.elsewhere.is_empty()) {
+        let by = context.elsewhere.clone();
         findings.push(Finding::BookUsedElsewhere { name: name.to_owned(), by });
     }
 }
 
-fn look_at_memory(
+fn check_memory(
     chat: &ChatFacts,
     bound: &BoundFacts<'_>,
-    environment: &VerifyContext<'_>,
+    context: &VerifyContext<'_>,
     findings: &mut Vec<Finding>,
 ) {
     let metadata = &chat.metadata;
@@ -274,9 +274,9 @@ fn look_at_memory(
     findings
         .extend(past.map(|(version, scene)| Finding::RunningVersionPastTheEnd { version, scene }));
     let combined = metadata.at(&combined::PATH);
-    if let Some(seal) = &environment.timeline.seal {
-        look_at_seal(chat, bound, seal, findings);
-        findings.extend(look_at_running_recap(chat, recap, seal));
+    if let Some(seal) = &context.timeline.seal {
+        check_seal(chat, bound, seal, findings);
+        findings.extend(check_running_recap(chat, recap, seal));
         if let Some(sealed) = &seal.combined_recap
             && !combined.is_some_and(|recap| sealed.digest.is_of(&recap.stringify()))
         {
@@ -284,7 +284,7 @@ fn look_at_memory(
             findings.push(Finding::CombinedRecapChanged { sealed: sealed.messages, found });
         }
     } else if let Some(older) = older_seal::read(metadata) {
-        findings.extend(older.book.and_then(|sealed| bound.another_than(&sealed)));
+        findings.extend(older.book.and_then(|sealed| bound.check_name(&sealed)));
         if let Some(version) = older.running_version
             && recap.and_then(|recap| running::version(recap, version)).is_none()
         {
@@ -294,13 +294,13 @@ fn look_at_memory(
         if older.combined_messages > 0 && found != Some(older.combined_messages) {
             findings.push(Finding::CombinedRecapChanged { sealed: older.combined_messages, found });
         }
-    } else if environment.node.descent != Parentage::Main {
+    } else if context.node.parentage != Parentage::Main {
         findings.push(Finding::NoSeal);
     }
 }
 
-/// Whether the running recap is still the one that the timeline was made with.
-fn look_at_running_recap(chat: &ChatFacts, recap: Option<&Json>, seal: &Seal) -> Option<Finding> {
+/// Checks that the running recap is still the one that the timeline was created with.
+fn check_running_recap(chat: &ChatFacts, recap: Option<&Json>, seal: &Seal) -> Option<Finding> {
     let recorded = seal.running_recap.as_ref()?;
     let (sealed, digest) = (recorded.version?, recorded.digest?);
     let Some(version) = recap.and_then(|recap| running::version(recap, sealed)) else {
@@ -309,7 +309,7 @@ fn look_at_running_recap(chat: &ChatFacts, recap: Option<&Json>, seal: &Seal) ->
     if !digest.is_of(&version.stringify()) {
         return Some(Finding::RunningVersionChanged(sealed));
     }
-    // That the one in force does not exist is said otherwise.
+    // A missing current version is reported as `RunningVersionMissing`.
     let state = recap.map(running::state).filter(|state| state.exists)?;
     let current = state.version;
     let is_untouched = chat.messages == seal.message + 1;
@@ -317,17 +317,12 @@ fn look_at_running_recap(chat: &ChatFacts, recap: Option<&Json>, seal: &Seal) ->
         .then_some(Finding::AnotherRunningVersion { sealed, current })
 }
 
-fn look_at_seal(
-    chat: &ChatFacts,
-    bound: &BoundFacts<'_>,
-    seal: &Seal,
-    findings: &mut Vec<Finding>,
-) {
+fn check_seal(chat: &ChatFacts, bound: &BoundFacts<'_>, seal: &Seal, findings: &mut Vec<Finding>) {
     if chat.messages <= seal.message {
         findings.push(Finding::CutShort { sealed: seal.message, messages: chat.messages });
     }
     let Some(sealed) = &seal.book else { return };
-    if let Some(another) = bound.another_than(&sealed.name) {
+    if let Some(another) = bound.check_name(&sealed.name) {
         findings.push(another);
         return;
     }
@@ -350,7 +345,7 @@ mod tests {
 
     const MARK: &str = r#""extensions":{"forklore":{"format":1}}"#;
 
-    /// Whether a child, nothing having been said in it yet, is found to have an edited book.
+    /// Whether verifying a child without new messages reports its book as edited.
     fn is_edited(sealed: &str, now: &str, knows_lore: bool) -> bool {
         let [sealed, now] =
             [sealed, now].map(|entry| format!(r#"{{"entries":{{"0":{entry}}},{MARK}}}"#));
@@ -380,7 +375,7 @@ mod tests {
             Json::object([("world_info", Json::from("Lore")), (seal::KEY, seal.to_json())]);
         let timelines = [Timeline::of(Home::Character("Ada".into()), "Child".into(), &metadata)];
         let nodes = families(&timelines);
-        let environment = VerifyContext {
+        let context = VerifyContext {
             timeline: &timelines[0],
             node: &nodes[0],
             sharing: Vec::new(),
@@ -392,7 +387,7 @@ mod tests {
         let facts =
             BookFacts::of(&Book::read(now.as_bytes()).unwrap(), expected.of(&book_key("Lore")));
         let bound = BoundFacts::There { name: "Lore", facts: &facts };
-        let found = verify(&ChatFacts::loaded(1, metadata), &bound, &environment);
+        let found = verify(&ChatFacts::loaded(1, metadata), &bound, &context);
         found.iter().any(|finding| matches!(finding, Finding::BookEdited { .. }))
     }
 
@@ -405,7 +400,7 @@ mod tests {
         assert!(!is_edited(sparse, shown, true));
         assert!(is_edited(sparse, &shown.replace("captain", "king"), true));
         assert!(is_edited(sparse, &shown.replace("100", "5"), true));
-        // A seal of old knows only the digest of all of it.
+        // An older seal has only the digest of the whole book.
         assert!(is_edited(sparse, shown, false));
     }
 }

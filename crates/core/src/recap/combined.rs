@@ -1,8 +1,9 @@
-//! The combined recap: data of old versions, copied where it is not from the future.
+//! The combined recap: data of older versions of the extension. A fork copies it if it covers no
+//! later message.
 
 use forklore_json::Json;
 
-/// Where it is, below the chat's metadata.
+/// Its path in the chat's metadata.
 pub const PATH: [&str; 2] = ["auto_recap", "combined_recap"];
 
 /// How many messages the recap covers.
@@ -10,7 +11,7 @@ pub fn message_count(recap: &Json) -> Option<usize> {
     recap.get("message_count").and_then(Json::as_usize)
 }
 
-/// Whether a child cut at `m` may keep it: it covers no message after `m`.
+/// Whether a child forked at `m` may keep it, because it covers no message after `m`.
 pub fn is_of_the_past(recap: &Json, m: usize) -> bool {
     message_count(recap).is_some_and(|count| count <= m + 1)
 }

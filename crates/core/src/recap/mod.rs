@@ -1,7 +1,7 @@
-//! What ST-Auto-Recap keeps: an adapter, apart from the rest of the core.
+//! The adapter for ST-Auto-Recap's data.
 //!
-//! Other memory extensions will want an adapter of their own; everything that knows this one's
-//! field names is in this folder.
+//! All knowledge of this extension's field names is in this module. Other memory extensions should
+//! get adapters of their own.
 
 pub mod scene;
 pub mod snapshot;
@@ -13,7 +13,7 @@ pub mod references;
 pub mod older_seal;
 pub mod wrapper;
 
-/// Whether an entry of this name is the extension's own bookkeeping rather than lore.
+/// Whether an entry with this comment is the extension's own bookkeeping rather than lore.
 pub fn is_internal(comment: &str) -> bool {
     comment == queue::COMMENT
         || comment.starts_with(registry::PREFIX)

@@ -1,11 +1,11 @@
-//! `auto_recap_checkpoint_state`, version 2: what the original design would have written where
-//! Forklore writes a seal. Read, never written.
+//! `auto_recap_checkpoint_state`, version 2: the original design's counterpart of Forklore's seal.
+//! Read, never written.
 
 use forklore_json::Json;
 
 pub const KEY: &str = "auto_recap_checkpoint_state";
 
-/// What such a record says that can be checked.
+/// The fields of an older seal that can be verified.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OlderSeal {
     pub message: Option<usize>,
@@ -19,7 +19,7 @@ pub fn read(metadata: &Json) -> Option<OlderSeal> {
     let state = metadata.get(KEY).filter(|state| state.as_object().is_some())?;
     let count = |key: &str| state.get(key).and_then(Json::as_usize).unwrap_or(0);
     let running_count = count("running_recap_scene_count");
-    // It wrote null for version 0 too; a count tells the two apart.
+    // It also wrote null for version 0; the count distinguishes the two.
     let running_version = state.get("running_recap_version").and_then(Json::as_i64);
     Some(OlderSeal {
         message: state.get("message_id").and_then(Json::as_usize),

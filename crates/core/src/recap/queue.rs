@@ -1,4 +1,4 @@
-//! The queue of operations that a book carries in an entry of its own.
+//! The extension's queue of operations, which is stored in a book entry.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ pub fn is_queue(entry: &Json) -> bool {
     entry.get("comment").and_then(Json::as_str).is_some_and(|comment| comment == COMMENT)
 }
 
-/// What still has to run, in a book's queue and a chat's metadata together.
+/// The work still to be done, according to a book's queue and a chat's metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PendingWork {
-    /// Operations that run or will run, counted by status.
+    /// Operations that are running or will run, counted by status.
     pub runnable: BTreeMap<&'static str, usize>,
-    /// An operation that the queue holds is marked as being worked on.
+    /// An operation in the queue is marked as the current one.
     pub has_current: bool,
-    /// The queue's text could not be read, so nobody can say that it is empty.
+    /// The queue could not be read, so it is not known to be empty.
     pub unreadable: bool,
-    /// Lorebook entries under way in the chat's metadata that an operation still to run names.
+    /// Pending lorebook entries in the chat's metadata that a runnable operation refers to.
     pub pending_entries: usize,
-    /// Others that nobody will finish: a remark, not an obstacle.
+    /// Pending entries that no operation will finish: a remark, not an obstacle.
     pub stale_entries: usize,
-    /// Operations that failed for good.
+    /// Operations that have failed.
     pub failed: usize,
-    /// Lorebook entries that operations still to run name.
+    /// The lorebook entries that runnable operations refer to.
     named: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl PendingWork {
         self.runnable.values().sum()
     }
 
-    /// Takes in the content of a book's queue entry.
+    /// Adds the content of a book's queue entry.
     pub fn add_queue(&mut self, content: &str) {
         let queue = Json::parse(content.as_bytes()).ok();
         let Some(operations) = queue.as_ref().and_then(operations_of) else {
@@ -55,13 +55,15 @@ impl PendingWork {
                 _ => {}
             }
         }
-        // The extension forgets to take it back when it is stopped or the operation is removed.
+        // The extension does not clear the id when it is stopped or the operation is removed, so
+        // check that the operation is still in the queue.
         let current = queue.as_ref().and_then(|queue| text_at(queue, &["current_operation_id"]));
         self.has_current |= current.is_some()
             && operations.iter().any(|operation| text_at(operation, &["id"]) == current);
     }
 
-    /// Takes in how many operations the extension itself has; those in the book are among them.
+    /// Adds the number of operations that the extension has in memory, which includes those in the
+    /// book.
     pub fn add_unwritten(&mut self, operations: usize) {
         let unwritten = operations.saturating_sub(self.operations());
         if unwritten > 0 {
@@ -69,8 +71,8 @@ impl PendingWork {
         }
     }
 
-    /// Takes in the chat's metadata, after the queue: an entry is left over when its operation failed
-    /// or was removed.
+    /// Adds the chat's metadata. Call this after the queue was added: a pending entry is stale if
+    /// its operation failed or was removed.
     pub fn add_metadata(&mut self, metadata: &Json) {
         let pending = metadata.at(&["autoLorebooks", "pendingOps"]);
         for (entry, _) in pending.into_iter().flat_map(Json::members) {
@@ -80,7 +82,7 @@ impl PendingWork {
     }
 }
 
-/// A queue without a list has no operations.
+/// A queue without a list is an empty queue.
 fn operations_of(queue: &Json) -> Option<&[Json]> {
     let operations = queue.as_object()?.get("queue").filter(|list| list.is_truthy());
     operations.map_or(Some(&[]), Json::as_array)
@@ -101,14 +103,14 @@ fn is_runnable(status: &str) -> bool {
     matches!(status, "pending" | "in_progress" | "retrying")
 }
 
-/// An operation that names a message the chat does not have.
+/// An operation that refers to a message that the chat does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastTheEnd {
     pub operation: String,
     pub message: usize,
 }
 
-/// Operations still to run that point at or past `length`, the number of messages.
+/// Runnable operations that refer to a message at or past `length`, the number of messages.
 pub fn past_the_end(content: &str, length: usize) -> Vec<PastTheEnd> {
     let queue = Json::parse(content.as_bytes()).ok();
     let operations = queue.as_ref().and_then(operations_of).unwrap_or_default();
@@ -138,7 +140,7 @@ fn messages_of(operation: &Json) -> Vec<usize> {
         .collect()
 }
 
-/// Books that operations still to run name.
+/// The books that operations in the queue refer to.
 pub fn books_named(content: &str) -> Vec<String> {
     let queue = Json::parse(content.as_bytes()).ok();
     let operations = queue.as_ref().and_then(operations_of).unwrap_or_default();
@@ -148,7 +150,7 @@ pub fn books_named(content: &str) -> Vec<String> {
         .collect()
 }
 
-/// The queue's text with nothing in it, as the extension writes an empty one.
+/// The text of an emptied queue, as the extension writes it.
 pub fn emptied(content: &str) -> String {
     let old = Json::parse(content.as_bytes()).unwrap_or(Json::Null);
     let kept = |key: &str, otherwise: Json| old.get(key).cloned().unwrap_or(otherwise);
@@ -163,7 +165,7 @@ pub fn emptied(content: &str) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// A queue entry with nothing left to run, otherwise as it is.
+/// A queue entry with its queue emptied and everything else unchanged.
 pub fn emptied_entry(entry: &Json) -> Json {
     let mut entry = entry.clone();
     let content = entry.get("content").and_then(Json::as_str).unwrap_or_default().into_owned();
@@ -193,7 +195,7 @@ mod tests {
             check(&format!(r#"{{"queue":[{{"status":"{status}"}}]}}"#), false);
         }
         check(r#"{"queue":[{"id":"op_1"}],"current_operation_id":"op_1"}"#, true);
-        // What a reload, and then removing the operation, leaves.
+        // What remains after a reload and the removal of the operation.
         check(r#"{"queue":[],"current_operation_id":"op_1"}"#, false);
         check(
             r#"{"queue":[{"id":"op_2","status":"failed"}],"current_operation_id":"op_1"}"#,
@@ -251,7 +253,7 @@ mod tests {
         assert_eq!((work.failed, work.operations()), (2, 3));
         assert_eq!(work.runnable.get("pending"), Some(&2));
         assert!(!work.has_current && !work.unreadable);
-        // Those in the book are among those that the extension has.
+        // The extension's count includes those in the book.
         work.add_unwritten(3);
         assert_eq!(work.operations(), 3);
         work.add_unwritten(6);

@@ -1,4 +1,4 @@
-//! Names of books inside messages, which the extension follows to a file.
+//! Book names inside messages, which the extension resolves to files.
 
 use memchr::memmem;
 
@@ -6,8 +6,8 @@ use crate::recap::scene::MEMORY;
 use crate::sillytavern::names::book_key;
 use forklore_json::{Edits, Json, JsonKind, Raw};
 
-/// The line with every name of the books `from` turned into `to`, and how many there were; `None`
-/// where there is nothing to turn.
+/// Replaces every name of the books `from` with `to` in a message line. Also returns the number of
+/// replacements; `None` if there are none.
 pub fn renamed(line: &[u8], from: &[String], to: &str) -> Option<(Vec<u8>, usize)> {
     let message = Raw::document(line).ok()?;
     let from: Vec<String> = from.iter().map(|name| book_key(name)).collect();
@@ -22,7 +22,7 @@ pub fn renamed(line: &[u8], from: &[String], to: &str) -> Option<(Vec<u8>, usize
     (count > 0).then(|| (edits.apply(), count))
 }
 
-/// The books a message names, for counting references.
+/// The books that a message names, for counting references.
 pub fn books_named(line: &[u8]) -> Vec<String> {
     if memmem::find(line, b"chatLorebookName").is_none() {
         return Vec::new();
@@ -46,7 +46,7 @@ fn names(message: Raw<'_>) -> Vec<Raw<'_>> {
     names
 }
 
-/// Everything about a scene's book, in the message and in the copies its swipes keep.
+/// All metadata objects about a scene's book, in the message and in the copies in its swipes.
 fn metadata(message: Raw<'_>) -> Vec<Raw<'_>> {
     let swipes = message.get("swipe_info").into_iter().flat_map(|info| info.elements());
     let memories =

@@ -7,7 +7,7 @@ use forklore_json::{Json, Object};
 
 pub(crate) const PREFIX: &str = "_registry_";
 
-/// One line of a registry.
+/// One item of a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryItem {
     pub kind: String,
@@ -17,12 +17,12 @@ pub struct RegistryItem {
     pub synopsis: Option<String>,
 }
 
-/// The kind of registry an entry is, by its comment.
+/// The kind of a registry entry, derived from its comment.
 pub fn kind_of(comment: &str) -> Option<&str> {
     comment.strip_prefix(PREFIX)
 }
 
-/// Reads a registry in any of its forms: `- UID=7 | name: …`, the older `- uid: 7 | name: …`,
+/// Parses a registry in any of its formats: `- UID=7 | name: …`, the older `- uid: 7 | name: …`,
 /// and the JSON of the original design.
 pub fn items(kind: &str, content: &str) -> Vec<RegistryItem> {
     if let Ok(json) = Json::parse(content.as_bytes())
@@ -47,11 +47,11 @@ fn json_item(kind: &str, item: &Json) -> Option<RegistryItem> {
     })
 }
 
-/// A line of a registry's text, as it is written.
+/// A raw line of a registry's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegistryLine<'a> {
     pub text: &'a str,
-    /// The entry that it lists; none for a heading.
+    /// The entry that it lists; `None` for a heading.
     pub uid: Option<&'a str>,
 }
 
@@ -60,7 +60,7 @@ pub fn lines(content: &str) -> impl Iterator<Item = RegistryLine<'_>> {
 }
 
 impl RegistryLine<'_> {
-    /// The same line about another entry.
+    /// The same line, referring to another entry.
     pub fn with_uid(&self, uid: &str) -> String {
         match self.uid {
             Some(old) => self.text.replacen(old, uid, 1),
@@ -96,7 +96,7 @@ fn text_item(kind: &str, line: &str) -> Option<RegistryItem> {
     })
 }
 
-/// What is wrong with a line of a registry.
+/// An inconsistency between a registry and the book's entries.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryFlaw {
     /// No entry has this uid.
@@ -135,7 +135,7 @@ impl fmt::Display for RegistryItem {
 }
 
 impl RegistryItem {
-    /// Entries are called `<kind>-<name>`; older registries give that whole name.
+    /// Entries are called `<kind>-<name>`; older registries list that full name.
     fn is_called(&self, comment: &str) -> bool {
         match &self.name {
             None => true,
@@ -143,8 +143,8 @@ impl RegistryItem {
         }
     }
 
-    /// Whether the index says the same of it. Of a later synopsis or alias the child's past knows
-    /// nothing.
+    /// Whether the index describes it identically. A later synopsis or alias must not get into the
+    /// child.
     fn is_known_as(&self, known: &Json) -> bool {
         let text = |key: &str| known.get(key).and_then(Json::as_str).filter(|t| !t.is_empty());
         let aliases = known.get("aliases").and_then(Json::as_array).unwrap_or_default();
@@ -157,8 +157,8 @@ impl RegistryItem {
     }
 }
 
-/// The index that the chat's metadata keeps of all registries, made anew from the registries of
-/// the child's book. What the old index knew of an item that is listed just so stays as it is.
+/// Rebuilds the index of all registries in the chat's metadata from the registries of the child's
+/// book. An item that the old index describes identically keeps its old index entry.
 pub fn reindexed(index: &Json, book: &Object) -> Json {
     let mut listed = Vec::new();
     for (_, entry) in book.iter() {
@@ -175,7 +175,7 @@ pub fn reindexed(index: &Json, book: &Object) -> Json {
     Json::Object(members.collect())
 }
 
-/// An item as the extension itself writes it.
+/// An index entry as the extension itself writes it.
 fn indexed(item: RegistryItem) -> Json {
     let uid = item.uid.parse::<i64>().map_or_else(|_| Json::from(item.uid.as_str()), Json::from);
     let name = Json::from(item.name.unwrap_or_default());
@@ -298,9 +298,10 @@ mod tests {
     #[test]
     fn a_line_can_be_about_another_entry() {
         let content = "[Registry]\n- UID=7 | name: 7";
-        let told: Vec<_> = lines(content).map(|line| (line.uid, line.with_uid("12"))).collect();
+        let rewritten: Vec<_> =
+            lines(content).map(|line| (line.uid, line.with_uid("12"))).collect();
         assert_eq!(
-            told,
+            rewritten,
             [(None, "[Registry]".to_owned()), (Some("7"), "- UID=12 | name: 7".to_owned())]
         );
     }
@@ -309,9 +310,9 @@ mod tests {
     fn a_flaw_is_said_with_its_line() {
         let registry = entry("0", "_registry_character", "- UID=7 | name: Mara\n- UID=8\n- UID=9");
         let found = flaws(&[registry, entry("7", "item-Sword", ""), entry("9", "anything", "")]);
-        let said: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let sentences: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(
-            said,
+            sentences,
             [
                 "the character registry lists Mara as entry 7, which is \"item-Sword\"",
                 "the character registry lists an entry as entry 8, which does not exist",

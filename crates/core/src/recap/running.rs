@@ -1,25 +1,25 @@
-//! The running recap: a list of versions, each ending at a scene.
+//! The running recap: a list of versions, each covering the story up to the end of a scene.
 
 use crate::digest::Digest;
 use forklore_json::{JsText, Json};
 
 pub const KEY: &str = "auto_recap_running_scene_recaps";
 
-/// What a fork did to the running recap.
+/// The running recap cut off at a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunningCut {
     pub recap: Json,
-    /// The version in force afterwards, if any is left. Version 0 is a version.
+    /// The current version afterwards, if any is left. Version 0 is a valid version.
     pub version: Option<i64>,
     pub kept: usize,
-    /// How many scenes they are about.
+    /// The number of scenes that the remaining versions are about.
     pub scenes: usize,
     pub dropped: usize,
 }
 
-/// As much of a recap as a record of the journal holds: which versions there were, and which was in
-/// force. Versions are numbered as they are made and never change, so that is enough to find them
-/// again; the digest tells when somebody has begun anew.
+/// The summary of a recap that a journal record stores: which versions existed, and which one was
+/// current. Versions are numbered in sequence and never change, so this is enough to find them
+/// again. The digest shows whether the recap was started over.
 pub fn outline(recap: &Json) -> Option<Json> {
     let newest = versions_of(recap).iter().filter_map(number_of).max()?;
     let current = recap.get("current_version").and_then(Json::as_i64);
@@ -31,14 +31,14 @@ pub fn outline(recap: &Json) -> Option<Json> {
     ]))
 }
 
-/// The versions that there were at some moment.
-struct Known {
+/// The versions that existed at some moment.
+struct KnownVersions {
     current: Option<i64>,
     newest: i64,
 }
 
-impl Known {
-    /// Where `then` is the outline of what `recap` was, or the whole recap.
+impl KnownVersions {
+    /// `then` is an outline or a whole recap. `None` if `recap` does not continue it.
     fn of(then: &Json, recap: &Json) -> Option<Self> {
         let outline = if is_whole(then) { &outline(then)? } else { then };
         let newest = outline.get("newest").and_then(Json::as_i64)?;
@@ -52,13 +52,14 @@ fn is_whole(then: &Json) -> bool {
     then.get("versions").is_some()
 }
 
-/// The recap as it was at message `m`: versions that end at or before it, at a scene that still has
-/// its recap. `today` is what the chat has, `then` what is known of that moment: an [`outline`] or
-/// the whole recap.
+/// The recap as it was at message `m`: the versions that end at or before `m`, at a scene that
+/// still has its recap. `today` is the chat's current recap, `then` is what was recorded at that
+/// moment: an [`outline`] or the whole recap.
 ///
-/// An edit makes another version of the same scene. It is of then where that is known, and where it
-/// is not, if it was made before a later scene had its own. The first version of a scene says nothing
-/// that came after the scene, and is kept also where it was made a little later.
+/// An edit creates another version for the same scene. It is included if it is known to have
+/// existed then, or, if that is unknown, if it is older than the first version of any later scene.
+/// The first version of a scene contains nothing from after the scene, so it is included even if it
+/// was created a little later.
 pub fn cut(
     today: Option<&Json>,
     then: Option<&Json>,
@@ -68,7 +69,7 @@ pub fn cut(
 ) -> Option<RunningCut> {
     let today = today.filter(|recap| recap.as_object().is_some());
     let mut recap = then.filter(|then| is_whole(then)).or(today)?.clone();
-    let known = then.and_then(|then| Known::of(then, &recap));
+    let known = then.and_then(|then| KnownVersions::of(then, &recap));
     let versions = versions_of(&recap).to_vec();
     let later = versions.iter().filter(|version| end_of(version).is_some_and(|end| end > m));
     let first_later = later.filter_map(number_of).min();
@@ -110,12 +111,12 @@ fn number_of(version: &Json) -> Option<i64> {
     version.get("version").and_then(Json::as_i64)
 }
 
-/// The scene that a version ends at.
+/// The message at which a version's scene ends.
 fn end_of(version: &Json) -> Option<usize> {
     version.get("new_scene_index").and_then(Json::as_usize)
 }
 
-/// What there is to say about a running recap when checking it.
+/// The facts that verification needs about a running recap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningState {
     /// `None` for an empty recap, whose current version 0 means "nothing".
@@ -136,7 +137,7 @@ pub fn state(recap: &Json) -> RunningState {
     }
 }
 
-/// The text of the version in force.
+/// The text of the current version.
 pub fn text(recap: &Json) -> Option<JsText> {
     let current = recap.get("current_version").and_then(Json::as_i64)?;
     let versions = recap.get("versions")?.as_array()?;
@@ -153,7 +154,7 @@ pub fn version(recap: &Json, number: i64) -> Option<&Json> {
     versions.iter().find(|version| number_of(version) == Some(number))
 }
 
-/// Versions that end at or past `length`, the number of messages, and at which message they end.
+/// Versions that end at or past `length`, the number of messages, each with the message it ends at.
 pub fn past_the_end(recap: &Json, length: usize) -> Vec<(i64, usize)> {
     let versions = versions_of(recap);
     let ended = versions.iter().filter_map(|version| Some((number_of(version)?, end_of(version)?)));
@@ -205,21 +206,21 @@ mod tests {
 
     #[test]
     fn an_edit_that_was_made_after_a_later_scene_is_cut_with_it() {
-        // Scene 4, scene 9, and scene 4 once more.
+        // Scene 4, scene 9, then an edit of scene 4.
         let cut = cut(Some(&recap(2, &[4, 9, 4])), None, 8, "c", |_| true).unwrap();
         assert_eq!((cut.version, cut.kept, cut.dropped), (Some(0), 1, 2));
     }
 
     #[test]
     fn an_edit_is_of_then_where_it_was_there_then() {
-        // Scene 4, an edit of it, scene 9; the edit came before or after the message in question.
+        // Scene 4, an edit of it, scene 9. The edit was made before or after message 6.
         let today = recap(2, &[4, 4, 9]);
         let at_6 = |then: &Json| cut(Some(&today), Some(then), 6, "c", |_| true).unwrap();
         let before = outline(&recap(0, &[4])).unwrap();
         assert_eq!((at_6(&before).version, at_6(&before).kept), (Some(0), 1));
         let after = outline(&recap(0, &[4, 4])).unwrap();
         assert_eq!((at_6(&after).version, at_6(&after).kept), (Some(0), 2), "the one chosen then");
-        // Before scene 4 had any: it is kept, as a part of what the child has behind it.
+        // Recorded before scene 4 had a version: it is included, as it is part of the child's past.
         assert_eq!(cut(Some(&today), None, 6, "c", |_| true).unwrap().kept, 2);
         let none =
             cut(Some(&recap(1, &[2, 4])), Some(&outline(&recap(0, &[2])).unwrap()), 6, "c", |_| {

@@ -1,4 +1,4 @@
-//! The copy of the whole book that a scene break carries, and a book made from it again.
+//! Snapshots: the copy of the whole book in a scene break, and rebuilding a book from it.
 
 use crate::recap::queue;
 use crate::recap::scene::SceneMemory;
@@ -6,19 +6,20 @@ use crate::sillytavern::book::Book;
 use crate::sillytavern::chat::Chat;
 use forklore_json::{Json, Object};
 
-/// A complete snapshot: every entry of the book as it was after the scene's lorebook work.
+/// A complete snapshot: every entry of the book after the extension processed the scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     pub message: usize,
-    /// The book it was taken of.
+    /// The name of the book.
     pub book: Option<String>,
     entries: Vec<Json>,
-    /// When it was taken: a recap that is combined later is snapshotted again, under the old time.
+    /// When it was taken. If a recap is combined later, the snapshot is taken again, and
+    /// `combined_at` counts.
     timestamp: Option<f64>,
 }
 
-/// Fields that a snapshot keeps for each entry, in the order of SillyTavern's own template.
-const KEPT: [&str; 25] = [
+/// The fields of an entry that a snapshot stores, in the order of SillyTavern's own template.
+const STORED_FIELDS: [&str; 25] = [
     "uid",
     "key",
     "keysecondary",
@@ -46,10 +47,10 @@ const KEPT: [&str; 25] = [
     "tags",
 ];
 
-/// Fields that a snapshot holds although the entry has none of that name, or another value.
+/// Stored fields that the entry may lack, or for which it may have another value.
 const UNRELIABLE: [&str; 2] = ["keysecondary", "tags"];
 
-/// An empty comment is snapshotted as this.
+/// How a snapshot stores an empty comment.
 const UNNAMED: &str = "(unnamed)";
 
 /// The newest complete snapshot at or before message `m`.
@@ -62,7 +63,7 @@ pub fn newest(chat: &Chat<'_>, m: usize) -> Option<Snapshot> {
     })
 }
 
-/// Whether the message is a copy of an earlier one: no scene ends twice.
+/// Whether the scene break is a copy of an earlier one. A scene ends only once.
 fn is_copy(chat: &Chat<'_>, message: usize) -> bool {
     let versions = |message| {
         let memory = chat.line(message).and_then(SceneMemory::of_line);
@@ -74,15 +75,16 @@ fn is_copy(chat: &Chat<'_>, message: usize) -> bool {
 
 /// The snapshot of the scene break at `message`, if it has a complete one.
 pub fn of_scene(chat: &Chat<'_>, message: usize) -> Option<Snapshot> {
-    // Most messages are no scene break, and looking at all later ones takes its time.
+    // Check this first: most messages are not scene breaks, and scanning all later ones is slow.
     SceneMemory::of_line(chat.line(message)?)?.is_scene_break().then_some(())?;
     at(chat, message, earliest_after(chat, message))
 }
 
-/// The first snapshot of the scene at `message`, if it was taken `before` that time.
+/// The first snapshot of the scene at `message`, if it was taken earlier than `before`.
 ///
-/// A recap made again later snapshots the book of that later day, so only the first version is a
-/// witness of the scene; and not even that one, if a later scene had its own already.
+/// If a recap is regenerated, its snapshot is of the book at that later time. So only the first
+/// version can show the scene's state, and not even that one if a later scene already had a
+/// snapshot.
 fn at(chat: &Chat<'_>, message: usize, before: Option<f64>) -> Option<Snapshot> {
     let memory = SceneMemory::of_line(chat.line(message)?)?;
     if !memory.is_scene_break() {
@@ -101,23 +103,23 @@ fn at(chat: &Chat<'_>, message: usize, before: Option<f64>) -> Option<Snapshot> 
 
 fn read(message: usize, metadata: &Json) -> Option<Snapshot> {
     let entries = metadata.get("allEntries")?.as_array()?;
-    // An empty list is the placeholder from before the snapshot was taken.
+    // An empty list is a placeholder: the snapshot has not been taken yet.
     if entries.is_empty() {
         return None;
     }
-    let is_kept = |entry: &Json| entry.get("uid").is_some() && !queue::is_queue(entry);
+    let is_stored = |entry: &Json| entry.get("uid").is_some() && !queue::is_queue(entry);
     let time = |key: &str| metadata.get(key).and_then(Json::as_f64);
     Some(Snapshot {
         message,
         book: metadata.get("chatLorebookName").and_then(Json::as_str).map(|name| name.into_owned()),
-        entries: entries.iter().filter(|entry| is_kept(entry)).cloned().collect(),
+        entries: entries.iter().filter(|entry| is_stored(entry)).cloned().collect(),
         timestamp: time("timestamp").into_iter().chain(time("combined_at")).max_by(f64::total_cmp),
     })
 }
 
 fn earliest_time(chat: &Chat<'_>, message: usize) -> Option<f64> {
     let memory = SceneMemory::of_line(chat.line(message)?)?;
-    // Without building the entries: each version holds a whole book.
+    // Do not build the entries: each version contains a whole book.
     memory
         .versions()
         .filter(|metadata| {
@@ -127,7 +129,7 @@ fn earliest_time(chat: &Chat<'_>, message: usize) -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-/// The earliest time at which any scene after `message` had a snapshot.
+/// The earliest snapshot time of any scene after `message`.
 fn earliest_after(chat: &Chat<'_>, message: usize) -> Option<f64> {
     (message + 1..chat.len()).filter_map(|index| earliest_time(chat, index)).min_by(f64::total_cmp)
 }
@@ -136,19 +138,19 @@ fn earlier(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).min_by(f64::total_cmp)
 }
 
-/// A book made from a snapshot, and what the snapshot could not say.
+/// A book rebuilt from a snapshot, and how many of its entries are incomplete.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RebuiltBook {
     pub book: Json,
-    /// Entries whose lost fields were taken from today's entry of the same uid and comment.
+    /// Entries whose missing fields were taken from today's entry with the same uid and comment.
     pub filled: usize,
-    /// Entries whose lost fields stay lost; SillyTavern's editor shows defaults for them.
+    /// Entries whose missing fields stay missing; SillyTavern's editor shows defaults for them.
     pub unfilled: usize,
 }
 
 impl Snapshot {
-    /// Builds the book again. `live` gives the (emptied) queue entry and, where `fill` is asked
-    /// for, the fields that the snapshot lost.
+    /// Rebuilds the book. `live` supplies the queue entry, which is emptied, and, if `fill` is set,
+    /// the fields that the snapshot does not store.
     pub fn rebuild(&self, live: Option<&Book<'_>>, fill: bool) -> RebuiltBook {
         let today: Vec<(String, Json)> = live
             .into_iter()
@@ -157,11 +159,11 @@ impl Snapshot {
             .collect();
         let mut entries = Object::new();
         let mut filled = 0;
-        for kept in &self.entries {
-            let twin = today.iter().find(|(_, entry)| fill && is_same_entry(kept, entry));
+        for stored in &self.entries {
+            let twin = today.iter().find(|(_, entry)| fill && is_same_entry(stored, entry));
             filled += usize::from(twin.is_some());
-            let key = twin.map_or_else(|| uid_text(kept), |(key, _)| key.clone());
-            entries.insert(key, self.restored(kept, twin.map(|(_, entry)| entry)));
+            let key = twin.map_or_else(|| uid_text(stored), |(key, _)| key.clone());
+            entries.insert(key, self.restored(stored, twin.map(|(_, entry)| entry)));
         }
         let unfilled = self.entries.len() - filled;
         if let Some((key, entry)) = today.iter().find(|(_, entry)| queue::is_queue(entry)) {
@@ -170,22 +172,22 @@ impl Snapshot {
         RebuiltBook { book: Json::object([("entries", entries.into())]), filled, unfilled }
     }
 
-    fn restored(&self, kept: &Json, twin: Option<&Json>) -> Json {
+    fn restored(&self, stored: &Json, twin: Option<&Json>) -> Json {
         if let Some(Json::Object(twin)) = twin {
             let mut entry = twin.clone();
-            // They agree on the comment.
-            let is_said = |field: &&&str| !UNRELIABLE.contains(field) && **field != "comment";
-            for field in KEPT.iter().filter(is_said) {
-                if let Some(value) = kept.get(field) {
+            // The comment is known to be the same.
+            let is_reliable = |field: &&&str| !UNRELIABLE.contains(field) && **field != "comment";
+            for field in STORED_FIELDS.iter().filter(is_reliable) {
+                if let Some(value) = stored.get(field) {
                     entry.insert(*field, value.clone());
                 }
             }
             return entry.into();
         }
         let mut entry = Object::new();
-        for field in KEPT {
-            match kept.get(field) {
-                // An entry without tags is snapshotted with an empty list of them.
+        for field in STORED_FIELDS {
+            match stored.get(field) {
+                // The snapshot stores an empty list for an entry without tags.
                 Some(Json::Array(tags)) if field == "tags" && tags.is_empty() => {}
                 Some(value) if field == "comment" && *value == Json::from(UNNAMED) => {
                     entry.insert(field, "")
@@ -197,47 +199,49 @@ impl Snapshot {
         entry.into()
     }
 
-    /// Whether a book's state is the one this snapshot was taken of, as far as it can tell.
+    /// Whether these entries match the snapshot, as far as it stores them.
     pub fn matches<'a>(&self, entries: impl Iterator<Item = &'a Json>) -> bool {
         let others: Vec<&Json> = entries.filter(|entry| !queue::is_queue(entry)).collect();
         others.len() == self.entries.len()
-            && self.entries.iter().all(|kept| {
-                others.iter().any(|entry| is_same_entry(kept, entry) && agrees(kept, entry))
+            && self.entries.iter().all(|stored| {
+                others.iter().any(|entry| is_same_entry(stored, entry) && agrees(stored, entry))
             })
     }
 }
 
-/// What a snapshot of this entry would not say, in any form that can be relied on.
+/// The fields of an entry that a snapshot does not store reliably.
 pub fn lost_fields(entry: &Json) -> Json {
     let mut lost = entry.clone();
     if let Some(object) = lost.as_object_mut() {
-        for field in KEPT.iter().filter(|field| !UNRELIABLE.contains(field)) {
+        for field in STORED_FIELDS.iter().filter(|field| !UNRELIABLE.contains(field)) {
             object.remove(field);
         }
         if queue::is_queue(entry) {
-            // The queue is never in a snapshot, and changes with every operation.
+            // The queue is never part of a snapshot, and changes with every operation.
             return Json::Null;
         }
     }
     lost
 }
 
-fn agrees(kept: &Json, entry: &Json) -> bool {
-    KEPT.iter().filter(|field| !UNRELIABLE.contains(field) && **field != "comment").all(|field| {
-        match (kept.get(field), entry.get(field)) {
-            (Some(kept), Some(value)) => kept == value,
-            // The snapshot writes a default where the entry has no such field.
-            _ => true,
-        }
-    })
+fn agrees(stored: &Json, entry: &Json) -> bool {
+    STORED_FIELDS.iter().filter(|field| !UNRELIABLE.contains(field) && **field != "comment").all(
+        |field| {
+            match (stored.get(field), entry.get(field)) {
+                (Some(stored), Some(value)) => stored == value,
+                // The snapshot stores a default if the entry lacks the field.
+                _ => true,
+            }
+        },
+    )
 }
 
-fn is_same_entry(kept: &Json, entry: &Json) -> bool {
+fn is_same_entry(stored: &Json, entry: &Json) -> bool {
     let comment = |value: &Json| {
         let comment = value.get("comment").and_then(Json::as_str).unwrap_or_default().into_owned();
         if comment.is_empty() { UNNAMED.to_owned() } else { comment }
     };
-    uid_text(kept) == uid_text(entry) && comment(kept) == comment(entry)
+    uid_text(stored) == uid_text(entry) && comment(stored) == comment(entry)
 }
 
 fn uid_text(entry: &Json) -> String {
@@ -360,7 +364,7 @@ mod tests {
         assert_eq!(newest_of(&[&first, "{}"], 1), Some(0));
     }
 
-    /// A snapshot of one entry, which says this of it.
+    /// A snapshot that consists of this entry.
     fn snapshot_of(entry: &str) -> Snapshot {
         Snapshot {
             message: 0,
@@ -393,7 +397,7 @@ mod tests {
             let entry = Json::parse(entry.as_bytes()).unwrap();
             snapshot.matches([&entry].into_iter())
         };
-        // What a snapshot writes in a form of its own tells nothing.
+        // Fields that the snapshot does not store reliably are ignored.
         assert!(matches(
             r#"{"uid":5,"comment":"","content":"c","keysecondary":["z"],"tags":["t"]}"#
         ));

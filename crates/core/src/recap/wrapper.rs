@@ -1,13 +1,13 @@
-//! The tags that the extension puts around an entry's text when SillyTavern loads it.
+//! The tags that the extension wraps around an entry's text when SillyTavern loads it.
 //!
-//! They are in no file, but SillyTavern ties running effects to the text with them.
+//! They are not in any file, but SillyTavern's timed effects refer to the text including the tags.
 
 use forklore_json::{Json, Object};
 
 const OPEN: &str = "<setting_lore ";
 const CLOSE: &str = "</setting_lore>";
 
-/// The entry as SillyTavern gets to see it in `book`; `None` where its text stays as it is.
+/// The entry of `book` as SillyTavern sees it; `None` if its text is not wrapped.
 pub fn wrapped(entry: &Json, book: &str) -> Option<Json> {
     let entry = entry.as_object()?;
     let content = entry.get("content")?.as_str()?.replace("\r\n", "\n").replace('\r', "\n");
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(content.as_deref(), expected);
     }
 
-    /// What the extension's own function gave.
+    /// The expected texts are the output of the extension's own function.
     #[test]
     fn the_tags_are_the_extensions_own() {
         check(

@@ -1,4 +1,4 @@
-//! A chat file: its lines as they are, and the messages SillyTavern would see in them.
+//! A chat file: its exact lines, and the messages that SillyTavern would see in them.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use memchr::memmem::Finder;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// Where a chat lives, which decides how SillyTavern finds its header.
+/// The kind of chat, which decides how SillyTavern finds the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ChatKind {
-    /// The first readable line is the header, whatever it holds.
+    /// The first readable line is the header, whatever it contains.
     Solo,
     /// The first readable line is the header if it has `chat_metadata`.
     Group,
@@ -19,40 +19,39 @@ pub enum ChatKind {
 /// Something in a chat file that SillyTavern would lose or misread.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// SillyTavern cannot read the first line of a file that begins with a byte-order mark.
+    /// SillyTavern cannot read the first line of a file that starts with a byte-order mark.
     #[error(
         "the file begins with a byte-order mark, behind which SillyTavern does not find the header"
     )]
     ByteOrderMark,
-    /// This line (counted from 1) is not JSON; SillyTavern drops it at its next save.
+    /// This line (1-based) is not JSON; SillyTavern drops it on its next save.
     #[error("line {0} is not JSON; SillyTavern drops it")]
     UnreadableLine(usize),
-    /// The last line ends in the middle of a value: the file was cut off.
+    /// The last line ends in the middle of a value, so the file was truncated.
     #[error("line {0}, the last, is cut off in the middle")]
     TornLine(usize),
-    /// The first readable line is a message, which SillyTavern takes for the header.
+    /// The first readable line is a message, which SillyTavern treats as the header.
     #[error("the file has no header, and SillyTavern takes the first message for it")]
     NoHeader,
-    /// There is nothing in the file that SillyTavern could read.
+    /// The file contains nothing that SillyTavern could read.
     #[error("there is nothing in the file that SillyTavern can read")]
     Empty,
 }
 
-/// A chat file, read without losing a byte.
+/// A chat file. Preserves every byte.
 #[derive(Clone, Debug)]
 pub struct Chat<'a> {
     bytes: &'a [u8],
-    place: ChatKind,
+    kind: ChatKind,
     header: Option<Range<usize>>,
     messages: Vec<Range<usize>>,
     damage: Vec<Damage>,
 }
 
 impl<'a> Chat<'a> {
-    /// Reads a whole file. It cannot fail: what could not be understood is in [`Chat::damage`].
-    pub fn read(bytes: &'a [u8], place: ChatKind) -> Self {
-        let mut chat =
-            Self { bytes, place, header: None, messages: Vec::new(), damage: Vec::new() };
+    /// Reads a whole file. Cannot fail: unreadable parts are reported by [`Chat::damage`].
+    pub fn read(bytes: &'a [u8], kind: ChatKind) -> Self {
+        let mut chat = Self { bytes, kind, header: None, messages: Vec::new(), damage: Vec::new() };
         if bytes.starts_with(BOM) {
             chat.damage.push(Damage::ByteOrderMark);
         }
@@ -60,22 +59,23 @@ impl<'a> Chat<'a> {
         let mut number = 0;
         while start < bytes.len() {
             number += 1;
-            start = chat.take_line(number, start) + 1;
+            start = chat.read_line(number, start) + 1;
         }
-        chat.settle_header();
+        chat.split_off_header();
         chat
     }
 
-    /// Reads only as far as the header, for a file whose messages do not matter yet.
-    pub fn read_header(bytes: &'a [u8], place: ChatKind) -> Self {
+    /// Reads only the first line if that is a sound header, for callers that do not need the
+    /// messages. Otherwise reads the whole file.
+    pub fn read_header(bytes: &'a [u8], kind: ChatKind) -> Self {
         let first_line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |newline| newline + 1);
-        let chat = Self::read(&bytes[..first_line], place);
-        let is_plain = chat.damage.is_empty() && chat.header.is_some();
-        if is_plain { chat } else { Self::read(bytes, place) }
+        let chat = Self::read(&bytes[..first_line], kind);
+        let is_sound = chat.damage.is_empty() && chat.header.is_some();
+        if is_sound { chat } else { Self::read(bytes, kind) }
     }
 
-    /// Takes in the line that begins at `start`, and returns where it ends.
-    fn take_line(&mut self, number: usize, start: usize) -> usize {
+    /// Reads the line that begins at `start`, and returns its end.
+    fn read_line(&mut self, number: usize, start: usize) -> usize {
         let error = match line_end(self.bytes, start) {
             Ok(end) => {
                 let value = Raw::checked_line(&self.bytes[start..end]);
@@ -92,7 +92,7 @@ impl<'a> Chat<'a> {
         let is_blank = text.iter().all(|&byte| is_whitespace(byte));
         let is_marked = number == 1 && text.starts_with(BOM);
         if is_blank || is_marked {
-            // Nothing, or a header behind a byte-order mark, which has been reported already.
+            // An empty line, or a header after a byte-order mark, which has already been reported.
         } else if newline.is_none() && error == SyntaxError::Ends {
             self.damage.push(Damage::TornLine(number));
         } else {
@@ -101,13 +101,13 @@ impl<'a> Chat<'a> {
         end
     }
 
-    fn settle_header(&mut self) {
+    fn split_off_header(&mut self) {
         let Some(first) = self.messages.first().cloned() else {
             self.damage.push(Damage::Empty);
             return;
         };
         let looks_like_one = is_header(self.value(&first));
-        match self.place {
+        match self.kind {
             ChatKind::Group if !looks_like_one => {}
             ChatKind::Group | ChatKind::Solo => {
                 if !looks_like_one {
@@ -126,8 +126,8 @@ impl<'a> Chat<'a> {
         self.bytes
     }
 
-    pub fn place(&self) -> ChatKind {
-        self.place
+    pub fn kind(&self) -> ChatKind {
+        self.kind
     }
 
     pub fn damage(&self) -> &[Damage] {
@@ -143,7 +143,7 @@ impl<'a> Chat<'a> {
         self.messages.is_empty()
     }
 
-    /// The line SillyTavern takes for the header, without its newline.
+    /// The line that SillyTavern treats as the header, without its newline.
     pub fn header(&self) -> Option<Raw<'a>> {
         self.value(self.header.as_ref()?)
     }
@@ -154,13 +154,13 @@ impl<'a> Chat<'a> {
             .filter(|value| value.kind() == forklore_json::JsonKind::Object)
     }
 
-    /// The metadata as a value. A member that is nested too deep to become one is not in it, but in
+    /// The metadata as a value, without members that are nested too deeply: for those, see
     /// [`Chat::deep_metadata`].
     pub fn metadata_value(&self) -> Json {
-        self.metadata().map_or(Json::Null, |metadata| metadata.json_but_for_the_deep())
+        self.metadata().map_or(Json::Null, |metadata| metadata.json_without_deep_members())
     }
 
-    /// The keys of the metadata that are nested too deep to become values.
+    /// The keys of metadata members that are nested too deeply to be built as values.
     pub fn deep_metadata(&self) -> Vec<String> {
         let Some(metadata) = self.metadata().filter(|metadata| metadata.json().is_err()) else {
             return Vec::new();
@@ -169,28 +169,28 @@ impl<'a> Chat<'a> {
         deep.filter_map(|member| Some(member.key.text()?.into_owned())).collect()
     }
 
-    /// The message that SillyTavern gives the number `index`.
+    /// The message with SillyTavern's number `index`.
     pub fn message(&self, index: usize) -> Option<Raw<'a>> {
         self.value(self.messages.get(index)?)
     }
 
-    /// Whether something stands between a message and the next one, or the end, that SillyTavern
-    /// cannot read: part of a message, as far as anybody knows.
+    /// Whether there is something between a message and the next one, or the end of the file, that
+    /// SillyTavern cannot read. It may be part of a message.
     pub fn is_torn_after(&self, index: usize) -> bool {
         let Some(line) = self.messages.get(index) else { return false };
         let end = self.messages.get(index + 1).map_or(self.bytes.len(), |next| next.start);
-        // What can be read and is nothing, such as `null`, SillyTavern passes over.
+        // SillyTavern skips lines that are readable but falsy, such as `null`.
         self.bytes[line.end..end].split(|byte| *byte == b'\n').any(|line| {
             !line.iter().all(|&byte| is_whitespace(byte)) && Raw::document(line).is_err()
         })
     }
 
-    /// The bytes of a message's line, without parsing it again.
+    /// The bytes of a message's line.
     pub fn line(&self, index: usize) -> Option<&'a [u8]> {
         self.messages.get(index).map(|line| &self.bytes[line.clone()])
     }
 
-    /// Where the line of a message is in the file, newline left out.
+    /// The span of a message's line in the file, without its newline.
     pub fn line_range(&self, index: usize) -> Option<Range<usize>> {
         self.messages.get(index).cloned()
     }
@@ -199,7 +199,7 @@ impl<'a> Chat<'a> {
         self.header.clone()
     }
 
-    /// The messages whose lines hold `word` somewhere, without looking at each line by itself.
+    /// The messages whose lines contain `word`. Searches the whole file instead of line by line.
     pub(crate) fn messages_with(&self, word: &str) -> impl Iterator<Item = usize> {
         let finder = Finder::new(word).into_owned();
         let mut from = 0;
@@ -208,7 +208,7 @@ impl<'a> Chat<'a> {
                 let at = from + finder.find(self.bytes.get(from..)?)?;
                 let index = self.messages.partition_point(|line| line.end <= at);
                 let line = self.messages.get(index)?;
-                // Or in something that is no message, before this one.
+                // The hit may also be before this message, in a line that is not a message.
                 from = if at < line.start { at + 1 } else { line.end };
                 if at >= line.start {
                     return Some(index);
@@ -217,7 +217,7 @@ impl<'a> Chat<'a> {
         })
     }
 
-    /// Names of the checkpoints that its messages link to, there or not.
+    /// The names of the checkpoints that its messages link to, whether or not they exist.
     pub fn links(&self) -> Vec<String> {
         let linking = self.messages_with("bookmark_link").filter_map(|index| {
             let link = self.message(index)?.at(&["extra", "bookmark_link"])?;
@@ -226,7 +226,7 @@ impl<'a> Chat<'a> {
         linking.filter(|name| !name.is_empty()).collect()
     }
 
-    /// Whether a child can be cut from it: SillyTavern and we agree on what its messages are.
+    /// Whether it can be forked: nothing makes SillyTavern see other messages than Forklore does.
     pub fn is_sound_to_fork(&self) -> bool {
         !self.damage.iter().any(|damage| {
             matches!(damage, Damage::ByteOrderMark | Damage::NoHeader | Damage::Empty)
@@ -234,7 +234,7 @@ impl<'a> Chat<'a> {
     }
 }
 
-/// A header has `chat_metadata`, or the names of old headers and no message text.
+/// A header has `chat_metadata`, or, in old files, the names and no message text.
 pub fn is_header(value: Option<Raw<'_>>) -> bool {
     let Some(value) = value else { return false };
     let has = |key| value.get(key).is_some();
@@ -256,8 +256,8 @@ mod tests {
     const HEADER: &str = r#"{"chat_metadata":{}}"#;
 
     #[track_caller]
-    fn check(text: &str, place: ChatKind, messages: &[&str], damage: &[Damage]) {
-        let chat = Chat::read(text.as_bytes(), place);
+    fn check(text: &str, kind: ChatKind, messages: &[&str], damage: &[Damage]) {
+        let chat = Chat::read(text.as_bytes(), kind);
         let seen: Vec<&str> = (0..chat.len())
             .map(|index| std::str::from_utf8(chat.line(index).unwrap()).unwrap())
             .collect();

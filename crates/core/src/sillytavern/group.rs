@@ -1,8 +1,8 @@
-//! A group's file: the list of its chats.
+//! A group file, and the list of chats in it.
 
 use forklore_json::{Edit, Edits, Json, JsonKind, Raw, SyntaxError};
 
-/// The group's file with `chat` added to its list; `None` where it is there already.
+/// The group file with `chat` added to its list; `None` if it is already listed.
 pub fn listed(group: &[u8], chat: &str) -> Result<Option<Vec<u8>>, SyntaxError> {
     let root = Raw::document(group)?;
     let mut edits = Edits::of(root);

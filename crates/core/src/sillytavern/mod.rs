@@ -1,4 +1,4 @@
-//! SillyTavern's files and requests: what is in them, and how SillyTavern reads them.
+//! SillyTavern's files and requests, and how SillyTavern reads them.
 
 pub mod book;
 pub mod chat;

@@ -1,18 +1,19 @@
-//! Names of chats and books: how SillyTavern turns them into files, and which ones we give.
+//! Names of chats and books: how SillyTavern maps them to files, and how Forklore chooses new ones.
 
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
 use crate::digest::Digest;
 
-/// The longest names SillyTavern can save, in bytes without the extension. Its temporary names
-/// are eleven bytes longer than the file's, and must fit in 255 too.
+/// The longest names that SillyTavern can save, in bytes without the extension. Its temporary file
+/// names are eleven bytes longer, and must also fit in 255 bytes.
 pub const LONGEST_CHAT: usize = 238;
 pub const LONGEST_BOOK: usize = 239;
 
-/// The longest name we give: room for a suffix, and for file systems that count less kindly.
+/// The longest name that Forklore generates. Leaves room for a suffix, and for file systems with
+/// tighter limits.
 const LONGEST_GIVEN: usize = 200;
 
-/// What a file of SillyTavern's is, as far as names go.
+/// The type of file that a name is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedFile {
     Chat,
@@ -35,15 +36,15 @@ impl NamedFile {
     }
 }
 
-/// The stem of the file in which SillyTavern keeps the chat or book called `name`; `None` where
-/// the name sanitises to nothing and SillyTavern cannot save it.
+/// The stem of the file in which SillyTavern stores the chat or book called `name`. `None` if
+/// SillyTavern cannot save it, because the name sanitises to nothing or is too long.
 pub fn stem(name: &str, file: NamedFile) -> Option<String> {
     let full = sanitise(&format!("{name}{}", file.extension()));
-    // Over 255 bytes the cut eats the extension, and the file is not listed.
+    // Truncation to 255 bytes removes the extension, and SillyTavern would not list the file.
     full.strip_suffix(file.extension()).map(str::to_owned)
 }
 
-/// SillyTavern's file-name rule, applied to a name with its extension.
+/// SillyTavern's file-name sanitising, applied to a name with its extension.
 fn sanitise(full: &str) -> String {
     let kept: String = full
         .chars()
@@ -61,7 +62,7 @@ fn sanitise(full: &str) -> String {
     kept.to_owned()
 }
 
-/// Names that Windows keeps for devices, with any extension.
+/// Whether Windows reserves the name for a device, with any extension.
 fn is_device(full: &str) -> bool {
     let first = full.split('.').next().unwrap_or("").to_ascii_lowercase();
     match first.as_str() {
@@ -73,15 +74,16 @@ fn is_device(full: &str) -> bool {
     }
 }
 
-/// A key under which names that SillyTavern, or a forgiving file system, takes for one are equal.
+/// A key that is equal for names that SillyTavern or a case-insensitive file system cannot
+/// distinguish.
 pub fn folded(name: &str) -> String {
     let mut letters = decomposed(name);
     letters.retain(|letter| !('\u{300}'..='\u{36f}').contains(letter));
     String::from_iter(letters).to_lowercase()
 }
 
-/// The canonical decomposition (NFD). The crate's own iterator brings tables that only the
-/// compatible one needs, more than a tenth of all that a page has to load.
+/// The canonical decomposition (NFD). The crate's own iterator would link tables that only the
+/// compatibility decomposition needs, more than a tenth of what a page has to load.
 fn decomposed(name: &str) -> Vec<char> {
     let mut letters = Vec::with_capacity(name.len());
     name.chars().for_each(|letter| decompose_canonical(letter, |part| letters.push(part)));
@@ -92,12 +94,12 @@ fn decomposed(name: &str) -> Vec<char> {
     letters
 }
 
-/// The key under which references to a book meet, whatever spelling they use.
+/// A key that is equal for all references to the same book, however they spell its name.
 pub fn book_key(name: &str) -> String {
     folded(stem(name, NamedFile::Book).as_deref().unwrap_or(name))
 }
 
-/// Why a name cannot be given to a new chat.
+/// Why a name cannot be used for a new chat or book.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     #[error("the name is empty once SillyTavern has cleaned it")]
@@ -110,8 +112,8 @@ pub enum NameError {
     Taken(String),
 }
 
-/// Checks a name someone chose. It must be its own file name: a link to a name that SillyTavern
-/// changes when saving cannot be followed back.
+/// Validates a name that the user chose. It must survive sanitising unchanged: SillyTavern could
+/// not follow a link to a name that it changes when saving.
 pub fn check(name: &str, file: NamedFile, taken: &[String]) -> Result<(), NameError> {
     let stem = stem(name, file).filter(|stem| !stem.is_empty()).ok_or(NameError::Empty)?;
     if stem != name {
@@ -127,7 +129,7 @@ pub fn check(name: &str, file: NamedFile, taken: &[String]) -> Result<(), NameEr
     }
 }
 
-/// The kind of a fork, as far as names tell.
+/// The kind of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ForkKind {
     Checkpoint,
@@ -150,15 +152,15 @@ impl ForkKind {
     }
 }
 
-/// What a chat's name says about where it comes from.
+/// What a chat's name reveals about its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameDescent {
     pub kind: ForkKind,
-    /// The parent's name, where the naming scheme carries it.
+    /// The parent's name, if the naming scheme contains it.
     pub parent: Option<String>,
 }
 
-/// Reads `X - Branch #3`, and `Branch #12 - <date>` as SillyTavern named them before 1.16.
+/// Parses `X - Branch #3`, and `Branch #12 - <date>` from SillyTavern before 1.16.
 pub fn descent(name: &str) -> Option<NameDescent> {
     [ForkKind::Checkpoint, ForkKind::Branch].into_iter().find_map(|kind| {
         let base = without_suffix(name, kind);
@@ -181,7 +183,7 @@ fn without_suffix(name: &str, kind: ForkKind) -> &str {
     }
 }
 
-/// The name SillyTavern would suggest for a child of `parent`, free among `taken`.
+/// The name that SillyTavern would suggest for a child of `parent`, made unique among `taken`.
 pub fn for_child(parent: &str, kind: ForkKind, taken: &[String]) -> String {
     let parent = stem(parent, NamedFile::Chat).unwrap_or_default();
     let mut base = without_suffix(&parent, kind);
@@ -190,7 +192,7 @@ pub fn for_child(parent: &str, kind: ForkKind, taken: &[String]) -> String {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         base = rest[digits..].strip_prefix(" - ").filter(|_| digits > 0).unwrap_or(base);
     }
-    // What the old prefix hid may be the name of a device, with which no file name can begin.
+    // What remains may be a device name, which a file name must not begin with.
     let base = if base.is_empty() || is_device(base) { "Chat" } else { base };
     first_free(NamedFile::Chat, taken, |number| {
         let suffix = format!(" - {} #{number}", kind.label());
@@ -198,16 +200,16 @@ pub fn for_child(parent: &str, kind: ForkKind, taken: &[String]) -> String {
     })
 }
 
-/// The name of the book that belongs to the chat `child`, free among `taken`.
+/// The name of a new book for the chat `child`, unique among `taken`.
 ///
-/// It does not follow the name template of ST-Auto-Recap, which deletes books of that name
-/// together with a chat without asking who else uses them.
+/// Avoids ST-Auto-Recap's name template: that extension deletes books with such a name together
+/// with their chat, without checking whether another chat uses them.
 pub fn for_book(child: &str, taken: &[String]) -> String {
     book_of(child, "Lore", taken)
 }
 
-/// The name of the book in which Memory Books keeps the memories of the chat `child`, free among
-/// `taken`.
+/// The name of a new book in which Memory Books stores the memories of the chat `child`, unique
+/// among `taken`.
 pub fn for_memories(child: &str, taken: &[String]) -> String {
     book_of(child, "Memories", taken)
 }
@@ -221,8 +223,8 @@ fn book_of(child: &str, what: &str, taken: &[String]) -> String {
     })
 }
 
-/// The name of what a version of the chat `name` comes back as, free among `taken`. One that came back
-/// before is not given another ending: version numbers are each file's own.
+/// The name of a restored version of the chat `name`, unique among `taken`. If `name` already ends
+/// in a version number, that number stays, because version numbers are counted per file.
 pub fn for_restored(name: &str, version: u64, taken: &[String]) -> String {
     let name = stem(name, NamedFile::Chat).unwrap_or_default();
     let name = if name.is_empty() || is_device(&name) { "Chat" } else { &name };
@@ -249,7 +251,7 @@ fn first_free(file: NamedFile, taken: &[String], name: impl Fn(usize) -> String)
     let mut number = 1;
     loop {
         let candidate = name(number);
-        // A name that is not its own stem (a device name, say) would be refused by SillyTavern.
+        // SillyTavern would reject or change a name that is not its own stem (e.g. a device name).
         if !keys.contains(&folded(&candidate))
             && stem(&candidate, file).as_ref() == Some(&candidate)
         {
@@ -259,7 +261,8 @@ fn first_free(file: NamedFile, taken: &[String], name: impl Fn(usize) -> String)
     }
 }
 
-/// `name` in at most `longest` bytes; what is cut is told apart by a short digest of the whole.
+/// Shortens `name` to at most `longest` bytes. A short digest of the full name keeps truncated
+/// names distinct.
 fn shortened(name: &str, longest: usize) -> String {
     if name.len() <= longest {
         return name.to_owned();

@@ -1,10 +1,10 @@
-//! A chat as SillyTavern's page sends it to be saved: an array inside a request.
+//! The request with which SillyTavern's page saves a chat: the chat is an array inside it.
 
 use std::borrow::Cow;
 
 use forklore_json::{JsonKind, Raw, SyntaxError};
 
-/// The text of a request that saves a chat, read without losing a byte.
+/// A request that saves a chat. Preserves every byte.
 #[derive(Clone, Copy, Debug)]
 pub struct SaveRequest<'a> {
     text: &'a [u8],
@@ -25,18 +25,18 @@ impl<'a> SaveRequest<'a> {
         Ok(Self { text, chat: chat.ok_or(NotASave::NoChat)? })
     }
 
-    /// The file that the server would write.
+    /// The chat file that the server would write.
     pub fn file(&self) -> Vec<u8> {
         lines(self.chat)
     }
 
-    /// The same request with the lines of `file` for its chat.
+    /// The same request, with its chat replaced by the lines of `file`.
     pub fn with(&self, file: &[u8]) -> Vec<u8> {
         let chat = self.chat.range();
         let mut text = Vec::with_capacity(self.text.len() + file.len());
         text.extend_from_slice(&self.text[..chat.start]);
         text.push(b'[');
-        // The lines are JSON, in which a newline can only be white space.
+        // The lines are JSON, in which a raw newline can only be whitespace.
         for (at, line) in file.split(|&byte| byte == b'\n').enumerate() {
             if at > 0 {
                 text.push(b',');
@@ -49,7 +49,7 @@ impl<'a> SaveRequest<'a> {
     }
 }
 
-/// The elements of an array of messages as lines of a chat file.
+/// Turns an array of messages into the lines of a chat file.
 pub fn lines(messages: Raw<'_>) -> Vec<u8> {
     let mut file = Vec::with_capacity(messages.bytes().len());
     for (at, message) in messages.elements().enumerate() {
@@ -61,7 +61,7 @@ pub fn lines(messages: Raw<'_>) -> Vec<u8> {
     file
 }
 
-/// SillyTavern writes no white space, but whoever else sends a chat may.
+/// SillyTavern's own requests are compact, but other clients may send messages with line breaks.
 fn on_one_line(message: Raw<'_>) -> Cow<'_, [u8]> {
     if memchr::memchr2(b'\n', b'\r', message.bytes()).is_none() {
         return Cow::Borrowed(message.bytes());

@@ -1,58 +1,59 @@
-//! What a claim about the past means, and what proves it. Everything that says how well a moment is
-//! known goes by what is written here.
+//! What a claim about a past state means, and what proves it. All code that reports how exactly a
+//! moment is known follows these definitions.
 //!
-//! **A message arrives** when it is put at the end of the page's chat: a user's message before it is
-//! saved, a reply at its first word. Swipes, continues, edits, hiding and moves are no arrival. A
-//! message that is put between two others arrives together with the one after it.
+//! **A message arrives** when it is appended to the chat in the page: a user's message before it is
+//! saved, a reply at its first word. Swipes, continues, edits, hiding and moves are not arrivals. A
+//! message inserted between two others arrives together with the one after it.
 //!
-//! **The state of message m** is what the page held when m+1 arrived: the chat's metadata, and the
-//! page's copy of the bound book, unsaved edits included. For the last message it is what holds now:
-//! in a page its memory, for a command the files. Messages that are no longer in the chat are left
-//! out of the count.
+//! **The state of message m** is what the page had in memory when m+1 arrived: the chat's metadata,
+//! and the page's copy of the bound book, including unsaved edits. For the last message it is the
+//! current state: in a page its memory, for a command the files. Messages that are no longer in the
+//! chat are not counted.
 //!
-//! A part of it (book, metadata) is
+//! A part of the state (book, metadata) is
 //!
-//! - **exact at m** if the record of m+1 testifies by a digest, taken at the instant of the arrival,
-//!   which state held and after which record, and if some source yields content with that digest:
-//!   the journal, the history, today's file. A book needs one thing more: its file was read
-//!   afterwards, and was what the page had read or written; otherwise two states held. The last
-//!   message is exact in a page; in files it is if nothing unreadable follows it and neither its
-//!   record nor a seal made at it disagrees.
-//! - **as of k**, k ≤ m, if this was in the file, or in a page with the chat open, at some time while
-//!   k was the last message, and no change made after k+1 arrived is in it. A record in its place
-//!   says so about its own message, a version in the history about the last message it holds, a
-//!   recap's snapshot about its scene.
-//! - **live** otherwise: today's state, and nothing is said about then.
+//! - **exact at m** if the record of m+1 testifies which state was in effect and which record came
+//!   before, by a digest taken at the instant of the arrival, and if some source has content with
+//!   that digest: the journal, the history, or today's file. For a book, its file must also have
+//!   been read afterwards and found to be what the page had read or written; otherwise there were
+//!   two different states. The last message is exact in a page. In files it is exact if nothing
+//!   unreadable follows it and neither its record nor a seal made at it disagrees.
+//! - **as of k**, k ≤ m, if the state was in the file, or in a page with the chat open, at some
+//!   time
+//!   while k was the last message, and contains no change made after k+1 arrived. A record in its
+//!   place shows this for its own message, a version in the history for its last message, a recap's
+//!   snapshot for its scene.
+//! - **live** otherwise: today's state, without any claim about the past.
 //!
-//! The history alone never proves "exact": it sees files, and a message arrives in a page before its
-//! file does. A record of format 1 testifies to nothing. The best proof wins, for each part by
-//! itself: exact, then the larger k, then journal, history, recap.
+//! The history alone never proves "exact": it only sees files, and a message arrives in a page
+//! before it is saved. A record of format 1 testifies to nothing. The best proof wins, for each
+//! part separately: exact first, then the larger k, then journal, history, recap.
 
 use crate::journal::{Folded, RecordedState, Records, StatePart};
 use crate::sillytavern::chat::Chat;
 use crate::timeline::seal::Seal;
 use forklore_json::Json;
 
-/// Where today's state was taken from.
+/// Where today's state comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TodaySource {
-    /// From files: a page may know more, or the chat's file less than there was.
+    /// The files: a page may have newer changes, or the chat's file may have lost some.
     #[default]
     Files,
-    /// From the memory of the page in which the chat is open.
+    /// The memory of the page in which the chat is open.
     Page,
 }
 
-/// What a chat itself says about one of its messages.
+/// What a chat itself shows about one of its messages.
 pub(crate) struct Evidence {
     pub records: Records,
-    /// The newest state that its records hold at or before the message.
+    /// The newest recorded state at or before the message.
     pub folded: Option<Folded>,
-    /// The same with a book that somebody has seen, where that is another.
+    /// The newest state whose book was observed, if the book in `folded` was only assumed.
     with_book: Option<Option<Folded>>,
     message: usize,
     is_last: bool,
-    /// Something that cannot be read stands directly after the message.
+    /// Something unreadable directly follows the message.
     is_torn_after: bool,
     seal: Option<Seal>,
 }
@@ -79,12 +80,12 @@ impl Evidence {
         }
     }
 
-    /// The newest state whose book its records hold.
+    /// The newest recorded state whose book was observed.
     pub(crate) fn with_book(&self) -> Option<&Folded> {
         self.with_book.as_ref().unwrap_or(&self.folded).as_ref()
     }
 
-    /// The digest that is proved for a part at the instant when the next message arrived.
+    /// The proved digest of a part at the instant when the next message arrived.
     pub(crate) fn proved(&self, part: StatePart) -> Option<&str> {
         if self.is_torn_after {
             return None;
@@ -92,8 +93,9 @@ impl Evidence {
         self.records.testimony(self.message)?.proved(part)
     }
 
-    /// Whether today's state is the state of the message: it is the last one, and nothing says
-    /// otherwise. `today` is looked at only where it has to be; `None` if it cannot be.
+    /// Whether today's state is the state of the message: the message is the last one, and nothing
+    /// contradicts it. `today` is called only if needed; it returns `None` if the state cannot be
+    /// read.
     pub(crate) fn is_today(
         &self,
         part: StatePart,
@@ -114,7 +116,7 @@ impl Evidence {
             || (part == StatePart::Book && self.is_renamed(&today))
     }
 
-    /// Whether today's book is the one that the message's record holds, under another name.
+    /// Whether today's book is the one in the message's record under another name.
     fn is_renamed(&self, today: &RecordedState) -> bool {
         let recorded = self.folded.as_ref().filter(|folded| folded.message == self.message);
         let recorded = recorded.and_then(|folded| folded.state.book.as_ref());

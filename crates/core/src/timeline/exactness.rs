@@ -1,41 +1,41 @@
-//! How well a moment is known, and from where.
+//! How exactly a moment is known, and from which source.
 
 use std::fmt;
 
 use forklore_json::{Json, Object};
 
-/// How a moment is known. Ordered from the best to the least.
+/// How exactly a moment is known. Ordered from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Exactness {
-    /// The state at this very message.
+    /// The state of the requested message itself.
     Exact,
-    /// Seen while this message was the last one, the one asked for or an earlier one; nothing newer
-    /// is mixed in.
+    /// Observed while this message was the last one. It is the requested message or an earlier one,
+    /// and the state contains nothing newer.
     Snapshot(usize),
-    /// At the end of a scene: the book as the scene's recap left it, which was at this later
-    /// message.
+    /// At the end of a scene: the book as the scene's recap left it, which was finished at this
+    /// later message.
     Settled(usize),
-    /// Today's state: not of that time.
+    /// Today's state, not that of the moment.
     Live,
 }
 
-/// What a moment, or a part of it, was taken from.
+/// The source of a moment, or of a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// The files as they are now.
+    /// The current files.
     Files,
-    /// The files as they are now, which are proved to be what they were then.
+    /// The current files, which are proved to be unchanged since then.
     Unchanged,
     Journal,
-    /// The versions that `forklore record` and `forklore watch` keep beside the data.
+    /// The versions that `forklore record` and `forklore watch` store.
     History,
-    /// ST-Auto-Recap's copy of the book in a scene break, which keeps most fields.
+    /// ST-Auto-Recap's copy of the book in a scene break, which has most fields.
     RecapSnapshot,
-    /// A book that someone chose.
+    /// A book that the user chose.
     Chosen,
 }
 
-/// One part of a moment: how it is known, and from what.
+/// How exactly one part of a moment is known, and from which source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knowledge {
     pub exactness: Exactness,
@@ -52,7 +52,8 @@ impl Knowledge {
         json.into()
     }
 
-    /// For whoever asked for message `m`: says also whether it was seen while that was the last one.
+    /// Like [`to_json`](Self::to_json), for a request for message `m`: also notes whether the state
+    /// was observed while `m` was the last message.
     pub fn to_json_at(self, m: usize) -> Json {
         let mut json = Object::new();
         self.write_to(&mut json);
@@ -105,7 +106,7 @@ impl Exactness {
 }
 
 impl Exactness {
-    /// The message that a snapshot is of.
+    /// The message of a snapshot.
     pub fn as_of(self) -> Option<usize> {
         match self {
             Self::Snapshot(message) => Some(message),
@@ -113,7 +114,7 @@ impl Exactness {
         }
     }
 
-    /// How message `m` is known, in a few words.
+    /// A short description of how exactly message `m` is known.
     pub fn words(self, m: usize) -> String {
         match self {
             Self::Snapshot(k) if k == m => "as last seen at this message".to_owned(),
@@ -148,11 +149,11 @@ impl Source {
     }
 }
 
-/// The least that is good enough.
+/// The least exactness that is acceptable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Allow {
     Exact,
-    /// Seen while the very message was the last one.
+    /// Observed while the requested message was the last one.
     Message,
     #[default]
     Snapshot,
@@ -160,7 +161,7 @@ pub enum Allow {
 }
 
 impl Allow {
-    /// Whether this is good enough for message `m`.
+    /// Whether this exactness is acceptable for message `m`.
     pub fn admits(self, exactness: Exactness, m: usize) -> bool {
         match (exactness, self) {
             (Exactness::Exact, _) | (_, Self::Live) => true,

@@ -1,4 +1,4 @@
-//! Families: who descends from whom, and which books they share.
+//! Families: which timeline descends from which, and which books they share.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -9,18 +9,18 @@ use crate::sillytavern::names::{self, ForkKind, NamedFile, book_key, folded};
 use crate::timeline::seal::Seal;
 use forklore_json::Json;
 
-/// Where a timeline lives; names are unique within one home.
+/// Where a timeline is stored. Names are unique within a home.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Home {
-    /// A character's folder, by its name.
+    /// A character's folder, by name.
     Character(String),
-    /// A group, by its id; `None` for group chats that no group lists.
+    /// A group, by id; `None` for group chats that no group lists.
     Group(Option<String>),
-    /// Directly in the folder of all chats.
+    /// Directly in the chats folder.
     Loose,
 }
 
-/// What a timeline's header says about it.
+/// A timeline, as described by its header.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     pub home: Home,
@@ -30,12 +30,12 @@ pub struct Timeline {
     pub book: Option<String>,
     pub integrity: Option<String>,
     pub seal: Option<Seal>,
-    /// The message named by a record of the older kind.
+    /// The fork point named by an [older seal](older_seal).
     pub older_message: Option<usize>,
 }
 
 impl Timeline {
-    /// A timeline whose header holds this metadata.
+    /// Reads a timeline from the metadata in its header.
     pub fn of(home: Home, name: String, metadata: &Json) -> Self {
         let text = |key: &str| {
             let text = metadata.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
@@ -53,13 +53,13 @@ impl Timeline {
     }
 }
 
-/// What a timeline is within its family.
+/// The role of a timeline in its family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimelineKind {
     Main,
     Checkpoint,
     Branch,
-    /// A child that nothing tells the kind of.
+    /// A child of unknown kind.
     Fork,
 }
 
@@ -74,60 +74,61 @@ impl TimelineKind {
     }
 }
 
-/// How a timeline's parent is known.
+/// A timeline's parent, and how it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parentage {
     /// It has none.
     Main,
-    Coded(usize),
-    /// Only its name says so.
+    /// Named in its metadata.
+    Declared(usize),
+    /// Inferred from its name only.
     Inferred(usize),
-    /// It names a parent that is not there.
+    /// It names a parent that does not exist.
     Missing(String),
-    /// Following parents leads back to itself; the link is cut here.
+    /// Following the parents leads back to itself; the link is cut here.
     Cycle(String),
 }
 
-/// One timeline's place in its family.
+/// A timeline's position in its family.
 #[derive(Clone, Debug)]
 pub struct Node {
-    pub descent: Parentage,
+    pub parentage: Parentage,
     pub kind: TimelineKind,
     pub children: Vec<usize>,
-    /// Timelines with the same number belong together.
+    /// Timelines of the same family have the same number.
     pub family: usize,
-    /// The message it was cut at, where the timeline itself says so.
+    /// The message it was forked at, if the timeline itself records it.
     pub fork_point: Option<usize>,
 }
 
 impl Node {
     pub fn parent(&self) -> Option<usize> {
-        match self.descent {
-            Parentage::Coded(parent) | Parentage::Inferred(parent) => Some(parent),
+        match self.parentage {
+            Parentage::Declared(parent) | Parentage::Inferred(parent) => Some(parent),
             Parentage::Main | Parentage::Missing(_) | Parentage::Cycle(_) => None,
         }
     }
 }
 
-/// Works out the families of `timelines`; the nodes are in the same order.
+/// Works out the families of `timelines`. The nodes are in the same order.
 pub fn families(timelines: &[Timeline]) -> Vec<Node> {
     let index = NameIndex::of(timelines);
-    let mut descents: Vec<Parentage> =
-        timelines.iter().enumerate().map(|(at, timeline)| index.descent(at, timeline)).collect();
-    cut_cycles(timelines, &mut descents);
+    let mut parentages: Vec<Parentage> =
+        timelines.iter().enumerate().map(|(at, timeline)| index.parentage(at, timeline)).collect();
+    cut_cycles(timelines, &mut parentages);
 
     let mut nodes: Vec<Node> = timelines
         .iter()
-        .zip(descents)
-        .map(|(timeline, descent)| Node {
-            kind: kind_of(timeline, &descent),
+        .zip(parentages)
+        .map(|(timeline, parentage)| Node {
+            kind: kind_of(timeline, &parentage),
             fork_point: timeline
                 .seal
                 .as_ref()
                 .map(|seal| seal.message)
                 .or(timeline.older_message)
-                .filter(|_| descent != Parentage::Main),
-            descent,
+                .filter(|_| parentage != Parentage::Main),
+            parentage,
             children: Vec::new(),
             family: 0,
         })
@@ -141,11 +142,11 @@ pub fn families(timelines: &[Timeline]) -> Vec<Node> {
     nodes
 }
 
-/// Finds timelines by the names others use for them.
+/// Finds timelines by the names that other timelines use for them.
 struct NameIndex<'a> {
     timelines: &'a [Timeline],
     exact: HashMap<(&'a Home, &'a str), usize>,
-    /// Made when it is first needed: most names are spelled as they are.
+    /// Built on first use: most names match exactly.
     folded: OnceCell<HashMap<(&'a Home, String), usize>>,
 }
 
@@ -156,7 +157,7 @@ impl<'a> NameIndex<'a> {
         Self { timelines, exact: exact.collect(), folded: OnceCell::new() }
     }
 
-    /// The raw name first, then the file it would be saved in, then letters of any case.
+    /// Tries the raw name, then the stem of the file it would be saved in, then ignores case.
     fn find(&self, home: &'a Home, name: &str) -> Option<usize> {
         let stem = names::stem(name, NamedFile::Chat);
         let exact = |name: &str| self.exact.get(&(home, name)).copied();
@@ -175,11 +176,11 @@ impl<'a> NameIndex<'a> {
         })
     }
 
-    fn descent(&self, at: usize, timeline: &'a Timeline) -> Parentage {
+    fn parentage(&self, at: usize, timeline: &'a Timeline) -> Parentage {
         match timeline.main_chat.as_deref().filter(|name| !name.is_empty()) {
             Some(name) => match self.find(&timeline.home, name) {
                 Some(parent) if parent == at => Parentage::Cycle(name.to_owned()),
-                Some(parent) => Parentage::Coded(parent),
+                Some(parent) => Parentage::Declared(parent),
                 None => Parentage::Missing(name.to_owned()),
             },
             None => names::descent(&timeline.name)
@@ -190,12 +191,12 @@ impl<'a> NameIndex<'a> {
     }
 }
 
-fn cut_cycles(timelines: &[Timeline], descents: &mut [Parentage]) {
-    let parent_of = |descents: &[Parentage], at: usize| match descents[at] {
-        Parentage::Coded(parent) | Parentage::Inferred(parent) => Some(parent),
+fn cut_cycles(timelines: &[Timeline], parentages: &mut [Parentage]) {
+    let parent_of = |parentages: &[Parentage], at: usize| match parentages[at] {
+        Parentage::Declared(parent) | Parentage::Inferred(parent) => Some(parent),
         _ => None,
     };
-    // 0: not looked at, 1: on the path being followed, 2: known to end.
+    // 0: not visited, 1: on the current path, 2: done.
     let mut seen = vec![0_u8; timelines.len()];
     for start in 0..timelines.len() {
         let mut path = Vec::new();
@@ -203,20 +204,20 @@ fn cut_cycles(timelines: &[Timeline], descents: &mut [Parentage]) {
         while seen[at] == 0 {
             seen[at] = 1;
             path.push(at);
-            match parent_of(descents, at) {
+            match parent_of(parentages, at) {
                 Some(parent) => at = parent,
                 None => break,
             }
         }
         if seen[at] == 1
             && let Some(from) = path.iter().position(|&step| step == at)
-            && parent_of(descents, at).is_some()
+            && parent_of(parentages, at).is_some()
         {
-            // Cut where the choice does not depend on the order of the files.
+            // Cut at a point that does not depend on the order of the files.
             let first = path[from..].iter().copied().min_by_key(|&step| &timelines[step].name);
             if let Some(first) = first {
                 let named = timelines[first].main_chat.clone().unwrap_or_default();
-                descents[first] = Parentage::Cycle(named);
+                parentages[first] = Parentage::Cycle(named);
             }
         }
         for step in path {
@@ -225,19 +226,19 @@ fn cut_cycles(timelines: &[Timeline], descents: &mut [Parentage]) {
     }
 }
 
-fn kind_of(timeline: &Timeline, descent: &Parentage) -> TimelineKind {
-    if *descent == Parentage::Main {
+fn kind_of(timeline: &Timeline, parentage: &Parentage) -> TimelineKind {
+    if *parentage == Parentage::Main {
         return TimelineKind::Main;
     }
-    let said = timeline.seal.as_ref().map(|seal| seal.kind);
-    match said.or_else(|| names::descent(&timeline.name).map(|descent| descent.kind)) {
+    let sealed = timeline.seal.as_ref().map(|seal| seal.kind);
+    match sealed.or_else(|| names::descent(&timeline.name).map(|descent| descent.kind)) {
         Some(ForkKind::Checkpoint) => TimelineKind::Checkpoint,
         Some(ForkKind::Branch) => TimelineKind::Branch,
         None => TimelineKind::Fork,
     }
 }
 
-/// Children of one missing parent are still one family.
+/// Children of the same missing parent still form one family.
 fn number_families(timelines: &[Timeline], nodes: &mut [Node]) {
     let mut orphans: HashMap<(&Home, String), usize> = HashMap::new();
     let mut next = 0;
@@ -249,7 +250,7 @@ fn number_families(timelines: &[Timeline], nodes: &mut [Node]) {
             next += 1;
             next - 1
         };
-        let family = match &nodes[root].descent {
+        let family = match &nodes[root].parentage {
             Parentage::Missing(name) => {
                 *orphans.entry((&timelines[root].home, folded(name))).or_insert_with(fresh)
             }
@@ -263,8 +264,8 @@ fn number_families(timelines: &[Timeline], nodes: &mut [Node]) {
     }
 }
 
-/// Timelines of one family that are bound to one book, by the book's key. This is what must not
-/// be. Each list is in the order of `timelines`.
+/// Books that two or more timelines of the same family are bound to, which is the problem that
+/// Forklore prevents. Keyed by family and book key; each list is in the order of `timelines`.
 pub fn shared_books(
     timelines: &[Timeline],
     nodes: &[Node],
@@ -279,7 +280,8 @@ pub fn shared_books(
     users
 }
 
-/// Of timelines that share a book, the one that keeps it: the closest to the family's root.
+/// The one of several timelines sharing a book that should keep it: the closest to the family's
+/// root.
 pub fn keeper(nodes: &[Node], sharing: &[usize]) -> Option<usize> {
     let depth = |mut at: usize| {
         let mut depth = 0;
@@ -292,19 +294,19 @@ pub fn keeper(nodes: &[Node], sharing: &[usize]) -> Option<usize> {
     sharing.iter().copied().min_by_key(|&at| (depth(at), at))
 }
 
-/// Where two timelines of one family part.
+/// Where two timelines of the same family diverge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkPoint {
-    /// The timeline that both come from, which can be one of the two; `None` where it is gone.
+    /// The timeline that both descend from, which can be one of the two; `None` if it is gone.
     pub ancestor: Option<usize>,
-    /// The last message that both have, where the timelines say so.
+    /// The last message that both have, if the timelines record it.
     pub message: Option<usize>,
-    /// The timeline that was cut there: its seal knows what they had in common.
+    /// The timeline that was forked there. Its seal describes what they had in common.
     pub cut: Option<usize>,
 }
 
-/// Where `one` and `other` part; `None` if they are no family.
-pub fn parting(nodes: &[Node], one: usize, other: usize) -> Option<ForkPoint> {
+/// Where `one` and `other` diverge; `None` if they are not of the same family.
+pub fn fork_point(nodes: &[Node], one: usize, other: usize) -> Option<ForkPoint> {
     if nodes[one].family != nodes[other].family {
         return None;
     }
@@ -313,7 +315,7 @@ pub fn parting(nodes: &[Node], one: usize, other: usize) -> Option<ForkPoint> {
     };
     let (ones, others) = (line(one), line(other));
     let ancestor = ones.iter().copied().find(|at| others.contains(at));
-    // The first step away from the ancestor, on each side that takes one.
+    // The first descendant of the ancestor, on each side that has one.
     let step = |line: &[usize]| {
         let away = line.iter().position(|&at| Some(at) == ancestor).unwrap_or(line.len());
         away.checked_sub(1).map(|last| line[last])
@@ -329,19 +331,19 @@ pub fn parting(nodes: &[Node], one: usize, other: usize) -> Option<ForkPoint> {
     })
 }
 
-/// The message a child was cut at, told by the messages it has in common with its parent.
+/// The message at which a child was forked, inferred from the messages it has in common with its
+/// parent.
 ///
-/// SillyTavern changes messages when it merely opens a chat, so they are compared by what a
-/// reader sees of them.
+/// SillyTavern changes messages just by opening a chat, so only what a reader sees is compared.
 pub fn common_prefix(child: &Chat<'_>, parent: &Chat<'_>) -> Option<usize> {
     let same = (0..child.len().min(parent.len())).take_while(|&index| {
         let (one, other) = (child.line(index), parent.line(index));
-        one == other || looks_of(child, index) == looks_of(parent, index)
+        one == other || visible_parts(child, index) == visible_parts(parent, index)
     });
     same.last()
 }
 
-fn looks_of(chat: &Chat<'_>, index: usize) -> Option<[Option<Vec<u8>>; 3]> {
+fn visible_parts(chat: &Chat<'_>, index: usize) -> Option<[Option<Vec<u8>>; 3]> {
     let message = chat.message(index)?;
     Some(["name", "send_date", "mes"].map(|key| {
         let value = message.get(key)?;
@@ -373,8 +375,8 @@ mod tests {
             timeline("child", Some("GCP: a/b"), None),
             timeline("other", Some("gcp AB"), None),
         ]);
-        assert_eq!(nodes[1].descent, Parentage::Coded(0));
-        assert_eq!(nodes[2].descent, Parentage::Coded(0));
+        assert_eq!(nodes[1].parentage, Parentage::Declared(0));
+        assert_eq!(nodes[2].parentage, Parentage::Declared(0));
         assert_eq!(nodes[0].children, [1, 2]);
         assert!(nodes.iter().all(|node| node.family == nodes[0].family));
     }
@@ -382,7 +384,7 @@ mod tests {
     #[test]
     fn a_name_alone_is_enough_where_nothing_else_speaks() {
         let nodes = families(&[timeline("X", None, None), timeline("X - Branch #2", None, None)]);
-        assert_eq!(nodes[1].descent, Parentage::Inferred(0));
+        assert_eq!(nodes[1].parentage, Parentage::Inferred(0));
         assert_eq!(nodes[1].kind, TimelineKind::Branch);
     }
 
@@ -393,7 +395,7 @@ mod tests {
             timeline("b", Some("Gone"), Some("b:")),
             timeline("c", None, Some("B")),
         ]);
-        assert_eq!(nodes[0].descent, Parentage::Missing("gone".into()));
+        assert_eq!(nodes[0].parentage, Parentage::Missing("gone".into()));
         assert_eq!((nodes[0].kind, nodes[1].kind), (TimelineKind::Branch, TimelineKind::Fork));
         assert_eq!(nodes[0].family, nodes[1].family);
         assert_ne!(nodes[0].family, nodes[2].family);
@@ -408,9 +410,9 @@ mod tests {
             timeline("self", Some("self"), None),
             timeline("leaf", Some("c"), None),
         ]);
-        assert_eq!(nodes[1].descent, Parentage::Cycle("c".into()));
-        assert_eq!(nodes[0].descent, Parentage::Coded(1));
-        assert_eq!(nodes[3].descent, Parentage::Cycle("self".into()));
+        assert_eq!(nodes[1].parentage, Parentage::Cycle("c".into()));
+        assert_eq!(nodes[0].parentage, Parentage::Declared(1));
+        assert_eq!(nodes[3].parentage, Parentage::Cycle("self".into()));
         assert_eq!(nodes[4].family, nodes[1].family);
     }
 
@@ -444,12 +446,12 @@ mod tests {
             child("y", "gone", 5),
         ]);
         let at = |ancestor, message, cut| Some(ForkPoint { ancestor, message, cut });
-        assert_eq!(parting(&nodes, 1, 2), at(Some(0), Some(10), Some(1)));
-        assert_eq!(parting(&nodes, 0, 3), at(Some(0), Some(10), Some(1)));
-        assert_eq!(parting(&nodes, 3, 1), at(Some(1), Some(15), Some(3)));
-        assert_eq!(parting(&nodes, 1, 4), at(Some(0), None, None));
-        assert_eq!(parting(&nodes, 6, 7), at(None, Some(3), Some(6)));
-        assert_eq!(parting(&nodes, 0, 5), None);
+        assert_eq!(fork_point(&nodes, 1, 2), at(Some(0), Some(10), Some(1)));
+        assert_eq!(fork_point(&nodes, 0, 3), at(Some(0), Some(10), Some(1)));
+        assert_eq!(fork_point(&nodes, 3, 1), at(Some(1), Some(15), Some(3)));
+        assert_eq!(fork_point(&nodes, 1, 4), at(Some(0), None, None));
+        assert_eq!(fork_point(&nodes, 6, 7), at(None, Some(3), Some(6)));
+        assert_eq!(fork_point(&nodes, 0, 5), None);
     }
 
     #[test]

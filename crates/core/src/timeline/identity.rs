@@ -1,9 +1,9 @@
-//! Which message of one version of a chat is which message of another.
+//! Matching the messages of one version of a chat with those of another.
 //!
-//! Places shift when messages are deleted, texts repeat ("Continue."), and older SillyTaverns date
-//! messages to the minute only. So a message is recognised by what stays with it through edits,
-//! swipes and hiding, and where that fits two messages of a chat, by its text as well. Where even
-//! that fits two, nothing is claimed.
+//! Positions shift when messages are deleted, texts repeat ("Continue."), and older versions of
+//! SillyTavern store dates only to the minute. So a message is recognised by what survives edits,
+//! swipes and hiding. If that fits two messages of a chat, its text is compared as well, and if
+//! even that is ambiguous, there is no match.
 
 use std::borrow::Cow;
 
@@ -12,24 +12,24 @@ use rustc_hash::FxHashMap;
 use crate::journal::FIELD;
 use forklore_json::{JsonKind, Raw};
 
-/// What a message is recognised by.
+/// The features that a message is recognised by.
 #[derive(Clone, Debug)]
 pub struct Identity<'a> {
     line: &'a [u8],
     uid: Option<Cow<'a, [u8]>>,
     name: Option<Cow<'a, [u8]>>,
     is_user: bool,
-    /// Its own date and those of its swipes, each once.
+    /// Its own date and those of its swipes, without duplicates.
     dates: Vec<Cow<'a, [u8]>>,
     text: Option<Raw<'a>>,
     swipes: Option<Raw<'a>>,
 }
 
-/// What a message that has a date shares with itself in another version.
+/// What two versions of a dated message have in common: author, `is_user` and a date.
 type Key<'i> = (Option<&'i [u8]>, bool, &'i [u8]);
 
 impl<'a> Identity<'a> {
-    /// Reads a line of a chat. `None` where SillyTavern sees no message in it.
+    /// Reads a line of a chat. `None` if SillyTavern would not see a message in it.
     pub fn of(line: &'a [u8]) -> Option<Self> {
         let line = line.trim_ascii();
         let value = Raw::document(line).ok().filter(Raw::is_truthy)?;
@@ -67,20 +67,20 @@ impl<'a> Identity<'a> {
         Some(identity)
     }
 
-    /// Whether it is the message that stands in the same place of another version, where all messages
-    /// before the two are the same.
+    /// Whether it is the same message as `other`, which is at the same position in another version,
+    /// given that all messages before the two are the same.
     pub fn is_same_in_place(&self, other: &Identity<'_>) -> bool {
         self.is_certainly(other) || self.is_like(other) && self.says_the_same(other)
     }
 
-    /// Whether it has the same `uid`, or a date in common that no other message is likely to have.
+    /// Whether the two have the same `uid`, or share a date that is precise enough to be unique.
     pub fn is_certainly(&self, other: &Identity<'_>) -> bool {
         let has_its_uid = self.uid.is_some() && self.uid == other.uid;
         let has_its_date = || self.shared(other).any(|(_, _, date)| !is_to_the_minute(date));
         has_its_uid || has_its_date()
     }
 
-    /// Whether it shares a date, and who wrote it, with the other; without a date, every byte.
+    /// Whether the two share an author and a date, or, if neither has a date, every byte.
     fn is_like(&self, other: &Identity<'_>) -> bool {
         match (self.dates.is_empty(), other.dates.is_empty()) {
             (true, true) => self.line == other.line,
@@ -92,7 +92,7 @@ impl<'a> Identity<'a> {
         self.keys().filter(|key| other.keys().any(|its| its == *key))
     }
 
-    /// Whether the one says what the other says or once said.
+    /// Whether the two have a text in common, including their swipes.
     fn says_the_same(&self, other: &Identity<'_>) -> bool {
         self.texts().any(|text| other.texts().any(|its| its == text))
     }
@@ -107,7 +107,7 @@ impl<'a> Identity<'a> {
     }
 }
 
-/// Messages of a chat, in order.
+/// The messages of a chat, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Messages<'a> {
     all: Vec<Identity<'a>>,
@@ -117,7 +117,7 @@ pub struct Messages<'a> {
 }
 
 impl<'a> Messages<'a> {
-    /// From the lines of a chat; those that are no messages are passed over.
+    /// Reads the lines of a chat, and skips those that are not messages.
     pub fn of(lines: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut messages = Self::default();
         for identity in lines.into_iter().filter_map(Identity::of) {
@@ -148,10 +148,10 @@ impl<'a> Messages<'a> {
         self.all.get(place)
     }
 
-    /// Where a message of `self` is in `other`, if that is certain.
+    /// The position in `other` of a message of `self`, if it is certain.
     ///
-    /// When a message is deleted, the one before it takes over its `uid`. So another `uid` does not
-    /// make another message, and dates go first.
+    /// When a message is deleted, the one before it takes over its `uid`. So a different `uid` does
+    /// not mean a different message, and dates take precedence.
     pub fn find_in(&self, place: usize, other: &Messages<'_>) -> Option<usize> {
         let message = self.all.get(place)?;
         other.place_of(message, self).or_else(|| {
@@ -164,7 +164,7 @@ impl<'a> Messages<'a> {
         })
     }
 
-    /// The place here of a message of the chat `its`, by dates and texts.
+    /// The position of `message` from the chat `its`, found by dates and texts.
     fn place_of(&self, message: &Identity<'_>, its: &Messages<'_>) -> Option<usize> {
         let (here, there) = (self.like(message), its.like(message));
         if let ([only], 1) = (&here[..], there.len()) {
@@ -180,7 +180,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// The messages here that share a date with one, and who wrote it.
+    /// The messages that share an author and a date with `message`.
     fn like(&self, message: &Identity<'_>) -> Vec<usize> {
         let mut places: Vec<usize> = match message.dates.is_empty() {
             true => self.undated.get(message.line).into_iter().flatten().copied().collect(),
@@ -195,7 +195,7 @@ impl<'a> Messages<'a> {
         places
     }
 
-    /// Whether all of these messages are in `other`, in the same order.
+    /// Whether `other` contains all of these messages in the same order.
     pub fn are_in_order_in(&self, other: &Messages<'_>) -> bool {
         let mut next = 0;
         (0..self.len()).all(|place| {
@@ -212,7 +212,7 @@ fn text(value: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     (value.kind() == JsonKind::Text).then(|| value.text_bytes())
 }
 
-/// A date as it is written: a text, or a number in older chats.
+/// A date as written: a text, or a number in older chats.
 fn date(value: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     match value.kind() {
         JsonKind::Text => text(value).filter(|date| !date.trim_ascii().is_empty()),
@@ -221,7 +221,7 @@ fn date(value: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     }
 }
 
-/// `November 15, 2026 10:48pm`
+/// Whether a date has no seconds, such as `November 15, 2026 10:48pm`.
 fn is_to_the_minute(date: &[u8]) -> bool {
     let date = date.to_ascii_lowercase();
     let has_half = date.ends_with(b"am") || date.ends_with(b"pm");
@@ -236,7 +236,7 @@ mod tests {
         Messages::of(lines.iter().map(|line| line.as_bytes()))
     }
 
-    /// Where each message of the first chat is in the second.
+    /// The position in the second chat of each message of the first.
     fn found(first: &[&str], second: &[&str]) -> Vec<Option<usize>> {
         let (first, second) = (messages(first), messages(second));
         (0..first.len()).map(|place| first.find_in(place, &second)).collect()
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(found(&[&go, &stay], &[&stay, &go]), [Some(1), Some(0)]);
         assert_eq!(found(&[&go, &go], &[&go, &stay]), [None, None]);
         assert_eq!(found(&[&go], &[&go, &go]), [None]);
-        // One of them was edited: which one, nobody knows.
+        // One of them was edited, but it is unknown which.
         assert_eq!(found(&[&go, &stay], &[&minute("Run")]), [None, None]);
         let is_certain = |line: &str| {
             let identity = Identity::of(line.as_bytes()).unwrap();

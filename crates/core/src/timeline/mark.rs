@@ -1,4 +1,4 @@
-//! The mark of ours in a book: made by Forklore, for which chat, from what.
+//! The mark in a book that Forklore made: for which chat, and from what.
 
 use crate::timeline::exactness::Knowledge;
 use forklore_json::{Json, Object, Raw};
@@ -7,10 +7,10 @@ const FORMAT: i64 = 1;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// The chat the book was made for, and its slug.
+    /// The chat that the book was made for, and its integrity slug.
     pub chat: String,
     pub integrity: Option<String>,
-    /// The book, chat and message it was made from.
+    /// The book, chat and message that it was made from.
     pub from_book: Option<String>,
     pub from_chat: Option<String>,
     pub message: Option<usize>,
@@ -37,7 +37,7 @@ impl Mark {
         json.into()
     }
 
-    /// Reads a mark, of this format or a later one: that it is ours is what counts.
+    /// Reads a mark of this format or a later one: it matters most that Forklore made the book.
     pub fn read(mark: Raw<'_>) -> Option<Self> {
         let mark = mark.json().ok()?;
         let text = |path: &[&str]| Some(mark.at(path)?.as_str()?.into_owned());

@@ -1,10 +1,11 @@
-//! What two timelines had in common where they part.
+//! The merge base: what two timelines had in common at their fork point.
 //!
-//! A record of the message where a child was cut can hold more than that: it is brought up to date
-//! until the next message comes, in the parent and in the child, each with its own changes. Taken for
-//! the common beginning, such a change would look like something that the other side took back. So a
-//! state is only believed if the child's seal proves it, or if both timelines tell the same; else an
-//! earlier state is taken, which is certainly common to both, and makes at worst a conflict more.
+//! The record of the message at the fork point can contain more than the common state: until the
+//! next message arrives, it is updated in the parent and in the child, each with its own changes.
+//! If it were used as the merge base, such a change would look like one that the other side
+//! reverted. So a state is accepted only if the child's seal proves it, or if both timelines
+//! recorded the same. Otherwise an earlier state is used, which is certainly common to both, and at
+//! worst causes an additional conflict.
 
 use crate::digest::Digest;
 use crate::journal::{self, Folded, RecordedState};
@@ -13,24 +14,24 @@ use crate::timeline::moment::BoundChat;
 use crate::timeline::moment::memory_then;
 use forklore_json::Json;
 
-/// What is known of the beginning.
+/// The merge base, and how it is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MergeBase {
-    pub how: BaseEvidence,
-    /// The message that it is the state of.
+    pub evidence: BaseEvidence,
+    /// The message whose state this is.
     pub message: usize,
-    /// `None` where there was none.
+    /// `None` if there was no book.
     pub book: Option<Json>,
-    /// What the chat remembered then, where it was recorded.
+    /// The chat's memory at that message, if it was recorded.
     pub metadata: Option<Json>,
 }
 
-/// How it is known.
+/// How a merge base is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BaseEvidence {
-    /// The seal of the timeline that was cut there proves it.
+    /// The seal of the timeline that was forked there proves it.
     Sealed,
-    /// Several timelines recorded the same.
+    /// Several timelines recorded the same state.
     Recorded,
     /// It is the state of an earlier message.
     Earlier,
@@ -46,24 +47,28 @@ impl BaseEvidence {
     }
 }
 
-/// What the seal of the timeline that was cut there says about its book.
+/// What the seal of the timeline that was forked there says about its book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealedBase {
     Book(Digest),
-    /// It began without one.
+    /// It was made without a book.
     NoBook,
     /// There is no seal.
     Unknown,
 }
 
-/// The beginning, as the timelines tell it that have message `m` in common.
-pub fn beginning(witnesses: &[BoundChat<'_>], m: usize, sealed: SealedBase) -> Option<MergeBase> {
+/// Finds the merge base of timelines that have message `m` in common.
+pub fn find_merge_base(
+    witnesses: &[BoundChat<'_>],
+    m: usize,
+    sealed: SealedBase,
+) -> Option<MergeBase> {
     let folds: Vec<(Folded, BoundChat<'_>)> = witnesses
         .iter()
         .filter_map(|witness| Some((journal::fold(witness.chat, m)?, *witness)))
         .collect();
-    let then = |folded: &Folded, witness: BoundChat<'_>, how| MergeBase {
-        how,
+    let then = |folded: &Folded, witness: BoundChat<'_>, evidence| MergeBase {
+        evidence,
         message: folded.message,
         book: folded.state.book.as_ref().map(|book| book.content().into()),
         metadata: Some(memory_then(witness.chat, folded.message, Some(&folded.state.metadata))),
@@ -74,13 +79,13 @@ pub fn beginning(witnesses: &[BoundChat<'_>], m: usize, sealed: SealedBase) -> O
         {
             return Some(then(folded, *witness, BaseEvidence::Sealed));
         }
-        // Where neither was touched since, the books themselves are what they began as.
+        // A book that has not changed since the fork is itself the common state.
         if let Some(book) = witnesses.iter().find_map(|witness| unchanged(*witness, digest)) {
             let metadata = at_m().next().map(|(folded, witness)| {
                 memory_then(witness.chat, m, Some(&folded.state.metadata))
             });
             return Some(MergeBase {
-                how: BaseEvidence::Sealed,
+                evidence: BaseEvidence::Sealed,
                 message: m,
                 book: Some(book),
                 metadata,
@@ -89,7 +94,7 @@ pub fn beginning(witnesses: &[BoundChat<'_>], m: usize, sealed: SealedBase) -> O
     }
     if sealed == SealedBase::NoBook {
         return Some(MergeBase {
-            how: BaseEvidence::Sealed,
+            evidence: BaseEvidence::Sealed,
             message: m,
             book: None,
             metadata: None,
@@ -110,11 +115,11 @@ pub fn beginning(witnesses: &[BoundChat<'_>], m: usize, sealed: SealedBase) -> O
 
 fn is_sealed(state: &RecordedState, digest: Digest) -> bool {
     let book = state.book.as_ref();
-    book.is_some_and(|book| digest.is_of(&book::digested(&Json::Object(book.content()))))
+    book.is_some_and(|book| digest.is_of(&book::digest_input(&Json::Object(book.content()))))
 }
 
 fn unchanged(witness: BoundChat<'_>, digest: Digest) -> Option<Json> {
-    let book = witness.bound.book().filter(|book| digest.is_of(&book.digested()))?;
+    let book = witness.bound.book().filter(|book| digest.is_of(&book.digest_input()))?;
     book.root().json().ok()
 }
 
@@ -130,7 +135,7 @@ mod tests {
         Json::parse(text.as_bytes()).unwrap()
     }
 
-    /// A chat whose book held these contents, message by message.
+    /// A chat whose book had these contents, message by message.
     fn chat(contents: &[&str]) -> Vec<u8> {
         let mut before: Option<(String, RecordedState)> = None;
         let mut text = br#"{"chat_metadata":{"world_info":"B"}}"#.to_vec();
@@ -145,38 +150,41 @@ mod tests {
         text
     }
 
-    fn told(timelines: [&[&str]; 2], sealed: SealedBase) -> Option<(BaseEvidence, Option<Json>)> {
+    fn base_of(
+        timelines: [&[&str]; 2],
+        sealed: SealedBase,
+    ) -> Option<(BaseEvidence, Option<Json>)> {
         let files = timelines.map(chat);
         let chats = [Chat::read(&files[0], ChatKind::Solo), Chat::read(&files[1], ChatKind::Solo)];
         let bound = BoundBook::Missing { name: "B".into() };
         let witness = |chat| BoundChat { name: "C", chat, bound: &bound, past: None };
-        let found = beginning(&[witness(&chats[0]), witness(&chats[1])], 1, sealed)?;
-        Some((found.how, found.book))
+        let found = find_merge_base(&[witness(&chats[0]), witness(&chats[1])], 1, sealed)?;
+        Some((found.evidence, found.book))
     }
 
     #[test]
     fn what_the_seal_proves_is_believed_whoever_tells_it() {
         let sealed = SealedBase::Book(book::digest_of(&book("b")));
-        // The child went on changing its book before its next message came.
-        let found = told([&["a", "b", "c"], &["a", "changed", "d"]], sealed);
+        // The child changed its book before its next message arrived.
+        let found = base_of([&["a", "b", "c"], &["a", "changed", "d"]], sealed);
         assert_eq!(found, Some((BaseEvidence::Sealed, Some(book("b")))));
     }
 
     #[test]
     fn what_only_one_side_tells_may_be_its_own_doing() {
-        let found = told([&["a", "b", "c"], &["a", "changed", "d"]], SealedBase::Unknown);
+        let found = base_of([&["a", "b", "c"], &["a", "changed", "d"]], SealedBase::Unknown);
         assert_eq!(found, Some((BaseEvidence::Earlier, Some(book("a")))));
         let unproved = SealedBase::Book(book::digest_of(&book("lost")));
-        let found = told([&["a", "b"], &["a", "changed"]], unproved);
+        let found = base_of([&["a", "b"], &["a", "changed"]], unproved);
         assert_eq!(found, Some((BaseEvidence::Earlier, Some(book("a")))));
     }
 
     #[test]
     fn what_both_tell_is_believed() {
-        let found = told([&["a", "b", "c"], &["a", "b", "d"]], SealedBase::Unknown);
+        let found = base_of([&["a", "b", "c"], &["a", "b", "d"]], SealedBase::Unknown);
         assert_eq!(found, Some((BaseEvidence::Recorded, Some(book("b")))));
         assert_eq!(
-            told([&["a", "b"], &["a", "b"]], SealedBase::NoBook),
+            base_of([&["a", "b"], &["a", "b"]], SealedBase::NoBook),
             Some((BaseEvidence::Sealed, None))
         );
     }

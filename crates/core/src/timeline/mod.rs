@@ -1,4 +1,5 @@
-//! Timelines: which chats belong together, what each was sealed with, and what is known of a moment.
+//! Timelines: which chats belong together, how each was forked, and what is known about its
+//! moments.
 
 pub mod identity;
 pub mod exactness;

@@ -1,10 +1,10 @@
-//! The moment: the book and the metadata as they were at a message, and how that is known.
+//! The moment: the book and the metadata at a message, and how exactly they are known.
 
 use std::ops::ControlFlow;
 
 use crate::journal::{
-    Entries, OTHERS, RECORDED_METADATA, RecordedState, StatePart, is_of_another, not_known,
-    others_today,
+    Entries, OTHERS, RECORDED_METADATA, RecordedState, StatePart, is_foreign_key, others_today,
+    unknown_keys,
 };
 use crate::recap::snapshot::{self, RebuiltBook};
 use crate::recap::{combined, running};
@@ -14,22 +14,22 @@ use crate::timeline::claim::{Evidence, TodaySource};
 use crate::timeline::exactness::{Exactness, Knowledge, Source};
 use forklore_json::{JsText, Json, Object};
 
-/// A chat with its book, as they are now.
+/// A chat and its bound book, as they are now.
 #[derive(Clone, Copy, Debug)]
 pub struct BoundChat<'a> {
     pub name: &'a str,
     pub chat: &'a Chat<'a>,
     pub bound: &'a BoundBook<'a>,
-    /// What a history knows of the message, if there is a history.
+    /// What the history knows about the message, if there is a history.
     pub past: Option<&'a RecordedPast>,
 }
 
-/// The book a chat is bound to, as it is on disk.
+/// The book that a chat is bound to, as it is on disk.
 #[derive(Clone, Debug)]
 pub enum BoundBook<'a> {
-    /// The chat names none.
+    /// The chat does not name a book.
     None,
-    /// The chat names one, and there is no such file.
+    /// The chat names a book whose file does not exist.
     Missing {
         name: String,
     },
@@ -61,7 +61,7 @@ impl<'a> BoundBook<'a> {
         }
     }
 
-    /// From the name a chat gives and the bytes found under it.
+    /// Reads the book from the name in the chat and the bytes of its file.
     pub fn read(name: Option<String>, bytes: Option<&'a [u8]>) -> Self {
         match (name, bytes) {
             (None, _) => Self::None,
@@ -74,46 +74,46 @@ impl<'a> BoundBook<'a> {
     }
 }
 
-/// What versions of the files, kept somewhere else, have to say about a message.
+/// What the versions in a history know about a message.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedPast {
     /// The chat's metadata.
     pub metadata: Option<AsOf<Json>>,
-    /// The bound book, or that none was bound.
+    /// The bound book; the inner `None` means that none was bound.
     pub book: Option<AsOf<Option<BookFile>>>,
-    /// A book that has the digest which the chat's own records prove.
+    /// A book with the digest that the chat's own records prove.
     pub testified: Option<BookFile>,
 }
 
-/// A book as it is in a file.
+/// The name and bytes of a book file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BookFile {
     pub name: String,
     pub bytes: Vec<u8>,
 }
 
-/// What was in the files while a message was the last one.
+/// Something from the files at a time when `message` was the last one.
 #[derive(Clone, Debug)]
 pub struct AsOf<T> {
     pub message: usize,
-    pub what: T,
+    pub value: T,
 }
 
 /// The book at a moment.
 #[derive(Clone, Debug)]
 pub enum BookThen<'a> {
-    /// No book was bound, or none is and nothing says that one was.
+    /// No book was bound, or none is bound now and nothing indicates that one was.
     None(Knowledge),
     Known {
         part: Knowledge,
         name: String,
         content: BookContent<'a>,
     },
-    /// There was one, and nothing says what was in it.
+    /// A book was bound, but its content is unknown.
     Unknown,
 }
 
-/// The book's content: the bytes of a file, or a value built from a record.
+/// The book's content: the bytes of a file, or a value built from a record or snapshot.
 #[derive(Clone, Debug)]
 pub enum BookContent<'a> {
     Bytes(Book<'a>),
@@ -121,17 +121,16 @@ pub enum BookContent<'a> {
     Rebuilt(RebuiltBook),
 }
 
-/// SillyTavern's own metadata at a moment.
+/// The chat's metadata at a moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetadataThen {
     pub part: Knowledge,
-    /// Values of [`RECORDED_METADATA`] then, and what is known of the running recap; `None` when
-    /// today's are all there is.
+    /// The recorded metadata, including what is known of the running recap; `None` to use today's.
     pub values: Option<Object>,
-    /// Keys that hold today's value because nothing tells the value of then.
-    pub not_of_then: Vec<String>,
-    /// The same, of other extensions.
-    pub others_not_of_then: Vec<String>,
+    /// Keys that have today's value, because the value at the moment is unknown.
+    pub live_keys: Vec<String>,
+    /// The same for keys of other extensions.
+    pub live_other_keys: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -141,8 +140,8 @@ pub struct Moment<'a> {
     pub metadata: MetadataThen,
 }
 
-/// What the chat remembered at message `m` beside its book: `values` are those recorded then, and
-/// recaps are those of scenes that had ended.
+/// The chat's memory at message `m`, apart from its book: SillyTavern's own metadata and the recaps
+/// of scenes that had ended. `values` is the metadata recorded then, if any.
 pub fn memory_then(chat: &Chat<'_>, m: usize, values: Option<&Object>) -> Json {
     let metadata = chat.metadata().and_then(|metadata| metadata.json().ok()).unwrap_or(Json::Null);
     let mut then = match values {
@@ -152,9 +151,9 @@ pub fn memory_then(chat: &Chat<'_>, m: usize, values: Option<&Object>) -> Json {
             kept.filter_map(|key| Some((*key, metadata.get(key)?.clone()))).collect()
         }
     };
-    // What others keep is not for people to read.
+    // The data of other extensions is not meant for people to read.
     let of_others: Vec<JsText> =
-        then.keys().filter(|key| is_of_another(&key.to_string_lossy())).cloned().collect();
+        then.keys().filter(|key| is_foreign_key(&key.to_string_lossy())).cloned().collect();
     for key in of_others.iter().chain([&JsText::from(OTHERS)]) {
         then.remove_text(key);
     }
@@ -170,42 +169,43 @@ pub fn memory_then(chat: &Chat<'_>, m: usize, values: Option<&Object>) -> Json {
     then.into()
 }
 
-/// What is asked of a moment, beside the message.
+/// Options for working out a moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MomentOptions {
-    /// Lets a recap snapshot take fields that it lost from today's entries.
+    /// Fills the fields that a recap snapshot does not store from today's entries.
     pub fill: bool,
     /// Where the chat and its book come from.
     pub today: TodaySource,
-    /// At the end of a scene, gives the book as the scene's recap left it, which is finished a
-    /// little after the message.
+    /// At the end of a scene, prefers the book as the scene's recap left it. The extension finishes
+    /// this a little after the message.
     pub settled: bool,
 }
 
-/// Works out the moment at message `m` from the chat, its book and what a history says of it.
+/// Works out the moment at message `m` from the chat, its book, and what the history knows about
+/// it.
 pub fn moment<'a>(
     chat: &Chat<'_>,
     bound: &BoundBook<'a>,
     past: Option<&'a RecordedPast>,
     m: usize,
-    terms: MomentOptions,
+    options: MomentOptions,
 ) -> Moment<'a> {
-    let asked = Asked { chat, bound, past, m, evidence: Evidence::of(chat, m), terms };
-    Moment { message: m, book: asked.book(), metadata: asked.metadata() }
+    let query = Query { chat, bound, past, m, evidence: Evidence::of(chat, m), options };
+    Moment { message: m, book: query.book(), metadata: query.metadata() }
 }
 
-struct Asked<'c, 'a> {
+struct Query<'c, 'a> {
     chat: &'c Chat<'c>,
     bound: &'c BoundBook<'a>,
     past: Option<&'a RecordedPast>,
     m: usize,
     evidence: Evidence,
-    terms: MomentOptions,
+    options: MomentOptions,
 }
 
-impl<'a> Asked<'_, 'a> {
+impl<'a> Query<'_, 'a> {
     fn book(&self) -> BookThen<'a> {
-        let settled = self.terms.settled.then(|| self.settled_book()).flatten();
+        let settled = self.options.settled.then(|| self.settled_book()).flatten();
         let best = || self.exact_book().or_else(|| self.book_as_of());
         settled.or_else(best).unwrap_or_else(|| match self.bound {
             BoundBook::None => BookThen::None(Knowledge::LIVE),
@@ -214,7 +214,7 @@ impl<'a> Asked<'_, 'a> {
         })
     }
 
-    /// Today's state, as far as it matters for a part; `None` where it cannot be looked at.
+    /// Today's state, as far as it matters for `part`; `None` if it cannot be read.
     fn today(&self, part: StatePart) -> Option<RecordedState> {
         match (part, self.bound) {
             (StatePart::Book, BoundBook::There { name, book }) => {
@@ -227,7 +227,7 @@ impl<'a> Asked<'_, 'a> {
     }
 
     fn is_today(&self, part: StatePart) -> bool {
-        self.evidence.is_today(part, self.terms.today, || self.today(part))
+        self.evidence.is_today(part, self.options.today, || self.today(part))
     }
 
     fn exact_book(&self) -> Option<BookThen<'a>> {
@@ -265,13 +265,13 @@ impl<'a> Asked<'_, 'a> {
         })
     }
 
-    /// The newest that any source knows; among equals, the journal before the history.
+    /// The newest state that any source knows. On a tie, the journal wins over the history.
     fn book_as_of(&self) -> Option<BookThen<'a>> {
         let journal = self.evidence.with_book().map(|folded| folded.message);
         let history = self.past.and_then(|past| past.book.as_ref());
         let history = history.filter(|past| past.message <= self.m);
         let history = history
-            .filter(|past| past.what.as_ref().is_none_or(|file| Book::read(&file.bytes).is_ok()));
+            .filter(|past| past.value.as_ref().is_none_or(|file| Book::read(&file.bytes).is_ok()));
         let newest = journal.max(history.map(|past| past.message));
         let recap = if newest < Some(self.m) { snapshot::newest(self.chat, self.m) } else { None };
         let newest = newest.max(recap.as_ref().map(|recap| recap.message))?;
@@ -280,7 +280,7 @@ impl<'a> Asked<'_, 'a> {
             return Some(BookThen::of_state(as_of(Source::Journal), &folded.state));
         }
         if let Some(past) = history.filter(|past| past.message == newest) {
-            return match &past.what {
+            return match &past.value {
                 Some(BookFile { name, bytes }) => {
                     Some(BookThen::of_file(as_of(Source::History), name, &Book::read(bytes).ok()?))
                 }
@@ -292,20 +292,21 @@ impl<'a> Asked<'_, 'a> {
         Some(BookThen::Known {
             part: as_of(Source::RecapSnapshot),
             name: name.unwrap_or_default(),
-            content: BookContent::Rebuilt(recap.rebuild(self.bound.book(), self.terms.fill)),
+            content: BookContent::Rebuilt(recap.rebuild(self.bound.book(), self.options.fill)),
         })
     }
 
     fn metadata(&self) -> MetadataThen {
         let then = |exactness, source, values: Option<Object>| {
-            let others_not_of_then = values.as_ref().map_or_else(Vec::new, |values| {
-                let mut names = not_known(values, &self.chat.metadata_value());
-                names
-                    .extend(self.chat.deep_metadata().into_iter().filter(|key| is_of_another(key)));
+            let live_other_keys = values.as_ref().map_or_else(Vec::new, |values| {
+                let mut names = unknown_keys(values, &self.chat.metadata_value());
+                names.extend(
+                    self.chat.deep_metadata().into_iter().filter(|key| is_foreign_key(key)),
+                );
                 names
             });
             let part = Knowledge { exactness, source };
-            MetadataThen { part, values, not_of_then: Vec::new(), others_not_of_then }
+            MetadataThen { part, values, live_keys: Vec::new(), live_other_keys }
         };
         if self.is_today(StatePart::Metadata) {
             return then(Exactness::Exact, Source::Files, None);
@@ -319,9 +320,9 @@ impl<'a> Asked<'_, 'a> {
                 let values = Some(folded.state.metadata.clone());
                 return then(Exactness::Exact, Source::Journal, values);
             }
-            let state = past.map(|past| RecordedState::of(&past.what, None));
+            let state = past.map(|past| RecordedState::of(&past.value, None));
             if let (Some(past), Some(_)) = (past, state.filter(shows)) {
-                return then(Exactness::Exact, Source::History, Some(values_in(&past.what)));
+                return then(Exactness::Exact, Source::History, Some(values_in(&past.value)));
             }
             if let Some(today) = self.today(StatePart::Metadata).filter(shows) {
                 return then(Exactness::Exact, Source::Unchanged, Some(today.metadata));
@@ -333,27 +334,22 @@ impl<'a> Asked<'_, 'a> {
                 then(Exactness::Snapshot(folded.message), Source::Journal, values)
             }
             (_, Some(past)) => {
-                let values = Some(values_in(&past.what));
+                let values = Some(values_in(&past.value));
                 then(Exactness::Snapshot(past.message), Source::History, values)
             }
             _ => {
-                let not_of_then = keys_that_matter(self.chat);
-                let others_not_of_then = others_today(&self.chat.metadata_value());
-                MetadataThen {
-                    part: Knowledge::LIVE,
-                    values: None,
-                    not_of_then,
-                    others_not_of_then,
-                }
+                let live_keys = nondefault_keys(self.chat);
+                let live_other_keys = others_today(&self.chat.metadata_value());
+                MetadataThen { part: Knowledge::LIVE, values: None, live_keys, live_other_keys }
             }
         }
     }
 
-    /// The book that the recap of the scene which ends at this message left.
+    /// The book as the recap left it, for a scene that ends at this message.
     ///
     /// ST-Auto-Recap finishes its work on a scene's lore a little after the scene's last message,
-    /// and its own snapshot shows what it came to. Only the book: variables and notes are those of
-    /// the message.
+    /// and its own snapshot shows the result. This applies only to the book: variables and notes
+    /// are those of the message.
     fn settled_book(&self) -> Option<BookThen<'a>> {
         let snapshot = snapshot::of_scene(self.chat, self.m)?;
         let at_message = self.evidence.folded.as_ref().filter(|f| f.message == self.m)?;
@@ -373,8 +369,8 @@ impl<'a> Asked<'_, 'a> {
             if message <= self.m {
                 return ControlFlow::Continue(());
             }
-            // Over a gap, what the snapshot does not keep may have changed unseen; and once it has
-            // changed, later states hold something newer than the scene.
+            // In a gap, what the snapshot does not store may have changed unnoticed. Once it has
+            // changed, later states contain something newer than the scene.
             if message != expected || !unproved.is_unchanged_in(state) {
                 return ControlFlow::Break(());
             }
@@ -385,7 +381,7 @@ impl<'a> Asked<'_, 'a> {
             }
             ControlFlow::Continue(())
         });
-        // That the record is in its place is asked as for any other message.
+        // Check that the record is in its place, as for any other message.
         let settled = settled.and_then(|message| {
             self.evidence.records.newest_with_book(message).filter(|f| f.message == message)
         })?;
@@ -412,7 +408,7 @@ impl<'a> BookThen<'a> {
     }
 }
 
-/// What a recap snapshot does not keep of a book, and so cannot prove.
+/// The parts of a book that a recap snapshot does not store, and so cannot prove.
 struct Unproved {
     fields: Option<Object>,
     entries: Object,
@@ -425,7 +421,7 @@ impl Unproved {
         unproved
     }
 
-    /// Whether all that was seen before is as it was; entries seen for the first time are noted.
+    /// Whether everything seen before is unchanged. Remembers entries seen for the first time.
     fn is_unchanged_in(&mut self, state: &RecordedState) -> bool {
         if fields_of(state) != self.fields {
             return false;
@@ -444,7 +440,7 @@ impl Unproved {
     }
 }
 
-/// What a version of a chat's metadata says of then: the running recap as a whole.
+/// The values to restore from a version of a chat's metadata, with the whole running recap.
 fn values_in(metadata: &Json) -> Object {
     let mut values = RecordedState::of(metadata, None).metadata;
     if let Some(recap) = metadata.get(running::KEY) {
@@ -453,13 +449,13 @@ fn values_in(metadata: &Json) -> Object {
     values
 }
 
-/// The book's own fields.
+/// The book's fields other than its entries.
 fn fields_of(state: &RecordedState) -> Option<Object> {
     Some(state.book.as_ref()?.fields())
 }
 
-/// Recorded keys that the chat has and that say more than SillyTavern's defaults do.
-fn keys_that_matter(chat: &Chat<'_>) -> Vec<String> {
+/// Recorded keys whose value in the chat differs from SillyTavern's default.
+fn nondefault_keys(chat: &Chat<'_>) -> Vec<String> {
     let Some(metadata) = chat.metadata() else { return Vec::new() };
     RECORDED_METADATA
         .iter()
@@ -494,13 +490,14 @@ mod tests {
     use crate::journal::{FIELD, Limits, RecordId, record};
     use crate::sillytavern::chat::ChatKind;
 
-    /// A scene break whose snapshot shows the entry as `new`, then one message for each state:
-    /// content and scan depth, or none where nothing was recorded.
+    /// Makes a chat with one message for each state (content and scan depth, `None` if nothing was
+    /// recorded). The first is a scene break whose snapshot has the content `new`. Returns the
+    /// entry at the scene break.
     fn entry_at_the_scene_break(states: &[Option<(&str, i64)>]) -> Option<Json> {
         numbered_at_the_scene_break(states, &[])
     }
 
-    /// The same; `numbers` are those of the arrivals, as far as there are any.
+    /// The same, with these arrival numbers.
     fn numbered_at_the_scene_break(
         states: &[Option<(&str, i64)>],
         numbers: &[u64],
@@ -530,8 +527,8 @@ mod tests {
             text.extend(Json::Object(message).stringify());
         }
         let chat = Chat::read(&text, ChatKind::Solo);
-        let terms = MomentOptions { settled: true, ..MomentOptions::default() };
-        let moment = moment(&chat, &BoundBook::Missing { name: "B".into() }, None, 0, terms);
+        let options = MomentOptions { settled: true, ..MomentOptions::default() };
+        let moment = moment(&chat, &BoundBook::Missing { name: "B".into() }, None, 0, options);
         let BookThen::Known { content: BookContent::Journal(book), .. } = moment.book else {
             return None;
         };
@@ -552,7 +549,7 @@ mod tests {
         let is_exact = |state: &RecordedState| {
             let record = record(None, state, Limits::default()).to_json();
             let message = Json::object([("mes", "x".into()), (FIELD, record)]).stringify();
-            // The messages after it were cut off; the header is theirs.
+            // The messages after it were deleted, but the header is newer than this message.
             let text = [&br#"{"chat_metadata":{"counter":5}}"#[..], &message].join(&b'\n');
             let chat = Chat::read(&text, ChatKind::Solo);
             let then = moment(&chat, &BoundBook::None, None, 0, MomentOptions::default()).metadata;

@@ -1,43 +1,43 @@
-//! Everywhere a book can be referred to, as values.
+//! The places that can refer to a book.
 
 use std::fmt;
 
 use crate::sillytavern::names::book_key;
 use crate::timeline::family::Home;
 
-/// A place that names a book.
+/// A place that refers to a book.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReferencePlace {
     Chat {
         home: Home,
         name: String,
     },
-    /// A copy that SillyTavern keeps of a chat, and that its owner can bring back.
+    /// SillyTavern's backup of a chat, which the user can restore.
     Backup(String),
     /// Selected for all chats.
     Global,
-    /// Extra books of a character.
+    /// An additional book of a character.
     CharacterLore(String),
     Persona(String),
     Card(String),
-    /// What the recap extension keeps in a chat about its book.
+    /// The recap extension's data in a chat.
     Recap {
         home: Home,
         name: String,
     },
-    /// What Memory Books keeps in a chat about its books.
+    /// The data of Memory Books in a chat.
     Memories {
         home: Home,
         name: String,
     },
-    /// An operation waiting in another book's queue.
+    /// An operation in another book's queue.
     Queue {
         book: String,
     },
 }
 
 impl ReferencePlace {
-    /// A weak reference is one that only a person can make strong again.
+    /// A weak reference has no effect unless the user restores the backup that contains it.
     pub fn is_weak(&self) -> bool {
         matches!(self, Self::Backup(_))
     }
@@ -84,11 +84,11 @@ impl Reference {
     }
 }
 
-/// All references of one user, and what could not be read.
+/// All references in one user's data, and the files that could not be read.
 #[derive(Clone, Debug, Default)]
 pub struct References {
     pub found: Vec<Reference>,
-    /// Files that may refer to any book, because they could not be read.
+    /// Files that could not be read, and so may refer to any book.
     pub unread: Vec<String>,
 }
 

@@ -1,6 +1,7 @@
-//! The seal: what a child must look like, written into its metadata when it is made.
+//! The seal: what a child looked like when it was made, stored in its metadata.
 //!
-//! Counts and digests, no copies: a header is read and written with every save.
+//! It contains counts and digests, not copies, because the header is read and written on every
+//! save.
 
 use crate::digest::Digest;
 use crate::journal::{RecordedState, StatePart};
@@ -8,7 +9,7 @@ use crate::sillytavern::names::ForkKind;
 use crate::timeline::exactness::Knowledge;
 use forklore_json::{Json, Object};
 
-/// The key of the chat's metadata that holds it.
+/// The key of the seal in the chat's metadata.
 pub const KEY: &str = "forklore";
 
 const FORMAT: i64 = 2;
@@ -18,13 +19,14 @@ pub struct Seal {
     pub kind: ForkKind,
     pub parent: String,
     pub parent_integrity: Option<String>,
-    /// The message it was cut at: its last one, then.
+    /// The fork point, which was the child's last message at the time.
     pub message: usize,
     pub made: String,
     pub book: Option<SealedBook>,
     pub metadata: Knowledge,
-    /// What the child held when it was made, in the digests of the journal: a record on its last
-    /// message is its parent's, and speaks of the parent's book. Format 1 had none.
+    /// The journal's digests of the child's state when it was made. Needed because the record on
+    /// the child's last message is the parent's, and refers to the parent's book. Missing in format
+    /// 1.
     pub state: Option<SealedState>,
     pub running_recap: Option<SealedRecap>,
     pub combined_recap: Option<SealedCombined>,
@@ -37,7 +39,7 @@ pub struct SealedBook {
     pub from: String,
     pub entries: usize,
     pub digest: Digest,
-    /// Of what its entries mean; seals of old have none.
+    /// The digest of what its entries mean; missing in older seals.
     pub lore: Option<Digest>,
     pub part: Knowledge,
 }
@@ -50,11 +52,11 @@ pub struct SealedState {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SealedRecap {
-    /// `None` when no version was left.
+    /// `None` if no version was left.
     pub version: Option<i64>,
-    /// How many versions there were.
+    /// The number of versions.
     pub count: usize,
-    /// How many scenes they were about; an older seal does not say.
+    /// The number of scenes they were about; missing in older seals.
     pub scenes: Option<usize>,
     pub digest: Option<Digest>,
 }
@@ -104,7 +106,7 @@ impl Seal {
         json.into()
     }
 
-    /// The digest of a part as it was when the child was made.
+    /// The digest of a part of the state when the child was made.
     pub(crate) fn state(&self, part: StatePart) -> Option<&str> {
         let state = self.state.as_ref()?;
         Some(match part {
@@ -113,7 +115,7 @@ impl Seal {
         })
     }
 
-    /// Reads the seal in a chat's metadata; `None` if there is none that we understand.
+    /// Reads the seal from a chat's metadata; `None` if there is none that can be understood.
     pub fn read(metadata: &Json) -> Option<Self> {
         let seal = metadata.get(KEY)?;
         let text = |path: &[&str]| Some(seal.at(path)?.as_str()?.into_owned());

@@ -1,7 +1,7 @@
-//! What an edit does not name keeps its bytes.
+//! Checks that everything an edit does not name keeps its bytes.
 //!
-//! Documents are put together from pieces whose bytes the test knows; the expected result is put
-//! together from the same pieces, without parsing anything.
+//! Documents are assembled from pieces with known bytes. The expected result is assembled from the
+//! same pieces, without parsing anything.
 
 mod pieces;
 
@@ -15,7 +15,7 @@ use forklore_testkit::json_text::{self, Oddities};
 
 use pieces::{Layout, PiecedObject};
 
-/// The keys that edits name; the generator makes none of them by chance.
+/// The keys that edits name. The generator never produces them by chance.
 const NAMED: [&str; 3] = ["world_info", "forklore", "bookmark_link"];
 
 fn fresh_value(rng: &mut Rng) -> Json {
@@ -49,7 +49,7 @@ fn a_member_of_a_message(rng: &mut Rng) {
     object.check(&before, &after, &[(key, change)], Layout::ONE_LINE, 0, &changed);
 }
 
-/// Whitespace that may stand around a value.
+/// Whitespace before and after a value.
 fn around(rng: &mut Rng) -> (Vec<u8>, Vec<u8>) {
     let mut some = || json_text::whitespace(rng, Oddities::LINE).as_bytes().to_vec();
     (some(), some())
@@ -113,7 +113,7 @@ fn an_element(rng: &mut Rng) {
     assert_eq!(edits.apply(), expected);
 }
 
-/// Several changes at once, in a document that may be laid out over many lines.
+/// Several changes at once, in a document that may span many lines.
 fn members_anywhere(rng: &mut Rng) {
     let layout = Layout::any(rng);
     let object = PiecedObject::laid_out(rng, layout, &NAMED, 0);
@@ -123,7 +123,7 @@ fn members_anywhere(rng: &mut Rng) {
         NAMED[..rng.usize(1..=3)].iter().map(|key| (*key, any_change(rng))).collect();
     let mut edits = Edits::of(root);
     edits.change(root, 0, &changes);
-    // A document without members shows no layout of its own.
+    // A document without members has no recognisable layout.
     let layout = if object.is_empty() { Layout::ONE_LINE } else { layout };
     object.check(b"", b"", &changes, layout, 0, &edits.apply());
 }

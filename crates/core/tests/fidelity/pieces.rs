@@ -1,10 +1,10 @@
-//! Objects put together from pieces whose bytes are known.
+//! Objects assembled from pieces with known bytes.
 
 use fastrand::Rng;
 use forklore_json::{Edit, Indent, Json};
 use forklore_testkit::json_text::{self, Oddities};
 
-/// How a document is laid out: what one step of indentation is, nothing for one line.
+/// The layout of a document: one step of indentation, or empty for a single line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub(crate) unit: &'static [u8],
@@ -46,22 +46,22 @@ struct Piece {
     colon: Vec<u8>,
     value: Vec<u8>,
     trail: Vec<u8>,
-    /// The key as an edit names it, where one does.
+    /// The key as edits name it, if they do.
     named: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct PiecedObject {
     pieces: Vec<Piece>,
-    /// What stands between the braces when there is no member.
-    hollow: Vec<u8>,
+    /// The whitespace between the braces if there are no members.
+    blank: Vec<u8>,
 }
 
 impl PiecedObject {
-    /// An object with odd spelling, some of whose members are `named`, also more than once.
+    /// An object with unusual formatting. Some of its members have `named` keys, possibly repeated.
     pub(crate) fn any(rng: &mut Rng, odd: Oddities, named: &[&'static str]) -> Self {
         let gap = |rng: &mut Rng| json_text::whitespace(rng, odd).as_bytes().to_vec();
-        let hollow = gap(rng);
+        let blank = gap(rng);
         let pieces = (0..rng.usize(..6))
             .map(|_| {
                 let (key, name) = any_key(rng, odd, named);
@@ -75,17 +75,17 @@ impl PiecedObject {
                 }
             })
             .collect();
-        Self { pieces, hollow }
+        Self { pieces, blank }
     }
 
-    /// An object laid out as `JSON.stringify` does, though with members it would not have written.
+    /// An object laid out like the output of `JSON.stringify`, but with unusually written members.
     pub(crate) fn laid_out(
         rng: &mut Rng,
         layout: Layout,
         named: &[&'static str],
         depth: usize,
     ) -> Self {
-        let mut object = Self { pieces: Vec::new(), hollow: Vec::new() };
+        let mut object = Self { pieces: Vec::new(), blank: Vec::new() };
         for _ in 0..rng.usize(..6) {
             let (key, name) = any_key(rng, Oddities::LINE, named);
             let value = json_text::value(rng, Oddities::LINE);
@@ -145,7 +145,7 @@ impl PiecedObject {
 
     pub(crate) fn text(&self) -> Vec<u8> {
         let inner = match self.pieces.is_empty() {
-            true => self.hollow.clone(),
+            true => self.blank.clone(),
             false => self.pieces.iter().map(Piece::text).collect::<Vec<_>>().join(&b','),
         };
         [b"{", &inner[..], b"}"].concat()
@@ -163,7 +163,7 @@ impl PiecedObject {
         (head, [&last.trail[..], b"}"].concat())
     }
 
-    /// Checks that `changed` is `before`, this object with `changes` made, and `after`.
+    /// Checks that `changed` consists of `before`, this object with `changes` applied, and `after`.
     #[track_caller]
     pub(crate) fn check(
         &self,
@@ -174,23 +174,23 @@ impl PiecedObject {
         depth: usize,
         changed: &[u8],
     ) {
-        let data_root = changed
+        let inner = changed
             .strip_prefix(before)
             .and_then(|rest| rest.strip_suffix(after))
-            .unwrap_or_else(|| panic!("bytes outside the object changed: {}", shown(changed)));
+            .unwrap_or_else(|| panic!("bytes outside the object changed: {}", escaped(changed)));
         let removes = changes.iter().any(|(_, change)| *change == Edit::Remove);
         let touches_removed = removes && self.pieces.iter().any(|p| is_removed(p, changes));
         let expected = self.changed(changes, layout, depth);
         if touches_removed {
-            // Whose whitespace goes with a removed member is a matter of taste; whose bytes stay
-            // is not.
-            expected.check_members(data_root);
+            // Which whitespace disappears with a removed member is unspecified, but the other
+            // members must keep their bytes.
+            expected.check_members(inner);
         } else {
-            assert_eq!(shown(data_root), shown(&expected.text()), "from {}", shown(&self.text()));
+            assert_eq!(escaped(inner), escaped(&expected.text()), "from {}", escaped(&self.text()));
         }
     }
 
-    /// The same object after the changes, put together from the pieces.
+    /// The object after the changes, assembled from the pieces.
     fn changed(&self, changes: &[(&str, Edit)], layout: Layout, depth: usize) -> Self {
         let mut pieces = self.pieces.clone();
         pieces.retain(|piece| !is_removed(piece, changes));
@@ -201,13 +201,13 @@ impl PiecedObject {
                 piece.value = text;
                 continue;
             }
-            // What stood behind the last member stands behind the new one.
+            // The whitespace after the last member moves behind the new one.
             let trail = match pieces.last_mut() {
                 Some(last) => std::mem::take(&mut last.trail),
                 None => layout.new_line(depth),
             };
             let lead = match pieces.is_empty() {
-                true => [&self.hollow[..], &layout.new_line(depth + 1)].concat(),
+                true => [&self.blank[..], &layout.new_line(depth + 1)].concat(),
                 false => layout.new_line(depth + 1),
             };
             pieces.push(Piece {
@@ -219,10 +219,11 @@ impl PiecedObject {
                 named: None,
             });
         }
-        Self { pieces, hollow: self.hollow.clone() }
+        Self { pieces, blank: self.blank.clone() }
     }
 
-    /// Every member's own bytes in order, with nothing but whitespace and commas between them.
+    /// Checks that `text` has every member's bytes in order, with only whitespace and commas in
+    /// between.
     #[track_caller]
     fn check_members(&self, text: &[u8]) {
         let mut rest = text.strip_prefix(b"{").expect("it is an object");
@@ -232,10 +233,10 @@ impl PiecedObject {
             }
             let own = [&piece.key[..], &piece.colon, &piece.value].concat();
             rest = skip(rest).strip_prefix(&own[..]).unwrap_or_else(|| {
-                panic!("{} is not in its place in {}", shown(&own), shown(text))
+                panic!("{} is not in its place in {}", escaped(&own), escaped(text))
             });
         }
-        assert_eq!(shown(skip(rest)), "}", "in {}", shown(text));
+        assert_eq!(escaped(skip(rest)), "}", "in {}", escaped(text));
     }
 }
 
@@ -252,7 +253,7 @@ fn any_key(
 ) -> (Vec<u8>, Option<&'static str>) {
     if !named.is_empty() && rng.u8(..3) == 0 {
         let name = named[rng.usize(..named.len())];
-        // One name has many spellings.
+        // Some keys are written with an escape.
         let spelled = match rng.u8(..3) {
             0 => format!("\"\\u{:04x}{}\"", u32::from(name.as_bytes()[0]), &name[1..]),
             _ => format!("\"{name}\""),
@@ -271,7 +272,7 @@ fn skip(text: &[u8]) -> &[u8] {
     &text[start..]
 }
 
-/// Bytes for a message, invalid ones told apart.
-fn shown(bytes: &[u8]) -> String {
+/// Bytes as text for an error message.
+fn escaped(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }

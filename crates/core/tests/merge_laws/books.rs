@@ -1,4 +1,4 @@
-//! Three books: one, and what two timelines made of it. Keys are few, so that they meet.
+//! Generates a base book and the books of two timelines. There are few keys, so that they collide.
 
 use fastrand::Rng;
 use forklore_core::plan::timed_effects::entry_hash;
@@ -18,7 +18,7 @@ impl Story {
         Self { base: self.base.clone(), ours: self.theirs.clone(), theirs: self.ours.clone() }
     }
 
-    /// A chat whose book this is, in which an effect of every entry runs.
+    /// A chat bound to `book`, with a running effect for every entry.
     pub(crate) fn chat(&self, name: &str, book: &[u8]) -> Json {
         let book = Json::parse(book).expect("it is JSON");
         let entries = book.get("entries").and_then(Json::as_object).expect("it has entries");
@@ -59,13 +59,13 @@ pub(crate) fn story(rng: &mut Rng) -> Story {
         add_queue(rng, &mut base);
     }
     let (mut ours, mut theirs) = (base.clone(), base.clone());
-    live_on(rng, &mut ours);
-    live_on(rng, &mut theirs);
-    Story { base: written(rng, base), ours: written(rng, ours), theirs: written(rng, theirs) }
+    edit_randomly(rng, &mut ours);
+    edit_randomly(rng, &mut theirs);
+    Story { base: serialize(rng, base), ours: serialize(rng, ours), theirs: serialize(rng, theirs) }
 }
 
-/// SillyTavern writes both ways: files in many lines, answers in one.
-fn written(rng: &mut Rng, book: Object) -> Vec<u8> {
+/// SillyTavern uses both layouts: indented in files, one line in responses.
+fn serialize(rng: &mut Rng, book: Object) -> Vec<u8> {
     let book = Json::Object(book);
     if rng.bool() { book.stringify() } else { book.stringify_with(Indent::BOOK) }
 }
@@ -105,8 +105,8 @@ fn words(rng: &mut Rng) -> Json {
     [Json::from("one"), Json::from("two"), lines, half][rng.usize(..4)].clone()
 }
 
-/// A few edits, as people and extensions make them.
-fn live_on(rng: &mut Rng, book: &mut Object) {
+/// Makes a few edits of the kind that people and extensions make.
+fn edit_randomly(rng: &mut Rng, book: &mut Object) {
     for _ in 0..rng.usize(..6) {
         let mut entries =
             book.get("entries").and_then(Json::as_object).cloned().unwrap_or_default();
@@ -120,7 +120,7 @@ fn live_on(rng: &mut Rng, book: &mut Object) {
             .collect();
         let some = lore.get(rng.usize(..lore.len().max(1))).cloned();
         match (rng.u8(..14), some) {
-            // SillyTavern gives the smallest free number, so that both sides give the same one.
+            // SillyTavern assigns the smallest free number, so both sides use the same one.
             (0..3, _) => {
                 let free = (0..).find(|uid: &i64| !entries.contains(&uid.to_string()));
                 let uid = free.unwrap_or_default();
@@ -151,7 +151,7 @@ fn live_on(rng: &mut Rng, book: &mut Object) {
                     entries.insert(key, members.into_iter().collect::<Object>());
                 }
             }
-            // SillyTavern's editor shows it, or somebody writes it in fewer words.
+            // SillyTavern's editor shows the entry, or defaults are removed from it.
             (12, Some(key)) => {
                 if let Some(Json::Object(mut entry)) = entries.get_text(&key).cloned() {
                     fill_in(rng, &mut entry);
@@ -160,7 +160,7 @@ fn live_on(rng: &mut Rng, book: &mut Object) {
             }
             (13, Some(key)) => {
                 if let Some(Json::Object(mut entry)) = entries.get_text(&key).cloned() {
-                    leave_out(rng, &mut entry);
+                    remove_defaults(rng, &mut entry);
                     entries.insert(key, entry);
                 }
             }
@@ -181,13 +181,13 @@ fn live_on(rng: &mut Rng, book: &mut Object) {
         }
         book.insert("entries", entries);
     }
-    // The recap extension lists what there is.
+    // The recap extension updates its registry.
     if rng.u8(..3) > 0 && has_registry(book) {
         add_registry(rng, book);
     }
 }
 
-/// A book some of whose entries SillyTavern's editor has shown.
+/// The book after SillyTavern's editor has shown some of its entries.
 pub(crate) fn shown_in_editor(rng: &mut Rng, book: &[u8]) -> Vec<u8> {
     let Ok(Json::Object(mut book)) = Json::parse(book) else { panic!("it is a book") };
     let mut entries = book.get("entries").and_then(Json::as_object).cloned().unwrap_or_default();
@@ -196,18 +196,18 @@ pub(crate) fn shown_in_editor(rng: &mut Rng, book: &[u8]) -> Vec<u8> {
         if let Some(Json::Object(mut entry)) = entries.get_text(&key).cloned() {
             match rng.u8(..3) {
                 0 => fill_in(rng, &mut entry),
-                1 => leave_out(rng, &mut entry),
+                1 => remove_defaults(rng, &mut entry),
                 _ => {}
             }
             entries.insert(key, entry);
         }
     }
     book.insert("entries", entries);
-    written(rng, book)
+    serialize(rng, book)
 }
 
-/// What SillyTavern's editor writes when it shows an entry. Not all of it every time, since versions of
-/// it know different fields.
+/// Fills in what SillyTavern's editor writes when it shows an entry. Not every field every time,
+/// because versions of the editor know different fields.
 fn fill_in(rng: &mut Rng, entry: &mut Object) {
     for field in &FIELDS {
         if !entry.contains(field.name) && rng.bool() {
@@ -237,15 +237,15 @@ fn fill_in(rng: &mut Rng, entry: &mut Object) {
     }
     for text in ["comment", "content"] {
         let value = entry.get(text).and_then(Json::as_str).map(|text| text.replace("\r\n", "\n"));
-        // A lone surrogate would not survive the way through a `str`.
+        // A lone surrogate would not survive the conversion to a `str`.
         if let Some(value) = value.filter(|value| !value.contains('\u{fffd}')) {
             entry.insert(text, value);
         }
     }
 }
 
-/// An entry without fields that say no more than their absence.
-fn leave_out(rng: &mut Rng, entry: &mut Object) {
+/// Removes some fields that hold their default.
+fn remove_defaults(rng: &mut Rng, entry: &mut Object) {
     for field in &FIELDS {
         if entry.get(field.name) == Some(&field.default.json()) && rng.bool() {
             entry.remove(field.name);
@@ -267,7 +267,7 @@ fn has_registry(book: &Object) -> bool {
     titled(book, REGISTRY).is_some()
 }
 
-/// A registry of all that there is, or the old one brought up to date.
+/// Adds a registry of all entries, or updates the existing one.
 fn add_registry(rng: &mut Rng, book: &mut Object) {
     let mut entries = book.get("entries").and_then(Json::as_object).cloned().unwrap_or_default();
     let key = titled(book, REGISTRY).unwrap_or_else(|| {

@@ -1,6 +1,6 @@
-//! Bringing lore from one timeline to another: what holds of every merge.
+//! Laws that hold for every merge of lore between two timelines.
 //!
-//! `FORKLORE_MERGES` says how many; a failure names its seed (see `forklore_testkit::cases`).
+//! `FORKLORE_MERGES` sets their number. A failure names its seed (see `forklore_testkit::cases`).
 
 mod books;
 
@@ -21,7 +21,7 @@ use forklore_testkit::cases;
 
 use books::{Story, story};
 
-/// The laws share them: a fifth each of twenty thousand, or of a million at night.
+/// The number of merges for a law. Some laws use a quarter of it.
 fn merges() -> usize {
     cases::count_from("FORKLORE_MERGES", 20_000)
 }
@@ -39,7 +39,7 @@ fn comment(entry: &Json) -> String {
     entry.get("comment").and_then(Json::as_str).unwrap_or_default().into_owned()
 }
 
-/// Without regard to the order of members.
+/// A text for comparing values regardless of the order of members.
 fn unordered(value: &Json) -> String {
     match value {
         Json::Object(object) => {
@@ -56,7 +56,7 @@ fn lore(entries: &Object) -> BTreeMap<JsText, String> {
     lore.map(|(key, entry)| (key.clone(), unordered(&plain_entry(entry)))).collect()
 }
 
-/// `entry` with one field as `other` has it.
+/// `entry` with one field taken from `other`.
 fn with_field_of(other: &Json, entry: &Json, name: &JsText) -> Json {
     let mut entry = entry.as_object().cloned().unwrap_or_default();
     match other.as_object().and_then(|other| other.get_text(name)) {
@@ -120,7 +120,7 @@ fn an_idle_side_has_no_say() {
     });
 }
 
-/// Showing an entry in SillyTavern's editor is no deed, on whichever side it happens.
+/// Showing an entry in SillyTavern's editor is not a change, on either side.
 #[test]
 fn what_the_editor_fills_in_changes_no_merge() {
     cases::run("editor", merges(), |rng| {
@@ -137,7 +137,7 @@ fn what_the_editor_fills_in_changes_no_merge() {
                 assert!(compare(base, side(&plain), side(&filled), true).is_empty());
             }
         }
-        let said = |plan: &MergePlan| {
+        let decisions = |plan: &MergePlan| {
             let steps = plan.steps.iter().filter(|step| !step.is_internal);
             let steps: BTreeSet<String> =
                 steps.map(|step| format!("{:?} {:?}", step.to, step.what)).collect();
@@ -149,7 +149,7 @@ fn what_the_editor_fills_in_changes_no_merge() {
         };
         let choices = Choices::default();
         let (one, other) = (planned(&story, &choices), planned(&shown, &choices));
-        assert_eq!(said(&one), said(&other));
+        assert_eq!(decisions(&one), decisions(&other));
         let [one, other] = [(one, &story.ours), (other, &shown.ours)]
             .map(|(plan, ours)| lore(&entries(&plan.apply(&book(ours)))));
         assert_eq!(one, other);
@@ -205,7 +205,7 @@ fn swapping_sides_swaps_only_the_names() {
     });
 }
 
-/// What a comparison says, with the two sides' names exchanged where they were given exchanged.
+/// The findings of a comparison, with the sides swapped back if `is_swapped`.
 fn names(compared: &LoreDiff, is_swapped: bool) -> BTreeSet<String> {
     let entries = compared.entries.iter().map(|entry| {
         let (mut left, mut right) = (&entry.left, &entry.right);
@@ -266,7 +266,7 @@ fn nothing_is_lost_that_the_plan_does_not_list() {
         }
         let base = entries(&story.base);
         for (key, entry) in entries(&story.theirs).iter() {
-            let is_same = |began: &Json| is_same_entry(began, entry);
+            let is_same = |base_entry: &Json| is_same_entry(base_entry, entry);
             if is_internal(&comment(entry)) || base.get_text(key).is_some_and(is_same) {
                 continue;
             }
@@ -285,7 +285,7 @@ fn nothing_is_lost_that_the_plan_does_not_list() {
             for (name, value) in entry.as_object().into_iter().flat_map(Object::iter) {
                 let field = |entry: Option<&Json>| entry?.as_object()?.get_text(name).cloned();
                 let meant = |entry: &Json| field(Some(&plain_entry(entry)));
-                // A change counts where taking it back would make another entry of theirs.
+                // A field was changed by them if reverting it would make a different entry.
                 let is_theirs =
                     was.is_none_or(|was| !is_same_entry(&with_field_of(was, entry, name), entry));
                 let is_there =
@@ -358,7 +358,7 @@ fn every_reference_that_followed_a_moved_entry_resolves() {
             broken(&story.ours).union(&broken(&story.theirs)).cloned().collect();
         let broken_now = broken(&bytes);
         let new: Vec<_> = broken_now.difference(&known).collect();
-        // A title that changes on one side alone is not the registry's fault.
+        // A title that only one side changed also counts as a flaw, but not one of the registry.
         let new: Vec<_> = new.into_iter().filter(|flaw| flaw.starts_with("NoSuchEntry")).collect();
         assert!(new.is_empty(), "{new:?}\n{plan:#?}");
         for (from, to) in &plan.moved {
@@ -395,7 +395,7 @@ fn every_reference_that_followed_a_moved_entry_resolves() {
                     .and_then(Json::as_i64)
                     .is_some_and(|number| number.to_string() == uid)
             });
-            // Of an entry that went, the effect is as dead as SillyTavern would have it.
+            // An effect of a removed entry stays behind, inactive, as in SillyTavern.
             let Some(entry) = entry else { continue };
             let hash = entry_hash(entry, "Ours").map(|hash| hash as f64);
             assert_eq!(effect.get("hash").and_then(Json::as_f64), hash, "{name}");
@@ -421,7 +421,7 @@ fn every_reference_that_followed_a_moved_entry_resolves() {
     });
 }
 
-/// With nothing to go by, no field is overwritten that nobody chose.
+/// Without a base, no field is overwritten unless it was chosen.
 #[test]
 fn where_nobody_knows_the_beginning_every_difference_is_a_conflict() {
     cases::run("unknown", merges() / 4, |rng| {
@@ -439,7 +439,7 @@ fn where_nobody_knows_the_beginning_every_difference_is_a_conflict() {
     });
 }
 
-/// Two messages of one chat: the later one did everything.
+/// Between two messages of one chat, every change is attributed to the later one.
 #[test]
 fn against_the_earlier_moment_the_later_one_did_everything() {
     cases::run("moments", merges() / 4, |rng| {
@@ -448,7 +448,7 @@ fn against_the_earlier_moment_the_later_one_did_everything() {
         let side = |book| LoreSide { book: Some(book), metadata: None };
         let found = compare(Some(side(&then)), side(&then), side(&now), true);
         let (mut before, mut after) = (entries(&story.base), entries(&story.ours));
-        // Where lore made way for bookkeeping under one key, or the other way round, there are two.
+        // If a key changed from lore to bookkeeping or back, it stands for two entries.
         let kind = |entry: Option<&Json>| entry.map(|entry| is_internal(&comment(entry)));
         let both: Vec<JsText> =
             before.keys().filter(|key| after.get_text(key).is_some()).cloned().collect();

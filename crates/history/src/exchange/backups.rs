@@ -1,7 +1,8 @@
-//! Takes in SillyTavern's own backups, once, as extra past.
+//! Imports SillyTavern's own backups as additional old versions.
 //!
-//! A backup's name tells the card and the time, not the chat: each is matched by what is in it. What
-//! was once seen is not touched; what the backups add to the past of a file is a lineage beside it.
+//! The name of a backup contains the card and the time, not the chat, so each backup is matched by
+//! its content. Versions already recorded do not change: imported ones form a lineage beside the
+//! file's own.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,7 +16,7 @@ use crate::error::Result;
 use crate::file::{FileKind, FileName};
 use crate::git::object::{self, Id, id_of};
 use crate::record::recorder::OldFile;
-use crate::record::scan::{UnreadFile, look_inside, read_still};
+use crate::record::scan::{UnreadFile, read_stable, stat_inside};
 use crate::version::history::History;
 use crate::version::lineage::{Lineage, backups_reference};
 use crate::version::split::split;
@@ -25,9 +26,9 @@ use crate::version::tracked::Tracked;
 #[derive(Debug, Default)]
 pub struct Imported {
     pub backups: usize,
-    /// What was taken in, for each file.
+    /// What was imported, by file.
     pub taken: Vec<TakenBackup>,
-    /// Backups of versions that are in the history anyhow.
+    /// Backups of versions that the history already has.
     pub known: usize,
     pub unread: Vec<UnreadFile>,
 }
@@ -36,7 +37,7 @@ pub struct Imported {
 pub struct TakenBackup {
     pub name: FileName,
     pub backups: usize,
-    /// No chat that is known has anything to do with it.
+    /// No known chat matches it.
     pub is_gone: bool,
 }
 
@@ -44,13 +45,13 @@ pub struct TakenBackup {
 struct Backup {
     path: PathBuf,
     kind: FileKind,
-    /// What SillyTavern made of the name of the card, group or user.
+    /// The name of the card, group or user, as SillyTavern changed it for the file name.
     key: String,
     stamp: String,
     written: SystemTime,
 }
 
-/// A chat that a backup can be of.
+/// A chat that a backup may belong to.
 struct Candidate {
     /// The ref of the chat itself.
     reference: String,
@@ -61,7 +62,7 @@ struct Candidate {
     is_gone: bool,
 }
 
-/// What a chat's header says about which chat it is.
+/// The fields of a chat's header that identify the chat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Traits {
     integrity: Option<String>,
@@ -70,10 +71,10 @@ struct Traits {
     create_date: Option<String>,
 }
 
-/// So much is gathered before it is kept.
-const GATHERED: usize = 32 << 20;
+/// How much accumulates before it is persisted.
+const BATCH_BYTES: usize = 32 << 20;
 
-/// Takes in what is in the folder of backups and not in the history.
+/// Imports the backups that are not in the history yet.
 pub fn import(
     history: &mut History<'_>,
     disk: &dyn Disk,
@@ -87,7 +88,7 @@ pub fn import(
     let mut recorder = history.record()?;
     for (at, backup) in backups.iter().enumerate() {
         tick(at + 1, backups.len());
-        let bytes = match read_still(disk, &backup.path) {
+        let bytes = match read_stable(disk, &backup.path) {
             Ok((bytes, _)) => bytes,
             Err(error) => {
                 let path = backup.path.clone();
@@ -117,7 +118,7 @@ pub fn import(
             bytes: &bytes,
             written: backup.written,
         };
-        if recorder.old_file(&old, &mut known)?.is_some() {
+        if recorder.add_old(&old, &mut known)?.is_some() {
             imported.add(candidate);
         } else {
             imported.known += 1;
@@ -125,8 +126,8 @@ pub fn import(
         if candidate.is_gone {
             candidate.versions.push(pieces);
         }
-        if recorder.size() > GATHERED {
-            recorder.keep()?;
+        if recorder.size() > BATCH_BYTES {
+            recorder.persist()?;
         }
     }
     recorder.flush()?;
@@ -149,35 +150,35 @@ impl Imported {
     }
 }
 
-/// The backups, the oldest first.
+/// The backups, oldest first.
 fn list(disk: &dyn Disk, folders: &UserFolders) -> (Vec<Backup>, Vec<UnreadFile>) {
     let mut unread = Vec::new();
     let folder = &folders.backups;
-    let mut cannot =
+    let mut skip =
         |path: &Path, why: String| unread.push(UnreadFile { path: path.to_owned(), why });
     let names = folders
         .data_root
-        .check_no_link(disk, folder)
+        .resolve(disk, folder)
         .map_err(|error| error.to_string())
         .and_then(|real| disk.list(&real).map_err(|error| error.to_string()));
     let names = names.unwrap_or_else(|why| {
-        cannot(folder, why);
+        skip(folder, why);
         Vec::new()
     });
     let mut backups = Vec::new();
     for name in names {
         let Some((kind, key, stamp)) = name.to_str().and_then(parts) else { continue };
         let path = folder.join(&name);
-        match look_inside(disk, folders, &path) {
-            Ok(Some((path, look))) => backups.push(Backup {
+        match stat_inside(disk, folders, &path) {
+            Ok(Some((path, stat))) => backups.push(Backup {
                 path,
                 kind,
                 key: key.to_owned(),
                 stamp: stamp.to_owned(),
-                written: time_of(stamp, look.modified),
+                written: time_of(stamp, stat.modified),
             }),
             Ok(None) => {}
-            Err(why) => cannot(&path, why),
+            Err(why) => skip(&path, why),
         }
     }
     backups.sort_by(|one, other| (&one.stamp, &one.path).cmp(&(&other.stamp, &other.path)));
@@ -197,7 +198,7 @@ fn parts(name: &str) -> Option<(FileKind, &str, &str)> {
     seconds(stamp).map(|_| (kind, key, stamp))
 }
 
-/// Seconds since 1970 of `YYYYMMDD-HHMMSS`, as if it were in Greenwich.
+/// Seconds since 1970 for `YYYYMMDD-HHMMSS`, as if it were UTC.
 fn seconds(stamp: &str) -> Option<u64> {
     let (day, time) = stamp.split_once('-')?;
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -217,8 +218,8 @@ fn seconds(stamp: &str) -> Option<u64> {
     Some((days - EPOCH) * 86_400 + clock)
 }
 
-/// SillyTavern writes its own clock's time, wherever it is. The file's own time is exact, unless it
-/// was copied since.
+/// SillyTavern writes the local time, in an unknown time zone. The file's modification time is
+/// exact, unless the file was copied.
 fn time_of(stamp: &str, modified: SystemTime) -> SystemTime {
     const ANY_ZONE: Duration = Duration::from_secs(15 * 3600);
     let named = UNIX_EPOCH + Duration::from_secs(seconds(stamp).unwrap_or_default());
@@ -226,7 +227,7 @@ fn time_of(stamp: &str, modified: SystemTime) -> SystemTime {
     if apart <= ANY_ZONE { modified } else { named }
 }
 
-/// What SillyTavern makes of a name for its backups.
+/// How SillyTavern changes a name for its backups.
 fn key(name: &str) -> String {
     let units = name.to_lowercase().encode_utf16().collect::<Vec<_>>();
     let plain = |unit: &u16| char::from_u32((*unit).into()).filter(char::is_ascii_alphanumeric);
@@ -242,7 +243,7 @@ fn has_key(backup: &Backup, name: &FileName) -> bool {
         _ => return false,
     };
     let key = key(&whose);
-    // Names with other letters than these have a number after them.
+    // For names with other characters, SillyTavern appends a number.
     backup.key == key || backup.key.strip_prefix(&key).is_some_and(|rest| rest.len() == 9)
 }
 
@@ -272,7 +273,7 @@ fn pieces(kind: FileKind, bytes: &[u8]) -> Result<Vec<(u32, Id)>> {
     Ok(pieces)
 }
 
-/// The chats and the settings that are known, also those that are gone.
+/// The known chats and settings, including deleted ones.
 fn candidates(history: &History<'_>) -> Result<Vec<Candidate>> {
     let mut candidates = Vec::new();
     for lineage in history.lineages().recorded_by(history.machine()) {
@@ -317,21 +318,20 @@ fn versions_of(history: &History<'_>, lineage: &Lineage) -> Result<Vec<Vec<(u32,
     trees.into_iter().map(read).collect()
 }
 
-/// Versions that need not be taken in again.
+/// Versions that need not be imported again.
 fn known(history: &History<'_>) -> Result<FxHashSet<Id>> {
     let mut known = FxHashSet::default();
     for lineage in history.lineages().recorded_by(history.machine()) {
         if matches!(lineage.kind, FileKind::Chat | FileKind::Settings) {
-            for kept in history.own_versions(lineage) {
-                known.insert(kept?.tree);
+            for stored in history.own_versions(lineage) {
+                known.insert(stored?.tree);
             }
         }
     }
     Ok(known)
 }
 
-/// The chat with the most messages in common from the beginning on; of several, the one whose header
-/// says the same.
+/// The chat with the longest common beginning; among several, the one whose header matches best.
 fn best(
     candidates: &[Candidate],
     backup: &Backup,
@@ -368,11 +368,11 @@ fn best(
         Some((first, is_same, alike, all, !candidate.is_gone))
     };
     let ranked = candidates.iter().enumerate().filter_map(|(at, one)| Some((rank(one)?, at)));
-    // Of equals the first.
+    // The first of equals.
     ranked.max_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1))).map(|(_, at)| at)
 }
 
-/// What to call a chat of which only backups are left.
+/// A name for a chat of which only backups are left.
 fn name_of(candidates: &[Candidate], backup: &Backup, traits: &Traits) -> FileName {
     if backup.kind == FileKind::Settings {
         return FileName::of_text("settings.json");

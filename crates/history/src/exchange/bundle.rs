@@ -1,6 +1,8 @@
-//! A history in one file, as git makes them too: `git clone` and `git bundle verify` take it.
+//! A history in a single file, in git's bundle format: `git clone` and `git bundle verify` accept
+//! it.
 //!
-//! It needs no git, neither here nor there, and it can be sealed ([`crate::exchange::encryption`]).
+//! Neither making nor importing one needs git, and it can be encrypted
+//! ([`crate::exchange::encryption`]).
 
 use crate::error::{HistoryError, Result};
 use crate::exchange::join::{self, ExtraObjects, Joined, RefName, RefusedRef};
@@ -12,16 +14,16 @@ use crate::version::Gathering;
 use crate::version::history::History;
 
 const TITLE: &[u8] = b"# v2 git bundle\n";
-/// The same with a list of what a reader must be able to do.
+/// The same with a list of capabilities that a reader must have.
 const TITLE_3: &[u8] = b"# v3 git bundle\n";
 
-/// It takes a while to read anyhow.
+/// Reading it takes a while anyway, so it is compressed as far as possible.
 const LEVEL: u32 = 9;
 
-/// What a bundle says of itself.
+/// The header of a bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BundleHeader {
-    /// What whoever takes it in must have already.
+    /// Commits that the importing side must already have.
     pub needs: Vec<Id>,
     pub refs: Refs,
 }
@@ -34,7 +36,7 @@ pub struct Bundle {
     pub objects: usize,
 }
 
-/// A bundle could not be taken in.
+/// A bundle could not be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     #[error("it is not a bundle")]
@@ -51,8 +53,8 @@ pub enum BundleError {
     History(#[from] HistoryError),
 }
 
-/// Makes a bundle of everything, or of what was recorded since another one was made. `None` where
-/// there is nothing.
+/// Makes a bundle of everything, or of what was recorded since another bundle was made. `None` if
+/// there is nothing to bundle.
 pub fn make(history: &mut History<'_>, since: Option<&BundleHeader>) -> Result<Option<Bundle>> {
     history.refresh()?;
     let store = history.store();
@@ -67,13 +69,13 @@ pub fn make(history: &mut History<'_>, since: Option<&BundleHeader>) -> Result<O
     if refs.is_empty() {
         return Ok(None);
     }
-    // What was rewritten meanwhile is not there any more, and sent anew.
+    // Commits that were rewritten since no longer exist, and are sent again.
     let mut needs: Vec<Id> = before.into_iter().flat_map(Refs::values).copied().collect();
     needs.sort_unstable();
     needs.dedup();
     needs.retain(|id| store.has(id));
     let mut gathering = Gathering::new(store, LEVEL);
-    gathering.leave_out(&needs)?;
+    gathering.exclude(&needs)?;
     let tips: Vec<Id> = refs.values().copied().collect();
     gathering.add(&tips)?;
     let packed = gathering.packer.finish_pack()?;
@@ -83,10 +85,10 @@ pub fn make(history: &mut History<'_>, since: Option<&BundleHeader>) -> Result<O
     Ok(Some(Bundle { bytes, files, objects: packed.objects }))
 }
 
-/// Takes in what a bundle knows of other machines: all of it, or nothing.
-pub fn take_in(history: &mut History<'_>, bytes: &[u8]) -> Result<Joined, BundleError> {
+/// Imports what a bundle contains of other machines: all of it or nothing.
+pub fn import(history: &mut History<'_>, bytes: &[u8]) -> Result<Joined, BundleError> {
     let (mut header, pack) = BundleHeader::read(bytes)?;
-    // Of one that git made: what was put aside elsewhere stays there.
+    // Bundles made by git itself contain these. Replaced refs of other machines stay there.
     header.refs.retain(|name, _| !name.starts_with("refs/old/"));
     let own = history.machine().to_owned();
     let store = history.store_mut();
@@ -108,7 +110,7 @@ pub fn take_in(history: &mut History<'_>, bytes: &[u8]) -> Result<Joined, Bundle
         }
         (plan, unpacked)
     };
-    join::carry_out(&mut writing, &unpacked, &plan)?;
+    join::apply(&mut writing, &unpacked, &plan)?;
     drop(writing);
     history.refresh()?;
     Ok(plan.joined)
@@ -133,7 +135,7 @@ impl ExtraObjects for Unpacked<'_> {
 }
 
 impl BundleHeader {
-    /// Reads the beginning of a bundle; the pack is what follows.
+    /// Reads the header of a bundle; the rest is the pack.
     pub fn read(bytes: &[u8]) -> Result<(Self, &[u8]), BundleError> {
         let (mut rest, is_third) = match (bytes.strip_prefix(TITLE), bytes.strip_prefix(TITLE_3)) {
             (Some(rest), _) => (rest, false),
@@ -141,26 +143,26 @@ impl BundleHeader {
             (None, None) => return Err(BundleError::NotABundle),
         };
         let mut header = Self::default();
-        let mut is_ours_to_read = !is_third;
+        let mut is_supported = !is_third;
         loop {
             let end = memchr::memchr(b'\n', rest).ok_or(BundleError::Header)?;
             let (line, after) = (&rest[..end], &rest[end + 1..]);
             rest = after;
             if line.is_empty() {
-                return if is_ours_to_read { Ok((header, rest)) } else { Err(BundleError::Header) };
+                return if is_supported { Ok((header, rest)) } else { Err(BundleError::Header) };
             }
             let line = std::str::from_utf8(line).map_err(|_| BundleError::Header)?;
             let id = |text: &str| Id::from_hex(text.as_bytes()).map_err(|_| BundleError::Header);
             if is_third && line.starts_with('@') {
-                is_ours_to_read = line == "@object-format=sha1";
-                if !is_ours_to_read {
+                is_supported = line == "@object-format=sha1";
+                if !is_supported {
                     return Err(BundleError::Header);
                 }
             } else if let Some(need) = line.strip_prefix('-') {
                 header.needs.push(id(need.split(' ').next().unwrap_or_default())?);
             } else {
                 let (commit, name) = line.split_once(' ').ok_or(BundleError::Header)?;
-                // What a clone checks out is nothing to us.
+                // What a clone checks out does not matter here.
                 if name != "HEAD" && header.refs.insert(name.to_owned(), id(commit)?).is_some() {
                     return Err(BundleError::Header);
                 }

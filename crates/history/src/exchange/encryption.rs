@@ -1,5 +1,5 @@
-//! Seals a file for whoever may read it, as `age` does it (age-encryption.org/v1). What is sealed can
-//! be opened with any age, also without us.
+//! Encrypts files in the `age` format (age-encryption.org/v1). They can be decrypted with any age
+//! implementation, without Forklore.
 
 use std::io::{self, Read as _, Write as _};
 use std::str::FromStr as _;
@@ -10,12 +10,12 @@ use age::{DecryptError, EncryptError, scrypt, x25519};
 const TITLE: &[u8] = b"age-encryption.org/v1\n";
 const ARMOR: &[u8] = b"-----BEGIN AGE";
 
-/// About a second and 256 MB for each guess at a passphrase; the same as age's own program.
+/// About a second and 256 MB for each guess at a passphrase, the same as in the `age` program.
 const WORK: u8 = 18;
-/// A file that asks for more is meant to keep us busy.
+/// A file that demands more is an attempt to keep us busy.
 const MOST_WORK: u8 = 22;
 
-/// What opens a sealed file later.
+/// Who can open the encrypted file.
 #[derive(Clone)]
 pub enum SealFor {
     Passphrase(SecretString),
@@ -23,7 +23,7 @@ pub enum SealFor {
     Recipients(Vec<String>),
 }
 
-/// What opens a sealed file.
+/// The key to open an encrypted file.
 #[derive(Clone)]
 pub enum Key {
     Passphrase(SecretString),
@@ -31,7 +31,7 @@ pub enum Key {
     Identities(SecretString),
 }
 
-/// A file could not be sealed or opened.
+/// A file could not be encrypted or decrypted.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
     #[error("{0:?} is not a recipient")]
@@ -58,7 +58,7 @@ pub enum SealError {
     Io(#[from] io::Error),
 }
 
-/// A passphrase as it stands in a file, without the end of its line.
+/// A passphrase read from a file, without its line ending.
 pub fn passphrase(file: &str) -> Result<SecretString, SealError> {
     let line = file.trim_end_matches(['\r', '\n']);
     if line.trim().is_empty() {
@@ -71,7 +71,7 @@ pub fn is_sealed(bytes: &[u8]) -> bool {
     bytes.starts_with(TITLE) || bytes.starts_with(ARMOR)
 }
 
-/// Seals `bytes`.
+/// Encrypts `bytes`.
 pub fn seal(bytes: &[u8], whom: &SealFor) -> Result<Vec<u8>, SealError> {
     let recipients: Vec<Box<dyn age::Recipient>> = match whom {
         SealFor::Passphrase(passphrase) => {
@@ -97,7 +97,7 @@ pub fn seal(bytes: &[u8], whom: &SealFor) -> Result<Vec<u8>, SealError> {
     Ok(sealed)
 }
 
-/// Opens what was sealed. All of it was checked when this returns.
+/// Decrypts `bytes`. All of the content is authenticated before this returns.
 pub fn open(bytes: &[u8], key: Option<&Key>) -> Result<Vec<u8>, SealError> {
     if bytes.starts_with(ARMOR) {
         return Err(SealError::Armored);

@@ -1,4 +1,4 @@
-//! What comes from elsewhere or goes there: other machines, bundles, SillyTavern's own backups.
+//! Importing and exporting: other machines, bundles, SillyTavern's own backups.
 
 pub mod backups;
 pub mod bundle;

@@ -1,19 +1,19 @@
-//! Deltas: an object told by what it shares with another one.
+//! Delta encoding: an object expressed as differences from a base.
 
 use std::ops::Range;
 
-/// Runs that both have are looked for from this length on. Telling where a shorter one lies takes
-/// about as much as the run itself does when it is deflated.
+/// The shortest run of shared bytes that is searched for. A copy instruction for a shorter run
+/// takes about as much space as the run itself once deflated.
 const BLOCK: usize = 16;
 
-/// No piece of a story comes near this. A delta of a few bytes could ask for as much as it likes.
+/// No piece of a file comes near this size. A delta of a few bytes can claim any size it likes.
 pub(super) const LARGEST: usize = 512 << 20;
 
-/// So many places of a base are remembered at most.
+/// How many positions of a base are indexed at most.
 const PLACES: usize = 1 << 14;
 
-/// Tells `target` by `base`: what both begin and end with, and in between every longer run that is
-/// anywhere in `base`.
+/// Encodes `target` as a delta against `base`: the common prefix and suffix, and in between every
+/// longer run that occurs anywhere in `base`.
 pub fn between(base: &[u8], target: &[u8]) -> Vec<u8> {
     let most = base.len().min(target.len());
     let prefix = common_prefix(base, target);
@@ -28,9 +28,9 @@ pub fn between(base: &[u8], target: &[u8]) -> Vec<u8> {
     delta
 }
 
-/// Adds what `target` has from `at` on.
+/// Encodes `target` from `at` on.
 fn add_middle(delta: &mut Vec<u8>, base: &[u8], target: &[u8], mut at: usize) {
-    // What has not been told yet begins here.
+    // Where the bytes begin that are not encoded yet.
     let mut new = at;
     if target.len() - at > BLOCK && base.len() >= BLOCK {
         let places = BlockIndex::of(base);
@@ -57,7 +57,7 @@ fn add_new(delta: &mut Vec<u8>, new: &[u8]) {
     }
 }
 
-/// Where in a base each block lies: of two with the same hash, the first.
+/// Where each block occurs in a base. If two blocks have the same hash, the first wins.
 struct BlockIndex {
     table: Vec<u32>,
     shift: u32,
@@ -71,7 +71,8 @@ impl BlockIndex {
         let count = base.len().div_ceil(step);
         let bits = (count * 2).next_power_of_two().trailing_zeros().max(1);
         let mut places = Self { table: vec![NOWHERE; 1 << bits], shift: 64 - bits };
-        // Positions beyond four gigabytes are not told apart, and no piece is that long.
+        // Offsets are 32 bits: positions beyond four gigabytes are left out, and no piece is that
+        // long.
         for (at, block) in base.windows(BLOCK).enumerate().step_by(step).take(NOWHERE as usize) {
             let slot = places.slot(block);
             if places.table[slot] == NOWHERE {
@@ -95,7 +96,7 @@ impl BlockIndex {
 }
 
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    // In steps that the compiler makes wide, then byte by byte.
+    // In steps that the compiler vectorises, then byte by byte.
     let step = 64;
     let mut at = 0;
     while at + step <= a.len().min(b.len()) && a[at..at + step] == b[at..at + step] {
@@ -143,14 +144,14 @@ fn add_copy(delta: &mut Vec<u8>, mut offset: usize, mut length: usize) {
     }
 }
 
-/// What a delta makes of its base, if it is one.
-pub(super) fn applied(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
+/// Applies a delta to its base; `None` if it is not a valid delta.
+pub(super) fn apply_delta(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
     let mut rest = delta;
     if size(&mut rest)? != base.len() {
         return None;
     }
     let size = size(&mut rest).filter(|size| *size <= LARGEST)?;
-    // The size may be a lie.
+    // The claimed size may be wrong.
     let mut target = Vec::with_capacity(size.min(base.len() + delta.len()));
     while let Some((&code, after)) = rest.split_first() {
         rest = after;
@@ -219,7 +220,7 @@ mod tests {
             (&changed, &long[..150_000]),
         ];
         for (base, target) in cases {
-            assert_eq!(applied(base, &between(base, target)).as_deref(), Some(target));
+            assert_eq!(apply_delta(base, &between(base, target)).as_deref(), Some(target));
         }
         assert!(between(&long, &changed).len() < 340);
     }
@@ -231,7 +232,7 @@ mod tests {
         let moved =
             [&text[4_000..], b"something new", &text[..1_000], &text[1_500..4_000]].concat();
         let delta = between(&text, &moved);
-        assert_eq!(applied(&text, &delta), Some(moved));
+        assert_eq!(apply_delta(&text, &delta), Some(moved));
         assert!(delta.len() < 60, "{}", delta.len());
         for _ in 0..500 {
             let mut target = Vec::new();
@@ -241,7 +242,7 @@ mod tests {
                 target.extend_from_slice(&text[start..end]);
                 target.extend((0..random.usize(..20)).map(|_| random.u8(..)));
             }
-            assert_eq!(applied(&text, &between(&text, &target)), Some(target));
+            assert_eq!(apply_delta(&text, &between(&text, &target)), Some(target));
         }
     }
 
@@ -250,15 +251,15 @@ mod tests {
         let base = b"one two three";
         let delta = between(base, b"one 2 three");
         for length in 0..delta.len() {
-            assert_eq!(applied(base, &delta[..length]), None);
+            assert_eq!(apply_delta(base, &delta[..length]), None);
         }
-        assert_eq!(applied(b"another", &delta), None);
-        // Copies of a little, over and over.
+        assert_eq!(apply_delta(b"another", &delta), None);
+        // A small run copied over and over.
         let mut bomb = Vec::new();
         add_size(&mut bomb, base.len());
         add_size(&mut bomb, LARGEST + 1);
         (0..100).for_each(|_| add_copy(&mut bomb, 0, base.len()));
-        assert_eq!(applied(base, &bomb), None);
+        assert_eq!(apply_delta(base, &bomb), None);
     }
 
     #[test]
@@ -267,7 +268,7 @@ mod tests {
         let mut target = base.clone();
         target.push(2);
         let delta = between(&base, &target);
-        assert_eq!(applied(&base, &delta), Some(target));
+        assert_eq!(apply_delta(&base, &delta), Some(target));
         assert!(delta.len() < 40);
     }
 }

@@ -1,4 +1,4 @@
-//! The index of a pack: where in it each object lies.
+//! Pack indexes: where each object is in a pack.
 
 use super::object::{Collision, HASH, Id};
 
@@ -7,14 +7,14 @@ use super::object::{Collision, HASH, Id};
 pub struct IndexEntry {
     pub id: Id,
     pub offset: u64,
-    /// Of the bytes as they lie in the pack.
+    /// Of the bytes as stored in the pack.
     pub crc32: u32,
 }
 
-/// Offsets from here on are kept in a table of their own.
+/// Offsets from here on are stored in a separate table.
 const LARGE: u64 = 0x8000_0000;
 
-/// Returns the whole index, version 2.
+/// Builds a whole index, version 2.
 pub fn index(mut places: Vec<IndexEntry>, pack: &Id) -> Result<Vec<u8>, Collision> {
     places.sort_unstable_by_key(|place| place.id);
     let mut index = Vec::with_capacity(1100 + places.len() * 28);

@@ -1,7 +1,7 @@
-//! Git's formats, as far as a history needs them: objects, packs, their indexes, and refs.
+//! Git's formats, as far as a history needs them: objects, packs, pack indexes and refs.
 //!
-//! Reading packs of ours is `gix-pack`'s work; those that nobody vouches for we read ourselves. Writing them is ours: `gix` cannot write deltas, and it never
-//! makes sure that what it wrote outlives a power cut.
+//! Our own packs are read by `gix-pack`, packs from untrusted sources by our own reader. Packs are
+//! written here because `gix` cannot write deltas and does not sync what it writes to disk.
 
 pub mod delta;
 pub mod index;

@@ -1,13 +1,12 @@
-//! Objects and their names.
+//! Objects and their ids.
 
 use gix_hash::ObjectId;
 pub use gix_object::Kind;
 
-/// The name of an object: a digest of what it holds.
+/// An object's id: the hash of its content.
 pub type Id = ObjectId;
 
-/// The hash of git's repositories that every host accepts. It is computed in the way that notices
-/// the known attacks on it.
+/// SHA-1, the hash that every git host accepts. It is computed with collision detection.
 pub const HASH: gix_hash::Kind = gix_hash::Kind::Sha1;
 
 /// An object to be stored.
@@ -16,11 +15,11 @@ pub struct Object {
     pub id: Id,
     pub kind: Kind,
     pub data: Vec<u8>,
-    /// What stood in its place before, which it is likely to resemble.
+    /// The object it replaces, which it probably resembles.
     pub before: Option<Id>,
 }
 
-/// An object whose content was made to collide with another one's was refused.
+/// The content was crafted to collide with another object's, and was refused.
 #[derive(Debug, thiserror::Error)]
 #[error("the content was made to break git's hash, and is refused")]
 pub struct Collision;
@@ -29,14 +28,14 @@ pub fn id_of(kind: Kind, data: &[u8]) -> Result<Id, Collision> {
     gix_object::compute_hash(HASH, kind, data).map_err(|_| Collision)
 }
 
-/// A line of a tree.
+/// The kind of object that a tree entry points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeMode {
     Blob,
     Tree,
 }
 
-/// Adds a line to a tree's text. Lines must come in git's order.
+/// Appends an entry to a tree. Entries must be added in git's order.
 pub fn add_to_tree(tree: &mut Vec<u8>, mode: TreeMode, name: &str, id: &Id) {
     tree.extend_from_slice(match mode {
         TreeMode::Blob => b"100644 ",
@@ -47,7 +46,7 @@ pub fn add_to_tree(tree: &mut Vec<u8>, mode: TreeMode, name: &str, id: &Id) {
     tree.extend_from_slice(id.as_slice());
 }
 
-/// A line of a tree that was read.
+/// An entry of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeLine<'a> {
     pub mode: TreeMode,
@@ -55,7 +54,7 @@ pub struct TreeLine<'a> {
     pub id: Id,
 }
 
-/// Returns the lines of a tree; `None` where it is not one.
+/// The entries of a tree; `None` for an entry that is invalid or neither a blob nor a tree.
 pub fn tree_lines(tree: &[u8]) -> impl Iterator<Item = Option<TreeLine<'_>>> {
     gix_object::TreeRefIter::from_bytes(tree, HASH).map(|line| {
         let line = line.ok()?;

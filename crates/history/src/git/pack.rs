@@ -9,15 +9,15 @@ use super::delta;
 use super::index::{self, IndexEntry};
 use super::object::{Collision, Id, Kind, Object};
 
-/// Packs are read by people's gits too, which follow a chain of deltas up to this length quickly.
+/// Users also read packs with git, which follows delta chains up to this length quickly.
 const LONGEST_CHAIN: usize = 40;
 
-/// A delta that saves fewer bytes than this is not made.
-const WORTH_IT: usize = 8;
+/// A delta that saves fewer bytes than this is not used.
+const LEAST_SAVING: usize = 8;
 
 /// A pack and its index, ready to be written to disk.
 pub struct Packed {
-    /// What both files are called by.
+    /// The name of both files.
     pub name: Id,
     pub pack: Vec<u8>,
     pub index: Vec<u8>,
@@ -32,7 +32,7 @@ pub struct Packer {
     level: u32,
 }
 
-/// Where an object lies in the pack that is being made, and how many deltas lead to it.
+/// Where an object is in the pack being built, and how long its delta chain is.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacedObject {
     offset: u64,
@@ -40,14 +40,14 @@ pub struct PlacedObject {
 }
 
 impl PlacedObject {
-    /// How many deltas lead to it.
+    /// The length of its delta chain.
     pub fn chain(&self) -> usize {
         self.chain
     }
 }
 
 impl Packer {
-    /// `level` is zlib's, from 1 (quick) to 9 (small).
+    /// `level` is zlib's compression level, from 1 (fast) to 9 (small).
     pub fn new(level: u32) -> Self {
         let mut pack = b"PACK\x00\x00\x00\x02".to_vec();
         pack.extend_from_slice(&[0; 4]);
@@ -62,12 +62,12 @@ impl Packer {
         self.places.is_empty()
     }
 
-    /// Adds an object as it is.
+    /// Adds an object without a delta base.
     pub fn add(&mut self, id: Id, kind: Kind, data: &[u8]) -> PlacedObject {
         self.add_shortest(id, kind, data, &[])
     }
 
-    /// Adds an object as a delta to one that was added before, if that pays.
+    /// Adds an object as a delta against one added earlier, if that saves space.
     pub fn add_like(
         &mut self,
         id: Id,
@@ -78,8 +78,8 @@ impl Packer {
         self.add_shortest(id, kind, data, &[base])
     }
 
-    /// Adds an object as it is, or as a delta to one of `bases`, which were added before: whatever is
-    /// shortest in the end.
+    /// Adds an object whole or as a delta against one of `bases`, which were added earlier,
+    /// whichever is shortest.
     pub fn add_shortest(
         &mut self,
         id: Id,
@@ -88,18 +88,18 @@ impl Packer {
         bases: &[(PlacedObject, &[u8])],
     ) -> PlacedObject {
         let offset = self.pack.len() as u64;
-        let bases = bases.iter().filter(|(laid, _)| laid.chain < LONGEST_CHAIN);
-        let deltas = bases.map(|(laid, base)| (delta::between(base, data), *laid));
-        // The shortest before deflating is all but always the shortest after it.
+        let bases = bases.iter().filter(|(placed, _)| placed.chain < LONGEST_CHAIN);
+        let deltas = bases.map(|(placed, base)| (delta::between(base, data), *placed));
+        // The shortest delta is nearly always the shortest after deflating as well.
         let delta = deltas.min_by_key(|(delta, _)| delta.len());
-        if let Some((delta, laid)) = delta.filter(|(delta, _)| delta.len() < data.len()) {
+        if let Some((delta, placed)) = delta.filter(|(delta, _)| delta.len() < data.len()) {
             let deflated = self.deflater.deflated(&delta);
             let is_short = delta.len() * 8 < data.len();
-            // Whatever a delta saves, it must be worth following it.
-            if is_short || deflated.len() + WORTH_IT < self.deflater.deflated(data).len() {
-                let header = Header::OfsDelta { base_distance: offset - laid.offset };
+            // A delta also costs time to follow, so it has to save enough.
+            if is_short || deflated.len() + LEAST_SAVING < self.deflater.deflated(data).len() {
+                let header = Header::OfsDelta { base_distance: offset - placed.offset };
                 self.add_entry(id, header, delta.len(), &deflated);
-                return PlacedObject { offset, chain: laid.chain + 1 };
+                return PlacedObject { offset, chain: placed.chain + 1 };
             }
         }
         let deflated = self.deflater.deflated(data);
@@ -118,7 +118,7 @@ impl Packer {
         PlacedObject { offset, chain: 0 }
     }
 
-    /// Takes in an object as it lies in another pack, with its header.
+    /// Copies the entries of another pack as they are, headers included.
     pub fn add_raw(&mut self, places: impl Iterator<Item = IndexEntry>, body: &[u8]) {
         let offset = self.pack.len() as u64;
         const HEADER: u64 = 12;
@@ -128,8 +128,8 @@ impl Packer {
         );
     }
 
-    /// Adds all of `objects`. Where one took another's place, the newer is kept whole and the older
-    /// is told by it: the newest are asked for most.
+    /// Adds all of `objects`. If an object replaced another, the newer one is stored whole and the
+    /// older one as a delta against it, because the newest are read most often.
     pub fn add_all(&mut self, objects: &[Object]) {
         let position: FxHashMap<Id, usize> =
             objects.iter().enumerate().map(|(at, object)| (object.id, at)).collect();
@@ -146,8 +146,9 @@ impl Packer {
         let whole = whole.filter(|(at, object)| is_first(*at, object) && !newer.contains_key(at));
         let whole: Vec<&Object> = whole.map(|(_, object)| object).collect();
         let mut deflated = deflated_in_parallel(&whole, self.level).into_iter();
-        // What is newer comes later in `objects`, so backwards each base is there before it is used.
-        let mut laid: FxHashMap<usize, PlacedObject> = FxHashMap::default();
+        // Newer objects come later in `objects`, so iterating backwards adds every base before its
+        // deltas.
+        let mut placed: FxHashMap<usize, PlacedObject> = FxHashMap::default();
         for (at, object) in objects.iter().enumerate().rev() {
             if !is_first(at, object) {
                 continue;
@@ -156,7 +157,7 @@ impl Packer {
             let newer = newer.get(&at);
             let base = newer.and_then(|newer| {
                 let base = &objects[*newer];
-                (base.kind == *kind).then_some((*laid.get(newer)?, base.data.as_slice()))
+                (base.kind == *kind).then_some((*placed.get(newer)?, base.data.as_slice()))
             });
             let place = match (base, newer) {
                 (Some(base), _) => self.add_like(*id, *kind, data, base),
@@ -167,7 +168,7 @@ impl Packer {
                     self.add_whole(*id, *kind, data.len(), &deflated)
                 }
             };
-            laid.insert(at, place);
+            placed.insert(at, place);
         }
     }
 
@@ -190,7 +191,7 @@ impl Packer {
     }
 }
 
-/// Deflates one thing after the other: making one takes longer than deflating a message.
+/// Reuses one compressor: creating one takes longer than deflating a message.
 struct Deflater(Compress);
 
 impl Deflater {
@@ -200,11 +201,11 @@ impl Deflater {
 
     fn deflated(&mut self, data: &[u8]) -> Vec<u8> {
         self.0.reset();
-        // Enough for what does not deflate at all; but if it were not, it would grow.
+        // Enough for incompressible data; if it were not, the buffer would grow.
         let mut out = Vec::with_capacity(data.len() + data.len() / 1_000 + 64);
         loop {
             let rest = &data[self.0.total_in() as usize..];
-            // Deflating from memory to memory fails only where there is no room.
+            // Deflating from memory to memory fails only when the output is full.
             let done = self.0.compress_vec(rest, &mut out, FlushCompress::Finish);
             if matches!(done, Ok(Status::StreamEnd)) {
                 return out;
@@ -214,12 +215,12 @@ impl Deflater {
     }
 }
 
-/// So many objects are deflated by one core in one go.
-const IN_ONE_GO: usize = 256;
+/// How many objects one thread deflates at a time.
+const CHUNK: usize = 256;
 
-/// The objects deflated, in the same order, on all cores where there are many.
+/// Deflates the objects, in parallel if there are many. The order stays the same.
 fn deflated_in_parallel(objects: &[&Object], level: u32) -> Vec<Vec<u8>> {
-    let parts: Vec<&[&Object]> = objects.chunks(IN_ONE_GO).collect();
+    let parts: Vec<&[&Object]> = objects.chunks(CHUNK).collect();
     let deflated = in_parallel(&parts, &|| {}, |part, _| {
         let mut deflater = Deflater::new(level);
         part.iter().map(|object| deflater.deflated(&object.data)).collect::<Vec<_>>()

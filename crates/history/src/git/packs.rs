@@ -1,4 +1,4 @@
-//! The packs of a repository, to be read.
+//! Reads the packs of a repository.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use gix_pack::data::decode::header::ResolvedBase;
 
 use super::object::{HASH, Id, Kind};
 
-/// What is kept of objects that others are told by.
+/// The size of the cache of delta bases.
 const CACHE: usize = 16 << 20;
 
-/// No object takes more memory than so many times its pack, so that a damaged size is noticed before
-/// there is none left.
+/// The most memory that one object may take, as a multiple of its pack's size, so that a damaged
+/// size is rejected before memory runs out.
 const MOST_FROM_ONE: usize = 4096;
 const LEAST_ROOM: usize = 64 << 20;
 
-/// All packs of a repository, opened. They stay readable when somebody removes their files.
+/// All packs of a repository, open. They stay readable when their files are removed.
 pub struct Packs {
     packs: Vec<Bundle>,
     reader: RefCell<Reader>,
@@ -26,11 +26,11 @@ pub struct Packs {
 struct Reader {
     inflate: gix_zlib::Inflate,
     cache: MemoryCappedHashmap,
-    /// Where something was found last, which is where the next thing is likely to be.
+    /// The pack in which the last object was found, where the next one is likely to be.
     last: usize,
 }
 
-/// A pack or an object in it cannot be read.
+/// A pack, or an object in it, cannot be read.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PackError {
     #[error("could not open the pack `{}`: {why}", path.display())]
@@ -40,7 +40,7 @@ pub enum PackError {
 }
 
 impl Packs {
-    /// Opens the packs of these indexes.
+    /// Opens the packs that belong to these indexes.
     pub fn open(indexes: &[PathBuf]) -> (Self, Vec<PackError>) {
         let mut packs = Self {
             packs: Vec::with_capacity(indexes.len()),
@@ -58,7 +58,7 @@ impl Packs {
     pub fn add(&mut self, index: &Path) -> Result<(), PackError> {
         let mut bundle = Bundle::at(index, HASH)
             .map_err(|error| PackError::Open { path: index.to_owned(), why: error.to_string() })?;
-        // The cache tells packs apart by this.
+        // The cache tells packs apart by this id.
         bundle.pack.id = self.packs.len() as u32;
         let most = bundle.pack.data_len().saturating_mul(MOST_FROM_ONE).max(LEAST_ROOM);
         bundle.pack.alloc_limit_bytes = Some(most);
@@ -71,25 +71,25 @@ impl Packs {
     }
 
     pub fn has(&self, id: &Id) -> bool {
-        self.all_places(id).next().is_some()
+        self.locations(id).next().is_some()
     }
 
-    /// Where an object is: in several packs where two of us wrote it.
-    fn all_places<'a>(&'a self, id: &'a Id) -> impl Iterator<Item = (usize, u32)> + 'a {
+    /// Where an object is. It can be in several packs if two processes wrote it.
+    fn locations<'a>(&'a self, id: &'a Id) -> impl Iterator<Item = (usize, u32)> + 'a {
         let last = self.reader.borrow().last;
         let order =
             std::iter::once(last).chain((0..self.packs.len()).filter(move |at| *at != last));
         order.filter_map(move |at| Some((at, self.packs.get(at)?.index.lookup(id)?)))
     }
 
-    /// What `read` gets from the first pack that has the object and can be read.
-    fn first<T>(
+    /// The result of `read` for the first pack that has the object in readable form.
+    fn read_first<T>(
         &self,
         id: &Id,
         mut read: impl FnMut(&Bundle, u32, &mut Reader) -> Result<T, String>,
     ) -> Result<Option<T>, PackError> {
         let mut found = Ok(None);
-        for (at, index) in self.all_places(id) {
+        for (at, index) in self.locations(id) {
             let (bundle, reader) = (&self.packs[at], &mut *self.reader.borrow_mut());
             reader.last = at;
             let pack = || bundle.pack.path().to_owned();
@@ -105,17 +105,17 @@ impl Packs {
         found
     }
 
-    /// Replaces the content of `out` by the object; `None` where there is no such object.
+    /// Replaces the content of `out` with the object; `None` if there is no such object.
     pub fn read(&self, id: &Id, out: &mut Vec<u8>) -> Result<Option<Kind>, PackError> {
-        self.first(id, |bundle, index, Reader { inflate, cache, .. }| {
+        self.read_first(id, |bundle, index, Reader { inflate, cache, .. }| {
             let found = bundle.get_object_by_index(index, out, inflate, cache);
             found.map(|(data, _)| data.kind).map_err(|error| error.to_string())
         })
     }
 
-    /// What an object is and how long, without putting it together.
+    /// The kind and size of an object, without decoding it.
     pub fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>, PackError> {
-        self.first(id, |bundle, index, Reader { inflate, .. }| {
+        self.read_first(id, |bundle, index, Reader { inflate, .. }| {
             let entry = |index| bundle.pack.entry(bundle.index.pack_offset_at_index(index));
             let base = |id: &gix_hash::oid| {
                 let base = bundle.index.lookup(id).and_then(|index| entry(index).ok());

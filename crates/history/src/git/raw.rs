@@ -1,6 +1,5 @@
-//! Reads packs and their indexes without believing anything in them: those that a stranger made, and
-//! those that a failing disk left. Apart from the few bytes before each entry it shares no code with
-//! what reads them every day.
+//! Reads packs and indexes without trusting them: those from other machines, and those on a failing
+//! disk. Apart from parsing entry headers it shares no code with the reader for everyday use.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -9,38 +8,38 @@ use flate2::{Decompress, FlushDecompress, Status};
 use gix_pack::data;
 use rustc_hash::FxHashMap;
 
-use super::delta::applied;
+use super::delta::apply_delta;
 use super::index::{IndexEntry, checksum};
 use super::object::{HASH, Id, Kind, id_of};
 
-/// What a pack has before its first entry.
+/// The size of a pack's header.
 pub(super) const PACK_HEADER: usize = 12;
-/// How long names and checksums are.
+/// The length of ids and checksums.
 pub(super) const ID: usize = 20;
-/// How many bytes deflate can make of one.
+/// The highest compression ratio that deflate can reach.
 const MOST_FROM_ONE: u64 = 1100;
-/// What is kept of objects that others are told by.
+/// The size of the cache of delta bases.
 const CACHE: usize = 32 << 20;
-/// Nobody writes longer chains of deltas; one that is longer leads in a circle.
+/// No program writes longer delta chains; a longer one is a cycle.
 const LONGEST_CHAIN: usize = 10_000;
 
 /// The content of an object.
 pub type Content = (Kind, Rc<Vec<u8>>);
 
-/// Where to look for an object that is not to be had from a pack.
+/// Looks up an object that a pack does not contain.
 pub type ObjectLookup<'a> = dyn Fn(&Id) -> Option<Content> + 'a;
 
 /// A pack, damaged or not.
 pub struct RawPack<B = Bytes> {
     bytes: B,
-    /// What its index calls the objects, by where they begin.
+    /// The ids that the index gives for entries, by offset.
     names: FxHashMap<u64, Id>,
     pub(super) places: FxHashMap<Id, u64>,
     cache: RefCell<Cache>,
     checksum: OnceCell<Option<Id>>,
 }
 
-/// A file in memory, or as good as.
+/// A file, read into memory or mapped.
 pub enum Bytes {
     Mapped(data::File),
     Read(Vec<u8>),
@@ -52,30 +51,30 @@ struct Cache {
     size: usize,
 }
 
-/// How the content of an entry is told.
+/// How the content of an entry is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum DeltaBase {
     Whole(Kind),
-    /// As a delta to what begins there.
-    At(u64),
-    /// As a delta to this object.
-    By(Id),
+    /// As a delta against the entry at this offset.
+    Offset(u64),
+    /// As a delta against the object with this id.
+    Object(Id),
 }
 
-/// What stands before the content.
+/// The header of an entry.
 pub(super) struct EntryHeader {
-    pub(super) told: DeltaBase,
-    /// How many bytes are to come out of the deflated part.
+    pub(super) base: DeltaBase,
+    /// The size of the data once inflated.
     pub(super) size: u64,
-    /// Where that begins.
+    /// Where the deflated data begins.
     body: usize,
 }
 
-/// An index, as far as it can be understood.
+/// As much of an index as can be parsed.
 #[derive(Default)]
 pub struct RawIndex {
     pub places: Vec<IndexEntry>,
-    /// Whether it is what was written.
+    /// Whether its checksum and order are valid.
     pub is_sound: bool,
     /// The checksum of the pack that it belongs to.
     pub pack: Option<Id>,
@@ -106,27 +105,28 @@ impl<B: AsRef<[u8]>> RawPack<B> {
         self.bytes.as_ref()
     }
 
-    /// How many objects it says it has; `None` where it is no pack.
+    /// The number of objects that the header claims; `None` if this is not a pack.
     pub fn count(&self) -> Option<u32> {
         let header = self.bytes().first_chunk::<PACK_HEADER>()?;
         let is_pack = header.starts_with(b"PACK\0\0\0\x02");
         is_pack.then(|| u32::from_be_bytes([header[8], header[9], header[10], header[11]]))
     }
 
-    /// The checksum it ends with, if that agrees.
+    /// The trailing checksum, if it is correct.
     pub fn checksum(&self) -> Option<Id> {
-        *self.checksum.get_or_init(|| sound_end(self.bytes()))
+        *self.checksum.get_or_init(|| valid_trailer(self.bytes()))
     }
 
-    /// All entries.
+    /// The header and all entries, without the trailing checksum.
     pub(super) fn body(&self) -> &[u8] {
         let bytes = self.bytes();
-        // Where it does not end as it should, it may have been cut off, and its end is an object's.
+        // If the checksum is wrong, the pack may be truncated, and its last bytes belong to an
+        // object.
         let end = if self.checksum().is_some() { ID } else { 0 };
         &bytes[..bytes.len().saturating_sub(end)]
     }
 
-    /// The object that begins there. What it is told by may come from elsewhere.
+    /// The object at an offset. Delta bases that are not in the pack come from `elsewhere`.
     pub fn object(&self, offset: u64, elsewhere: &ObjectLookup<'_>) -> Option<Content> {
         let mut chain = Vec::new();
         let mut at = offset;
@@ -138,18 +138,18 @@ impl<B: AsRef<[u8]>> RawPack<B> {
                 return None;
             }
             chain.push(at);
-            at = match self.header(at).map(|header| header.told) {
-                Some(DeltaBase::At(base)) => base,
-                Some(DeltaBase::By(id)) => match self.places.get(&id) {
+            at = match self.header(at).map(|header| header.base) {
+                Some(DeltaBase::Offset(base)) => base,
+                Some(DeltaBase::Object(id)) => match self.places.get(&id) {
                     Some(base) => *base,
                     None => break elsewhere(&id),
                 },
                 Some(DeltaBase::Whole(_)) | None => break None,
             };
         };
-        // One after the other: all that a stranger's deltas come to need not fit into memory.
+        // One at a time: the content of a whole chain of untrusted deltas may not fit into memory.
         for at in chain.into_iter().rev() {
-            let own = self.told(at, known.as_ref());
+            let own = self.decode(at, known.as_ref());
             if let Some(own) = &own {
                 self.remember(at, own);
             }
@@ -159,30 +159,30 @@ impl<B: AsRef<[u8]>> RawPack<B> {
         known
     }
 
-    /// The same with its right name.
+    /// The same, with the id computed from its content.
     pub fn named(&self, offset: u64, elsewhere: &ObjectLookup<'_>) -> Option<(Id, Content)> {
         let (kind, data) = self.object(offset, elsewhere)?;
         Some((id_of(kind, &data).ok()?, (kind, data)))
     }
 
-    /// What an entry tells by its base.
-    fn told(&self, offset: u64, base: Option<&Content>) -> Option<Content> {
+    /// Decodes an entry, given the content of its delta base.
+    fn decode(&self, offset: u64, base: Option<&Content>) -> Option<Content> {
         let header = self.header(offset)?;
         let (data, _) = self.inflated(&header)?;
-        match header.told {
+        match header.base {
             DeltaBase::Whole(kind) => Some((kind, data.into())),
-            DeltaBase::At(_) | DeltaBase::By(_) => {
+            DeltaBase::Offset(_) | DeltaBase::Object(_) => {
                 let (kind, base) = base?;
-                Some((*kind, applied(base, &data)?.into()))
+                Some((*kind, apply_delta(base, &data)?.into()))
             }
         }
     }
 
-    /// Where the base of a delta begins.
+    /// The offset of an entry's delta base.
     pub fn base_of(&self, offset: u64) -> Option<u64> {
-        match self.header(offset)?.told {
-            DeltaBase::At(base) => Some(base),
-            DeltaBase::By(id) => self.places.get(&id).copied(),
+        match self.header(offset)?.base {
+            DeltaBase::Offset(base) => Some(base),
+            DeltaBase::Object(id) => self.places.get(&id).copied(),
             DeltaBase::Whole(_) => None,
         }
     }
@@ -196,8 +196,8 @@ impl<B: AsRef<[u8]>> RawPack<B> {
         cache.objects.insert(at, content.clone());
     }
 
-    /// Where entries begin. Nothing but the pack itself is asked; behind damage the next entry is
-    /// searched for.
+    /// The offsets of all entries, found from the pack alone. After damage, searches for the next
+    /// entry.
     pub fn walk(&self) -> Vec<u64> {
         let mut entries = Vec::new();
         let mut at = PACK_HEADER;
@@ -216,24 +216,24 @@ impl<B: AsRef<[u8]>> RawPack<B> {
 
     pub(super) fn header(&self, offset: u64) -> Option<EntryHeader> {
         let bytes = self.body().get(usize::try_from(offset).ok()?..)?;
-        // Errors are dear, and behind damage nearly every byte is one.
+        // Creating errors is expensive, and after damage nearly every byte would cause one.
         let is_kind = bytes.first().is_some_and(|byte| !matches!(byte >> 4 & 7, 0 | 5));
         if !is_kind || offset < PACK_HEADER as u64 {
             return None;
         }
         let entry = data::Entry::from_bytes(bytes, offset, HASH).ok()?;
-        let told = match entry.header {
+        let base = match entry.header {
             data::entry::Header::OfsDelta { base_distance } => {
-                DeltaBase::At(entry.checked_base_pack_offset(base_distance)?)
+                DeltaBase::Offset(entry.checked_base_pack_offset(base_distance)?)
             }
-            data::entry::Header::RefDelta { base_id } => DeltaBase::By(base_id),
+            data::entry::Header::RefDelta { base_id } => DeltaBase::Object(base_id),
             whole => DeltaBase::Whole(whole.as_kind()?),
         };
         let body = usize::try_from(entry.data_offset).ok()?;
-        Some(EntryHeader { told, size: entry.decompressed_size, body })
+        Some(EntryHeader { base, size: entry.decompressed_size, body })
     }
 
-    /// What comes out of the deflated part of an entry, and where that ends.
+    /// The inflated data of an entry, and where the entry ends.
     pub(super) fn inflated(&self, header: &EntryHeader) -> Option<(Vec<u8>, usize)> {
         let bytes = self.body().get(header.body..)?;
         let start = bytes.first_chunk::<2>()?;
@@ -245,8 +245,8 @@ impl<B: AsRef<[u8]>> RawPack<B> {
         let mut data = Vec::new();
         let mut inflate = Decompress::new(true);
         loop {
-            // Not more than what is there already: the size may be a lie. One byte more than that is
-            // too many.
+            // The claimed size may be wrong, so the buffer at most doubles. One extra byte detects
+            // data that is too long.
             data.reserve((data.len().max(4096)).min(size + 1 - data.len()));
             let (used, before) = (usize::try_from(inflate.total_in()).ok()?, data.len());
             let rest = bytes.get(used..)?;
@@ -263,8 +263,8 @@ impl<B: AsRef<[u8]>> RawPack<B> {
     }
 }
 
-/// What a file ends with, if that is the checksum of what comes before.
-pub(crate) fn sound_end(bytes: &[u8]) -> Option<Id> {
+/// The last bytes of a file, if they are the checksum of everything before them.
+pub(crate) fn valid_trailer(bytes: &[u8]) -> Option<Id> {
     let (body, end) = bytes.split_at(bytes.len().checked_sub(ID)?);
     let end = Id::try_from(end).ok()?;
     (checksum(body).ok()? == end).then_some(end)
@@ -275,7 +275,11 @@ impl RawIndex {
         let places = Self::places(bytes).unwrap_or_default();
         let end = bytes.len().checked_sub(2 * ID).and_then(|at| bytes.get(at..at + ID));
         let pack = end.and_then(|end| Id::try_from(end).ok());
-        Self { is_sound: sound_end(bytes).is_some() && is_in_order(bytes, &places), places, pack }
+        Self {
+            is_sound: valid_trailer(bytes).is_some() && is_in_order(bytes, &places),
+            places,
+            pack,
+        }
     }
 
     fn places(bytes: &[u8]) -> Option<Vec<IndexEntry>> {
@@ -311,7 +315,7 @@ impl RawIndex {
     }
 }
 
-/// Whether the names rise, and are where the table at the beginning says.
+/// Whether the ids are sorted, and the fan-out table agrees with them.
 fn is_in_order(bytes: &[u8], places: &[IndexEntry]) -> bool {
     let counts = bytes[8..].chunks_exact(4).take(256);
     let rises = places.is_sorted_by(|a, b| a.id < b.id);
@@ -384,7 +388,7 @@ mod tests {
         pack[at + 20] ^= 0x40;
         let pack = raw(pack, &packed.index);
         assert_eq!(pack.checksum(), None);
-        // All the others are told by the newest.
+        // All the others are deltas based on the newest.
         assert_eq!(found(&pack, &|_| None).len(), 0);
         let elsewhere =
             |id: &Id| (*id == newest.id).then(|| (newest.kind, newest.data.clone().into()));
@@ -416,7 +420,7 @@ mod tests {
             for place in places.iter().take(40) {
                 drop(pack.object(place.offset, &|_| None));
             }
-            // A hash tells what is not right.
+            // Wrong content shows in its hash.
             let found = found(&pack, &|_| None);
             assert!(!is_whole || found.iter().all(|id| right.contains(id)));
         }

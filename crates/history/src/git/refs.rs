@@ -1,5 +1,5 @@
-//! Refs: names for commits. All of them are in one file, `packed-refs`, so that they change together
-//! and thousands of them cost one file.
+//! Refs: names for commits. All of them are stored in `packed-refs`, so that they change together
+//! and thousands of them need only one file.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::object::Id;
 
 pub type Refs = BTreeMap<String, Id>;
 
-/// Reads `packed-refs`. Lines that say something else are passed over.
+/// Parses `packed-refs`. Skips lines that are not refs.
 pub fn read(text: &[u8]) -> Refs {
     text.split(|byte| *byte == b'\n').filter_map(read_line).collect()
 }
@@ -18,7 +18,8 @@ fn read_line(line: &[u8]) -> Option<(String, Id)> {
     is_name(name).then_some((name.to_owned(), Id::from_hex(id).ok()?))
 }
 
-/// Whether a ref may be called so: damage, or somebody, could make it a path to anywhere.
+/// Whether a ref name is valid. Damage or an attacker could turn it into a path that leads
+/// elsewhere.
 fn is_name(name: &str) -> bool {
     let is_part = |part: &str| !part.is_empty() && !part.starts_with('.');
     name.starts_with("refs/")
@@ -26,12 +27,12 @@ fn is_name(name: &str) -> bool {
         && !name.contains(|c: char| c.is_control() || c == ' ' || c == '\\')
 }
 
-/// Reads the file of a single ref, as git writes it.
+/// Parses a loose ref file as git writes it.
 pub fn read_loose(text: &[u8]) -> Option<Id> {
     Id::from_hex(text.trim_ascii_end()).ok()
 }
 
-/// Writes `packed-refs`. Nothing here is a tag, so there is nothing to peel.
+/// Serialises `packed-refs`. There are no tags, so nothing needs to be peeled.
 pub fn write(refs: &Refs) -> Vec<u8> {
     let mut text = b"# pack-refs with: peeled fully-peeled sorted \n".to_vec();
     for (name, id) in refs {

@@ -1,5 +1,4 @@
-//! A pack that somebody else made, taken apart: every object is found, put together and named anew
-//! before any of it is believed.
+//! Unpacks an untrusted pack: every object is found, decoded and hashed before any of it is used.
 
 use std::ops::Range;
 
@@ -11,10 +10,10 @@ use super::object::{Collision, Id, Kind, id_of};
 use super::pack::{Packed, Packer};
 use super::raw::{Content, DeltaBase, ObjectLookup, PACK_HEADER, RawIndex, RawPack};
 
-/// Git itself never makes longer chains.
+/// Git itself never makes longer delta chains.
 const LONGEST_CHAIN: usize = 4096;
 
-/// The bytes are not a sound pack.
+/// Why some bytes are not a valid pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnpackError {
     #[error("it is not a pack")]
@@ -27,48 +26,50 @@ pub enum UnpackError {
     TooLarge,
 }
 
-/// A pack, taken apart.
+/// A pack whose objects are all decoded and identified.
 pub struct Unpacked<'p> {
     pack: RawPack<&'p [u8]>,
-    objects: FxHashMap<Id, Named>,
-    /// What objects in it are told by, and is not in it.
+    objects: FxHashMap<Id, ResolvedObject>,
+    /// Delta bases that are not in the pack.
     outside: FxHashMap<Id, Content>,
 }
 
-/// An object once it was put together.
-struct Named {
+/// An object that was decoded.
+struct ResolvedObject {
     place: Range<usize>,
     kind: Kind,
     len: u64,
 }
 
-/// Where entries lie whose name is not known, by what they are told by.
-type Waiting = FxHashMap<DeltaBase, Vec<Range<usize>>>;
+/// Entries whose id is not known yet, by their delta base.
+type Unresolved = FxHashMap<DeltaBase, Vec<Range<usize>>>;
 
 impl<'p> Unpacked<'p> {
-    /// Takes a whole pack apart. `outside` reads what is not in it.
+    /// Reads a whole pack. `outside` looks up delta bases that are not in it.
     pub fn read(bytes: &'p [u8], outside: &ObjectLookup<'_>) -> Result<Self, UnpackError> {
         let pack = RawPack::new(bytes, &RawIndex::default());
         let count = pack.count().ok_or(UnpackError::NotAPack)?;
         pack.checksum().ok_or(UnpackError::Damaged)?;
         let (objects, no_outside) = (FxHashMap::default(), FxHashMap::default());
         let mut unpacked = Self { pack, objects, outside: no_outside };
-        let mut waiting = unpacked.find_entries(count)?;
-        unpacked
-            .name_those_by(unpacked.objects.keys().map(|id| (*id, 0)).collect(), &mut waiting)?;
+        let mut unresolved = unpacked.find_entries(count)?;
+        unpacked.resolve_deltas(
+            unpacked.objects.keys().map(|id| (*id, 0)).collect(),
+            &mut unresolved,
+        )?;
         let mut bases = Vec::new();
-        for told in waiting.keys() {
-            if let DeltaBase::By(id) = told
+        for base in unresolved.keys() {
+            if let DeltaBase::Object(id) = base
                 && let Some(content) = outside(id)
             {
                 unpacked.outside.insert(*id, content);
                 bases.push((*id, 0));
             }
         }
-        unpacked.name_those_by(bases, &mut waiting)?;
-        match waiting.keys().next() {
+        unpacked.resolve_deltas(bases, &mut unresolved)?;
+        match unresolved.keys().next() {
             None => Ok(unpacked),
-            Some(_) if waiting.keys().any(|told| matches!(told, DeltaBase::By(_))) => {
+            Some(_) if unresolved.keys().any(|base| matches!(base, DeltaBase::Object(_))) => {
                 Err(UnpackError::NoBase)
             }
             Some(_) => Err(UnpackError::Damaged),
@@ -79,9 +80,9 @@ impl<'p> Unpacked<'p> {
         self.objects.keys()
     }
 
-    /// What an object is and how long, if the pack has it.
+    /// The kind and size of an object, if the pack has it.
     pub fn header(&self, id: &Id) -> Option<(Kind, u64)> {
-        self.objects.get(id).map(|named| (named.kind, named.len))
+        self.objects.get(id).map(|resolved| (resolved.kind, resolved.len))
     }
 
     /// The object, if the pack has it.
@@ -93,11 +94,11 @@ impl<'p> Unpacked<'p> {
         self.pack.object(place.start as u64, &|id| self.outside.get(id).cloned())
     }
 
-    /// The same pack for our own use: with an index, and with what it was told by.
+    /// The same pack for our own store: with an index, and with the delta bases that it lacked.
     pub fn packed(&self) -> Result<Packed, Collision> {
         let mut packer = Packer::new(6);
         let body = self.pack.body();
-        let places = self.objects.iter().map(|(id, Named { place, .. })| {
+        let places = self.objects.iter().map(|(id, ResolvedObject { place, .. })| {
             let crc32 = crc32fast::hash(&body[place.clone()]);
             IndexEntry { id: *id, offset: place.start as u64, crc32 }
         });
@@ -108,9 +109,9 @@ impl<'p> Unpacked<'p> {
         packer.finish_pack()
     }
 
-    /// Finds everything, and names what is told by nothing else.
-    fn find_entries(&mut self, count: u32) -> Result<Waiting, UnpackError> {
-        let mut waiting = Waiting::default();
+    /// Finds all entries, and identifies those that are not deltas.
+    fn find_entries(&mut self, count: u32) -> Result<Unresolved, UnpackError> {
+        let mut unresolved = Unresolved::default();
         let mut at = PACK_HEADER;
         for _ in 0..count {
             let header = self.pack.header(at as u64).ok_or(UnpackError::Damaged)?;
@@ -118,40 +119,49 @@ impl<'p> Unpacked<'p> {
                 return Err(UnpackError::TooLarge);
             }
             let (data, end) = self.pack.inflated(&header).ok_or(UnpackError::Damaged)?;
-            match header.told {
-                DeltaBase::Whole(kind) => drop(self.name(at..end, kind, &data)?),
-                told => waiting.entry(told).or_default().push(at..end),
+            match header.base {
+                DeltaBase::Whole(kind) => drop(self.identify(at..end, kind, &data)?),
+                base => unresolved.entry(base).or_default().push(at..end),
             }
             at = end;
         }
-        if at == self.pack.body().len() { Ok(waiting) } else { Err(UnpackError::Damaged) }
+        if at == self.pack.body().len() { Ok(unresolved) } else { Err(UnpackError::Damaged) }
     }
 
-    /// Names what is told by these, by those, and so on: each right after what it is told by, which is
-    /// at hand then. Those can come later in the pack. With each goes how many others it is told by.
-    fn name_those_by(
+    /// Identifies the deltas against these objects, then the deltas against those, and so on: each
+    /// right after its base, which is still cached then. Deltas can come before their base in the
+    /// pack. The number beside each id is the length of its delta chain.
+    fn resolve_deltas(
         &mut self,
-        mut named: Vec<(Id, usize)>,
-        waiting: &mut Waiting,
+        mut resolved: Vec<(Id, usize)>,
+        unresolved: &mut Unresolved,
     ) -> Result<(), UnpackError> {
-        while let Some((id, depth)) = named.pop() {
-            let place = self.objects.get(&id).map(|named| DeltaBase::At(named.place.start as u64));
-            let told = place.into_iter().chain([DeltaBase::By(id)]);
-            for place in told.filter_map(|told| waiting.remove(&told)).flatten() {
+        while let Some((id, depth)) = resolved.pop() {
+            let place = self
+                .objects
+                .get(&id)
+                .map(|resolved| DeltaBase::Offset(resolved.place.start as u64));
+            let base = place.into_iter().chain([DeltaBase::Object(id)]);
+            for place in base.filter_map(|base| unresolved.remove(&base)).flatten() {
                 let content = if depth < LONGEST_CHAIN { self.at(&place) } else { None };
                 let (kind, data) = content.ok_or(UnpackError::Damaged)?;
-                named.push((self.name(place, kind, &data)?, depth + 1));
+                resolved.push((self.identify(place, kind, &data)?, depth + 1));
             }
         }
         Ok(())
     }
 
-    fn name(&mut self, place: Range<usize>, kind: Kind, data: &[u8]) -> Result<Id, UnpackError> {
+    fn identify(
+        &mut self,
+        place: Range<usize>,
+        kind: Kind,
+        data: &[u8],
+    ) -> Result<Id, UnpackError> {
         let id = id_of(kind, data).map_err(|_| UnpackError::Damaged)?;
         self.pack.places.insert(id, place.start as u64);
-        let named = Named { place, kind, len: data.len() as u64 };
-        // Each object only once.
-        match self.objects.insert(id, named) {
+        let resolved = ResolvedObject { place, kind, len: data.len() as u64 };
+        // Each object must occur only once.
+        match self.objects.insert(id, resolved) {
             None => Ok(id),
             Some(_) => Err(UnpackError::Damaged),
         }
@@ -197,7 +207,7 @@ mod tests {
         assert_eq!((again.name, again.pack, again.index), (packed.name, packed.pack, packed.index));
     }
 
-    /// A pack in which each object is told by one that comes after it.
+    /// A pack in which each object is a delta against one that comes after it.
     fn backwards(count: usize) -> Vec<u8> {
         let text = |number: usize| format!("x{number:08}").into_bytes();
         let id = |number| id_of(Kind::Blob, &text(number)).unwrap();
@@ -246,8 +256,8 @@ mod tests {
             damaged[at] ^= 1 << (at % 8);
             assert!(Unpacked::read(&damaged, &|_| None).is_err(), "{at}");
             assert!(Unpacked::read(&pack[..at], &|_| None).is_err(), "{at}");
-            // The same with a checksum that agrees, as someone with intent would make it: what is
-            // found is what its name says.
+            // The same with a correct checksum, as an attacker would make it: every object found
+            // has the content that its id promises.
             damaged.truncate(pack.len() - ID);
             let sum = index::checksum(&damaged).unwrap();
             damaged.extend_from_slice(sum.as_slice());

@@ -1,4 +1,4 @@
-//! All versions of all files, the newest first.
+//! All versions of all files, newest first.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -9,36 +9,36 @@ use crate::version::commit::StoredVersion;
 use crate::version::history::History;
 use crate::version::lineage::Lineage;
 
-/// Everything that was recorded, the newest first by [`crate::version::commit::Version::came`]; not what
-/// SillyTavern's own backups add to it.
+/// All recorded versions, newest first by [`crate::version::commit::Version::effective_time`],
+/// without imported backups.
 ///
-/// The versions of one file come in the order in which they were recorded, whatever a clock said.
+/// The versions of one file come in the order in which they were recorded, whatever the clock said.
 pub struct AllVersions<'h, 'd> {
     history: &'h History<'d>,
-    /// The newest version of each file that was not told yet, and the one before it.
+    /// The newest version of each file that was not returned yet, and its predecessor.
     next: BTreeMap<Key<'h>, (AnyVersion<'h>, Option<Result<StoredVersion>>)>,
 }
 
-/// A version of everything.
+/// A version of any file.
 pub struct AnyVersion<'h> {
     pub lineage: &'h Lineage,
-    pub kept: StoredVersion,
-    pub came: SystemTime,
+    pub stored: StoredVersion,
+    pub time: SystemTime,
 }
 
-/// When a version came, but no later than the version after it; then its order, and whose it is.
+/// The time of a version, but no later than its successor's; then its order, id and ref.
 type Key<'h> = (SystemTime, u64, Id, &'h str);
 
 impl<'h> AllVersions<'h, '_> {
-    fn add(&mut self, lineage: &'h Lineage, kept: StoredVersion, latest: Option<SystemTime>) {
-        let before = kept.parent.map(|parent| StoredVersion::read(self.history.store(), parent));
-        let is_own = |before: &StoredVersion| before.version.lineage == kept.version.lineage;
+    fn add(&mut self, lineage: &'h Lineage, stored: StoredVersion, latest: Option<SystemTime>) {
+        let before = stored.parent.map(|parent| StoredVersion::read(self.history.store(), parent));
+        let is_own = |before: &StoredVersion| before.version.lineage == stored.version.lineage;
         let before = before.filter(|before| before.as_ref().map_or(true, is_own));
         let known = before.as_ref().and_then(|before| before.as_ref().ok());
-        let came = kept.version.came(known.map(|before| &before.version));
-        let when = latest.map_or(came, |latest| latest.min(came));
-        let key = (when, kept.version.order, kept.id, lineage.reference.as_str());
-        self.next.insert(key, (AnyVersion { lineage, kept, came }, before));
+        let time = stored.version.effective_time(known.map(|before| &before.version));
+        let when = latest.map_or(time, |latest| latest.min(time));
+        let key = (when, stored.version.order, stored.id, lineage.reference.as_str());
+        self.next.insert(key, (AnyVersion { lineage, stored, time }, before));
     }
 }
 
@@ -46,23 +46,23 @@ impl<'h> Iterator for AllVersions<'h, '_> {
     type Item = Result<AnyVersion<'h>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let ((when, ..), (told, before)) = self.next.pop_last()?;
+        let ((when, ..), (found, before)) = self.next.pop_last()?;
         match before {
-            Some(Ok(before)) => self.add(told.lineage, before, Some(when)),
+            Some(Ok(before)) => self.add(found.lineage, before, Some(when)),
             Some(Err(error)) => return Some(Err(error)),
             None => {}
         }
-        Some(Ok(told))
+        Some(Ok(found))
     }
 }
 
 impl<'d> History<'d> {
-    /// Everything of the files that `is_meant`. Those of others are not read.
-    pub fn everything(&self, is_meant: impl Fn(&Lineage) -> bool) -> AllVersions<'_, 'd> {
+    /// All versions of the files for which `is_included` is true. Other files are not read.
+    pub fn all_versions(&self, is_included: impl Fn(&Lineage) -> bool) -> AllVersions<'_, 'd> {
         let seen = self.lineages().iter().filter(|lineage| !lineage.is_imported());
-        let newest = seen.filter(|lineage| is_meant(lineage));
-        let mut everything = AllVersions { history: self, next: BTreeMap::new() };
-        newest.for_each(|lineage| everything.add(lineage, lineage.tip.clone(), None));
-        everything
+        let newest = seen.filter(|lineage| is_included(lineage));
+        let mut all = AllVersions { history: self, next: BTreeMap::new() };
+        newest.for_each(|lineage| all.add(lineage, lineage.tip.clone(), None));
+        all
     }
 }

@@ -1,7 +1,7 @@
-//! A list of a file's versions that is quick to look through: a story can have a hundred thousand of
-//! them, and reading each commit would take seconds.
+//! A compact list of a file's versions: a chat can have a hundred thousand of them, and reading
+//! every commit would take seconds.
 //!
-//! It can be made anew at any time, and is when it does not fit the history.
+//! It is a cache, and is rebuilt when it does not match the history.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::version::commit::{Origin, StoredVersion, milliseconds};
 use crate::version::history::History;
 use crate::version::lineage::Lineage;
 
-/// A version, in short.
+/// The essentials of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CatalogLine {
     pub id: Id,
@@ -22,9 +22,9 @@ pub struct CatalogLine {
     pub number: u64,
     /// In milliseconds since 1970.
     pub written: u64,
-    /// It was seen when it was saved.
+    /// It was observed as it was saved.
     pub was_seen: bool,
-    /// It was in its file when somebody looked at all files.
+    /// It was found by a scan.
     pub was_found: bool,
     pub is_deleted: bool,
     /// It looked like a loss.
@@ -34,15 +34,16 @@ pub struct CatalogLine {
 const TITLE: &[u8] = b"forklore catalog 2\n";
 const LENGTH: usize = 20 + 8 * 4 + 1;
 
-/// Fewer new versions than this are not worth writing the list again.
-const WORTH_IT: usize = 200;
+/// The list is written again only with at least this many new versions.
+const MANY_NEW: usize = 200;
 
-/// All versions of a lineage, the oldest first.
+/// All versions of a lineage, oldest first.
 pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<CatalogLine>> {
     let path = path(history, lineage);
     let bytes = history.store().disk.read(&path).unwrap_or_default();
     let known = read(&bytes);
-    // A list whose end is not one of the versions belongs to a history that was thinned since.
+    // If the last line is not one of the versions, the history was thinned after the list was
+    // written.
     let last = known.last().map(|line| line.id);
     let mut new = Vec::new();
     let mut fits = false;
@@ -56,10 +57,10 @@ pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<CatalogLi
     }
     new.reverse();
     let mut lines = if fits { known } else { Vec::new() };
-    let is_worth_it = new.len() >= WORTH_IT;
+    let has_many_new = new.len() >= MANY_NEW;
     lines.extend(new);
-    if is_worth_it {
-        // Whether it can be written changes nothing but the time it takes.
+    if has_many_new {
+        // If it cannot be written, the next call merely takes longer.
         let folder = path.parent().unwrap_or(&path);
         if history.store().disk.make_dirs(folder).is_ok() {
             let _ = history.store().disk.replace(&path, &[TITLE, &write(&lines)]);
@@ -70,13 +71,13 @@ pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<CatalogLi
 
 fn path(history: &History<'_>, lineage: &Lineage) -> PathBuf {
     let name = lineage.reference.trim_start_matches("refs/heads/").replace('/', "-");
-    history.store().layout().ours().join("catalogs").join(name)
+    history.store().layout().own_folder().join("catalogs").join(name)
 }
 
-fn line_of(kept: &StoredVersion) -> CatalogLine {
-    let version = &kept.version;
+fn line_of(stored: &StoredVersion) -> CatalogLine {
+    let version = &stored.version;
     CatalogLine {
-        id: kept.id,
+        id: stored.id,
         order: version.order,
         count: version.count.unwrap_or(0),
         number: version.number,

@@ -1,4 +1,4 @@
-//! Finding a file by what a person calls it.
+//! Finds files by the names that people use.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -8,12 +8,12 @@ use forklore_tavern::disk::Disk;
 use forklore_tavern::folder::similar_names::like;
 
 use crate::error::Result;
-use crate::file::{FileKind, FileName, spelt};
+use crate::file::{FileKind, FileName, encode_typed};
 use crate::query::versions::LookupError;
 use crate::version::history::History;
 use crate::version::lineage::Lineage;
 
-/// The words before a colon that say what is meant.
+/// The prefixes before a colon that select a kind of file.
 const PREFIXES: [(&str, FileKind); 5] = [
     ("chat", FileKind::Chat),
     ("book", FileKind::Book),
@@ -22,82 +22,84 @@ const PREFIXES: [(&str, FileKind); 5] = [
     ("group", FileKind::Group),
 ];
 
-/// What stands before the name of a file whose backups by SillyTavern are meant.
+/// The prefix that selects a file's backups by SillyTavern.
 const BACKUPS: &str = "backups:";
 
-/// Finds files of a history by what people call them.
+/// Finds files of a history by the names that people use.
 pub struct Finder<'h, 'd> {
     history: &'h History<'d>,
     disk: &'h dyn Disk,
-    /// The folder of the user.
+    /// The user's folder.
     home: &'h Path,
-    /// How many files go by a name, with or without what says where they are.
-    called: HashMap<String, usize>,
+    /// How many files have each label, with or without the prefix that says where they are.
+    label_counts: HashMap<String, usize>,
 }
 
 impl<'h, 'd> Finder<'h, 'd> {
     pub fn new(history: &'h History<'d>, disk: &'h dyn Disk, home: &'h Path) -> Self {
-        let mut called = HashMap::new();
+        let mut label_counts = HashMap::new();
         for lineage in history.lineages().own(history.machine()) {
             let names = BTreeSet::from([lineage.file().label(), lineage.file().bare_label()]);
-            names.into_iter().for_each(|name| *called.entry(name).or_default() += 1);
+            names.into_iter().for_each(|name| *label_counts.entry(name).or_default() += 1);
         }
-        Self { history, disk, home, called }
+        Self { history, disk, home, label_counts }
     }
 
-    /// Finds the file that `wanted` means: `Anna/Story`, `group:Story`, `Lore`, `book:Lore`, a path,
-    /// or a name alone where it is unique; also by a name that it had, and where it is gone. What
-    /// another machine recorded comes after what this one did, or is named `machine:Anna/Story`; what comes from SillyTavern's own backups, `backups:Anna/Story`.
+    /// Finds the file that `wanted` refers to: `Anna/Story`, `group:Story`, `Lore`, `book:Lore`, a
+    /// path, or a bare name if it is unique. Former names and deleted files are found as well.
+    /// Files of this machine take precedence over those of others, which can be selected with
+    /// `machine:Anna/Story`. `backups:Anna/Story` selects versions imported from SillyTavern's own
+    /// backups.
     pub fn find(&self, wanted: &str) -> Result<&'h Lineage, LookupError> {
         self.find_among(wanted, &|_| true)
     }
 
-    /// The same, where only some can be meant.
+    /// The same, restricted to lineages for which `is_candidate` is true.
     pub fn find_among(
         &self,
         wanted: &str,
-        may_be: &dyn Fn(&Lineage) -> bool,
+        is_candidate: &dyn Fn(&Lineage) -> bool,
     ) -> Result<&'h Lineage, LookupError> {
         if let Some(rest) = wanted.strip_prefix(BACKUPS) {
-            let lineage = self.find_among(rest, may_be)?;
+            let lineage = self.find_among(rest, is_candidate)?;
             return self.history.lineages().backups_of(lineage).ok_or_else(|| {
                 LookupError::Unknown { wanted: wanted.to_owned(), like: Vec::new() }
             });
         }
         let mut found = self.by_path(wanted);
-        found.retain(|lineage| may_be(lineage));
-        if let Some(found) = self.one_of(wanted, &found)? {
+        found.retain(|lineage| is_candidate(lineage));
+        if let Some(found) = self.best_match(wanted, &found)? {
             return Ok(found);
         }
         let (machine, text) = self.machine_of(wanted);
-        let text = &*spelt(text);
+        let text = &*encode_typed(text);
         let all: Vec<&Lineage> = self
             .history
             .lineages()
             .iter()
             .filter(|lineage| machine.is_none_or(|machine| lineage.machine == machine))
-            .filter(|lineage| may_be(lineage))
+            .filter(|lineage| is_candidate(lineage))
             .collect();
-        let is_called = |lineage: &&Lineage, matches: &dyn Fn(&str) -> bool| {
-            is_called(lineage.kind, lineage.file(), text, matches)
+        let has_name = |lineage: &&Lineage, matches: &dyn Fn(&str) -> bool| {
+            has_name(lineage.kind, lineage.file(), text, matches)
         };
         let key = folded(text);
         let ways: [&dyn Fn(&str) -> bool; 2] =
             [&|name: &str| name == text, &|name: &str| folded(name) == key];
         for way in ways {
             let found: Vec<&Lineage> =
-                all.iter().copied().filter(|lineage| is_called(lineage, way)).collect();
-            if let Some(found) = self.one_of(wanted, &found)? {
+                all.iter().copied().filter(|lineage| has_name(lineage, way)).collect();
+            if let Some(found) = self.best_match(wanted, &found)? {
                 return Ok(found);
             }
         }
         let mut once = Vec::new();
         for lineage in all {
-            if self.was_called(lineage, text)? {
+            if self.had_name(lineage, text)? {
                 once.push(lineage);
             }
         }
-        match self.one_of(wanted, &once)? {
+        match self.best_match(wanted, &once)? {
             Some(found) => Ok(found),
             None => {
                 Err(LookupError::Unknown { wanted: wanted.to_owned(), like: self.like(wanted) })
@@ -110,7 +112,7 @@ impl<'h, 'd> Finder<'h, 'd> {
         let name = lineage.file();
         let own = lineage.machine == self.history.machine() && !lineage.is_imported();
         let whole = name.label();
-        if own && self.called.get(&whole) == Some(&1) {
+        if own && self.label_counts.get(&whole) == Some(&1) {
             return whole;
         }
         let bare = name.bare_label();
@@ -138,7 +140,7 @@ impl<'h, 'd> Finder<'h, 'd> {
         }
     }
 
-    /// A path to the file, from anywhere or from the user's folder.
+    /// A path to the file, absolute or relative to the user's folder.
     fn by_path(&self, wanted: &str) -> Vec<&'h Lineage> {
         let path = Path::new(wanted);
         let real = self.disk.real_path(path);
@@ -154,19 +156,20 @@ impl<'h, 'd> Finder<'h, 'd> {
         self.history.lineages().iter().filter(|lineage| *lineage.file() == name).collect()
     }
 
-    fn was_called(&self, lineage: &Lineage, text: &str) -> Result<bool> {
-        for kept in self.history.own_versions(lineage) {
-            let kept = kept?;
-            let name = &kept.version.file;
-            if name != lineage.file() && is_called(lineage.kind, name, text, &|name| name == text) {
+    fn had_name(&self, lineage: &Lineage, text: &str) -> Result<bool> {
+        for stored in self.history.own_versions(lineage) {
+            let stored = stored?;
+            let name = &stored.version.file;
+            if name != lineage.file() && has_name(lineage.kind, name, text, &|name| name == text) {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// The one that is meant: what is there rather than what is gone, and ours rather than theirs.
-    fn one_of(
+    /// The best match: this machine's files before those of others, recorded before imported,
+    /// existing before deleted.
+    fn best_match(
         &self,
         wanted: &str,
         found: &[&'h Lineage],
@@ -177,7 +180,7 @@ impl<'h, 'd> Finder<'h, 'd> {
         let Some(best) = found.iter().map(|lineage| rank(lineage)).min() else { return Ok(None) };
         let mut found: Vec<&Lineage> =
             found.iter().copied().filter(|lineage| rank(lineage) == best).collect();
-        // Of several files that lay in one place, the last.
+        // If several files had the same path, the last one.
         found.sort_by_key(|lineage| std::cmp::Reverse(lineage.tip.version.order));
         let mut places = BTreeSet::new();
         found.retain(|lineage| places.insert((lineage.machine.clone(), lineage.file().clone())));
@@ -187,14 +190,14 @@ impl<'h, 'd> Finder<'h, 'd> {
                 found.sort_by_key(|lineage| (lineage.kind, lineage.file().clone()));
                 Err(LookupError::Ambiguous {
                     wanted: wanted.to_owned(),
-                    found: found.iter().map(|lineage| self.certain_name(lineage)).collect(),
+                    found: found.iter().map(|lineage| self.unambiguous_name(lineage)).collect(),
                 })
             }
         }
     }
 
-    /// A name that leaves no doubt, made without looking for it again.
-    fn certain_name(&self, lineage: &Lineage) -> String {
+    /// An unambiguous name, built without another search.
+    fn unambiguous_name(&self, lineage: &Lineage) -> String {
         let (whole, bare) = (lineage.file().label(), lineage.file().bare_label());
         let prefix = PREFIXES.iter().find(|(_, kind)| *kind == lineage.kind);
         match prefix {
@@ -207,16 +210,16 @@ impl<'h, 'd> Finder<'h, 'd> {
         }
     }
 
-    /// Files that may have been meant.
+    /// Files with similar names, as suggestions.
     fn like(&self, wanted: &str) -> Vec<String> {
         let own = self.history.lineages().own(self.history.machine());
         like(wanted, own.map(|lineage| self.name_of(lineage)))
     }
 }
 
-/// Whether a file goes by a name that `matches`. `text` is what was typed, for what stands before a
-/// colon in it.
-fn is_called(kind: FileKind, name: &FileName, text: &str, matches: &dyn Fn(&str) -> bool) -> bool {
+/// Whether a file has a name that `matches`. `text` is what the user typed; only its prefix before
+/// a colon is used.
+fn has_name(kind: FileKind, name: &FileName, text: &str, matches: &dyn Fn(&str) -> bool) -> bool {
     let (whole, bare) = (name.label(), name.bare_label());
     let ending = Path::new(name.as_str()).extension().unwrap_or_default().to_string_lossy();
     let with_ending = |name: &str| matches(name) || matches(&format!("{name}.{ending}"));

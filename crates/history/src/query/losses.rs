@@ -1,4 +1,4 @@
-//! What looks like a loss, and whether it has come back.
+//! Versions that look like a loss, and whether the content has come back.
 
 use forklore_core::compare::change_summary::Collapse;
 use rustc_hash::FxHashSet;
@@ -10,11 +10,11 @@ use crate::version::commit::{Origin, StoredVersion};
 use crate::version::history::History;
 use crate::version::lineage::{Lineage, lineage_of};
 
-/// A version that looks like a loss, since which nothing has come back.
+/// A version that looks like a loss and has not been made good since.
 #[derive(Clone, Debug)]
 pub struct Loss {
     pub reference: String,
-    /// What the file is called now.
+    /// The file's current name.
     pub file: FileName,
     pub lost: StoredVersion,
     /// The last good version before it.
@@ -29,7 +29,7 @@ impl Loss {
         collapse.unwrap_or_else(|| self.lost.version.words.clone())
     }
 
-    /// The ref that says that somebody has seen it and wants no more of it.
+    /// The ref that marks the loss as dismissed by the user.
     pub fn dismissal(&self) -> String {
         dismissal(&self.reference, self.lost.version.number)
     }
@@ -40,8 +40,8 @@ pub(crate) fn dismissal(reference: &str, number: u64) -> String {
 }
 
 impl History<'_> {
-    /// What looks like a loss in the files of this machine, the newest first, as long as no later
-    /// version has as much in it as the good one had, and nobody has dismissed it.
+    /// Versions of this machine's files that look like a loss, newest first, unless a later version
+    /// has at least as much content as the good one, or the user dismissed it.
     pub fn losses(&self) -> Result<Vec<Loss>> {
         let mut losses = Vec::new();
         for lineage in self.lineages().own(self.machine()) {
@@ -51,82 +51,83 @@ impl History<'_> {
         Ok(losses)
     }
 
-    /// Those of one file.
+    /// The losses of one file.
     pub fn losses_of(&self, lineage: &Lineage) -> Result<Vec<Loss>> {
         let mut losses = Vec::new();
         if self.pins(lineage).is_empty() {
             return Ok(losses);
         }
-        let mut later = Later::default();
+        let mut later = LaterVersions::default();
         let mut lost: Option<StoredVersion> = None;
-        for kept in self.versions(&lineage.tip) {
-            let kept = kept?;
+        for stored in self.versions(&lineage.tip) {
+            let stored = stored?;
             if let Some(lost) = lost.take() {
-                let is_open = !later.brought_back(&lost, &kept)
+                let is_open = !later.make_good(&lost, &stored)
                     && !self
                         .store()
                         .refs()
                         .contains_key(&dismissal(&lineage.reference, lost.version.number));
                 later.add(&lost);
-                // Of a loss upon a loss only what was there before both is worth having back.
-                if is_open && kept.version.collapse.is_none() {
+                // After several losses in a row, only the version before all of them is worth
+                // restoring.
+                if is_open && stored.version.collapse.is_none() {
                     losses.push(Loss {
                         reference: lineage.reference.clone(),
                         file: lineage.file().clone(),
                         lost,
-                        good: kept.clone(),
+                        good: stored.clone(),
                     });
                 }
             }
-            if kept.version.lineage != lineage_of(&lineage.reference) {
+            if stored.version.lineage != lineage_of(&lineage.reference) {
                 break;
             }
-            if kept.version.collapse.is_some() {
-                lost = Some(kept);
+            if stored.version.collapse.is_some() {
+                lost = Some(stored);
             } else {
-                later.add(&kept);
+                later.add(&stored);
             }
         }
         Ok(losses)
     }
 }
 
-/// What came after a loss.
+/// What is known about the versions after a loss.
 #[derive(Default)]
-struct Later {
-    /// The most messages or entries that any version has.
+struct LaterVersions {
+    /// The highest number of messages or entries in any of them.
     most: Option<u64>,
-    /// The same of those at which as much changed as in a loss.
-    most_at_once: Option<u64>,
-    /// The most bytes of any version that is no loss.
+    /// The same, only among those that look like a loss themselves.
+    most_in_losses: Option<u64>,
+    /// The size of the largest version that is not a loss.
     most_bytes: Option<u64>,
     restored: bool,
     trees: FxHashSet<Id>,
 }
 
-impl Later {
-    fn add(&mut self, kept: &StoredVersion) {
-        let version = &kept.version;
+impl LaterVersions {
+    fn add(&mut self, stored: &StoredVersion) {
+        let version = &stored.version;
         self.most = self.most.max(version.count);
         if version.collapse.is_some() {
-            self.most_at_once = self.most_at_once.max(version.count);
+            self.most_in_losses = self.most_in_losses.max(version.count);
         } else if version.why != Origin::Deleted {
             self.most_bytes = self.most_bytes.max(Some(version.bytes));
-            self.trees.insert(kept.tree);
+            self.trees.insert(stored.tree);
         }
         self.restored |= matches!(version.why, Origin::Restored { .. });
     }
 
-    fn brought_back(&self, lost: &StoredVersion, good: &StoredVersion) -> bool {
+    fn make_good(&self, lost: &StoredVersion, good: &StoredVersion) -> bool {
         let is_replaced = lost.version.collapse.as_deref() == Some(&*Collapse::Replaced.code());
         let has = |most: Option<u64>| most.is_some() && most >= good.version.count;
         self.restored
             || self.trees.contains(&good.tree)
             || match good.version.count {
-                // How much there is of something else says nothing.
-                Some(_) if is_replaced => has(self.most_at_once),
+                // The amount of other content says nothing.
+                Some(_) if is_replaced => has(self.most_in_losses),
                 Some(_) => has(self.most),
-                // A card of any size is a card; settings that are much smaller are not these.
+                // Any later card counts, whatever its size; settings that are much smaller do not.
                 None if good.version.file.kind() == Some(FileKind::Card) => {
                     self.most_bytes.is_some()
                 }

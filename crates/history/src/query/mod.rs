@@ -1,4 +1,4 @@
-//! Finding versions: of a file, of a person's words, of a moment, and of what was lost.
+//! Finding versions: of a file, by name, at a message, and after a loss.
 
 pub mod all_versions;
 pub mod catalog;

@@ -13,7 +13,7 @@ use crate::version::history::History;
 use crate::version::lineage::{Lineage, lineage_of};
 use crate::version::tracked::Tracked;
 
-/// What someone typed means no file, or several; or it has no such version.
+/// A name matches no file or several, or the file has no such version.
 #[derive(Debug, thiserror::Error)]
 pub enum LookupError {
     #[error("the history knows nothing called {wanted:?}")]
@@ -27,20 +27,22 @@ pub enum LookupError {
 }
 
 impl History<'_> {
-    /// The versions that were recorded for a file, under whatever names, the newest first; not those
-    /// of the file that it began as a copy of.
+    /// The versions that were recorded for a file under all of its names, newest first; without
+    /// those of the file that it is a copy of.
     pub fn own_versions(&self, lineage: &Lineage) -> impl Iterator<Item = Result<StoredVersion>> {
         let own = lineage_of(&lineage.reference).to_owned();
-        self.versions(&lineage.tip)
-            .take_while(move |kept| kept.as_ref().map_or(true, |kept| kept.version.lineage == own))
+        self.versions(&lineage.tip).take_while(move |stored| {
+            stored.as_ref().map_or(true, |stored| stored.version.lineage == own)
+        })
     }
 
-    /// The version of a number: the file's own, or else of the file that it began as a copy of.
+    /// The version with this number: the file's own or, failing that, of the file that it is a copy
+    /// of.
     pub fn version(&self, lineage: &Lineage, number: u64) -> Result<StoredVersion, LookupError> {
-        for kept in self.versions(&lineage.tip) {
-            let kept = kept?;
-            if kept.version.number == number {
-                return Ok(kept);
+        for stored in self.versions(&lineage.tip) {
+            let stored = stored?;
+            if stored.version.number == number {
+                return Ok(stored);
             }
         }
         Err(LookupError::NoVersion {
@@ -50,25 +52,27 @@ impl History<'_> {
         })
     }
 
-    /// The versions of a file that are pinned.
+    /// The numbers of a file's pinned versions.
     pub fn pins(&self, lineage: &Lineage) -> BTreeSet<u64> {
         let below = self.numbered_below("pins", lineage_of(&lineage.reference));
         below.map(|(number, _)| number).collect()
     }
 
-    /// The first line of a version of a chat, without reading the rest of it.
-    pub(crate) fn bound_book(&self, kept: &StoredVersion) -> Result<Option<String>> {
-        let Some(head) = Tracked::read(self.store(), kept.tree)?.head else { return Ok(None) };
+    /// The name of the lorebook that a version of a chat is bound to. Only the first line of the
+    /// chat is read.
+    pub(crate) fn bound_book(&self, stored: &StoredVersion) -> Result<Option<String>> {
+        let Some(head) = Tracked::read(self.store(), stored.tree)?.head else { return Ok(None) };
         let bytes = self.store().read(&head.id, object::Kind::Blob)?;
-        let is_group = kept.version.file.as_str().starts_with("group chats/");
+        let is_group = stored.version.file.as_str().starts_with("group chats/");
         let place = if is_group { ChatKind::Group } else { ChatKind::Solo };
         let chat = Chat::read_header(&bytes, place);
         let name = chat.metadata().and_then(|metadata| metadata.get("world_info")?.text());
         Ok(name.map(|name| name.into_owned()).filter(|name| !name.is_empty()))
     }
 
-    /// The lorebook that a version of a chat is bound to, and what it was before the chat went on.
-    pub fn book_then(
+    /// The lorebook that a version of a chat is bound to, in its last version before the chat's
+    /// next one.
+    pub fn book_at(
         &self,
         chat: &Lineage,
         version: &StoredVersion,
@@ -76,16 +80,16 @@ impl History<'_> {
         let Some(name) = self.bound_book(version)? else { return Ok(None) };
         let key = book_key(&name);
         let mut next = None;
-        for kept in self.versions(&chat.tip) {
-            let kept = kept?;
-            if kept.id == version.id {
+        for stored in self.versions(&chat.tip) {
+            let stored = stored?;
+            if stored.id == version.id {
                 break;
             }
-            next = Some(kept.version);
+            next = Some(stored.version);
         }
         let is_before = |book: &Version| {
             next.as_ref().is_none_or(|next| {
-                // What is found at the same time is recorded in any order.
+                // The order in which a scan records files says nothing.
                 let is_older = book.why != Origin::Found || book.written <= next.written;
                 book.order < next.order && is_older
             })
@@ -96,10 +100,10 @@ impl History<'_> {
                 && book_key(&other.file().bare_label()) == key
         });
         let Some(book) = book else { return Ok(None) };
-        for kept in self.own_versions(book) {
-            let kept = kept?;
-            if is_before(&kept.version) && kept.version.why != Origin::Deleted {
-                return Ok(Some((book, kept)));
+        for stored in self.own_versions(book) {
+            let stored = stored?;
+            if is_before(&stored.version) && stored.version.why != Origin::Deleted {
+                return Ok(Some((book, stored)));
             }
         }
         Ok(None)

@@ -1,7 +1,7 @@
-//! Files that are gone, and whether that looks like a loss.
+//! Deleted files, and whether they look like a loss.
 //!
-//! People delete a chat now and then, and are asked before they do. A failed sync, a slip in a file
-//! manager or a dying disk takes many at once, and asks nobody.
+//! People delete a chat now and then, after confirming it. A failed sync, a slip in a file manager
+//! or a dying disk takes many at once, without asking.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -16,32 +16,33 @@ use crate::error::Result;
 use crate::file::{FileKind, FileName};
 use crate::git::object::Id;
 use crate::query::losses::dismissal;
-use crate::record::scan::{files, home, read_still};
+use crate::record::scan::{files, home, read_stable};
 use crate::version::history::History;
 use crate::version::lineage::Lineage;
 use crate::version::tracked::Tracked;
 
-/// For so long after it was noticed, it is news that something is gone.
+/// For how long a deleted file is reported.
 pub const RECENTLY: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// What was recorded as gone within so long of each other went together. Nobody who is asked each
-/// time deletes two chats as fast; and a look finds all that went since the last one.
+/// Files recorded as deleted within this time of each other went together. With a confirmation for
+/// each, no one deletes two chats this fast; and a scan records everything that disappeared since
+/// the previous one at the same time.
 const TOGETHER: Duration = Duration::from_secs(5);
 
-/// A chat with so many messages, or a lorebook with so many entries, is not deleted lightly.
+/// A chat with this many messages, or a lorebook with this many entries, is not deleted lightly.
 const LONG: u64 = 50;
 
-/// What is gone, and went together.
+/// Files that disappeared together.
 #[derive(Clone, Debug)]
 pub struct Vanished {
     /// Chats last: what they need comes before them.
     pub files: Vec<Lineage>,
-    /// `None` where it is not recorded yet.
+    /// `None` if it is not recorded yet.
     pub noticed: Option<SystemTime>,
 }
 
 impl Vanished {
-    /// What is gone, in a sentence without its full stop.
+    /// What is gone, as a sentence without its full stop.
     pub fn words(&self) -> String {
         let what = match &self.files[..] {
             [only] => match only.kind {
@@ -66,7 +67,7 @@ impl Vanished {
         }
     }
 
-    /// The character whose chats all of these are.
+    /// The character that all of these chats belong to, if there is one.
     pub fn character(&self) -> Option<String> {
         let mut owners = self.files.iter().map(owner);
         let first = owners.next()??;
@@ -113,20 +114,21 @@ pub fn owner(lineage: &Lineage) -> Option<String> {
     is_chat.then(|| lineage.file().label().rsplit_once('/').map(|(owner, _)| owner.to_owned()))?
 }
 
-/// Files that the history has, and that are not on the disk any more though nobody has recorded
-/// that. What lies there under another name was renamed.
+/// Files that are no longer on disk, but are not recorded as deleted yet. A file with the same
+/// content under a new name counts as renamed, not missing.
 pub fn missing<'h>(
     history: &'h History<'_>,
     disk: &dyn Disk,
     folders: &UserFolders,
 ) -> Result<Vec<&'h Lineage>> {
     let home = home(folders);
-    // A disk that is not there is no reason to call everything gone.
+    // If the whole folder is missing, perhaps its disk is not mounted; nothing counts as deleted
+    // then.
     if !matches!(disk.stat(&home), Ok(Some(_))) {
         return Ok(Vec::new());
     }
     let own = history.lineages().own(history.machine()).filter(|lineage| !lineage.is_deleted());
-    // What cannot be looked at is not known to be gone.
+    // A file whose stat fails is not known to be gone.
     let is_gone =
         |lineage: &&Lineage| matches!(disk.stat(&home.join(lineage.file().to_path())), Ok(None));
     let mut gone: Vec<&Lineage> = own.filter(is_gone).collect();
@@ -138,7 +140,7 @@ pub fn missing<'h>(
     let mut new_by_size: FxHashMap<(Option<FileKind>, u64), Vec<std::path::PathBuf>> =
         FxHashMap::default();
     for found in new {
-        new_by_size.entry((found.name.kind(), found.look.len)).or_default().push(found.path);
+        new_by_size.entry((found.name.kind(), found.stat.len)).or_default().push(found.path);
     }
     let mut renamed = Vec::new();
     for lineage in &gone {
@@ -146,7 +148,7 @@ pub fn missing<'h>(
         let Some(alike) = alike else { continue };
         let content = history.content(&lineage.tip)?;
         let is_it = |path: &std::path::PathBuf| {
-            read_still(disk, path).is_ok_and(|(bytes, _)| bytes == content)
+            read_stable(disk, path).is_ok_and(|(bytes, _)| bytes == content)
         };
         if alike.iter().any(is_it) {
             renamed.push(lineage.reference.clone());
@@ -157,9 +159,9 @@ pub fn missing<'h>(
 }
 
 impl History<'_> {
-    /// What is gone and looks like a loss, the newest first: what is `missing`, and what was recorded
-    /// as gone lately, has not come back and was not dismissed. `is_there` says whether something
-    /// lies under a name.
+    /// Deleted files that look like a loss, newest first: those in `missing`, and those that were
+    /// recently recorded as deleted, have not come back and were not dismissed. `is_there` says
+    /// whether a file of that name exists.
     pub fn vanished(
         &self,
         missing: &[&Lineage],
@@ -194,8 +196,8 @@ impl History<'_> {
         Ok(vanished)
     }
 
-    /// Chats that are gone, lately or not recorded yet, each with the lorebook that it was bound to.
-    pub fn books_of_gone(
+    /// Chats that were deleted recently or are missing, each with the lorebook it was bound to.
+    pub fn books_of_deleted(
         &self,
         missing: &[&Lineage],
         is_there: &dyn Fn(&FileName) -> bool,
@@ -211,7 +213,7 @@ impl History<'_> {
         Ok(books)
     }
 
-    /// Files of this machine that were recorded as gone, the newest first.
+    /// Files of this machine that were recently recorded as deleted, newest first.
     fn recently_deleted(&self, is_there: &dyn Fn(&FileName) -> bool) -> Vec<&Lineage> {
         let now = self.store().clock.now();
         let is_recent = |lineage: &&Lineage| {
@@ -230,23 +232,25 @@ impl History<'_> {
     }
 }
 
-/// What is still there of what is gone: a branch has the messages of its parent.
+/// Finds messages of deleted chats that still exist elsewhere: a branch contains its parent's
+/// messages.
 struct MessagesElsewhere<'h, 'd> {
     history: &'h History<'d>,
     missing: &'h [&'h Lineage],
-    /// The messages of all chats of a folder.
+    /// The messages of all chats in each folder.
     folders: FxHashMap<String, FxHashSet<Id>>,
 }
 
 impl MessagesElsewhere<'_, '_> {
-    /// Two chats or lorebooks, three cards or groups, the settings, or something long. Chats and
-    /// lorebooks only count if there was something in them that is nowhere else.
+    /// Two chats or lorebooks, three cards or groups, the settings, or one long file. Chats count
+    /// only if they had messages of their own, and lorebooks only if Forklore did not make them;
+    /// tiny ones do not count.
     fn is_loss(&mut self, files: &[&Lineage]) -> Result<bool> {
         let mut counts: BTreeMap<FileKind, usize> = BTreeMap::new();
         for file in files {
             let (size, least) = match file.kind {
                 FileKind::Chat => (self.own_messages(file)?, 3),
-                FileKind::Book if self.is_ours(file)? => continue,
+                FileKind::Book if self.is_made_by_forklore(file)? => continue,
                 FileKind::Book => (file.tip.version.count.unwrap_or(0), 2),
                 FileKind::Card | FileKind::Group => (1, 1),
                 FileKind::Settings => return Ok(true),
@@ -262,7 +266,7 @@ impl MessagesElsewhere<'_, '_> {
         }))
     }
 
-    /// How many messages a chat had that no other chat of its folder has now.
+    /// How many messages of a chat no other chat in its folder has.
     fn own_messages(&mut self, chat: &Lineage) -> Result<u64> {
         let all = chat.tip.version.count.unwrap_or(0);
         if all < 3 {
@@ -288,12 +292,12 @@ impl MessagesElsewhere<'_, '_> {
         let there = &self.folders[folder];
         let tracked = Tracked::read(self.history.store(), chat.tip.tree)?;
         let own = tracked.body.pieces().iter().filter(|(_, id)| !there.contains(id));
-        // A newline at the end is a piece, and no message.
+        // A newline at the end is a piece but not a message.
         Ok((own.count() as u64).min(all))
     }
 
-    /// Lorebooks that Forklore made go when their timelines do.
-    fn is_ours(&self, book: &Lineage) -> Result<bool> {
+    /// Whether Forklore made this lorebook. Those are deleted along with their timelines.
+    fn is_made_by_forklore(&self, book: &Lineage) -> Result<bool> {
         let bytes = self.history.content(&book.tip)?;
         let Ok(book) = Book::read(&bytes) else { return Ok(false) };
         Ok(book.mark().and_then(Mark::read).is_some())

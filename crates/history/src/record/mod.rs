@@ -1,4 +1,4 @@
-//! Adding versions: of one file, of a whole folder, and what has gone from there.
+//! Adding versions: of one file, of a whole folder, and of files that disappeared.
 
 pub mod missing_files;
 pub mod recorder;

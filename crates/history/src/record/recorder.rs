@@ -1,4 +1,4 @@
-//! Adding versions to a history.
+//! Adds versions to a history.
 
 use std::time::SystemTime;
 
@@ -13,7 +13,7 @@ use crate::store::{Store, Writing};
 use crate::version::commit::{Origin, StoredVersion, Version};
 use crate::version::history::{History, Memory};
 use crate::version::lineage::{Lineage, Lineages, lineage_of, slug};
-use crate::version::summary::{Summary, tell};
+use crate::version::summary::{Summary, describe};
 use crate::version::tracked::{ComparedFile, Tracked, compare};
 
 /// The right to add versions, held until it is dropped.
@@ -32,18 +32,18 @@ impl<'d> History<'d> {
     }
 }
 
-/// How a file came to be read.
+/// How a file's content was observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observed {
-    /// When it was saved.
+    /// As it was saved.
     AsItHappened,
-    /// When it was saved, and something may have been missed before.
+    /// As it was saved, but earlier versions may have been missed.
     AfterAGap,
-    /// Later.
+    /// Some time after it was saved.
     Later,
 }
 
-/// A version that is older than what is known.
+/// A version that is older than those already recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct OldFile<'a> {
     pub name: &'a FileName,
@@ -56,12 +56,12 @@ pub struct OldFile<'a> {
 #[derive(Clone, Debug)]
 pub struct Recorded {
     pub reference: String,
-    pub kept: StoredVersion,
-    /// The version that is pinned because this one looks like a loss.
+    pub stored: StoredVersion,
+    /// The version that was pinned because this one looks like a loss.
     pub pinned: Option<u64>,
 }
 
-/// A version that is to be added, apart from its content.
+/// A version to be added, without its content.
 struct NewVersion<'a> {
     name: &'a FileName,
     kind: FileKind,
@@ -91,25 +91,25 @@ impl<'d> Recorder<'_, 'd> {
         &self.memory.lineages
     }
 
-    /// When this began.
+    /// When recording started.
     pub fn now(&self) -> SystemTime {
         self.now
     }
 
-    /// The same as a part of something that began earlier.
+    /// Makes this part of a recording that started earlier.
     #[must_use]
     pub fn as_of(mut self, began: SystemTime) -> Self {
         self.now = began.min(self.now);
         self
     }
 
-    /// Bytes that have gathered since the last [`Recorder::keep`].
+    /// How many bytes have accumulated since the last [`Recorder::persist`].
     pub fn size(&self) -> usize {
         self.writing.size()
     }
 
-    /// Adds what a file holds now, if that is new. `exists` says whether a file is there, which tells
-    /// a file that was renamed from one that was copied.
+    /// Adds the current content of a file, if it is new. `exists` says whether a file exists, which
+    /// distinguishes a renamed file from a copied one.
     pub fn file(
         &mut self,
         name: &FileName,
@@ -126,7 +126,7 @@ impl<'d> Recorder<'_, 'd> {
         };
         let change = NewVersion::new(name, kind, bytes, written, why);
         if let Some(lineage) = self.memory.lineages.live(name).cloned() {
-            return self.next(&lineage, change, bytes);
+            return self.add_next(&lineage, change, bytes);
         }
         let compared = self.compare(kind, &Tracked::default(), bytes)?;
         let machine = self.memory.machine.clone();
@@ -135,28 +135,28 @@ impl<'d> Recorder<'_, 'd> {
         let alike: Vec<Lineage> = alike.cloned().collect();
         let gone = alike.iter().find(|other| other.file() != name && !exists(other.file()));
         if let Some(before) = gone.filter(|_| !bytes.is_empty()) {
-            // Under a new name, the same file.
+            // The same file under a new name.
             let why = Origin::Renamed { from: before.file().clone() };
             let words = format!("renamed, was {}", before.file().label());
-            let told = Summary { words, collapse: None, count: before.tip.version.count };
+            let summary = Summary { words, collapse: None, count: before.tip.version.count };
             let change = NewVersion { why, ..change };
             return self
-                .add(&before.reference, Some(before), change, told, compared.tree)
+                .add(&before.reference, Some(before), change, summary, compared.tree)
                 .map(Some);
         }
         if let Some(lineage) = self.memory.lineages.deleted(&machine, name).cloned() {
-            return self.next(&lineage, change, bytes);
+            return self.add_next(&lineage, change, bytes);
         }
-        let mut told = tell(&self.writing, kind, None, &compared)?;
+        let mut summary = describe(&self.writing, kind, None, &compared)?;
         let mut change = change;
         let copied = alike.iter().find(|other| !other.is_deleted() && !bytes.is_empty());
         if let Some(other) = copied {
             change.why = Origin::Copied { from: other.file().clone() };
-            told.words = format!("began as a copy of {}", other.file().label());
+            summary.words = format!("began as a copy of {}", other.file().label());
         }
         let reference = self.new_reference(kind, name);
-        let recorded = self.add(&reference, copied, change, told, compared.tree)?;
-        self.memory.remember(&reference, recorded.kept.id, compared.now);
+        let recorded = self.add(&reference, copied, change, summary, compared.tree)?;
+        self.memory.remember(&reference, recorded.stored.id, compared.now);
         Ok(Some(recorded))
     }
 
@@ -170,7 +170,7 @@ impl<'d> Recorder<'_, 'd> {
         compare(&mut put, self.memory.seed, kind, before, bytes)
     }
 
-    /// A ref for a file of this machine that has none yet.
+    /// An unused ref for a file of this machine.
     pub(crate) fn new_reference(&self, kind: FileKind, name: &FileName) -> String {
         let Memory { machine, lineages, .. } = &*self.memory;
         let slug = slug(&name.label());
@@ -185,7 +185,7 @@ impl<'d> Recorder<'_, 'd> {
     }
 
     /// Adds a version to a lineage, if it differs from the newest one.
-    fn next(
+    fn add_next(
         &mut self,
         lineage: &Lineage,
         change: NewVersion<'_>,
@@ -200,23 +200,24 @@ impl<'d> Recorder<'_, 'd> {
             self.memory.remember(&lineage.reference, lineage.tip.id, compared.now);
             return Ok(None);
         }
-        let mut told = tell(&self.writing, lineage.kind, Some(&before), &compared)?;
+        let mut summary = describe(&self.writing, lineage.kind, Some(&before), &compared)?;
         if let Origin::Restored { version } = change.why {
-            // Going back to fewer messages is a wish.
-            told.collapse = None;
-            told.words = match lineage.is_deleted() {
+            // Going back to fewer messages was intended.
+            summary.collapse = None;
+            summary.words = match lineage.is_deleted() {
                 true => format!("brought back as it was in version {version}"),
-                false => format!("back to version {version}: {}", told.words),
+                false => format!("back to version {version}: {}", summary.words),
             };
         } else if lineage.is_deleted() {
-            told.words = format!("there again: {}", told.words);
+            summary.words = format!("there again: {}", summary.words);
         }
-        let recorded = self.add(&lineage.reference, Some(lineage), change, told, compared.tree)?;
-        self.memory.remember(&lineage.reference, recorded.kept.id, compared.now);
+        let recorded =
+            self.add(&lineage.reference, Some(lineage), change, summary, compared.tree)?;
+        self.memory.remember(&lineage.reference, recorded.stored.id, compared.now);
         Ok(Some(recorded))
     }
 
-    /// Adds what was brought back. `from` is the version that it was, of this file or of another.
+    /// Adds a restored file. `from` is the version that was restored, of this file or of another.
     pub fn restored(
         &mut self,
         name: &FileName,
@@ -230,40 +231,40 @@ impl<'d> Recorder<'_, 'd> {
         let change = NewVersion::new(name, kind, bytes, written, why);
         let lineages = &self.memory.lineages;
         if let Some(lineage) = lineages.live(name).or_else(|| lineages.deleted(&machine, name)) {
-            return self.next(&lineage.clone(), change, bytes);
+            return self.add_next(&lineage.clone(), change, bytes);
         }
         let compared = self.compare(kind, &Tracked::default(), bytes)?;
-        let mut told = tell(&self.writing, kind, None, &compared)?;
+        let mut summary = describe(&self.writing, kind, None, &compared)?;
         let (number, file) = (from.version.number, from.version.file.label());
-        told.words = format!("began as version {number} of {file}");
+        summary.words = format!("began as version {number} of {file}");
         let reference = self.new_reference(kind, name);
         let before = Lineage { reference: String::new(), machine, kind, tip: from.clone() };
-        self.add(&reference, Some(&before), change, told, compared.tree).map(Some)
+        self.add(&reference, Some(&before), change, summary, compared.tree).map(Some)
     }
 
-    /// Says of a loss that it is settled: nobody need hear of it again.
+    /// Marks a loss as settled, so that it is not reported again.
     pub fn dismiss(&mut self, loss: &Loss) {
-        self.writing.point(&loss.dismissal(), loss.lost.id);
+        self.writing.set_ref(&loss.dismissal(), loss.lost.id);
     }
 
-    /// Says of a file that is gone that it was meant to go.
+    /// Marks a deletion as intended.
     pub fn dismiss_gone(&mut self, lineage: &Lineage) {
         let tip = &lineage.tip;
-        self.writing.point(&dismissal(&lineage.reference, tip.version.number), tip.id);
+        self.writing.set_ref(&dismissal(&lineage.reference, tip.version.number), tip.id);
     }
 
-    /// What is not kept yet cannot be read back in pieces.
+    /// Reads a version's pieces. Objects that are not persisted yet have to be persisted first.
     fn read_tracked(&mut self, tree: Id) -> Result<Tracked> {
         if !self.writing.store().has(&tree) {
-            self.keep()?;
+            self.persist()?;
         }
         Tracked::read(self.writing.store(), tree)
     }
 
-    /// Adds a version that was once there and that nobody saw: nothing of what is known changes, so it
-    /// goes into a lineage of its own. `known` are the versions that need not be added, and this one
-    /// becomes one of them.
-    pub fn old_file(
+    /// Adds an old version that was not observed at the time. It goes into a lineage of its own, so
+    /// that nothing already recorded changes. `known` contains the trees that need not be added;
+    /// this one is inserted.
+    pub fn add_old(
         &mut self,
         old: &OldFile<'_>,
         known: &mut FxHashSet<Id>,
@@ -279,22 +280,23 @@ impl<'d> Recorder<'_, 'd> {
         if !known.insert(compared.tree) {
             return Ok(None);
         }
-        let told = tell(&self.writing, kind, parent.as_ref().map(|_| &before), &compared)?;
-        // How a chat that is gone went up and down is no alarm any more.
-        let told = Summary { words: format!("a backup: {}", told.words), collapse: None, ..told };
+        let summary = describe(&self.writing, kind, parent.as_ref().map(|_| &before), &compared)?;
+        // What happened to an old chat long ago should not raise an alarm.
+        let summary =
+            Summary { words: format!("a backup: {}", summary.words), collapse: None, ..summary };
         let change = NewVersion::new(name, kind, bytes, written, Origin::Imported);
-        self.add(reference, parent.as_ref(), change, told, compared.tree).map(Some)
+        self.add(reference, parent.as_ref(), change, summary, compared.tree).map(Some)
     }
 
-    /// Adds that a file is gone.
+    /// Records that a file is gone.
     pub fn deleted(&mut self, name: &FileName) -> Result<Option<Recorded>> {
         let Some(lineage) = self.memory.lineages.live(name).cloned() else { return Ok(None) };
         let Version { count, bytes, .. } = lineage.tip.version;
         let words = format!("{} deleted", lineage.kind.word());
-        let told = Summary { words, collapse: None, count };
+        let summary = Summary { words, collapse: None, count };
         let (kind, written) = (lineage.kind, self.now);
         let change = NewVersion { name, kind, bytes, written, why: Origin::Deleted };
-        self.add(&lineage.reference, Some(&lineage), change, told, lineage.tip.tree).map(Some)
+        self.add(&lineage.reference, Some(&lineage), change, summary, lineage.tip.tree).map(Some)
     }
 
     fn add(
@@ -302,7 +304,7 @@ impl<'d> Recorder<'_, 'd> {
         reference: &str,
         before: Option<&Lineage>,
         change: NewVersion<'_>,
-        told: Summary,
+        summary: Summary,
         tree: Id,
     ) -> Result<Recorded> {
         let own = before.filter(|before| before.reference == reference);
@@ -315,52 +317,52 @@ impl<'d> Recorder<'_, 'd> {
             number: number + 1,
             order: self.memory.order,
             why: change.why,
-            words: told.words,
+            words: summary.words,
             written: change.written,
             recorded: self.now,
-            count: told.count,
+            count: summary.count,
             bytes: change.bytes,
-            collapse: told.collapse,
+            collapse: summary.collapse,
             thinned,
         };
         let parent = before.map(|before| before.tip.id);
         let text = version.commit(&tree, parent.as_ref());
         let id = self.writing.put(object::Kind::Commit, text, parent)?;
-        self.writing.point(reference, id);
+        self.writing.set_ref(reference, id);
         let mut pinned = None;
         if let (Some(_), Some(before)) = (&version.collapse, before) {
             let good = &before.tip;
             let lineage = lineage_of(reference);
-            self.writing.point(&format!("refs/pins/{lineage}/{}", good.version.number), good.id);
+            self.writing.set_ref(&format!("refs/pins/{lineage}/{}", good.version.number), good.id);
             pinned = Some(good.version.number);
         }
-        let kept = StoredVersion { id, tree, parent, version };
+        let stored = StoredVersion { id, tree, parent, version };
         let lineage = Lineage {
             reference: reference.to_owned(),
             machine: self.memory.machine.clone(),
             kind: change.kind,
-            tip: kept.clone(),
+            tip: stored.clone(),
         };
         let machine = self.memory.machine.clone();
         self.memory.lineages.insert(lineage, &machine);
-        Ok(Recorded { reference: reference.to_owned(), kept, pinned })
+        Ok(Recorded { reference: reference.to_owned(), stored, pinned })
     }
 
-    /// Returns when everything added so far outlives a power cut.
-    pub fn keep(&mut self) -> Result<()> {
-        let kept = self.writing.keep();
-        if kept.is_err() {
-            // What is remembered is not what is there.
-            self.memory.forget();
+    /// Returns once everything added so far survives a power cut.
+    pub fn persist(&mut self) -> Result<()> {
+        let persisted = self.writing.persist();
+        if persisted.is_err() {
+            // The cache no longer matches the store.
+            self.memory.invalidate();
         }
-        kept
+        persisted
     }
 
-    /// Puts everything where any git can read it.
+    /// Makes everything readable by any git.
     pub fn flush(&mut self) -> Result<()> {
         let flushed = self.writing.flush();
         if flushed.is_err() {
-            self.memory.forget();
+            self.memory.invalidate();
         }
         flushed
     }

@@ -1,4 +1,4 @@
-//! Looks through a user's folder and records what changed since the last time.
+//! Scans a user's folder and records what changed since the last scan.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -24,17 +24,17 @@ use crate::version::history::History;
 pub struct ScannedFile {
     pub name: FileName,
     pub path: PathBuf,
-    pub look: Stat,
+    pub stat: Stat,
 }
 
-/// A file or folder that could not be looked at.
+/// A file or folder that could not be read.
 #[derive(Debug)]
 pub struct UnreadFile {
     pub path: PathBuf,
     pub why: String,
 }
 
-/// What a scan did.
+/// What a scan found and recorded.
 #[derive(Debug, Default)]
 pub struct Scan {
     pub files: usize,
@@ -42,26 +42,28 @@ pub struct Scan {
     pub unread: Vec<UnreadFile>,
 }
 
-/// What files looked like when they were recorded: what looks the same is not read again.
+/// The stat of each file when it was recorded. Files with an unchanged stat are not read again.
 #[derive(Debug, Default)]
 pub struct SeenFiles {
     files: FxHashMap<FileName, (Stat, Id)>,
 }
 
-/// So much is gathered before it is kept.
-const GATHERED: usize = 32 << 20;
+/// How much accumulates before it is persisted.
+const BATCH_BYTES: usize = 32 << 20;
 
-/// Disks tell times apart by up to this much: a file written again within it may look the same.
+/// The coarsest time resolution of file systems: a file written again within this time may have the
+/// same stat.
 const GRAIN: Duration = Duration::from_secs(2);
 
-/// How often a file is read that changes while it is read.
+/// How often to retry reading a file that changes while it is read.
 const READS: usize = 20;
 
-/// A file that was written so short a time ago may not be finished.
+/// A file written more recently than this may not be finished.
 const FRESH: Duration = Duration::from_millis(100);
 
-/// Lists what has a history. Lorebooks come before the chats that they are bound to: a version of a
-/// chat that was there before a scan began was saved before the scan read its book.
+/// Lists the files that have a history. Lorebooks come before the chats that they are bound to: a
+/// version of a chat that existed before the scan began was saved before the scan read its
+/// lorebook.
 pub fn files(disk: &dyn Disk, folders: &UserFolders) -> (Vec<ScannedFile>, Vec<UnreadFile>) {
     let mut listing = Listing { disk, folders, found: Vec::new(), unread: Vec::new() };
     for folder in ["worlds", "chats", "group chats", "characters", "groups"] {
@@ -71,7 +73,7 @@ pub fn files(disk: &dyn Disk, folders: &UserFolders) -> (Vec<ScannedFile>, Vec<U
     (listing.found, listing.unread)
 }
 
-/// The folder of the user.
+/// The user's folder.
 pub fn home(folders: &UserFolders) -> PathBuf {
     folders.data_root.root().join(&folders.handle)
 }
@@ -86,7 +88,7 @@ struct Listing<'a> {
 impl Listing<'_> {
     fn folder(&mut self, folder: &Path, has_folders: bool) {
         let path = home(self.folders).join(folder);
-        let real = match self.folders.data_root.check_no_link(self.disk, &path) {
+        let real = match self.folders.data_root.resolve(self.disk, &path) {
             Ok(real) => real,
             Err(error) => return self.unread.push(UnreadFile { path, why: error.to_string() }),
         };
@@ -109,15 +111,15 @@ impl Listing<'_> {
     fn is_folder(&self, below: &Path) -> bool {
         let path = home(self.folders).join(below);
         let is_folder =
-            |look: Stat| matches!(look.kind, disk::FileType::Dir | disk::FileType::Link);
-        self.disk.stat(&path).is_ok_and(|look| look.is_some_and(is_folder))
+            |stat: Stat| matches!(stat.kind, disk::FileType::Dir | disk::FileType::Link);
+        self.disk.stat(&path).is_ok_and(|stat| stat.is_some_and(is_folder))
     }
 
     fn file(&mut self, below: &Path) {
         let path = home(self.folders).join(below);
-        match look_inside(self.disk, self.folders, &path) {
-            Ok(Some((path, look))) => {
-                self.found.push(ScannedFile { name: FileName::of_path(below), path, look });
+        match stat_inside(self.disk, self.folders, &path) {
+            Ok(Some((path, stat))) => {
+                self.found.push(ScannedFile { name: FileName::of_path(below), path, stat });
             }
             Ok(None) => {}
             Err(why) => self.unread.push(UnreadFile { path, why }),
@@ -125,60 +127,61 @@ impl Listing<'_> {
     }
 }
 
-/// What lies there, links followed as long as they stay below the data root.
-pub(crate) fn look_inside(
+/// The real path and stat of a file. Symbolic links are followed only within the data root.
+pub(crate) fn stat_inside(
     disk: &dyn Disk,
     folders: &UserFolders,
     path: &Path,
 ) -> Result<Option<(PathBuf, Stat)>, String> {
-    let real = folders.data_root.check_no_link(disk, path).map_err(|error| error.to_string())?;
-    let look = disk.stat(&real).map_err(|error| error.to_string())?;
-    Ok(look.filter(|look| look.kind == disk::FileType::File).map(|look| (real, look)))
+    let real = folders.data_root.resolve(disk, path).map_err(|error| error.to_string())?;
+    let stat = disk.stat(&real).map_err(|error| error.to_string())?;
+    Ok(stat.filter(|stat| stat.kind == disk::FileType::File).map(|stat| (real, stat)))
 }
 
 /// Reads a file as it was at one instant.
-pub fn read_still(disk: &dyn Disk, path: &Path) -> io::Result<(Vec<u8>, Stat)> {
+pub fn read_stable(disk: &dyn Disk, path: &Path) -> io::Result<(Vec<u8>, Stat)> {
     let gone = || io::Error::from(io::ErrorKind::NotFound);
-    let mut look = disk.stat(path)?.ok_or_else(gone)?;
+    let mut stat = disk.stat(path)?.ok_or_else(gone)?;
     for _ in 0..READS {
         let bytes = disk.read(path)?;
         let after = disk.stat(path)?.ok_or_else(gone)?;
-        if after == look && bytes.len() as u64 == look.len {
-            return Ok((bytes, look));
+        if after == stat && bytes.len() as u64 == stat.len {
+            return Ok((bytes, stat));
         }
-        look = after;
+        stat = after;
     }
     Err(io::Error::other("it is being written faster than it can be read"))
 }
 
-/// The same, and waits a moment if the file was written just now and is not whole: whoever writes it in
-/// its place may not be done. What another file took the place of meanwhile was complete.
-fn read_settled(
+/// The same, but if the file was written just now and looks incomplete, waits a moment: it may
+/// still be being written in place. If another file has replaced it by then, the content that was
+/// read was complete.
+fn read_complete(
     disk: &dyn Disk,
     clock: &dyn Clock,
     file: &ScannedFile,
 ) -> io::Result<(Vec<u8>, Stat)> {
     let path = &file.path;
     for _ in 0..READS {
-        let (bytes, look) = read_still(disk, path)?;
+        let (bytes, stat) = read_stable(disk, path)?;
         if is_whole(&file.name, &bytes) {
-            return Ok((bytes, look));
+            return Ok((bytes, stat));
         }
-        let age = clock.now().duration_since(look.modified).unwrap_or(FRESH);
+        let age = clock.now().duration_since(stat.modified).unwrap_or(FRESH);
         let Some(rest) = FRESH.checked_sub(age).filter(|rest| !rest.is_zero()) else {
-            return Ok((bytes, look));
+            return Ok((bytes, stat));
         };
         clock.sleep(rest);
         let is_settled =
-            disk.stat(path)?.is_none_or(|after| after == look || after.inode != look.inode);
+            disk.stat(path)?.is_none_or(|after| after == stat || after.inode != stat.inode);
         if is_settled {
-            return Ok((bytes, look));
+            return Ok((bytes, stat));
         }
     }
     Err(io::Error::other("it is being written faster than it can be read"))
 }
 
-/// Whether a file does not end in the middle of something.
+/// Whether a file does not end in the middle of a JSON value.
 fn is_whole(name: &FileName, bytes: &[u8]) -> bool {
     let last = match name.kind() {
         Some(FileKind::Chat) => bytes.rsplit(|byte| *byte == b'\n').next().unwrap_or_default(),
@@ -188,7 +191,7 @@ fn is_whole(name: &FileName, bytes: &[u8]) -> bool {
     Raw::document(last).is_ok()
 }
 
-/// Records what changed since the last time. `tick` hears how many bytes of how many have been looked at.
+/// Records what changed since the last scan. `tick` is called with the bytes done and the total.
 pub fn scan(
     history: &mut History<'_>,
     disk: &dyn Disk,
@@ -197,8 +200,9 @@ pub fn scan(
     tick: &dyn Fn(u64, u64),
 ) -> Result<Scan> {
     let place = home(folders);
-    if !disk.is_there(&place)? {
-        // A disk that is not there is no reason to call everything deleted.
+    if !disk.exists(&place)? {
+        // If the folder is missing, perhaps its disk is not mounted; nothing counts as deleted
+        // then.
         return Err(HistoryError::Io {
             doing: "find",
             path: place,
@@ -208,20 +212,20 @@ pub fn scan(
     let (found, unread) = files(disk, folders);
     let live = history.lineages().live_names().cloned().collect();
     let names: FxHashSet<&FileName> = found.iter().map(|found| &found.name).collect();
-    let mut looking = Looking {
+    let mut scanner = Scanner {
         disk,
         place,
         exists: &|name| names.contains(name),
         began: history.store().clock.now(),
         scan: Scan { files: found.len(), recorded: Vec::new(), unread },
     };
-    looking.record(history, &found, remembered, tick)?;
-    looking.record_deleted(history, live)?;
-    Ok(looking.scan)
+    scanner.record(history, &found, remembered, tick)?;
+    scanner.record_deleted(history, live)?;
+    Ok(scanner.scan)
 }
 
-/// The same for some files. Whatever else has changed has to be known not to have, and none of them to
-/// be in the middle of being saved.
+/// The same for some files. The caller has to know that no other file has changed, and that none of
+/// these is being saved.
 pub(crate) fn scan_some(
     history: &mut History<'_>,
     disk: &dyn Disk,
@@ -237,19 +241,19 @@ pub(crate) fn scan_some(
     let is_live = |name: &&FileName| history.lineages().live(name).is_some();
     let live = names.iter().filter(is_live).cloned().collect();
     let place = home(folders);
-    let mut looking = Looking {
+    let mut scanner = Scanner {
         disk,
         place: place.clone(),
         exists: &|name| !matches!(disk.stat(&place.join(name.to_path())), Ok(None)),
         began: history.store().clock.now(),
         scan: Scan { files: found.len(), recorded: Vec::new(), unread },
     };
-    looking.record(history, &found, remembered, &|_, _| {})?;
-    looking.record_deleted(history, live)?;
-    Ok(looking.scan)
+    scanner.record(history, &found, remembered, &|_, _| {})?;
+    scanner.record_deleted(history, live)?;
+    Ok(scanner.scan)
 }
 
-struct Looking<'a> {
+struct Scanner<'a> {
     disk: &'a dyn Disk,
     place: PathBuf,
     exists: &'a dyn Fn(&FileName) -> bool,
@@ -257,7 +261,7 @@ struct Looking<'a> {
     scan: Scan,
 }
 
-impl Looking<'_> {
+impl Scanner<'_> {
     fn record(
         &mut self,
         history: &mut History<'_>,
@@ -265,21 +269,21 @@ impl Looking<'_> {
         remembered: &mut SeenFiles,
         tick: &dyn Fn(u64, u64),
     ) -> Result<()> {
-        let of: u64 = found.iter().map(|file| file.look.len).sum();
+        let of: u64 = found.iter().map(|file| file.stat.len).sum();
         let (mut at, mut done) = (0, 0);
         let clock = history.store().clock;
         while at < found.len() {
             let mut recorder = history.record()?.as_of(self.began);
-            while at < found.len() && recorder.size() < GATHERED {
+            while at < found.len() && recorder.size() < BATCH_BYTES {
                 let file = &found[at];
                 at += 1;
                 tick(done, of);
-                done += file.look.len;
+                done += file.stat.len;
                 let live = recorder.lineages().live(&file.name);
                 if live.is_some_and(|live| remembered.is_known(file, live.tip.id)) {
                     continue;
                 }
-                let (bytes, look) = match read_settled(self.disk, clock, file) {
+                let (bytes, stat) = match read_complete(self.disk, clock, file) {
                     Ok(read) => read,
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     Err(error) => {
@@ -288,22 +292,22 @@ impl Looking<'_> {
                         continue;
                     }
                 };
-                let written = look.modified;
+                let written = stat.modified;
                 let recorded =
                     recorder.file(&file.name, &bytes, written, Observed::Later, self.exists)?;
                 if let Some(live) = recorder.lineages().live(&file.name) {
                     let tip = live.tip.id;
-                    remembered.remember(&file.name, look, tip, recorder.now());
+                    remembered.remember(&file.name, stat, tip, recorder.now());
                 }
                 self.scan.recorded.extend(recorded);
             }
-            recorder.keep()?;
+            recorder.persist()?;
         }
         Ok(())
     }
 
     fn record_deleted(&mut self, history: &mut History<'_>, mut gone: Vec<FileName>) -> Result<()> {
-        // What cannot be looked at is not known to be gone.
+        // A file whose stat fails is not known to be gone.
         gone.retain(|name| {
             let path = self.place.join(name.to_path());
             !(self.exists)(name) && matches!(self.disk.stat(&path), Ok(None))
@@ -312,33 +316,33 @@ impl Looking<'_> {
             return Ok(());
         }
         gone.sort();
-        // It went before or after whatever else this look has found.
+        // It may have disappeared before or after the other changes that this scan found.
         let mut recorder = history.record()?.as_of(self.began);
         for name in gone {
             self.scan.recorded.extend(recorder.deleted(&name)?);
         }
-        recorder.keep()
+        recorder.persist()
     }
 }
 
 impl SeenFiles {
     fn is_known(&self, file: &ScannedFile, tip: Id) -> bool {
-        self.files.get(&file.name).is_some_and(|(look, known)| *look == file.look && *known == tip)
+        self.files.get(&file.name).is_some_and(|(stat, known)| *stat == file.stat && *known == tip)
     }
 
-    pub(crate) fn remember(&mut self, name: &FileName, look: Stat, tip: Id, now: SystemTime) {
-        // It may be written again and look the same.
-        if now.duration_since(look.modified).is_ok_and(|age| age > GRAIN) && look.inode != 0 {
-            self.files.insert(name.clone(), (look, tip));
+    pub(crate) fn remember(&mut self, name: &FileName, stat: Stat, tip: Id, now: SystemTime) {
+        // It may be written again without its stat changing.
+        if now.duration_since(stat.modified).is_ok_and(|age| age > GRAIN) && stat.inode != 0 {
+            self.files.insert(name.clone(), (stat, tip));
         } else {
             self.files.remove(name);
         }
     }
 
-    /// Reads what was remembered in another run. Whatever is wrong with it, it only means more to
-    /// read.
+    /// Loads the stats saved by an earlier run. If they are damaged, more files are read, nothing
+    /// worse.
     pub fn load(history: &History<'_>) -> Self {
-        let path = history.store().layout().ours().join("remembered");
+        let path = history.store().layout().own_folder().join("remembered");
         let text = history.store().disk.read(&path).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         Self { files: text.lines().filter_map(read_line).collect() }
@@ -348,15 +352,15 @@ impl SeenFiles {
         let mut lines: Vec<String> = self.files.iter().map(write_line).collect();
         lines.sort();
         let disk = history.store().disk;
-        let path = history.store().layout().ours().join("remembered");
+        let path = history.store().layout().own_folder().join("remembered");
         let _writing = history.store_mut().write()?;
         disk.replace(&path, &[lines.join("\n").as_bytes()])
     }
 }
 
-fn write_line((name, (look, tip)): (&FileName, &(Stat, Id))) -> String {
-    let modified = look.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("{tip} {} {modified} {} {}", look.len, look.inode, name.as_str())
+fn write_line((name, (stat, tip)): (&FileName, &(Stat, Id))) -> String {
+    let modified = stat.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("{tip} {} {modified} {} {}", stat.len, stat.inode, name.as_str())
 }
 
 fn read_line(line: &str) -> Option<(FileName, (Stat, Id))> {
@@ -366,6 +370,6 @@ fn read_line(line: &str) -> Option<(FileName, (Stat, Id))> {
     let nanos: u64 = parts.next()?.parse().ok()?;
     let inode = parts.next()?.parse().ok()?;
     let modified = UNIX_EPOCH.checked_add(Duration::from_nanos(nanos))?;
-    let look = Stat { kind: disk::FileType::File, len, modified, inode };
-    Some((FileName::of_text(parts.next()?), (look, tip)))
+    let stat = Stat { kind: disk::FileType::File, len, modified, inode };
+    Some((FileName::of_text(parts.next()?), (stat, tip)))
 }

@@ -1,4 +1,4 @@
-//! The file system, with errors that say what was being done.
+//! File system access with errors that say what was attempted.
 
 use std::path::{Path, PathBuf};
 
@@ -7,37 +7,37 @@ use forklore_tavern::disk::{Disk, Stat};
 use crate::error::{Doing, Result};
 
 pub(crate) trait Files {
-    fn seen(&self, path: &Path) -> Result<Option<Stat>>;
+    fn stat_of(&self, path: &Path) -> Result<Option<Stat>>;
 
-    /// The whole file; `None` where there is none.
-    fn read_if_there(&self, path: &Path) -> Result<Option<Vec<u8>>>;
+    /// The whole file; `None` if it does not exist.
+    fn read_if_exists(&self, path: &Path) -> Result<Option<Vec<u8>>>;
 
-    /// Everything in a folder, sorted; nothing where there is no such folder.
+    /// Everything in a folder, sorted; empty if the folder does not exist.
     fn paths_in(&self, folder: &Path) -> Result<Vec<PathBuf>>;
 
-    fn remove_if_there(&self, path: &Path) -> Result<()>;
+    fn remove_if_exists(&self, path: &Path) -> Result<()>;
 
-    /// Writes a file that is not there yet.
+    /// Writes a new file.
     fn write(&self, path: &Path, parts: &[&[u8]]) -> Result<()>;
 
-    /// Puts a new file in the place of what is there, so that a crash leaves the one or the other.
+    /// Replaces a file atomically: after a crash there is either the old or the new content.
     fn replace(&self, path: &Path, parts: &[&[u8]]) -> Result<()>;
 
-    /// Returns when what became of the names in a folder outlives a power cut.
-    fn make_sure_of(&self, folder: &Path) -> Result<()>;
+    /// Syncs a folder: returns once changes to the names in it survive a power cut.
+    fn sync_folder(&self, folder: &Path) -> Result<()>;
 
-    fn is_there(&self, path: &Path) -> Result<bool> {
-        Ok(self.seen(path)?.is_some())
+    fn exists(&self, path: &Path) -> Result<bool> {
+        Ok(self.stat_of(path)?.is_some())
     }
 }
 
 impl Files for dyn Disk + '_ {
-    fn seen(&self, path: &Path) -> Result<Option<Stat>> {
+    fn stat_of(&self, path: &Path) -> Result<Option<Stat>> {
         self.stat(path).doing("look at", path)
     }
 
-    fn read_if_there(&self, path: &Path) -> Result<Option<Vec<u8>>> {
-        match self.seen(path)? {
+    fn read_if_exists(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+        match self.stat_of(path)? {
             Some(_) => self.read(path).doing("read", path).map(Some),
             None => Ok(None),
         }
@@ -48,8 +48,8 @@ impl Files for dyn Disk + '_ {
         Ok(names.into_iter().map(|name| folder.join(name)).collect())
     }
 
-    fn remove_if_there(&self, path: &Path) -> Result<()> {
-        match self.seen(path)? {
+    fn remove_if_exists(&self, path: &Path) -> Result<()> {
+        match self.stat_of(path)? {
             Some(_) => self.remove(path).doing("remove", path),
             None => Ok(()),
         }
@@ -63,14 +63,14 @@ impl Files for dyn Disk + '_ {
         let mut temp = path.as_os_str().to_owned();
         temp.push(".new");
         let temp = PathBuf::from(temp);
-        // Left by one of us who died: we hold the lock.
-        self.remove_if_there(&temp)?;
+        // Left behind by a process that crashed. We hold the lock, so it is not in use.
+        self.remove_if_exists(&temp)?;
         self.write(&temp, parts)?;
         self.rename(&temp, path).doing("replace", path)?;
-        self.make_sure_of(path.parent().unwrap_or(path))
+        self.sync_folder(path.parent().unwrap_or(path))
     }
 
-    fn make_sure_of(&self, folder: &Path) -> Result<()> {
+    fn sync_folder(&self, folder: &Path) -> Result<()> {
         self.sync_dir(folder).doing("make sure of", folder)
     }
 }

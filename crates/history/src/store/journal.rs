@@ -1,8 +1,9 @@
-//! What was recorded since the last pack was written: one file, to which each recording is appended
-//! with a single sync. Packs are for keeping, this is for being quick and sure.
+//! The journal: everything recorded since the last pack was written, in one file to which each
+//! recording is appended with a single sync. Packs are for long-term storage, the journal makes
+//! recording fast and durable.
 //!
-//! A recording counts when all of it is there and its checksum agrees. What a power cut leaves of an
-//! unfinished one at the end is passed over and overwritten.
+//! A recording is valid if it is complete and its checksum is correct. An incomplete one at the
+//! end, left by a power cut, is ignored and overwritten.
 
 use std::io::Write as _;
 
@@ -14,26 +15,26 @@ use crate::git::object::{Id, Kind, Object};
 
 const TITLE: &[u8] = b"forklore journal 1\n";
 pub(crate) const MARK: &[u8] = b"FkLr";
-/// Mark, generation, length, length unpacked, checksum.
+/// Mark, generation, length, inflated length, checksum.
 const HEADER: usize = 4 + 8 + 4 + 4 + 4;
 const ID: usize = 20;
 
-/// Objects that belong together, and the refs that point at them from then on.
+/// Objects that belong together, and the refs that point to them from then on.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     pub objects: Vec<Object>,
     pub refs: Vec<(String, Id)>,
 }
 
-/// What a journal says.
+/// The content of a journal.
 #[derive(Debug, Default)]
 pub struct Journal {
-    /// Tells this journal from the one whose place it took.
+    /// Distinguishes this journal from the one that it replaced.
     pub generation: u64,
     pub recordings: Vec<Recording>,
-    /// Where the next recording goes.
+    /// Where to append the next recording.
     pub end: u64,
-    /// A recording cannot be read, and others come after it. That is no power cut.
+    /// A recording in the middle cannot be read, which a power cut does not explain.
     pub is_damaged: bool,
 }
 
@@ -42,14 +43,15 @@ pub fn empty(generation: u64) -> Vec<u8> {
     [TITLE, &generation.to_le_bytes()].concat()
 }
 
-/// Whether a journal of this generation can begin so. `start` may end within its number.
-pub(crate) fn may_be(start: &[u8], generation: u64) -> bool {
+/// Whether a file that starts like this can be a journal of this generation. `start` may end within
+/// the generation number.
+pub(crate) fn could_be_generation(start: &[u8], generation: u64) -> bool {
     let begins = empty(generation);
     let length = start.len().min(begins.len());
     length > TITLE.len() && start[..length] == begins[..length]
 }
 
-/// A recording as it is appended.
+/// Serialises a recording as it is appended.
 pub fn entry(generation: u64, recording: &Recording) -> Vec<u8> {
     let raw = write(recording);
     let mut encoder = ZlibEncoder::new(vec![0; HEADER], Compression::fast());
@@ -66,7 +68,7 @@ pub fn entry(generation: u64, recording: &Recording) -> Vec<u8> {
     entry
 }
 
-/// Reads a journal; `None` where the file is not one.
+/// Parses a journal; `None` if the file is not one.
 pub fn read(bytes: &[u8]) -> Option<Journal> {
     let rest = bytes.strip_prefix(TITLE)?;
     let generation = u64::from_le_bytes(*rest.first_chunk::<8>()?);
@@ -80,9 +82,9 @@ pub fn read(bytes: &[u8]) -> Option<Journal> {
             journal.end = at as u64;
             continue;
         }
-        // Not readable. If another recording follows, this is not merely an unfinished end.
+        // Unreadable. If a recording follows, this is more than an unfinished end.
         let next = memmem::find_iter(&bytes[at + 1..], MARK).map(|next| at + 1 + next);
-        // Whole recordings of another journal: then it is the beginning of this one that changed.
+        // Valid recordings of another generation mean that the start of this file was damaged.
         journal.is_damaged |= reader.entry(&bytes[at..], None).is_some();
         let mut next = next.into_iter();
         match next.find(|next| reader.entry(&bytes[*next..], Some(generation)).is_some()) {
@@ -96,7 +98,7 @@ pub fn read(bytes: &[u8]) -> Option<Journal> {
     Some(journal)
 }
 
-/// Everything that can be read of a journal, whatever became of the rest of it.
+/// Every readable recording of a damaged journal.
 pub fn salvage(bytes: &[u8]) -> Vec<Recording> {
     let mut reader = Reader::new();
     let mut recordings = Vec::new();
@@ -112,8 +114,8 @@ pub fn salvage(bytes: &[u8]) -> Vec<Recording> {
     recordings
 }
 
-/// Reads recordings one after the other. What unpacks them is made once: that takes longer than
-/// unpacking a small one.
+/// Reads recordings one after another. Reuses one decompressor: creating one takes longer than
+/// inflating a small recording.
 struct Reader {
     inflate: Decompress,
     raw: Vec<u8>,
@@ -124,7 +126,7 @@ impl Reader {
         Self { inflate: Decompress::new(true), raw: Vec::new() }
     }
 
-    /// Reads the recording that `bytes` begin with, and says how long it is.
+    /// Reads the recording at the start of `bytes`. Also returns its length.
     fn entry(&mut self, bytes: &[u8], generation: Option<u64>) -> Option<(Recording, usize)> {
         let header = bytes.first_chunk::<HEADER>()?;
         let number = |at: usize| Some(u32::from_le_bytes(*header.get(at..)?.first_chunk::<4>()?));
@@ -297,7 +299,7 @@ mod tests {
         let mut bytes = empty(8);
         bytes.extend(entry(7, &recording(0)));
         assert!(read(&bytes).unwrap().recordings.is_empty());
-        // Nobody leaves that behind: something changed the number.
+        // A crash cannot cause this: something changed the generation number.
         assert!(read(&bytes).unwrap().is_damaged);
         assert_eq!(salvage(&bytes).len(), 1);
         assert!(read(b"something else").is_none());

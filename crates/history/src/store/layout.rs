@@ -1,4 +1,4 @@
-//! Where the parts of a repository lie, and how an empty one is made.
+//! The paths in a repository, and how an empty repository is made.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use forklore_tavern::disk::Disk;
 use crate::error::{Doing, Result};
 use crate::store::files::Files as _;
 
-/// A repository that any git can read, with a folder of our own in it.
+/// A repository that any git can read, with a folder for Forklore's own files.
 #[derive(Clone, Debug)]
 pub struct Layout {
     pub repository: PathBuf,
@@ -15,8 +15,8 @@ pub struct Layout {
 
 const HEAD: &[u8] = b"ref: refs/heads/main\n";
 
-/// Git is asked to keep its hands off: it would throw away what no ref leads to, and fetch into
-/// single files that it does not make sure of.
+/// Keeps git from changing the repository: it would delete unreachable objects, and fetch into
+/// loose files that it does not sync.
 const CONFIG: &[u8] = b"[core]
 \trepositoryformatversion = 0
 \tfilemode = true
@@ -50,46 +50,46 @@ impl Layout {
         self.repository.join("refs")
     }
 
-    pub fn ours(&self) -> PathBuf {
+    pub fn own_folder(&self) -> PathBuf {
         self.repository.join("forklore")
     }
 
     pub fn journal(&self) -> PathBuf {
-        self.ours().join("journal")
+        self.own_folder().join("journal")
     }
 
-    /// Says which machine this is.
+    /// The file that names this machine.
     pub(crate) fn machine(&self) -> PathBuf {
-        self.ours().join("machine")
+        self.own_folder().join("machine")
     }
 
     pub fn lock(&self) -> PathBuf {
-        self.ours().join("lock")
+        self.own_folder().join("lock")
     }
 
-    /// Where damaged files are put. Nothing there is ever removed, but by who asks for it.
+    /// Where damaged files are moved. They are only ever removed at the user's request.
     pub fn damaged(&self) -> PathBuf {
-        self.ours().join("damaged")
+        self.own_folder().join("damaged")
     }
 
-    /// Says what is being purged, until it is.
+    /// Lists what is being purged, until the purge is finished.
     pub fn purge(&self) -> PathBuf {
-        self.ours().join("purging")
+        self.own_folder().join("purging")
     }
 
-    /// The lineages that somebody began to purge.
+    /// The lineages whose purge was started but not finished.
     pub fn unfinished_purge(&self, disk: &dyn Disk) -> Result<Option<Vec<String>>> {
-        let text = disk.read_if_there(&self.purge())?;
+        let text = disk.read_if_exists(&self.purge())?;
         let text = text.map(|text| String::from_utf8_lossy(&text).into_owned());
         Ok(text.map(|text| text.lines().map(str::to_owned).collect()))
     }
 
-    /// The files that git needs and we do not, and whether each is what we made it. Others may add to
-    /// the settings.
+    /// The files that git needs and Forklore does not, and whether each still has the content we
+    /// gave it. Users may add settings.
     pub(crate) fn check(&self, disk: &dyn Disk) -> Result<Vec<(PathBuf, bool)>> {
         let mut checked = Vec::new();
         for (path, expected) in [(self.head(), HEAD), (self.config(), CONFIG)] {
-            let text = disk.read_if_there(&path)?.unwrap_or_default();
+            let text = disk.read_if_exists(&path)?.unwrap_or_default();
             let mut lines = text.split(|byte| *byte == b'\n');
             let is_right =
                 expected.split(|byte| *byte == b'\n').all(|line| lines.any(|it| it == line));
@@ -98,9 +98,9 @@ impl Layout {
         Ok(checked)
     }
 
-    /// What one of these files should hold. Of the settings, what others added about other places is
-    /// taken over.
-    pub(crate) fn mended(&self, path: &Path, old: &[u8]) -> Vec<u8> {
+    /// The correct content of one of these files. The sections about remotes and branches in the
+    /// old settings are preserved.
+    pub(crate) fn repaired_content(&self, path: &Path, old: &[u8]) -> Vec<u8> {
         if path == self.head() {
             return HEAD.to_vec();
         }
@@ -125,26 +125,26 @@ impl Layout {
         self.repository.join("HEAD")
     }
 
-    /// Whether there is a repository. `HEAD` is made last.
+    /// Whether there is a repository. `HEAD` is created last.
     pub fn exists(&self, disk: &dyn Disk) -> Result<bool> {
-        disk.is_there(&self.head())
+        disk.exists(&self.head())
     }
 
-    /// Makes what is missing. To be called under the lock.
+    /// Creates whatever is missing. Requires the lock.
     pub fn make(&self, disk: &dyn Disk) -> Result<()> {
-        for folder in [self.packs(), self.refs(), self.ours()] {
+        for folder in [self.packs(), self.refs(), self.own_folder()] {
             disk.make_dirs(&folder).doing("make", &folder)?;
         }
         if !self.exists(disk)? {
-            // One of us who died may have made some of them without making sure.
+            // A process that crashed may have created some of them without syncing.
             let packs = self.packs();
             let above = packs.ancestors().skip(1).take(3);
             for folder in above.filter(|folder| folder.parent().is_some()) {
-                disk.make_sure_of(folder)?;
+                disk.sync_folder(folder)?;
             }
         }
         for (path, content) in [(self.config(), CONFIG), (self.head(), HEAD)] {
-            if !disk.is_there(&path)? {
+            if !disk.exists(&path)? {
                 disk.replace(&path, &[content])?;
             }
         }

@@ -1,8 +1,8 @@
-//! The repository: objects and refs, written so that what was said to be kept is kept.
+//! The repository: objects and refs, stored so that they survive crashes and power cuts.
 //!
-//! A recording is appended to the journal, with one sync. When enough has gathered, it is put into
-//! a pack, the refs follow, and the journal begins anew; in this order, so that after a crash at any
-//! point everything is in the packs, in the journal, or in both.
+//! A recording is appended to the journal with one sync. Once enough has accumulated, it is written
+//! to a pack, then the refs are written, then a new journal is started. In this order, a crash at
+//! any point leaves everything in the packs, in the journal, or in both.
 
 pub(crate) mod files;
 pub mod journal;
@@ -31,22 +31,22 @@ use layout::Layout;
 
 pub use writing::Writing;
 
-/// How long to wait for another of us.
+/// How long to wait for another process to release the lock.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often something is read that others change while it is read.
+/// How often to retry a read during which the files changed.
 const MOST_READS: usize = 50;
 const BETWEEN_READS: Duration = Duration::from_millis(20);
 
-/// What the names of packs begin with that are being written or removed.
+/// The prefix of pack files that are being written or removed.
 pub(crate) const TEMP: &str = "tmp_forklore_";
-/// And end so: git takes any name with the ending of an index for one.
+/// Their suffix: git treats every file that ends in `.idx` as an index.
 pub(crate) const NEW: &str = ".new";
 
-/// zlib's level for packs: git's own.
+/// zlib's compression level for packs, the same as git's.
 const LEVEL: u32 = 6;
 
-/// A repository, as it was when it was opened or last written to.
+/// A repository as of the last time it was opened, refreshed or written to.
 pub struct Store<'d> {
     pub(crate) disk: &'d dyn Disk,
     pub(crate) clock: &'d dyn Clock,
@@ -54,15 +54,15 @@ pub struct Store<'d> {
     pub(crate) packs: Packs,
     unreadable: Vec<PackError>,
     refs: Refs,
-    /// Refs that somebody else's git wrote into files of their own, as they were read.
+    /// Loose refs that another git wrote, as they were when read.
     loose: Vec<(PathBuf, Id)>,
     pending: Pending,
-    journal: Gathered,
-    /// Counts how often everything was read.
+    journal: JournalState,
+    /// How often everything was read.
     loads: u64,
 }
 
-/// What is in the journal and not in a pack.
+/// Objects that are in the journal and not in a pack.
 #[derive(Default)]
 struct Pending {
     objects: Vec<Object>,
@@ -70,17 +70,17 @@ struct Pending {
 }
 
 #[derive(Default)]
-struct Gathered {
+struct JournalState {
     generation: u64,
     end: u64,
     recordings: usize,
-    /// As we left it. Another process makes another one of it.
-    look: Option<Stat>,
+    /// The stat of the journal as we left it. If another process writes, it changes.
+    stat: Option<Stat>,
     is_damaged: bool,
 }
 
 impl<'d> Store<'d> {
-    /// Opens a repository, or makes it.
+    /// Opens a repository, or creates it.
     pub fn open(
         disk: &'d dyn Disk,
         clock: &'d dyn Clock,
@@ -93,7 +93,7 @@ impl<'d> Store<'d> {
         Ok(store)
     }
 
-    /// Opens a repository that is there.
+    /// Opens an existing repository.
     pub fn open_existing(
         disk: &'d dyn Disk,
         clock: &'d dyn Clock,
@@ -117,20 +117,20 @@ impl<'d> Store<'d> {
             refs: Refs::new(),
             loose: Vec::new(),
             pending: Pending::default(),
-            journal: Gathered::default(),
+            journal: JournalState::default(),
             loads: 0,
         }
     }
 
-    /// Reads something that nobody may change meanwhile: under the lock or, where there can be none
-    /// because nothing can be written, again until nobody did.
-    pub(crate) fn steadily<T>(
+    /// Runs a read during which no other process may write: under the lock or, on a read-only disk
+    /// where no lock can be taken, repeatedly until nothing changed in the meantime.
+    pub(crate) fn read_consistently<T>(
         &mut self,
         read: &mut dyn FnMut(&mut Self) -> Result<T>,
     ) -> Result<T> {
         match self.lock() {
             Ok(_lock) => return read(self),
-            Err(HistoryError::Lock(error)) if error.is_for_want_of_writing() => {}
+            Err(HistoryError::Lock(error)) if error.is_unlockable() => {}
             Err(error) => return Err(error),
         }
         for _ in 0..MOST_READS {
@@ -145,12 +145,12 @@ impl<'d> Store<'d> {
         Err(HistoryError::Io { doing: "read", path: self.layout.journal(), source })
     }
 
-    /// What every recording, and every change to the packs, changes.
+    /// Changes with every recording and with every change to the packs.
     fn stamp(&self) -> Result<(Option<Stat>, Vec<PathBuf>)> {
-        Ok((self.disk.seen(&self.layout.journal())?, self.indexes()?))
+        Ok((self.disk.stat_of(&self.layout.journal())?, self.indexes()?))
     }
 
-    /// Reads everything anew. To be called under the lock, or within [`Store::steadily`].
+    /// Reads everything again. Requires the lock, or [`Store::read_consistently`] around it.
     pub(crate) fn load(&mut self) -> Result<()> {
         self.loads += 1;
         self.reopen()?;
@@ -158,40 +158,41 @@ impl<'d> Store<'d> {
         self.pending = Pending::default();
 
         let path = self.layout.journal();
-        let look = self.disk.seen(&path)?;
-        let bytes = match look {
+        let stat = self.disk.stat_of(&path)?;
+        let bytes = match stat {
             Some(_) => self.disk.read(&path).doing("read", &path)?,
             None => Vec::new(),
         };
         let Some(read) = journal::read(&bytes) else {
-            // Cut off while it was being made, or never made.
-            self.journal = Gathered { is_damaged: !bytes.is_empty(), ..Gathered::default() };
+            // Truncated while it was being created, or never created.
+            self.journal =
+                JournalState { is_damaged: !bytes.is_empty(), ..JournalState::default() };
             return Ok(());
         };
-        self.journal = Gathered {
+        self.journal = JournalState {
             generation: read.generation,
             end: read.end,
             recordings: read.recordings.len(),
-            look,
+            stat,
             is_damaged: read.is_damaged,
         };
         for recording in read.recordings {
-            self.take_in(recording);
+            self.apply_recording(recording);
         }
         Ok(())
     }
 
     fn read_refs(&self) -> Result<(Refs, Vec<(PathBuf, Id)>)> {
-        let packed = self.disk.read_if_there(&self.layout.packed_refs())?;
+        let packed = self.disk.read_if_exists(&self.layout.packed_refs())?;
         let mut refs = refs::read(&packed.unwrap_or_default());
-        // Somebody else's git writes each ref into a file of its own.
+        // Another git writes loose refs.
         let mut loose = Vec::new();
         let mut folders = vec![("refs".to_owned(), self.layout.refs())];
         while let Some((name, folder)) = folders.pop() {
             for file in self.disk.list(&folder).doing("list", &folder)? {
                 let Some(file) = file.to_str() else { continue };
                 let (name, path) = (format!("{name}/{file}"), folder.join(file));
-                match self.disk.seen(&path)?.map(|look| look.kind) {
+                match self.disk.stat_of(&path)?.map(|stat| stat.kind) {
                     Some(forklore_tavern::disk::FileType::Dir) => folders.push((name, path)),
                     Some(forklore_tavern::disk::FileType::File) => {
                         let text = self.disk.read(&path).doing("read", &path)?;
@@ -207,7 +208,7 @@ impl<'d> Store<'d> {
         Ok((refs, loose))
     }
 
-    fn take_in(&mut self, recording: Recording) {
+    fn apply_recording(&mut self, recording: Recording) {
         for object in recording.objects {
             if !self.pending.at.contains_key(&object.id) && !self.packs.has(&object.id) {
                 self.pending.at.insert(object.id, self.pending.objects.len());
@@ -221,7 +222,7 @@ impl<'d> Store<'d> {
         &self.layout
     }
 
-    /// Changes when something was read that others may have written.
+    /// Changes whenever the store was read again, possibly with data from other processes.
     pub fn loads(&self) -> u64 {
         self.loads
     }
@@ -243,12 +244,12 @@ impl<'d> Store<'d> {
         self.journal.is_damaged
     }
 
-    /// How many recordings are in the journal only.
-    pub fn gathered(&self) -> usize {
+    /// How many recordings are in the journal but not in a pack.
+    pub fn journal_recordings(&self) -> usize {
         self.journal.recordings
     }
 
-    /// How much room the packs and the journal take.
+    /// The size of the packs and the journal.
     pub fn bytes(&self) -> u64 {
         packs::sizes(self) + self.journal.end
     }
@@ -257,7 +258,7 @@ impl<'d> Store<'d> {
         self.pending.at.contains_key(id) || self.packs.has(id)
     }
 
-    /// Replaces the content of `out` by the object.
+    /// Replaces the content of `out` with the object.
     pub fn read_into(&self, id: &Id, out: &mut Vec<u8>) -> Result<Kind> {
         if let Some(at) = self.pending.at.get(id) {
             let object = &self.pending.objects[*at];
@@ -268,7 +269,7 @@ impl<'d> Store<'d> {
         self.packs.read(id, out)?.ok_or(HistoryError::Missing(*id))
     }
 
-    /// What an object is and how long; `None` where there is no such object.
+    /// The kind and size of an object; `None` if there is no such object.
     pub fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>> {
         match self.pending.at.get(id) {
             Some(at) => {
@@ -291,51 +292,53 @@ impl<'d> Store<'d> {
         if found == kind { Ok(data) } else { Err(HistoryError::Misshapen { id: *id, expected }) }
     }
 
-    /// Waits for the right to write, and takes in what others wrote meanwhile.
+    /// Waits for the lock, and loads what other processes wrote in the meantime.
     pub fn write(&mut self) -> Result<Writing<'_, 'd>> {
         let lock = self.lock()?;
-        if !self.is_as_we_left_it()? {
+        if !self.is_unchanged()? {
             self.load()?;
         }
-        if self.journal.look.is_none() || self.journal.is_damaged {
-            self.settle()?;
+        if self.journal.stat.is_none() || self.journal.is_damaged {
+            self.reset_journal()?;
         }
         Ok(Writing::new(self, lock))
     }
 
-    /// Keeps others from writing until it is dropped.
+    /// Keeps other processes from writing until it is dropped.
     pub(crate) fn lock(&self) -> Result<UserLock> {
         let sleep = |time| self.clock.sleep(time);
         Ok(UserLock::acquire(self.disk, &self.layout.lock(), PATIENCE, &sleep)?)
     }
 
-    /// Whether nobody else wrote since we did. A journal that took the place of ours can look the same,
-    /// where clocks are coarse and the numbers of files are used again.
-    fn is_as_we_left_it(&self) -> Result<bool> {
+    /// Whether no other process has written since we did. The stat alone is not enough: a journal
+    /// that replaced ours can have the same one if the clock is coarse and inode numbers are
+    /// reused.
+    fn is_unchanged(&self) -> Result<bool> {
         let path = self.layout.journal();
-        let look = self.disk.seen(&path)?;
-        if look.is_none() || look != self.journal.look {
+        let stat = self.disk.stat_of(&path)?;
+        if stat.is_none() || stat != self.journal.stat {
             return Ok(false);
         }
         let start = self.disk.read_start(&path, journal::MARK[0]).doing("read", &path)?;
-        Ok(journal::may_be(&start.bytes, self.journal.generation))
+        Ok(journal::could_be_generation(&start.bytes, self.journal.generation))
     }
 
-    /// Whether another process wrote since we last looked.
+    /// Whether another process has written since our last read or write.
     pub fn is_behind(&self) -> Result<bool> {
-        Ok(self.disk.seen(&self.layout.journal())? != self.journal.look)
+        Ok(self.disk.stat_of(&self.layout.journal())? != self.journal.stat)
     }
 
-    /// Takes in what others wrote.
+    /// Loads what other processes wrote.
     pub fn refresh(&mut self) -> Result<()> {
-        self.steadily(&mut |store| store.load())
+        self.read_consistently(&mut |store| store.load())
     }
 
-    /// Makes a sound journal where there is none. A damaged one is put aside, not thrown away.
-    fn settle(&mut self) -> Result<()> {
+    /// Starts a valid journal if there is none. A damaged one is moved aside, not deleted.
+    fn reset_journal(&mut self) -> Result<()> {
         let path = self.layout.journal();
         if self.journal.is_damaged {
-            let aside = self.layout.ours().join(format!("journal-damaged-{}", self.clock.slug()));
+            let aside =
+                self.layout.own_folder().join(format!("journal-damaged-{}", self.clock.slug()));
             let bytes = self.disk.read(&path).doing("read", &path)?;
             self.disk.write(&aside, &[&bytes])?;
         }
@@ -343,8 +346,8 @@ impl<'d> Store<'d> {
         self.flush()
     }
 
-    /// Removes what one of us left who died: a pack that was not finished, or was being removed. Either
-    /// way its index has a temporary name.
+    /// Removes what a crashed process left behind: a pack it was still writing or deleting. In both
+    /// cases the index has a temporary name.
     fn clear_temps(&self) -> Result<()> {
         let folder = self.layout.packs();
         let names = self.disk.list(&folder).doing("list", &folder)?;
@@ -357,22 +360,22 @@ impl<'d> Store<'d> {
             let pack = format!("pack-{}", name.replace(".idx", ".pack"));
             if name.ends_with(".idx") && has(&pack) && !has(&format!("pack-{name}")) {
                 let pack = folder.join(pack);
-                self.remove_or_leave(&pack)?;
-                if self.disk.is_there(&pack)? {
+                self.try_remove(&pack)?;
+                if self.disk.exists(&pack)? {
                     continue;
                 }
             }
-            self.remove_or_leave(&folder.join(temp))?;
+            self.try_remove(&folder.join(temp))?;
         }
         Ok(())
     }
 
-    /// Puts what has gathered into a pack, and begins a new journal.
+    /// Writes the journal's objects to a pack, and starts a new journal.
     fn flush(&mut self) -> Result<()> {
         if !self.pending.objects.is_empty() {
             let mut packer = Packer::new(LEVEL);
             packer.add_all(&self.pending.objects);
-            self.keep_pack(packer.finish_pack()?)?;
+            self.write_pack(packer.finish_pack()?)?;
         }
         self.write_refs()?;
         self.begin_journal()?;
@@ -380,14 +383,14 @@ impl<'d> Store<'d> {
         packs::roll_up(self)
     }
 
-    /// Windows removes and replaces no file that is open.
+    /// Windows cannot remove or replace an open file.
     pub(crate) fn close_packs(&mut self) {
         self.packs = Packs::open(&[]).0;
     }
 
-    /// Removes a file that is not needed any more. Where another program still has it open, the next one
-    /// of us does it.
-    pub(crate) fn remove_or_leave(&self, path: &Path) -> Result<()> {
+    /// Removes a file that is no longer needed. If another program has it open, a later process
+    /// removes it.
+    pub(crate) fn try_remove(&self, path: &Path) -> Result<()> {
         match self.disk.remove(path) {
             Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
                 Ok(())
@@ -396,7 +399,7 @@ impl<'d> Store<'d> {
         }
     }
 
-    /// Opens the packs that are there now.
+    /// Opens the current packs.
     pub(crate) fn reopen(&mut self) -> Result<()> {
         (self.packs, self.unreadable) = Packs::open(&self.indexes()?);
         Ok(())
@@ -406,20 +409,21 @@ impl<'d> Store<'d> {
         let folder = self.layout.packs();
         let names = self.disk.list(&folder).doing("list", &folder)?;
         let names = names.iter().map(|name| name.to_string_lossy());
-        // One of us who died may have left a pack whole, but under another name: it goes again.
+        // A crashed process may have left a complete pack under a temporary name. It is not read,
+        // and removed later.
         let indexes = names.filter(|name| name.starts_with("pack-") && name.ends_with(".idx"));
         Ok(indexes.map(|name| folder.join(&*name)).collect())
     }
 
     pub(crate) fn write_refs(&mut self) -> Result<()> {
         self.disk.replace(&self.layout.packed_refs(), &[&refs::write(&self.refs)])?;
-        // A ref in a file of its own goes before the others, also when it is older.
+        // A loose ref takes precedence over `packed-refs`, even if it is older.
         for (path, id) in std::mem::take(&mut self.loose) {
             let text = self.disk.read(&path).unwrap_or_default();
             if refs::read_loose(&text) == Some(id) {
                 self.disk.remove(&path).doing("remove", &path)?;
-                // If it came back, it would take what is newer along.
-                self.disk.make_sure_of(path.parent().unwrap_or(&path))?;
+                // If a power cut brought it back, it would hide the newer ref.
+                self.disk.sync_folder(path.parent().unwrap_or(&path))?;
             }
         }
         Ok(())
@@ -430,18 +434,18 @@ impl<'d> Store<'d> {
         let generation = self.journal.generation.wrapping_add(1);
         let empty = journal::empty(generation);
         self.disk.replace(&path, &[&empty])?;
-        self.journal = Gathered {
+        self.journal = JournalState {
             generation,
             end: empty.len() as u64,
             recordings: 0,
-            look: self.disk.seen(&path)?,
+            stat: self.disk.stat_of(&path)?,
             is_damaged: false,
         };
         Ok(())
     }
 
-    /// Writes a pack and makes sure of it; its index comes last, so that nobody sees half of it.
-    pub(crate) fn keep_pack(&mut self, packed: Packed) -> Result<PathBuf> {
+    /// Writes a pack and syncs it. The index comes last, so that no reader sees an incomplete pack.
+    pub(crate) fn write_pack(&mut self, packed: Packed) -> Result<PathBuf> {
         let folder = self.layout.packs();
         let name = packed.name.to_hex().to_string();
         let index = folder.join(format!("pack-{name}.idx"));
@@ -454,8 +458,8 @@ impl<'d> Store<'d> {
             let temp = folder.join(format!("{TEMP}{name}.{extension}{NEW}"));
             let path = folder.join(format!("pack-{name}.{extension}"));
             self.disk.rename(&temp, &path).doing("replace", &path)?;
-            // One by one: an index must not outlive a power cut that its pack does not.
-            self.disk.make_sure_of(&folder)?;
+            // One at a time: an index must not survive a power cut that its pack does not.
+            self.disk.sync_folder(&folder)?;
         }
         self.packs.add(&index)?;
         Ok(index)
@@ -476,7 +480,7 @@ mod tests {
     fn keep(store: &mut Store<'_>, text: &[u8]) -> Id {
         let mut writing = store.write().unwrap();
         let id = writing.put(Kind::Blob, text.to_vec(), None).unwrap();
-        writing.keep().unwrap();
+        writing.persist().unwrap();
         id
     }
 
@@ -487,9 +491,9 @@ mod tests {
         let mut ours = open(&repository);
         drop(ours.write().unwrap());
         let path = ours.layout().journal();
-        let look = RealDisk.stat(&path).unwrap().unwrap();
+        let stat = RealDisk.stat(&path).unwrap().unwrap();
 
-        // The file of ours, as if the disk had used it again for the journal of another.
+        // Our file, as if the disk had reused its inode for the other process's journal.
         let same = folder.path().join("same");
         fs::hard_link(&path, &same).unwrap();
         let mut others = open(&repository);
@@ -497,8 +501,8 @@ mod tests {
         others.write().unwrap().flush().unwrap();
         fs::write(&same, fs::read(&path).unwrap()).unwrap();
         fs::rename(&same, &path).unwrap();
-        fs::File::options().write(true).open(&path).unwrap().set_modified(look.modified).unwrap();
-        assert_eq!(RealDisk.stat(&path).unwrap(), Some(look));
+        fs::File::options().write(true).open(&path).unwrap().set_modified(stat.modified).unwrap();
+        assert_eq!(RealDisk.stat(&path).unwrap(), Some(stat));
 
         let kept = keep(&mut ours, b"ours");
         let then = open(&repository);

@@ -1,4 +1,4 @@
-//! The pack files of a repository: which are whole, how small ones are joined, and how old ones go.
+//! The pack files of a repository: which are intact, merging small ones, and removing old ones.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use crate::error::{Doing, Result};
 use crate::git::index::IndexEntry;
 use crate::git::object::Id;
 use crate::git::pack::Packer;
-use crate::git::raw::{RawIndex, sound_end};
+use crate::git::raw::{RawIndex, valid_trailer};
 use crate::store::files::Files as _;
 use crate::store::{NEW, Store, TEMP};
 
-/// Beyond so many packs, small ones are put together.
+/// With this many packs or more, small ones are merged.
 const MANY_PACKS: usize = 16;
-/// A pack of this size is left alone when small ones are put together.
+/// Larger packs are left alone when small ones are merged.
 const LARGE: usize = 256 << 20;
-/// What a pack begins and ends with.
+/// The sizes of a pack's header and trailer.
 const PACK_HEADER: usize = 12;
 const PACK_TRAILER: usize = 20;
 
-/// What packing did.
+/// What packing achieved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
     pub bytes_before: u64,
@@ -34,14 +34,14 @@ pub(crate) fn sizes(store: &Store<'_>) -> u64 {
     store.packs().bundles().iter().map(|bundle| bundle.pack.data_len() as u64).sum()
 }
 
-/// The packs that are whole: from the others, a repair may still get something.
+/// The packs that are intact. A repair may still recover something from the others.
 pub(crate) fn whole(store: &Store<'_>) -> Vec<PathBuf> {
     let whole = store.packs().bundles().iter().filter(|bundle| is_whole(store, bundle));
     whole.map(|bundle| bundle.pack.path().to_owned()).collect()
 }
 
-/// Removes what lies beside packs and is none: packs without an index, of which one of us who died
-/// left all elsewhere, and what somebody's git made of packs that are gone.
+/// Removes stray files in the pack folder: packs without an index (already copied by a process that
+/// crashed) and side files that git made for packs that no longer exist.
 pub(crate) fn remove_leftovers(store: &Store<'_>) -> Result<()> {
     let folder = store.layout().packs();
     let open: FxHashSet<PathBuf> =
@@ -51,18 +51,18 @@ pub(crate) fn remove_leftovers(store: &Store<'_>) -> Result<()> {
             store.disk.remove(&path).doing("remove", &path)?;
         }
     }
-    store.disk.make_sure_of(&folder)
+    store.disk.sync_folder(&folder)
 }
 
-/// Removes lists that were made of the versions as they were: they are made anew.
-pub(crate) fn forget_lists(store: &Store<'_>) -> Result<()> {
-    for path in store.disk.paths_in(&store.layout().ours().join("catalogs"))? {
+/// Removes cached catalogs of the old versions; they are rebuilt when needed.
+pub(crate) fn remove_catalogs(store: &Store<'_>) -> Result<()> {
+    for path in store.disk.paths_in(&store.layout().own_folder().join("catalogs"))? {
         store.disk.remove(&path).doing("remove", &path)?;
     }
     Ok(())
 }
 
-/// Puts small packs together when there are many: as they are, one after the other.
+/// Merges small packs if there are many, by concatenating their entries.
 pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<()> {
     let bundles = store.packs().bundles();
     if bundles.len() < MANY_PACKS {
@@ -71,8 +71,8 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<()> {
     let mut order: Vec<&Bundle> = bundles.iter().collect();
     order.retain(|bundle| bundle.pack.data_len() <= LARGE && is_whole(store, bundle));
     order.sort_by_key(|bundle| bundle.pack.data_len());
-    // Each pack that is no larger than twice what is smaller than it: so every byte is copied only
-    // as often as the logarithm of the whole says.
+    // Takes each pack that is at most twice as large as all smaller ones together, so that every
+    // byte is copied only a logarithmic number of times.
     let mut sum = 0;
     let mut taken = Vec::new();
     for (place, bundle) in order.into_iter().enumerate() {
@@ -98,7 +98,7 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<()> {
         });
         let places: Vec<IndexEntry> = places.collect();
         if places.iter().any(|place| there.contains(&place.id)) {
-            // Two of us wrote the same object; a pack has each only once.
+            // Two processes wrote the same object, and a pack may contain it only once.
             for place in &places {
                 if there.insert(place.id)
                     && let Some(kind) = store.packs().read(&place.id, &mut buffer)?
@@ -114,32 +114,33 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<()> {
         }
         old.push(bundle.pack.path().to_owned());
     }
-    let kept = store.keep_pack(packer.finish_pack()?)?;
-    remove_packs(store, &old, &kept)
+    let new = store.write_pack(packer.finish_pack()?)?;
+    remove_packs(store, &old, &new)
 }
 
-/// Whether a pack and its index are as they were written. What is damaged stays where it is.
+/// Whether a pack and its index are intact. Damaged ones stay where they are.
 fn is_whole(store: &Store<'_>, bundle: &Bundle) -> bool {
     let path = bundle.pack.path();
     let read = |path: &Path| store.disk.read(path).unwrap_or_default();
     let index = RawIndex::read(&read(&path.with_extension("idx")));
-    let checksum = sound_end(&read(path));
+    let checksum = valid_trailer(&read(path));
     index.is_sound && checksum.is_some() && index.pack == checksum
 }
 
-/// Removes packs whose objects are elsewhere by now. Their indexes go first, under a name by which the
-/// next of us knows what they are, so that there never is one without its pack.
-pub(crate) fn remove_packs(store: &mut Store<'_>, old: &[PathBuf], kept: &Path) -> Result<()> {
+/// Removes packs whose objects have been copied elsewhere. First their indexes are renamed to
+/// temporary names, which a later process recognises, so that there is never an index without its
+/// pack.
+pub(crate) fn remove_packs(store: &mut Store<'_>, old: &[PathBuf], new: &Path) -> Result<()> {
     let folder = store.layout().packs();
-    let old: Vec<&PathBuf> = old.iter().filter(|pack| pack.with_extension("idx") != kept).collect();
+    let old: Vec<&PathBuf> = old.iter().filter(|pack| pack.with_extension("idx") != new).collect();
     store.close_packs();
     let mut temps = Vec::new();
     for index in old.iter().map(|pack| pack.with_extension("idx")) {
-        if store.disk.is_there(&index)? {
+        if store.disk.exists(&index)? {
             let name = index.file_name().unwrap_or_default().to_string_lossy();
             let temp = folder.join(format!("{TEMP}{}{NEW}", name.trim_start_matches("pack-")));
             match store.disk.rename(&index, &temp) {
-                // Another program has it open. The pack stays with it.
+                // Another program has it open, so the pack stays as well.
                 Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
                     continue;
                 }
@@ -148,13 +149,13 @@ pub(crate) fn remove_packs(store: &mut Store<'_>, old: &[PathBuf], kept: &Path) 
             temps.push(temp);
         }
     }
-    store.disk.make_sure_of(&folder)?;
+    store.disk.sync_folder(&folder)?;
     for path in old.into_iter().chain(&temps) {
         let has_index = store.disk.stat(&path.with_extension("idx")).is_ok_and(|idx| idx.is_some());
-        if !has_index && store.disk.is_there(path)? {
-            store.remove_or_leave(path)?;
+        if !has_index && store.disk.exists(path)? {
+            store.try_remove(path)?;
         }
     }
-    store.disk.make_sure_of(&folder)?;
+    store.disk.sync_folder(&folder)?;
     store.reopen()
 }

@@ -1,5 +1,5 @@
-//! Where histories lie: beside the data root, not inside it, since SillyTavern packs a user's folder
-//! when it exports it, and whoever deletes the data deletes what is inside.
+//! Where histories are stored: beside the data root, not inside it, because SillyTavern includes
+//! the whole user folder in its exports, and deleting the data would delete the history with it.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::store::files::Files as _;
 
 const IGNORE: &[u8] = b"# Histories of Forklore: not part of what lies around them.\n*\n";
 
-/// The folder of all histories: `data-history` beside `data`, unless somebody chose another.
+/// The folder of all histories: `data-history` beside `data`, unless the user chose another.
 pub fn folder(root: &Path, chosen: Option<&Path>) -> PathBuf {
     if let Some(chosen) = chosen {
         return chosen.to_owned();
@@ -25,17 +25,17 @@ pub fn repository(folder: &Path, handle: &str) -> PathBuf {
     folder.join(format!("{handle}.git"))
 }
 
-/// Locked by whoever watches the files of one user.
+/// Locked by the process that watches one user's files.
 pub fn watching(folder: &Path, handle: &str) -> PathBuf {
     folder.join(format!("{handle}.watching"))
 }
 
-/// Makes the folder. SillyTavern itself often lies in a git checkout: `git clean` there leaves alone
-/// what is ignored.
+/// Creates the folder. SillyTavern is often a git checkout itself, and `git clean` there leaves
+/// ignored files alone.
 pub fn make(disk: &dyn Disk, folder: &Path) -> Result<()> {
     disk.make_dirs(folder).doing("make", folder)?;
     let ignore = folder.join(".gitignore");
-    match disk.is_there(&ignore)? {
+    match disk.exists(&ignore)? {
         true => Ok(()),
         false => disk.replace(&ignore, &[IGNORE]),
     }

@@ -1,4 +1,4 @@
-//! Adding to a repository, under its lock.
+//! Writing to a repository under its lock.
 
 use forklore_tavern::disk::lock::UserLock;
 use rustc_hash::FxHashMap;
@@ -10,14 +10,14 @@ use crate::git::refs::Refs;
 use crate::store::files::Files as _;
 use crate::store::journal::{self, Recording};
 
-/// How much may gather in the journal: reading it is part of opening a history.
+/// How much may accumulate in the journal, which has to be read whenever a history is opened.
 const JOURNAL_BYTES: u64 = 1 << 20;
 const JOURNAL_RECORDINGS: usize = 64;
 
-/// A recording of this size is worth a pack of its own.
+/// A recording larger than this is written to a pack of its own.
 const OWN_PACK: usize = 4 << 20;
 
-/// The right to write, held until it is dropped.
+/// Exclusive write access, held until it is dropped.
 pub struct Writing<'s, 'd> {
     store: &'s mut Store<'d>,
     batch: Recording,
@@ -40,8 +40,8 @@ impl<'s, 'd> Writing<'s, 'd> {
         self.store
     }
 
-    /// Adds an object, unless it is there already; only then what is borrowed is copied. `before` is
-    /// what stood in its place.
+    /// Adds an object unless it already exists; borrowed data is copied only if it is added.
+    /// `before` is the object that it replaces.
     pub fn put(
         &mut self,
         kind: Kind,
@@ -69,25 +69,25 @@ impl<'s, 'd> Writing<'s, 'd> {
         }
     }
 
-    /// Lets a ref point at a commit.
-    pub fn point(&mut self, name: &str, id: Id) {
+    /// Points a ref to a commit.
+    pub fn set_ref(&mut self, name: &str, id: Id) {
         self.batch.refs.push((name.to_owned(), id));
     }
 
-    /// How many bytes have gathered since the last [`Writing::keep`].
+    /// How many bytes have accumulated since the last [`Writing::persist`].
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Returns when everything added since the last call outlives a power cut.
-    pub fn keep(&mut self) -> Result<()> {
+    /// Returns once everything added since the last call survives a power cut.
+    pub fn persist(&mut self) -> Result<()> {
         if self.batch.objects.is_empty() && self.batch.refs.is_empty() {
             return Ok(());
         }
         let batch = std::mem::take(&mut self.batch);
         self.at.clear();
         if std::mem::take(&mut self.size) > OWN_PACK {
-            self.store.take_in(batch);
+            self.store.apply_recording(batch);
             return self.store.flush();
         }
         let path = self.store.layout.journal();
@@ -95,14 +95,14 @@ impl<'s, 'd> Writing<'s, 'd> {
         let end = self.store.journal.end;
         let appended = self.store.disk.append(&path, end, &[&entry]);
         if appended.is_err() {
-            // Whatever is there now, it is not what we know.
-            self.store.journal.look = None;
+            // The state of the file is unknown, so it has to be read again.
+            self.store.journal.stat = None;
         }
         appended.doing("write to", &path)?;
         self.store.journal.end = end + entry.len() as u64;
         self.store.journal.recordings += 1;
-        self.store.journal.look = self.store.disk.seen(&path)?;
-        self.store.take_in(batch);
+        self.store.journal.stat = self.store.disk.stat_of(&path)?;
+        self.store.apply_recording(batch);
         let journal = &self.store.journal;
         if journal.end > JOURNAL_BYTES || journal.recordings >= JOURNAL_RECORDINGS {
             self.store.flush()?;
@@ -110,7 +110,7 @@ impl<'s, 'd> Writing<'s, 'd> {
         Ok(())
     }
 
-    /// Lets these be the refs, all at once, with everything they lead to where any git can read it.
+    /// Replaces all refs at once, and makes everything they lead to readable by any git.
     pub(crate) fn set_refs(&mut self, refs: Refs) -> Result<()> {
         self.flush()?;
         self.store.refs = refs;
@@ -118,9 +118,9 @@ impl<'s, 'd> Writing<'s, 'd> {
         self.store.begin_journal()
     }
 
-    /// Puts everything that was kept where any git can read it.
+    /// Makes everything recorded so far readable by any git.
     pub fn flush(&mut self) -> Result<()> {
-        self.keep()?;
+        self.persist()?;
         if self.store.journal.recordings > 0 {
             self.store.flush()?;
         }

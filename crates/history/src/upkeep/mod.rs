@@ -1,4 +1,4 @@
-//! Keeping a history small and sound.
+//! Keeping a history small and intact.
 
 pub mod fsck;
 pub mod pack;

@@ -1,4 +1,4 @@
-//! Keeps a history small: one pack, in which old versions are deltas against newer ones.
+//! Keeps a history small: a single pack in which old versions are deltas against newer ones.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use crate::version::Gathering;
 use crate::version::commit::StoredVersion;
 use crate::version::history::History;
 
-/// How hard whole packs are compressed.
+/// zlib's compression level for a full repack.
 const PACK_LEVEL: u32 = 9;
 
-/// Puts everything that a ref leads to into one pack. What no ref leads to any more is left out.
+/// Packs everything reachable from refs into a single pack. Unreachable objects are left out.
 pub fn pack(history: &mut History<'_>) -> Result<Packing> {
     let store = history.store_mut();
     let mut writing = store.write()?;
@@ -21,7 +21,7 @@ pub fn pack(history: &mut History<'_>) -> Result<Packing> {
     repack(&mut writing)
 }
 
-/// Puts everything that a ref leads to into one pack, and removes the others.
+/// Packs everything reachable from refs into a single pack, and removes the other intact packs.
 pub(crate) fn repack(writing: &mut Writing<'_, '_>) -> Result<Packing> {
     let store = writing.store_mut();
     let bytes_before = packs::sizes(store);
@@ -29,22 +29,22 @@ pub(crate) fn repack(writing: &mut Writing<'_, '_>) -> Result<Packing> {
     let tips: Vec<Id> = store.refs().values().copied().collect();
     let mut gathering = Gathering::new(store, PACK_LEVEL);
     gathering.add(&tips)?;
-    check_left_out(store, &gathering)?;
+    check_excluded(store, &gathering)?;
     let packed = gathering.packer.finish_pack()?;
     let objects = packed.objects;
     if objects == 0 && store.layout().unfinished_purge(store.disk)?.is_some() {
         packs::remove_packs(store, &old, Path::new(""))?;
     }
     if objects > 0 {
-        let kept = store.keep_pack(packed)?;
-        packs::remove_packs(store, &old, &kept)?;
+        let written = store.write_pack(packed)?;
+        packs::remove_packs(store, &old, &written)?;
     }
     Ok(Packing { bytes_before, bytes_after: packs::sizes(store), objects })
 }
 
-/// Refuses to leave out a file that has versions and no ref: then it is the ref that is lost. What is
-/// being purged is meant to go.
-fn check_left_out(store: &Store<'_>, gathering: &Gathering<'_, '_>) -> Result<()> {
+/// Fails if a lineage has versions but no ref, because then its ref is lost. Lineages that are
+/// being purged are exempt.
+fn check_excluded(store: &Store<'_>, gathering: &Gathering<'_, '_>) -> Result<()> {
     let purged = store.layout().unfinished_purge(store.disk)?.unwrap_or_default();
     let mut data = Vec::new();
     for entry in store.packs().bundles().iter().flat_map(|bundle| bundle.index.iter()) {
@@ -54,8 +54,8 @@ fn check_left_out(store: &Store<'_>, gathering: &Gathering<'_, '_>) -> Result<()
         {
             continue;
         }
-        let Some(kept) = StoredVersion::parse(id, &data) else { continue };
-        let lineage = kept.version.lineage;
+        let Some(stored) = StoredVersion::parse(id, &data) else { continue };
+        let lineage = stored.version.lineage;
         if !store.refs().contains_key(&format!("refs/heads/{lineage}"))
             && !purged.contains(&lineage)
         {

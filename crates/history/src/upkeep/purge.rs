@@ -1,4 +1,4 @@
-//! Really removes a story from a history, and proves it.
+//! Removes a file from the history for good, and verifies that it is gone.
 
 use std::path::{Path, PathBuf};
 
@@ -23,42 +23,44 @@ use crate::version::lineage::{Lineage, backups_reference, lineage_in, lineage_of
 /// What a purge would remove.
 #[derive(Clone, Debug, Default)]
 pub struct PurgePlan {
-    /// The refs of what goes.
+    /// The refs to be removed.
     pub references: Vec<String>,
-    /// Under which names it was known.
+    /// The names that the file had.
     pub names: Vec<FileName>,
     pub versions: usize,
-    /// Files that began as a copy of it: they keep their own versions, and lose what came before.
+    /// Files that started as a copy of it: they keep their own versions and lose the ones before.
     pub cut: Vec<FileName>,
 }
 
 /// What a purge did.
 #[derive(Clone, Debug, Default)]
 pub struct Purged {
-    /// Objects that nothing else had.
+    /// Objects that nothing else used.
     pub removed: usize,
-    /// Pieces that other files have as well, and that are theirs.
+    /// Pieces that other files also use, and that were kept.
     pub shared: usize,
-    /// Damaged files that had been put aside and may have held some of it.
+    /// Damaged files that had been moved aside, removed because they may have contained parts of
+    /// the file.
     pub set_aside: Vec<PathBuf>,
-    /// How many packs were read to the last byte afterwards,
+    /// How many packs were read in full afterwards.
     pub packs: usize,
-    /// and how many of what was removed was found in them: none, or something went wrong.
+    /// How many of the removed objects were still found. Anything but zero means that something
+    /// went wrong.
     pub left: usize,
 }
 
-/// A copy that is none of the history's own.
+/// A copy outside the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OtherCopy {
     Live(PathBuf),
-    /// Of those that SillyTavern makes.
+    /// One of SillyTavern's backups.
     Backup(PathBuf),
-    /// What was sent elsewhere.
+    /// A remote, which may have what was sent to it.
     Remote(String),
 }
 
-/// Says what would go with a file: everything that lay in its place on this machine, and what backups
-/// added to its past.
+/// Determines what a purge of a file would remove: every lineage with the same name on the same
+/// machine, and the file's imported backups.
 pub fn plan(history: &History<'_>, lineage: &Lineage) -> Result<PurgePlan> {
     let all = history.lineages().iter();
     let same = all.filter(|other| {
@@ -72,12 +74,12 @@ pub fn plan(history: &History<'_>, lineage: &Lineage) -> Result<PurgePlan> {
     let mut names = FxHashSet::default();
     for lineage in history.lineages().iter() {
         let own = lineage_of(&lineage.reference);
-        for kept in history.versions(&lineage.tip) {
-            let kept = kept?;
-            if is_gone(own) && kept.version.lineage == own {
+        for stored in history.versions(&lineage.tip) {
+            let stored = stored?;
+            if is_gone(own) && stored.version.lineage == own {
                 plan.versions += 1;
-                names.insert(kept.version.file);
-            } else if !is_gone(own) && is_gone(&kept.version.lineage) {
+                names.insert(stored.version.file);
+            } else if !is_gone(own) && is_gone(&stored.version.lineage) {
                 plan.cut.push(lineage.file().clone());
                 break;
             }
@@ -88,7 +90,8 @@ pub fn plan(history: &History<'_>, lineage: &Lineage) -> Result<PurgePlan> {
     Ok(plan)
 }
 
-/// Copies of it that stay: the files themselves, backups of SillyTavern that name it, remotes.
+/// Copies that a purge does not remove: the files themselves, SillyTavern's backups that match by
+/// name, and remotes.
 pub fn copies(
     history: &History<'_>,
     disk: &dyn Disk,
@@ -99,10 +102,10 @@ pub fn copies(
     let mut keys = Vec::new();
     for name in &plan.names {
         let path = home.join(name.to_path());
-        if disk.is_there(&path)? {
+        if disk.exists(&path)? {
             copies.push(OtherCopy::Live(path));
         }
-        // SillyTavern names a chat's backup by its character or group.
+        // SillyTavern names a chat's backup after its character or group.
         let label = name.label();
         let owner = label.split('/').next().unwrap_or_default().trim_start_matches("group:");
         keys.push(key(owner));
@@ -128,21 +131,21 @@ fn key(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Carries a plan out. Whatever breaks it off, [`finish`] ends it.
+/// Carries out a plan. If it is interrupted, [`finish`] completes it.
 pub fn purge(history: &mut History<'_>, plan: &PurgePlan) -> Result<Purged> {
-    carry_out(history, plan.references.iter().map(|name| lineage_of(name).to_owned()).collect())
+    run(history, plan.references.iter().map(|name| lineage_of(name).to_owned()).collect())
 }
 
-/// Ends what somebody began to purge; `None` where nobody did.
+/// Completes an interrupted purge; `None` if there is none.
 pub fn finish(history: &mut History<'_>) -> Result<Option<Purged>> {
     let store = history.store();
     match store.layout().unfinished_purge(store.disk)? {
-        Some(_) => carry_out(history, Vec::new()).map(Some),
+        Some(_) => run(history, Vec::new()).map(Some),
         None => Ok(None),
     }
 }
 
-fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged> {
+fn run(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged> {
     let machine = history.machine().to_owned();
     let mut purged = Purged::default();
     let doomed;
@@ -159,13 +162,13 @@ fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged>
 
         let before = writing.store().refs().clone();
         let refs = cut(&mut writing, &before, &gone)?;
-        writing.keep()?;
+        writing.persist()?;
         let store = writing.store();
-        let going = before.iter().filter(|(name, id)| is_of(store, name, id, &gone));
+        let going = before.iter().filter(|(name, id)| belongs_to(store, name, id, &gone));
         let mut there = Reachable::from(store, going.map(|(_, id)| *id))?;
         let stays = Reachable::from(store, refs.values().copied())?;
         purged.shared = there.blobs.intersection(&stays.blobs).count();
-        // Also what nothing leads to any more: it may be of the same story.
+        // Includes unreachable objects, which may belong to the same file.
         let packed = store.packs().bundles().iter().flat_map(|bundle| bundle.index.iter());
         there.all.extend(packed.map(|entry| entry.oid));
         doomed = there.all.difference(&stays.all).copied().collect::<FxHashSet<Id>>();
@@ -174,25 +177,26 @@ fn carry_out(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged>
         remove_loose(store, &before, &refs)?;
         writing.set_refs(refs)?;
         repack(&mut writing)?;
-        packs::forget_lists(writing.store())?;
+        packs::remove_catalogs(writing.store())?;
         packs::remove_leftovers(writing.store())?;
         purged.set_aside = set_aside(writing.store())?;
-        // What files looked like is remembered by their names, and found out again.
-        let remembered = layout.ours().join("remembered");
+        // The saved stats contain file names. They are rebuilt by the next scan.
+        let remembered = layout.own_folder().join("remembered");
         for path in purged.set_aside.iter().chain([&remembered, &layout.purge()]) {
-            disk.remove_if_there(path)?;
+            disk.remove_if_exists(path)?;
         }
-        disk.make_sure_of(&layout.ours())?;
+        disk.sync_folder(&layout.own_folder())?;
         writing.store_mut().load()?;
     }
     let examined = examine(history.store_mut(), &machine, &|_, _| {})?;
     purged.packs = examined.packs.len();
-    purged.left = left(&examined, &doomed);
+    purged.left = count_left(&examined, &doomed);
     history.refresh()?;
     Ok(purged)
 }
 
-/// What is damaged may hold some of it, and some of other stories that could still be saved.
+/// A damaged pack may contain parts of the purged file, but also parts of other files that could
+/// still be saved.
 fn refuse_damaged(examined: &Examined) -> Result<()> {
     match examined.packs.iter().find(|pack| !pack.is_sound) {
         Some(pack) => Err(HistoryError::Damaged(pack.path.clone())),
@@ -200,8 +204,8 @@ fn refuse_damaged(examined: &Examined) -> Result<()> {
     }
 }
 
-/// How many of these can be found: by their name, or by going through all packs.
-fn left(examined: &Examined, doomed: &FxHashSet<Id>) -> usize {
+/// How many of these objects can still be found: by id, or by walking all packs.
+fn count_left(examined: &Examined, doomed: &FxHashSet<Id>) -> usize {
     let mut left: FxHashSet<Id> =
         doomed.iter().filter(|id| examined.sound.contains_key(*id)).copied().collect();
     for pack in &examined.packs {
@@ -212,16 +216,16 @@ fn left(examined: &Examined, doomed: &FxHashSet<Id>) -> usize {
     left.len()
 }
 
-/// Whether a ref belongs to what goes: by its name or, if it is none of a file, by what it leads to.
-fn is_of(store: &Store<'_>, name: &str, id: &Id, gone: &FxHashSet<&str>) -> bool {
+/// Whether a ref belongs to a purged lineage: by its name or, unless it is a head, by its target.
+fn belongs_to(store: &Store<'_>, name: &str, id: &Id, gone: &FxHashSet<&str>) -> bool {
     let leads_there = || {
         StoredVersion::read(store, *id)
-            .is_ok_and(|kept| gone.contains(kept.version.lineage.as_str()))
+            .is_ok_and(|stored| gone.contains(stored.version.lineage.as_str()))
     };
     gone.contains(lineage_in(name)) || !name.starts_with("refs/heads/") && leads_there()
 }
 
-/// The refs that stay, and the versions they lead to, without what goes before them.
+/// The remaining refs, rewritten so that they no longer lead to purged versions.
 fn cut(
     writing: &mut crate::store::Writing<'_, '_>,
     before: &Refs,
@@ -229,12 +233,12 @@ fn cut(
 ) -> Result<Refs> {
     let mut first: FxHashSet<Id> = FxHashSet::default();
     let staying: Vec<(&String, &Id)> =
-        before.iter().filter(|(name, id)| !is_of(writing.store(), name, id, gone)).collect();
+        before.iter().filter(|(name, id)| !belongs_to(writing.store(), name, id, gone)).collect();
     for (_, id) in &staying {
         let mut next = Some(**id);
         while let Some(id) = next.filter(|id| writing.has(id) && !first.contains(id)) {
-            let kept = StoredVersion::read(writing.store(), id)?;
-            next = kept.parent;
+            let stored = StoredVersion::read(writing.store(), id)?;
+            next = stored.parent;
             let Some(parent) = next.filter(|parent| writing.has(parent)) else { break };
             if gone.contains(StoredVersion::read(writing.store(), parent)?.version.lineage.as_str())
             {
@@ -253,10 +257,10 @@ fn cut(
     Ok(refs)
 }
 
-/// Somebody's git may have written a ref into a file of its own, which would bring it back.
+/// Another git may have written a loose ref, which would bring the old one back.
 fn remove_loose(store: &Store<'_>, before: &Refs, now: &Refs) -> Result<()> {
     for (name, _) in before.iter().filter(|(name, id)| now.get(*name) != Some(id)) {
-        store.disk.remove_if_there(&store.layout().repository.join(name))?;
+        store.disk.remove_if_exists(&store.layout().repository.join(name))?;
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Puts a damaged history right, as far as that is possible, and deletes nothing: what is damaged is
-//! put aside, what can be read of it is kept again.
+//! Repairs a damaged history as far as possible. Deletes nothing: damaged files are moved aside,
+//! and everything readable in them is stored again.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -29,24 +29,24 @@ use crate::version::tracked;
 /// What a repair did.
 #[derive(Debug, Default)]
 pub struct Repaired {
-    /// Objects that were got out of damaged files.
+    /// Objects recovered from damaged files.
     pub salvaged: usize,
-    /// Objects that the files on the disk still had.
+    /// Objects recovered from the live files.
     pub healed: usize,
-    /// Refs that were found again.
+    /// Refs that were recovered.
     pub refs: Vec<LostRef>,
-    /// Versions that nothing led to any more, by the newest of each run: lineage and number.
+    /// Unreachable versions that were rescued, by the newest of each run: lineage and number.
     pub rescued: Vec<(String, u64)>,
     /// Where the damaged files are now.
     pub set_aside: Vec<PathBuf>,
-    /// What it is like now: what is still damaged is lost for good.
+    /// The state after the repair: what is still damaged is lost for good.
     pub after: Verified,
 }
 
-/// What helps a history is searched for again as long as that helps.
+/// How often to look for missing objects again, as long as each round recovers some.
 const MOST_ROUNDS: usize = 8;
 
-/// Repairs.
+/// Repairs a history.
 pub fn repair(
     history: &mut History<'_>,
     live: &Live<'_>,
@@ -56,7 +56,7 @@ pub fn repair(
     let mut repaired = {
         let store = history.store_mut();
         let there = set_aside(store)?;
-        keep_journal(store)?;
+        save_unfinished_journal(store)?;
         let writing = store.write()?;
         let mut repair = Repair { writing, machine, live, repaired: Repaired::default() };
         for _ in 0..MOST_ROUNDS {
@@ -72,7 +72,7 @@ pub fn repair(
         repair.repaired
     };
     history.reread_machine()?;
-    // What somebody wanted to be gone.
+    // Complete an interrupted purge.
     match finish(history) {
         Ok(_) | Err(HistoryError::Damaged(_)) => {}
         Err(error) => return Err(error),
@@ -81,12 +81,12 @@ pub fn repair(
     Ok(repaired)
 }
 
-/// Whoever writes next writes over what is not whole at the journal's end.
-fn keep_journal(store: &mut Store<'_>) -> Result<()> {
+/// Copies a journal with an incomplete end aside, because the next write overwrites that end.
+fn save_unfinished_journal(store: &mut Store<'_>) -> Result<()> {
     let path = store.layout().journal();
     let _lock = store.lock()?;
-    let bytes = store.disk.read_if_there(&path)?.unwrap_or_default();
-    // One that is damaged in the middle is put aside by whoever comes next.
+    let bytes = store.disk.read_if_exists(&path)?.unwrap_or_default();
+    // A journal that is damaged in the middle is copied aside by the next writer.
     let is_unfinished = journal::read(&bytes)
         .is_some_and(|journal| !journal.is_damaged && journal.end < bytes.len() as u64);
     if is_unfinished {
@@ -95,22 +95,22 @@ fn keep_journal(store: &mut Store<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Puts a copy of a file aside, if it is there. Returns what is in it.
+/// Copies a file aside, if it exists. Returns its content.
 fn copy_aside(store: &Store<'_>, path: &Path) -> Result<Vec<u8>> {
-    let Some(bytes) = store.disk.read_if_there(path)? else { return Ok(Vec::new()) };
+    let Some(bytes) = store.disk.read_if_exists(path)? else { return Ok(Vec::new()) };
     store.disk.write(&aside(store, path)?, &[&bytes])?;
     Ok(bytes)
 }
 
-/// Puts a file aside, if it is there.
+/// Moves a file aside, if it exists.
 fn move_aside(store: &Store<'_>, path: &Path) -> Result<()> {
-    match store.disk.is_there(path)? {
+    match store.disk.exists(path)? {
         true => store.disk.publish(path, &aside(store, path)?).doing("put aside", path),
         false => Ok(()),
     }
 }
 
-/// A place for a damaged file.
+/// An unused path for a damaged file.
 fn aside(store: &Store<'_>, path: &Path) -> Result<PathBuf> {
     let folder = store.layout().damaged();
     store.disk.make_dirs(&folder).doing("make", &folder)?;
@@ -118,7 +118,7 @@ fn aside(store: &Store<'_>, path: &Path) -> Result<PathBuf> {
     let mut number = 1_u64;
     loop {
         let aside = folder.join(format!("{number}-{name}"));
-        if !store.disk.is_there(&aside)? {
+        if !store.disk.exists(&aside)? {
             return Ok(aside);
         }
         number += 1;
@@ -132,11 +132,11 @@ struct Repair<'s, 'd> {
     repaired: Repaired,
 }
 
-/// What objects may be got from.
+/// A pack to salvage objects from.
 struct SalvageSource<'e> {
     raw: &'e RawPack,
     offsets: Vec<u64>,
-    /// Everything is wanted, also what nothing refers to: it is about to be put aside.
+    /// Salvage every object, even unreferenced ones: the pack is about to be moved aside.
     takes_all: bool,
 }
 
@@ -150,7 +150,7 @@ impl<'e> SalvageSource<'e> {
     }
 }
 
-/// What was found outside of packs.
+/// Objects found outside of packs.
 #[derive(Default)]
 struct Others {
     objects: FxHashMap<Id, Content>,
@@ -158,8 +158,9 @@ struct Others {
 }
 
 impl Repair<'_, '_> {
-    /// Gets what is missing out of damaged packs, damaged journals and the live files, keeps it in a
-    /// new pack, and puts the damaged packs aside. Returns whether that helped.
+    /// Recovers missing objects from damaged packs, damaged journals and the live files, stores
+    /// them in a new pack, and moves the damaged packs aside. Returns whether anything was
+    /// recovered.
     fn objects(&mut self, examined: &Examined) -> Result<bool> {
         let store = self.writing.store();
         let missing = Reachability::new(examined, store.refs()).missing;
@@ -187,38 +188,38 @@ impl Repair<'_, '_> {
         self.repaired.salvaged += salvaged;
         self.repaired.healed += others.live;
         let damaged: Vec<PathBuf> = damaged.iter().map(|pack| pack.path.clone()).collect();
-        self.keep(packer, &damaged)?;
+        self.store_salvaged(packer, &damaged)?;
         Ok(salvaged + others.live > 0)
     }
 
-    fn keep(&mut self, packer: Packer, damaged: &[PathBuf]) -> Result<()> {
+    fn store_salvaged(&mut self, packer: Packer, damaged: &[PathBuf]) -> Result<()> {
         self.writing.store_mut().close_packs();
         let store = self.writing.store();
         let (disk, folder) = (store.disk, store.layout().packs());
-        let mut kept = None;
+        let mut written = None;
         if !packer.is_empty() {
             let packed = packer.finish_pack()?;
             let name = folder.join(format!("pack-{}.pack", packed.name));
-            // It takes the place of a file that is damaged.
+            // It may replace a damaged file of the same name.
             for path in [name.with_extension("idx"), name.clone()] {
                 copy_aside(store, &path)?;
             }
-            self.writing.store_mut().keep_pack(packed)?;
-            kept = Some(name);
+            self.writing.store_mut().write_pack(packed)?;
+            written = Some(name);
         }
-        for path in damaged.iter().filter(|path| kept.as_ref() != Some(path)) {
+        for path in damaged.iter().filter(|path| written.as_ref() != Some(path)) {
             for path in [path.with_extension("idx"), path.clone()] {
                 move_aside(self.writing.store(), &path)?;
             }
         }
         if !damaged.is_empty() {
-            disk.make_sure_of(&folder)?;
-            disk.make_sure_of(&self.writing.store().layout().damaged())?;
+            disk.sync_folder(&folder)?;
+            disk.sync_folder(&self.writing.store().layout().damaged())?;
         }
         self.writing.store_mut().load()
     }
 
-    /// What journals that were put aside and the live files have.
+    /// Objects in journals that were moved aside and in the live files.
     fn others(&self, examined: &Examined, wanted: &FxHashSet<Id>) -> Result<Others> {
         let store = self.writing.store();
         let mut others = Others::default();
@@ -264,9 +265,9 @@ impl Repair<'_, '_> {
             }
             refs.extend(lost.iter().map(|lost| (lost.reference.clone(), lost.tip)));
             self.repaired.refs.extend(lost);
-            for kept in rescued {
-                refs.insert(rescue(kept), kept.id);
-                let version = &kept.version;
+            for stored in rescued {
+                refs.insert(rescue(stored), stored.id);
+                let version = &stored.version;
                 self.repaired.rescued.push((version.lineage.clone(), version.number));
             }
         }
@@ -280,8 +281,8 @@ impl Repair<'_, '_> {
         self.writing.set_refs(refs)
     }
 
-    /// A copy of all refs as they were; and where somebody's git wrote one into a file of its own,
-    /// which would be believed first, that file.
+    /// Copies all refs aside as they were. Loose refs that another git wrote are moved aside,
+    /// because they would take precedence.
     fn put_refs_aside(&self, before: &Refs, now: &Refs) -> Result<()> {
         let store = self.writing.store();
         copy_aside(store, &store.layout().packed_refs())?;
@@ -291,14 +292,14 @@ impl Repair<'_, '_> {
         Ok(())
     }
 
-    /// The files that git needs and we do not, and the one that says which machine this is.
+    /// Repairs the files that git needs and Forklore does not, and the one that names this machine.
     fn small_files(&self, faults: &[Fault]) -> Result<()> {
         let store = self.writing.store();
         let (disk, layout) = (store.disk, store.layout());
         for (path, is_right) in layout.check(disk)? {
             if !is_right {
                 let old = copy_aside(store, &path)?;
-                disk.replace(&path, &[&layout.mended(&path, &old)])?;
+                disk.replace(&path, &[&layout.repaired_content(&path, &old)])?;
             }
         }
         if faults.iter().any(|fault| fault.what == FaultKind::OtherMachine) {
@@ -306,7 +307,7 @@ impl Repair<'_, '_> {
             let mut machines: Vec<&str> =
                 heads.filter_map(|name| Some(name.split_once('/')?.0)).collect();
             machines.dedup();
-            // Of several, nobody knows which this is.
+            // With several machines, it is unclear which one this is.
             if let [machine] = machines[..] {
                 copy_aside(store, &layout.machine())?;
                 disk.replace(&layout.machine(), &[machine.as_bytes(), b"\n"])?;
@@ -316,7 +317,7 @@ impl Repair<'_, '_> {
     }
 }
 
-/// Adds to `packer` what can be got from the sources and is not safe where it is.
+/// Adds to `packer` the objects that can be salvaged and are not stored safely elsewhere.
 fn salvage(
     packer: &mut Packer,
     examined: &Examined,
@@ -325,12 +326,12 @@ fn salvage(
     others: &Others,
 ) -> FxHashSet<Id> {
     let mut got: FxHashMap<Id, (usize, u64)> = FxHashMap::default();
-    let mut laid: FxHashMap<(usize, u64), PlacedObject> = FxHashMap::default();
+    let mut placed: FxHashMap<(usize, u64), PlacedObject> = FxHashMap::default();
     loop {
         let before = got.len();
         for (number, source) in sources.iter().enumerate() {
             for offset in &source.offsets {
-                if laid.contains_key(&(number, *offset)) {
+                if placed.contains_key(&(number, *offset)) {
                     continue;
                 }
                 let elsewhere = |id: &Id| {
@@ -350,13 +351,13 @@ fn salvage(
                 }
                 let base = source.raw.base_of(*offset).and_then(|base| {
                     let (_, data) = source.raw.object(base, &|_| None)?;
-                    Some((*laid.get(&(number, base))?, data))
+                    Some((*placed.get(&(number, base))?, data))
                 });
                 let place = match base {
                     Some((base, content)) => packer.add_like(id, kind, &data, (base, &content)),
                     None => packer.add(id, kind, &data),
                 };
-                laid.insert((number, *offset), place);
+                placed.insert((number, *offset), place);
                 got.insert(id, (number, *offset));
             }
         }
@@ -366,29 +367,29 @@ fn salvage(
     }
 }
 
-/// The names of the files of this machine that should be there.
+/// The names of this machine's files that should exist.
 fn live_names<'e>(examined: &'e Examined, machine: &str) -> FxHashSet<&'e FileName> {
     let prefix = format!("{machine}/");
     let newest = examined.newest().into_iter();
     let own = newest.filter(|(lineage, _)| lineage.starts_with(&prefix));
-    let there = own.filter(|(_, kept)| kept.version.why != Origin::Deleted);
-    there.map(|(_, kept)| &kept.version.file).collect()
+    let there = own.filter(|(_, stored)| stored.version.why != Origin::Deleted);
+    there.map(|(_, stored)| &stored.version.file).collect()
 }
 
-/// The newest version before each cut, where nothing says yet that it goes on there.
+/// The newest version before each cut, unless a ref already rescues it.
 fn rescued<'e>(
     examined: &'e Examined,
     cuts: &[(String, u64)],
     refs: &Refs,
 ) -> Vec<&'e StoredVersion> {
     let newest = cuts.iter().filter_map(|(lineage, before)| {
-        let own = examined.commits.values().filter(|kept| kept.version.lineage == *lineage);
-        let older = own.filter(|kept| kept.version.number < *before);
-        older.max_by_key(|kept| kept.version.number)
+        let own = examined.commits.values().filter(|stored| stored.version.lineage == *lineage);
+        let older = own.filter(|stored| stored.version.number < *before);
+        older.max_by_key(|stored| stored.version.number)
     });
-    newest.filter(|kept| !refs.contains_key(&rescue(kept))).collect()
+    newest.filter(|stored| !refs.contains_key(&rescue(stored))).collect()
 }
 
-fn rescue(kept: &StoredVersion) -> String {
-    format!("refs/rescued/{}/{}", kept.version.lineage, kept.version.number)
+fn rescue(stored: &StoredVersion) -> String {
+    format!("refs/rescued/{}/{}", stored.version.lineage, stored.version.number)
 }

@@ -1,5 +1,5 @@
-//! Gives versions other predecessors: the content and everything said of them stay, but for how many
-//! came before them; their names change.
+//! Gives versions new parents. Their content and metadata stay, except for the count of thinned
+//! versions; their ids change.
 
 use rustc_hash::FxHashMap;
 
@@ -8,28 +8,28 @@ use crate::git::object::{Id, Kind};
 use crate::store::Writing;
 use crate::version::commit::{StoredVersion, THINNED};
 
-/// What becomes of a version.
+/// What happens to a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VersionFate {
     Keep,
-    /// Its successors follow what it followed.
+    /// Its successors get its parent.
     Drop,
-    /// Nothing comes before it any more.
+    /// It loses its parent.
     First,
 }
 
-/// Versions that are being rewritten.
+/// Rewrites versions.
 pub(crate) struct Rewriting<'w, 's, 'd> {
     writing: &'w mut Writing<'s, 'd>,
-    done: FxHashMap<Id, Done>,
+    done: FxHashMap<Id, Rewritten>,
 }
 
-/// What a version has become.
+/// What a version was rewritten to.
 #[derive(Clone, Copy)]
-struct Done {
-    /// `None` where nothing of it or before it is left.
+struct Rewritten {
+    /// `None` if neither it nor any of its ancestors is left.
     now: Option<Id>,
-    /// How many versions of the same file were dropped, up to and with this one.
+    /// How many versions of the same file were dropped, up to and including this one.
     dropped: u64,
 }
 
@@ -38,7 +38,7 @@ impl<'w, 's, 'd> Rewriting<'w, 's, 'd> {
         Self { writing, done: FxHashMap::default() }
     }
 
-    /// What a version becomes, after all that come before it.
+    /// Rewrites a version and all of its ancestors. Returns the new version.
     pub(crate) fn rewrite(
         &mut self,
         tip: Id,
@@ -47,50 +47,57 @@ impl<'w, 's, 'd> Rewriting<'w, 's, 'd> {
         let mut chain = Vec::new();
         let mut next = Some(tip);
         while let Some(id) = next {
-            // What is lost stays lost, and is still referred to.
+            // Lost versions stay lost, and are still referenced.
             if self.done.contains_key(&id) || !self.writing.has(&id) {
                 break;
             }
-            let kept = StoredVersion::read(self.writing.store(), id)?;
-            next = kept.parent.filter(|_| fate(&id) != VersionFate::First);
-            chain.push(kept);
+            let stored = StoredVersion::read(self.writing.store(), id)?;
+            next = stored.parent.filter(|_| fate(&id) != VersionFate::First);
+            chain.push(stored);
         }
-        for kept in chain.into_iter().rev() {
-            let fate = fate(&kept.id);
-            let before = match kept.parent.filter(|_| fate != VersionFate::First) {
-                Some(id) => self.done.get(&id).copied().unwrap_or(Done::unchanged(id)),
-                None => Done { now: None, dropped: 0 },
+        for stored in chain.into_iter().rev() {
+            let fate = fate(&stored.id);
+            let before = match stored.parent.filter(|_| fate != VersionFate::First) {
+                Some(id) => self.done.get(&id).copied().unwrap_or(Rewritten::unchanged(id)),
+                None => Rewritten { now: None, dropped: 0 },
             };
-            // What comes before the first is another file's.
-            let dropped = if kept.version.number == 1 { 0 } else { before.dropped };
+            // Whatever precedes the first version belongs to another file.
+            let dropped = if stored.version.number == 1 { 0 } else { before.dropped };
             let done = match fate {
-                VersionFate::Drop => Done { now: before.now, dropped: dropped + 1 },
-                _ if before.now == kept.parent => Done::unchanged(kept.id),
-                _ => Done { now: Some(self.after(&kept, before.now, dropped)?), dropped },
+                VersionFate::Drop => Rewritten { now: before.now, dropped: dropped + 1 },
+                _ if before.now == stored.parent => Rewritten::unchanged(stored.id),
+                _ => Rewritten {
+                    now: Some(self.write_commit(&stored, before.now, dropped)?),
+                    dropped,
+                },
             };
-            self.done.insert(kept.id, done);
+            self.done.insert(stored.id, done);
         }
         Ok(self.done.get(&tip).map_or(Some(tip), |done| done.now))
     }
 
-    fn after(&mut self, kept: &StoredVersion, parent: Option<Id>, dropped: u64) -> Result<Id> {
-        let text = self.writing.read(&kept.id, Kind::Commit)?;
-        let text = rewritten(&text, parent.as_ref(), kept.version.thinned + dropped);
+    fn write_commit(
+        &mut self,
+        stored: &StoredVersion,
+        parent: Option<Id>,
+        dropped: u64,
+    ) -> Result<Id> {
+        let text = self.writing.read(&stored.id, Kind::Commit)?;
+        let text = rewritten(&text, parent.as_ref(), stored.version.thinned + dropped);
         self.writing.put(Kind::Commit, text, parent)
     }
 }
 
-impl Done {
+impl Rewritten {
     fn unchanged(id: Id) -> Self {
         Self { now: Some(id), dropped: 0 }
     }
 }
 
-/// The text of a commit with another parent, after versions that were thinned away, and all else as
-/// it is.
+/// The text of a commit with another parent and thinned count, and everything else unchanged.
 fn rewritten(text: &[u8], parent: Option<&Id>, thinned: u64) -> Vec<u8> {
     let mut new = Vec::with_capacity(text.len() + 64);
-    // Header, words and trailers have an empty line between them.
+    // Header, summary and trailers are separated by empty lines.
     let mut part = 0;
     let thinned_before = format!("{THINNED}: ");
     for line in text.split_inclusive(|byte| *byte == b'\n') {

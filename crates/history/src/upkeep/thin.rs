@@ -1,4 +1,4 @@
-//! Keeps fewer versions of long ago, if somebody asks for it: first a plan, then the doing.
+//! Thins out old versions on request: first a plan, then its execution.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,11 +19,11 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// A clock that goes on by more than this between two versions, or goes back by it, was set; or nobody
-/// was there. Either way no time counts as gone by, so that nothing grows old by it.
+/// A larger jump between two versions, in either direction, means that the clock was changed or the
+/// machine was off. No time counts as passed then, so that nothing ages because of it.
 const LEAP: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
-/// What is kept, by age. What is older than all of this is kept once a week.
+/// Which versions are kept, by age. Beyond these ages, one version per week is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThinRules {
     pub all_for: Duration,
@@ -47,12 +47,12 @@ pub struct ThinPlan {
 pub struct ThinnedFile {
     pub file: FileName,
     pub kept: usize,
-    /// The numbers of the versions that go.
+    /// The numbers of the dropped versions.
     pub dropped: Vec<u64>,
 }
 
 impl ThinRules {
-    /// One version is kept in each stretch of this length; `None` where all are.
+    /// One version is kept per period of this length; `None` if all are kept.
     fn period(&self, age: Duration) -> Option<Duration> {
         match age {
             age if age <= self.all_for => None,
@@ -63,7 +63,7 @@ impl ThinRules {
     }
 }
 
-/// Says which versions would go.
+/// Determines which versions would be dropped.
 pub fn plan(history: &History<'_>, rules: ThinRules, now: SystemTime) -> Result<ThinPlan> {
     let mut own: BTreeMap<String, Vec<StoredVersion>> = BTreeMap::new();
     let mut machines: BTreeMap<String, Vec<(u64, SystemTime)>> = BTreeMap::new();
@@ -71,16 +71,16 @@ pub fn plan(history: &History<'_>, rules: ThinRules, now: SystemTime) -> Result<
     for lineage in history.lineages().iter() {
         let name = lineage_of(&lineage.reference);
         let mut versions = Vec::new();
-        for kept in history.versions(&lineage.tip) {
-            let kept = kept?;
-            if kept.version.lineage != name {
-                // Here it began, in another file's life.
-                always.insert(kept.id);
+        for stored in history.versions(&lineage.tip) {
+            let stored = stored?;
+            if stored.version.lineage != name {
+                // The version of another file that this one started from.
+                always.insert(stored.id);
                 break;
             }
             let machine = machines.entry(lineage.machine.clone()).or_default();
-            machine.push((kept.version.order, kept.version.recorded));
-            versions.push(kept);
+            machine.push((stored.version.order, stored.version.recorded));
+            versions.push(stored);
         }
         versions.reverse();
         own.insert(lineage.reference.clone(), versions);
@@ -91,39 +91,39 @@ pub fn plan(history: &History<'_>, rules: ThinRules, now: SystemTime) -> Result<
     for (reference, versions) in own {
         let Some(lineage) = history.lineages().get(&reference) else { continue };
         let Some(clock) = clocks.get(&lineage.machine) else { continue };
-        let keep = kept(&versions, rules, clock, &always);
+        let keep = versions_to_keep(&versions, rules, clock, &always);
         let gone: Vec<&StoredVersion> =
-            versions.iter().filter(|kept| !keep.contains(&kept.id)).collect();
+            versions.iter().filter(|stored| !keep.contains(&stored.id)).collect();
         plan.kept += versions.len() - gone.len();
         plan.dropped += gone.len();
-        plan.drop.extend(gone.iter().map(|kept| kept.id));
+        plan.drop.extend(gone.iter().map(|stored| stored.id));
         if !gone.is_empty() {
             plan.files.push(ThinnedFile {
                 file: lineage.file().clone(),
                 kept: versions.len() - gone.len(),
-                dropped: gone.iter().map(|kept| kept.version.number).collect(),
+                dropped: gone.iter().map(|stored| stored.version.number).collect(),
             });
         }
     }
     Ok(plan)
 }
 
-/// Versions that have a ref of their own: pins, and what somebody has seen and dismissed.
+/// Versions that have a ref of their own, such as pins and dismissals.
 fn numbered_refs(history: &History<'_>) -> FxHashSet<Id> {
     let refs = history.store().refs().iter();
     refs.filter(|(name, _)| !name.starts_with("refs/heads/")).map(|(_, id)| *id).collect()
 }
 
-/// Which of a file's own versions stay; the oldest comes first.
-fn kept(
+/// Which of a file's own versions to keep. They come oldest first.
+fn versions_to_keep(
     versions: &[StoredVersion],
     rules: ThinRules,
     clock: &Clock,
     always: &FxHashSet<Id>,
 ) -> FxHashSet<Id> {
     let mut keep: FxHashSet<Id> = FxHashSet::default();
-    keep.extend(versions.first().map(|kept| kept.id));
-    keep.extend(versions.last().map(|kept| kept.id));
+    keep.extend(versions.first().map(|stored| stored.id));
+    keep.extend(versions.last().map(|stored| stored.id));
     let mut last_of: BTreeMap<(Duration, u128), Id> = BTreeMap::new();
     for (at, this) in versions.iter().enumerate() {
         let version = &this.version;
@@ -138,7 +138,7 @@ fn kept(
             }
         };
         if is_turn {
-            // What was there before it, too.
+            // Also the version before it.
             keep.extend(before);
             keep.insert(this.id);
         }
@@ -147,7 +147,7 @@ fn kept(
         }
         let (age, mut time) = clock.age_and_time(version.order);
         if version.why == Origin::Imported {
-            // All of them were recorded at once.
+            // All of them were recorded at the same time.
             time = version.written.duration_since(UNIX_EPOCH).unwrap_or_default();
         }
         match rules.period(age) {
@@ -161,10 +161,10 @@ fn kept(
     keep
 }
 
-/// The time that went by on a machine, as its versions tell it in their order, without the clock's
-/// leaps.
+/// The time that passed on a machine, derived from its versions in order, without the jumps of its
+/// clock.
 struct Clock {
-    /// By order, since 1970 where it never leapt.
+    /// By order; since 1970 if the clock never jumped.
     times: FxHashMap<u64, Duration>,
     now: Duration,
 }
@@ -176,7 +176,7 @@ impl Clock {
         let first = recorded.first().map_or(Duration::ZERO, |(_, time)| since(*time));
         let mut clock = Self { times: FxHashMap::default(), now: first };
         let mut latest = first;
-        let mut go_on = |clock: &mut Self, time: Duration| {
+        let mut advance = |clock: &mut Self, time: Duration| {
             if time > latest {
                 let step = time - latest;
                 clock.now += if step > LEAP { Duration::ZERO } else { step };
@@ -186,10 +186,10 @@ impl Clock {
             }
         };
         for (order, time) in recorded {
-            go_on(&mut clock, since(time));
+            advance(&mut clock, since(time));
             clock.times.insert(order, clock.now);
         }
-        go_on(&mut clock, since(now));
+        advance(&mut clock, since(now));
         clock
     }
 
@@ -199,7 +199,8 @@ impl Clock {
     }
 }
 
-/// Carries a plan out: new commits, then the refs, then one pack without what went.
+/// Carries out a plan: writes new commits, then the refs, then a single pack without the dropped
+/// versions.
 pub fn thin(history: &mut History<'_>, plan: &ThinPlan) -> Result<Packing> {
     let store = history.store_mut();
     let mut writing = store.write()?;
@@ -217,7 +218,7 @@ pub fn thin(history: &mut History<'_>, plan: &ThinPlan) -> Result<Packing> {
     }
     writing.set_refs(refs)?;
     let packing = repack(&mut writing)?;
-    packs::forget_lists(writing.store())?;
+    packs::remove_catalogs(writing.store())?;
     drop(writing);
     history.refresh()?;
     Ok(packing)

@@ -1,5 +1,5 @@
-//! The numbered pieces of a file as trees: at most a hundred names in each, always three deep, so
-//! that one more message writes the same few small objects however long the story is.
+//! The numbered pieces of a file as git trees: at most a hundred entries each, always three levels
+//! deep, so that one more message writes the same few small objects however long the chat is.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::error::{HistoryError, Result};
 use crate::git::object::{Id, Kind, TreeMode, add_to_tree, tree_lines};
 use crate::store::Store;
 
-/// Names in one tree.
+/// Entries in one tree.
 const WIDTH: u32 = 100;
 
 /// The pieces and the trees above them.
@@ -19,7 +19,7 @@ pub struct Body {
     root: Option<Id>,
 }
 
-/// Takes a tree's text and what stood in its place, keeps it, and says its name.
+/// Stores a tree and returns its id. The second argument is the tree that it replaces.
 pub type PutTree<'a> = dyn FnMut(Vec<u8>, Option<Id>) -> Result<Id> + 'a;
 
 impl Body {
@@ -27,12 +27,12 @@ impl Body {
         self.root
     }
 
-    /// Numbers rise.
+    /// In ascending order of their numbers.
     pub fn pieces(&self) -> &[(u32, Id)] {
         &self.pieces
     }
 
-    /// The body with other pieces. Only trees in which something changed are made.
+    /// The body with other pieces. Only trees that changed are written.
     pub fn with(&self, pieces: Vec<(u32, Id)>, put: &mut PutTree<'_>) -> Result<Self> {
         let leaves = trees(&self.pieces, &self.leaves, &pieces, TreeMode::Blob, put)?;
         let branches = trees(&self.leaves, &self.branches, &leaves, TreeMode::Tree, put)?;
@@ -66,7 +66,7 @@ impl Body {
         Ok(found)
     }
 
-    /// The piece of a number below `root`, without reading the others.
+    /// The piece with this number below `root`, without reading the others.
     pub fn piece(store: &Store<'_>, root: Id, number: u32) -> Result<Option<Id>> {
         let (mut above, mut id) = (0, root);
         let steps = [(WIDTH * WIDTH, TreeMode::Tree), (WIDTH, TreeMode::Tree), (1, TreeMode::Blob)];
@@ -81,7 +81,7 @@ impl Body {
     }
 }
 
-/// Makes the trees above `now`, and keeps those above the same things as before.
+/// Builds the trees above `now`, and reuses those whose entries did not change.
 fn trees(
     before: &[(u32, Id)],
     trees_before: &[(u32, Id)],
@@ -106,7 +106,7 @@ fn trees(
     Ok(trees)
 }
 
-/// What belongs into the tree of this number.
+/// The entries that belong to the tree with this number.
 fn in_tree(all: &[(u32, Id)], tree: u32) -> Range<usize> {
     let start = all.partition_point(|(number, _)| number / WIDTH < tree);
     let end = start + all[start..].partition_point(|(number, _)| number / WIDTH == tree);
@@ -118,7 +118,7 @@ fn tree(lines: &[(u32, Id)], mode: TreeMode) -> Vec<u8> {
     for (number, id) in lines {
         let place = number % WIDTH;
         let digits = [b'0' + (place / 10) as u8, b'0' + (place % 10) as u8];
-        // Two digits are always text.
+        // Two digits are always valid UTF-8.
         let name = std::str::from_utf8(&digits).unwrap_or_default();
         add_to_tree(&mut tree, mode, name, id);
     }
@@ -133,8 +133,8 @@ fn read_tree(store: &Store<'_>, number: u32, id: Id, mode: TreeMode) -> Result<V
     Ok(lines)
 }
 
-/// The lines of a tree whose names are two digits and rise, so that there are at most a hundred of
-/// them; `None` for any other tree.
+/// The entries of a tree whose names are two digits in ascending order, which limits it to a
+/// hundred; `None` for any other tree.
 pub(crate) fn numbered(tree: &[u8], mode: TreeMode) -> Option<Vec<(u32, Id)>> {
     let mut lines: Vec<(u32, Id)> = Vec::new();
     for line in tree_lines(tree) {

@@ -1,4 +1,4 @@
-//! A version: what a commit says of a file at one time.
+//! A version: one state of a file, described by a commit.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,56 +7,57 @@ use crate::file::FileName;
 use crate::git::object::{Id, Kind};
 use crate::store::Store;
 
-/// No count and no time of ours comes near this, so that they can be added up. Others can say anything.
+/// No count or time that we write comes near this limit, so sums cannot overflow. Commits from
+/// elsewhere may contain any number.
 const MOST: u64 = 1 << 48;
 
-/// The name of the line that rewriting changes.
+/// The name of the trailer that a rewrite changes.
 pub(crate) const THINNED: &str = "Thinned";
 
-/// How a version came to be known.
+/// How a version was observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It was seen when it was saved: nothing lies between it and the version before it.
+    /// Observed as it was saved: no version was missed between it and the previous one.
     Saved,
-    /// Seen when it was saved, after a version of this or another file that was missed.
+    /// Observed as it was saved, but after a version of this or another file was missed.
     Late,
-    /// It was found when nobody had been watching: others may have come and gone before it.
+    /// Found by a scan: other versions may have come and gone before it.
     Found,
-    /// The file was found, or seen, under another name.
+    /// The file was found, or observed, under another name.
     Renamed { from: FileName },
-    /// It began as a copy of another file.
+    /// It started as a copy of another file.
     Copied { from: FileName },
-    /// The file is gone. The content is what it was before.
+    /// The file was deleted. The content is that of the previous version.
     Deleted,
-    /// Brought back by us.
+    /// Restored by Forklore.
     Restored { version: u64 },
-    /// From one of SillyTavern's own backups.
+    /// Imported from one of SillyTavern's own backups.
     Imported,
 }
 
-/// All that is known of a version, apart from the file's content.
+/// Everything recorded about a version except the file's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     pub file: FileName,
-    /// The ref that it was recorded for, without `refs/heads/`: from this, lost refs are found again.
+    /// The ref that it was recorded for, without `refs/heads/`. Lost refs are recovered from this.
     pub lineage: String,
     /// Counts the versions of a file from 1.
     pub number: u64,
-    /// Counts everything that this machine recorded, so that versions of different files can be put
-    /// in order whatever the clock did.
+    /// Counts everything that this machine recorded, so that versions of different files can be
+    /// ordered even if the clock was changed.
     pub order: u64,
     pub why: Origin,
-    /// One line, for people.
+    /// A one-line summary for people.
     pub words: String,
-    /// When the file was written, as far as its disk knows.
+    /// The file's modification time.
     pub written: SystemTime,
     pub recorded: SystemTime,
-    /// Messages of a chat, entries of a book.
+    /// Messages of a chat, or entries of a lorebook.
     pub count: Option<u64>,
     pub bytes: u64,
-    /// What looks like a loss.
+    /// The kind of loss that this version looks like.
     pub collapse: Option<String>,
-    /// How many of the versions that were counted before this one have been thinned away.
+    /// How many of the earlier versions have been thinned out.
     pub thinned: u64,
 }
 
@@ -99,16 +100,16 @@ impl Origin {
     }
 }
 
-/// Since 1970; versions are no more precise than this.
+/// Milliseconds since 1970, the precision of all recorded times.
 pub(crate) fn milliseconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 impl Version {
-    /// When it came about: when the file was written or, where that cannot be because it is later than
-    /// the recording or earlier than the version before it, when it was recorded. A file that was
-    /// copied from elsewhere can keep the time that it had there.
-    pub fn came(&self, before: Option<&Self>) -> SystemTime {
+    /// When this version came to be: the file's modification time or, if that is later than the
+    /// recording or earlier than the previous version's, the time of the recording. A file copied
+    /// from elsewhere can keep its old modification time.
+    pub fn effective_time(&self, before: Option<&Self>) -> SystemTime {
         let is_later = before.is_none_or(|before| before.written <= self.written);
         if is_later && self.written <= self.recorded { self.written } else { self.recorded }
     }
@@ -148,7 +149,7 @@ impl Version {
     }
 }
 
-/// Nothing in a commit's text may pass for another line of it.
+/// No value may look like another line of the commit.
 fn one_line(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let line = line.trim();
@@ -232,8 +233,8 @@ mod tests {
             };
             let text = version.commit(&tree, Some(&tree));
             let id = id_of(Kind::Commit, &text).unwrap();
-            let kept = StoredVersion::parse(id, &text).unwrap();
-            assert_eq!(kept, StoredVersion { id, tree, parent: Some(tree), version });
+            let stored = StoredVersion::parse(id, &text).unwrap();
+            assert_eq!(stored, StoredVersion { id, tree, parent: Some(tree), version });
         }
     }
 
@@ -274,7 +275,7 @@ mod tests {
             collapse: None,
             thinned: 0,
         };
-        let kept = StoredVersion::parse(tree, &version.commit(&tree, None)).unwrap();
-        assert_eq!((kept.version.order, kept.version.words.as_str()), (1, "Order: 7 [31m"));
+        let stored = StoredVersion::parse(tree, &version.commit(&tree, None)).unwrap();
+        assert_eq!((stored.version.order, stored.version.words.as_str()), (1, "Order: 7 [31m"));
     }
 }

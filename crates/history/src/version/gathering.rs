@@ -1,4 +1,5 @@
-//! What commits lead to: as a set, and packed so that old versions are deltas against newer ones.
+//! The objects reachable from commits: as a set, and packed so that old versions are deltas against
+//! newer ones.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,7 @@ use crate::git::pack::{Packer, PlacedObject};
 use crate::store::Store;
 use crate::version::commit::StoredVersion;
 
-/// What commits lead to, as far as it is there.
+/// The objects reachable from commits, as far as they exist.
 #[derive(Default)]
 pub(crate) struct Reachable {
     pub(crate) all: FxHashSet<Id>,
@@ -23,9 +24,9 @@ impl Reachable {
         for tip in tips {
             let mut next = Some(tip);
             while let Some(id) = next.filter(|id| store.has(id) && reachable.all.insert(*id)) {
-                let kept = StoredVersion::read(store, id)?;
-                reachable.tree(store, kept.tree)?;
-                next = kept.parent;
+                let stored = StoredVersion::read(store, id)?;
+                reachable.tree(store, stored.tree)?;
+                next = stored.parent;
             }
         }
         Ok(reachable)
@@ -49,24 +50,24 @@ impl Reachable {
     }
 }
 
-/// All objects that the refs lead to, in the order in which they are to be packed: each after the one
-/// that took its place.
+/// Packs everything reachable from commits, in this order: each object after the newer one that
+/// replaced it.
 pub(crate) struct Gathering<'s, 'd> {
     store: &'s Store<'d>,
     pub(crate) seen: FxHashSet<Id>,
     pub(crate) packer: Packer,
-    /// What lies at each path of the lineage that is being packed, in its newest version.
+    /// The newest object at each path of the lineage that is being packed.
     newest: FxHashMap<Vec<u8>, (PlacedObject, Kind, Vec<u8>)>,
-    /// The last few pieces that were packed, by what they are pieces of: messages resemble messages,
-    /// if only in what is not their text.
+    /// The last few pieces that were packed, by their kind: messages resemble messages, if only in
+    /// the fields around their text.
     neighbours: FxHashMap<u8, VecDeque<(PlacedObject, Vec<u8>)>>,
     buffer: Vec<u8>,
 }
 
-/// How many neighbours a piece is compared with.
+/// How many neighbours are tried as delta bases.
 const NEIGHBOURS: usize = 4;
-/// Pieces lean on their neighbours in short chains only, and only short ones do: reading a file reads
-/// all its pieces.
+/// Only small pieces use neighbours as delta bases, and only in short chains, because reading a
+/// file reads all of its pieces.
 const NEIGHBOURS_CHAIN: usize = 4;
 const NEIGHBOURS_BYTES: usize = 64 << 10;
 
@@ -82,26 +83,26 @@ impl<'s, 'd> Gathering<'s, 'd> {
         }
     }
 
-    /// Passes over what these commits lead to.
-    pub(crate) fn leave_out(&mut self, tips: &[Id]) -> Result<()> {
+    /// Excludes everything reachable from these commits.
+    pub(crate) fn exclude(&mut self, tips: &[Id]) -> Result<()> {
         self.seen.extend(Reachable::from(self.store, tips.iter().copied())?.all);
         Ok(())
     }
 
-    /// Adds what these commits lead to.
+    /// Adds everything reachable from these commits.
     pub(crate) fn add(&mut self, tips: &[Id]) -> Result<()> {
         for tip in tips {
             self.newest.clear();
             let mut next = Some(*tip);
             while let Some(id) = next {
-                // What is lost for good is no reason to keep the rest in pieces.
+                // Objects that are lost for good should not prevent packing the rest.
                 if self.seen.contains(&id) || !self.store.has(&id) {
                     break;
                 }
                 self.object(id, b"commit")?;
-                let kept = StoredVersion::read(self.store, id)?;
-                self.tree(kept.tree, &mut Vec::new())?;
-                next = kept.parent;
+                let stored = StoredVersion::read(self.store, id)?;
+                self.tree(stored.tree, &mut Vec::new())?;
+                next = stored.parent;
             }
         }
         Ok(())
@@ -136,21 +137,21 @@ impl<'s, 'd> Gathering<'s, 'd> {
         // `/m/00/17`: messages with messages, entries with entries, heads with heads.
         let family = path.get(1).copied().filter(|_| kind == Kind::Blob);
         let near = family.and_then(|family| self.neighbours.get(&family));
-        // A piece that took another's place resembles that one most.
+        // A piece resembles the one that replaced it the most.
         let near = near.filter(|_| base.is_none() && self.buffer.len() <= NEIGHBOURS_BYTES);
-        let near = near.into_iter().flatten().map(|(laid, data)| (*laid, data.as_slice()));
-        let base = base.map(|(laid, _, data)| (*laid, data.as_slice()));
+        let near = near.into_iter().flatten().map(|(placed, data)| (*placed, data.as_slice()));
+        let base = base.map(|(placed, _, data)| (*placed, data.as_slice()));
         let bases: Vec<_> = base.into_iter().chain(near).collect();
-        let laid = self.packer.add_shortest(id, kind, &self.buffer, &bases);
+        let placed = self.packer.add_shortest(id, kind, &self.buffer, &bases);
         if let Some(family) = family
-            && laid.chain() < NEIGHBOURS_CHAIN
+            && placed.chain() < NEIGHBOURS_CHAIN
             && self.buffer.len() <= NEIGHBOURS_BYTES
         {
             let near = self.neighbours.entry(family).or_default();
             near.truncate(NEIGHBOURS - 1);
-            near.push_front((laid, self.buffer.clone()));
+            near.push_front((placed, self.buffer.clone()));
         }
-        self.newest.insert(path.to_owned(), (laid, kind, self.buffer.clone()));
+        self.newest.insert(path.to_owned(), (placed, kind, self.buffer.clone()));
         Ok(())
     }
 }

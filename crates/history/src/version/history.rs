@@ -1,4 +1,4 @@
-//! The history of one user: every version of every file, to be added to and to be read.
+//! The history of one user: every version of every file, for reading and writing.
 
 use std::path::PathBuf;
 
@@ -19,24 +19,24 @@ pub struct History<'d> {
     memory: Memory,
 }
 
-/// What is remembered of the store.
+/// Cached state of the store.
 #[derive(Default)]
 pub(crate) struct Memory {
     pub(crate) machine: String,
     pub(crate) lineages: Lineages,
-    /// The newest versions in pieces, of the files that change.
+    /// The pieces of the newest versions of files that are changing.
     pub(crate) tracked: FxHashMap<String, (Id, Tracked)>,
     pub(crate) order: u64,
-    /// As of this reading of the store; `None` when it must be read again.
+    /// The [`Store::loads`] that this reflects; `None` if it has to be read again.
     loads: Option<u64>,
     pub(crate) seed: u64,
 }
 
-/// Pieces that are remembered at most, of all files: about forty bytes each.
+/// How many pieces are cached at most, over all files: about forty bytes each.
 const MOST_PIECES: usize = 500_000;
 
 impl<'d> History<'d> {
-    /// Opens the history in a repository, or makes it. `host` is what people call this machine.
+    /// Opens the history in a repository, or creates it. `host` is the machine's host name.
     pub fn open(
         disk: &'d dyn Disk,
         clock: &'d dyn Clock,
@@ -48,7 +48,7 @@ impl<'d> History<'d> {
         Ok(Self::of(store, machine))
     }
 
-    /// Opens a history that is there, to be read.
+    /// Opens an existing history for reading.
     pub fn open_existing(
         disk: &'d dyn Disk,
         clock: &'d dyn Clock,
@@ -84,7 +84,7 @@ impl<'d> History<'d> {
         &self.memory.machine
     }
 
-    /// Takes in what others wrote.
+    /// Loads what other processes wrote.
     pub fn refresh(&mut self) -> Result<()> {
         if self.store.is_behind()? || self.memory.loads.is_none() {
             self.store.refresh()?;
@@ -93,7 +93,7 @@ impl<'d> History<'d> {
         Ok(())
     }
 
-    /// The right to write, with what is remembered of the store up to date.
+    /// Write access, with an up-to-date cache.
     pub(crate) fn write(&mut self) -> Result<(Writing<'_, 'd>, &mut Memory)> {
         let writing = self.store.write()?;
         if self.memory.loads != Some(writing.store().loads()) {
@@ -102,12 +102,12 @@ impl<'d> History<'d> {
         Ok((writing, &mut self.memory))
     }
 
-    /// A version's file, byte for byte.
+    /// The file's content in a version, byte for byte.
     pub fn content(&self, version: &StoredVersion) -> Result<Vec<u8>> {
         Tracked::read(&self.store, version.tree)?.rebuild(&self.store, version.version.bytes)
     }
 
-    /// A version and all before it, the newest first.
+    /// A version and all versions before it, newest first.
     pub fn versions(&self, tip: &StoredVersion) -> impl Iterator<Item = Result<StoredVersion>> {
         let mut next = Some(Ok(tip.clone()));
         std::iter::from_fn(move || {
@@ -120,7 +120,7 @@ impl<'d> History<'d> {
         })
     }
 
-    /// The refs to single versions of a lineage that are in a folder: numbers and commits.
+    /// The refs in a folder that point to single versions of a lineage: numbers and commits.
     pub(crate) fn numbered_below<'a>(
         &'a self,
         folder: &str,
@@ -132,30 +132,31 @@ impl<'d> History<'d> {
         found.filter_map(|(number, id)| Some((number.parse().ok()?, *id)))
     }
 
-    /// What a repair found of a file from before a version whose predecessor is lost.
+    /// A version that a repair recovered, to continue with when the predecessor of this version is
+    /// lost.
     fn rescued(&self, version: &Version) -> Option<StoredVersion> {
         let rescued = self.numbered_below("rescued", &version.lineage);
         let (_, newest) = rescued.filter(|(number, _)| *number < version.number).max()?;
         StoredVersion::read(&self.store, newest).ok()
     }
 
-    /// Takes in what became of the file that says which machine this is.
+    /// Reads the machine's name again after its file changed.
     pub(crate) fn reread_machine(&mut self) -> Result<()> {
         if let Some(machine) = read_machine(&self.store)? {
             self.memory.machine = machine;
         }
-        self.memory.forget();
+        self.memory.invalidate();
         self.refresh()
     }
 }
 
 fn read_machine(store: &Store<'_>) -> Result<Option<String>> {
-    let bytes = store.disk.read_if_there(&store.layout().machine())?;
+    let bytes = store.disk.read_if_exists(&store.layout().machine())?;
     Ok(bytes.map(|bytes| slug(&String::from_utf8_lossy(&bytes))))
 }
 
-/// The name of this machine in this history. Two machines never have the same one, so that what they
-/// recorded apart can be put side by side.
+/// The name of this machine in this history. It is unique, so that what several machines recorded
+/// can be stored side by side.
 fn machine(store: &mut Store<'_>, host: &str) -> Result<String> {
     if let Some(machine) = read_machine(store)? {
         return Ok(machine);
@@ -181,7 +182,7 @@ impl Memory {
         self.loads = Some(store.loads());
     }
 
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn invalidate(&mut self) {
         self.loads = None;
         self.tracked.clear();
     }

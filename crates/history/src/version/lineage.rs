@@ -1,4 +1,4 @@
-//! Lineages: all versions of one file, under whatever names it went. Each is a ref.
+//! Lineages: all versions of one file, through all of its renames. Each is a ref.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::file::{FileKind, FileName};
 use crate::store::Store;
 use crate::version::commit::{Origin, StoredVersion, Version};
 
-/// One file's versions, by the newest of them.
+/// All versions of one file, identified by the newest.
 #[derive(Clone, Debug)]
 pub struct Lineage {
     /// `refs/heads/<machine>/<kind>/<name>`
@@ -23,7 +23,7 @@ pub struct Lineage {
 #[derive(Debug, Default)]
 pub struct Lineages {
     by_reference: BTreeMap<String, Lineage>,
-    /// Files of this machine that are there, as far as we know.
+    /// Files of this machine that exist, as far as the history knows.
     live: FxHashMap<FileName, String>,
     /// Refs whose commit cannot be read.
     pub unreadable: Vec<(String, HistoryError)>,
@@ -38,20 +38,20 @@ impl Lineage {
         &self.tip.version.file
     }
 
-    /// How many versions of it there are.
+    /// How many versions it has.
     pub fn versions(&self) -> u64 {
         let Version { number, thinned, .. } = self.tip.version;
         number - thinned
     }
 
-    /// Whether it is what SillyTavern's own backups add to the past of a file.
+    /// Whether it consists of versions imported from SillyTavern's own backups.
     pub fn is_imported(&self) -> bool {
         self.tip.version.why == Origin::Imported
     }
 }
 
 impl Lineages {
-    /// Reads those that changed since `self` was read.
+    /// Reads the lineages that changed since the last call.
     pub fn refresh(&mut self, store: &Store<'_>, machine: &str) {
         let mut before = std::mem::take(&mut self.by_reference);
         self.unreadable.clear();
@@ -77,7 +77,7 @@ impl Lineages {
         }
     }
 
-    /// Adds a lineage, or what has become of it. `machine` is ours.
+    /// Adds or updates a lineage. `machine` is this machine.
     pub fn insert(&mut self, lineage: Lineage, machine: &str) {
         let reference = lineage.reference.clone();
         if lineage.machine == machine {
@@ -101,7 +101,7 @@ impl Lineages {
         self.by_reference.get(reference)
     }
 
-    /// The file of this machine that lies there now.
+    /// The lineage of the file that exists under this name on this machine.
     pub fn live(&self, name: &FileName) -> Option<&Lineage> {
         self.get(self.live.get(name)?)
     }
@@ -110,7 +110,7 @@ impl Lineages {
         self.live.keys()
     }
 
-    /// The file of this machine that lay there last, and is gone.
+    /// The lineage of the file that last existed under this name on this machine, and was deleted.
     pub fn deleted(&self, machine: &str, name: &FileName) -> Option<&Lineage> {
         self.iter()
             .filter(|lineage| lineage.machine == machine)
@@ -118,28 +118,28 @@ impl Lineages {
             .max_by_key(|lineage| lineage.tip.version.order)
     }
 
-    /// The files of this machine, as far as they were seen themselves.
+    /// The lineages of this machine's files, without imported backups.
     pub fn own<'a>(&'a self, machine: &'a str) -> impl Iterator<Item = &'a Lineage> {
         self.recorded_by(machine).filter(|lineage| !lineage.is_imported())
     }
 
-    /// The same, and what SillyTavern's own backups add to their past.
+    /// The lineages of this machine's files, including imported backups.
     pub fn recorded_by<'a>(&'a self, machine: &'a str) -> impl Iterator<Item = &'a Lineage> {
         self.iter().filter(move |lineage| lineage.machine == machine)
     }
 
-    /// What SillyTavern's own backups add to the past of a file.
+    /// The versions of a file that were imported from SillyTavern's own backups.
     pub fn backups_of(&self, lineage: &Lineage) -> Option<&Lineage> {
         self.get(&backups_reference(&lineage.reference))
     }
 }
 
-/// What a ref is called in the commits that it leads to.
+/// The name of a ref as it appears in commits.
 pub fn lineage_of(reference: &str) -> &str {
     reference.strip_prefix("refs/heads/").unwrap_or(reference)
 }
 
-/// The lineage and the number in the name of a ref to one version, such as a pin.
+/// The lineage and version number in the name of a ref to a single version, such as a pin.
 pub(crate) fn numbered(name: &str) -> Option<(&str, u64)> {
     let (folder, name) = name.strip_prefix("refs/")?.split_once('/')?;
     let (lineage, number) = name.rsplit_once('/')?;
@@ -147,17 +147,17 @@ pub(crate) fn numbered(name: &str) -> Option<(&str, u64)> {
     matches!(folder, "pins" | "dismissed" | "rescued").then_some((lineage, number))
 }
 
-/// The lineage that a ref is about.
+/// The lineage that a ref belongs to.
 pub(crate) fn lineage_in(name: &str) -> &str {
     numbered(name).map_or(lineage_of(name), |(lineage, _)| lineage)
 }
 
-/// The ref for what SillyTavern's own backups add to the past of a file.
+/// The ref for versions of a file that were imported from SillyTavern's own backups.
 pub fn backups_reference(reference: &str) -> String {
     format!("{reference}-backups")
 }
 
-/// The machine and the kind in the name of a ref.
+/// The machine and the kind of file in the name of a ref.
 fn parts(reference: &str) -> Option<(&str, FileKind)> {
     let mut parts = reference.strip_prefix("refs/heads/")?.split('/');
     let machine = parts.next()?;
@@ -166,7 +166,7 @@ fn parts(reference: &str) -> Option<(&str, FileKind)> {
     Some((machine, kind))
 }
 
-/// Small letters, digits and dashes, which every disk and every git can take.
+/// Lower-case letters, digits and dashes, which every file system and every git accepts.
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! Versions of a file: the pieces it is taken apart into, what changed, and how they follow each other.
+//! Versions of a file: splitting it into pieces, what changed, and its lineage.
 
 pub mod body;
 pub mod commit;

@@ -1,8 +1,8 @@
-//! Takes a file apart into pieces that change one at a time: messages, entries, chunks.
+//! Splits a file into pieces that change one at a time: messages, entries, chunks.
 //!
-//! A file is always the sum of its pieces, in order, whatever is in it; understanding it only makes
-//! the pieces better. A piece begins with what separates it from the one before it, so that adding
-//! one at the end leaves the others as they are.
+//! Concatenating the pieces always gives the exact file, whatever it contains; understanding the
+//! format only leads to better pieces. A piece begins with the separator before it, so that
+//! appending one leaves the others unchanged.
 
 use std::ops::Range;
 
@@ -11,34 +11,33 @@ use memchr::{memchr_iter, memmem};
 
 use crate::file::FileKind;
 
-/// More pieces than this have no name of their own.
+/// How many pieces can be numbered.
 pub const MOST: u32 = 1_000_000;
 
-/// What the pieces are numbered by, which is also where they are kept.
+/// How pieces are numbered. It also decides which folder they are stored in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Numbering {
-    /// Messages, as SillyTavern counts them.
+    /// Messages, numbered as in SillyTavern.
     Messages,
-    /// Entries of a book, by their key.
+    /// Entries of a lorebook, by their key.
     Entries,
-    /// By their place in the file.
+    /// By their position in the file.
     #[default]
     Places,
 }
 
-/// A file in pieces: a head, numbered pieces, a tail.
+/// A file in pieces: a head, numbered pieces, and a tail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     pub numbering: Numbering,
     pub head: Range<usize>,
-    /// Their numbers rise.
+    /// In ascending order of their numbers.
     pub body: Vec<(u32, Range<usize>)>,
     pub tail: Range<usize>,
 }
 
 impl Numbering {
-    /// The name of the folder that the pieces are in. It sorts after the head's and before the
-    /// tail's.
+    /// The name of the tree that holds the pieces. It sorts after the head and before the tail.
     pub fn folder(self) -> &'static str {
         match self {
             Self::Messages => "m",
@@ -55,16 +54,16 @@ impl Numbering {
 }
 
 pub fn split(kind: FileKind, bytes: &[u8]) -> Split {
-    split_seeing(kind, bytes, &mut |_| {})
+    split_with(kind, bytes, &mut |_| {})
 }
 
-/// The same, and shows each message of a chat when it is found, in order: a long chat does not stay
-/// near the processor until all of it was looked through.
-pub fn split_seeing(kind: FileKind, bytes: &[u8], see: &mut dyn FnMut(&[u8])) -> Split {
+/// The same, and passes each message of a chat to `on_message` as soon as it is found, while it is
+/// still in the processor's cache.
+pub fn split_with(kind: FileKind, bytes: &[u8], on_message: &mut dyn FnMut(&[u8])) -> Split {
     match kind {
-        FileKind::Chat => lines(bytes, see),
+        FileKind::Chat => lines(bytes, on_message),
         FileKind::Book => {
-            entries(bytes).or_else(|| entries_anyhow(bytes)).unwrap_or_else(|| whole(bytes))
+            entries(bytes).or_else(|| entries_in_any_layout(bytes)).unwrap_or_else(|| whole(bytes))
         }
         FileKind::Card => chunks(bytes).unwrap_or_else(|| whole(bytes)),
         FileKind::Group | FileKind::Settings => fields(bytes),
@@ -76,7 +75,7 @@ fn whole(bytes: &[u8]) -> Split {
     Split { numbering: Numbering::Places, head: 0..end, body: Vec::new(), tail: end..end }
 }
 
-/// The pieces that begin at `starts`, the last of which ends at `end`.
+/// The pieces that begin at `starts`; the last one ends at `end`.
 fn pieces(bytes: &[u8], numbering: Numbering, starts: Vec<(u32, usize)>, end: usize) -> Split {
     let ends = starts.iter().skip(1).map(|(_, start)| *start).chain([end]);
     let body: Vec<_> =
@@ -85,13 +84,13 @@ fn pieces(bytes: &[u8], numbering: Numbering, starts: Vec<(u32, usize)>, end: us
     Split { numbering, head, body, tail: end..bytes.len() }
 }
 
-/// The first line is the head, each other one is a message.
-fn lines(bytes: &[u8], see: &mut dyn FnMut(&[u8])) -> Split {
+/// The first line is the head, and every other line is a message.
+fn lines(bytes: &[u8], on_message: &mut dyn FnMut(&[u8])) -> Split {
     let mut starts: Vec<(u32, usize)> = Vec::new();
     let mut end = bytes.len();
     for (number, start) in (0..).zip(memchr_iter(b'\n', bytes)) {
         if let Some((_, before)) = starts.last() {
-            see(&bytes[*before..start]);
+            on_message(&bytes[*before..start]);
         }
         if number == MOST {
             end = start;
@@ -100,13 +99,13 @@ fn lines(bytes: &[u8], see: &mut dyn FnMut(&[u8])) -> Split {
         starts.push((number, start));
     }
     if let Some((_, last)) = starts.last().filter(|_| end == bytes.len()) {
-        see(&bytes[*last..]);
+        on_message(&bytes[*last..]);
     }
     pieces(bytes, Numbering::Messages, starts, end)
 }
 
-/// The entries of a book as SillyTavern writes it, indented by four: no string holds a newline, so
-/// what looks like the beginning of an entry is one.
+/// The entries of a lorebook as SillyTavern writes it, indented by four spaces. JSON strings
+/// contain no newline, so everything that looks like the beginning of an entry is one.
 fn entries(bytes: &[u8]) -> Option<Split> {
     const BEGIN: &[u8] = b"\n    \"entries\": {";
     const END: &[u8] = b"\n    }";
@@ -126,7 +125,7 @@ fn entries(bytes: &[u8]) -> Option<Split> {
     Some(pieces(bytes, Numbering::Entries, starts, end))
 }
 
-/// Reads the key that `text` begins with.
+/// Parses the key at the beginning of `text`.
 fn number_of(text: &[u8]) -> Option<u32> {
     let digits = text.iter().take(7).position(|byte| !byte.is_ascii_digit())?;
     let is_plain = digits == 1 || digits > 1 && text[0] != b'0';
@@ -137,9 +136,9 @@ fn number_of(text: &[u8]) -> Option<u32> {
     (number < MOST).then_some(number)
 }
 
-/// The entries of a book that was written in another way. Keys that are no numbers, or not in
-/// order, are counted instead.
-fn entries_anyhow(bytes: &[u8]) -> Option<Split> {
+/// The entries of a lorebook in any other layout. If the keys are not numbers in ascending order,
+/// the entries are counted instead.
+fn entries_in_any_layout(bytes: &[u8]) -> Option<Split> {
     let begin = entries_begin(bytes)?;
     let mut starts: Vec<(Option<u32>, usize)> = Vec::new();
     let mut start = begin + 1;
@@ -170,7 +169,7 @@ fn entries_anyhow(bytes: &[u8]) -> Option<Split> {
     Some(pieces(bytes, numbering, starts, start))
 }
 
-/// Where the value of the first `entries` begins, if it is an object.
+/// Where the value of the first `entries` key begins, if it is an object.
 fn entries_begin(bytes: &[u8]) -> Option<usize> {
     const BOM: &[u8] = b"\xEF\xBB\xBF";
     let mut at = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
@@ -195,7 +194,7 @@ fn entries_begin(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where the value begins that belongs to a key that ends here.
+/// Where the value begins whose key ends at `key_end`.
 fn value_begin(bytes: &[u8], key_end: usize) -> Option<usize> {
     let colon = skip_whitespace(bytes, key_end);
     (bytes.get(colon) == Some(&b':')).then(|| skip_whitespace(bytes, colon + 1))
@@ -209,8 +208,8 @@ fn member_end(bytes: &[u8], key: usize) -> Option<usize> {
     value_end(bytes, value).ok()
 }
 
-/// The fields of a JSON object as SillyTavern writes it. It need not be one: a newline and four
-/// spaces make a piece.
+/// The fields of a JSON object as SillyTavern writes it. It need not be valid: a piece starts at
+/// every newline followed by four spaces and a quote.
 fn fields(bytes: &[u8]) -> Split {
     let mut starts: Vec<(u32, usize)> = Vec::new();
     for (number, at) in (0..MOST).zip(memmem::find_iter(bytes, b"\n    \"")) {
@@ -220,7 +219,8 @@ fn fields(bytes: &[u8]) -> Split {
     pieces(bytes, Numbering::Places, starts, bytes.len())
 }
 
-/// The chunks of a PNG: text and picture apart, so that an edited card does not repeat its picture.
+/// The chunks of a PNG: text and image are separate pieces, so that editing a card does not store
+/// its image again.
 fn chunks(bytes: &[u8]) -> Option<Split> {
     const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
     if !bytes.starts_with(SIGNATURE) {
@@ -233,7 +233,7 @@ fn chunks(bytes: &[u8]) -> Option<Split> {
             break;
         }
         starts.push((starts.len() as u32, at));
-        // Length, kind and checksum.
+        // Length, type and checksum.
         let length = u32::from_be_bytes(*length) as usize + 12;
         at = at.saturating_add(length).min(bytes.len());
     }
@@ -330,8 +330,8 @@ mod tests {
     fn each_message_is_shown_once() {
         for text in ["", "h", "h\na", "h\na\n\nb", "\n\n", "h\r\na\r\n"] {
             let mut seen: Vec<Vec<u8>> = Vec::new();
-            let see = &mut |piece: &[u8]| seen.push(piece.to_vec());
-            let pieces = split_seeing(FileKind::Chat, text.as_bytes(), see);
+            let on_message = &mut |piece: &[u8]| seen.push(piece.to_vec());
+            let pieces = split_with(FileKind::Chat, text.as_bytes(), on_message);
             let body = pieces.body.into_iter().map(|(_, range)| text.as_bytes()[range].to_vec());
             assert_eq!(seen, body.collect::<Vec<_>>());
         }

@@ -1,4 +1,4 @@
-//! What happened to a file, in the story's words, from the pieces that differ.
+//! Summarises a change to a file, from the pieces that differ.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,10 +18,11 @@ use crate::store::Writing;
 use crate::version::split::Numbering;
 use crate::version::tracked::{ComparedFile, Tracked, TrackedPiece};
 
-/// Words are made of so many pieces at most; where more changed, more of them would not help.
+/// How many changed pieces are read at most. Beyond that, reading more would not improve the
+/// summary.
 const MOST: usize = 400;
 
-/// What a version is, told by the one before it.
+/// Describes a version relative to the one before it.
 pub struct Summary {
     pub words: String,
     pub collapse: Option<String>,
@@ -29,14 +30,14 @@ pub struct Summary {
     pub count: Option<u64>,
 }
 
-/// `before` is the version before and how many bytes it had; `None` for the first.
-pub fn tell(
+/// `before` is the previous version; `None` for the first.
+pub fn describe(
     writing: &Writing<'_, '_>,
     kind: FileKind,
     before: Option<&Tracked>,
     now: &ComparedFile<'_>,
 ) -> Result<Summary> {
-    let (happened, count) = match (kind, before) {
+    let (change, count) = match (kind, before) {
         (FileKind::Chat, Some(before)) => in_chat(writing, before, now)?,
         (FileKind::Chat, None) => {
             let lines = line_count(now);
@@ -50,8 +51,8 @@ pub fn tell(
         }
         _ => return plain(writing, kind, before, now),
     };
-    let collapse = happened.collapse.map(|collapse| collapse.code());
-    Ok(Summary { words: happened.words, collapse, count: Some(count as u64) })
+    let collapse = change.collapse.map(|collapse| collapse.code());
+    Ok(Summary { words: change.words, collapse, count: Some(count as u64) })
 }
 
 fn plain(
@@ -65,12 +66,12 @@ fn plain(
         FileKind::Group => (group_called(now.bytes), is_json(now.bytes)),
         _ => ("settings".to_owned(), is_json(now.bytes)),
     };
-    let cut_down = match before {
-        Some(before) if is_readable && kind != FileKind::Card => cut_down(writing, before, now)?,
+    let lost_fields = match before {
+        Some(before) if is_readable && kind != FileKind::Card => lost_fields(writing, before, now)?,
         _ => None,
     };
-    if let Some((happened, collapse)) = cut_down {
-        let words = format!("{what} {happened}");
+    if let Some((change, collapse)) = lost_fields {
+        let words = format!("{what} {change}");
         return Ok(Summary { words, collapse: Some(collapse.code()), count: None });
     }
     let words = match before {
@@ -89,32 +90,33 @@ fn plain(
     Ok(Summary { words, collapse, count: None })
 }
 
-/// A group's file has a number for a name.
+/// The file of a group is named after a number, so the name comes from its content.
 fn group_called(json: &[u8]) -> String {
     let name = Raw::document(json).ok().and_then(|group| group.get("name")?.text());
     name.map_or_else(|| "group".to_owned(), |name| format!("group {name:?}"))
 }
 
-/// What became of a JSON object most of whose fields are gone.
-fn cut_down(
+/// Whether most fields of a JSON object are gone, and how to describe that.
+fn lost_fields(
     writing: &Writing<'_, '_>,
     before: &Tracked,
     now: &ComparedFile<'_>,
 ) -> Result<Option<(String, change_summary::Collapse)>> {
     let had = match before.body.pieces().len() {
-        // Not in the lines of SillyTavern.
+        // Not laid out the way SillyTavern does it.
         0 => fields(&read_piece(writing, before.head.map(|piece| piece.id))?),
         pieces => pieces,
     };
     Ok(change_summary::in_fields(had, fields(now.bytes)))
 }
 
-/// How many fields a JSON object has.
+/// The number of fields in a JSON object.
 fn fields(json: &[u8]) -> usize {
     Raw::document(json).map_or(0, |object| object.members().count())
 }
 
-/// The names of fields that are new or have another value, those that are names.
+/// The names of fields that are new or have a new value. Names with unusual characters are left
+/// out.
 fn changed_fields(
     writing: &Writing<'_, '_>,
     before: &Tracked,
@@ -123,7 +125,8 @@ fn changed_fields(
     const MOST_NAMED: usize = 3;
     let old = before.body.pieces();
     let mut known: FxHashSet<Id> = old.iter().map(|(_, id)| *id).collect();
-    // The piece of the last field has the end of the file in it; another field may be the last now.
+    // The piece of the last field includes the end of the file, and another field may be the last
+    // one now.
     let last = read_piece(writing, old.last().map(|(_, id)| *id))?;
     known.insert(id_of(object::Kind::Blob, without_end(&last))?);
     let mut names = Vec::new();
@@ -141,7 +144,7 @@ fn changed_fields(
     })
 }
 
-/// A field without the brace that ends the file after it.
+/// A field without the brace that ends the file.
 fn without_end(piece: &[u8]) -> &[u8] {
     let piece = piece.trim_ascii_end();
     piece.strip_suffix(b"}").map_or(piece, <[u8]>::trim_ascii_end)
@@ -165,7 +168,7 @@ fn without_newline(piece: &[u8]) -> &[u8] {
     piece.strip_prefix(b"\n").unwrap_or(piece)
 }
 
-/// A newline at the end does not begin another line.
+/// A newline at the end does not start another line.
 fn line_count(now: &ComparedFile<'_>) -> usize {
     let ends_in_newline = now.split.body.last().is_some_and(|(_, range)| range.len() == 1);
     match now.bytes {
@@ -232,7 +235,7 @@ fn in_book(
 ) -> Result<(ChangeSummary, usize)> {
     let old = before.body.pieces();
     let new = now.now.body.pieces();
-    // What was there by a number, and where what is there now is.
+    // By number: the old piece, and the position of the new one.
     let mut changed: BTreeMap<u32, (Option<Id>, Option<usize>)> = BTreeMap::new();
     if before.numbering == now.now.numbering {
         changed.extend(old.iter().map(|(number, id)| (*number, (Some(*id), None))));
@@ -250,25 +253,26 @@ fn in_book(
     let changes = texts.iter().filter_map(|(number, old, new)| {
         let before = old.as_deref().map(value_of);
         let after = new.map(|at| value_of(&now.bytes[now.split.body[at].1.clone()]));
-        // Only what separates it from the others may differ, or how it is laid out.
-        let says_other = before.map(laid_flat) != after.map(laid_flat);
-        says_other.then_some(EntryChange { number: *number, before, after })
+        // Only the separator or the whitespace may differ.
+        let differs = before.map(without_whitespace) != after.map(without_whitespace);
+        differs.then_some(EntryChange { number: *number, before, after })
     });
-    let is_other = |before: Option<TrackedPiece>,
-                    after: Option<TrackedPiece>,
-                    range: &Range<usize>|
+    let has_changed = |before: Option<TrackedPiece>,
+                       after: Option<TrackedPiece>,
+                       range: &Range<usize>|
      -> Result<_> {
         let (before, after) = (before.map(|piece| piece.id), after.map(|piece| piece.id));
         let is_same = before == after
-            || laid_flat(&read_piece(writing, before)?) == laid_flat(&now.bytes[range.clone()]);
+            || without_whitespace(&read_piece(writing, before)?)
+                == without_whitespace(&now.bytes[range.clone()]);
         Ok(!is_same)
     };
-    let rest_changed = is_other(before.head, now.now.head, &now.split.head)?
-        || is_other(before.tail, now.now.tail, &now.split.tail)?;
+    let rest_changed = has_changed(before.head, now.now.head, &now.split.head)?
+        || has_changed(before.tail, now.now.tail, &now.split.tail)?;
     let is_in_pieces = |tracked: &Tracked| {
         tracked.numbering == Numbering::Entries || !tracked.body.pieces().is_empty()
     };
-    // What stands around the entries is read only when it changed.
+    // The text around the entries is parsed only if it changed.
     let readable_before = is_in_pieces(before)
         || Book::read(&read_piece(writing, before.head.map(|piece| piece.id))?).is_ok();
     let readable_after =
@@ -284,8 +288,8 @@ fn in_book(
     Ok((change_summary::in_book(&window), new.len()))
 }
 
-/// JSON, or a part of it that begins outside of a text, without what is there for the eye only.
-fn laid_flat(json: &[u8]) -> Vec<u8> {
+/// Removes the whitespace from JSON, or from a part of it that starts outside a string.
+fn without_whitespace(json: &[u8]) -> Vec<u8> {
     let mut flat = Vec::with_capacity(json.len());
     let mut at = 0;
     while let Some(byte) = json.get(at) {
@@ -301,7 +305,7 @@ fn laid_flat(json: &[u8]) -> Vec<u8> {
     flat
 }
 
-/// The entry's value, without what separates it from the entry before and its key.
+/// The value of an entry, without the separator before it and without its key.
 fn value_of(piece: &[u8]) -> &[u8] {
     let find = || {
         let key = memchr::memchr(b'"', piece)?;

@@ -1,5 +1,5 @@
-//! What is remembered of a file's newest version, so that finding what changed takes one pass over
-//! its bytes.
+//! The pieces of a file's newest version, kept so that finding the changes takes a single pass over
+//! the file.
 
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
@@ -9,20 +9,20 @@ use crate::file;
 use crate::git::object::{Id, Kind, Object, TreeMode, add_to_tree, id_of, tree_lines};
 use crate::store::Store;
 use crate::version::body::Body;
-use crate::version::split::{Numbering, Split, split_seeing};
+use crate::version::split::{Numbering, Split, split_with};
 
 /// The names of the first and the last piece.
 const HEAD: &str = "a";
 const TAIL: &str = "z";
 
-/// A version in pieces. A piece is recognised by a quick hash where that is known, else by its id.
+/// A version in pieces. A piece is recognised by a fast hash if known, otherwise by its id.
 #[derive(Clone, Debug, Default)]
 pub struct Tracked {
     pub numbering: Numbering,
     pub head: Option<TrackedPiece>,
     pub tail: Option<TrackedPiece>,
     pub body: Body,
-    /// Of the pieces of the body, in order; empty where they are not known.
+    /// Hashes of the body's pieces, in order; empty if unknown.
     hashes: Vec<u128>,
 }
 
@@ -32,7 +32,7 @@ pub struct TrackedPiece {
     hash: Option<u128>,
 }
 
-/// A file taken apart and compared with the version before it.
+/// A file split into pieces and compared with the previous version.
 pub struct ComparedFile<'b> {
     pub bytes: &'b [u8],
     pub split: Split,
@@ -40,7 +40,7 @@ pub struct ComparedFile<'b> {
     pub tree: Id,
 }
 
-/// What the tree of a version leads to.
+/// The parts of a version's tree.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TreeParts {
     pub head: Option<Id>,
@@ -49,7 +49,7 @@ pub struct TreeParts {
 }
 
 impl Tracked {
-    /// Reads the names of the pieces of a version.
+    /// Reads the ids of a version's pieces.
     pub fn read(store: &Store<'_>, tree: Id) -> Result<Self> {
         let parts = Self::parts(store, tree)?;
         let piece = |id| TrackedPiece { id, hash: None };
@@ -62,25 +62,25 @@ impl Tracked {
         Ok(tracked)
     }
 
-    /// Reads the tree of a version, and not what is below it.
+    /// Reads only the top-level tree of a version.
     pub fn parts(store: &Store<'_>, tree: Id) -> Result<TreeParts> {
         TreeParts::of(&store.read(&tree, Kind::Tree)?)
             .ok_or(HistoryError::Misshapen { id: tree, expected: "a file in pieces" })
     }
 
-    /// How much memory this takes, roughly, in pieces.
+    /// Roughly how much memory this takes, in pieces.
     pub fn weight(&self) -> usize {
         self.body.pieces().len() + 16
     }
 
-    /// All pieces in order.
+    /// The ids of all pieces in order.
     pub fn ids(&self) -> impl Iterator<Item = Id> {
         let body = self.body.pieces().iter().map(|(_, id)| *id);
         self.head.map(|piece| piece.id).into_iter().chain(body).chain(self.tail.map(|p| p.id))
     }
 
-    /// Puts the file together, which comes to `len` bytes. Ends where it comes to more: somebody else
-    /// may have made a few objects that come to more than any memory has.
+    /// Rebuilds the file, which has `len` bytes. Fails as soon as there are more: a few crafted
+    /// objects from elsewhere can expand to more than fits into memory.
     pub fn rebuild(&self, store: &Store<'_>, len: u64) -> Result<Vec<u8>> {
         let mut file = Vec::new();
         let mut piece = Vec::new();
@@ -96,12 +96,12 @@ impl Tracked {
 }
 
 impl TreeParts {
-    /// From the text of the tree; `None` where it is not that of a version.
+    /// Parses a tree; `None` if it is not the tree of a version.
     pub fn of(tree: &[u8]) -> Option<Self> {
         let mut parts = Self::default();
         for line in tree_lines(tree) {
             let line = line?;
-            // In this order, and each once.
+            // They must come in this order, each at most once.
             let has_tail = parts.tail.is_some();
             let has_body = has_tail || parts.body.is_some();
             match (line.mode, line.name) {
@@ -122,10 +122,10 @@ impl TreeParts {
     }
 }
 
-/// Keeps an object, and says its name. The last is what stood in its place.
+/// Stores an object and returns its id. The last argument is the object that it replaces.
 pub type PutObject<'a> = dyn FnMut(Kind, &[u8], Option<Id>) -> Result<Id> + 'a;
 
-/// Takes a file apart, and keeps what the version before it does not have.
+/// Splits a file into pieces, and stores those that the previous version does not have.
 pub fn compare<'b>(
     put: &mut PutObject<'_>,
     seed: u64,
@@ -135,14 +135,14 @@ pub fn compare<'b>(
 ) -> Result<ComparedFile<'b>> {
     let mut hashes = Vec::new();
     let hash = |piece: &[u8]| xxh3_128_with_seed(piece, seed);
-    let split = split_seeing(kind, bytes, &mut |piece| hashes.push(hash(piece)));
+    let split = split_with(kind, bytes, &mut |piece| hashes.push(hash(piece)));
     if hashes.len() != split.body.len() {
         hashes = split.body.iter().map(|(_, range)| hash(&bytes[range.clone()])).collect();
     }
-    let mut known = Known { put, seed, before, elsewhere: None, strange: 0 };
+    let mut matcher = PieceMatcher { put, seed, before, by_hash: None, misses: 0 };
 
-    let head = known.edge(before.head, &bytes[split.head.clone()])?;
-    let tail = known.edge(before.tail, &bytes[split.tail.clone()])?;
+    let head = matcher.edge(before.head, &bytes[split.head.clone()])?;
+    let tail = matcher.edge(before.tail, &bytes[split.tail.clone()])?;
     let mut pieces = Vec::with_capacity(split.body.len());
     let same_numbers = before.numbering == split.numbering;
     let mut at = 0;
@@ -153,7 +153,7 @@ pub fn compare<'b>(
         }
         let place = at;
         let there = same_numbers && old.get(place).is_some_and(|(old, _)| old == number);
-        let id = known.piece(there.then_some(place), &bytes[range.clone()], *hash)?;
+        let id = matcher.piece(there.then_some(place), &bytes[range.clone()], *hash)?;
         pieces.push((*number, id));
     }
     let body = before.body.with(pieces, &mut |tree, before| put(Kind::Tree, &tree, before))?;
@@ -162,7 +162,7 @@ pub fn compare<'b>(
     Ok(ComparedFile { bytes, split, now, tree })
 }
 
-/// All objects of a file, as if there were none yet.
+/// All objects of a file, as if it had no previous version.
 pub fn objects(kind: file::FileKind, bytes: &[u8]) -> Result<Vec<Object>> {
     let mut objects = Vec::new();
     let mut put = |kind, data: &[u8], before| {
@@ -174,7 +174,7 @@ pub fn objects(kind: file::FileKind, bytes: &[u8]) -> Result<Vec<Object>> {
     Ok(objects)
 }
 
-/// The tree of a version. The head and the tail are left out where they are empty.
+/// The tree of a version. An empty head or tail is left out.
 fn root(tracked: &Tracked) -> Vec<u8> {
     let mut tree = Vec::with_capacity(128);
     if let Some(head) = tracked.head {
@@ -189,22 +189,23 @@ fn root(tracked: &Tracked) -> Vec<u8> {
     tree
 }
 
-/// Recognises pieces of the version before.
-struct Known<'k, 'p> {
+/// Recognises pieces of the previous version.
+struct PieceMatcher<'k, 'p> {
     put: &'k mut PutObject<'p>,
-    /// Drawn anew by every process, so that nobody can make two pieces with the same hash.
+    /// Random for every process, so that no one can craft two pieces with the same hash.
     seed: u64,
     before: &'k Tracked,
-    /// Where pieces are that moved; made when several are not where they were.
-    elsewhere: Option<FxHashMap<u128, Id>>,
-    /// Pieces that are not where they were.
-    strange: usize,
+    /// The pieces by hash, to find those that moved; built only when several are not in their old
+    /// position.
+    by_hash: Option<FxHashMap<u128, Id>>,
+    /// How many pieces were not in their old position.
+    misses: usize,
 }
 
-/// Up to here it is quicker to compute the names of pieces than to list where all of them are.
-const FEW: usize = 8;
+/// Up to this many, hashing the pieces is faster than building the table.
+const FEW_MISSES: usize = 8;
 
-impl Known<'_, '_> {
+impl PieceMatcher<'_, '_> {
     fn edge(&mut self, before: Option<TrackedPiece>, bytes: &[u8]) -> Result<Option<TrackedPiece>> {
         if bytes.is_empty() {
             return Ok(None);
@@ -218,7 +219,7 @@ impl Known<'_, '_> {
         Ok(Some(TrackedPiece { id, hash: Some(hash) }))
     }
 
-    /// `place` is where in the body before a piece of the same number is.
+    /// `place` is the position of the piece with the same number in the previous body.
     fn piece(&mut self, place: Option<usize>, bytes: &[u8], hash: u128) -> Result<Id> {
         let old = place.map(|place| self.before.body.pieces()[place].1);
         if let (Some(place), Some(id)) = (place, old)
@@ -226,7 +227,7 @@ impl Known<'_, '_> {
         {
             return Ok(id);
         }
-        if let Some(id) = self.moved(hash) {
+        if let Some(id) = self.find_moved(hash) {
             return Ok(id);
         }
         if self.before.hashes.is_empty() {
@@ -238,16 +239,16 @@ impl Known<'_, '_> {
         (self.put)(Kind::Blob, bytes, old)
     }
 
-    fn moved(&mut self, hash: u128) -> Option<Id> {
-        self.strange += 1;
-        if self.strange <= FEW {
+    fn find_moved(&mut self, hash: u128) -> Option<Id> {
+        self.misses += 1;
+        if self.misses <= FEW_MISSES {
             return None;
         }
         let before = self.before;
-        let elsewhere = self.elsewhere.get_or_insert_with(|| {
+        let by_hash = self.by_hash.get_or_insert_with(|| {
             let ids = before.body.pieces().iter().map(|(_, id)| *id);
             before.hashes.iter().copied().zip(ids).collect()
         });
-        elsewhere.get(&hash).copied()
+        by_hash.get(&hash).copied()
     }
 }

@@ -1,10 +1,9 @@
-//! What was told together, and what of it can be relied on.
+//! Batches of events, and which of them can be trusted.
 //!
-//! A file is opened when its save is told. If the next save came before that, the file that is opened
-//! is already the next one, and the order in which it would be recorded is not the order in which it
-//! was saved. Then the save of the file that was opened is told, too, later. So whatever was told
-//! before a fence that was raised after the last file was opened says which file belongs to which
-//! save.
+//! A file is opened when the event for its save arrives. If it was saved again before that, the
+//! opened file is already the next version, and recording it now would get the order of saves
+//! wrong. In that case, an event for the save that was opened follows later. So all events before a
+//! fence that is raised after the last file was opened show which file belongs to which save.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
@@ -14,46 +13,46 @@ use super::events::Event;
 use super::watched::FileEvent;
 use crate::file::FileName;
 
-/// What is recorded together.
+/// How many events are recorded together.
 const TOGETHER: usize = 64;
-/// How often a fence is raised for files that are saved again meanwhile.
+/// How often a fence is raised again because files were saved in the meantime.
 const ROUNDS: usize = 3;
-/// So much may come before a fence. Files that were opened wait until it is there.
+/// How many events may arrive before a fence. Opened files have to wait for it.
 const MOST: usize = 256;
-/// Disks tell writes apart that are at least so far from each other.
+/// Writes that are at least this far apart have different modification times.
 const TICK: Duration = Duration::from_millis(10);
-/// How long a fence is waited for.
+/// How long to wait for a fence.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Events in the order in which they were told.
+/// Events in the order in which they arrived.
 pub(super) struct Batch {
     pub(super) events: Vec<Event>,
-    /// Everything is there that was told before the last of their files was opened.
+    /// Contains all events from before the last of their files was opened.
     pub(super) is_fenced: bool,
 }
 
-/// What has been told, and what of it waits.
+/// The events that arrived, and those that were put back.
 pub(super) struct Queue {
-    told: Receiver<Event>,
+    received: Receiver<Event>,
     waiting: VecDeque<Event>,
 }
 
 impl Queue {
-    pub(super) fn new(told: Receiver<Event>) -> Self {
-        Self { told, waiting: VecDeque::new() }
+    pub(super) fn new(received: Receiver<Event>) -> Self {
+        Self { received, waiting: VecDeque::new() }
     }
 
-    /// What is there already.
+    /// The next event, if there is one already.
     pub(super) fn next(&mut self) -> Option<Event> {
-        self.waiting.pop_front().or_else(|| self.told.try_recv().ok())
+        self.waiting.pop_front().or_else(|| self.received.try_recv().ok())
     }
 
-    /// Waits for the next event. `None` where nothing came.
-    pub(super) fn wait(&mut self, patience: Duration) -> Option<Event> {
-        self.waiting.pop_front().or_else(|| self.told.recv_timeout(patience).ok())
+    /// Waits for the next event. `None` if there was none in time.
+    pub(super) fn wait(&mut self, timeout: Duration) -> Option<Event> {
+        self.waiting.pop_front().or_else(|| self.received.recv_timeout(timeout).ok())
     }
 
-    /// An event and what came with it. `raise` raises a fence.
+    /// An event and those that arrived with it. `raise` raises a fence.
     pub(super) fn batch(&mut self, first: Event, mut raise: impl FnMut() -> Option<u64>) -> Batch {
         let mut events = vec![first];
         while events.len() < TOGETHER
@@ -66,7 +65,7 @@ impl Queue {
             return batch;
         }
         for _ in 0..ROUNDS {
-            batch.settle();
+            batch.wait_for_tick();
             let (later, is_there) = self.until(raise());
             if !is_there {
                 batch.events.extend(later);
@@ -82,15 +81,15 @@ impl Queue {
         batch
     }
 
-    /// What was told before a fence, and whether that came.
+    /// The events before a fence, and whether the fence arrived.
     fn until(&mut self, fence: Option<u64>) -> (Vec<Event>, bool) {
         let mut events: Vec<Event> = self.waiting.drain(..).collect();
         let Some(fence) = fence else { return (events, false) };
         let end = Instant::now() + PATIENCE;
         while events.len() < MOST {
-            match self.told.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            match self.received.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(Event::Fence(number)) if number == fence => return (events, true),
-                // One that was waited for in vain.
+                // An earlier fence that did not arrive in time.
                 Ok(Event::Fence(_)) => {}
                 Ok(event) => events.push(event),
                 Err(_) => break,
@@ -101,8 +100,8 @@ impl Queue {
 }
 
 impl Batch {
-    /// Waits until whoever writes into one of these files again changes its time.
-    fn settle(&self) {
+    /// Waits until another write to one of these files would change its modification time.
+    fn wait_for_tick(&self) {
         let in_place = self.events.iter().filter_map(|event| match event {
             Event::Saved(caught) if caught.is_in_place => Some(caught.stat.written),
             _ => None,
@@ -120,7 +119,7 @@ impl Batch {
 }
 
 impl Event {
-    /// The file that it is about.
+    /// The file that the event is about.
     pub(super) fn file(&self) -> Option<(usize, &FileName)> {
         match self {
             Self::Saved(caught) => Some((caught.user, &caught.name)),
@@ -130,29 +129,29 @@ impl Event {
     }
 }
 
-/// What happened to the files of one user, without what was opened too late.
-pub(super) fn happenings(events: Vec<Event>, is_fenced: bool) -> Vec<FileEvent> {
+/// What happened to one user's files, with files that were opened too late reported as missed.
+pub(super) fn file_events(events: Vec<Event>, is_fenced: bool) -> Vec<FileEvent> {
     let late: Vec<bool> = (0..events.len()).map(|at| is_late(&events, at)).collect();
     let saved = events.iter().filter_map(|event| match event {
         Event::Saved(caught) if !is_fenced => Some(caught.name.clone()),
         _ => None,
     });
-    // Which of their versions these are shows when the next ones come.
+    // Which versions of these files were opened will only be clear from later events.
     let unsure: Vec<FileName> = saved.collect();
-    let mut happenings: Vec<FileEvent> = unsure.iter().cloned().map(FileEvent::Missed).collect();
+    let mut file_events: Vec<FileEvent> = unsure.iter().cloned().map(FileEvent::Missed).collect();
     for (event, is_late) in events.into_iter().zip(late) {
         match event {
-            Event::Saved(caught) if is_late => happenings.push(FileEvent::Missed(caught.name)),
-            Event::Saved(caught) => happenings.push(FileEvent::Saved(caught)),
-            Event::Gone { name, .. } => happenings.push(FileEvent::Gone(name)),
+            Event::Saved(caught) if is_late => file_events.push(FileEvent::Missed(caught.name)),
+            Event::Saved(caught) => file_events.push(FileEvent::Saved(caught)),
+            Event::Gone { name, .. } => file_events.push(FileEvent::Gone(name)),
             _ => {}
         }
     }
-    happenings.extend(unsure.into_iter().map(FileEvent::Missed));
-    happenings
+    file_events.extend(unsure.into_iter().map(FileEvent::Missed));
+    file_events
 }
 
-/// Whether the file that was opened is one that was saved later, or was being written again.
+/// Whether the opened file belongs to a later save, or was being written again.
 fn is_late(events: &[Event], at: usize) -> bool {
     let Event::Saved(caught) = &events[at] else { return false };
     let file = events[at].file();
@@ -161,7 +160,8 @@ fn is_late(events: &[Event], at: usize) -> bool {
         match later {
             Event::Saved(later) if later.stat == caught.stat => return true,
             Event::Writing { .. } => is_written = true,
-            // Its writer is done; whether it was still then shows when it is read.
+            // The writer is done; reading the file will show whether it changed after it was
+            // opened.
             _ => is_written = false,
         }
     }

@@ -1,16 +1,15 @@
-//! What the system says about files, as it says it.
+//! Translates the system's file notifications.
 //!
-//! SillyTavern puts a new file in the place of the old one at every save. So a file that is opened as
-//! soon as it is there keeps its content, however soon the next one takes its place; reading it can
-//! wait.
+//! SillyTavern replaces the file at every save. A file that is opened as soon as it appears
+//! therefore keeps its content, however soon the next one replaces it, and can be read later.
 //!
-//! What is opened may be a later save than the one that was told, if the next one came before it was
-//! opened. Whether that was so shows in what is told next, and a [`Event::Fence`] shows that nothing
-//! more was to be told.
+//! The opened file may belong to a later save than the event, if that save happened before the file
+//! was opened. The following events show whether it did, and a [`Event::Fence`] shows that no more
+//! of them are coming.
 //!
-//! Linux alone says so much. Elsewhere only the names of files are taken from what is told; and on
-//! Windows an open file cannot be replaced, so a save would fail while we have it open. There a file is
-//! read when nothing has happened for a while, as a look would find it.
+//! Only Linux reports this much. Elsewhere only the names of the files are used; and on Windows an
+//! open file cannot be replaced, so a save would fail while we have it open. On those systems,
+//! files are read once nothing has happened for a while, as in a scan.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -27,33 +26,33 @@ use rustc_hash::FxHashMap;
 
 use crate::file::FileName;
 
-/// Files that wait to be read are open, and a process may have only so many.
+/// How many events may be queued. Each can hold an open file, and a process may have only so many.
 pub(super) const WAITING: usize = 400;
 
-/// Whether the system tells which save it speaks of, in order.
+/// Whether the system reports every save, in order.
 pub const ARE_EXACT: bool = cfg!(target_os = "linux");
 
 /// Something happened.
 pub enum Event {
-    /// Something happened to a file, where no more is known.
+    /// Something happened to a file; no details are known.
     Touched { user: usize, name: FileName },
-    /// A file was saved, and this is what was saved.
+    /// A file was saved, and opened at once.
     Saved(CaughtFile),
     /// A file may be gone.
     Gone { user: usize, name: FileName },
-    /// A file is being written in its place.
+    /// A file is being written in place.
     Writing { user: usize, name: FileName },
-    /// Everything that happened before this fence was raised has been told.
+    /// Everything that happened before this fence was raised has been reported.
     Fence(u64),
-    /// A folder came or went: whatever is below it has to be looked at.
-    Look { user: usize },
+    /// A folder appeared or disappeared, so the user's files have to be scanned.
+    Rescan { user: usize },
     /// A file was saved that could not be opened.
     Missed { user: usize },
-    /// Nobody knows what happened.
-    LookAtAll,
-    /// A user's folder may have come or gone.
+    /// Events were lost, so everything has to be scanned.
+    RescanAll,
+    /// A user's folder may have appeared or disappeared.
     Users,
-    /// The end.
+    /// The watch should stop.
     Stop,
 }
 
@@ -63,16 +62,16 @@ pub struct CaughtFile {
     pub file: File,
     pub stat: SaveStamp,
     pub when: Instant,
-    /// It was written where it is, and may be written again while it is read.
+    /// It was written in place, and may be written again while it is read.
     pub is_in_place: bool,
 }
 
-/// What tells one save of a file from another.
+/// Distinguishes the saves of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SaveStamp {
     pub written: SystemTime,
     pub len: u64,
-    /// Device and inode; zeros where there are none.
+    /// Device and inode; zeros on systems without them.
     file: (u64, u64),
 }
 
@@ -90,7 +89,7 @@ impl SaveStamp {
     }
 }
 
-/// Sends what happens below the folders of users.
+/// Sends events for the users' folders.
 pub(super) struct Events {
     watcher: notify::RecommendedWatcher,
     homes: Arc<Mutex<Homes>>,
@@ -102,14 +101,14 @@ pub(super) struct Events {
 struct Homes {
     /// The users' folders.
     users: FxHashMap<PathBuf, usize>,
-    /// A folder of our own, for fences.
+    /// Forklore's own folder for fences.
     fences: Option<PathBuf>,
 }
 
-/// Fences have one of so many names.
+/// How many different names fences have.
 const FENCES: u64 = 64;
 
-/// The folders of a user in which files have a history, and whether there are folders in them.
+/// The folders of a user whose files have a history, and whether they have subfolders.
 const FOLDERS: [(&str, RecursiveMode); 5] = [
     ("chats", RecursiveMode::Recursive),
     ("group chats", RecursiveMode::NonRecursive),
@@ -119,7 +118,7 @@ const FOLDERS: [(&str, RecursiveMode); 5] = [
 ];
 
 impl Events {
-    /// `overflow` is set when something could not be sent.
+    /// `overflow` is set if an event could not be sent.
     pub(super) fn new(
         sender: SyncSender<Event>,
         overflow: Arc<AtomicBool>,
@@ -130,16 +129,16 @@ impl Events {
             Translator { homes: Arc::clone(&homes), sender, overflow, writing: None };
         let config = notify::Config::default().with_follow_symlinks(false);
         let handler = move |event: notify::Result<notify::Event>| match event {
-            Ok(event) if event.need_rescan() => translator.send(Event::LookAtAll),
-            Ok(event) if are_exact => translator.take(&event),
-            Ok(event) => translator.touch(&event),
-            Err(_) => translator.send(Event::LookAtAll),
+            Ok(event) if event.need_rescan() => translator.send(Event::RescanAll),
+            Ok(event) if are_exact => translator.translate(&event),
+            Ok(event) => translator.translate_coarse(&event),
+            Err(_) => translator.send(Event::RescanAll),
         };
         let watcher = notify::RecommendedWatcher::new(handler, config)?;
         Ok(Self { watcher, homes, fences: 0, are_exact })
     }
 
-    /// Watches the folder of a user. Again after one of its folders came.
+    /// Watches a user's folder. To be called again after one of its subfolders was created.
     pub(super) fn add(&mut self, user: usize, home: &Path) -> notify::Result<()> {
         self.homes().users.insert(home.to_owned(), user);
         self.watcher.watch(home, RecursiveMode::NonRecursive)?;
@@ -156,8 +155,9 @@ impl Events {
         self.homes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Raises a fence in a folder of our own, and says its number: it is told after everything that
-    /// has happened. Only where one queue holds all that happens, in order.
+    /// Raises a fence in Forklore's own folder, and returns its number: its event arrives after
+    /// those of everything that has happened. This works only if the system reports everything in
+    /// order, in one queue.
     pub(super) fn raise_fence(&mut self, folder: &Path) -> Option<u64> {
         if !self.are_exact {
             return None;
@@ -172,46 +172,46 @@ impl Events {
         let number = self.fences % FENCES;
         let raised = File::create(folder.join(number.to_string()));
         if raised.is_err() {
-            // It may come back, with another watch.
+            // The folder may be created again, with a new watch.
             self.homes().fences = None;
         }
         raised.ok().map(|_| number)
     }
 
-    /// Watches for users that come and go.
+    /// Watches for users that appear and disappear.
     pub(super) fn add_root(&mut self, root: &Path) -> notify::Result<()> {
         self.watcher.watch(root, RecursiveMode::NonRecursive)
     }
 }
 
-/// Whether the system tells of what happens in a folder that can be written to.
-pub fn reach(folder: &Path) -> bool {
-    let (sender, told) = std::sync::mpsc::channel();
-    let heard = move |event: notify::Result<notify::Event>| {
+/// Whether the system reports changes in a writable folder.
+pub fn receives_events(folder: &Path) -> bool {
+    let (sender, received) = std::sync::mpsc::channel();
+    let handler = move |event: notify::Result<notify::Event>| {
         let _ = sender.send(event.is_ok());
     };
-    let watcher = notify::RecommendedWatcher::new(heard, notify::Config::default());
+    let watcher = notify::RecommendedWatcher::new(handler, notify::Config::default());
     let Ok(mut watcher) = watcher else { return false };
     let name = folder.join(format!("forklore-doctor-{}", std::process::id()));
-    let is_told = watcher.watch(folder, RecursiveMode::NonRecursive).is_ok()
+    let is_reported = watcher.watch(folder, RecursiveMode::NonRecursive).is_ok()
         && fs::write(&name, b"Forklore looks whether it is told of this.").is_ok()
-        && told.recv_timeout(Duration::from_secs(3)) == Ok(true);
+        && received.recv_timeout(Duration::from_secs(3)) == Ok(true);
     let _ = fs::remove_file(&name);
-    is_told
+    is_reported
 }
 
 struct Translator {
     homes: Arc<Mutex<Homes>>,
     sender: SyncSender<Event>,
     overflow: Arc<AtomicBool>,
-    /// What is being written, if that was told last.
+    /// The file being written, if the last event was about it.
     writing: Option<PathBuf>,
 }
 
 enum FileChange {
-    /// Another file took its place.
+    /// Another file replaced it.
     Saved,
-    /// It was written where it is, and closed.
+    /// It was written in place and closed.
     Written,
     Writing,
     Linked,
@@ -220,7 +220,7 @@ enum FileChange {
 }
 
 impl Translator {
-    fn take(&mut self, event: &notify::Event) {
+    fn translate(&mut self, event: &notify::Event) {
         let what = match event.kind {
             EventKind::Modify(ModifyKind::Name(RenameMode::To)) => FileChange::Saved,
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => FileChange::Written,
@@ -235,63 +235,63 @@ impl Translator {
             _ => return,
         };
         for path in &event.paths {
-            self.tell(&what, path);
+            self.send_change(&what, path);
         }
     }
 
-    /// Systems that say less than Linux does.
-    fn touch(&self, event: &notify::Event) {
+    /// Handles events of systems that report less than Linux.
+    fn translate_coarse(&self, event: &notify::Event) {
         let is_new = match event.kind {
             EventKind::Access(_) | EventKind::Modify(ModifyKind::Metadata(_)) => return,
-            // Windows says this of a folder whenever something happens in it.
+            // Windows reports this for a folder whenever something in it changes.
             EventKind::Modify(ModifyKind::Any | ModifyKind::Data(_)) => false,
             _ => true,
         };
         for path in &event.paths {
-            match self.whose(path) {
-                Whose::User(user, name) if name.kind().is_some() => {
+            match self.owner_of(path) {
+                Owner::User(user, name) if name.kind().is_some() => {
                     self.send(Event::Touched { user, name });
                 }
-                Whose::User(user, name) if is_new && may_be_a_folder(&name) => {
-                    self.send(Event::Look { user });
+                Owner::User(user, name) if is_new && may_be_a_folder(&name) => {
+                    self.send(Event::Rescan { user });
                 }
-                Whose::Nobody if is_new => self.send(Event::Users),
-                Whose::User(..) | Whose::Fence(_) | Whose::Nobody => {}
+                Owner::Unknown if is_new => self.send(Event::Users),
+                Owner::User(..) | Owner::Fence(_) | Owner::Unknown => {}
             }
         }
     }
 
-    fn tell(&mut self, what: &FileChange, path: &Path) {
+    fn send_change(&mut self, what: &FileChange, path: &Path) {
         let before = self.writing.take();
-        let (user, name) = match self.whose(path) {
-            Whose::User(user, name) => (user, name),
-            Whose::Fence(number) if matches!(what, FileChange::Written) => {
+        let (user, name) = match self.owner_of(path) {
+            Owner::User(user, name) => (user, name),
+            Owner::Fence(number) if matches!(what, FileChange::Written) => {
                 return self.send(Event::Fence(number));
             }
-            Whose::Nobody if !matches!(what, FileChange::Writing) => {
+            Owner::Unknown if !matches!(what, FileChange::Writing) => {
                 return self.send(Event::Users);
             }
-            Whose::Fence(_) | Whose::Nobody => return,
+            Owner::Fence(_) | Owner::Unknown => return,
         };
         let is_ours = name.kind().is_some();
         match what {
-            // A folder that was renamed is told as a file is.
+            // A renamed folder is reported like a file.
             FileChange::Saved | FileChange::Written | FileChange::Gone
                 if may_be_a_folder(&name) =>
             {
-                self.send(Event::Look { user })
+                self.send(Event::Rescan { user })
             }
-            FileChange::Folder => self.send(Event::Look { user }),
-            FileChange::Saved if is_ours => self.catch(user, name, path, false),
-            FileChange::Written if is_ours => self.catch(user, name, path, true),
-            // Most files that are created are written next, and told then. A second name of a
-            // file that is there is not.
+            FileChange::Folder => self.send(Event::Rescan { user }),
+            FileChange::Saved if is_ours => self.open_and_send(user, name, path, false),
+            FileChange::Written if is_ours => self.open_and_send(user, name, path, true),
+            // Most created files are written next, and reported then. A hard link to an existing
+            // file is not.
             FileChange::Linked if is_ours && has_two_names(path) => {
-                self.catch(user, name, path, true);
+                self.open_and_send(user, name, path, true);
             }
             FileChange::Gone if is_ours => self.send(Event::Gone { user, name }),
             FileChange::Writing if is_ours => {
-                // Told once for many parts.
+                // Reported once for a series of writes.
                 if before.as_deref() != Some(path) {
                     self.send(Event::Writing { user, name });
                 }
@@ -301,38 +301,38 @@ impl Translator {
         }
     }
 
-    fn catch(&self, user: usize, name: FileName, path: &Path, is_in_place: bool) {
-        match opened(path) {
+    fn open_and_send(&self, user: usize, name: FileName, path: &Path, is_in_place: bool) {
+        match open_with_stamp(path) {
             Ok((file, stat)) => {
                 let when = Instant::now();
                 self.send(Event::Saved(CaughtFile { user, name, file, stat, when, is_in_place }));
             }
-            // Also where it is gone again.
+            // Including when it is gone again.
             Err(_) => self.send(Event::Missed { user }),
         }
     }
 
-    /// Whose file it is, and what it is called below that user's folder.
-    fn whose(&self, path: &Path) -> Whose {
+    /// The user that a file belongs to, and its name relative to the user's folder.
+    fn owner_of(&self, path: &Path) -> Owner {
         let homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
         let fence = homes.fences.as_ref().and_then(|fences| path.strip_prefix(fences).ok());
         if let Some(fence) = fence {
             let number = fence.to_str().and_then(|number| number.parse().ok());
-            return Whose::Fence(number.unwrap_or(u64::MAX));
+            return Owner::Fence(number.unwrap_or(u64::MAX));
         }
         let user = path.ancestors().find_map(|home| {
             let user = *homes.users.get(home)?;
-            Some(Whose::User(user, FileName::of_path(path.strip_prefix(home).ok()?)))
+            Some(Owner::User(user, FileName::of_path(path.strip_prefix(home).ok()?)))
         });
-        user.unwrap_or(Whose::Nobody)
+        user.unwrap_or(Owner::Unknown)
     }
 
     fn send(&self, event: Event) {
         match self.sender.try_send(event) {
             Ok(()) | Err(TrySendError::Disconnected(_)) => {}
             Err(TrySendError::Full(mut event @ (Event::Saved(_) | Event::Fence(_)))) => {
-                // Waiting holds up the system's own queue, which is longer than ours. All that is
-                // lost by it is the first of two saves of the same file meanwhile.
+                // Waiting delays the system's own queue, which is longer than ours. The only thing
+                // lost is the first of two saves of the same file in the meantime.
                 let until = Instant::now() + Duration::from_secs(5);
                 while Instant::now() < until {
                     std::thread::sleep(Duration::from_millis(2));
@@ -348,14 +348,14 @@ impl Translator {
     }
 }
 
-/// What a path leads to.
-enum Whose {
+/// What a path belongs to.
+enum Owner {
     User(usize, FileName),
     Fence(u64),
-    Nobody,
+    Unknown,
 }
 
-/// The folder of a character, or one of those that characters and books are in.
+/// The folder of a character, or one of the folders that contain files with a history.
 fn may_be_a_folder(name: &FileName) -> bool {
     let text = name.as_str();
     let is_top = FOLDERS.iter().any(|(folder, _)| *folder == text);
@@ -365,7 +365,7 @@ fn may_be_a_folder(name: &FileName) -> bool {
     is_top || is_character
 }
 
-fn opened(path: &Path) -> io::Result<(File, SaveStamp)> {
+fn open_with_stamp(path: &Path) -> io::Result<(File, SaveStamp)> {
     let file = open_file(path)?;
     let meta = file.metadata()?;
     if !meta.is_file() {
@@ -374,7 +374,7 @@ fn opened(path: &Path) -> io::Result<(File, SaveStamp)> {
     Ok((file, SaveStamp::of(&meta)?))
 }
 
-/// Without following a link, and without waiting for whoever writes to a pipe.
+/// Without following a link, and without waiting for the writer of a pipe.
 #[cfg(unix)]
 fn open_file(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;

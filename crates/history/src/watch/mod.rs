@@ -1,8 +1,8 @@
-//! Stays, and records every version as it is saved.
+//! Keeps running and records every version as it is saved.
 //!
-//! One for all users of a data folder. A user whose files do not change costs a few watches of the
-//! system and nothing else: histories are opened when there is something to record, and closed when
-//! there has been nothing for a while.
+//! One watch serves all users of a data folder. A user whose files do not change costs only a few
+//! system watches: a history is opened when there is something to record, and closed after it has
+//! been idle for a while.
 
 mod batch;
 mod events;
@@ -27,8 +27,8 @@ use crate::record::recorder::Recorded;
 use crate::record::scan::{self, Scan};
 use crate::version::history::History;
 
-use batch::{Batch, Queue, happenings};
-pub use events::{ARE_EXACT, CaughtFile, Event, SaveStamp, reach};
+use batch::{Batch, Queue, file_events};
+pub use events::{ARE_EXACT, CaughtFile, Event, SaveStamp, receives_events};
 use events::{Events, WAITING};
 use watched::{FileEvent, Touched, WatchState, Watched};
 
@@ -38,61 +38,63 @@ pub struct WatchedUser {
     pub repository: PathBuf,
 }
 
-/// What is told to whoever runs this.
+/// What a watch reports.
 pub enum WatchReport<'a> {
-    /// The files of all users were looked at; from now on nothing is missed.
+    /// All users' files were scanned; from now on nothing is missed.
     Watching { users: usize },
-    /// The files of a user were looked at.
+    /// A user's files were scanned.
     Scanned { user: &'a WatchedUser, scan: &'a Scan },
     /// A version was added.
     Recorded { user: &'a WatchedUser, recorded: &'a Recorded },
-    /// All of what was just told is in the history now.
-    Kept { user: &'a WatchedUser, history: &'a History<'a>, recorded: &'a [Recorded] },
-    /// Something could not be recorded. It is tried again.
+    /// Everything just reported is now durable.
+    Persisted { user: &'a WatchedUser, history: &'a History<'a>, recorded: &'a [Recorded] },
+    /// Something could not be recorded. It will be retried.
     Failed { user: &'a WatchedUser, error: &'a HistoryError },
-    /// These files are looked at now and then, since they cannot be watched.
+    /// These files cannot be watched, and are polled instead.
     NotWatched { user: &'a WatchedUser, why: String },
-    /// This history is as large as it may be; nothing is added to it.
+    /// This history has reached its size limit; nothing more is added to it.
     Full { user: &'a WatchedUser, bytes: u64 },
 }
 
-/// Tells them.
-type Tell<'t> = dyn FnMut(WatchReport<'_>) + 't;
+/// Receives the reports.
+type OnReport<'t> = dyn FnMut(WatchReport<'_>) + 't;
 
-/// What is the same for all users.
+/// Settings shared by all users.
 #[derive(Clone, Copy)]
 pub struct WatchSettings<'d> {
     pub disk: &'d dyn Disk,
     pub clock: &'d dyn Clock,
     pub host: &'d str,
-    /// A history that has reached this size is not added to.
+    /// A history of this size is no longer added to.
     pub most_bytes: Option<u64>,
-    /// Whether the system tells which save it speaks of: [`ARE_EXACT`], but in tests.
+    /// Whether the system reports every save, in order. Always [`ARE_EXACT`], except in tests.
     pub are_exact: bool,
 }
 
-/// After so long without news, what was recorded is put where any git can read it, and histories are
-/// closed.
+/// After this long without events, recordings are written to packs, where any git can read them,
+/// and histories are closed.
 const IDLE: Duration = Duration::from_secs(20);
-/// How often files are looked at that cannot be watched, or could not be recorded.
-const AGAIN: Duration = Duration::from_secs(10);
-/// Where the system says little, files are read when nothing has happened to any of a user's for so
-/// long. SillyTavern saves one second after an edit: in the middle of that, nobody is in its way.
-const STILL: Duration = Duration::from_millis(500);
-/// How often a file is tried to be read that another program keeps for itself.
+/// Polling interval for files that cannot be watched or failed to record.
+const RESCAN_AFTER: Duration = Duration::from_secs(10);
+/// On systems that report little, files are read once nothing has happened to any of a user's files
+/// for this long. SillyTavern saves one second after an edit, so half-way through that no save is
+/// disturbed.
+const SETTLED_AFTER: Duration = Duration::from_millis(500);
+/// How often to retry reading a file that another program has locked.
 const TRIES: u32 = 6;
-/// Where others keep saving, so long without news of a user: all theirs is in the journal meanwhile.
+/// While other users keep saving, how long an evicted user must be quiet before the history is
+/// closed. Everything is in the journal until then.
 const QUIET: Duration = Duration::from_secs(10 * 60);
-/// Histories that are open at the same time: to open one takes longer than to record a message.
-const OPEN: usize = 128;
-/// Histories that are closed at a time, so that news need not wait.
-const CLOSED: usize = 32;
-/// A folder of our own in a repository, in which fences are raised.
+/// How many histories are open at the same time: opening one takes longer than recording a message.
+const MOST_OPEN: usize = 128;
+/// How many histories are closed at a time, so that events need not wait.
+const CLOSED_AT_ONCE: usize = 32;
+/// Forklore's own folder in a repository, in which fences are raised.
 const FENCES: &str = "forklore/fences";
-/// Users whose folders are watched before the first of them is looked at.
+/// How many users' folders are watched before the first of them is scanned.
 const BATCH: usize = 500;
 
-/// Lets another thread end the watch.
+/// Lets another thread stop the watch.
 #[derive(Clone)]
 pub struct Stopper(SyncSender<Event>);
 
@@ -109,20 +111,20 @@ pub struct Watch<'d> {
     queue: Queue,
     overflow: Arc<AtomicBool>,
     stopper: Stopper,
-    /// The users whose histories are open, those used last at the end.
+    /// The users whose histories are open, most recently used last.
     open: VecDeque<usize>,
-    /// Users whose histories were let go with something in the journal, and when.
-    let_go: VecDeque<(Instant, usize)>,
-    /// When to look again, and at whom. A user may have been looked at since.
-    agains: BTreeSet<(Instant, usize)>,
-    /// Users to whose files something happened, and when those will have been still for long enough.
+    /// Users whose histories were evicted with recordings in the journal, and when.
+    evicted: VecDeque<(Instant, usize)>,
+    /// When to rescan which user. The user may have been scanned since.
+    rescans: BTreeSet<(Instant, usize)>,
+    /// Users whose files changed, and when they will have been quiet for long enough.
     touched: BTreeSet<(Instant, usize)>,
-    /// What is being read: large files take longer to find memory for than to read.
+    /// Reused for reading: allocating memory for large files takes longer than reading them.
     buffer: Vec<u8>,
     find_users: Option<Box<FindUsers<'d>>>,
 }
 
-/// Lists the users there are.
+/// Lists the current users.
 type FindUsers<'d> = dyn Fn() -> Vec<WatchedUser> + 'd;
 
 impl<'d> Watch<'d> {
@@ -140,15 +142,15 @@ impl<'d> Watch<'d> {
             overflow,
             stopper: Stopper(sender),
             open: VecDeque::new(),
-            let_go: VecDeque::new(),
-            agains: BTreeSet::new(),
+            evicted: VecDeque::new(),
+            rescans: BTreeSet::new(),
             touched: BTreeSet::new(),
             buffer: Vec::new(),
             find_users: None,
         })
     }
 
-    /// Watches users that come later, too: `root` is the folder that their folders are in.
+    /// Also watches users that are added later: `root` is the folder that contains their folders.
     pub fn follow_users(
         &mut self,
         root: &Path,
@@ -163,99 +165,99 @@ impl<'d> Watch<'d> {
     }
 
     /// Records until it is stopped.
-    pub fn run(&mut self, tell: &mut Tell<'_>) {
-        if !self.begin_all(tell) {
-            self.go_on(tell);
+    pub fn run(&mut self, on_report: &mut OnReport<'_>) {
+        if !self.scan_all_users(on_report) {
+            self.handle_events(on_report);
         }
         if !self.settings.are_exact {
-            // Not all may be told yet, and nothing is still yet.
+            // Some events may not have arrived yet, and nothing has been quiet for long enough.
             let touched = self.touched.iter().map(|(_, at)| *at);
             let last: BTreeSet<usize> = touched.chain(self.open.iter().copied()).collect();
-            last.into_iter().for_each(|at| self.look(at, tell));
+            last.into_iter().for_each(|at| self.rescan(at, on_report));
         }
         for at in 0..self.users.len() {
-            self.close(at, tell);
+            self.close(at, on_report);
         }
     }
 
-    /// Looks at everybody for the first time. Returns whether it was stopped meanwhile.
-    fn begin_all(&mut self, tell: &mut Tell<'_>) -> bool {
-        // In batches: what is remembered of a folder that is watched stays, and if it lay between the
-        // large things that come and go with each history, their memory could not be used again.
+    /// Scans all users for the first time. Returns whether it was stopped in the meantime.
+    fn scan_all_users(&mut self, on_report: &mut OnReport<'_>) -> bool {
+        // In batches: the memory for watched folders stays allocated, and if it were interleaved
+        // with the large allocations that each history makes and frees, those could not be reused.
         for first in (0..self.users.len()).step_by(BATCH) {
             let batch = first..self.users.len().min(first + BATCH);
-            batch.clone().for_each(|at| self.watch(at, tell));
-            batch.for_each(|at| self.look_first(at, tell));
-            // With many users this takes long, and those who are done go on writing. Not before
-            // everybody who is watched was looked at: what is recorded then counts as a version
-            // before which nothing was missed.
+            batch.clone().for_each(|at| self.watch(at, on_report));
+            batch.for_each(|at| self.first_scan(at, on_report));
+            // With many users this takes a while, and users who are done continue to save. But only
+            // after everyone who is watched has been scanned: versions recorded from events count
+            // as having no gap before them.
             while let Some(event) = self.queue.next() {
-                if self.take(event, tell) {
+                if self.handle_batch(event, on_report) {
                     return true;
                 }
             }
         }
-        tell(WatchReport::Watching { users: self.users.len() });
+        on_report(WatchReport::Watching { users: self.users.len() });
         false
     }
 
-    fn go_on(&mut self, tell: &mut Tell<'_>) {
+    fn handle_events(&mut self, on_report: &mut OnReport<'_>) {
         loop {
-            match self.queue.wait(self.patience()) {
+            match self.queue.wait(self.timeout()) {
                 Some(Event::Stop) => break,
                 Some(event) => {
-                    if self.take(event, tell) {
+                    if self.handle_batch(event, on_report) {
                         break;
                     }
                 }
-                None => self.rest(tell),
+                None => self.on_idle(on_report),
             }
             if self.overflow.swap(false, Ordering::Relaxed) {
-                self.look_at_all(tell);
+                self.rescan_all(on_report);
             }
-            self.look_at_still(tell);
-            self.look_again(tell);
-            self.tidy(tell);
+            self.scan_settled(on_report);
+            self.run_due_rescans(on_report);
+            self.close_quiet(on_report);
         }
     }
 
-    /// How long to wait for the next event: for ever where nothing is left to do.
-    fn patience(&self) -> Duration {
-        let again = self.agains.first().map(|(again, _)| *again);
-        let still = self.touched.first().map(|(still, _)| *still);
-        let again = again.into_iter().chain(still).min();
-        let again = again.map(|again| again.saturating_duration_since(Instant::now()));
-        let is_at_rest = self.open.is_empty() && self.let_go.is_empty();
-        let idle = (!is_at_rest).then_some(IDLE);
-        again.into_iter().chain(idle).min().unwrap_or(Duration::from_secs(24 * 60 * 60))
+    /// How long to wait for the next event: practically forever if nothing is left to do.
+    fn timeout(&self) -> Duration {
+        let rescan = self.rescans.first().map(|(due, _)| *due);
+        let scan = self.touched.first().map(|(due, _)| *due);
+        let due = rescan.into_iter().chain(scan).min();
+        let wait = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let is_idle = self.open.is_empty() && self.evicted.is_empty();
+        let idle = (!is_idle).then_some(IDLE);
+        wait.into_iter().chain(idle).min().unwrap_or(Duration::from_secs(24 * 60 * 60))
     }
 
-    fn watch(&mut self, at: usize, tell: &mut Tell<'_>) {
+    fn watch(&mut self, at: usize, on_report: &mut OnReport<'_>) {
         let watched = &mut self.users[at];
         let home = scan::home(&watched.user.folders);
         if let Err(error) = self.events.add(at, &home) {
             watched.state = WatchState::Polled;
-            tell(WatchReport::NotWatched { user: &watched.user, why: error.to_string() });
+            on_report(WatchReport::NotWatched { user: &watched.user, why: error.to_string() });
         }
     }
 
-    fn look_first(&mut self, at: usize, tell: &mut Tell<'_>) {
-        self.look(at, tell);
-        // Thousands of users need not be open at once.
-        if self.users.len() > OPEN {
-            self.close(at, tell);
+    fn first_scan(&mut self, at: usize, on_report: &mut OnReport<'_>) {
+        self.rescan(at, on_report);
+        // Thousands of histories need not be open at once.
+        if self.users.len() > MOST_OPEN {
+            self.close(at, on_report);
         }
     }
 
-    /// Takes an event and whatever else has come meanwhile. Returns whether this is the end.
-    fn take(&mut self, event: Event, tell: &mut Tell<'_>) -> bool {
+    /// Handles an event and all others that have arrived since. Returns whether to stop.
+    fn handle_batch(&mut self, event: Event, on_report: &mut OnReport<'_>) -> bool {
         let fences = self.users.first().map(|first| first.user.repository.join(FENCES));
         let raise = || self.events.raise_fence(fences.as_deref()?);
         let Batch { events, is_fenced } = self.queue.batch(event, raise);
-        // Read after the events: what was not sent came before some of them.
-        let mut all = self.overflow.swap(false, Ordering::Relaxed);
-        let (mut stop, mut users) = (false, false);
-        let mut looks: BTreeSet<usize> = BTreeSet::new();
+        // Read after the events: those that could not be sent came before some of these.
+        let mut rescan_all = self.overflow.swap(false, Ordering::Relaxed);
+        let (mut stop, mut find_users) = (false, false);
+        let mut to_rescan: BTreeSet<usize> = BTreeSet::new();
         let mut of_users: BTreeMap<usize, Vec<Event>> = BTreeMap::new();
         for event in events {
             if let Some((user, _)) = event.file() {
@@ -267,40 +269,40 @@ impl<'d> Watch<'d> {
                     self.users[user].touched.names.insert(name);
                     self.touch(user);
                 }
-                Event::Look { user } if !self.settings.are_exact => {
-                    self.users[user].touched.are_all = true;
+                Event::Rescan { user } if !self.settings.are_exact => {
+                    self.users[user].touched.includes_all = true;
                     self.touch(user);
                 }
-                Event::Look { user } => drop(looks.insert(user)),
+                Event::Rescan { user } => drop(to_rescan.insert(user)),
                 Event::Missed { user } => {
                     self.users[user].has_missed = true;
-                    looks.insert(user);
+                    to_rescan.insert(user);
                 }
-                Event::LookAtAll => all = true,
-                Event::Users => users = true,
+                Event::RescanAll => rescan_all = true,
+                Event::Users => find_users = true,
                 Event::Stop => stop = true,
                 Event::Fence(_) => {}
                 Event::Saved(_) | Event::Gone { .. } | Event::Writing { .. } => {}
             }
         }
-        if all {
+        if rescan_all {
             self.users.iter_mut().for_each(|watched| watched.has_missed = true);
         }
         for (at, events) in of_users {
-            self.record(at, happenings(events, is_fenced), tell);
+            self.record(at, file_events(events, is_fenced), on_report);
         }
-        looks.into_iter().for_each(|at| self.look_anew(at, tell));
-        if all {
-            self.look_at_all(tell);
+        to_rescan.into_iter().for_each(|at| self.rescan_folders(at, on_report));
+        if rescan_all {
+            self.rescan_all(on_report);
         }
-        if users {
-            self.look_for_users(tell);
+        if find_users {
+            self.add_new_users(on_report);
         }
         stop
     }
 
-    /// Begins to watch users that are new.
-    fn look_for_users(&mut self, tell: &mut Tell<'_>) {
+    /// Starts to watch new users.
+    fn add_new_users(&mut self, on_report: &mut OnReport<'_>) {
         let Some(find) = &self.find_users else { return };
         let known: FxHashSet<&Path> =
             self.users.iter().map(|known| known.user.repository.as_path()).collect();
@@ -309,173 +311,174 @@ impl<'d> Watch<'d> {
         for user in new {
             self.users.push(Watched::new(user, Instant::now()));
             let at = self.users.len() - 1;
-            // Watches first and looks then, so that nothing falls between the two.
-            self.watch(at, tell);
-            self.look_first(at, tell);
+            // Watch first and scan afterwards, so that nothing is missed in between.
+            self.watch(at, on_report);
+            self.first_scan(at, on_report);
         }
     }
 
-    fn record(&mut self, at: usize, happenings: Vec<FileEvent>, tell: &mut Tell<'_>) {
-        if self.users[at].state == WatchState::Full || happenings.is_empty() {
+    fn record(&mut self, at: usize, file_events: Vec<FileEvent>, on_report: &mut OnReport<'_>) {
+        if self.users[at].state == WatchState::Full || file_events.is_empty() {
             return;
         }
         let mut buffer = std::mem::take(&mut self.buffer);
-        let recorded = self.opened(at).and_then(|watched| watched.record(happenings, &mut buffer));
+        let recorded =
+            self.open_history(at).and_then(|watched| watched.record(file_events, &mut buffer));
         self.buffer = buffer;
         let is_recorded = recorded.is_ok();
-        self.told(at, recorded, tell);
+        self.report(at, recorded, on_report);
         let watched = &self.users[at];
         if is_recorded && watched.has_missed {
-            self.look(at, tell);
-        } else if is_recorded && !watched.missed.is_empty() && watched.again.is_none() {
-            // The next save tells what is there. Where none comes, a look does.
-            self.again(at);
+            self.rescan(at, on_report);
+        } else if is_recorded && !watched.missed.is_empty() && watched.rescan_at.is_none() {
+            // The next save shows the current content. If there is none, a rescan does.
+            self.schedule_rescan(at);
         }
     }
 
-    fn look(&mut self, at: usize, tell: &mut Tell<'_>) {
+    fn rescan(&mut self, at: usize, on_report: &mut OnReport<'_>) {
         if self.users[at].state == WatchState::Full {
             return;
         }
         let disk = self.settings.disk;
-        let scanned = self.opened(at).and_then(|watched| watched.scan(disk, None));
+        let scanned = self.open_history(at).and_then(|watched| watched.scan(disk, None));
         match scanned {
             Ok(scan) => {
                 let watched = &mut self.users[at];
                 let is_polled = watched.state == WatchState::Polled;
-                watched.again = None;
+                watched.rescan_at = None;
                 let had_missed = std::mem::take(&mut watched.has_missed);
                 if !is_polled || had_missed || !scan.recorded.is_empty() || !scan.unread.is_empty()
                 {
-                    tell(WatchReport::Scanned { user: &watched.user, scan: &scan });
+                    on_report(WatchReport::Scanned { user: &watched.user, scan: &scan });
                 }
-                watched.tell_kept(&scan.recorded, tell);
+                watched.report_persisted(&scan.recorded, on_report);
                 if is_polled {
-                    self.again(at);
+                    self.schedule_rescan(at);
                 }
-                self.told(at, Ok(Vec::new()), tell);
+                self.report(at, Ok(Vec::new()), on_report);
             }
-            Err(error) => self.told(at, Err(error), tell),
+            Err(error) => self.report(at, Err(error), on_report),
         }
     }
 
-    /// Looks where a folder may have come, which is not watched yet.
-    fn look_anew(&mut self, at: usize, tell: &mut Tell<'_>) {
+    /// Scans after a folder may have appeared, which is not watched yet.
+    fn rescan_folders(&mut self, at: usize, on_report: &mut OnReport<'_>) {
         let home = scan::home(&self.users[at].user.folders);
         let _ = self.events.add(at, &home);
-        self.look(at, tell);
+        self.rescan(at, on_report);
     }
 
-    /// Has the files of a user looked at that something happened to, as soon as they are still.
+    /// Schedules a scan of a user's changed files, once they have been quiet for long enough.
     fn touch(&mut self, at: usize) {
-        let still = Instant::now() + STILL;
-        if let Some(before) = self.users[at].touched.still.replace(still) {
+        let due = Instant::now() + SETTLED_AFTER;
+        if let Some(before) = self.users[at].touched.due.replace(due) {
             self.touched.remove(&(before, at));
         }
-        self.touched.insert((still, at));
+        self.touched.insert((due, at));
     }
 
-    fn look_at_still(&mut self, tell: &mut Tell<'_>) {
+    fn scan_settled(&mut self, on_report: &mut OnReport<'_>) {
         let now = Instant::now();
         while let Some((_, at)) = self.touched.first().copied().filter(|(when, _)| *when <= now) {
-            self.look_at_touched(at, tell);
+            self.scan_touched(at, on_report);
         }
     }
 
-    fn look_at_touched(&mut self, at: usize, tell: &mut Tell<'_>) {
+    fn scan_touched(&mut self, at: usize, on_report: &mut OnReport<'_>) {
         let touched = std::mem::take(&mut self.users[at].touched);
         self.touched.retain(|(_, other)| *other != at);
-        if touched.are_all {
-            return self.look_anew(at, tell);
+        if touched.includes_all {
+            return self.rescan_folders(at, on_report);
         }
         if self.users[at].state == WatchState::Full {
             return;
         }
         let disk = self.settings.disk;
-        let scanned = self.opened(at).and_then(|watched| watched.scan(disk, Some(&touched.names)));
+        let scanned =
+            self.open_history(at).and_then(|watched| watched.scan(disk, Some(&touched.names)));
         let is_unread = scanned.as_ref().is_ok_and(|scan| !scan.unread.is_empty());
-        self.told(at, scanned.map(|scan| scan.recorded), tell);
+        self.report(at, scanned.map(|scan| scan.recorded), on_report);
         if is_unread && touched.tries < TRIES {
-            // Somebody else has one of them open.
-            self.users[at].touched = Touched { tries: touched.tries + 1, still: None, ..touched };
+            // Another program has one of them open.
+            self.users[at].touched = Touched { tries: touched.tries + 1, due: None, ..touched };
             self.touch(at);
         } else if is_unread {
-            self.look(at, tell);
+            self.rescan(at, on_report);
         }
     }
 
-    fn look_at_all(&mut self, tell: &mut Tell<'_>) {
+    fn rescan_all(&mut self, on_report: &mut OnReport<'_>) {
         for at in 0..self.users.len() {
-            self.look(at, tell);
+            self.rescan(at, on_report);
         }
     }
 
-    /// Has a user looked at again after a while.
-    fn again(&mut self, at: usize) {
-        let again = Instant::now() + AGAIN;
-        self.users[at].again = Some(again);
-        self.agains.insert((again, at));
+    /// Schedules a rescan of a user.
+    fn schedule_rescan(&mut self, at: usize) {
+        let due = Instant::now() + RESCAN_AFTER;
+        self.users[at].rescan_at = Some(due);
+        self.rescans.insert((due, at));
     }
 
-    fn look_again(&mut self, tell: &mut Tell<'_>) {
+    fn run_due_rescans(&mut self, on_report: &mut OnReport<'_>) {
         let now = Instant::now();
-        while let Some((again, at)) = self.agains.first().copied().filter(|(when, _)| *when <= now)
-        {
-            self.agains.remove(&(again, at));
-            if self.users[at].again == Some(again) {
-                self.users[at].again = None;
-                self.look(at, tell);
+        while let Some((due, at)) = self.rescans.first().copied().filter(|(when, _)| *when <= now) {
+            self.rescans.remove(&(due, at));
+            if self.users[at].rescan_at == Some(due) {
+                self.users[at].rescan_at = None;
+                self.rescan(at, on_report);
             }
         }
     }
 
-    /// Puts where any git can read it what was recorded for a user of whom nothing was heard for
-    /// long. One at a time: others are saving.
-    fn tidy(&mut self, tell: &mut Tell<'_>) {
-        while let Some((when, at)) = self.let_go.front().copied() {
-            let is_quiet = self.users[at].let_go == Some(when);
+    /// Closes the history of a user who has been quiet for long, so that any git can read it. One
+    /// at a time, because others are saving.
+    fn close_quiet(&mut self, on_report: &mut OnReport<'_>) {
+        while let Some((when, at)) = self.evicted.front().copied() {
+            let is_quiet = self.users[at].evicted == Some(when);
             if is_quiet && when.elapsed() < QUIET {
                 return;
             }
-            self.let_go.pop_front();
+            self.evicted.pop_front();
             if is_quiet {
-                return self.close(at, tell);
+                return self.close(at, on_report);
             }
         }
     }
 
-    fn told(&mut self, at: usize, recorded: Result<Vec<Recorded>>, tell: &mut Tell<'_>) {
+    fn report(&mut self, at: usize, recorded: Result<Vec<Recorded>>, on_report: &mut OnReport<'_>) {
         let watched = &mut self.users[at];
         match recorded {
             Ok(recorded) => {
                 for recorded in &recorded {
-                    tell(WatchReport::Recorded { user: &watched.user, recorded });
+                    on_report(WatchReport::Recorded { user: &watched.user, recorded });
                 }
-                watched.tell_kept(&recorded, tell);
+                watched.report_persisted(&recorded, on_report);
                 let bytes = watched.history.as_ref().map_or(0, |history| history.store().bytes());
                 if self.settings.most_bytes.is_some_and(|most| bytes >= most) {
                     watched.state = WatchState::Full;
-                    tell(WatchReport::Full { user: &watched.user, bytes });
+                    on_report(WatchReport::Full { user: &watched.user, bytes });
                 }
             }
             Err(error) => {
-                tell(WatchReport::Failed { user: &watched.user, error: &error });
+                on_report(WatchReport::Failed { user: &watched.user, error: &error });
                 watched.history = None;
                 watched.has_missed = true;
                 self.open.retain(|open| *open != at);
-                // Whatever is there then is recorded then.
-                self.again(at);
+                // The rescan records whatever is there then.
+                self.schedule_rescan(at);
             }
         }
     }
 
-    fn opened(&mut self, at: usize) -> Result<&mut Watched<'d>> {
+    fn open_history(&mut self, at: usize) -> Result<&mut Watched<'d>> {
         self.open.retain(|open| *open != at);
         self.open.push_back(at);
-        if self.open.len() > OPEN
+        if self.open.len() > MOST_OPEN
             && let Some(oldest) = self.open.pop_front()
         {
-            self.let_go(oldest)?;
+            self.evict(oldest)?;
         }
         let watched = &mut self.users[at];
         if watched.history.is_none() {
@@ -483,50 +486,52 @@ impl<'d> Watch<'d> {
             let history = History::open(disk, clock, &watched.user.repository, host)?;
             watched.history = Some(Box::new(history));
         }
-        watched.let_go = None;
+        watched.evicted = None;
         Ok(watched)
     }
 
-    /// Makes room for another history. What is in the journal is sure already, and making a pack of
-    /// it takes ten times as long as it took to record it; that can wait until it is quiet.
-    fn let_go(&mut self, at: usize) -> Result<()> {
+    /// Makes room for another history. Its journal is durable already, and writing it to a pack
+    /// takes ten times as long as recording did; that can wait until things are quiet.
+    fn evict(&mut self, at: usize) -> Result<()> {
         let watched = &mut self.users[at];
         if watched.remembered.is_some() {
             return watched.close();
         }
         let history = watched.history.take();
-        if history.is_some_and(|history| history.store().gathered() > 0) {
+        if history.is_some_and(|history| history.store().journal_recordings() > 0) {
             let now = Instant::now();
-            watched.let_go = Some(now);
-            self.let_go.push_back((now, at));
+            watched.evicted = Some(now);
+            self.evicted.push_back((now, at));
         }
         Ok(())
     }
 
-    /// Nothing happened for a while.
-    fn rest(&mut self, tell: &mut Tell<'_>) {
-        for at in self.open.drain(..self.open.len().min(CLOSED)).collect::<Vec<_>>() {
-            self.close(at, tell);
+    /// Handles a period without events.
+    fn on_idle(&mut self, on_report: &mut OnReport<'_>) {
+        for at in self.open.drain(..self.open.len().min(CLOSED_AT_ONCE)).collect::<Vec<_>>() {
+            self.close(at, on_report);
         }
-        // Those that wait longest.
-        for (when, at) in self.let_go.drain(..self.let_go.len().min(CLOSED)).collect::<Vec<_>>() {
-            if self.users[at].let_go == Some(when) {
-                self.close(at, tell);
+        // Those that have waited longest.
+        for (when, at) in
+            self.evicted.drain(..self.evicted.len().min(CLOSED_AT_ONCE)).collect::<Vec<_>>()
+        {
+            if self.users[at].evicted == Some(when) {
+                self.close(at, on_report);
             }
         }
         self.buffer = Vec::new();
     }
 
-    fn close(&mut self, at: usize, tell: &mut Tell<'_>) {
-        if self.users[at].let_go.is_some()
-            && let Err(error) = self.opened(at)
+    fn close(&mut self, at: usize, on_report: &mut OnReport<'_>) {
+        if self.users[at].evicted.is_some()
+            && let Err(error) = self.open_history(at)
         {
-            return self.told(at, Err(error), tell);
+            return self.report(at, Err(error), on_report);
         }
         self.open.retain(|open| *open != at);
         let closed = self.users[at].close();
         if let Err(error) = closed {
-            self.told(at, Err(error), tell);
+            self.report(at, Err(error), on_report);
         }
     }
 }

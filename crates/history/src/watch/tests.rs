@@ -1,4 +1,5 @@
-//! What was not heard of leaves a gap, and nothing is said to be without one that may have one.
+//! A missed save leaves a gap, and a version that may have a gap before it is never recorded as
+//! having none.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -46,7 +47,7 @@ impl Stage {
         let folders = UserFolders::new(folder.path().join("data"), "default-user").unwrap();
         let user = WatchedUser { folders, repository: folder.path().join("user.git") };
         let mut watch = Watch::new(WatchSettings { disk, ..SETTINGS }, vec![user]).unwrap();
-        assert!(!watch.begin_all(&mut fails));
+        assert!(!watch.scan_all_users(&mut fails));
         Self { folder, watch }
     }
 
@@ -58,13 +59,13 @@ impl Stage {
         save(self.folder.path(), book, entries);
     }
 
-    /// What is heard of the next save.
+    /// The event for the next save.
     fn heard(&mut self) -> Event {
         self.watch.queue.wait(Duration::from_secs(60)).unwrap()
     }
 
     fn take(&mut self, event: Event) {
-        assert!(!self.watch.take(event, &mut fails));
+        assert!(!self.watch.handle_batch(event, &mut fails));
     }
 
     fn take_together(&mut self, first: Event, second: Event) {
@@ -72,7 +73,7 @@ impl Stage {
         self.take(first);
     }
 
-    /// Takes an event and all others that are there.
+    /// Handles an event and all others that have arrived.
     fn take_all(&mut self, first: Event) {
         let mut next = Some(first);
         while let Some(event) = next {
@@ -81,7 +82,7 @@ impl Stage {
         }
     }
 
-    /// Another process looks at the files.
+    /// Another process scans the files.
     fn look_with_another(&self) {
         let mut history =
             History::open(&RealDisk, &SystemClock, self.path("user.git"), "Test PC").unwrap();
@@ -94,13 +95,13 @@ impl Stage {
         self.kinds(book)
     }
 
-    /// How many entries each version has, the oldest first, and how it came to be known.
+    /// How many entries each version has, oldest first, and its origin.
     fn kinds(&mut self, book: &str) -> Vec<(u64, Origin)> {
         self.watch.close(0, &mut fails);
         let repository = self.path("user.git");
         let history = History::open_existing(&RealDisk, &SystemClock, repository).unwrap();
         let lineage = history.lineages().iter().find(|it| it.file().bare_label() == book).unwrap();
-        let versions = history.own_versions(lineage).map(|kept| kept.unwrap().version);
+        let versions = history.own_versions(lineage).map(|stored| stored.unwrap().version);
         let mut versions: Vec<_> =
             versions.map(|version| (version.count.unwrap(), version.why)).collect();
         versions.reverse();
@@ -160,7 +161,7 @@ fn what_comes_after_the_system_lost_count_follows_a_gap() {
         }
     }
     let last = stage.heard();
-    stage.take_together(Event::LookAtAll, last);
+    stage.take_together(Event::RescanAll, last);
     assert_eq!(stage.versions("Lore"), [(1, Origin::Found), (3, Origin::Late)]);
 }
 
@@ -195,14 +196,14 @@ fn a_file_that_cannot_be_opened_leaves_a_gap() {
 fn a_file_that_was_opened_too_late_is_not_put_in_the_place_of_the_one_before() {
     let mut stage = Stage::new();
     let lore = stage.path("data/default-user/worlds/Lore.json");
-    // Both events deliver the second file: nobody opened the first in time.
+    // Both events deliver the second file: the first was not opened in time.
     stage.save("Lore", 2);
     drop(stage.heard());
     stage.save("Other", 2);
     let other = stage.heard();
     stage.save("Lore", 3);
     let last = stage.heard();
-    let late = again(&last, &lore);
+    let late = same_file_again(&last, &lore);
     stage.watch.stopper.0.send(other).unwrap();
     stage.watch.stopper.0.send(last).unwrap();
     stage.take(late);
@@ -237,7 +238,8 @@ fn a_file_that_is_being_written_again_is_not_what_was_saved() {
     let half = br#"{"entries":{"0":{"uid":0,"key":[]}"#;
     let mut writer = fs::File::create(&lore).unwrap();
     writer.write_all(half).unwrap();
-    // The save before it is only heard now, and what is opened is half of the next.
+    // The event for the save before arrives only now, and the opened file contains half of the
+    // next.
     let writing = stage.heard();
     assert!(matches!(writing, Event::Writing { user: 0, .. }));
     let late = caught(&stage, "Lore");
@@ -264,8 +266,8 @@ fn a_file_that_was_emptied_is_looked_at_again() {
         events.push(stage.heard());
     }
     events.into_iter().for_each(|event| stage.take(event));
-    assert!(stage.watch.users[0].again.is_some());
-    stage.watch.look(0, &mut fails);
+    assert!(stage.watch.users[0].rescan_at.is_some());
+    stage.watch.rescan(0, &mut fails);
     assert_eq!(stage.versions("Lore"), [(1, Origin::Found), (0, Origin::Found)]);
 }
 
@@ -279,7 +281,7 @@ fn a_file_that_changes_after_it_was_opened_is_not_what_was_saved() {
     let mut writer = fs::File::options().append(true).open(&lore).unwrap();
     writer.write_all(b" ").unwrap();
     let Event::Saved(mut caught) = event else { panic!("not a save") };
-    assert!(!caught.read_still(&mut Vec::new()));
+    assert!(!caught.read_unchanged(&mut Vec::new()));
     drop(writer);
 }
 
@@ -297,7 +299,7 @@ fn what_somebody_else_recorded_meanwhile_is_not_followed_by_what_was_before() {
 }
 
 /// Another event that delivers the same file.
-fn again(event: &Event, path: &Path) -> Event {
+fn same_file_again(event: &Event, path: &Path) -> Event {
     let Event::Saved(caught) = event else { panic!("not a save") };
     Event::Saved(super::CaughtFile {
         user: caught.user,
@@ -309,7 +311,7 @@ fn again(event: &Event, path: &Path) -> Event {
     })
 }
 
-/// What is delivered if the file is opened now.
+/// The event that is delivered if the file is opened now.
 fn caught(stage: &Stage, book: &str) -> Event {
     let path = stage.path(&format!("data/default-user/worlds/{book}.json"));
     let file = fs::File::open(path).unwrap();
@@ -319,8 +321,8 @@ fn caught(stage: &Stage, book: &str) -> Event {
     Event::Saved(super::CaughtFile { user: 0, name, file, stat, when, is_in_place: true })
 }
 
-/// Two saves, on a disk of which one call fails. Returns how many calls had been made before the first, how many after
-/// both, and what was recorded.
+/// Two saves on a disk of which one call fails. Returns the number of calls before the first save
+/// and after both, and what was recorded.
 fn two_saves(fault: Fault) -> (usize, usize, Vec<(u64, Origin)>) {
     let disk: &'static FaultyDisk<'static> = Box::leak(Box::new(FaultyDisk::new(fault)));
     let mut stage = Stage::on(disk);
@@ -328,11 +330,11 @@ fn two_saves(fault: Fault) -> (usize, usize, Vec<(u64, Origin)>) {
     for entries in 2..4 {
         stage.save("Lore", entries);
         let event = stage.heard();
-        assert!(!stage.watch.take(event, &mut |_| {}));
+        assert!(!stage.watch.handle_batch(event, &mut |_| {}));
     }
     let after = disk.calls().len();
-    // It looks again after a while; here at once.
-    assert!(!stage.watch.take(Event::LookAtAll, &mut |_| {}));
+    // The rescan would happen after a while; here it happens at once.
+    assert!(!stage.watch.handle_batch(Event::RescanAll, &mut |_| {}));
     (before, after, stage.versions("Lore"))
 }
 

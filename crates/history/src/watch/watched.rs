@@ -1,4 +1,4 @@
-//! One user of those who are watched.
+//! One of the watched users.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use forklore_tavern::disk::Disk;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::events::{CaughtFile, SaveStamp};
-use super::{Tell, WatchReport, WatchedUser};
+use super::{OnReport, WatchReport, WatchedUser};
 use crate::error::Result;
 use crate::file::FileName;
 use crate::git::object::Id;
@@ -19,37 +19,39 @@ use crate::record::scan::{self, Scan, SeenFiles};
 use crate::version::commit::{Origin, Version, milliseconds};
 use crate::version::history::History;
 
-/// A user, and what is known of the files.
+/// A user, and the state of the watch for them.
 pub(super) struct Watched<'d> {
     pub(super) user: WatchedUser,
-    /// Boxed: most users have none.
+    /// Boxed, because most users have none.
     pub(super) history: Option<Box<History<'d>>>,
     pub(super) remembered: Option<SeenFiles>,
     pub(super) state: WatchState,
-    /// Events caught before this are older than what a scan found.
+    /// Events from before this are older than what the scan found.
     pub(super) scanned: Instant,
-    /// To be looked at again then.
-    pub(super) again: Option<Instant>,
-    /// Something was not recorded, and nobody has looked since.
+    /// When to rescan.
+    pub(super) rescan_at: Option<Instant>,
+    /// Something was not recorded, and there was no scan since.
     pub(super) has_missed: bool,
-    /// Files of which a version was missed, until a later one is recorded. What is recorded meanwhile
-    /// is found: which version of these files was there then, nobody knows.
+    /// Files of which a version was missed, until a later one is recorded. Versions recorded until
+    /// then count as having a gap before them, because it is unknown which version of these files
+    /// existed at that time.
     pub(super) missed: FxHashSet<FileName>,
-    /// The newest versions that were recorded as they happened.
+    /// The newest versions that were recorded as they were saved.
     followed: FxHashMap<FileName, Id>,
     pub(super) touched: Touched,
-    /// Something is in the journal that no git can read yet, since then.
-    pub(super) let_go: Option<Instant>,
+    /// When the history was evicted with recordings in the journal, which no other git can read
+    /// yet.
+    pub(super) evicted: Option<Instant>,
 }
 
-/// Files to which something happened, where the system does not say what.
+/// Files that something happened to, on systems that do not report what.
 #[derive(Default)]
 pub(super) struct Touched {
     pub(super) names: BTreeSet<FileName>,
-    /// Nobody knows which.
-    pub(super) are_all: bool,
-    /// When they will have been still for long enough.
-    pub(super) still: Option<Instant>,
+    /// It is unknown which files.
+    pub(super) includes_all: bool,
+    /// When they will have been quiet for long enough.
+    pub(super) due: Option<Instant>,
     /// How often they could not be read.
     pub(super) tries: u32,
 }
@@ -57,7 +59,7 @@ pub(super) struct Touched {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WatchState {
     Watched,
-    /// Looked at now and then.
+    /// Scanned at intervals.
     Polled,
     Full,
 }
@@ -66,12 +68,13 @@ pub(super) enum WatchState {
 pub(super) enum FileEvent {
     Saved(CaughtFile),
     Gone(FileName),
-    /// A version of a file is not there any more, or may not be.
+    /// A version of a file was missed, or may have been.
     Missed(FileName),
 }
 
 impl CaughtFile {
-    /// Whether it was written before what is known. What was found may be as old and yet come after it.
+    /// Whether it was written before the known version. A version found by a scan may have the same
+    /// time and still be later.
     fn is_before(&self, known: &Version) -> bool {
         match milliseconds(self.stat.written).cmp(&milliseconds(known.written)) {
             Ordering::Less => true,
@@ -80,8 +83,9 @@ impl CaughtFile {
         }
     }
 
-    /// Reads what was saved. Returns whether nobody has written into the file since it was opened.
-    pub(super) fn read_still(&mut self, bytes: &mut Vec<u8>) -> bool {
+    /// Reads the saved content. Returns whether the file has not been written to since it was
+    /// opened.
+    pub(super) fn read_unchanged(&mut self, bytes: &mut Vec<u8>) -> bool {
         bytes.clear();
         let is_read = self.file.read_to_end(bytes).is_ok();
         let stat = self.file.metadata().and_then(|meta| SaveStamp::of(&meta));
@@ -97,16 +101,16 @@ impl Watched<'_> {
             remembered: None,
             state: WatchState::Watched,
             scanned: now,
-            again: None,
+            rescan_at: None,
             has_missed: false,
             missed: FxHashSet::default(),
             followed: FxHashMap::default(),
             touched: Touched::default(),
-            let_go: None,
+            evicted: None,
         }
     }
 
-    /// Looks at all files, or only at some.
+    /// Scans all files, or only some.
     pub(super) fn scan(
         &mut self,
         disk: &dyn Disk,
@@ -124,10 +128,10 @@ impl Watched<'_> {
         Ok(scan)
     }
 
-    /// Records what happened, in order, and makes sure of it once.
+    /// Records events in order, with a single sync.
     pub(super) fn record(
         &mut self,
-        happenings: Vec<FileEvent>,
+        file_events: Vec<FileEvent>,
         bytes: &mut Vec<u8>,
     ) -> Result<Vec<Recorded>> {
         let Some(history) = &mut self.history else { return Ok(Vec::new()) };
@@ -135,26 +139,27 @@ impl Watched<'_> {
         let exists = |name: &FileName| home.join(name.to_path()).symlink_metadata().is_ok();
         let mut all = Vec::new();
         let mut recorder = history.record()?;
-        for happening in happenings {
-            match happening {
+        for event in file_events {
+            match event {
                 FileEvent::Saved(mut caught) => {
                     let live = recorder.lineages().live(&caught.name).map(|live| &live.tip);
                     let is_followed =
                         live.map(|tip| tip.id) == self.followed.get(&caught.name).copied();
                     if live.is_some_and(|tip| !is_followed && caught.is_before(&tip.version)) {
-                        // A scan found what came after it; or somebody else did, or it was put
-                        // there with an older time, and then a look tells what is there.
+                        // A scan found a later version. Or another process recorded one, or the
+                        // file was put there with an older time: then a rescan shows the current
+                        // content.
                         if caught.when >= self.scanned {
                             self.missed.insert(caught.name);
                         }
                         continue;
                     }
-                    // A file that is empty is about to be written; where it stays so, a look finds it.
-                    if !caught.read_still(bytes) || bytes.is_empty() {
+                    // An empty file is about to be written; if it stays empty, a rescan finds it.
+                    if !caught.read_unchanged(bytes) || bytes.is_empty() {
                         self.missed.insert(caught.name);
                         continue;
                     }
-                    // What was missed may have come just before.
+                    // The version that was missed may have come just before.
                     let is_sure = !self.has_missed && self.missed.is_empty();
                     let seen = if is_sure { Observed::AsItHappened } else { Observed::AfterAGap };
                     let name = &caught.name;
@@ -176,17 +181,17 @@ impl Watched<'_> {
                 }
             }
         }
-        recorder.keep()?;
+        recorder.persist()?;
         Ok(all)
     }
 
-    pub(super) fn tell_kept(&self, recorded: &[Recorded], tell: &mut Tell<'_>) {
+    pub(super) fn report_persisted(&self, recorded: &[Recorded], on_report: &mut OnReport<'_>) {
         if let Some(history) = self.history.as_deref().filter(|_| !recorded.is_empty()) {
-            tell(WatchReport::Kept { user: &self.user, history, recorded });
+            on_report(WatchReport::Persisted { user: &self.user, history, recorded });
         }
     }
 
-    /// Puts everything where any git can read it, and lets go of the memory.
+    /// Makes everything readable by any git, and frees the memory.
     pub(super) fn close(&mut self) -> Result<()> {
         if let Some(mut history) = self.history.take() {
             history.record()?.flush()?;

@@ -1,4 +1,4 @@
-//! SillyTavern's own backups, as extra past.
+//! SillyTavern's own backups, imported as additional old versions.
 
 use std::fs;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ fn each_backup_finds_its_chat_by_what_is_in_it() {
     let mut history = stage.machine("PC");
     let one = |messages| chat("", "One", messages);
     let two = |messages| chat(r#""integrity":"two""#, "Two", messages);
-    // A branch of the second, which began at its third message.
+    // A branch of the second chat, forked at its third message.
     let branch = |messages: usize| {
         let text = chat(r#""integrity":"branch","main_chat":"Two""#, "Two", 3);
         let rest = chat("", "Branch", messages);
@@ -91,12 +91,12 @@ fn each_backup_finds_its_chat_by_what_is_in_it() {
     home.backup("anna", 4, &one(5));
     home.backup("anna", 5, &branch(6));
     home.backup("anna", 6, &two(6));
-    // Edited since, in its first message.
+    // Its first message was edited later.
     home.backup("anna", 7, &two(7).replace("\"Two 0\"}", "\"Two at first\"}"));
-    // The same as what is there now.
+    // The same as the current content.
     home.backup("anna", 8, &one(9));
     home.backup("anna_smith", 1, &chat("", "Hers", 2));
-    // Nobody has these any more.
+    // These chats no longer exist.
     home.backup("anna", 9, &chat("", "Gone", 2));
     home.backup("anna", 10, &chat("", "Gone", 4));
     home.backup("bea", 10, &chat("", "Bea's", 4));
@@ -119,7 +119,7 @@ fn each_backup_finds_its_chat_by_what_is_in_it() {
     assert_eq!((imported.backups, imported.known), (13, 1));
     assert!(imported.unread.is_empty());
 
-    // In order of time, with the bytes that they had, and without an alarm.
+    // In order of time, with their exact bytes, and without an alarm.
     let name = FileName::of_text("chats/Anna/Two.jsonl");
     let live = history.lineages().live(&name).unwrap();
     assert_eq!(live.tip.version.why, Origin::Found);
@@ -127,9 +127,9 @@ fn each_backup_finds_its_chat_by_what_is_in_it() {
     let versions: Vec<_> = history.own_versions(backups).map(Result::unwrap).collect();
     assert_eq!(versions.len(), 3);
     assert!(versions.is_sorted_by(|newer, older| newer.version.written > older.version.written));
-    for kept in &versions {
-        assert_eq!((&kept.version.file, &kept.version.why), (&name, &Origin::Imported));
-        assert_eq!(kept.version.collapse, None);
+    for stored in &versions {
+        assert_eq!((&stored.version.file, &stored.version.why), (&name, &Origin::Imported));
+        assert_eq!(stored.version.collapse, None);
     }
     assert_eq!(history.content(&versions[2]).unwrap(), two(3).as_bytes());
     assert!(history.store().refs().keys().all(|name| !name.starts_with("refs/pins/")));
@@ -154,12 +154,12 @@ fn importing_again_adds_nothing_and_recording_goes_on_as_before() {
         assert_eq!(*history.store().refs(), refs);
         history = stage.machine("PC");
     }
-    // What came since is added to what is there.
+    // Later backups are added to the existing lineage.
     home.backup("anna", 3, &chat("", "Gone", 3));
     let more = home.import(&mut history);
     assert_eq!(taken(&more), [("chats/Anna/Anna - backup 20260101-020000.jsonl", 1, true)]);
     assert_eq!(history.store().refs().len(), refs.len());
-    // A backup that is put back is a new file, not the old one renamed.
+    // A backup that is put back is a new file, not a rename of the old one.
     home.write("chats/Anna/Back.jsonl", &chat("", "Gone", 3));
     home.write("chats/Anna/One.jsonl", &chat("", "One", 6));
     assert_eq!(home.record(&mut history), 2);

@@ -1,4 +1,4 @@
-//! Bundles of a few bytes that would come to more than any memory has.
+//! Tiny bundles that would expand to more than fits into memory.
 
 use forklore_history::exchange::bundle::{self, BundleError};
 use forklore_history::exchange::join::Unsound;
@@ -6,7 +6,7 @@ use forklore_history::git::object::{Id, Kind, Object, TreeMode, add_to_tree, id_
 use forklore_history::git::pack::Packer;
 use forklore_history::upkeep::fsck::verify;
 
-use crate::stage::{Stage, everything, tell};
+use crate::stage::{Stage, everything, save_each_message};
 
 #[derive(Default)]
 struct Objects(Vec<Object>);
@@ -28,7 +28,7 @@ impl Objects {
         self.add(Kind::Tree, tree)
     }
 
-    /// A chat of `width` times itself messages, all the same.
+    /// A chat of `names.len()` cubed messages, all the same.
     fn chat(&mut self, piece: &[u8], names: &[String]) -> Id {
         let header = self.add(Kind::Blob, b"{\"chat_metadata\":{}}".to_vec());
         let piece = self.add(Kind::Blob, piece.to_vec());
@@ -62,13 +62,13 @@ fn numbers(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("{number:02}")).collect()
 }
 
-/// Takes it in. Returns why it was refused, if it was.
+/// Imports a bundle. Returns why it was refused, if it was.
 #[track_caller]
 fn taken_in(bundle: &[u8]) -> Option<Unsound> {
     let stage = Stage::new();
     let mut pc = stage.machine("PC");
-    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 2);
-    let refused = match bundle::take_in(&mut pc, bundle) {
+    save_each_message(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 2);
+    let refused = match bundle::import(&mut pc, bundle) {
         Ok(_) => None,
         Err(BundleError::Unsound(refused)) => Some(refused.why),
         Err(other) => panic!("{other}"),
@@ -117,7 +117,7 @@ fn trees_of_another_shape_are_refused() {
         let bytes = HEADER + 3 * (names.len() as u64).pow(3);
         assert_eq!(taken_in(&objects.bundle(root, bytes)), Some(Unsound::Shape), "{names:?}");
     }
-    // Deeper than three trees, and less deep.
+    // More and fewer than three levels of trees.
     for depth in [0, 1, 3] {
         let mut objects = Objects::default();
         let header = objects.add(Kind::Blob, b"{\"chat_metadata\":{}}".to_vec());

@@ -1,4 +1,4 @@
-//! A history in one file, open or sealed.
+//! A history in one file, plain or encrypted.
 
 use std::fs;
 use std::path::Path;
@@ -8,13 +8,13 @@ use forklore_history::exchange::bundle::{self, BundleError, BundleHeader};
 use forklore_history::exchange::encryption::{self, Key, SealFor};
 use forklore_history::version::history::History;
 
-use crate::stage::{Stage, chat, everything, fsck, git, save, tell};
+use crate::stage::{Stage, chat, everything, fsck, git, save, save_each_message};
 
 fn made(history: &mut History<'_>) -> Vec<u8> {
     bundle::make(history, None).unwrap().unwrap().bytes
 }
 
-/// Names and sentences that must not be seen in what is sealed.
+/// Names and sentences that must not be visible in an encrypted file.
 fn secrets() -> Vec<String> {
     let names = ["Anna", "Story", "chats/", "refs/heads", "worlds", "PACK", "git bundle", "Lore"];
     let sentences = (0..50).map(|number| format!("The {number}. secret of the lighthouse"));
@@ -23,7 +23,12 @@ fn secrets() -> Vec<String> {
 
 fn story_with_secrets(history: &mut History<'_>) {
     for secret in secrets() {
-        tell(history, &format!("chats/Anna/{}.jsonl", secret.replace('/', "-")), &secret, 2);
+        save_each_message(
+            history,
+            &format!("chats/Anna/{}.jsonl", secret.replace('/', "-")),
+            &secret,
+            2,
+        );
     }
     save(history, "worlds/Lore.json", r#"{"entries":{}}"#);
 }
@@ -32,12 +37,12 @@ fn story_with_secrets(history: &mut History<'_>) {
 fn a_bundle_brings_everything_and_git_takes_it_too() {
     let stage = Stage::new();
     let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
-    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 30);
+    save_each_message(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 30);
     save(&mut pc, "chats/Anna/Story.jsonl", &chat("By the fire", 1));
     assert!(pc.store().refs().keys().any(|name| name.starts_with("refs/pins/")));
-    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 4);
+    save_each_message(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 4);
     let bytes = made(&mut pc);
-    let joined = bundle::take_in(&mut phone, &bytes).unwrap();
+    let joined = bundle::import(&mut phone, &bytes).unwrap();
     assert_eq!(joined.machines[pc.machine()].versions, 31);
     assert_eq!(everything(&phone).len(), 31 + 4);
     let refs = phone.store().refs();
@@ -46,7 +51,7 @@ fn a_bundle_brings_everything_and_git_takes_it_too() {
     }
     phone.record().unwrap().flush().unwrap();
     fsck(&stage.path("Phone.git"));
-    let again = bundle::take_in(&mut phone, &bytes).unwrap();
+    let again = bundle::import(&mut phone, &bytes).unwrap();
     assert!(again.machines.is_empty());
 
     fs::write(stage.path("pc.bundle"), &bytes).unwrap();
@@ -64,39 +69,39 @@ fn a_bundle_brings_everything_and_git_takes_it_too() {
 fn a_bundle_goes_on_where_another_ended() {
     let stage = Stage::new();
     let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
-    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 40);
+    save_each_message(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 40);
     let first = made(&mut pc);
     let last = BundleHeader::read(&first).unwrap().0;
     assert!(bundle::make(&mut pc, Some(&last)).unwrap().is_none());
     save(&mut pc, "chats/Anna/Story.jsonl", &chat("By the fire", 41));
     save(&mut pc, "chats/Anna/Copy.jsonl", &chat("By the fire", 41));
-    tell(&mut pc, "chats/Bea/Other.jsonl", "At dawn", 2);
+    save_each_message(&mut pc, "chats/Bea/Other.jsonl", "At dawn", 2);
     let more = bundle::make(&mut pc, Some(&last)).unwrap().unwrap();
     assert!(more.objects < 40, "{}", more.objects);
 
-    let early = bundle::take_in(&mut phone, &more.bytes);
+    let early = bundle::import(&mut phone, &more.bytes);
     assert!(matches!(early, Err(BundleError::Needs(_))), "{early:?}");
-    bundle::take_in(&mut phone, &first).unwrap();
+    bundle::import(&mut phone, &first).unwrap();
     fs::write(stage.path("more.bundle"), &more.bytes).unwrap();
     git(&stage.path("Phone.git"), &["bundle", "verify", "--quiet", "../more.bundle"]);
-    bundle::take_in(&mut phone, &more.bytes).unwrap();
+    bundle::import(&mut phone, &more.bytes).unwrap();
     assert_eq!(everything(&phone), everything(&pc));
     fsck(&stage.path("Phone.git"));
 
-    // What git makes of the same, which is told by what is not in it.
+    // The same bundle as git makes it, with delta bases that are not in it.
     pc.record().unwrap().flush().unwrap();
     let name = pc.lineages().own(pc.machine()).next().unwrap().reference.clone();
     let mut laptop = stage.machine("Laptop");
-    bundle::take_in(&mut laptop, &first).unwrap();
+    bundle::import(&mut laptop, &first).unwrap();
     let tip = last.refs.values().next().unwrap().to_string();
     let args = ["bundle", "create", "--quiet", "../thin.bundle", "--branches", &format!("^{tip}")];
     git(&stage.path("PC.git"), &args);
-    bundle::take_in(&mut laptop, &fs::read(stage.path("thin.bundle")).unwrap()).unwrap();
+    bundle::import(&mut laptop, &fs::read(stage.path("thin.bundle")).unwrap()).unwrap();
     assert_eq!(everything(&laptop), everything(&pc), "{name}");
     fsck(&stage.path("Laptop.git"));
 }
 
-/// Everything in the folder of a repository, but for what a look at it touches.
+/// Everything in the folder of a repository, except for what reading it changes.
 fn state(repository: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     let mut folders = vec![repository.to_owned()];
@@ -118,24 +123,24 @@ fn state(repository: &Path) -> Vec<(String, Vec<u8>)> {
 fn of_a_damaged_bundle_nothing_is_taken_in() {
     let stage = Stage::new();
     let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
-    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 4);
+    save_each_message(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 4);
     save(&mut pc, "chats/Anna/Story.jsonl", &chat("By the fire", 0));
-    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 2);
+    save_each_message(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 2);
     phone.record().unwrap().flush().unwrap();
     let bytes = made(&mut pc);
     let before = state(&stage.path("Phone.git"));
     let header = bytes.len() - BundleHeader::read(&bytes).unwrap().1.len();
     let places = (0..header).chain((header..bytes.len()).step_by(7));
     for at in places {
-        let cut = bundle::take_in(&mut phone, &bytes[..at]);
+        let cut = bundle::import(&mut phone, &bytes[..at]);
         assert!(cut.is_err(), "cut at {at}");
         let mut damaged = bytes.clone();
         damaged[at] ^= 1;
-        let flipped = bundle::take_in(&mut phone, &damaged);
+        let flipped = bundle::import(&mut phone, &damaged);
         assert!(flipped.is_err(), "{at}: {:?}", &damaged[at.saturating_sub(60)..at + 1]);
     }
     assert_eq!(state(&stage.path("Phone.git")), before);
-    assert!(bundle::take_in(&mut phone, &bytes).is_ok());
+    assert!(bundle::import(&mut phone, &bytes).is_ok());
 }
 
 #[test]
@@ -164,7 +169,7 @@ fn a_sealed_bundle_shows_nothing_and_opens_with_its_key() {
         assert!(encryption::is_sealed(&sealed));
         let opened = encryption::open(&sealed, Some(&key)).unwrap();
         assert_eq!(opened, bytes);
-        bundle::take_in(&mut phone, &opened).unwrap();
+        bundle::import(&mut phone, &opened).unwrap();
     }
     assert_eq!(everything(&phone), everything(&pc));
 }

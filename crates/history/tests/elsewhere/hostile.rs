@@ -1,4 +1,4 @@
-//! Remotes that mean no good, and pulls that were cut short.
+//! Malicious remotes, and interrupted pulls.
 
 use std::fs;
 use std::path::Path;
@@ -8,9 +8,9 @@ use forklore_history::exchange::remote::{self, Git};
 use forklore_history::upkeep::pack::pack;
 use forklore_history::version::history::History;
 
-use crate::stage::{Stage, chat, everything, fsck, git, save, tell};
+use crate::stage::{Stage, chat, everything, fsck, git, save, save_each_message};
 
-/// A commit as a stranger makes it.
+/// A commit made by a stranger.
 fn commit(repository: &Path, tree: &str, message: &str, parents: &[&str]) -> String {
     let mut args = vec!["-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", tree];
     for parent in parents {
@@ -35,13 +35,14 @@ fn a_remote_cannot_change_what_this_machine_recorded() {
     let remote = stage.remote();
     let at = stage.path("remote.git");
     let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
-    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 6);
-    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 3);
+    save_each_message(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 6);
+    save_each_message(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 3);
     remote::push(&mut pc, &Git::default(), &remote, false).unwrap();
     remote::push(&mut phone, &Git::default(), &remote, false).unwrap();
     let before = everything(&pc);
 
-    // Our own story is another one's there, and there is one under our name that we never told.
+    // On the remote, our ref leads to someone else's versions, and there is another ref under our
+    // name that we never wrote.
     let (ours, theirs) = (reference(&pc), tip(&phone));
     git(&at, &["update-ref", &ours, &theirs]);
     git(&at, &["update-ref", &format!("{ours}-more"), &theirs]);
@@ -51,7 +52,7 @@ fn a_remote_cannot_change_what_this_machine_recorded() {
     after.retain(|(machine, _, _), _| machine == pc.machine());
     assert_eq!(after, before);
     assert_eq!(tip(&pc), tip(&stage.machine("PC")));
-    // Pushing sets it right, but only when told to: it could be somebody's.
+    // Pushing corrects it, but only on request: the versions there could be someone's.
     let pushed = remote::push(&mut pc, &Git::default(), &remote, false).unwrap();
     assert_eq!((pushed.ours_differ, pushed.refused.len()), (1, 0));
     assert_eq!(git(&at, &["rev-parse", &ours]).trim(), theirs);
@@ -66,8 +67,8 @@ fn what_is_no_history_is_left_outside() {
     let remote = stage.remote();
     let at = stage.path("remote.git");
     let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
-    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 3);
-    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 3);
+    save_each_message(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 3);
+    save_each_message(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 3);
     remote::push(&mut phone, &Git::default(), &remote, false).unwrap();
     let good = tip(&phone);
     let tree = git(&at, &["rev-parse", &format!("{good}^{{tree}}")]).trim().to_owned();
@@ -119,7 +120,7 @@ fn what_is_no_history_is_left_outside() {
     );
     assert_eq!(joined.machines["evil-1"].files, 1);
     assert_eq!(joined.machines[phone.machine()].versions, 3);
-    // Nor does it lie around, for a repair to find.
+    // Nor is it left anywhere for a repair to find.
     assert!(!pc.store().has(&theft.parse().unwrap()));
     assert_eq!(fs::read_dir(stage.path("PC.git/forklore/incoming/pack")).unwrap().count(), 0);
     pack(&mut pc).unwrap();
@@ -137,17 +138,17 @@ fn what_was_rewritten_elsewhere_is_kept_here_as_it_was() {
     let remote = stage.remote();
     let at = stage.path("remote.git");
     let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
-    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 5);
+    save_each_message(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 5);
     remote::push(&mut phone, &Git::default(), &remote, false).unwrap();
     remote::pull(&mut pc, &Git::default(), &remote).unwrap();
     let before = everything(&pc);
     let (name, old) = (reference(&phone), tip(&phone));
-    // The remote falls back: what is known stays known.
+    // The remote goes back to an older state: known versions stay.
     git(&at, &["update-ref", &name, &format!("{old}~2")]);
     let joined = remote::pull(&mut pc, &Git::default(), &remote).unwrap();
     assert!(joined.machines.is_empty() && joined.refused.is_empty());
     assert_eq!(everything(&pc), before);
-    // It takes another turn: both are there.
+    // The remote's history diverges: both are kept.
     let tree = git(&at, &["rev-parse", &format!("{old}~3^{{tree}}")]).trim().to_owned();
     let text = git(&at, &["cat-file", "commit", &format!("{old}~1")]);
     let message = text.split_once("\n\n").unwrap().1;
@@ -161,9 +162,9 @@ fn what_was_rewritten_elsewhere_is_kept_here_as_it_was() {
     assert_eq!(joined.machines[phone.machine()].rewritten, 1);
     let refs = pc.store().refs();
     assert_eq!(refs[&name].to_string(), new);
-    let kept: Vec<_> = refs.iter().filter(|(name, _)| name.starts_with("refs/old/")).collect();
-    assert_eq!(kept.len(), 1);
-    assert_eq!(kept[0].1.to_string(), old);
+    let stored: Vec<_> = refs.iter().filter(|(name, _)| name.starts_with("refs/old/")).collect();
+    assert_eq!(stored.len(), 1);
+    assert_eq!(stored[0].1.to_string(), old);
     pack(&mut pc).unwrap();
     assert!(pc.store().has(kept_id(&pc)));
     fsck(&stage.path("PC.git"));
@@ -188,7 +189,7 @@ fn a_folder_that_is_pushed_to_runs_nothing_of_its_own() {
         fs::set_permissions(hooks.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
     let mut pc = stage.machine("PC");
-    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 2);
+    save_each_message(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 2);
     for remote in [remote.clone(), format!("file://{remote}")] {
         let pushed = remote::push(&mut pc, &Git::default(), &remote, false).unwrap();
         assert_eq!(pushed.refused, []);
@@ -204,12 +205,12 @@ fn refs_that_a_stranger_left_are_taken_up_and_do_not_hold_anything_back() {
     let stage = Stage::new();
     let remote = stage.remote();
     let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
-    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 2);
-    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 4);
+    save_each_message(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 2);
+    save_each_message(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 4);
     remote::push(&mut phone, &Git::default(), &remote, false).unwrap();
     pc.record().unwrap().flush().unwrap();
     drop(pc);
-    // As a person's own git does it, or as a pull that died.
+    // As left by the user's own git, or by a pull that crashed.
     git(&stage.path("PC.git"), &["fetch", "--quiet", &remote, "refs/heads/*:refs/heads/*"]);
     fs::create_dir_all(stage.path("PC.git/forklore/incoming/pack")).unwrap();
     for name in ["objects/pack/tmp_pack_x1", "forklore/incoming/pack/tmp_pack_x2"] {

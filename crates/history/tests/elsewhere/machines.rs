@@ -1,4 +1,4 @@
-//! Two machines that record apart, and a remote between them.
+//! Two machines that record independently, and a remote between them.
 
 use forklore_history::exchange::remote::{self, Git, RemoteError};
 use forklore_history::file::FileName;
@@ -6,7 +6,7 @@ use forklore_history::query::lookup::Finder;
 use forklore_history::upkeep::pack::pack;
 use forklore_tavern::disk::RealDisk;
 
-use crate::stage::{Stage, chat, everything, fsck, git, save, tell};
+use crate::stage::{Stage, chat, everything, fsck, git, save, save_each_message};
 
 const GIT: fn() -> Git = Git::default;
 
@@ -15,8 +15,8 @@ fn what_two_machines_recorded_apart_lies_side_by_side() {
     let stage = Stage::new();
     let remote = stage.remote();
     let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
-    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 12);
-    tell(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 7);
+    save_each_message(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 12);
+    save_each_message(&mut phone, "chats/Anna/Story.jsonl", "By the sea", 7);
     save(&mut phone, "worlds/Lore.json", r#"{"entries":{}}"#);
 
     let pushed = remote::push(&mut pc, &GIT(), &remote, false).unwrap();
@@ -37,7 +37,7 @@ fn what_two_machines_recorded_apart_lies_side_by_side() {
     for name in ["PC.git", "Phone.git", "remote.git"] {
         fsck(&stage.path(name));
     }
-    // Each goes on with its own.
+    // Each machine continues with its own file.
     let home = stage.path("nowhere");
     let finder = Finder::new(&pc, &RealDisk, &home);
     let found = finder.find("Anna/Story").unwrap();
@@ -48,7 +48,7 @@ fn what_two_machines_recorded_apart_lies_side_by_side() {
     let live = pc.lineages().live(&FileName::of_text("chats/Anna/Story.jsonl")).unwrap();
     assert_eq!(live.tip.version.number, 13);
 
-    // And again: only what is new goes over, and nothing that is there already.
+    // The second time, only new data is transferred.
     let joined = remote::pull(&mut pc, &GIT(), &remote).unwrap();
     assert!(joined.machines.is_empty() && joined.ours_differ == 0);
     remote::push(&mut pc, &GIT(), &remote, false).unwrap();
@@ -66,7 +66,7 @@ fn a_new_machine_gets_everything_and_what_others_have_is_passed_on() {
     let stage = Stage::new();
     let remote = stage.remote();
     let mut pc = stage.machine("PC");
-    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 5);
+    save_each_message(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 5);
     remote::push(&mut pc, &GIT(), &remote, false).unwrap();
     let mut laptop = stage.machine("Laptop");
     assert!(everything(&laptop).is_empty());
@@ -87,7 +87,7 @@ fn a_new_machine_gets_everything_and_what_others_have_is_passed_on() {
         let mode = std::fs::metadata(&stick).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "stories are private");
     }
-    // The stick's copy is older by now; it does not set anybody back.
+    // The copy on the stick is older now, and sets no machine back.
     save(&mut pc, "chats/Anna/Story.jsonl", &chat("By the fire", 6));
     remote::push(&mut pc, &GIT(), &stick, false).unwrap();
     let pushed = remote::push(&mut laptop, &GIT(), &stick, false).unwrap();
@@ -102,7 +102,7 @@ fn what_this_machine_has_no_more_is_removed_only_when_asked() {
     let stage = Stage::new();
     let remote = stage.remote();
     let mut pc = stage.machine("PC");
-    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 3);
+    save_each_message(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 3);
     remote::push(&mut pc, &GIT(), &remote, false).unwrap();
     let extra = format!("refs/heads/{}/chats/gone-01234567", pc.machine());
     let tip = pc.lineages().iter().next().unwrap().tip.id.to_string();
@@ -117,20 +117,20 @@ fn what_this_machine_has_no_more_is_removed_only_when_asked() {
     assert!(!refs().contains(&extra) && refs().contains(other));
 }
 
-/// Somebody copied the whole folder to a second machine, and both go on.
+/// The whole folder was copied to a second machine, and both continue.
 #[test]
 fn a_copy_that_records_under_the_same_name_takes_nothing_away() {
     const STORY: &str = "chats/Anna/Story.jsonl";
     let stage = Stage::new();
     let remote = stage.remote();
     let mut pc = stage.machine("PC");
-    tell(&mut pc, STORY, "By the fire", 3);
+    save_each_message(&mut pc, STORY, "By the fire", 3);
     remote::push(&mut pc, &GIT(), &remote, false).unwrap();
     let mut copy = stage.copy(pc, "Copy");
     let mut pc = stage.machine("PC");
     assert_eq!(copy.machine(), pc.machine());
-    tell(&mut pc, STORY, "By the fire, on the PC", 5);
-    tell(&mut copy, STORY, "By the fire, on the copy", 5);
+    save_each_message(&mut pc, STORY, "By the fire, on the PC", 5);
+    save_each_message(&mut copy, STORY, "By the fire, on the copy", 5);
     remote::push(&mut pc, &GIT(), &remote, false).unwrap();
     let there = || git(&stage.path("remote.git"), &["for-each-ref"]);
     let before = there();
@@ -141,7 +141,7 @@ fn a_copy_that_records_under_the_same_name_takes_nothing_away() {
     let joined = remote::pull(&mut copy, &GIT(), &remote).unwrap();
     assert_eq!((joined.ours_differ, joined.machines.len()), (1, 0));
 
-    // With a name of its own it can send what it records, and take in what the other one has.
+    // Under a name of its own, it can send what it records and import what the other one has.
     let tip = copy.lineages().iter().next().unwrap().tip.id;
     drop(copy);
     std::fs::remove_file(stage.path("Copy.git/forklore/machine")).unwrap();
@@ -151,7 +151,7 @@ fn a_copy_that_records_under_the_same_name_takes_nothing_away() {
     assert_eq!((joined.ours_differ, joined.machines[pc.machine()].rewritten), (0, 1));
     let mut old = copy.store().refs().iter().filter(|(name, _)| name.starts_with("refs/old/"));
     assert!(old.any(|(_, id)| *id == tip));
-    tell(&mut copy, STORY, "By the fire, on the copy", 6);
+    save_each_message(&mut copy, STORY, "By the fire, on the copy", 6);
     let pushed = remote::push(&mut copy, &GIT(), &remote, false).unwrap();
     assert_eq!((pushed.ours_differ, pushed.files[copy.machine()]), (0, 1));
     remote::pull(&mut pc, &GIT(), &remote).unwrap();
@@ -163,7 +163,7 @@ fn without_git_it_says_so() {
     let stage = Stage::new();
     let remote = stage.remote();
     let mut pc = stage.machine("PC");
-    tell(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 1);
+    save_each_message(&mut pc, "chats/Anna/Story.jsonl", "By the fire", 1);
     let none = Git { program: stage.path("no/git").into() };
     assert!(matches!(remote::push(&mut pc, &none, &remote, false), Err(RemoteError::NoGit)));
     assert!(matches!(remote::pull(&mut pc, &none, &remote), Err(RemoteError::NoGit)));

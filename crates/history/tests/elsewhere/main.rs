@@ -1,5 +1,5 @@
-//! A history on other machines: two that record apart and join, remotes that mean no good, bundles,
-//! and SillyTavern's own backups.
+//! Histories on other machines: two that record independently and exchange, malicious remotes,
+//! bundles, and SillyTavern's own backups.
 
 #![expect(clippy::unwrap_used, reason = "the stage is a test too")]
 

@@ -1,4 +1,4 @@
-//! Machines with stories, and remotes.
+//! Machines with chats, and remotes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// The history of a machine, made when it is first asked for.
+    /// The history of a machine, created on first use.
     pub(crate) fn machine(&self, host: &str) -> History<'static> {
         let repository = self.path(&format!("{host}.git"));
         History::open(&RealDisk, &SystemClock, repository, host).unwrap()
     }
 
-    /// The history of a machine that is a copy of another, name and all.
+    /// The history of a machine that is a copy of another, including its name.
     pub(crate) fn copy(&self, history: History<'_>, host: &str) -> History<'static> {
         let repository = history.store().layout().repository.clone();
         drop(history);
@@ -56,7 +56,7 @@ pub(crate) fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000)
 }
 
-/// A chat of so many messages.
+/// A chat with this many messages.
 pub(crate) fn chat(words: &str, messages: usize) -> String {
     let mut text =
         String::from(r#"{"chat_metadata":{},"user_name":"unused","character_name":"unused"}"#);
@@ -72,11 +72,16 @@ pub(crate) fn save(history: &mut History<'_>, name: &str, text: &str) {
     let mut recorder = history.record().unwrap();
     let name = FileName::of_text(name);
     recorder.file(&name, text.as_bytes(), now(), Observed::AsItHappened, &|_| true).unwrap();
-    recorder.keep().unwrap();
+    recorder.persist().unwrap();
 }
 
 /// Saves a chat message by message.
-pub(crate) fn tell(history: &mut History<'_>, name: &str, words: &str, messages: usize) {
+pub(crate) fn save_each_message(
+    history: &mut History<'_>,
+    name: &str,
+    words: &str,
+    messages: usize,
+) {
     for number in 1..=messages {
         save(history, name, &chat(words, number));
     }
@@ -87,17 +92,17 @@ pub(crate) fn everything(history: &History<'_>) -> BTreeMap<(String, String, u64
     let mut all = BTreeMap::new();
     assert!(history.lineages().unreadable.is_empty());
     for lineage in history.lineages().iter() {
-        for kept in history.own_versions(lineage) {
-            let kept = kept.unwrap();
-            let file = kept.version.file.as_str().to_owned();
-            let content = history.content(&kept).unwrap();
-            all.insert((lineage.machine.clone(), file, kept.version.number), content);
+        for stored in history.own_versions(lineage) {
+            let stored = stored.unwrap();
+            let file = stored.version.file.as_str().to_owned();
+            let content = history.content(&stored).unwrap();
+            all.insert((lineage.machine.clone(), file, stored.version.number), content);
         }
     }
     all
 }
 
-/// Git, as a person would run it, with nothing of the person's settings.
+/// Runs git as a user would, but without the user's settings.
 pub(crate) fn git(folder: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .current_dir(folder)
@@ -124,7 +129,7 @@ pub(crate) fn fsck(repository: &Path) {
     assert!(output.status.success() && said.is_empty(), "{said:?}");
 }
 
-/// A bare repository without a branch `main` is what we make.
+/// Our repositories are bare and have no branch `main`.
 fn is_harmless(line: &str) -> bool {
     line.starts_with("notice: HEAD points to an unborn branch")
         || line == "notice: No default references"

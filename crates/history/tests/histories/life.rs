@@ -1,4 +1,4 @@
-//! A user's files, changed at random in all the ways in which they change.
+//! A user's files, changed at random in every way that occurs.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
@@ -11,12 +11,12 @@ use forklore_history::version::history::History;
 pub(crate) struct Life {
     pub(crate) random: Rng,
     files: BTreeMap<String, Vec<u8>>,
-    /// What the history must know: the file, its content and where it stands among all versions.
+    /// What the history must contain, in order: each version's file and content.
     expected: Vec<(String, Vec<u8>)>,
     next: u32,
 }
 
-/// By its place in the order of everything recorded: the name and the content.
+/// The name and content of each version, by its order among everything recorded.
 pub(crate) type Rebuilt = BTreeMap<u64, (String, Vec<u8>)>;
 
 impl Life {
@@ -103,7 +103,7 @@ impl Life {
         self.files.insert(name, bytes);
     }
 
-    /// Something happens to a file.
+    /// Changes a random file.
     pub(crate) fn go_on(&mut self) {
         if self.files.is_empty() || self.random.u8(..25) == 0 {
             return self.new_file();
@@ -113,13 +113,13 @@ impl Life {
         match self.random.u8(..40) {
             0 => drop(self.files.remove(&name)),
             1 if name != "settings.json" => {
-                // Renamed.
+                // Rename.
                 let bytes = self.files.remove(&name).unwrap();
                 self.next += 1;
                 self.files.insert(name.replace('.', &format!(" r{}.", self.next)), bytes);
             }
             2 if name != "settings.json" => {
-                // Copied.
+                // Copy.
                 let bytes = self.files[&name].clone();
                 self.next += 1;
                 self.files.insert(name.replace('.', &format!(" c{}.", self.next)), bytes);
@@ -157,7 +157,7 @@ impl Life {
         parts.join(&separator)
     }
 
-    /// Records all files, as a scan would, and notes what must be known from then on.
+    /// Records all files, as a scan would, and notes what the history must contain from then on.
     pub(crate) fn record(&mut self, history: &mut History<'_>) {
         let mut recorder = history.record().unwrap();
         let files = &self.files;
@@ -170,17 +170,17 @@ impl Life {
             let seen = if self.random.bool() { Observed::AsItHappened } else { Observed::Later };
             if let Some(recorded) = recorder.file(&name, bytes, when, seen, &exists).unwrap() {
                 self.expected.push((name.as_str().to_owned(), bytes.clone()));
-                assert_eq!(recorded.kept.version.order, self.expected.len() as u64);
+                assert_eq!(recorded.stored.version.order, self.expected.len() as u64);
             }
         }
         for name in gone {
             if let Some(recorded) = recorder.deleted(&name).unwrap() {
                 let content = self.expected.iter().rfind(|(known, _)| known == name.as_str());
                 self.expected.push(content.unwrap().clone());
-                assert_eq!(recorded.kept.version.order, self.expected.len() as u64);
+                assert_eq!(recorded.stored.version.order, self.expected.len() as u64);
             }
         }
-        recorder.keep().unwrap();
+        recorder.persist().unwrap();
     }
 
     pub(crate) fn compare(&self, rebuilt: &Rebuilt, seed: u64) {
@@ -190,7 +190,7 @@ impl Life {
             assert_eq!(name, expected_name, "seed {seed}, version {order}");
             assert!(bytes == expected, "seed {seed}, version {order} of {name} differs");
         }
-        // And the newest version of every file is what the file holds.
+        // And the newest version of every file has the file's content.
         for (name, bytes) in &self.files {
             let newest = rebuilt.values().rev().find(|(known, _)| known == name);
             assert!(newest.is_some_and(|(_, known)| known == bytes), "seed {seed}, {name}");

@@ -1,6 +1,6 @@
-//! Random histories, rebuilt byte for byte: by us, and by plain git from the same repository.
+//! Random histories, rebuilt byte for byte: by Forklore, and by plain git from the same repository.
 //!
-//! `FORKLORE_HISTORIES=1000` runs as many.
+//! `FORKLORE_HISTORIES=1000` runs that many.
 
 #![expect(clippy::unwrap_used, reason = "the life of files is a test too")]
 

@@ -1,4 +1,4 @@
-//! What somebody gets who has the repository, git, and the description in `docs/format.md`.
+//! Rebuilds versions with nothing but the repository, git, and the description in `docs/format.md`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -21,12 +21,12 @@ pub(crate) fn fsck(repository: &Path) {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    // `HEAD` points at no branch: there is no one timeline that would be it.
+    // `HEAD` points to no branch, because no single timeline is the main one.
     let said: Vec<&str> = said.lines().filter(|line| !line.starts_with("notice: ")).collect();
     assert!(output.status.success() && said.is_empty(), "{said:?}");
 }
 
-/// Every version is the sum of the blobs of its tree, in the order in which git lists them.
+/// Every version is the concatenation of the blobs in its tree, in git's order.
 pub(crate) fn rebuilt(repository: &Path) -> Rebuilt {
     let commits = String::from_utf8(git(repository, &["rev-list", "--branches"])).unwrap();
     let mut reader = Batch::new(repository);
@@ -47,7 +47,7 @@ pub(crate) fn rebuilt(repository: &Path) -> Rebuilt {
     rebuilt
 }
 
-/// `git cat-file --batch`, asked one object at a time.
+/// `git cat-file --batch`, queried one object at a time.
 struct Batch {
     child: std::process::Child,
     answers: BufReader<std::process::ChildStdout>,

@@ -13,13 +13,13 @@ impl MovedClock {
         Self::starting_at(UNIX_EPOCH + Duration::from_secs(1_700_000_000))
     }
 
-    /// It is never taken down: a history holds on to it.
+    /// It is leaked, because a history keeps a reference to it.
     pub(crate) fn starting_at(time: SystemTime) -> &'static Self {
         let milliseconds = time.duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
         Box::leak(Box::new(Self(AtomicU64::new(milliseconds))))
     }
 
-    /// A second later.
+    /// Advances by a second.
     pub(crate) fn tick(&self) -> SystemTime {
         self.0.fetch_add(1000, Ordering::Relaxed);
         self.now()

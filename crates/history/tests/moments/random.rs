@@ -1,4 +1,4 @@
-//! Stories made at random, with and without gaps in what was seen.
+//! Random stories, with and without gaps in what was observed.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -15,17 +15,17 @@ use forklore_tavern::disk::RealDisk;
 
 use crate::clock::MovedClock;
 
-/// A book and a variable.
+/// A lorebook and a variable.
 type State = (Vec<u8>, i64);
 
-/// A chat and its book, and what they were while each message was the last.
+/// A chat and its lorebook, and their states while each message was the last.
 struct Story {
     random: Rng,
-    /// When each was sent, which no two have in common, and what it says.
+    /// The date of each message, which is unique, and its text.
     messages: Vec<(usize, String)>,
     variable: i64,
     entries: Vec<(u32, String)>,
-    /// By the date of the message that was the last.
+    /// By the date of the last message at that time.
     then: HashMap<usize, Vec<State>>,
     clock: &'static MovedClock,
 }
@@ -70,7 +70,7 @@ impl Story {
         &self.then[&self.messages[message].0]
     }
 
-    /// Something happens. Returns whether the chat changed, else it was the book.
+    /// Changes something. Returns whether it was the chat; otherwise it was the lorebook.
     fn go_on(&mut self, step: usize) -> bool {
         let messages = self.messages.len();
         let is_chat = match self.random.u8(..11) {
@@ -120,20 +120,20 @@ impl Story {
 fn record(history: &mut History<'_>, name: &str, bytes: &[u8], when: SystemTime, seen: Observed) {
     let mut recorder = history.record().unwrap();
     recorder.file(&FileName::of_text(name), bytes, when, seen, &|_| true).unwrap();
-    recorder.keep().unwrap();
+    recorder.persist().unwrap();
 }
 
 const CHAT: &str = "chats/Anna/Story.jsonl";
 const BOOK: &str = "worlds/Lore.json";
 
-/// How many messages were asked for, and for how many of them something was known of themselves.
+/// How many messages were queried, and for how many of them their own state was known.
 #[derive(Default)]
 struct Known {
     asked: usize,
     known: usize,
 }
 
-/// Plays a story. Every `gap`th step nobody watches; what changed then is found at the next step.
+/// Plays a story. Every `gap`th step is not observed, and is found at the next step.
 fn play(seed: u64, gap: Option<u8>) -> Known {
     let folder = tempfile::tempdir().unwrap();
     let mut story = Story::new(seed);
@@ -176,13 +176,13 @@ fn play(seed: u64, gap: Option<u8>) -> Known {
         };
         let metadata = past.metadata.unwrap();
         assert!(metadata.message <= m, "seed {seed}: newer than message {m}");
-        let variable = metadata.what.at(&["variables", "x"]).and_then(Json::as_i64).unwrap();
+        let variable = metadata.value.at(&["variables", "x"]).and_then(Json::as_i64).unwrap();
         let then = story.while_last(metadata.message);
         assert!(then.iter().any(|state| state.1 == variable), "seed {seed}, variable at {m}");
         let Some(book) = past.book else { continue };
         assert!(book.message <= metadata.message, "seed {seed}: newer than message {m}");
         known.known += usize::from(book.message == m);
-        let BookFile { name, bytes } = book.what.unwrap();
+        let BookFile { name, bytes } = book.value.unwrap();
         assert_eq!(name, "Lore");
         let then = story.while_last(book.message);
         assert!(

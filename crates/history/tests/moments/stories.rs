@@ -1,4 +1,4 @@
-//! Stories that a history could take for others, and what it may say of them.
+//! Stories that could mislead a history, and what it may say about them.
 
 use std::time::{Duration, SystemTime};
 
@@ -49,7 +49,7 @@ impl Stage {
     fn record(&mut self, name: &str, bytes: &[u8], when: SystemTime, seen: Observed) {
         let mut recorder = self.history.record().unwrap();
         recorder.file(&FileName::of_text(name), bytes, when, seen, &|_| true).unwrap();
-        recorder.keep().unwrap();
+        recorder.persist().unwrap();
     }
 
     fn content(&self) -> Vec<u8> {
@@ -66,7 +66,7 @@ impl Stage {
     fn delete(&mut self) {
         let mut recorder = self.history.record().unwrap();
         recorder.deleted(&FileName::of_text(CHAT)).unwrap();
-        recorder.keep().unwrap();
+        recorder.persist().unwrap();
     }
 
     fn lore(&mut self, text: &str) {
@@ -79,10 +79,10 @@ impl Stage {
         self.save();
     }
 
-    /// What is known of the book: the message that it is known of, and its content.
+    /// What is known about the lorebook: at which message, and its content.
     fn book(&self, m: usize) -> Option<(usize, String)> {
         let book = self.past(m)?.book?;
-        let content = book.what.map(|file| {
+        let content = book.value.map(|file| {
             let book = Json::parse(&file.bytes).unwrap();
             let content = book.at(&["entries", "0", "content"]).and_then(Json::as_str);
             content.unwrap().into_owned()
@@ -90,10 +90,10 @@ impl Stage {
         Some((book.message, content.unwrap_or_default()))
     }
 
-    /// The same of the variable.
+    /// The same for the variable.
     fn hp(&self, m: usize) -> Option<(usize, i64)> {
         let metadata = self.past(m)?.metadata?;
-        let hp = metadata.what.at(&["variables", "hp"]).and_then(Json::as_i64);
+        let hp = metadata.value.at(&["variables", "hp"]).and_then(Json::as_i64);
         Some((metadata.message, hp.unwrap()))
     }
 
@@ -117,7 +117,7 @@ fn book(text: &str) -> Vec<u8> {
 }
 
 /// A story in which the lore is edited after every message.
-fn told(messages: usize, text: impl Fn(usize) -> String) -> Stage {
+fn edited_after_each(messages: usize, text: impl Fn(usize) -> String) -> Stage {
     let mut stage = Stage::new();
     stage.lore("lore before");
     for number in 0..messages {
@@ -129,7 +129,7 @@ fn told(messages: usize, text: impl Fn(usize) -> String) -> Stage {
 }
 
 impl Stage {
-    /// Saves the chat once more, so that it was saved with the lore of its last message.
+    /// Saves the chat again, so that it was saved with the lore of its last message.
     fn save_variable(&mut self, number: usize) {
         self.hp = 100 + number as i64;
         self.save();
@@ -142,7 +142,7 @@ fn after_a_deletion_in_the_middle_a_message_is_followed_to_its_old_place() {
         1 => "Continue.".to_owned(),
         _ => format!("message {number}"),
     };
-    let mut stage = told(12, continued);
+    let mut stage = edited_after_each(12, continued);
     stage.messages.drain(1..3);
     stage.save();
     for now in 1..9 {
@@ -168,7 +168,7 @@ fn texts_and_minutes_that_repeat_are_not_taken_for_each_other() {
     stage.messages.push(minute("The end"));
     stage.save();
     stage.knows(1, 1, "b");
-    // The message that is left is the second of the two that look the same.
+    // The remaining message is the second of the two identical ones.
     stage.messages.drain(1..3);
     stage.save();
     assert!(stage.book(1) != Some((1, "b".to_owned())), "the lore of the one that was deleted");
@@ -177,7 +177,7 @@ fn texts_and_minutes_that_repeat_are_not_taken_for_each_other() {
 
 #[test]
 fn another_direction_that_shares_the_greeting_knows_only_the_greeting() {
-    let mut stage = told(8, |number| format!("first direction {number}"));
+    let mut stage = edited_after_each(8, |number| format!("first direction {number}"));
     stage.messages.truncate(1);
     for number in 100..108 {
         stage.messages.push(message(number, "second direction"));
@@ -192,7 +192,7 @@ fn another_direction_that_shares_the_greeting_knows_only_the_greeting() {
 
 #[test]
 fn another_chat_under_the_name_of_a_deleted_one_has_its_own_past() {
-    let mut stage = told(6, |number| format!("old {number}"));
+    let mut stage = edited_after_each(6, |number| format!("old {number}"));
     stage.delete();
     stage.lore("new story lore");
     stage.messages.truncate(1);
@@ -205,7 +205,7 @@ fn another_chat_under_the_name_of_a_deleted_one_has_its_own_past() {
 
 #[test]
 fn a_chat_that_was_deleted_and_came_back_keeps_its_past() {
-    let mut stage = told(6, |number| format!("message {number}"));
+    let mut stage = edited_after_each(6, |number| format!("message {number}"));
     stage.delete();
     stage.say(6, "there again");
     stage.knows(3, 3, "lore after 3");
@@ -257,7 +257,7 @@ fn a_book_that_was_found_late_is_not_put_before_the_chat() {
     stage.lore("v1");
     stage.say(0, "zero");
     let later = stage.tick() + Duration::from_secs(60);
-    // A scan beside the watch records what was written last before the watch records the chat.
+    // A scan by another process records the last write before the watch records the chat.
     stage.record(BOOK, &book("v3"), later, Observed::Later);
     stage.say(1, "one");
     stage.knows(1, 0, "v1");
@@ -268,7 +268,7 @@ fn over_a_version_of_the_book_that_nobody_saw_an_older_state_is_given() {
     let mut stage = Stage::new();
     stage.lore("v1");
     stage.say(0, "zero");
-    // A version between the two was missed: the next one was found.
+    // A version between the two was missed: the next one was found by a scan.
     stage.tick();
     let before = stage.tick();
     stage.say(1, "one");
@@ -302,7 +302,7 @@ fn a_page_that_was_behind_does_not_carry_the_lore_of_the_next_message() {
     stage.say(0, "zero");
     stage.say(1, "one");
     stage.lore("v2, of message 1");
-    // Another tab with an older memory saves, and then the first one again.
+    // Another tab with an older state saves, and then the first one again.
     let one = stage.messages.pop().unwrap();
     stage.hp = 2;
     stage.save();
@@ -349,13 +349,13 @@ fn a_version_with_a_message_that_comes_later_today_says_nothing_of_the_one_befor
     stage.messages.push(message(0, "zero"));
     stage.say(1, "one");
     stage.knows(1, 1, "lore of both");
-    // They change places, and one of them is edited as well.
+    // They swap places, and one of them is edited as well.
     stage.messages = vec![message(1, "one"), message(0, "zero, edited")];
     stage.save();
     assert_eq!((stage.book(0), stage.hp(0)), (None, None));
 }
 
-/// A clock that goes on whenever somebody looks at it.
+/// A clock that advances whenever it is read.
 #[derive(Debug)]
 struct Restless(&'static MovedClock);
 

@@ -1,18 +1,18 @@
-//! The clock and the dice, which the core never sees.
+//! Time and randomness, which the core never accesses directly.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use forklore_core::plan::fork::Timestamp;
 
-/// What an operation takes from outside. Tests bring their own, so that a run can be repeated.
+/// The outside inputs of an operation. Tests provide their own, so that runs are reproducible.
 pub trait Clock: Send + Sync {
     fn now(&self) -> SystemTime;
-    /// A fresh slug for a chat, as SillyTavern makes them.
+    /// A fresh integrity slug for a chat, in SillyTavern's format.
     fn slug(&self) -> String;
     fn sleep(&self, time: Duration);
 }
 
-/// The real ones.
+/// The system clock and random UUIDs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -30,8 +30,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A time as the core wants it.
-pub fn now_of(time: SystemTime) -> Timestamp {
+/// Converts a time to the core's type.
+pub fn timestamp(time: SystemTime) -> Timestamp {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp { iso: humantime::format_rfc3339_millis(UNIX_EPOCH + since).to_string() }
 }

@@ -1,8 +1,8 @@
-//! Paths never leave the data root.
+//! Keeps every path inside the data root.
 //!
-//! Names come out of files that anybody may have written: a card's chat, a
-//! group's members, a record of a user. And a link may lie anywhere in the
-//! folder. Both are looked at here, and nowhere else.
+//! Names come from files that anyone may have written (a card's chat, a group's members, a user
+//! record), and there may be symbolic links anywhere in the folder. Both are checked here and
+//! nowhere else.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -10,23 +10,23 @@ use std::path::{Component, Path, PathBuf};
 use crate::disk::describe::{kind, shown};
 use crate::disk::{Disk, FileType};
 
-/// The data root, as the wall that paths stay behind.
+/// The data root, which no path may leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataRoot {
     root: PathBuf,
 }
 
-/// A path would lead out of the data root, or cannot be told not to.
+/// A path leads out of the data root, or may do so.
 #[derive(Debug, thiserror::Error)]
 pub enum EscapesDataRoot {
-    /// Not one name: it would stand for another folder, or for several.
+    /// Not a single path component: it names another folder, or a path through several.
     #[error("{part:?} is not a name of a file or folder")]
     NotAName { part: String },
     #[error("`{}` is not under `{}`", path.display(), root.display())]
     Elsewhere { path: PathBuf, root: PathBuf },
     #[error("`{}` leads outside, to `{}`", path.display(), target.display())]
     LeadsOutside { path: PathBuf, target: PathBuf },
-    /// Links that lead nowhere or in circles among them.
+    /// Includes dangling and circular links.
     #[error("could not follow `{}`", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
 }
@@ -40,7 +40,7 @@ impl DataRoot {
         &self.root
     }
 
-    /// Returns the path of `parts` under the root, each of them one name.
+    /// Joins `parts` to the root. Each part must be a single file or folder name.
     pub fn join(&self, parts: &[&str]) -> Result<PathBuf, EscapesDataRoot> {
         let mut path = self.root.clone();
         for part in parts {
@@ -52,15 +52,15 @@ impl DataRoot {
         Ok(path)
     }
 
-    /// Returns `path` with the links in it followed, having made sure that none
-    /// of them leads out of the root. What is absent is no link.
+    /// Returns `path` with its links resolved, after checking that none of them leads out of the
+    /// root. Components that do not exist count as plain names.
     ///
-    /// Write to the path returned: renaming over a link would cut it, while
-    /// SillyTavern writes to where it leads.
+    /// Write to the returned path: renaming over a link would replace the link itself, while
+    /// SillyTavern writes to its target.
     ///
-    /// Whoever can swap a folder for a link between this and the use of the path
-    /// can write to the user's folder already; that is not defended against.
-    pub fn check_no_link(&self, disk: &dyn Disk, path: &Path) -> Result<PathBuf, EscapesDataRoot> {
+    /// This does not defend against a folder being swapped for a link before the path is used:
+    /// anyone who can do that can already write to the user's folder.
+    pub fn resolve(&self, disk: &dyn Disk, path: &Path) -> Result<PathBuf, EscapesDataRoot> {
         let unreadable =
             |path: &Path, source| EscapesDataRoot::Unreadable { path: path.to_owned(), source };
         let below = path.strip_prefix(&self.root).map_err(|_| EscapesDataRoot::Elsewhere {
@@ -68,7 +68,7 @@ impl DataRoot {
             root: self.root.clone(),
         })?;
 
-        // The root itself may be reached by a link: it is where the user says.
+        // The root itself may be a link: the user chose it.
         let mut walked = self.root.clone();
         let mut real_root = None;
         for component in below.components() {
@@ -79,8 +79,8 @@ impl DataRoot {
                 });
             };
             walked.push(name);
-            let look = disk.stat(&walked).map_err(|source| unreadable(&walked, source))?;
-            if !look.is_some_and(|look| look.kind == FileType::Link) {
+            let stat = disk.stat(&walked).map_err(|source| unreadable(&walked, source))?;
+            if !stat.is_some_and(|stat| stat.kind == FileType::Link) {
                 continue;
             }
             let real_root = match &mut real_root {
@@ -93,14 +93,14 @@ impl DataRoot {
             let Ok(below) = target.strip_prefix(&*real_root) else {
                 return Err(EscapesDataRoot::LeadsOutside { path: walked, target });
             };
-            // In the root's own spelling, so that it can be checked again.
+            // Spelled with the root as given, so that the next round can check it again.
             walked = self.root.join(below);
         }
         Ok(walked)
     }
 }
 
-/// Tells whether a text is one name of a file or folder on this system.
+/// Whether `part` is a single file or folder name on this system.
 pub fn is_name(part: &str) -> bool {
     let forbidden: &[char] = if cfg!(windows) { &['/', '\0', '\\', ':'] } else { &['/', '\0'] };
     !matches!(part, "" | "." | "..") && !part.contains(forbidden)
@@ -148,7 +148,7 @@ mod tests {
     fn a_path_elsewhere_is_refused() {
         let data_root = DataRoot::new("/data");
         for path in ["/etc/passwd", "/data/../etc", "/data/a/../../etc", "chats"] {
-            let result = data_root.check_no_link(&RealDisk, Path::new(path));
+            let result = data_root.resolve(&RealDisk, Path::new(path));
             assert!(matches!(result, Err(EscapesDataRoot::Elsewhere { .. })), "{path}");
         }
     }
@@ -159,7 +159,7 @@ mod tests {
         use std::fs;
         use std::os::unix::fs::symlink;
 
-        /// `data/` with a folder `user`, `elsewhere/` beside it.
+        /// A `data/` folder containing `user`, with `elsewhere/` beside it.
         fn scene() -> (tempfile::TempDir, PathBuf, PathBuf) {
             let folder = tempfile::tempdir().unwrap();
             let (data, elsewhere) = (folder.path().join("data"), folder.path().join("elsewhere"));
@@ -170,7 +170,7 @@ mod tests {
 
         #[track_caller]
         fn check(data: &Path, path: &str, expected: Result<&str, &str>) {
-            let result = DataRoot::new(data).check_no_link(&RealDisk, &data.join(path));
+            let result = DataRoot::new(data).resolve(&RealDisk, &data.join(path));
             match (result, expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found, data.join(expected)),
                 (Err(EscapesDataRoot::LeadsOutside { path, .. }), Err(expected)) => {

@@ -1,4 +1,4 @@
-//! What the errors of a disk give to scripts.
+//! Values that disk errors pass to scripts.
 
 use std::io;
 use std::path::Path;
@@ -7,7 +7,7 @@ pub fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// What sort of error it is: `PermissionDenied`, `StorageFull`.
+/// The kind of error, such as `PermissionDenied` or `StorageFull`.
 pub fn kind(error: &io::Error) -> String {
     format!("{:?}", error.kind())
 }

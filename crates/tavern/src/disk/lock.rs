@@ -1,9 +1,9 @@
-//! One of us at a time.
+//! Allows one Forklore process at a time per user.
 //!
-//! A lock of the operating system on a file of ours: it ends with the process
-//! that holds it, however that ends, so there is nothing stale to clean up. It
-//! keeps two commands apart, not SillyTavern, which takes no locks; against that
-//! helps [`crate::disk::write::replace_checked`].
+//! Uses an operating-system lock on a file that Forklore owns. The lock ends with the process that
+//! holds it, however that ends, so there is never a stale lock to clean up. It only separates
+//! Forklore processes: SillyTavern takes no locks, and [`crate::disk::write::replace_checked`]
+//! protects against its writes instead.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -13,16 +13,16 @@ use std::time::Duration;
 use crate::disk::describe::{kind, shown};
 use crate::disk::{Disk, parent_of};
 
-/// Held while anything of a user is changed. Dropping it lets go.
+/// Held while any of a user's files are changed; released on drop.
 ///
-/// The file stays where it is: were it removed, one process could hold the old
-/// file and another a new one of the same name.
+/// The lock file is never removed. Otherwise one process could hold the old file while another
+/// locks a new one of the same name.
 #[derive(Debug)]
 pub struct UserLock {
     _file: File,
 }
 
-/// The lock could not be had.
+/// The lock could not be acquired.
 #[derive(Debug, thiserror::Error)]
 #[error("could not lock `{}`", path.display())]
 pub struct LockError {
@@ -30,10 +30,10 @@ pub struct LockError {
     pub source: LockCause,
 }
 
-/// One variant for each thing a caller may do about it.
+/// One variant for each way a caller may react.
 #[derive(Debug, thiserror::Error)]
 pub enum LockCause {
-    /// Try later: another command is at work.
+    /// Try later: another command is running.
     #[error("it was still held after {} s", waited.as_secs_f32())]
     Busy { waited: Duration },
     /// Work on a copy, or on another disk.
@@ -44,9 +44,9 @@ pub enum LockCause {
 }
 
 impl LockError {
-    /// Whether there is no lock because nothing can be written there, or nothing locked. Whoever only
-    /// reads can do without.
-    pub fn is_for_want_of_writing(&self) -> bool {
+    /// Whether locking failed because the location is not writable or does not support locks.
+    /// Read-only callers can continue without the lock.
+    pub fn is_unlockable(&self) -> bool {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         match &self.source {
             LockCause::Busy { .. } => false,
@@ -56,12 +56,12 @@ impl LockError {
     }
 }
 
-/// How long to sleep between two attempts.
+/// Delay between two attempts.
 const STEP: Duration = Duration::from_millis(50);
 
 impl UserLock {
-    /// Waits until nobody else holds the lock at `path`, but not much longer than
-    /// `patience`, which is counted in what `sleep` was asked for.
+    /// Waits until the lock at `path` is free, for at most `patience`. The wait is the sum of the
+    /// durations passed to `sleep`.
     pub fn acquire(
         disk: &dyn Disk,
         path: &Path,
@@ -97,7 +97,7 @@ impl UserLock {
 }
 
 fn cause_of(error: io::Error) -> LockCause {
-    // What NFS says without its lock service.
+    // Returned by NFS when its lock service is not running.
     #[cfg(unix)]
     let no_locks = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
     #[cfg(not(unix))]

@@ -1,7 +1,7 @@
-//! Every touch of the file system that this crate makes.
+//! All file system access of this crate.
 //!
-//! One trait, so that a test can record the calls, break any one of them, or
-//! let somebody else write in between. Nothing else here uses `std::fs`.
+//! It goes through one trait, so that a test can record the calls, fail any of them, or let another
+//! program write between two of them. Nothing outside this module uses `std::fs`.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -24,26 +24,26 @@ mod system;
 pub mod volume;
 pub mod write;
 
-/// The file system, as far as a SillyTavern data folder needs one.
+/// The file system operations that a SillyTavern data folder needs.
 pub trait Disk: Send + Sync {
-    /// Returns the whole file. Refuses what is not a regular file.
+    /// Returns the whole file. Fails if it is not a regular file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.read_into(path, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// Replaces the content of `buffer` by the whole file, keeping its memory.
+    /// Replaces the content of `buffer` with the whole file, reusing its allocation.
     fn read_into(&self, path: &Path, buffer: &mut Vec<u8>) -> io::Result<()>;
 
-    /// Shows the whole file, piece by piece, without holding it. Refuses what is not a regular
-    /// file.
+    /// Passes the whole file to `see` in chunks, without holding it in memory. Fails if it is not a
+    /// regular file.
     fn visit(&self, path: &Path, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         see(&self.read(path)?);
         Ok(())
     }
 
-    /// Tells whether the file holds all of `parts`, one after the other, and nothing else.
+    /// Whether the file consists of exactly `parts`, in order.
     fn matches(&self, path: &Path, parts: &[&[u8]]) -> io::Result<bool> {
         let mut expected = parts.iter().copied().filter(|part| !part.is_empty());
         let mut part: &[u8] = &[];
@@ -68,62 +68,60 @@ pub trait Disk: Send + Sync {
         Ok(hasher.finish())
     }
 
-    /// Reads no further than it must to have the first `until`: a chat of
-    /// 100 MB has a header of a few hundred bytes.
+    /// Reads only as far as the first `until` byte: a 100 MB chat has a header of a few hundred
+    /// bytes.
     fn read_start(&self, path: &Path, until: u8) -> io::Result<FileStart>;
 
-    /// Says what is at `path`, links not followed; `None` when nothing is.
+    /// Stats `path` without following links; `None` if nothing is there.
     fn stat(&self, path: &Path) -> io::Result<Option<Stat>>;
 
-    /// Returns the names in a folder, sorted; none when the folder is absent.
+    /// Returns the sorted names in a folder, or none if the folder does not exist.
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
 
-    /// Returns the path with every link in it followed.
+    /// Returns the path with every link resolved.
     fn real_path(&self, path: &Path) -> io::Result<PathBuf>;
 
-    /// Makes a folder and its missing parents, for the owner's eyes only, and
-    /// makes sure that they outlive a power cut.
+    /// Creates a folder and its missing parents, accessible only to the owner, and syncs them to
+    /// disk.
     fn make_dirs(&self, folder: &Path) -> io::Result<()>;
 
-    /// Creates a file that must not exist yet, writes all of `parts` and makes
-    /// sure that they outlive a power cut.
+    /// Creates a file that must not exist yet, writes all of `parts` and syncs it to disk.
     ///
-    /// The file gets the permissions and, where we may, the owner of `like`:
-    /// SillyTavern can run as somebody else and must be able to read it.
-    /// Without `like` only the owner can.
+    /// The file gets the permissions of `like` and, where the process is allowed to set it, its
+    /// owner: SillyTavern may run as a different user and must be able to read the file. Without
+    /// `like`, only the owner can read it.
     fn write_new(&self, path: &Path, like: Option<&Path>, parts: &[&[u8]]) -> io::Result<()>;
 
-    /// Writes all of `parts` into a file that is there, from the offset `at` on, where the file then
-    /// ends, and makes sure that they outlive a power cut.
+    /// Writes `parts` to an existing file at offset `at`, truncating anything after that offset
+    /// first, and syncs the data to disk.
     fn append(&self, path: &Path, at: u64, parts: &[&[u8]]) -> io::Result<()>;
 
-    /// Makes sure that the names in a folder outlive a power cut.
+    /// Syncs a folder, so that the names in it survive a power cut.
     fn sync_dir(&self, folder: &Path) -> io::Result<()>;
 
-    /// Renames, and refuses with `AlreadyExists` to replace anything.
+    /// Renames without replacing: fails with `AlreadyExists` if the target exists.
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Swaps two files in one step; `Unsupported` where the system cannot.
+    /// Swaps two files atomically; `Unsupported` where the system cannot.
     fn exchange(&self, a: &Path, b: &Path) -> io::Result<()>;
 
-    /// Renames, replacing what is there.
+    /// Renames, replacing the target.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Opens, or creates for the owner's eyes only, a file to put a lock on.
+    /// Opens a lock file, creating it accessible only to the owner if needed.
     fn open_lock(&self, path: &Path) -> io::Result<File>;
 }
 
-/// What is at a path.
+/// The metadata of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {
     pub kind: FileType,
     pub len: u64,
     pub modified: SystemTime,
-    /// Tells two files of the same folder apart even when their bytes are
-    /// equal. Zero where the system has no such number.
+    /// Distinguishes two files in the same folder even when their bytes are equal. Zero where the
+    /// system has no such number.
     pub inode: u64,
 }
 
@@ -135,17 +133,17 @@ pub enum FileType {
     Other,
 }
 
-/// The beginning of a file.
+/// The start of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStart {
-    /// Up to and including the byte looked for; the whole file without one.
+    /// Up to and including the first match of the wanted byte; the whole file if there is none.
     pub bytes: Vec<u8>,
-    /// Of the whole file, when it was opened.
+    /// Length of the whole file when it was opened.
     pub len: u64,
     pub modified: SystemTime,
 }
 
-/// The folder that a name is in, also for a bare name.
+/// The folder that contains `path`; `.` for a bare name.
 pub(crate) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),

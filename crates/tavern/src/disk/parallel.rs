@@ -1,9 +1,9 @@
-//! The same work on many files, on all cores.
+//! Runs the same work on many files in parallel.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Does `work` for every item on all cores, each thread with one buffer that it reuses.
+/// Runs `work` for every item on all cores (at most 8). Each thread reuses one buffer.
 pub fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     tick: &(dyn Fn() + Sync),

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::{Disk, FileStart, FileType, Stat, parent_of, system};
 
-/// How much of a file is held at once where all of it is not wanted.
+/// Chunk size for files that are not read whole.
 const PIECE: usize = 256 * 1024;
 
-/// The file system of the machine.
+/// The machine's real file system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealDisk;
 
@@ -21,7 +21,7 @@ impl Disk for RealDisk {
             buffer.reserve_exact(expected);
             return file.read_to_end(buffer).map(drop);
         }
-        // Into memory that is there already: `read_to_end` would ask for the size once more.
+        // The buffer is large enough: `read_to_end` would query the file size again.
         buffer.resize(expected, 0);
         let mut read = 0;
         while read < expected {
@@ -33,7 +33,7 @@ impl Disk for RealDisk {
             }
         }
         buffer.truncate(read);
-        // Whatever was added meanwhile, and the end.
+        // Reads anything appended in the meantime, up to the end of the file.
         let mut more = [0; 64];
         match file.read(&mut more)? {
             0 => Ok(()),
@@ -66,7 +66,7 @@ impl Disk for RealDisk {
     fn stat(&self, path: &Path) -> io::Result<Option<Stat>> {
         let meta = match fs::symlink_metadata(path) {
             Ok(meta) => meta,
-            // A file where a folder was expected: the path leads nowhere.
+            // `NotADirectory`: a parent of the path is a file, so there is nothing here.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -132,8 +132,8 @@ impl Disk for RealDisk {
         }
         let mut expected = 0;
         for part in parts {
-            // Goes on after a short write, which is how SillyTavern's own
-            // writer truncates files.
+            // `write_all` continues after a short write. SillyTavern's own writer does not, and so
+            // truncates files.
             file.write_all(part)?;
             expected += part.len() as u64;
         }
@@ -161,7 +161,7 @@ impl Disk for RealDisk {
             file.set_len(at)?;
         }
         file.seek(SeekFrom::Start(at))?;
-        // In one call where that is possible, so that a crash leaves the beginning of it or nothing.
+        // A single write if possible, so that a crash leaves either a prefix or nothing.
         file.write_all(&parts.concat())?;
         file.sync_data()
     }
@@ -198,17 +198,17 @@ fn link_if_free(from: &Path, to: &Path) -> io::Result<()> {
     use io::ErrorKind::{AlreadyExists, NotFound};
     match fs::hard_link(from, to) {
         Ok(()) => {
-            // It is in place; a second name left over does no harm.
+            // The file is in place; a leftover second name is harmless.
             let _ = fs::remove_file(from);
             Ok(())
         }
         Err(error) if matches!(error.kind(), AlreadyExists | NotFound) => Err(error),
-        // No hard links here (FAT, Android).
+        // The file system has no hard links (FAT, Android).
         Err(_) => rename_if_free(from, to),
     }
 }
 
-/// Has a window between looking and renaming; there is nothing better left.
+/// Not atomic: another program can create `to` between the check and the rename. Last resort.
 fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
     if RealDisk.stat(to)?.is_some() {
         return Err(io::ErrorKind::AlreadyExists.into());

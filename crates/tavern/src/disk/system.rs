@@ -1,5 +1,5 @@
-//! What each system does in its own way. `std` for most of it; `rustix` and `tempfile` for the
-//! two renames that `std` does not have.
+//! Platform-specific operations. Mostly `std`; `rustix` and `tempfile` provide the two kinds of
+//! rename that `std` lacks.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -11,20 +11,20 @@ pub(super) use other::*;
 #[cfg(unix)]
 pub(super) use unix::*;
 
-/// Whether this is Android, where what is built for Linux runs in Termux.
+/// Whether this is Android, where Linux builds run in Termux.
 pub fn is_android() -> bool {
     static IS_ANDROID: LazyLock<bool> =
-        LazyLock::new(|| std::env::var_os("ANDROID_ROOT").is_some() || has_androids_kernel());
+        LazyLock::new(|| std::env::var_os("ANDROID_ROOT").is_some() || has_android_kernel());
     *IS_ANDROID
 }
 
 #[cfg(unix)]
-fn has_androids_kernel() -> bool {
+fn has_android_kernel() -> bool {
     rustix::system::uname().release().to_string_lossy().contains("android")
 }
 
 #[cfg(not(unix))]
-fn has_androids_kernel() -> bool {
+fn has_android_kernel() -> bool {
     false
 }
 
@@ -38,7 +38,7 @@ mod unix {
         meta.ino()
     }
 
-    /// Does not wait for the other end of a pipe that lies about in a folder.
+    /// `NONBLOCK`, so that opening a stray pipe does not wait for its other end.
     pub(crate) fn open_for_reading(path: &Path) -> io::Result<File> {
         OpenOptions::new().read(true).custom_flags(flag(OFlags::NONBLOCK)).open(path)
     }
@@ -71,20 +71,20 @@ mod unix {
         let ours = file.metadata()?;
         if (ours.uid(), ours.gid()) != (like.uid(), like.gid()) {
             match fchown(file, Some(like.uid()), Some(like.gid())) {
-                // Only root may give files away. The file is ours then, and as
-                // open to others as its model.
+                // Only root may change a file's owner. The file stays ours then, with the same
+                // permission bits as its model.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
                 other => other?,
             }
         }
-        // After the owner, because giving a file away can clear bits. Never the
-        // bits that make a file run as somebody.
+        // Set after the owner, because changing the owner can clear bits. Never copies setuid or
+        // setgid.
         file.set_permissions(fs::Permissions::from_mode(like.mode() & 0o777))
     }
 
     pub(crate) fn sync_dir(folder: &Path) -> io::Result<()> {
         match File::open(folder)?.sync_all() {
-            // Some network and FUSE file systems cannot; they promise nothing.
+            // Some network and FUSE file systems cannot sync a folder; they guarantee nothing.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -119,12 +119,12 @@ mod unix {
         }
 
         fn rename_with(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
-            // Android kills a program for such a call.
+            // Android kills a process that makes this system call.
             if is_android() {
                 return Err(io::ErrorKind::Unsupported.into());
             }
             renameat_with(CWD, from, CWD, to, flags).map_err(|error| match error {
-                // A file system that does not know the flag says one of these.
+                // File systems that do not know the flag return one of these.
                 Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP => {
                     io::Error::new(io::ErrorKind::Unsupported, error)
                 }
@@ -148,7 +148,7 @@ mod other {
 
     pub(crate) use super::no_exchange::exchange;
 
-    /// Without the flag that `std` always sets, Windows replaces nothing.
+    /// `std` always sets the flag that makes Windows replace the target; this does not.
     #[cfg(windows)]
     pub(crate) fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
         tempfile::TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|error| {
@@ -162,8 +162,9 @@ mod other {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// There is no number of the file without opening it. When it was made tells files apart that took
-    /// each other's place, but where Windows hands that down to the next one of the same name.
+    /// Getting the file index would require opening the file. The creation time distinguishes files
+    /// that replaced one another, except where Windows passes it on to the next file of the same
+    /// name.
     #[cfg(windows)]
     pub(crate) fn inode(meta: &fs::Metadata) -> u64 {
         std::os::windows::fs::MetadataExt::creation_time(meta)
@@ -190,12 +191,12 @@ mod other {
         OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
     }
 
-    /// Files take the folder's rights here, as SillyTavern's own do.
+    /// Files inherit the folder's permissions here, as SillyTavern's own do.
     pub(crate) fn make_like(_: &File, _: &fs::Metadata) -> io::Result<()> {
         Ok(())
     }
 
-    /// A folder cannot be opened for this here.
+    /// Folders cannot be opened for syncing here.
     pub(crate) fn sync_dir(_: &Path) -> io::Result<()> {
         Ok(())
     }

@@ -1,18 +1,18 @@
-//! The disk that a folder lies on, as far as the system tells.
+//! The volume that a folder is on, as far as the system reports it.
 
 use std::path::{Path, PathBuf};
 
-/// A disk, or what stands for one.
+/// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// Its file system, as the system calls it.
+    /// File system type, as named by the system.
     pub kind: String,
     pub is_read_only: bool,
-    /// In bytes, for who asks.
+    /// Free bytes, if known.
     pub free: Option<u64>,
 }
 
-/// File systems of other machines: what is written there by another machine is told to nobody here.
+/// Network file systems: changes made by another machine raise no events on this one.
 const NETWORK: [&str; 12] = [
     "nfs",
     "nfs4",
@@ -27,15 +27,15 @@ const NETWORK: [&str; 12] = [
     "fuse.davfs",
     "fuse.glusterfs",
 ];
-/// The layers of a container, which go with it.
+/// Container layers, which are deleted with the container.
 const LAYERS: [&str; 3] = ["overlay", "aufs", "fuse.fuse-overlayfs"];
 
 impl Volume {
-    /// `None` where the system says nothing of it.
+    /// `None` where the system does not report mounts.
     pub fn of(path: &Path) -> Option<Self> {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-        let real = existing(path);
-        let mut volume = mounted(&mounts, &real)?;
+        let real = nearest_existing(path);
+        let mut volume = volume_at(&mounts, &real)?;
         volume.free = free(&real);
         Some(volume)
     }
@@ -44,18 +44,18 @@ impl Volume {
         NETWORK.contains(&self.kind.as_str())
     }
 
-    pub fn goes_with_the_container(&self) -> bool {
+    pub fn is_container_layer(&self) -> bool {
         LAYERS.contains(&self.kind.as_str())
     }
 }
 
-/// Whether this is inside of a container.
+/// Whether this process runs inside a container.
 pub fn is_in_container() -> bool {
     ["/.dockerenv", "/run/.containerenv"].iter().any(|mark| Path::new(mark).exists())
 }
 
-/// The folder itself, or the nearest one above it that is there.
-fn existing(path: &Path) -> PathBuf {
+/// The folder itself, or its nearest existing ancestor.
+fn nearest_existing(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     whole.ancestors().find_map(|folder| folder.canonicalize().ok()).unwrap_or(whole)
 }
@@ -71,14 +71,15 @@ fn free(_: &Path) -> Option<u64> {
     None
 }
 
-/// The last of the mounts that a path lies below and that nothing covers, of what Linux lists.
-fn mounted(mounts: &str, path: &Path) -> Option<Volume> {
+/// The innermost mount containing `path`, from the text of Linux's `mountinfo`. Of several mounts
+/// on one point, the last counts: it covers the others.
+fn volume_at(mounts: &str, path: &Path) -> Option<Volume> {
     let mut best: Option<(usize, Volume)> = None;
     for line in mounts.lines() {
         let Some((about, source)) = line.split_once(" - ") else { continue };
         let about: Vec<&str> = about.split(' ').collect();
         let (Some(point), Some(options)) = (about.get(4), about.get(5)) else { continue };
-        let point = PathBuf::from(unescaped(point));
+        let point = PathBuf::from(unescape(point));
         let length = point.components().count();
         if !path.starts_with(&point) || best.as_ref().is_some_and(|(longest, _)| length < *longest)
         {
@@ -91,8 +92,8 @@ fn mounted(mounts: &str, path: &Path) -> Option<Volume> {
     best.map(|(_, volume)| volume)
 }
 
-/// Blanks and the like are written as octal numbers.
-fn unescaped(text: &str) -> String {
+/// Decodes the octal escapes for whitespace and backslashes.
+fn unescape(text: &str) -> String {
     let blanks = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     blanks.iter().fold(text.to_owned(), |text, (code, letter)| text.replace(code, letter))
 }
@@ -110,14 +111,14 @@ mod tests {
 
     #[test]
     fn the_nearest_mount_counts() {
-        let of = |path: &str| mounted(MOUNTS, Path::new(path)).unwrap();
+        let of = |path: &str| volume_at(MOUNTS, Path::new(path)).unwrap();
         assert_eq!(of("/home/node/app/data-history").kind, "overlay");
-        assert!(of("/home/node/app/data-history").goes_with_the_container());
+        assert!(of("/home/node/app/data-history").is_container_layer());
         assert_eq!(of("/home/node/app/data/x").kind, "ext4");
         assert!(!of("/home/node/app/data/x").is_network());
         assert!(of("/home/node/app/data/default-user/chats").is_network());
         assert!(of("/mnt/my disk/data").is_read_only && of("/mnt/my disk/data").is_network());
-        assert_eq!(mounted("nonsense\n1 2 3 - x\n", Path::new("/")), None);
+        assert_eq!(volume_at("nonsense\n1 2 3 - x\n", Path::new("/")), None);
     }
 
     #[cfg(target_os = "linux")]

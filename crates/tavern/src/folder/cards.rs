@@ -1,27 +1,27 @@
 //! Character cards: a JSON document inside a PNG.
 //!
-//! Only what refers to chats and books is read. Cards come from strangers, so
-//! every length is checked and no input makes this panic.
+//! Reads only the references to chats and books. Cards come from untrusted sources, so every length
+//! is checked and no input causes a panic.
 
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use forklore_json::Json;
 
-/// What a card says about chats and books.
+/// A card's references to chats and books.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Card {
     pub name: String,
-    /// The chat that opens with the character; a raw name, not a file's.
+    /// The chat that opens with the character. A raw name, not a file name.
     pub chat: Option<String>,
     /// The book that SillyTavern uses with the character.
     pub world: Option<String>,
-    /// The book copied into the card. Not a link: nothing follows it.
+    /// The book embedded in the card. Not a link: nothing follows it.
     pub embedded_book: Option<String>,
-    /// Every book that any of the card's documents names, `world` among them. A
-    /// card can hold two, written by different programs; either may come back.
+    /// Every book named by any of the card's documents, including `world`. A card can hold two
+    /// documents, written by different programs, and either may come into effect again.
     pub worlds: Vec<String>,
-    /// Documents that could not be read, and may name a book.
+    /// Documents that could not be read and may name a book.
     pub damaged: Vec<CardDamage>,
 }
 
@@ -37,7 +37,7 @@ pub enum CardError {
     Damaged(CardDamage),
 }
 
-/// What is wrong with a part of a card.
+/// Damage to part of a card.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CardDamage {
     #[error("the file ends early")]
@@ -48,8 +48,8 @@ pub enum CardDamage {
     NotJson { keyword: String },
 }
 
-/// Reads a card. The later format, `ccv3`, has the say where both are there, as
-/// it has in SillyTavern.
+/// Reads a card. If both formats are present, the later one (`ccv3`) takes precedence, as in
+/// SillyTavern.
 pub fn read_card(png: &[u8]) -> Result<Card, CardError> {
     let mut chunks = png.strip_prefix(SIGNATURE).ok_or(CardError::NotPng)?;
     let mut documents: Vec<(Format, Json)> = Vec::new();
@@ -74,7 +74,7 @@ pub fn read_card(png: &[u8]) -> Result<Card, CardError> {
         chunks = rest;
     }
 
-    // Stable, so that of two in one format the first stays first.
+    // A stable sort: of two documents in the same format, the first stays first.
     documents.sort_by_key(|(format, _)| *format);
     if documents.is_empty() {
         return Err(damaged.into_iter().next().map_or(CardError::NoCharacter, CardError::Damaged));
@@ -97,7 +97,7 @@ pub fn read_card(png: &[u8]) -> Result<Card, CardError> {
 
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// In the order in which they are believed.
+/// In order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Format {
     Ccv3,
@@ -113,8 +113,8 @@ impl Format {
     }
 }
 
-/// Returns the kind and data of the first chunk, and what follows it. The check
-/// sum is skipped: a wrong one would only make us know less.
+/// Returns the type and data of the first chunk, and the remaining bytes. The checksum is not
+/// verified: rejecting a chunk would only hide references.
 fn next_chunk(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (length, bytes) = bytes.split_first_chunk::<4>()?;
     let (kind, bytes) = bytes.split_at_checked(4)?;
@@ -135,8 +135,8 @@ fn document_in(data: &[u8]) -> Option<(Format, &[u8])> {
 
 fn decode(format: Format, text: &[u8]) -> Result<Json, CardDamage> {
     let keyword = || format.keyword().to_owned();
-    // As lenient as the decoder in SillyTavern, which ends at the padding and
-    // passes over what is not of the alphabet.
+    // As lenient as SillyTavern's decoder, which stops at the padding and skips characters outside
+    // the alphabet.
     let text: Vec<u8> = text
         .iter()
         .copied()
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn bits_after_the_last_byte_are_passed_over() {
-        // `fQ` is a closing brace; so is `fR`, with one bit too many.
+        // `fQ` decodes to a closing brace; so does `fR`, which has one extra bit set.
         let text = format!("chara\0{}fR==", BASE64_STANDARD.encode(r#"{"name":"Ada!" "#));
         let expected = Card { name: "Ada!".into(), ..Card::default() };
         check(&[chunk(b"tEXt", text.as_bytes())], Ok(expected));

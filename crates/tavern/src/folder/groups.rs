@@ -2,21 +2,21 @@
 
 use forklore_json::{Json, SyntaxError};
 
-/// What a group file says about chats and books.
+/// A group file's references to chats and books.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Group {
     pub id: String,
     pub name: String,
-    /// Card files.
+    /// File names of cards.
     pub members: Vec<String>,
     /// The chat that opens with the group.
     pub chat_id: Option<String>,
-    /// Raw names: the file's is what SillyTavern's sanitising makes of one.
+    /// Raw names: SillyTavern sanitises them to get file names.
     pub chats: Vec<String>,
-    /// Books named by chat metadata that an older SillyTavern kept in here, and
-    /// that a newer one moves into the chats when it starts.
+    /// Books named in chat metadata that older SillyTavern versions stored in the group file. Newer
+    /// ones move it into the chats at startup.
     pub worlds: Vec<String>,
-    /// Fields of another shape than expected, which may name a chat or a book.
+    /// Fields with an unexpected shape, which may name a chat or a book.
     pub odd: Vec<String>,
 }
 
@@ -29,7 +29,6 @@ pub enum GroupError {
     NotAnObject,
 }
 
-/// Reads a group file.
 pub fn read_group(bytes: &[u8]) -> Result<Group, GroupError> {
     let json = Json::parse(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))?;
     if json.as_object().is_none() {
@@ -72,7 +71,7 @@ fn texts(json: &Json, key: &str, odd: &mut Vec<String>) -> Vec<String> {
     found
 }
 
-/// Ids are times in milliseconds, and some tools write them as numbers.
+/// Ids are timestamps in milliseconds, which some tools write as numbers.
 fn scalar(value: &Json) -> Option<String> {
     let text = value.as_str().map(|text| text.into_owned());
     text.or_else(|| value.as_i64().map(|number| number.to_string()))

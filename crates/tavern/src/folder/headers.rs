@@ -1,4 +1,4 @@
-//! Headers of chats, read without reading the chats.
+//! Chat headers, read without reading whole chats.
 
 use std::io;
 
@@ -15,43 +15,46 @@ pub struct Headers {
     /// In the order of [`Library::chats`].
     pub timelines: Vec<Timeline>,
     pub nodes: Vec<Node>,
-    /// Chats whose header could not be read: they may name any book.
+    /// Chats whose header could not be read; they may name any book.
     pub unread: Vec<UnreadFile>,
 }
 
 impl Headers {
     pub fn read(disk: &dyn Disk, library: &Library) -> Self {
-        let mut heads = Self::default();
+        let mut headers = Self::default();
         for chat in &library.chats {
-            let (timeline, why) = match head(disk, chat) {
+            let (timeline, why) = match read_header(disk, chat) {
                 Ok((timeline, damage)) => (timeline, damage),
                 Err(error) => (blank(chat), Some(error.to_string())),
             };
             if let Some(why) = why {
-                heads.unread.push(UnreadFile { path: chat.path.clone(), why });
+                headers.unread.push(UnreadFile { path: chat.path.clone(), why });
             }
-            heads.timelines.push(timeline);
+            headers.timelines.push(timeline);
         }
-        heads.nodes = family::families(&heads.timelines);
-        heads
+        headers.nodes = family::families(&headers.timelines);
+        headers
     }
 }
 
-/// The header of one chat, and why it may hide something.
-pub(crate) fn head(disk: &dyn Disk, file: &ChatFile) -> io::Result<(Timeline, Option<String>)> {
+/// The header of one chat, and the reason why the real header may be hidden, if any.
+pub(crate) fn read_header(
+    disk: &dyn Disk,
+    file: &ChatFile,
+) -> io::Result<(Timeline, Option<String>)> {
     let start = disk.read_start(&file.path, b'\n')?;
     let first = Chat::read(&start.bytes, file.place());
     if first.damage().is_empty() && first.header().is_some() {
         return Ok((timeline(file, &first), None));
     }
-    // The first line is not a header as it should be; what SillyTavern makes of the file can only
-    // be told from all of it.
+    // The first line is not a valid header. How SillyTavern interprets the file depends on all of
+    // it.
     let bytes = disk.read(&file.path)?;
     let chat = Chat::read(&bytes, file.place());
     Ok((timeline(file, &chat), hidden_header(&chat)))
 }
 
-/// Why the chat's real header may be one that SillyTavern, and we, do not see.
+/// Why the chat's real header may be one that neither SillyTavern nor Forklore can see.
 pub fn hidden_header(chat: &Chat<'_>) -> Option<String> {
     let has = |wanted: &Damage| chat.damage().contains(wanted);
     if has(&Damage::ByteOrderMark) {
@@ -67,7 +70,7 @@ pub fn timeline(file: &ChatFile, chat: &Chat<'_>) -> Timeline {
     timeline_of(file, &chat.metadata_value())
 }
 
-/// The same, from metadata that was read already.
+/// Same as [`timeline`], from metadata that has already been read.
 pub fn timeline_of(file: &ChatFile, metadata: &Json) -> Timeline {
     Timeline::of(file.home.clone(), file.name.clone(), metadata)
 }

@@ -1,4 +1,4 @@
-//! Where a user's chats, groups, cards and books lie, and which there are.
+//! Locates and lists a user's chats, groups, cards and books.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use crate::disk::data_root::{DataRoot, EscapesDataRoot};
 use crate::disk::parallel::in_parallel;
 use crate::disk::{Disk, FileType, Stat};
 
-/// The folders of one user. Nothing below the data root can be configured in
-/// SillyTavern, so these are the only places.
+/// The folders of one user. SillyTavern's layout below the data root is fixed, so these are the
+/// only places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserFolders {
     pub data_root: DataRoot,
@@ -21,25 +21,24 @@ pub struct UserFolders {
     pub worlds: PathBuf,
     pub settings: PathBuf,
     pub backups: PathBuf,
-    /// Our own: the lock and the trash. Beside the users, where SillyTavern
-    /// neither lists nor cleans anything.
+    /// Forklore's own folder, with the lock and the trash. It is beside the users' folders, where
+    /// SillyTavern neither lists nor cleans up anything.
     pub ours: PathBuf,
 }
 
-/// Files of one kind.
 #[derive(Debug, Default)]
 pub struct FileListing {
     pub files: Vec<ListedFile>,
-    /// What lies there too and could not be taken into account. It may be a chat
-    /// that names a book, so it counts as a reference to any.
+    /// Entries that could not be read. Each may be a chat that names a book, so it counts as a
+    /// reference to every book.
     pub skipped: Vec<SkippedFile>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedFile {
-    /// The name without its extension.
+    /// The file name without its extension.
     pub stem: String,
-    /// Links followed.
+    /// With links resolved.
     pub path: PathBuf,
     pub len: u64,
     pub modified: SystemTime,
@@ -55,7 +54,7 @@ pub struct SkippedFile {
 pub enum SkipReason {
     #[error("its name is not Unicode")]
     NotUnicode,
-    /// A folder or a pipe with the extension of a file.
+    /// A folder or pipe with the extension of a file.
     #[error("it is not a regular file")]
     NotAFile,
     #[error(transparent)]
@@ -67,7 +66,7 @@ pub enum SkipReason {
 /// The chats of one character.
 #[derive(Debug)]
 pub struct CharacterChats {
-    /// The name of the folder, which is the stem of the card's file.
+    /// The folder name, which is the stem of the card's file name.
     pub character: String,
     pub chats: FileListing,
 }
@@ -94,14 +93,13 @@ impl UserFolders {
         self.ours.join("lock")
     }
 
-    /// Returns the solo chats, character by character, and what was skipped
-    /// beside their folders.
+    /// Returns the solo chats by character, and the entries skipped beside their folders.
     pub fn solo_chats(&self, disk: &dyn Disk) -> (Vec<CharacterChats>, Vec<SkippedFile>) {
         let entries = self.entries(disk, &self.chats, |_| true);
         let mut skipped = entries.skipped;
         let folders: Vec<_> =
-            entries.found.into_iter().filter(|(_, _, look)| look.kind == FileType::Dir).collect();
-        // Thousands of chats are looked at one by one, which takes its time.
+            entries.found.into_iter().filter(|(_, _, stat)| stat.kind == FileType::Dir).collect();
+        // There may be thousands of chats, and each needs a stat.
         let listings =
             in_parallel(&folders, &|| {}, |(_, path, _), _| self.files_in(disk, path, is_chat));
         let characters = folders
@@ -114,16 +112,16 @@ impl UserFolders {
         (characters, skipped)
     }
 
-    /// Returns the chats that lie beside the characters' folders. SillyTavern
-    /// shows them among the recent ones.
+    /// Returns the chats beside the characters' folders. SillyTavern lists them among the recent
+    /// chats.
     pub fn loose_chats(&self, disk: &dyn Disk) -> FileListing {
         let mut listing = self.files_in(disk, &self.chats, is_chat);
-        // A character can be called anything, also `x.jsonl`.
+        // A folder here is a character's, which may have any name, even `x.jsonl`.
         listing.skipped.retain(|skipped| !matches!(skipped.why, SkipReason::NotAFile));
         listing
     }
 
-    /// Returns the chats of all groups, also those that no group names.
+    /// Returns the chats of all groups, including those that no group lists.
     pub fn group_chats(&self, disk: &dyn Disk) -> FileListing {
         self.files_in(disk, &self.group_chats, is_chat)
     }
@@ -140,7 +138,7 @@ impl UserFolders {
         self.files_in(disk, &self.characters, |name| has_extension(name, "png"))
     }
 
-    /// Returns SillyTavern's own copies of chats, which a user can restore.
+    /// Returns SillyTavern's own backups of chats, which a user can restore.
     pub fn chat_backups(&self, disk: &dyn Disk) -> FileListing {
         self.files_in(disk, &self.backups, |name| name.starts_with("chat_") && is_chat(name))
     }
@@ -148,10 +146,10 @@ impl UserFolders {
     fn files_in(&self, disk: &dyn Disk, folder: &Path, wanted: fn(&str) -> bool) -> FileListing {
         let entries = self.entries(disk, folder, wanted);
         let mut listing = FileListing { files: Vec::new(), skipped: entries.skipped };
-        for (name, path, look) in entries.found {
-            if look.kind == FileType::File {
+        for (name, path, stat) in entries.found {
+            if stat.kind == FileType::File {
                 let stem = name.rsplit_once('.').map_or(&*name, |(stem, _)| stem).to_owned();
-                let Stat { len, modified, .. } = look;
+                let Stat { len, modified, .. } = stat;
                 listing.files.push(ListedFile { stem, path, len, modified });
             } else {
                 listing.skipped.push(SkippedFile { path, why: SkipReason::NotAFile });
@@ -162,7 +160,7 @@ impl UserFolders {
 
     fn entries(&self, disk: &dyn Disk, folder: &Path, wanted: fn(&str) -> bool) -> Entries {
         let mut entries = Entries::default();
-        let names = match self.data_root.check_no_link(disk, folder) {
+        let names = match self.data_root.resolve(disk, folder) {
             Ok(folder) => disk.list(&folder).map(|names| (folder, names)).map_err(Into::into),
             Err(error) => Err(SkipReason::from(error)),
         };
@@ -182,9 +180,9 @@ impl UserFolders {
                 entries.skipped.push(SkippedFile { path, why: SkipReason::NotUnicode });
                 continue;
             };
-            match self.look_through(disk, &path) {
-                Ok(Some((path, look))) => entries.found.push((name.to_owned(), path, look)),
-                // Gone since it was listed.
+            match self.stat_through_links(disk, &path) {
+                Ok(Some((path, stat))) => entries.found.push((name.to_owned(), path, stat)),
+                // Deleted since it was listed.
                 Ok(None) => {}
                 Err(why) => entries.skipped.push(SkippedFile { path, why }),
             }
@@ -192,17 +190,17 @@ impl UserFolders {
         entries
     }
 
-    fn look_through(
+    fn stat_through_links(
         &self,
         disk: &dyn Disk,
         path: &Path,
     ) -> Result<Option<(PathBuf, Stat)>, SkipReason> {
         match disk.stat(path)? {
-            Some(look) if look.kind == FileType::Link => {
-                let path = self.data_root.check_no_link(disk, path)?;
-                Ok(disk.stat(&path)?.map(|look| (path, look)))
+            Some(stat) if stat.kind == FileType::Link => {
+                let path = self.data_root.resolve(disk, path)?;
+                Ok(disk.stat(&path)?.map(|stat| (path, stat)))
             }
-            other => Ok(other.map(|look| (path.to_owned(), look))),
+            other => Ok(other.map(|stat| (path.to_owned(), stat))),
         }
     }
 }
@@ -213,8 +211,8 @@ struct Entries {
     skipped: Vec<SkippedFile>,
 }
 
-/// Tells whether a file name is one that SillyTavern writes to before it renames:
-/// the target's name, a dot and up to ten digits. A crash leaves them behind.
+/// Whether `name` is a temporary file of SillyTavern: the target's name, a dot and up to ten
+/// digits. SillyTavern writes to it before renaming; a crash leaves it behind.
 pub fn is_sillytavern_temp(name: &str) -> bool {
     let Some((target, number)) = name.rsplit_once('.') else { return false };
     (1..=10).contains(&number.len())
@@ -228,8 +226,8 @@ fn is_chat(name: &str) -> bool {
     has_extension(name, CHAT)
 }
 
-/// In any case: a file system may not tell the cases apart, and to find one file
-/// too many only makes us more careful.
+/// Ignores case: the file system may do so too, and finding one file too many only makes us more
+/// careful.
 fn has_extension(name: &str, extension: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, found)| found.eq_ignore_ascii_case(extension))
 }

@@ -1,4 +1,4 @@
-//! What is in a user's folder: chats, books and groups, by name.
+//! A user's chats, books and groups, by name.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,11 +15,10 @@ use crate::folder::groups::{Group, read_group};
 use crate::folder::layout::{ListedFile, SkipReason, SkippedFile, UserFolders};
 use crate::folder::similar_names::like;
 
-/// A chat's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatFile {
     pub home: Home,
-    /// The file's stem, which is the chat's name.
+    /// The file's stem, which is the name of the chat.
     pub name: String,
     pub path: PathBuf,
     pub len: u64,
@@ -32,21 +31,21 @@ pub struct GroupFile {
     pub group: Group,
 }
 
-/// Something that could not be read, and may refer to anything.
+/// A file that could not be read and may refer to anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadFile {
     pub path: PathBuf,
     pub why: String,
 }
 
-/// Everything of one user, listed but not read.
+/// All files of one user. Chats and books are listed but not read.
 #[derive(Debug, Default)]
 pub struct Library {
     pub chats: Vec<ChatFile>,
     pub books: Vec<ListedFile>,
     pub groups: Vec<GroupFile>,
     pub unread: Vec<UnreadFile>,
-    /// Those of `unread` that the disk failed to show. Another time they may be there.
+    /// The part of `unread` that failed with an I/O error; a retry may succeed.
     pub(crate) failed: Vec<PathBuf>,
 }
 
@@ -58,7 +57,7 @@ impl ChatFile {
         }
     }
 
-    /// How a person names it, and the command understands it.
+    /// The name shown to people and accepted by commands.
     pub fn label(&self) -> String {
         match &self.home {
             Home::Character(character) => format!("{character}/{}", self.name),
@@ -75,40 +74,40 @@ impl Library {
         let owner_of_chat = library.owners();
 
         let (characters, skipped) = folders.solo_chats(disk);
-        library.take_skipped(skipped);
+        library.add_skipped(skipped);
         for character in characters {
             let home = Home::Character(character.character);
-            library.take_skipped(character.chats.skipped);
-            library.take_chats(character.chats.files, |_| home.clone());
+            library.add_skipped(character.chats.skipped);
+            library.add_chats(character.chats.files, |_| home.clone());
         }
         let loose = folders.loose_chats(disk);
-        library.take_skipped(loose.skipped);
-        library.take_chats(loose.files, |_| Home::Loose);
+        library.add_skipped(loose.skipped);
+        library.add_chats(loose.files, |_| Home::Loose);
         let group = folders.group_chats(disk);
-        library.take_skipped(group.skipped);
-        library.take_chats(group.files, |stem| Home::Group(owner_of_chat.get(stem).cloned()));
+        library.add_skipped(group.skipped);
+        library.add_chats(group.files, |stem| Home::Group(owner_of_chat.get(stem).cloned()));
         let books = folders.books(disk);
-        library.take_skipped(books.skipped);
+        library.add_skipped(books.skipped);
         library.books = books.files;
         library
     }
 
     fn list_groups(&mut self, disk: &dyn Disk, folders: &UserFolders) {
         let listing = folders.groups(disk);
-        self.take_skipped(listing.skipped);
+        self.add_skipped(listing.skipped);
         for file in listing.files {
             match disk.read(&file.path).map(|bytes| read_group(&bytes)) {
                 Ok(Ok(group)) => self.groups.push(GroupFile { path: file.path, group }),
-                Ok(Err(error)) => self.cannot_read(&file.path, &error),
+                Ok(Err(error)) => self.add_unread(&file.path, &error),
                 Err(error) => {
-                    self.cannot_read(&file.path, &error);
+                    self.add_unread(&file.path, &error);
                     self.failed.push(file.path);
                 }
             }
         }
     }
 
-    /// Which group lists the chat of a stem.
+    /// Maps the stem of each listed chat to the id of its group.
     fn owners(&self) -> HashMap<String, String> {
         self.groups
             .iter()
@@ -117,7 +116,7 @@ impl Library {
             .collect()
     }
 
-    fn take_chats(&mut self, files: Vec<ListedFile>, home: impl Fn(&str) -> Home) {
+    fn add_chats(&mut self, files: Vec<ListedFile>, home: impl Fn(&str) -> Home) {
         self.chats.extend(files.into_iter().map(|file| ChatFile {
             home: home(&file.stem),
             name: file.stem,
@@ -127,9 +126,9 @@ impl Library {
         }));
     }
 
-    fn take_skipped(&mut self, skipped: Vec<SkippedFile>) {
+    fn add_skipped(&mut self, skipped: Vec<SkippedFile>) {
         for skipped in skipped {
-            self.cannot_read(&skipped.path, &skipped.why);
+            self.add_unread(&skipped.path, &skipped.why);
             if let SkipReason::Unreadable(_)
             | SkipReason::Outside(EscapesDataRoot::Unreadable { .. }) = skipped.why
             {
@@ -138,12 +137,12 @@ impl Library {
         }
     }
 
-    fn cannot_read(&mut self, path: &Path, why: &dyn std::fmt::Display) {
+    fn add_unread(&mut self, path: &Path, why: &dyn std::fmt::Display) {
         self.unread.push(UnreadFile { path: path.to_owned(), why: why.to_string() });
     }
 
-    /// The file of the book that a chat means by `name`: as spelled, or as a file system that
-    /// does not tell cases apart would find it.
+    /// The file of the book that a chat refers to as `name`: an exact match, or else one that a
+    /// case-insensitive file system would find.
     pub fn book(&self, name: &str) -> Option<&ListedFile> {
         let stem = names::stem(name, NamedFile::Book)?;
         self.books
@@ -152,12 +151,12 @@ impl Library {
             .or_else(|| self.books.iter().find(|book| book_key(&book.stem) == book_key(&stem)))
     }
 
-    /// Where `chat` is among the chats, also when it was written since it was listed.
+    /// The index of `chat`, even if its file was written since it was listed.
     pub(crate) fn position(&self, chat: &ChatFile) -> Option<usize> {
         self.chats.iter().position(|other| other.path == chat.path)
     }
 
-    /// What the disk failed to show at or below any of `folders`, or above it.
+    /// The first I/O failure at, below or above any of `folders`.
     pub(crate) fn failed_in(&self, folders: &[&Path]) -> Option<&UnreadFile> {
         self.unread.iter().find(|unread| {
             let touches = |folder: &&Path| {
@@ -175,13 +174,13 @@ impl Library {
         self.groups.iter().find(|file| file.group.id == id)
     }
 
-    /// Names that a new chat in this home cannot have: files, and what groups list without one.
+    /// Names that a new chat in this home cannot have: existing files, and chats that groups list.
     pub fn chat_names(&self, home: &Home) -> Vec<String> {
         let mut names: Vec<String> = self
             .chats
             .iter()
             .filter(|chat| match (home, &chat.home) {
-                // All groups keep their chats in one folder.
+                // The chats of all groups are in one folder.
                 (Home::Group(_), Home::Group(_)) => true,
                 (one, other) => one == other,
             })
@@ -194,7 +193,7 @@ impl Library {
     }
 }
 
-/// What someone typed means no chat, or several.
+/// The typed name matches no chat, or several.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
     #[error("there is no chat {wanted:?}")]
@@ -204,8 +203,8 @@ pub enum FindError {
 }
 
 impl Library {
-    /// Finds the chat that `wanted` means: `Character/chat name`, `group:chat id`, a path to the
-    /// file, or a name alone where it is unique.
+    /// Finds the chat `wanted`, given as `Character/chat name`, `group:chat id`, a path to the
+    /// file, or a unique name.
     pub fn find(&self, disk: &dyn Disk, wanted: &str) -> Result<&ChatFile, FindError> {
         if let Some(chat) = self.find_path(disk, Path::new(wanted)) {
             return Ok(chat);
@@ -216,14 +215,14 @@ impl Library {
             return Ok(chat);
         }
         let key = folded(name);
-        let ways: [&dyn Fn(&&ChatFile) -> bool; 2] = [
+        let matchers: [&dyn Fn(&&ChatFile) -> bool; 2] = [
             &|chat| {
                 chat.name == name || folded(&chat.label()) == key || self.is_raw_name(chat, name)
             },
             &|chat| folded(&chat.name) == key,
         ];
-        for way in ways {
-            let found: Vec<&ChatFile> = self.chats.iter().filter(way).collect();
+        for matcher in matchers {
+            let found: Vec<&ChatFile> = self.chats.iter().filter(matcher).collect();
             match found[..] {
                 [chat] => return Ok(chat),
                 [] => {}
@@ -237,7 +236,7 @@ impl Library {
         Err(FindError::Unknown { wanted: wanted.to_owned(), like })
     }
 
-    /// Whether `name` is how SillyTavern shows the chat, before cleaning it for the file.
+    /// Whether `name` is the chat's name in SillyTavern, before it was sanitised for the file name.
     fn is_raw_name(&self, chat: &ChatFile, name: &str) -> bool {
         let raw = name.strip_prefix("group:").unwrap_or(name);
         let raw = match &chat.home {

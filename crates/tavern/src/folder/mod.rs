@@ -1,4 +1,4 @@
-//! What is in a user's folder: chats, lorebooks, groups, cards and settings.
+//! The contents of a user's folder: chats, lorebooks, groups, cards and settings.
 
 pub mod cards;
 pub mod groups;

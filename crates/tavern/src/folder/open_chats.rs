@@ -1,7 +1,7 @@
-//! Which chats may be open in a page of SillyTavern's, as far as files can tell.
+//! Guesses from files whether a chat may be open in a SillyTavern page.
 //!
-//! A page holds its chat in memory and writes all of it at every save; what we change meanwhile is
-//! overwritten. Nothing on disk says which chats are open. What can be said is which chat a
+//! A page holds its chat in memory and writes all of it on every save, overwriting changes made in
+//! the meantime. Nothing on disk records which chats are open. The only evidence is which chat a
 //! character or group opens with, and when a file was last written.
 
 use std::fmt;
@@ -25,9 +25,9 @@ pub enum MayBeOpen {
     CurrentOf(String),
     CurrentOfGroup(String),
     WrittenRecently(Duration),
-    /// A book that is selected for all chats, a character or a persona is in every page.
+    /// A book selected for all chats, a character or a persona is loaded in every page.
     SelectedElsewhere,
-    /// The card or group that would tell cannot be read.
+    /// The card or group that would show this cannot be read.
     CannotTell(String),
 }
 
@@ -70,7 +70,7 @@ pub fn may_be_open(
                     Ok(_) => None,
                     Err(_) => Some(MayBeOpen::CannotTell(format!("{character}.png"))),
                 },
-                // Without a card SillyTavern cannot open the chat at all.
+                // Without a card, SillyTavern cannot open the chat at all.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
                 Err(_) => Some(MayBeOpen::CannotTell(format!("{character}.png"))),
             }
@@ -88,7 +88,7 @@ pub fn may_be_open(
 }
 
 pub fn written_recently(modified: SystemTime, now: SystemTime) -> Option<Duration> {
-    // A file from the future was written by a clock that is wrong, and when is anyone's guess.
+    // A modification time in the future means that a clock is wrong; the file may be recent.
     let ago = now.duration_since(modified).unwrap_or_default();
     (ago < RECENTLY).then_some(ago)
 }

@@ -19,14 +19,14 @@ use crate::folder::layout::UserFolders;
 use crate::folder::library::{ChatFile, Library};
 use crate::folder::settings::read_settings;
 
-/// All references of a user. `tick` hears of every file read.
+/// Collects all references of a user. Calls `tick` for every chat read.
 pub fn gather(
     disk: &dyn Disk,
     folders: &UserFolders,
     library: &Library,
     tick: &(dyn Fn() + Sync),
 ) -> References {
-    let mut references = gather_beside_chats(disk, folders, library);
+    let mut references = gather_outside_chats(disk, folders, library);
     references.unread.extend(library.unread.iter().map(|unread| unread.path.display().to_string()));
     let read = in_parallel(&library.chats, tick, |file, buffer| {
         match disk.read_into(&file.path, buffer) {
@@ -44,8 +44,8 @@ pub fn gather(
     references
 }
 
-/// Those that are in no chat's file.
-pub(crate) fn gather_beside_chats(
+/// References outside chat files.
+pub(crate) fn gather_outside_chats(
     disk: &dyn Disk,
     folders: &UserFolders,
     library: &Library,
@@ -72,7 +72,7 @@ pub(crate) fn gather_beside_chats(
     references
 }
 
-/// Those of one chat, whose file holds `bytes`.
+/// References in one chat, whose file content is `bytes`.
 pub(crate) fn of_chat(file: &ChatFile, chat: &Chat<'_>, bytes: &[u8]) -> References {
     let mut references = References::default();
     if headers::hidden_header(chat).is_some() {
@@ -84,7 +84,7 @@ pub(crate) fn of_chat(file: &ChatFile, chat: &Chat<'_>, bytes: &[u8]) -> Referen
     references.found.extend(book.map(|book| Reference::new(&book, place)));
     let note = chat.metadata().and_then(|m| m.at(&["auto_lorebooks", "lorebookName"]));
     let note = note.and_then(|name| name.text()).map(|name| name.into_owned());
-    // Most chats have no recap at all.
+    // Skips parsing the messages of the many chats without a recap.
     let messages = if memmem::find(bytes, b"chatLorebookName").is_some() { chat.len() } else { 0 };
     let lines = (0..messages).filter_map(|index| chat.line(index));
     let names: BTreeSet<String> =
@@ -121,7 +121,7 @@ fn read_backups(disk: &dyn Disk, folders: &UserFolders, references: &mut Referen
     }
 }
 
-/// References in the settings; an error is the name of what could not be read.
+/// References in the settings. The error is the path of the unreadable file.
 pub fn settings_places(disk: &dyn Disk, folders: &UserFolders) -> Result<Vec<Reference>, String> {
     let unread = || folders.settings.display().to_string();
     let bytes = match disk.read(&folders.settings) {
@@ -160,7 +160,7 @@ fn read_cards(disk: &dyn Disk, folders: &UserFolders, references: &mut Reference
                     .found
                     .extend(card.worlds.iter().map(|name| Reference::new(name, place())));
             }
-            // A picture without a character in it refers to nothing.
+            // A picture without a character refers to nothing.
             Ok(Err(CardError::NoCharacter | CardError::NotPng)) => {}
             Ok(Err(CardError::Damaged(_))) | Err(_) => {
                 references.unread.push(file.path.display().to_string());
@@ -169,7 +169,7 @@ fn read_cards(disk: &dyn Disk, folders: &UserFolders, references: &mut Reference
     }
 }
 
-/// Operations waiting in a book may name another.
+/// Operations queued in a book may name other books.
 fn read_queues(disk: &dyn Disk, library: &Library, references: &mut References) {
     for file in &library.books {
         let Ok(bytes) = disk.read(&file.path) else {
@@ -181,7 +181,7 @@ fn read_queues(disk: &dyn Disk, library: &Library, references: &mut References) 
         }
         let Ok(book) = Book::read(&bytes) else { continue };
         for entry in book.entries().filter(|entry| entry.comment() == queue::COMMENT) {
-            // A book's own queue naming the book itself keeps nothing alive.
+            // A queue entry that names its own book does not keep that book alive.
             let others = queue::books_named(&entry.content()).into_iter().filter(|name| {
                 forklore_core::sillytavern::names::book_key(name)
                     != forklore_core::sillytavern::names::book_key(&file.stem)
@@ -192,12 +192,12 @@ fn read_queues(disk: &dyn Disk, library: &Library, references: &mut References) 
     }
 }
 
-/// Books that carry our mark.
+/// Books that carry Forklore's mark.
 pub fn our_books(disk: &dyn Disk, library: &Library) -> Vec<OurBook> {
     our_books_and_unread(disk, library).0
 }
 
-/// Books that carry our mark, and books that cannot be read and may carry it.
+/// Books that carry Forklore's mark, and unreadable books that may carry it.
 pub(crate) fn our_books_and_unread(
     disk: &dyn Disk,
     library: &Library,
@@ -211,7 +211,7 @@ pub(crate) fn our_books_and_unread(
                 unread.push(file.path.display().to_string());
                 return None;
             };
-            // Most books are not ours, and that is found out without parsing them.
+            // Most books are not ours; this avoids parsing them.
             memchr::memmem::find(&bytes, forklore_core::sillytavern::book::NAMESPACE.as_bytes())?;
             let book = Book::read(&bytes).ok()?;
             let mark = forklore_core::timeline::mark::Mark::read(book.mark()?)?;

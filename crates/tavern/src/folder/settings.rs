@@ -1,24 +1,24 @@
-//! Which books a user's `settings.json` refers to.
+//! The books that a user's `settings.json` refers to.
 
 use forklore_json::{Json, SyntaxError};
 
-/// The books named in the settings. Stems of files, as they stand there.
+/// The books named in the settings, as file stems.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SettingsBooks {
     /// Active in every chat.
     pub global: Vec<String>,
-    /// Active with a character, beside the card's own.
+    /// Active with a character, in addition to the card's own book.
     pub characters: Vec<ExtraBooks>,
     /// Active with a persona.
     pub personas: Vec<String>,
-    /// Places of another shape than expected, which may name a book.
+    /// Places with an unexpected shape, which may name a book.
     pub odd: Vec<String>,
 }
 
 /// Extra books of one character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtraBooks {
-    /// The card's file without its extension.
+    /// The card's file name without its extension.
     pub character: String,
     pub books: Vec<String>,
 }
@@ -33,21 +33,20 @@ pub enum SettingsError {
 }
 
 impl SettingsBooks {
-    /// Returns every book named, each as often as it is.
+    /// Returns every book name, including duplicates.
     pub fn all(&self) -> impl Iterator<Item = &str> {
         let extra = self.characters.iter().flat_map(|extra| &extra.books);
         self.global.iter().chain(extra).chain(&self.personas).map(String::as_str)
     }
 }
 
-/// Reads `settings.json`.
 pub fn read_settings(bytes: &[u8]) -> Result<SettingsBooks, SettingsError> {
     let json = Json::parse(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))?;
     if json.as_object().is_none() {
         return Err(SettingsError::NotAnObject);
     }
     let mut books = SettingsBooks::default();
-    // Older versions kept it at the top, as one name, then as a list of them.
+    // Older versions stored this at the top level, first as one name, then as a list.
     if let Some(value) = json.get("world_info") {
         read_world_info(value, "world_info", &mut books);
     }
@@ -114,7 +113,7 @@ fn read_personas(user: &Json, books: &mut SettingsBooks) {
     }
 }
 
-/// One name or a list of names; nothing is as good as an empty one.
+/// Accepts one name or a list of names. Null and empty names are ignored.
 fn names(value: &Json, place: &str, odd: &mut Vec<String>) -> Vec<String> {
     let elements = match value {
         Json::Null => &[],

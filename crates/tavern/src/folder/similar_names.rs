@@ -1,13 +1,13 @@
-//! What somebody may have meant who typed a name that does not exist.
+//! Suggestions for a mistyped name.
 
 use forklore_core::sillytavern::names::folded;
 
-/// So many are offered.
-const MOST: usize = 5;
-/// From here on two names look like one that was mistyped.
-const ALIKE: f64 = 0.85;
+/// Maximum number of suggestions.
+const MAX_SUGGESTIONS: usize = 5;
+/// Minimum similarity of a name to count as mistyped.
+const MIN_SIMILARITY: f64 = 0.85;
 
-/// Of these names, those that have words in common with what was typed, or look like it; the likeliest first.
+/// Returns the `names` that share words with `wanted` or look similar to it, best match first.
 pub fn like(wanted: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {
     let key = folded(wanted);
     let words: Vec<&str> =
@@ -15,10 +15,10 @@ pub fn like(wanted: &str, names: impl IntoIterator<Item = String>) -> Vec<String
     let score = |name: &str| {
         let name = folded(name);
         let hits = words.iter().filter(|word| name.contains(*word)).count();
-        // A character is typed without its chat, and a chat without its character.
+        // People type a character without its chat, or a chat without its character.
         let parts = name.split(['/', ':']).chain([&*name]);
-        let alike = parts.map(|part| strsim::jaro_winkler(part, &key)).fold(0.0, f64::max);
-        (hits > 0 || alike >= ALIKE).then_some((hits, alike))
+        let similarity = parts.map(|part| strsim::jaro_winkler(part, &key)).fold(0.0, f64::max);
+        (hits > 0 || similarity >= MIN_SIMILARITY).then_some((hits, similarity))
     };
     let scored = names.into_iter().filter_map(|name| Some((score(&name)?, name)));
     let mut scored: Vec<((usize, f64), String)> = scored.collect();
@@ -26,7 +26,7 @@ pub fn like(wanted: &str, names: impl IntoIterator<Item = String>) -> Vec<String
         other.0.cmp(&one.0).then(other.1.total_cmp(&one.1)).then_with(|| first.cmp(second))
     });
     scored.dedup_by(|one, other| one.1 == other.1);
-    scored.into_iter().take(MOST).map(|(_, name)| name).collect()
+    scored.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]

@@ -1,22 +1,20 @@
-//! The one line of SillyTavern's `config.yaml` that matters here.
+//! The one setting of SillyTavern's `config.yaml` that matters here.
 
 /// What `config.yaml` says about the data root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ConfiguredRoot {
     Path(String),
-    /// Nothing, so that SillyTavern's default holds.
+    /// Not set: SillyTavern's default applies.
     Unset,
-    /// In a way that this reader does not know; to guess would be to work in the
-    /// wrong folder.
+    /// Written in a form that this reader does not support. A guess could lead to the wrong folder.
     NotUnderstood,
 }
 
-/// Reads the top-level `dataRoot`, a text on one line.
+/// Reads the top-level `dataRoot`, a single-line string.
 ///
-/// Not a YAML parser: a key at the top of a block mapping starts in the first
-/// column, and its value is plain, or in single quotes, or in double quotes. All
-/// that SillyTavern or its documentation ever writes has that form. Anything else
-/// (escapes, anchors, text over several lines) is not understood, and said so.
+/// Not a YAML parser: a top-level key of a block mapping starts in the first column, and its value
+/// is plain, single-quoted or double-quoted. SillyTavern and its documentation only ever write
+/// these forms. Anything else (escapes, anchors, multi-line text) yields `NotUnderstood`.
 pub(crate) fn data_root_in(yaml: &str) -> ConfiguredRoot {
     let yaml = yaml.strip_prefix('\u{feff}').unwrap_or(yaml);
     let mut lines = yaml.lines();
@@ -27,7 +25,7 @@ pub(crate) fn data_root_in(yaml: &str) -> ConfiguredRoot {
             ConfiguredRoot::Unset
         };
     };
-    // A value may go on in an indented line.
+    // A value may continue on an indented line.
     let next = lines.map(before_comment).find(|line| !line.trim().is_empty());
     if next.is_some_and(|line| line.starts_with([' ', '\t'])) {
         return ConfiguredRoot::NotUnderstood;
@@ -50,7 +48,7 @@ fn value_of_data_root(line: &str) -> Option<&str> {
 fn text(value: &str) -> Option<String> {
     let (quote, inner) = match value.chars().next() {
         Some(quote @ ('"' | '\'')) => (quote, &value[1..]),
-        // Signs with a meaning of their own.
+        // YAML indicators.
         Some('&' | '*' | '!' | '|' | '>' | '{' | '[' | '%' | '@' | '`') => return None,
         _ => return Some(before_comment(value).trim_end().to_owned()),
     };

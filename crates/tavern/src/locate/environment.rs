@@ -1,19 +1,19 @@
-//! What the search for the data root depends on, as values: a test needs no
-//! environment.
+//! The inputs of the search for the data root, as plain values, so that tests need no environment
+//! variables.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// All that the answer depends on, apart from the disk.
+/// Everything the search depends on, apart from the disk.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// What the command line says.
+    /// The path given on the command line.
     pub flag: Option<PathBuf>,
     /// `FORKLORE_DATA`
     pub forklore_data: Option<PathBuf>,
     /// `FORKLORE_HISTORY`, the folder of all histories.
     pub forklore_history: Option<PathBuf>,
-    /// `SILLYTAVERN_DATAROOT`, which SillyTavern obeys too.
+    /// `SILLYTAVERN_DATAROOT`, which SillyTavern itself honours too.
     pub sillytavern_dataroot: Option<PathBuf>,
     pub working_folder: PathBuf,
     pub home: Option<PathBuf>,
@@ -22,13 +22,13 @@ pub struct Environment {
     /// `LOCALAPPDATA`
     pub local_app_data: Option<PathBuf>,
     pub os: Os,
-    /// What people call this machine.
+    /// The host name of this machine.
     pub host: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Os {
-    /// And whatever else is not one of the others.
+    /// Also stands for every other system.
     Linux,
     MacOs,
     Windows,
@@ -45,14 +45,14 @@ impl Os {
 }
 
 impl Environment {
-    /// Gathers them from a look-up of environment variables.
+    /// Reads the environment variables through `variable`.
     pub fn new(
         flag: Option<PathBuf>,
         working_folder: PathBuf,
         os: Os,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
-        // Set to nothing is how some shells unset.
+        // Some shells unset a variable by setting it to nothing.
         let path = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Self {
             flag,
@@ -67,12 +67,12 @@ impl Environment {
             host: variable("COMPUTERNAME")
                 .or_else(|| variable("HOSTNAME"))
                 .map(|name| name.to_string_lossy().into_owned())
-                .or_else(host)
+                .or_else(host_name)
                 .unwrap_or_else(|| "this-machine".to_owned()),
         }
     }
 
-    /// The same with a data folder that somebody typed, if anybody did.
+    /// Overrides the command-line path if `data` is given.
     #[must_use]
     pub fn given(mut self, data: Option<&Path>) -> Self {
         if let Some(data) = data {
@@ -81,14 +81,13 @@ impl Environment {
         self
     }
 
-    /// Returns the folders that SillyTavern may be installed in.
+    /// The folders where SillyTavern may be installed.
     pub(crate) fn installs(&self) -> impl Iterator<Item = PathBuf> {
         let near = self.working_folder.ancestors().take(4).map(Path::to_owned);
         near.chain(self.home.as_ref().map(|home| home.join("SillyTavern")))
     }
 
-    /// Returns where SillyTavern keeps its data when it is installed for the whole
-    /// system.
+    /// Where SillyTavern stores its data when it is installed system-wide.
     pub(crate) fn global(&self) -> Option<PathBuf> {
         let base = match self.os {
             Os::Linux => self
@@ -104,13 +103,13 @@ impl Environment {
 }
 
 #[cfg(unix)]
-fn host() -> Option<String> {
+fn host_name() -> Option<String> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     Some(name).filter(|name| !name.is_empty())
 }
 
 #[cfg(not(unix))]
-fn host() -> Option<String> {
+fn host_name() -> Option<String> {
     None
 }
 
@@ -134,12 +133,12 @@ mod tests {
             (Os::MacOs, "/home/me/Library/Application Support/SillyTavern/data"),
             (Os::Windows, "/local/SillyTavern/Data/data"),
         ] {
-            let mut around = Environment::new(None, "/".into(), os, variables);
-            assert_eq!(around.global().unwrap(), Path::new(expected));
-            assert_eq!(around.forklore_data, None);
-            around.xdg_data_home = Some("/xdg".into());
+            let mut environment = Environment::new(None, "/".into(), os, variables);
+            assert_eq!(environment.global().unwrap(), Path::new(expected));
+            assert_eq!(environment.forklore_data, None);
+            environment.xdg_data_home = Some("/xdg".into());
             if os == Os::Linux {
-                assert_eq!(around.global().unwrap(), Path::new("/xdg/SillyTavern/data"));
+                assert_eq!(environment.global().unwrap(), Path::new("/xdg/SillyTavern/data"));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Where SillyTavern keeps its data, and which user is meant.
+//! Finds SillyTavern's data and the user to work on.
 
 mod config;
 pub mod environment;

@@ -1,7 +1,7 @@
-//! Where SillyTavern keeps its data.
+//! Finds SillyTavern's data root.
 //!
-//! What the user says holds, and if it is wrong that is an error; otherwise the
-//! places are tried in which SillyTavern itself would look or write.
+//! An explicitly given path is binding: if it is wrong, that is an error. Otherwise the search
+//! tries the places where SillyTavern itself would look or write.
 
 use std::fmt;
 use std::io;
@@ -17,12 +17,12 @@ use crate::locate::users::{has_chats_or_books, is_folder};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRoot {
     pub root: PathBuf,
-    /// The user, if the path given was a user's folder.
+    /// The user, if the given path was a user's folder.
     pub handle: Option<String>,
     pub how: RootSource,
 }
 
-/// What led to a place.
+/// How a place was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootSource {
     Flag,
@@ -30,7 +30,7 @@ pub enum RootSource {
     SillyTavernDataRoot,
     /// A SillyTavern installed in a folder nearby.
     Install,
-    /// Where SillyTavern keeps its data when it is installed for the whole system.
+    /// Where SillyTavern stores its data when it is installed system-wide.
     Global,
     WorkingFolder,
 }
@@ -64,83 +64,92 @@ pub enum RejectReason {
 
 /// Finds the data root.
 ///
-/// A path that is given may also be the folder SillyTavern is installed in, or
-/// the folder of one user.
-pub fn find_root(disk: &dyn Disk, around: &Environment) -> Result<FoundRoot, RootError> {
-    let mut search = Search { disk, around, looked: Vec::new() };
+/// A given path may also be SillyTavern's install folder or the folder of one user.
+pub fn find_root(disk: &dyn Disk, environment: &Environment) -> Result<FoundRoot, RootError> {
+    let mut search = Search { disk, environment, looked: Vec::new() };
     match search.run() {
         Some(found) => Ok(found),
         None => Err(RootError { looked: search.looked }),
     }
 }
 
-/// The folders nearby that a SillyTavern is installed in, the one that is taken first.
-pub fn find_installs(disk: &dyn Disk, around: &Environment) -> Vec<PathBuf> {
+/// The nearby folders in which a SillyTavern is installed. The one that is used comes first.
+pub fn find_installs(disk: &dyn Disk, environment: &Environment) -> Vec<PathBuf> {
     let mut installs: Vec<PathBuf> =
-        around.installs().filter(|install| is_install(disk, install)).collect();
+        environment.installs().filter(|install| is_install(disk, install)).collect();
     installs.dedup();
     installs
 }
 
 struct Search<'a> {
     disk: &'a dyn Disk,
-    around: &'a Environment,
+    environment: &'a Environment,
     looked: Vec<RejectedPlace>,
 }
 
 impl Search<'_> {
     fn run(&mut self) -> Option<FoundRoot> {
-        let around = self.around;
-        let given =
-            [(&around.flag, RootSource::Flag), (&around.forklore_data, RootSource::ForkloreData)];
+        let environment = self.environment;
+        let given = [
+            (&environment.flag, RootSource::Flag),
+            (&environment.forklore_data, RootSource::ForkloreData),
+        ];
         for (path, how) in given {
             if let Some(path) = path {
-                return self.take(&around.working_folder.join(path), how, Search::given);
+                return self.try_place(
+                    &environment.working_folder.join(path),
+                    how,
+                    Search::read_given,
+                );
             }
         }
-        if let Some(path) = &around.sillytavern_dataroot {
-            return self.obeyed(path);
+        if let Some(path) = &environment.sillytavern_dataroot {
+            return self.from_sillytavern_dataroot(path);
         }
-        for install in around.installs() {
+        for install in environment.installs() {
             if !is_install(self.disk, &install) {
                 continue;
             }
-            if let Some(found) = self.take(&install, RootSource::Install, Search::install) {
+            if let Some(found) = self.try_place(&install, RootSource::Install, Search::read_install)
+            {
                 return Some(found);
             }
-            // Going on would be to work in another SillyTavern's data.
+            // Continuing could lead to the data of another SillyTavern.
             if matches!(self.looked.last()?.why, RejectReason::ConfigNotUnderstood) {
                 return None;
             }
         }
-        if let Some(path) = around.global()
-            && let Some(found) = self.take(&path, RootSource::Global, Search::root)
+        if let Some(path) = environment.global()
+            && let Some(found) = self.try_place(&path, RootSource::Global, Search::check_root)
         {
             return Some(found);
         }
-        self.take(&around.working_folder.join("data"), RootSource::WorkingFolder, Search::root)
+        self.try_place(
+            &environment.working_folder.join("data"),
+            RootSource::WorkingFolder,
+            Search::check_root,
+        )
     }
 
-    /// SillyTavern takes a relative path from its own folder, wherever it was
-    /// started.
-    fn obeyed(&mut self, path: &Path) -> Option<FoundRoot> {
-        let around = self.around;
-        let installs = around.installs().filter(|install| is_install(self.disk, install));
-        let bases: Vec<_> = installs.chain([around.working_folder.clone()]).collect();
+    /// SillyTavern resolves a relative path against its own folder, wherever it was started.
+    fn from_sillytavern_dataroot(&mut self, path: &Path) -> Option<FoundRoot> {
+        let environment = self.environment;
+        let installs = environment.installs().filter(|install| is_install(self.disk, install));
+        let bases: Vec<_> = installs.chain([environment.working_folder.clone()]).collect();
         let mut places: Vec<_> = bases.iter().map(|base| base.join(path)).collect();
         places.dedup();
-        places
-            .iter()
-            .find_map(|place| self.take(place, RootSource::SillyTavernDataRoot, Search::root))
+        places.iter().find_map(|place| {
+            self.try_place(place, RootSource::SillyTavernDataRoot, Search::check_root)
+        })
     }
 
-    fn take(
+    fn try_place(
         &mut self,
         path: &Path,
         how: RootSource,
         read: fn(&Self, &Path) -> Answer,
     ) -> Option<FoundRoot> {
-        match self.settle(path).and_then(|path| read(self, &path)) {
+        match self.normalise(path).and_then(|path| read(self, &path)) {
             Ok((root, handle)) => Some(FoundRoot { root, handle, how }),
             Err((path, why)) => {
                 self.looked.push(RejectedPlace { path, how, why });
@@ -149,8 +158,8 @@ impl Search<'_> {
         }
     }
 
-    /// A path that `..` is no part of, so that its parent is the folder it is in.
-    fn settle(&self, path: &Path) -> Result<PathBuf, (PathBuf, RejectReason)> {
+    /// Removes `..` from a path, so that its parent is the folder that contains it.
+    fn normalise(&self, path: &Path) -> Result<PathBuf, (PathBuf, RejectReason)> {
         if path.components().any(|part| part == Component::ParentDir) {
             let real = self.disk.real_path(path).map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound => RejectReason::Absent,
@@ -161,22 +170,22 @@ impl Search<'_> {
         Ok(path.components().collect())
     }
 
-    fn given(&self, path: &Path) -> Answer {
+    fn read_given(&self, path: &Path) -> Answer {
         if is_install(self.disk, path) {
-            return self.install(path);
+            return self.read_install(path);
         }
-        if let Some(user) = self.user(path).map_err(|error| (path.to_owned(), error.into()))? {
+        if let Some(user) = self.user_at(path).map_err(|error| (path.to_owned(), error.into()))? {
             return Ok(user);
         }
-        // The folder of a container's volumes has `data` in it, and no server.
+        // The folder of a container's volumes contains `data`, but no server.
         let data = path.join("data");
-        match (self.root(path), self.root(&data)) {
+        match (self.check_root(path), self.check_root(&data)) {
             (Ok(found), _) | (Err(_), Ok(found)) => Ok(found),
             (Err(why), Err(_)) => Err(why),
         }
     }
 
-    fn install(&self, install: &Path) -> Answer {
+    fn read_install(&self, install: &Path) -> Answer {
         let config = install.join("config.yaml");
         let root = match self.disk.read(&config) {
             Ok(bytes) => data_root_in(&String::from_utf8_lossy(&bytes)),
@@ -190,10 +199,10 @@ impl Search<'_> {
                 return Err((config, RejectReason::ConfigNotUnderstood));
             }
         };
-        self.settle(&root).and_then(|root| self.root(&root))
+        self.normalise(&root).and_then(|root| self.check_root(&root))
     }
 
-    fn root(&self, path: &Path) -> Answer {
+    fn check_root(&self, path: &Path) -> Answer {
         let checked = is_folder(self.disk, path).and_then(|is_folder| {
             Ok(if !is_folder {
                 Some(RejectReason::Absent)
@@ -210,7 +219,7 @@ impl Search<'_> {
         }
     }
 
-    fn user(&self, path: &Path) -> io::Result<Option<RootAndUser>> {
+    fn user_at(&self, path: &Path) -> io::Result<Option<RootAndUser>> {
         let has = |name| is_folder(self.disk, &path.join(name));
         let (Some(root), Some(handle)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
         else {
@@ -221,15 +230,15 @@ impl Search<'_> {
     }
 }
 
-/// A data root, and a user if one is meant.
+/// A data root, and a user if the path names one.
 type RootAndUser = (PathBuf, Option<String>);
-/// Or the place that is none.
+/// Or the rejected place and the reason.
 type Answer = Result<RootAndUser, (PathBuf, RejectReason)>;
 
 fn is_install(disk: &dyn Disk, path: &Path) -> bool {
     let server = disk.stat(&path.join("server.js"));
     let public = is_folder(disk, &path.join("public"));
-    matches!(server, Ok(Some(look)) if look.kind == FileType::File) && matches!(public, Ok(true))
+    matches!(server, Ok(Some(stat)) if stat.kind == FileType::File) && matches!(public, Ok(true))
 }
 
 fn is_data_root(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
@@ -237,7 +246,7 @@ fn is_data_root(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
         return Ok(true);
     }
     for name in disk.list(path)? {
-        // What cannot be looked at is not what makes this a data root.
+        // An unreadable folder is no evidence of a data root.
         if has_chats_or_books(disk, &path.join(name)).unwrap_or(false) {
             return Ok(true);
         }
@@ -274,10 +283,10 @@ mod tests {
 
     struct Scene {
         folder: tempfile::TempDir,
-        around: Environment,
+        environment: Environment,
     }
 
-    /// Folders end with `/`; a file may say what is in it after `=`.
+    /// Folders end with `/`; the content of a file may follow after `=`.
     fn scene(paths: &[&str]) -> Scene {
         let folder = tempfile::tempdir().unwrap();
         for path in paths {
@@ -291,23 +300,23 @@ mod tests {
             }
         }
         fs::create_dir_all(folder.path().join("here")).unwrap();
-        let around = Environment {
+        let environment = Environment {
             working_folder: folder.path().join("here"),
             home: Some(folder.path().join("home")),
             ..Environment::new(None, PathBuf::new(), Os::Linux, |_| None)
         };
-        Scene { folder, around }
+        Scene { folder, environment }
     }
 
     impl Scene {
         fn with(mut self, change: impl FnOnce(&mut Environment, &Path)) -> Self {
-            change(&mut self.around, self.folder.path());
+            change(&mut self.environment, self.folder.path());
             self
         }
 
         #[track_caller]
         fn check(&self, root: &str, handle: Option<&str>, how: RootSource) {
-            let found = find_root(&RealDisk, &self.around).unwrap();
+            let found = find_root(&RealDisk, &self.environment).unwrap();
             let root = self.folder.path().join(root);
             assert_eq!(fs::canonicalize(&found.root).unwrap(), fs::canonicalize(root).unwrap());
             assert_eq!((found.handle.as_deref(), found.how), (handle, how));
@@ -315,7 +324,7 @@ mod tests {
 
         #[track_caller]
         fn check_not_found(&self, places: &[(&str, RootSource)]) {
-            let error = find_root(&RealDisk, &self.around).unwrap_err();
+            let error = find_root(&RealDisk, &self.environment).unwrap_err();
             let looked: Vec<_> = error.looked.iter().map(|each| (&*each.path, each.how)).collect();
             let places: Vec<_> =
                 places.iter().map(|(path, how)| (self.folder.path().join(path), *how)).collect();
@@ -340,21 +349,21 @@ mod tests {
 
     #[test]
     fn places_have_an_order() {
-        let all = scene(EVERYWHERE).with(|around, folder| {
-            around.flag = Some(folder.join("flag"));
-            around.forklore_data = Some(folder.join("forklore"));
-            around.sillytavern_dataroot = Some(folder.join("obeyed"));
+        let all = scene(EVERYWHERE).with(|environment, folder| {
+            environment.flag = Some(folder.join("flag"));
+            environment.forklore_data = Some(folder.join("forklore"));
+            environment.sillytavern_dataroot = Some(folder.join("obeyed"));
         });
         all.check("flag", None, RootSource::Flag);
-        let all = all.with(|around, _| around.flag = None);
+        let all = all.with(|environment, _| environment.flag = None);
         all.check("forklore", None, RootSource::ForkloreData);
-        let all = all.with(|around, _| around.forklore_data = None);
+        let all = all.with(|environment, _| environment.forklore_data = None);
         all.check("obeyed", None, RootSource::SillyTavernDataRoot);
-        let all = all.with(|around, _| around.sillytavern_dataroot = None);
+        let all = all.with(|environment, _| environment.sillytavern_dataroot = None);
         all.check("configured", None, RootSource::Install);
         fs::remove_file(all.folder.path().join("server.js")).unwrap();
         all.check("home/.local/share/SillyTavern/data", None, RootSource::Global);
-        let all = all.with(|around, _| around.home = None);
+        let all = all.with(|environment, _| environment.home = None);
         all.check("here/data", None, RootSource::WorkingFolder);
     }
 
@@ -362,16 +371,18 @@ mod tests {
     fn what_was_given_is_not_replaced_by_something_else() {
         for name in ["absent", "empty", "here/../empty"] {
             let wrong = scene(&[EVERYWHERE, &["empty/"]].concat())
-                .with(|around, folder| around.flag = Some(folder.join(name)));
-            let error = find_root(&RealDisk, &wrong.around).unwrap_err();
+                .with(|environment, folder| environment.flag = Some(folder.join(name)));
+            let error = find_root(&RealDisk, &wrong.environment).unwrap_err();
             assert_eq!(error.looked.len(), 1);
             assert_eq!(error.looked[0].how, RootSource::Flag);
         }
         scene(EVERYWHERE)
-            .with(|around, _| around.forklore_data = Some("absent".into()))
+            .with(|environment, _| environment.forklore_data = Some("absent".into()))
             .check_not_found(&[("here/absent", RootSource::ForkloreData)]);
         scene(EVERYWHERE)
-            .with(|around, folder| around.sillytavern_dataroot = Some(folder.join("absent")))
+            .with(|environment, folder| {
+                environment.sillytavern_dataroot = Some(folder.join("absent"))
+            })
             .check_not_found(&[("absent", RootSource::SillyTavernDataRoot)]);
     }
 
@@ -403,11 +414,11 @@ mod tests {
         ];
         let mut scene = scene;
         for (given, root, handle) in cases {
-            scene = scene.with(|around, folder| around.flag = Some(folder.join(given)));
+            scene = scene.with(|environment, folder| environment.flag = Some(folder.join(given)));
             scene.check(root, handle, RootSource::Flag);
         }
-        // Relative to where the user is.
-        scene.with(|around, _| around.flag = Some("../kept".into())).check(
+        // Relative to the working folder.
+        scene.with(|environment, _| environment.flag = Some("../kept".into())).check(
             "kept",
             None,
             RootSource::Flag,
@@ -418,10 +429,10 @@ mod tests {
     fn sillytavern_takes_a_relative_path_from_its_own_folder() {
         let install = ["server.js", "public/", "mine/_storage/", "here/mine/_storage/"];
         scene(&install)
-            .with(|around, _| around.sillytavern_dataroot = Some("./mine".into()))
+            .with(|environment, _| environment.sillytavern_dataroot = Some("./mine".into()))
             .check("mine", None, RootSource::SillyTavernDataRoot);
         scene(&["here/mine/_storage/"])
-            .with(|around, _| around.sillytavern_dataroot = Some("./mine".into()))
+            .with(|environment, _| environment.sillytavern_dataroot = Some("./mine".into()))
             .check("here/mine", None, RootSource::SillyTavernDataRoot);
     }
 
@@ -429,11 +440,9 @@ mod tests {
     fn an_install_is_found_from_inside_it_and_at_home() {
         let st = ["st/server.js", "st/public/", "st/data/me/chats/", "st/data/me/worlds/"];
         for here in ["st", "st/data", "st/data/me", "st/data/me/chats"] {
-            scene(&st).with(|around, folder| around.working_folder = folder.join(here)).check(
-                "st/data",
-                None,
-                RootSource::Install,
-            );
+            scene(&st)
+                .with(|environment, folder| environment.working_folder = folder.join(here))
+                .check("st/data", None, RootSource::Install);
         }
         scene(&[
             "home/SillyTavern/server.js",

@@ -1,4 +1,4 @@
-//! Whose folders there are under the data root, and whose is meant.
+//! Finds the users of a data root and chooses one.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,25 +10,24 @@ use crate::disk::data_root::{DataRoot, EscapesDataRoot};
 use crate::disk::describe::{kind, shown};
 use crate::disk::{Disk, FileType};
 
-/// The user when SillyTavern has no accounts.
+/// The user handle when SillyTavern has no accounts.
 pub const DEFAULT_USER: &str = "default-user";
 
-/// One user of a data root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     pub handle: String,
-    /// SillyTavern has a record of them. A folder without one is still
-    /// somebody's: left behind, or copied here.
+    /// Whether SillyTavern has a record of the user. A folder without a record is still a user's:
+    /// left behind, or copied here.
     pub recorded: bool,
-    /// They have a folder with chats or books in it.
+    /// Whether the user has a folder with chats or books.
     pub has_folder: bool,
 }
 
-/// Every user found, in the order of their handles.
+/// All users found, sorted by handle.
 #[derive(Debug, Default)]
 pub struct Users {
     pub users: Vec<User>,
-    /// Records and folders that could not be read, and may be a user's.
+    /// Records and folders that could not be read and may belong to a user.
     pub unread: Vec<PathBuf>,
 }
 
@@ -40,7 +39,7 @@ pub struct UsersError {
     pub source: io::Error,
 }
 
-/// It is not clear whose folder is meant.
+/// It is unclear which user is meant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChooseError {
     #[error("there is no user with chats or lorebooks")]
@@ -52,8 +51,8 @@ pub enum ChooseError {
 }
 
 impl Users {
-    /// Finds the users of a data root: those that SillyTavern has a record of,
-    /// and folders that look like a user's.
+    /// Finds the users of a data root: those with a SillyTavern record, and folders that look like
+    /// a user's.
     pub fn find(disk: &dyn Disk, root: &Path) -> Result<Self, UsersError> {
         return find(disk, root).map_err(|source| UsersError { root: root.to_owned(), source });
 
@@ -64,7 +63,7 @@ impl Users {
             for handle in recorded_handles(disk, &data_root, &mut unread)? {
                 let has_folder = match data_root.join(&[&handle]) {
                     Ok(folder) => looks_like_user(disk, &data_root, &folder, &mut unread),
-                    // A record that names another place is nobody's.
+                    // A record that names a path elsewhere belongs to no user.
                     Err(_) => continue,
                 };
                 users.insert(handle.clone(), User { handle, recorded: true, has_folder });
@@ -75,7 +74,7 @@ impl Users {
                     unread.push(folder);
                     continue;
                 };
-                // SillyTavern's own folders, and ours.
+                // Folders of SillyTavern itself or of Forklore.
                 if handle.starts_with('_') || users.contains_key(handle) {
                     continue;
                 }
@@ -89,7 +88,7 @@ impl Users {
         }
     }
 
-    /// Returns the user called `wanted`, or else the only one there is.
+    /// Returns the user called `wanted`, or the only one if none is wanted.
     pub fn choose(&self, wanted: Option<&str>) -> Result<&User, ChooseError> {
         let present: Vec<_> = self.users.iter().filter(|user| user.has_folder).collect();
         let handles = || present.iter().map(|user| user.handle.clone()).collect();
@@ -108,7 +107,7 @@ impl Users {
     }
 }
 
-/// Tells whether a folder is one that SillyTavern keeps for a user.
+/// Whether `folder` looks like a user's folder.
 pub(crate) fn has_chats_or_books(disk: &dyn Disk, folder: &Path) -> io::Result<bool> {
     for name in ["chats", "worlds"] {
         if is_folder(disk, &folder.join(name))? {
@@ -118,15 +117,15 @@ pub(crate) fn has_chats_or_books(disk: &dyn Disk, folder: &Path) -> io::Result<b
     Ok(false)
 }
 
-/// Links followed: where they lead is checked before anything is read.
+/// Follows links: their targets are checked before anything is read.
 pub(crate) fn is_folder(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
     match disk.stat(path)? {
-        Some(look) if look.kind == FileType::Link => match disk.real_path(path) {
-            Ok(target) => Ok(disk.stat(&target)?.is_some_and(|look| look.kind == FileType::Dir)),
+        Some(stat) if stat.kind == FileType::Link => match disk.real_path(path) {
+            Ok(target) => Ok(disk.stat(&target)?.is_some_and(|stat| stat.kind == FileType::Dir)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         },
-        look => Ok(look.is_some_and(|look| look.kind == FileType::Dir)),
+        stat => Ok(stat.is_some_and(|stat| stat.kind == FileType::Dir)),
     }
 }
 
@@ -136,7 +135,7 @@ fn looks_like_user(
     folder: &Path,
     unread: &mut Vec<PathBuf>,
 ) -> bool {
-    let found = match data_root.check_no_link(disk, folder) {
+    let found = match data_root.resolve(disk, folder) {
         Ok(folder) => has_chats_or_books(disk, &folder),
         Err(EscapesDataRoot::Unreadable { source, .. }) => Err(source),
         Err(_) => Err(io::ErrorKind::PermissionDenied.into()),
@@ -147,7 +146,7 @@ fn looks_like_user(
     })
 }
 
-/// Reads `_storage`: one file per key, named by a digest of it.
+/// Reads `_storage`, which has one file per key, named after a digest of the key.
 fn recorded_handles(
     disk: &dyn Disk,
     data_root: &DataRoot,
@@ -157,7 +156,7 @@ fn recorded_handles(
     let mut handles = Vec::new();
     for name in disk.list(&storage)? {
         let path = storage.join(name);
-        let bytes = match data_root.check_no_link(disk, &path).map(|path| disk.read(&path)) {
+        let bytes = match data_root.resolve(disk, &path).map(|path| disk.read(&path)) {
             Ok(Ok(bytes)) => bytes,
             _ => {
                 unread.push(path);
@@ -168,7 +167,7 @@ fn recorded_handles(
             unread.push(path);
             continue;
         };
-        // Other keys hold pictures and the like.
+        // Other keys hold avatars and the like.
         let key = record.get("key").and_then(Json::as_str).unwrap_or_default();
         handles.extend(key.strip_prefix("user:").map(str::to_owned));
     }

@@ -1,9 +1,9 @@
-//! Carries out changes: one operation at a time, each recorded first, none half done.
+//! Commits changes: one operation at a time, recorded first, never left half done.
 //!
-//! Before a file is replaced or removed, its bytes are in the trash. Before the first file is
-//! touched, the operation's record is on disk and says what each file was and will be. So after a
-//! crash at any point the record tells which steps were done, and [`crate::transaction::undo`] can take them
-//! back; there is no state that needs a person to unlock it.
+//! Before a file is replaced, a copy of its bytes is put into the trash; a removed file is moved
+//! there. Before the first file is changed, the operation's record is on disk with the old and new
+//! digest of each file. So after a crash at any point, the record shows which steps were done, and
+//! [`crate::transaction::undo`] can undo them. No state ever needs a person to unlock it.
 
 pub mod operation;
 pub mod undo;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use forklore_core::digest::Digest;
 
-use crate::disk::clock::{Clock, now_of};
+use crate::disk::clock::{Clock, timestamp};
 use crate::disk::data_root::EscapesDataRoot;
 use crate::disk::describe::{kind, shown};
 use crate::disk::lock::{LockError, UserLock};
@@ -25,22 +25,22 @@ use crate::disk::{Disk, parent_of};
 use crate::folder::layout::UserFolders;
 use operation::{Operation, OperationFolders, OperationStep, tag};
 
-/// How long to wait for another command of ours.
+/// How long to wait for another Forklore process.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One change to one file, or a question asked between two changes.
+/// One change to one file, or a check between two changes.
 pub enum Task<'a> {
-    /// Makes a file that is not there yet, readable by whoever can read `like`.
+    /// Creates a new file with the permissions of `like`.
     Create { path: PathBuf, like: Option<PathBuf>, parts: Vec<&'a [u8]> },
-    /// Replaces a file, if it still holds `expected`.
+    /// Replaces a file if it still holds `expected`.
     Replace { path: PathBuf, expected: &'a [u8], parts: Vec<&'a [u8]> },
-    /// Moves a file to the trash, if it still holds `expected`.
+    /// Moves a file to the trash if it still holds `expected`.
     Remove { path: PathBuf, expected: &'a [u8] },
-    /// Goes on only while this holds.
+    /// Aborts the operation unless this returns true.
     Check(&'a dyn Fn() -> io::Result<bool>),
 }
 
-/// The right to change a user's files, held until it is dropped.
+/// Exclusive access for changing a user's files, until dropped.
 pub struct Transaction<'t> {
     pub(crate) disk: &'t dyn Disk,
     pub(crate) folders: &'t UserFolders,
@@ -49,17 +49,17 @@ pub struct Transaction<'t> {
     _lock: UserLock,
 }
 
-/// An operation was not carried out; what had been done of it was taken back.
+/// An operation failed; the steps already done were rolled back.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// Start again from what is there now.
+    /// Start over from the current state.
     #[error("`{}` was changed meanwhile", path.display())]
     ChangedMeanwhile { path: PathBuf },
-    /// What the plan was made from is not so any more.
+    /// The plan is based on a state that has changed.
     #[error("the files changed while the new ones were being written")]
-    NotSoAnyMore,
+    PlanOutdated,
     #[error(transparent)]
     Write(#[from] WriteError),
     #[error(transparent)]
@@ -68,9 +68,9 @@ pub enum CommitError {
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error(transparent)]
     Outside(#[from] EscapesDataRoot),
-    /// Only this leaves something half done, and the record says what.
+    /// The only error that leaves an operation half done; its record shows which steps.
     #[error("{failed}, and taking back what had been done failed too: {rollback}")]
-    NotTakenBack { failed: Box<CommitError>, rollback: Box<CommitError> },
+    RollbackFailed { failed: Box<CommitError>, rollback: Box<CommitError> },
     #[error("operation {id} was followed by other work on `{path}`")]
     LaterWork { id: u64, path: String },
     #[error("what operation {id} displaced is no longer in the trash")]
@@ -83,16 +83,16 @@ impl<'t> Transaction<'t> {
         folders: &'t UserFolders,
         clock: &'t dyn Clock,
     ) -> Result<Self, CommitError> {
-        let ours = folders.data_root.check_no_link(disk, &folders.ours)?;
+        let ours = folders.data_root.resolve(disk, &folders.ours)?;
         let lock = UserLock::acquire(disk, &folders.lock(), PATIENCE, &|time| clock.sleep(time))?;
         let transaction =
             Self { disk, folders, places: OperationFolders::new(&ours), clock, _lock: lock };
         for folder in [transaction.places.operations(), transaction.places.all_trash()] {
-            folders.data_root.check_no_link(disk, &folder)?;
+            folders.data_root.resolve(disk, &folder)?;
         }
         let operations = transaction.places.operations();
         transaction.io("make", &operations, disk.make_dirs(&operations))?;
-        // Our own half-written records; what they would have said had not begun.
+        // Forklore's own half-written records: the operations they describe had not started.
         for name in transaction.io("list", &operations, disk.list(&operations))? {
             if write::is_our_temp(&name.to_string_lossy()) {
                 let temp = operations.join(&name);
@@ -102,7 +102,7 @@ impl<'t> Transaction<'t> {
         Ok(transaction)
     }
 
-    /// Carries out `tasks` in order. When one fails, the ones before it are taken back.
+    /// Performs `tasks` in order. If one fails, the tasks before it are rolled back.
     pub fn commit(
         &self,
         command: &str,
@@ -114,7 +114,7 @@ impl<'t> Transaction<'t> {
             id,
             command: command.to_owned(),
             summary: summary.to_owned(),
-            when: now_of(self.clock.now()).iso,
+            when: timestamp(self.clock.now()).iso,
             steps: tasks.iter().filter_map(|task| self.step_of(task)).collect::<Result<_, _>>()?,
         };
         for task in tasks {
@@ -122,37 +122,38 @@ impl<'t> Transaction<'t> {
             | Task::Replace { path, .. }
             | Task::Remove { path, .. } = task
             {
-                let parent = self.folders.data_root.check_no_link(self.disk, parent_of(path))?;
+                let parent = self.folders.data_root.resolve(self.disk, parent_of(path))?;
                 self.io("make", &parent, self.disk.make_dirs(&parent))?;
-                self.set_leftovers_aside(id, &parent)?;
+                self.move_leftovers_to_trash(id, &parent)?;
             }
         }
-        self.keep_copies(id, tasks)?;
+        self.store_copies(id, tasks)?;
         let record = self.places.record(id);
         if let Err(error) =
             create_new(self.disk, &record, &tag(id, 0), None, &[&operation.to_bytes()])
         {
             let is_in_place = matches!(error.source, WriteCause::Unconfirmed(_));
             let failed = error.into();
-            return Err(if is_in_place { self.rolled_back(&operation, failed) } else { failed });
+            return Err(if is_in_place { self.rollback_after(&operation, failed) } else { failed });
         }
 
         let mut step = 0;
         for task in tasks {
             if let Err(failed) = self.perform(task, id, step) {
-                return Err(self.rolled_back(&operation, failed));
+                return Err(self.rollback_after(&operation, failed));
             }
             step += usize::from(!matches!(task, Task::Check(_)));
         }
         Ok(operation)
     }
 
-    fn rolled_back(&self, operation: &Operation, failed: CommitError) -> CommitError {
-        match self.take_back(operation).and_then(|()| self.discard_unmade(operation)) {
+    fn rollback_after(&self, operation: &Operation, failed: CommitError) -> CommitError {
+        match self.roll_back(operation).and_then(|()| self.discard_unmade(operation)) {
             Ok(()) => failed,
-            Err(rollback) => {
-                CommitError::NotTakenBack { failed: Box::new(failed), rollback: Box::new(rollback) }
-            }
+            Err(rollback) => CommitError::RollbackFailed {
+                failed: Box::new(failed),
+                rollback: Box::new(rollback),
+            },
         }
     }
 
@@ -167,7 +168,7 @@ impl<'t> Transaction<'t> {
         Some(self.relative(path).map(|path| OperationStep { path, before, after }))
     }
 
-    /// The path as a record keeps it: a data folder can be moved.
+    /// The path as stored in a record: relative, because the data folder may be moved.
     fn relative(&self, path: &Path) -> Result<String, CommitError> {
         let root = self.folders.data_root.root();
         let outside = || {
@@ -179,29 +180,29 @@ impl<'t> Transaction<'t> {
         Ok(names.ok_or_else(outside)?.join("/"))
     }
 
-    /// The path a record means, checked as if a stranger had written it.
+    /// The absolute form of a path in a record, validated as untrusted input.
     pub(crate) fn absolute(&self, path: &str) -> Result<PathBuf, CommitError> {
         let parts: Vec<&str> = path.split('/').collect();
         let path = self.folders.data_root.join(&parts)?;
-        Ok(self.folders.data_root.check_no_link(self.disk, &path)?)
+        Ok(self.folders.data_root.resolve(self.disk, &path)?)
     }
 
-    /// The folder for what an operation displaces, made if it is not there.
+    /// The trash folder of an operation, created if needed.
     fn trash_folder(&self, id: u64) -> Result<PathBuf, CommitError> {
         let trash = self.places.trash(id);
-        self.folders.data_root.check_no_link(self.disk, &trash)?;
+        self.folders.data_root.resolve(self.disk, &trash)?;
         self.io("make", &trash, self.disk.make_dirs(&trash))?;
         Ok(trash)
     }
 
-    fn keep_copies(&self, id: u64, tasks: &[Task<'_>]) -> Result<(), CommitError> {
+    fn store_copies(&self, id: u64, tasks: &[Task<'_>]) -> Result<(), CommitError> {
         let changes = tasks.iter().filter(|task| !matches!(task, Task::Check(_)));
         for (step, task) in changes.enumerate() {
             if let Task::Replace { expected, .. } = task {
                 self.trash_folder(id)?;
                 create_new(
                     self.disk,
-                    &self.places.kept(id, step),
+                    &self.places.displaced(id, step),
                     &tag(id, step),
                     None,
                     &[expected],
@@ -222,7 +223,7 @@ impl<'t> Transaction<'t> {
             Task::Remove { path, expected } => self.move_to_trash(path, id, step, expected),
             Task::Check(holds) => match holds() {
                 Ok(true) => Ok(()),
-                Ok(false) => Err(CommitError::NotSoAnyMore),
+                Ok(false) => Err(CommitError::PlanOutdated),
                 Err(source) => {
                     let path = self.folders.data_root.root().to_owned();
                     Err(CommitError::Io { doing: "look again at", path, source })
@@ -244,11 +245,11 @@ impl<'t> Transaction<'t> {
         };
         match error.source {
             ReplaceCause::ChangedMeanwhile { displaced } => {
-                self.keep_displaced(id, &displaced)?;
+                self.store_displaced(id, &displaced)?;
                 Err(CommitError::ChangedMeanwhile { path: path.to_owned() })
             }
             ReplaceCause::Stranded { temp, displaced, source } => {
-                self.keep_displaced(id, &displaced)?;
+                self.store_displaced(id, &displaced)?;
                 let source = ReplaceCause::Stranded { temp, displaced, source };
                 Err(CommitError::Replace(ReplaceError { path: error.path, source }))
             }
@@ -256,28 +257,28 @@ impl<'t> Transaction<'t> {
         }
     }
 
-    /// Versions that others saved and saved over again while we were exchanging files.
-    fn keep_displaced(&self, id: u64, displaced: &[Vec<u8>]) -> Result<(), CommitError> {
+    /// Stores versions that others saved, and then overwrote, while we were exchanging files.
+    fn store_displaced(&self, id: u64, displaced: &[Vec<u8>]) -> Result<(), CommitError> {
         if displaced.is_empty() {
             return Ok(());
         }
         let trash = self.trash_folder(id)?;
         let mut number = 0;
         for bytes in displaced {
-            // Taking back a step may displace others than doing it did.
+            // Undoing a step may displace other versions than doing it did.
             loop {
                 let path = trash.join(format!("displaced-{number}"));
                 number += 1;
                 match create_new(self.disk, &path, &format!("{id:08}-displaced"), None, &[bytes]) {
                     Err(error) if matches!(error.source, WriteCause::Exists) => {}
-                    kept => break kept?,
+                    stored => break stored?,
                 }
             }
         }
         Ok(())
     }
 
-    /// By renaming: what goes is in the trash at that instant, whoever wrote it last.
+    /// Moves by renaming, so that the trash gets whatever was last saved at that instant.
     pub(crate) fn move_to_trash(
         &self,
         path: &Path,
@@ -285,7 +286,7 @@ impl<'t> Transaction<'t> {
         step: usize,
         expected: &[u8],
     ) -> Result<(), CommitError> {
-        self.move_aside(path, &self.places.kept(id, step), id, expected)
+        self.move_aside(path, &self.places.displaced(id, step), id, expected)
     }
 
     pub(crate) fn move_aside(
@@ -300,7 +301,7 @@ impl<'t> Transaction<'t> {
         if published.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
             && self.io("read", to, self.disk.matches(to, &[expected]))?
         {
-            // The power went between the two confirmations below: it is under both names.
+            // A power cut came between the two syncs below: the file has both names.
             self.io("remove", to, self.disk.remove(to))?;
             published = self.disk.publish(path, to);
         }
@@ -327,8 +328,8 @@ impl<'t> Transaction<'t> {
         }
         let is_expected = self.io("read", to, self.disk.matches(to, &[expected]));
         if !matches!(is_expected, Ok(true)) {
-            // Somebody saved it anew. It goes back, unless they have saved it yet again; then the
-            // older version stays in the trash.
+            // Another program saved the file. Put it back, unless it was saved yet again; in that
+            // case the older version stays in the trash.
             let back = self.disk.publish(to, path);
             if back.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::AlreadyExists) {
                 self.io("put back", path, back)?;
@@ -336,28 +337,28 @@ impl<'t> Transaction<'t> {
             is_expected?;
             return Err(CommitError::ChangedMeanwhile { path: path.to_owned() });
         }
-        // The new name first: between the two a power cut may leave the file under both names,
-        // never under none.
+        // Sync the new name first: a power cut between the two syncs may leave the file under both
+        // names, but never under none.
         self.io("confirm", &trash, self.disk.sync_dir(&trash))?;
         self.io("confirm", parent_of(path), self.disk.sync_dir(parent_of(path)))
     }
 
-    /// Temporary files that a crash left in a folder may hold the only copy of something: they go
-    /// to the trash. Nobody else has any here, since we hold the lock.
-    fn set_leftovers_aside(&self, id: u64, folder: &Path) -> Result<(), CommitError> {
+    /// Moves temporary files left by a crash to the trash: they may hold the only copy of
+    /// something. None of them is in use, since we hold the lock.
+    fn move_leftovers_to_trash(&self, id: u64, folder: &Path) -> Result<(), CommitError> {
         for name in self.io("list", folder, self.disk.list(folder))? {
             let name = name.to_string_lossy().into_owned();
             if write::is_our_temp(&name) {
-                self.set_leftover_aside(id, &folder.join(&name))?;
+                self.move_leftover_to_trash(id, &folder.join(&name))?;
             }
         }
         Ok(())
     }
 
-    pub(crate) fn set_leftover_aside(&self, id: u64, temp: &Path) -> Result<(), CommitError> {
+    pub(crate) fn move_leftover_to_trash(&self, id: u64, temp: &Path) -> Result<(), CommitError> {
         let trash = self.trash_folder(id)?;
         let name = temp.file_name().unwrap_or_default().to_string_lossy();
-        // What is interrupted again and again leaves the same name again and again.
+        // Repeated interruptions leave the same name each time.
         for number in 0_u64.. {
             let to = trash.join(format!("leftover-{number}{name}"));
             match self.disk.publish(temp, &to) {
@@ -391,10 +392,10 @@ impl<'t> Transaction<'t> {
 }
 
 impl CommitError {
-    /// Whether starting again from what is there now may help.
-    pub fn is_a_race(&self) -> bool {
+    /// Whether starting over from the current state may help.
+    pub fn is_race(&self) -> bool {
         match self {
-            Self::ChangedMeanwhile { .. } | Self::NotSoAnyMore => true,
+            Self::ChangedMeanwhile { .. } | Self::PlanOutdated => true,
             Self::Write(error) => matches!(error.source, WriteCause::Exists),
             _ => false,
         }
@@ -404,12 +405,12 @@ impl CommitError {
 forklore_core::diagnostics!(CommitError {
     Self::Lock(error) => [error: LockError],
     Self::ChangedMeanwhile { path } => ("changed-meanwhile", path: shown(path)),
-    Self::NotSoAnyMore => ("files-changed"),
+    Self::PlanOutdated => ("files-changed"),
     Self::Write(error) => [error: WriteError],
     Self::Replace(error) => [error: ReplaceError],
     Self::Io { path, source, .. } => ("io", path: shown(path), kind: kind(source)),
     Self::Outside(error) => [error: EscapesDataRoot],
-    Self::NotTakenBack { failed, .. } => ("not-taken-back", reason: failed.coded().code),
+    Self::RollbackFailed { failed, .. } => ("not-taken-back", reason: failed.coded().code),
     Self::LaterWork { id, path } => ("later-work", operation: *id, path: path.as_str()),
     Self::TrashEmptied { id } => ("trash-emptied", operation: *id),
 });

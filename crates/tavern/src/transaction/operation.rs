@@ -1,17 +1,17 @@
-//! Operations: what each did, recorded before it is done, so that it can be taken back.
+//! Operations: a record of the changes, written before they are made, so that they can be undone.
 
 use std::path::{Path, PathBuf};
 
 use forklore_core::digest::Digest;
 use forklore_json::{Indent, Json, Object};
 
-/// One operation, as kept in `operations/<id>.json`.
+/// One operation, as stored in `operations/<id>.json`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
     pub id: u64,
-    /// The command that made it.
+    /// The command that performed it.
     pub command: String,
-    /// What it did, in a sentence.
+    /// A one-sentence description.
     pub summary: String,
     pub when: String,
     pub steps: Vec<OperationStep>,
@@ -21,7 +21,7 @@ pub struct Operation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationStep {
     pub path: String,
-    /// The file before, or `None` where there was none.
+    /// The file's digest before the step, or `None` if it did not exist.
     pub before: Option<Digest>,
     pub after: Option<Digest>,
 }
@@ -70,7 +70,7 @@ impl Operation {
     }
 }
 
-/// Where operations and what they displaced are kept, below the user's own folder of ours.
+/// Where operation records and displaced files are stored, inside Forklore's folder for the user.
 #[derive(Clone, Debug)]
 pub struct OperationFolders {
     ours: PathBuf,
@@ -89,7 +89,7 @@ impl OperationFolders {
         self.operations().join(format!("{id:08}.json"))
     }
 
-    /// Its presence says that the operation was taken back.
+    /// A marker file: the operation was undone if it exists.
     pub fn undone(&self, id: u64) -> PathBuf {
         self.operations().join(format!("{id:08}.undone"))
     }
@@ -102,18 +102,18 @@ impl OperationFolders {
         self.all_trash().join(format!("{id:08}"))
     }
 
-    /// What step `step` of the operation displaced.
-    pub fn kept(&self, id: u64, step: usize) -> PathBuf {
+    /// The file that step `step` displaced.
+    pub fn displaced(&self, id: u64, step: usize) -> PathBuf {
         self.trash(id).join(step.to_string())
     }
 
-    /// What step `step` had made, after undoing it.
+    /// The file that step `step` had created, after it was undone.
     pub fn unmade(&self, id: u64, step: usize) -> PathBuf {
         self.trash(id).join(format!("{step}-unmade"))
     }
 }
 
-/// The tag of the temporary file of a step.
+/// The tag for the temporary file of a step.
 pub fn tag(id: u64, step: usize) -> String {
     format!("{id:08}-{step}")
 }

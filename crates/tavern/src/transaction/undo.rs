@@ -1,4 +1,4 @@
-//! Takes operations back, byte for byte, and never at the cost of later work.
+//! Undoes operations byte for byte, and never discards later work.
 
 use std::io;
 use std::path::Path;
@@ -10,39 +10,39 @@ use crate::disk::write::{create_new, temp_beside};
 use crate::transaction::operation::{Operation, OperationStep, tag};
 use crate::transaction::{CommitError, Transaction};
 
-/// Where a step's file stands now.
+/// The current state of a step's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepState {
     /// As the step left it.
     Done,
-    /// As it was before the step: not done yet, or taken back already.
+    /// As before the step: not done yet, or already undone.
     NotDone,
-    /// Something else: somebody went on from there.
+    /// Neither: the file was changed later.
     Other,
 }
 
-/// What taking an operation back would do.
+/// The effect of undoing an operation.
 #[derive(Clone, Debug)]
 pub struct UndoPlan {
     pub operation: Operation,
-    pub standings: Vec<StepState>,
+    pub states: Vec<StepState>,
 }
 
 impl UndoPlan {
-    /// The first file on which somebody has worked since.
+    /// The first file that was changed since.
     pub fn later_work(&self) -> Option<&str> {
-        let at = self.standings.iter().position(|standing| *standing == StepState::Other)?;
+        let at = self.states.iter().position(|state| *state == StepState::Other)?;
         Some(&self.operation.steps[at].path)
     }
 
-    /// Whether some of its steps were done and others not: it was interrupted.
+    /// Whether only some of the steps were done: the operation was interrupted.
     pub fn is_half_done(&self) -> bool {
-        self.standings.contains(&StepState::Done) && self.standings.contains(&StepState::NotDone)
+        self.states.contains(&StepState::Done) && self.states.contains(&StepState::NotDone)
     }
 }
 
 impl Transaction<'_> {
-    /// All operations on record, oldest first, without those that were taken back.
+    /// All recorded operations that were not undone, oldest first.
     pub fn operations(&self) -> Result<Vec<Operation>, CommitError> {
         let folder = self.places.operations();
         let names = self.io("list", &folder, self.disk.list(&folder))?;
@@ -61,19 +61,19 @@ impl Transaction<'_> {
         Ok(operations)
     }
 
-    /// How the last operation would be taken back; `None` when there is none.
+    /// How the last operation would be undone; `None` if there is none.
     pub fn plan_undo(&self) -> Result<Option<UndoPlan>, CommitError> {
         let Some(operation) = self.operations()?.pop() else { return Ok(None) };
-        Ok(Some(self.standing(operation)?))
+        Ok(Some(self.undo_plan(operation)?))
     }
 
-    pub fn standing(&self, operation: Operation) -> Result<UndoPlan, CommitError> {
-        let standings = operation.steps.iter().map(|step| self.standing_of(step));
-        let standings = standings.collect::<Result<_, _>>()?;
-        Ok(UndoPlan { operation, standings })
+    pub fn undo_plan(&self, operation: Operation) -> Result<UndoPlan, CommitError> {
+        let states = operation.steps.iter().map(|step| self.step_state(step));
+        let states = states.collect::<Result<_, _>>()?;
+        Ok(UndoPlan { operation, states })
     }
 
-    fn standing_of(&self, step: &OperationStep) -> Result<StepState, CommitError> {
+    fn step_state(&self, step: &OperationStep) -> Result<StepState, CommitError> {
         let path = self.absolute(&step.path)?;
         let algorithms = [step.after, step.before].map(|digest| Some(digest?.algorithm()));
         let algorithm = algorithms[0].or(algorithms[1]).unwrap_or_default();
@@ -87,7 +87,7 @@ impl Transaction<'_> {
         Ok(if now == step.before { StepState::NotDone } else { StepState::Other })
     }
 
-    /// The digest of what is at `path`; `None` where nothing is.
+    /// The digest of the file at `path`; `None` if there is no file.
     fn digest_now(&self, path: &Path, algorithm: Algorithm) -> Result<Option<Digest>, CommitError> {
         match self.disk.digest(path, algorithm) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -95,21 +95,22 @@ impl Transaction<'_> {
         }
     }
 
-    /// Takes an operation back. Interrupted half-way, it can simply be called again.
+    /// Undoes an operation. If interrupted, it can simply be called again.
     pub fn undo(&self, plan: &UndoPlan) -> Result<(), CommitError> {
         if let Some(path) = plan.later_work() {
             let (id, path) = (plan.operation.id, path.to_owned());
             return Err(CommitError::LaterWork { id, path });
         }
-        self.take_back(&plan.operation)
+        self.roll_back(&plan.operation)
     }
 
-    /// Undoes every step that was done, the last one first: what refers to a file goes before it.
-    pub(crate) fn take_back(&self, operation: &Operation) -> Result<(), CommitError> {
-        let UndoPlan { standings, .. } = self.standing(operation.clone())?;
-        for (step, standing) in standings.into_iter().enumerate().rev() {
-            if standing == StepState::Done {
-                self.take_back_step(operation, step)?;
+    /// Undoes every completed step, last one first, so that references to a file are removed before
+    /// the file.
+    pub(crate) fn roll_back(&self, operation: &Operation) -> Result<(), CommitError> {
+        let UndoPlan { states, .. } = self.undo_plan(operation.clone())?;
+        for (step, state) in states.into_iter().enumerate().rev() {
+            if state == StepState::Done {
+                self.undo_step(operation, step)?;
             }
         }
         let marker = self.places.undone(operation.id);
@@ -119,18 +120,18 @@ impl Transaction<'_> {
         }
     }
 
-    fn take_back_step(&self, operation: &Operation, number: usize) -> Result<(), CommitError> {
+    fn undo_step(&self, operation: &Operation, number: usize) -> Result<(), CommitError> {
         let (id, step) = (operation.id, &operation.steps[number]);
         let path = self.absolute(&step.path)?;
         let tag = format!("{}-undo", tag(id, number));
         let temp = temp_beside(&path, &tag);
         if self.io("look at", &temp, self.disk.stat(&temp))?.is_some() {
-            // Undoing was interrupted before.
-            self.set_leftover_aside(id, &temp)?;
+            // An earlier undo was interrupted.
+            self.move_leftover_to_trash(id, &temp)?;
         }
-        let place = self.places.kept(id, number);
-        self.folders.data_root.check_no_link(self.disk, &place)?;
-        let kept = || match self.disk.read(&place) {
+        let place = self.places.displaced(id, number);
+        self.folders.data_root.resolve(self.disk, &place)?;
+        let stored = || match self.disk.read(&place) {
             Ok(bytes) if step.before.is_some_and(|before| before.is_of(&bytes)) => Ok(bytes),
             Ok(_) => Err(CommitError::TrashEmptied { id }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -147,11 +148,11 @@ impl Transaction<'_> {
                 self.move_aside(&path, &self.places.unmade(id, number), id, &made)
             }
             (Some(_), None) => {
-                let bytes = kept()?;
+                let bytes = stored()?;
                 Ok(create_new(self.disk, &path, &tag, self.neighbour(&path).as_deref(), &[&bytes])?)
             }
             (Some(_), Some(after)) => {
-                let bytes = kept()?;
+                let bytes = stored()?;
                 let now = self.io("read", &path, self.disk.read(&path))?;
                 if !after.is_of(&now) {
                     return Err(CommitError::ChangedMeanwhile { path });
@@ -162,18 +163,18 @@ impl Transaction<'_> {
         }
     }
 
-    /// A file beside `path`, to take permissions from.
+    /// A file of the same type beside `path`, to copy permissions from.
     pub(crate) fn neighbour(&self, path: &std::path::Path) -> Option<std::path::PathBuf> {
         let folder = parent_of(path);
         let extension = path.extension()?;
         let names = self.disk.list(folder).ok()?;
         names.into_iter().map(|name| folder.join(name)).find(|other| {
             other.extension() == Some(extension)
-                && matches!(self.disk.stat(other), Ok(Some(look)) if look.kind == crate::disk::FileType::File)
+                && matches!(self.disk.stat(other), Ok(Some(stat)) if stat.kind == crate::disk::FileType::File)
         })
     }
 
-    /// After a failure, what the operation had made moments ago is of no use to anyone.
+    /// Removes the files that a failed operation had just created: they are of no use to anyone.
     pub(crate) fn discard_unmade(&self, operation: &Operation) -> Result<(), CommitError> {
         for number in 0..operation.steps.len() {
             let path = self.places.unmade(operation.id, number);

@@ -1,5 +1,5 @@
-//! What changes a chat that exists, or its book: only where no page can lose by it, the book first,
-//! and as one operation.
+//! Changes an existing chat or its book: only if no page may overwrite the result, the book first,
+//! and as a single operation.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -27,18 +27,18 @@ pub(crate) struct LoreChange<'c> {
 pub(crate) struct NewContent<'c> {
     pub(crate) name: &'c str,
     pub(crate) bytes: &'c [u8],
-    /// Whether it takes the place of the book that the chat is bound to.
+    /// Whether it replaces the book that the chat is bound to.
     pub(crate) replaces: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChangeOptions {
-    /// Its owner says that no page has the chat or the book open.
+    /// The user asserts that no page has the chat or the book open.
     pub is_closed: bool,
     pub dry_run: bool,
 }
 
-/// What was done to a chat and its book, or would be.
+/// The changes made to a chat and its book, or planned in a dry run.
 #[derive(Debug)]
 pub struct ChangedChat {
     pub chat: String,
@@ -78,10 +78,11 @@ pub enum ChangeError {
     CarryOut(#[from] CommitError),
 }
 
-const MOST_TRIES: usize = 20;
+const MAX_TRIES: usize = 20;
 
 impl Tavern<'_> {
-    /// Carries a change out, or without a workshop only looks. Answers with the operation's number.
+    /// Commits a change, or only checks it if there is no transaction. Returns the operation's
+    /// number.
     pub(crate) fn change(
         &self,
         transaction: Option<&Transaction<'_>>,
@@ -117,7 +118,7 @@ impl Tavern<'_> {
         Ok(Some(transaction.commit(command, summary, &tasks)?.id))
     }
 
-    pub(crate) fn again_while_racing<T>(
+    pub(crate) fn retry_on_race<T>(
         &self,
         work: impl Fn() -> Result<T, ChangeError>,
     ) -> Result<T, ChangeError> {
@@ -125,13 +126,13 @@ impl Tavern<'_> {
         loop {
             tries += 1;
             match work() {
-                Err(ChangeError::CarryOut(error)) if error.is_a_race() && tries < MOST_TRIES => {}
+                Err(ChangeError::CarryOut(error)) if error.is_race() && tries < MAX_TRIES => {}
                 other => return other,
             }
         }
     }
 
-    /// Refuses where a page may have the chat open.
+    /// Fails if a page may have the chat open.
     pub fn check_chat_closed(
         &self,
         library: &Library,
@@ -147,8 +148,8 @@ impl Tavern<'_> {
         }
     }
 
-    /// A page that has any chat of the book open, or the book selected for all chats, keeps it in
-    /// memory and would write that over ours.
+    /// Fails if a page may have the book open. A page that has any of the book's chats open, or the
+    /// book selected for all chats, holds it in memory and would overwrite our version.
     pub fn check_book_closed(
         &self,
         library: &Library,
@@ -161,8 +162,8 @@ impl Tavern<'_> {
         }
         let what = format!("the lorebook {name:?}");
         let now: SystemTime = self.clock.now();
-        if let Ok(Some(look)) = self.disk.stat(path)
-            && let Some(ago) = written_recently(look.modified, now)
+        if let Ok(Some(stat)) = self.disk.stat(path)
+            && let Some(ago) = written_recently(stat.modified, now)
         {
             return Err(ChangeError::MayBeOpen { what, why: MayBeOpen::WrittenRecently(ago) });
         }
@@ -178,8 +179,8 @@ impl Tavern<'_> {
         if let Some(why) = why {
             return Err(ChangeError::MayBeOpen { what, why });
         }
-        let heads = Headers::read(self.disk, library);
-        for (chat, timeline) in library.chats.iter().zip(&heads.timelines) {
+        let headers = Headers::read(self.disk, library);
+        for (chat, timeline) in library.chats.iter().zip(&headers.timelines) {
             if timeline.book.as_deref().map(book_key).as_ref() == Some(&key)
                 && let Some(why) = may_be_open(self.disk, &self.folders, library, chat, now)
             {
@@ -189,7 +190,7 @@ impl Tavern<'_> {
         Ok(())
     }
 
-    /// Chats, other than this one, that are bound to the book of this name.
+    /// Other chats that are bound to the same book.
     pub(crate) fn also_used_by(
         &self,
         library: &Library,
@@ -197,8 +198,8 @@ impl Tavern<'_> {
         book: &str,
     ) -> Vec<String> {
         let key = book_key(book);
-        let heads = Headers::read(self.disk, library);
-        let others = library.chats.iter().zip(&heads.timelines).filter(|(other, timeline)| {
+        let headers = Headers::read(self.disk, library);
+        let others = library.chats.iter().zip(&headers.timelines).filter(|(other, timeline)| {
             other.path != chat.path && timeline.book.as_deref().map(book_key).as_ref() == Some(&key)
         });
         others.map(|(other, _)| other.label()).collect()

@@ -1,4 +1,4 @@
-//! Books of ours that nothing refers to, into the trash.
+//! Moves Forklore's unreferenced books to the trash.
 
 use forklore_core::plan::cleanup::{CleanupPlan, KeepReason, OurBook, cleanup};
 use forklore_core::sillytavern::names::book_key;
@@ -9,21 +9,21 @@ use crate::work::tavern::Tavern;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CleanOptions {
-    /// Also what only backups of chats refer to.
+    /// Also remove books that only chat backups refer to.
     pub despite_backups: bool,
-    /// Also the books of chats that are gone since a short while.
+    /// Also remove the books of recently deleted chats.
     pub despite_deleted: bool,
 }
 
-/// What a cleanup would do, and what it leaves because its chat may be wanted back.
+/// A cleanup plan, and the books spared because their chat may be restored.
 #[derive(Debug)]
 pub struct Cleanup {
     pub plan: CleanupPlan,
-    /// Each with the chats that are gone.
-    pub of_gone_chats: Vec<(OurBook, Vec<String>)>,
+    /// Each book with its deleted chats.
+    pub of_deleted_chats: Vec<(OurBook, Vec<String>)>,
 }
 
-/// A cleanup that was done, or would be.
+/// A cleanup that was done, or planned in a dry run.
 #[derive(Debug)]
 pub struct Cleaned {
     pub cleanup: Cleanup,
@@ -38,41 +38,41 @@ impl Tavern<'_> {
         references.unread.extend(unread);
         let plan = cleanup(ours, &references, options.despite_backups);
         if options.despite_deleted {
-            return Cleanup { plan, of_gone_chats: Vec::new() };
+            return Cleanup { plan, of_deleted_chats: Vec::new() };
         }
-        self.without_those_of_gone_chats(plan)
+        self.spare_books_of_deleted_chats(plan)
     }
 
-    /// Takes out of a plan what chats were bound to that are gone since a short while: whoever lost a
-    /// chat wants its book back with it.
-    pub fn without_those_of_gone_chats(&self, mut plan: CleanupPlan) -> Cleanup {
-        let mut of_gone_chats = Vec::new();
-        let gone = match (plan.remove.is_empty(), self.pasts) {
-            (false, Some(pasts)) => pasts.gone(),
-            _ => return Cleanup { plan, of_gone_chats },
+    /// Spares the books of recently deleted chats: someone who restores the chat will want its book
+    /// too.
+    pub fn spare_books_of_deleted_chats(&self, mut plan: CleanupPlan) -> Cleanup {
+        let mut of_deleted_chats = Vec::new();
+        let deleted = match (plan.remove.is_empty(), self.pasts) {
+            (false, Some(pasts)) => pasts.deleted_chats(),
+            _ => return Cleanup { plan, of_deleted_chats },
         };
-        match gone {
-            Ok(gone) => {
+        match deleted {
+            Ok(deleted) => {
                 for book in std::mem::take(&mut plan.remove) {
                     let key = book_key(&book.name);
-                    let of_it = gone.iter().filter(|chat| book_key(&chat.book) == key);
+                    let of_it = deleted.iter().filter(|chat| book_key(&chat.book) == key);
                     let chats: Vec<String> = of_it.map(|chat| chat.label.clone()).collect();
                     match chats.is_empty() {
                         true => plan.remove.push(book),
-                        false => of_gone_chats.push((book, chats)),
+                        false => of_deleted_chats.push((book, chats)),
                     }
                 }
             }
             Err(why) => {
-                let kept = std::mem::take(&mut plan.remove).into_iter();
-                plan.keep.extend(kept.map(|book| (book, KeepReason::Unread)));
+                let spared = std::mem::take(&mut plan.remove).into_iter();
+                plan.keep.extend(spared.map(|book| (book, KeepReason::Unread)));
                 plan.unread.push(format!("the history ({why})"));
             }
         }
-        Cleanup { plan, of_gone_chats }
+        Cleanup { plan, of_deleted_chats }
     }
 
-    /// Moves to the trash what a fresh plan says, under the lock.
+    /// Moves the books of a fresh plan to the trash, under the lock.
     pub fn clean(
         &self,
         options: CleanOptions,
@@ -89,7 +89,7 @@ impl Tavern<'_> {
             .iter()
             .map(|book| {
                 let path = self.folders.worlds.join(format!("{}.json", book.name));
-                let path = self.folders.data_root.check_no_link(self.disk, &path)?;
+                let path = self.folders.data_root.resolve(self.disk, &path)?;
                 let bytes = self.disk.read(&path).map_err(|source| CommitError::Io {
                     doing: "read",
                     path: path.clone(),

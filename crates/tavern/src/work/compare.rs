@@ -1,4 +1,4 @@
-//! The lore of two moments side by side, and what both began as.
+//! Compares the lore of two moments, and finds their merge base.
 
 use forklore_core::compare::diff::{self, LoreDiff, LoreSide};
 use forklore_core::finding::Obstacle;
@@ -8,7 +8,7 @@ use forklore_core::sillytavern::book::{Book, BookError};
 use forklore_core::sillytavern::names::book_key;
 use forklore_core::timeline::exactness::{Knowledge, Source};
 use forklore_core::timeline::family::{self, Timeline};
-use forklore_core::timeline::merge_base::{BaseEvidence, SealedBase, beginning};
+use forklore_core::timeline::merge_base::{BaseEvidence, SealedBase, find_merge_base};
 use forklore_core::timeline::moment::BoundChat;
 use forklore_core::timeline::moment::{
     BookContent, BookThen, BoundBook, MomentOptions, RecordedPast, memory_then, moment,
@@ -28,16 +28,17 @@ pub struct ChatPoint {
     pub at: Option<i64>,
 }
 
-/// Whose lore is meant.
+/// The timeline or book whose lore is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoreOf {
     Timeline(ChatPoint),
-    /// A lorebook, whoever uses it.
+    /// A lorebook, regardless of who uses it.
     Book(String),
 }
 
 impl Library {
-    /// Finds what `CHAT`, `CHAT@M` or `book=NAME` means. The name alone will do for a lorebook if no chat is called so.
+    /// Resolves `CHAT`, `CHAT@M` or `book=NAME`. A bare name also finds a lorebook if no chat
+    /// matches.
     pub fn find_lore(&self, disk: &dyn Disk, wanted: &str) -> Result<LoreOf, FindError> {
         if let Some(name) = wanted.strip_prefix("book=") {
             return Ok(LoreOf::Book(name.to_owned()));
@@ -51,8 +52,8 @@ impl Library {
         }
     }
 
-    /// Finds what `CHAT` or `CHAT@M` means. A chat that is called so itself comes first: names that
-    /// SillyTavern gives have an `@` in them.
+    /// Resolves `CHAT` or `CHAT@M`. A chat whose whole name matches takes precedence, because the
+    /// names that SillyTavern gives contain `@`.
     pub fn find_point(&self, disk: &dyn Disk, wanted: &str) -> Result<ChatPoint, FindError> {
         let unknown = match self.find(disk, wanted) {
             Ok(chat) => return Ok(ChatPoint { chat: chat.clone(), at: None }),
@@ -71,12 +72,12 @@ impl Library {
 /// The lore of a chat at one moment.
 #[derive(Debug)]
 pub struct LoreAt {
-    /// The chat, as commands take it; a book that is no chat's by its name.
+    /// The chat as commands accept it, or the book's name if the lore is not a chat's.
     pub label: String,
-    /// `None` is now.
+    /// `None` means now.
     pub message: Option<usize>,
     pub book_name: Option<String>,
-    /// The book's text; `None` where there was none.
+    /// The book's content; `None` if there was no book.
     bytes: Option<Vec<u8>>,
     pub metadata: Option<Json>,
     pub known: Knowledge,
@@ -88,7 +89,7 @@ impl LoreAt {
     }
 }
 
-/// What both sides began as, as far as it is known.
+/// The merge base of two moments, as far as it is known.
 #[derive(Debug)]
 pub struct CommonBase {
     pub known: BaseKnown,
@@ -98,22 +99,22 @@ pub struct CommonBase {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BaseKnown {
-    /// One of the two is what the other came from.
+    /// One of the two is the base of the other.
     Left,
     Right,
-    /// The timelines part after message `parting`, and this is the state of `message`.
-    Beginning {
+    /// The state at `message`; the timelines fork at message `fork_point`.
+    Found {
         how: BaseEvidence,
         message: usize,
-        parting: usize,
+        fork_point: usize,
     },
-    /// Somebody says so.
+    /// Chosen by the user.
     Chosen(String),
-    /// Somebody says that there was nothing.
+    /// The user declared the base empty.
     Empty,
-    /// `parting` is where they part, if that is known.
+    /// The fork point, if it is known, but not the state there.
     Unknown {
-        parting: Option<usize>,
+        fork_point: Option<usize>,
     },
 }
 
@@ -135,7 +136,7 @@ impl CommonBase {
     }
 }
 
-/// Two sides, and what both began as.
+/// Two sides and their merge base.
 #[derive(Debug)]
 pub struct Comparison {
     pub left: LoreAt,
@@ -152,7 +153,7 @@ impl Comparison {
         let base = match &self.base.known {
             BaseKnown::Left => Some(left),
             BaseKnown::Right => Some(right),
-            BaseKnown::Beginning { .. } | BaseKnown::Chosen(_) | BaseKnown::Empty => {
+            BaseKnown::Found { .. } | BaseKnown::Chosen(_) | BaseKnown::Empty => {
                 Some(LoreSide { book: base.as_ref(), metadata: self.base.metadata.as_ref() })
             }
             BaseKnown::Unknown { .. } => None,
@@ -160,9 +161,9 @@ impl Comparison {
         diff::compare(base, left, right, internal)
     }
 
-    /// The book that both are bound to now.
+    /// The book that both are currently bound to.
     pub fn shared_book(&self) -> Option<&str> {
-        // A lorebook by itself has no metadata.
+        // The lore of a book alone has no metadata.
         let is_now = |lore: &LoreAt| lore.message.is_none() && lore.metadata.is_some();
         let (left, right) = (self.left.book_name.as_deref()?, self.right.book_name.as_deref()?);
         let are_now = is_now(&self.left) && is_now(&self.right);
@@ -189,15 +190,15 @@ pub enum CompareError {
 }
 
 impl Tavern<'_> {
-    /// Sets two moments side by side. Two messages of one chat come in the order of the story.
+    /// Compares two moments. Two messages of the same chat are put in story order.
     pub fn compare(&self, left: &LoreOf, right: &LoreOf) -> Result<Comparison, CompareError> {
         let library = self.library();
         let (LoreOf::Timeline(left), LoreOf::Timeline(right)) = (left, right) else {
-            // A lorebook alone has no variables and notes beside it.
+            // A lorebook alone has no variables or notes to compare.
             let lore =
                 |of| self.lore_of(&library, of).map(|lore| LoreAt { metadata: None, ..lore });
             let (left, right) = (lore(left)?, lore(right)?);
-            let base = CommonBase::of(BaseKnown::Unknown { parting: None });
+            let base = CommonBase::of(BaseKnown::Unknown { fork_point: None });
             return Ok(Comparison { left, right, base });
         };
         let one = self.load(&library, &left.chat)?;
@@ -216,23 +217,24 @@ impl Tavern<'_> {
         Ok(Comparison { left, right, base })
     }
 
-    /// What two moments of different timelines began as.
+    /// The merge base of two moments of different timelines.
     pub(crate) fn base_of(
         &self,
         library: &Library,
         (one, left_at): (&LoadedChat, Option<usize>),
         (other, right_at): (&LoadedChat, Option<usize>),
     ) -> Result<CommonBase, ReadError> {
-        let heads = Headers::read(self.disk, library);
+        let headers = Headers::read(self.disk, library);
         let at = |loaded: &LoadedChat| library.position(&loaded.file);
-        let parted = at(one).zip(at(other)).and_then(|(a, b)| family::parting(&heads.nodes, a, b));
+        let parted =
+            at(one).zip(at(other)).and_then(|(a, b)| family::fork_point(&headers.nodes, a, b));
         let (one_chat, other_chat) = (one.chat(), other.chat());
-        let told = parted.as_ref().and_then(|parted| parted.message);
-        let parting = told.or_else(|| family::common_prefix(&one_chat, &other_chat));
-        let Some(message) = parting else {
-            return Ok(CommonBase::of(BaseKnown::Unknown { parting: None }));
+        let recorded = parted.as_ref().and_then(|parted| parted.message);
+        let fork_point = recorded.or_else(|| family::common_prefix(&one_chat, &other_chat));
+        let Some(message) = fork_point else {
+            return Ok(CommonBase::of(BaseKnown::Unknown { fork_point: None }));
         };
-        // A moment from before they part is the past of both.
+        // A moment before the fork point is in the past of both.
         let past = |at: Option<usize>| at.filter(|at| *at < message);
         match (past(left_at), past(right_at)) {
             (Some(left), Some(right)) if right < left => {
@@ -243,7 +245,7 @@ impl Tavern<'_> {
             (None, None) => {}
         }
         let cut = parted.as_ref().and_then(|parted| parted.cut);
-        let sealed = cut.map_or(SealedBase::Unknown, |cut| sealed(&heads.timelines[cut]));
+        let sealed = cut.map_or(SealedBase::Unknown, |cut| sealed(&headers.timelines[cut]));
         let ancestor = parted.and_then(|parted| parted.ancestor).map(|at| &library.chats[at]);
         let third = ancestor.filter(|a| a.path != one.file.path && a.path != other.file.path);
         let third = third.map(|file| self.load(library, file)).transpose()?;
@@ -262,17 +264,17 @@ impl Tavern<'_> {
         if let (Some(third), Some(chat), Some(bound)) = (&third, &third_chat, &third_bound) {
             witnesses.push(BoundChat { name: &third.file.name, chat, bound, past: None });
         }
-        let found = beginning(&witnesses, message, sealed);
-        let is_proved = found.as_ref().is_some_and(|found| found.how == BaseEvidence::Sealed);
+        let found = find_merge_base(&witnesses, message, sealed);
+        let is_proved = found.as_ref().is_some_and(|found| found.evidence == BaseEvidence::Sealed);
         if let (SealedBase::Book(digest), false) = (sealed, is_proved) {
             let books = [Some(one), Some(other), third.as_ref()];
             let books =
                 books.into_iter().flatten().filter_map(|loaded| loaded.timeline.book.as_deref());
             let books: Vec<&str> = books.collect();
-            let kept = self.pasts.and_then(|pasts| pasts.sealed(&books, digest));
-            if let Some(bytes) = kept {
+            let sealed_bytes = self.pasts.and_then(|pasts| pasts.sealed(&books, digest));
+            if let Some(bytes) = sealed_bytes {
                 let known =
-                    BaseKnown::Beginning { how: BaseEvidence::Sealed, message, parting: message };
+                    BaseKnown::Found { how: BaseEvidence::Sealed, message, fork_point: message };
                 let metadata =
                     found.filter(|found| found.message == message).and_then(|found| found.metadata);
                 return Ok(CommonBase { known, bytes: Some(bytes), metadata });
@@ -280,15 +282,15 @@ impl Tavern<'_> {
         }
         Ok(match found {
             Some(found) => CommonBase {
-                known: BaseKnown::Beginning {
-                    how: found.how,
+                known: BaseKnown::Found {
+                    how: found.evidence,
                     message: found.message,
-                    parting: message,
+                    fork_point: message,
                 },
                 bytes: found.book.map(|book| book.stringify()),
                 metadata: found.metadata,
             },
-            None => CommonBase::of(BaseKnown::Unknown { parting: Some(message) }),
+            None => CommonBase::of(BaseKnown::Unknown { fork_point: Some(message) }),
         })
     }
 
@@ -321,7 +323,6 @@ impl Tavern<'_> {
         })
     }
 
-    /// The lore at a point.
     pub(crate) fn lore_at(
         &self,
         library: &Library,
@@ -340,7 +341,7 @@ fn sealed(cut: &Timeline) -> SealedBase {
     }
 }
 
-/// The message that is meant, as SillyTavern counts; none is now.
+/// Resolves a message index as SillyTavern counts; `None` means now.
 pub(crate) fn message_of(
     loaded: &LoadedChat,
     at: Option<i64>,
@@ -352,7 +353,7 @@ pub(crate) fn message_of(
 }
 
 impl Tavern<'_> {
-    /// The lore of a chat now, or at a message.
+    /// The lore of a chat, now or at a message.
     pub(crate) fn lore(
         &self,
         loaded: &LoadedChat,

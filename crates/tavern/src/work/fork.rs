@@ -1,4 +1,4 @@
-//! Forks on disk: the book first, then the child, then what points at it.
+//! Forks on disk: first the book, then the child, then the references to it.
 
 use forklore_core::finding::Obstacle;
 use forklore_core::finding::Remark;
@@ -13,7 +13,7 @@ use forklore_core::timeline::references::ReferencePlace;
 use forklore_core::timeline::seal::Seal;
 use forklore_json::JsonKind;
 
-use crate::disk::clock::now_of;
+use crate::disk::clock::timestamp;
 use crate::folder::cards::{Card, read_card};
 use crate::folder::headers::Headers;
 use crate::folder::library::{ChatFile, Library};
@@ -22,34 +22,33 @@ use crate::folder::references::settings_places;
 use crate::transaction::{CommitError, Task};
 use crate::work::tavern::{LoadedChat, ReadError, Tavern};
 
-/// What someone wants.
 #[derive(Clone, Debug)]
 pub struct ForkOptions {
     pub kind: ForkKind,
-    /// From 0, negative from the end; the last message when `None`.
+    /// Counted from 0, or from the end if negative; `None` means the last message.
     pub at: Option<i64>,
     pub name: Option<String>,
     pub policy: Policy,
-    /// Its owner says that no page has the parent open.
+    /// The user asserts that no page has the parent open.
     pub parent_is_closed: bool,
-    /// Only say what would be done.
+    /// Only report what would be done.
     pub dry_run: bool,
 }
 
-/// A fork that was made, or would be.
+/// A fork that was made, or planned in a dry run.
 #[derive(Clone, Debug)]
 pub struct Forked {
     pub kind: ForkKind,
     pub parent: String,
     pub message: usize,
-    /// As the command understands it.
+    /// The name that commands accept.
     pub label: String,
     pub child: String,
     pub bytes: usize,
     pub seal: Seal,
     pub remarks: Vec<Remark>,
     pub link: CheckpointLink,
-    /// The group that lists the child now.
+    /// The group that now lists the child.
     pub group: Option<String>,
     pub operation: Option<u64>,
 }
@@ -57,16 +56,17 @@ pub struct Forked {
 /// The link from the parent's message to a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckpointLink {
-    /// Branches have none.
+    /// Branches have no link.
     NotWanted,
     Written,
-    /// The message already links to this one.
+    /// The message already links to this checkpoint.
     Taken(String),
-    /// The parent may be open in a page, which would overwrite the link, or lose by it.
+    /// The parent may be open in a page, which would overwrite the link, or lose work because of
+    /// it.
     ParentMayBeOpen(MayBeOpen),
     /// The parent was being written.
     ParentIsBusy,
-    /// The message is not an object, and so has no place for one.
+    /// The message is not an object, so it cannot hold a link.
     NoPlace,
 }
 
@@ -86,8 +86,8 @@ pub enum ForkError {
     CarryOut(#[from] CommitError),
 }
 
-/// How often a fork is begun again when the parent moves.
-const MOST_TRIES: usize = 20;
+/// How often a fork is retried when the parent changes.
+const MAX_TRIES: usize = 20;
 
 impl Tavern<'_> {
     pub fn fork(&self, chat: &ChatFile, options: &ForkOptions) -> Result<Forked, ForkError> {
@@ -99,8 +99,8 @@ impl Tavern<'_> {
         loop {
             tries += 1;
             match self.try_fork(chat, options, may_link) {
-                Err(ForkError::CarryOut(error)) if error.is_a_race() && tries < MOST_TRIES => {
-                    // A link is a convenience; the child is not to wait for it.
+                Err(ForkError::CarryOut(error)) if error.is_race() && tries < MAX_TRIES => {
+                    // The link is a convenience; the child should not wait for it.
                     may_link = tries < 3;
                 }
                 other => return other,
@@ -114,7 +114,7 @@ impl Tavern<'_> {
         options: &ForkOptions,
         may_link: bool,
     ) -> Result<Forked, ForkError> {
-        // Held from before the names are chosen, so that no other command can take them.
+        // Locked before the names are chosen, so that no other command can take them.
         let transaction = if options.dry_run { None } else { Some(self.transaction()?) };
         let (library, chat) = &self.library_around(chat)?;
         let loaded = self.load(library, chat)?;
@@ -128,14 +128,14 @@ impl Tavern<'_> {
         let request = self.request(library, &loaded, &parsed, options, message)?;
         let plan = fork::plan(parent, &request)?;
 
-        let link = self.link(library, &loaded, &parsed, &plan, options, may_link);
+        let link = self.plan_link(library, &loaded, &parsed, &plan, options, may_link);
         let linked_file = match link {
             CheckpointLink::Written => linked(&parsed, message, &plan.child).map(|line| {
                 Rewrite { header: None, messages: [(message, line)].into() }.of(&parsed, None)
             }),
             _ => None,
         };
-        let group = self.listing(library, chat, &plan.child)?;
+        let group = self.plan_listing(library, chat, &plan.child)?;
         let child_path = chat.path.with_file_name(format!("{}.jsonl", plan.child));
 
         let mut tasks = Vec::new();
@@ -144,8 +144,8 @@ impl Tavern<'_> {
             let like = loaded.book.as_ref().map(|book| book.path.clone());
             tasks.push(Task::Create { path, like, parts: vec![&book.bytes] });
         }
-        let still = || loaded.still_has(self.disk, message);
-        tasks.push(Task::Check(&still));
+        let is_unchanged = || loaded.is_unchanged_until(self.disk, message);
+        tasks.push(Task::Check(&is_unchanged));
         let like = Some(chat.path.clone());
         tasks.push(Task::Create { path: child_path, like, parts: plan.file.slices() });
         if let Some(listing) = &group {
@@ -196,7 +196,7 @@ impl Tavern<'_> {
         let file = &loaded.file;
         let home = &file.home;
         let mut taken = library.chat_names(home);
-        // A link to a checkpoint that is gone must not lead to ours.
+        // A stale link to a deleted checkpoint must not lead to the new chat.
         taken.extend(chat.links());
         let child = match &options.name {
             Some(name) => {
@@ -214,25 +214,25 @@ impl Tavern<'_> {
             book: names::for_book(&child, &books),
             child,
             integrity: self.clock.slug(),
-            now: now_of(self.clock.now()),
+            now: timestamp(self.clock.now()),
             policy: options.policy,
             memory_books: None,
             remarks: self.also_selected(library, loaded),
         })
     }
 
-    /// Books that chats of the same home name, there or not. A chat whose book was lost must not
-    /// find ours under that name.
+    /// Books named by chats of the same home, existing or not. A chat whose book was lost must not
+    /// be bound to a new book of that name.
     pub(crate) fn books_named_nearby(&self, library: &Library, home: &Home) -> Vec<String> {
         let nearby = Library {
             chats: library.chats.iter().filter(|chat| chat.home == *home).cloned().collect(),
             ..Library::default()
         };
-        let heads = Headers::read(self.disk, &nearby);
-        heads.timelines.into_iter().filter_map(|timeline| timeline.book).collect()
+        let headers = Headers::read(self.disk, &nearby);
+        headers.timelines.into_iter().filter_map(|timeline| timeline.book).collect()
     }
 
-    /// A book that is also selected elsewhere stays active beside the clone.
+    /// A book that is also selected elsewhere stays active beside its copy.
     fn also_selected(&self, library: &Library, loaded: &LoadedChat) -> Vec<Remark> {
         let Some(name) = &loaded.timeline.book else { return Vec::new() };
         let key = names::book_key(name);
@@ -249,7 +249,7 @@ impl Tavern<'_> {
         selected.chain(on_cards).map(Remark::AlsoSelected).collect()
     }
 
-    /// The cards of whoever speaks in a chat.
+    /// The cards of the characters in a chat.
     fn cards_of(&self, library: &Library, home: &Home) -> Vec<(String, Card)> {
         let characters: Vec<String> = match home {
             Home::Character(character) => vec![character.clone()],
@@ -263,14 +263,14 @@ impl Tavern<'_> {
             .into_iter()
             .filter_map(|character| {
                 let path = self.folders.characters.join(format!("{character}.png"));
-                let path = self.folders.data_root.check_no_link(self.disk, &path).ok()?;
+                let path = self.folders.data_root.resolve(self.disk, &path).ok()?;
                 let card = read_card(&self.disk.read(&path).ok()?).ok()?;
                 Some((character, card))
             })
             .collect()
     }
 
-    fn link(
+    fn plan_link(
         &self,
         library: &Library,
         loaded: &LoadedChat,
@@ -299,8 +299,8 @@ impl Tavern<'_> {
         if may_link { CheckpointLink::Written } else { CheckpointLink::ParentIsBusy }
     }
 
-    /// The parent's group, with the child on its list.
-    fn listing(
+    /// The parent's group file before and after adding the child.
+    fn plan_listing(
         &self,
         library: &Library,
         chat: &ChatFile,

@@ -1,4 +1,4 @@
-//! Bringing lore from one timeline into another: prepared, shown, then carried out.
+//! Merges lore from one timeline into another: prepare, show, then commit.
 
 use forklore_core::finding::Remark;
 use forklore_core::journal::rewrite::{self, Rewrite};
@@ -10,7 +10,7 @@ use forklore_core::sillytavern::names::book_key;
 use forklore_core::timeline::moment::BoundBook;
 use forklore_json::{Edit, Json};
 
-use crate::folder::headers::head;
+use crate::folder::headers::read_header;
 use crate::folder::library::{ChatFile, Library};
 use crate::transaction::CommitError;
 use crate::work::change::ChangeError;
@@ -23,28 +23,28 @@ use crate::work::compare::{
 };
 use crate::work::tavern::{LoadedChat, ReadError, Tavern};
 
-/// What both sides are said to have begun as.
+/// Which merge base to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedBase {
-    /// What the timelines themselves tell.
+    /// The one that the timelines themselves provide.
     Auto,
-    /// Nobody knows.
+    /// Treat the base as unknown.
     Unknown,
-    /// There was nothing.
+    /// An empty book.
     Empty,
     Timeline(ChatPoint),
 }
 
-/// Whether a moment of the common past has anything to bring.
+/// How to treat a `from` that is an earlier moment of the target's own past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PastLore {
-    /// It is what both began as.
-    IsNothingNew,
-    /// It is wanted back.
-    ComesBack,
+    /// It is the merge base, so it contributes nothing.
+    IsBase,
+    /// Its lore is to be brought back.
+    BringBack,
 }
 
-/// Everything that a merge is planned from.
+/// Everything needed to plan a merge.
 #[derive(Debug)]
 pub struct PreparedMerge {
     library: Library,
@@ -52,7 +52,7 @@ pub struct PreparedMerge {
     book_name: String,
     pub theirs: LoreAt,
     pub base: CommonBase,
-    /// Other chats that are bound to the book that changes.
+    /// Other chats bound to the book that changes.
     pub also_used_by: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ pub enum MergeError {
     #[error(transparent)]
     Compare(#[from] CompareError),
     #[error(transparent)]
-    Mend(#[from] ChangeError),
+    Change(#[from] ChangeError),
     #[error("{0:?} has no lorebook to bring anything into")]
     NoBook(String),
     #[error("{0:?} has no lorebook to bring anything from")]
@@ -72,12 +72,12 @@ pub enum MergeError {
 
 impl From<ReadError> for MergeError {
     fn from(error: ReadError) -> Self {
-        Self::Mend(error.into())
+        Self::Change(error.into())
     }
 }
 
 impl PreparedMerge {
-    /// The chat whose book changes, as commands take it.
+    /// The chat whose book changes, as commands accept it.
     pub fn label(&self) -> String {
         self.loaded.file.label()
     }
@@ -91,8 +91,8 @@ impl PreparedMerge {
         Book::read(&self.loaded.book.as_ref()?.bytes).ok()
     }
 
-    /// What both began as; `None` where nobody knows, or where there was nothing.
-    pub fn began_as(&self) -> Option<Book<'_>> {
+    /// The merge base; `None` if it is unknown or empty.
+    pub fn base_book(&self) -> Option<Book<'_>> {
         match self.base.known {
             BaseKnown::Left => self.ours(),
             BaseKnown::Right => self.theirs.book(),
@@ -104,17 +104,17 @@ impl PreparedMerge {
         let (Some(ours), Some(theirs)) = (self.ours(), self.theirs.book()) else {
             return MergePlan::default();
         };
-        let began_as = self.began_as();
+        let base_book = self.base_book();
         let base = match self.base.known {
             BaseKnown::Unknown { .. } => merge::BaseBook::Unknown,
-            _ => merge::BaseBook::Known(began_as.as_ref()),
+            _ => merge::BaseBook::Known(base_book.as_ref()),
         };
         merge::plan(base, &ours, &theirs, choices)
     }
 }
 
 impl Tavern<'_> {
-    /// Reads all that a merge of `from` into the book of `into` needs.
+    /// Reads everything needed to merge `from` into the book of `into`.
     pub fn prepare_merge(
         &self,
         from: &LoreOf,
@@ -136,7 +136,7 @@ impl Tavern<'_> {
         let (theirs, found) = match from {
             LoreOf::Timeline(point) => self.their_lore(&library, &loaded, point)?,
             LoreOf::Book(name) => {
-                let base = CommonBase::of(BaseKnown::Unknown { parting: None });
+                let base = CommonBase::of(BaseKnown::Unknown { fork_point: None });
                 (self.lore_of_book(&library, name)?, base)
             }
         };
@@ -148,11 +148,11 @@ impl Tavern<'_> {
             return Err(MergeError::OneBook { from: theirs.label, into: label, book: book_name });
         }
         let base = match base {
-            WantedBase::Auto if found.known == BaseKnown::Right && past == PastLore::ComesBack => {
+            WantedBase::Auto if found.known == BaseKnown::Right && past == PastLore::BringBack => {
                 CommonBase::of(BaseKnown::Left)
             }
             WantedBase::Auto => found,
-            WantedBase::Unknown => CommonBase::of(BaseKnown::Unknown { parting: None }),
+            WantedBase::Unknown => CommonBase::of(BaseKnown::Unknown { fork_point: None }),
             WantedBase::Empty => CommonBase::of(BaseKnown::Empty),
             WantedBase::Timeline(point) => CommonBase::chosen(self.lore_at(&library, point)?),
         };
@@ -176,10 +176,10 @@ impl Tavern<'_> {
         Ok((self.lore(&loaded, at)?, base))
     }
 
-    /// Somebody may have thought about conflicts for a while.
+    /// Resolving conflicts may have taken a while, so the chat may have changed.
     fn check_still_bound(&self, loaded: &LoadedChat) -> Result<(), MergeError> {
         let path = &loaded.file.path;
-        let (now, _) = head(self.disk, &loaded.file)
+        let (now, _) = read_header(self.disk, &loaded.file)
             .map_err(|source| ReadError::Io { path: path.clone(), source })?;
         if now.book == loaded.timeline.book {
             return Ok(());
@@ -187,7 +187,7 @@ impl Tavern<'_> {
         Err(ChangeError::from(CommitError::ChangedMeanwhile { path: path.clone() }).into())
     }
 
-    /// Carries out what was planned, if the book is still the one it was planned for.
+    /// Commits the plan if the book is still the one it was made for.
     pub fn merge(
         &self,
         command: &str,
@@ -200,14 +200,14 @@ impl Tavern<'_> {
         let Some(ours) = prepared.ours() else { return Err(MergeError::NoBook(label)) };
         let merged = plan.apply(&ours);
         let entries = Book::read(&merged).map_or(0, |book| book.entries().count());
-        let chat = followed(prepared, plan, &merged)?;
+        let chat = chat_following_merge(prepared, plan, &merged)?;
         let change = LoreChange {
             book: Some(NewContent { name: book_name, bytes: &merged, replaces: true }),
             chat: chat.as_ref().map(Pieces::slices),
         };
         let from = &prepared.theirs.label;
         let summary = format!("brought lore of {from} into {book_name:?}, the lorebook of {label}");
-        let said = (command, summary.as_str());
+        let description = (command, summary.as_str());
         let transaction = if options.dry_run { None } else { Some(self.transaction()) };
         let transaction = transaction.transpose().map_err(ChangeError::from)?;
         if transaction.is_some() {
@@ -215,7 +215,7 @@ impl Tavern<'_> {
         }
         let library = &prepared.library;
         let operation =
-            self.change(transaction.as_ref(), said, library, loaded, &change, options)?;
+            self.change(transaction.as_ref(), description, library, loaded, &change, options)?;
         let others = prepared.also_used_by.clone();
         Ok(ChangedChat {
             chat: label,
@@ -231,8 +231,8 @@ impl Tavern<'_> {
     }
 }
 
-/// The chat with what it keeps about entries brought after the merged book.
-fn followed<'p>(
+/// The chat, with its metadata about entries updated to match the merged book.
+fn chat_following_merge<'p>(
     prepared: &'p PreparedMerge,
     plan: &MergePlan,
     merged: &[u8],
@@ -242,7 +242,7 @@ fn followed<'p>(
         return Ok(None);
     }
     let ours = chat.metadata_value();
-    // What ran at a message of the past has run out.
+    // Timed effects of a past message have expired.
     let theirs = prepared.theirs.metadata.as_ref().filter(|_| prepared.theirs.message.is_none());
     let chats = MergedChats {
         our_book: &prepared.book_name,
@@ -270,7 +270,7 @@ fn followed<'p>(
 
 forklore_core::diagnostics!(MergeError {
     Self::Compare(error) => [error: CompareError],
-    Self::Mend(error) => [error: ChangeError],
+    Self::Change(error) => [error: ChangeError],
     Self::NoBook(chat) => ("no-book-to-merge-into", chat: chat.as_str()),
     Self::NothingThere(chat) => ("no-book-to-merge-from", chat: chat.as_str()),
     Self::OneBook { from, into, book } => (

@@ -1,4 +1,4 @@
-//! What each command does to files: read, ask the core for a plan, carry it out.
+//! The work behind each command: read the files, have the core plan, commit the plan.
 
 pub mod change;
 pub mod cleanup;

@@ -1,4 +1,4 @@
-//! Repair, split, restore and strip: what changes files that exist.
+//! Repair, split, restore and strip: commands that change existing files.
 
 use forklore_core::finding::Remark;
 use forklore_core::journal::rewrite::stripped;
@@ -11,7 +11,7 @@ use forklore_core::sillytavern::names;
 use forklore_core::timeline::family::{self, Home};
 use forklore_core::timeline::moment::BoundChat;
 
-use crate::disk::clock::now_of;
+use crate::disk::clock::timestamp;
 use crate::disk::parent_of;
 use crate::folder::headers::Headers;
 use crate::folder::library::{ChatFile, Library, UnreadFile};
@@ -21,7 +21,7 @@ use crate::work::change::{
 };
 use crate::work::tavern::{LoadedChat, ReadError, Tavern};
 
-/// Where someone wants a lost book to come from.
+/// The source that a lost book should be repaired from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedSource {
     Journal,
@@ -62,13 +62,13 @@ impl Tavern<'_> {
 
     /// The parent's book, for a repair that copies it.
     pub fn parents_book(&self, library: &Library, chat: &ChatFile) -> Option<String> {
-        let heads = Headers::read(self.disk, library);
+        let headers = Headers::read(self.disk, library);
         let at = library.position(chat)?;
-        let parent = heads.nodes[at].parent()?;
-        heads.timelines[parent].book.clone()
+        let parent = headers.nodes[at].parent()?;
+        headers.timelines[parent].book.clone()
     }
 
-    /// Gives a timeline a book of its own. `must_share` refuses for one that has it already.
+    /// Gives a timeline a book of its own. With `must_share`, fails if it already has one.
     pub fn split(
         &self,
         chat: &ChatFile,
@@ -85,14 +85,14 @@ impl Tavern<'_> {
         })
     }
 
-    /// Timelines that share a book within their family and are not the one that keeps it.
-    pub fn to_be_split(&self, library: &Library) -> Vec<ChatFile> {
-        let heads = Headers::read(self.disk, library);
-        let shared = family::shared_books(&heads.timelines, &heads.nodes);
+    /// Timelines that share a book within their family, except the one that keeps it.
+    pub fn needing_split(&self, library: &Library) -> Vec<ChatFile> {
+        let headers = Headers::read(self.disk, library);
+        let shared = family::shared_books(&headers.timelines, &headers.nodes);
         let mut found: Vec<usize> = shared
             .values()
             .flat_map(|users| {
-                let keeper = family::keeper(&heads.nodes, users);
+                let keeper = family::keeper(&headers.nodes, users);
                 users.iter().copied().filter(move |user| Some(*user) != keeper)
             })
             .collect();
@@ -101,15 +101,15 @@ impl Tavern<'_> {
     }
 
     fn is_sharing(&self, library: &Library, chat: &ChatFile) -> Result<bool, ReadError> {
-        let heads = Headers::read(self.disk, library);
-        let shared = family::shared_books(&heads.timelines, &heads.nodes);
+        let headers = Headers::read(self.disk, library);
+        let shared = family::shared_books(&headers.timelines, &headers.nodes);
         let at = library.position(chat);
         if shared.values().any(|users| at.is_some_and(|at| users.contains(&at))) {
             return Ok(true);
         }
-        // A relative whose header cannot be read may be the one that shares.
+        // A relative whose header cannot be read may be sharing the book.
         let is_nearby = |unread: &&UnreadFile| parent_of(&unread.path) == parent_of(&chat.path);
-        match heads.unread.iter().find(is_nearby) {
+        match headers.unread.iter().find(is_nearby) {
             Some(unread) => Err(ReadError::from(unread)),
             None => Ok(false),
         }
@@ -124,8 +124,8 @@ impl Tavern<'_> {
         if let Some(seal) = &loaded.timeline.seal {
             return Ok(Some(seal.message));
         }
-        let heads = Headers::read(self.disk, library);
-        let parent = library.position(&loaded.file).and_then(|at| heads.nodes[at].parent());
+        let headers = Headers::read(self.disk, library);
+        let parent = library.position(&loaded.file).and_then(|at| headers.nodes[at].parent());
         let Some(parent) = parent.map(|at| &library.chats[at]) else { return Ok(None) };
         let bytes = self.read(&parent.path)?;
         Ok(family::common_prefix(child, &Chat::read(&bytes, parent.place())))
@@ -145,13 +145,13 @@ impl Tavern<'_> {
         })
     }
 
-    /// Removes the journal from a chat; the answer says how many records that were.
+    /// Removes the journal from a chat. Returns the number of records removed.
     pub fn strip(
         &self,
         chat: &ChatFile,
         options: ChangeOptions,
     ) -> Result<(usize, Option<u64>), ChangeError> {
-        self.again_while_racing(|| {
+        self.retry_on_race(|| {
             let transaction = if options.dry_run { None } else { Some(self.transaction()?) };
             let (library, chat) = &self.library_around(chat)?;
             let loaded = self.load(library, chat)?;
@@ -183,7 +183,7 @@ impl Tavern<'_> {
             &forklore_core::plan::fork::Timestamp,
         ) -> Result<BookPlan<'a>, ChangeError>,
     ) -> Result<ChangedChat, ChangeError> {
-        self.again_while_racing(|| {
+        self.retry_on_race(|| {
             let transaction = if options.dry_run { None } else { Some(self.transaction()?) };
             let (library, chat) = &self.library_around(chat)?;
             let loaded = self.load(library, chat)?;
@@ -192,7 +192,7 @@ impl Tavern<'_> {
             let past = message.and_then(|message| self.past(&loaded, message));
             let past = past.as_ref();
             let subject = BoundChat { name: &chat.name, chat: &parsed, bound: &bound, past };
-            let mut plan = plan(library, &loaded, subject, &now_of(self.clock.now()))?;
+            let mut plan = plan(library, &loaded, subject, &timestamp(self.clock.now()))?;
             if let Some(book) = &plan.book {
                 let others = self.also_used_by(library, chat, &book.name);
                 plan.remarks.extend((!others.is_empty()).then_some(Remark::AlsoUsedBy(others)));
@@ -208,9 +208,9 @@ impl Tavern<'_> {
                 chat: plan.chat.as_ref().map(Pieces::slices),
             };
             let summary = summary_of(command, chat, &plan);
-            let said = (command, summary.as_str());
+            let description = (command, summary.as_str());
             let operation =
-                self.change(transaction.as_ref(), said, library, &loaded, &change, options)?;
+                self.change(transaction.as_ref(), description, library, &loaded, &change, options)?;
             Ok(ChangedChat {
                 chat: chat.label(),
                 book: plan.book.as_ref().map(|book| ChangedBook {

@@ -1,4 +1,4 @@
-//! One user's SillyTavern, with everything needed to work on it.
+//! One user's SillyTavern data, with everything needed to work on it.
 
 use std::io;
 use std::path::PathBuf;
@@ -20,38 +20,38 @@ pub struct Tavern<'d> {
     pub disk: &'d dyn Disk,
     pub clock: &'d dyn Clock,
     pub folders: UserFolders,
-    /// Versions of the files that are kept elsewhere, where there are any.
+    /// Recorded earlier versions of the files, if there are any.
     pub pasts: Option<&'d dyn PastSource>,
 }
 
-/// Knows chats and books as they were.
+/// Provides earlier versions of chats and books.
 pub trait PastSource {
-    /// What is known of a message of a chat. `chat` is what the file holds now.
+    /// What is recorded about a message of a chat. `chat` is the current content of the file.
     fn past(&self, file: &ChatFile, chat: &Chat<'_>, message: usize) -> Option<RecordedPast>;
 
-    /// What one of these books once was, by the digest in a seal.
+    /// An earlier version of one of these books, found by the digest in a seal.
     fn sealed(&self, books: &[&str], digest: Digest) -> Option<Vec<u8>>;
 
-    /// Chats that are gone since a short while, each with the book that it was bound to; or why that
-    /// cannot be told.
-    fn gone(&self) -> Result<Vec<GoneChat>, String>;
+    /// Recently deleted chats, each with the book it was bound to, or the reason why they cannot be
+    /// determined.
+    fn deleted_chats(&self) -> Result<Vec<DeletedChat>, String>;
 }
 
-/// A chat that is gone.
+/// A deleted chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GoneChat {
+pub struct DeletedChat {
     pub label: String,
     pub book: String,
 }
 
-/// A chat and its book, read so that they belong together.
+/// A chat and its book, read in a consistent state.
 #[derive(Debug)]
 pub struct LoadedChat {
     pub file: ChatFile,
     pub bytes: Vec<u8>,
     pub timeline: Timeline,
     pub book: Option<LoadedBook>,
-    look: Option<Stat>,
+    stat: Option<Stat>,
 }
 
 #[derive(Debug)]
@@ -75,17 +75,17 @@ impl From<&UnreadFile> for ReadError {
     }
 }
 
-/// A chat and its book are read again when either changed meanwhile; not for ever.
-const MOST_READS: usize = 50;
+/// How often a chat and its book are read again if either changes while being read.
+const MAX_READS: usize = 50;
 
 impl<'d> Tavern<'d> {
     pub fn library(&self) -> Library {
         Library::list(self.disk, &self.folders)
     }
 
-    /// What changing `chat` must know of: its neighbours, the books, and who lists it; and the chat
-    /// as it is listed now. A book that the disk did not show would be taken for missing, and its
-    /// name for free.
+    /// Lists everything that a change to `chat` depends on (its neighbours, the books, and its
+    /// group), and returns the chat as listed now. Fails on I/O errors: a book that could not be
+    /// listed would look missing, and its name free.
     pub(crate) fn library_around(&self, chat: &ChatFile) -> Result<(Library, ChatFile), ReadError> {
         let library = self.library();
         let folders = [&self.folders.worlds, &self.folders.groups, parent_of(&chat.path)];
@@ -98,12 +98,12 @@ impl<'d> Tavern<'d> {
         }
     }
 
-    /// Whether anything was ever done here. Looking is not worth making folders for.
+    /// Whether Forklore has ever been used here. Lets read-only commands avoid creating folders.
     pub fn has_history(&self) -> bool {
         matches!(self.disk.stat(&self.folders.ours), Ok(Some(_)))
     }
 
-    /// What the history says of a message.
+    /// What the history records about a message.
     pub fn past(&self, loaded: &LoadedChat, message: usize) -> Option<RecordedPast> {
         self.pasts?.past(&loaded.file, &loaded.chat(), message)
     }
@@ -112,18 +112,18 @@ impl<'d> Tavern<'d> {
         Transaction::open(self.disk, &self.folders, self.clock)
     }
 
-    /// Reads a chat and its book as they were together at one instant.
+    /// Reads a chat and its book in a state that both had at one instant.
     pub fn load(&self, library: &Library, file: &ChatFile) -> Result<LoadedChat, ReadError> {
-        for _ in 0..MOST_READS {
-            let look = self.stat(&file.path)?;
+        for _ in 0..MAX_READS {
+            let stat = self.stat(&file.path)?;
             let bytes = self.read(&file.path)?;
             let timeline = headers::timeline(file, &Chat::read_header(&bytes, file.place()));
             let listed = timeline.book.as_deref().and_then(|name| library.book(name));
-            let (book, book_look) = match listed {
+            let (book, book_stat) = match listed {
                 Some(listed) => {
-                    let look = self.stat(&listed.path)?;
+                    let stat = self.stat(&listed.path)?;
                     match self.disk.read(&listed.path) {
-                        Ok(bytes) => (Some(LoadedBook { path: listed.path.clone(), bytes }), look),
+                        Ok(bytes) => (Some(LoadedBook { path: listed.path.clone(), bytes }), stat),
                         Err(error) if error.kind() == io::ErrorKind::NotFound => (None, None),
                         Err(source) => {
                             return Err(ReadError::Io { path: listed.path.clone(), source });
@@ -136,8 +136,8 @@ impl<'d> Tavern<'d> {
                 Some(book) => self.stat(&book.path)?,
                 None => None,
             };
-            if self.stat(&file.path)? == look && book_now == book_look {
-                return Ok(LoadedChat { file: file.clone(), bytes, timeline, book, look });
+            if self.stat(&file.path)? == stat && book_now == book_stat {
+                return Ok(LoadedChat { file: file.clone(), bytes, timeline, book, stat });
             }
         }
         Err(ReadError::NeverStill { path: file.path.clone() })
@@ -162,12 +162,12 @@ impl LoadedChat {
         BoundBook::read(self.timeline.book.clone(), bytes)
     }
 
-    /// Whether a child cut at `message` from what was read is still a child of what is there now:
-    /// the chat has the same messages up to there, and the same book.
-    pub(crate) fn still_has(&self, disk: &dyn Disk, message: usize) -> io::Result<bool> {
-        if disk.stat(&self.file.path)? == self.look
+    /// Whether a fork cut at `message` from the loaded chat is still a fork of the current file: it
+    /// has the same messages up to there, and the same book.
+    pub(crate) fn is_unchanged_until(&self, disk: &dyn Disk, message: usize) -> io::Result<bool> {
+        if disk.stat(&self.file.path)? == self.stat
             && cfg!(unix)
-            && self.look.as_ref().is_some_and(|l| l.inode != 0)
+            && self.stat.as_ref().is_some_and(|l| l.inode != 0)
         {
             return Ok(true);
         }

@@ -1,4 +1,4 @@
-//! The trash: everything that an operation displaced, until its owner empties it.
+//! The trash: everything that operations displaced, until the user empties it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,13 @@ use crate::transaction::operation::{Operation, OperationFolders};
 use crate::transaction::{CommitError, Task, Transaction};
 use crate::work::tavern::Tavern;
 
-/// Something in the trash.
 #[derive(Clone, Debug)]
 pub struct TrashItem {
-    /// `<operation>.<name>`, as a person types it.
+    /// `<operation>.<name>`, as typed by the user.
     pub id: String,
-    /// The operation that put it there; records can be lost.
+    /// The operation that put it there; `None` if its record is lost.
     pub operation: Option<Operation>,
-    /// Where it came from, below the data root, where that is known.
+    /// The original path, relative to the data root, if known.
     pub origin: Option<String>,
     pub bytes: u64,
     pub why: TrashReason,
@@ -28,9 +27,9 @@ pub struct TrashItem {
 pub enum TrashReason {
     /// The operation replaced or removed it.
     Displaced,
-    /// The operation made it, and was taken back.
+    /// The operation created it and was undone.
     Unmade,
-    /// Somebody saved it while the operation ran, and saved over it again.
+    /// Another program saved it while the operation ran, and then overwrote it.
     SavedMeanwhile,
     /// A crash left it behind.
     Leftover,
@@ -49,9 +48,9 @@ pub enum TrashError {
 }
 
 impl Tavern<'_> {
-    /// What is in the trash, newest first. Looking needs no lock: a file that goes meanwhile is gone.
+    /// Lists the trash, newest first. Needs no lock: files removed in the meantime are skipped.
     pub fn trash(&self) -> Result<Vec<TrashItem>, CommitError> {
-        let ours = self.folders.data_root.check_no_link(self.disk, &self.folders.ours)?;
+        let ours = self.folders.data_root.resolve(self.disk, &self.folders.ours)?;
         list(self.disk, &OperationFolders::new(&ours), &self.folders.data_root)
     }
 }
@@ -64,15 +63,15 @@ fn list(
     let operations = all_operations(disk, places)?;
     let all = places.all_trash();
     let mut found = Vec::new();
-    for folder in explained("list", &all, disk.list(&all))?.into_iter().rev() {
+    for folder in with_path("list", &all, disk.list(&all))?.into_iter().rev() {
         let folder_name = folder.to_string_lossy().into_owned();
         let number: u64 = folder_name.parse().unwrap_or(0);
         let operation = operations.iter().find(|operation| operation.id == number);
         let folder = all.join(&folder);
-        data_root.check_no_link(disk, &folder)?;
-        for name in explained("list", &folder, disk.list(&folder))? {
+        data_root.resolve(disk, &folder)?;
+        for name in with_path("list", &folder, disk.list(&folder))? {
             let place = folder.join(&name);
-            let Some(look) = explained("look at", &place, disk.stat(&place))? else {
+            let Some(stat) = with_path("look at", &place, disk.stat(&place))? else {
                 continue;
             };
             let name = name.to_string_lossy().into_owned();
@@ -87,7 +86,7 @@ fn list(
                 id: format!("{number}.{name}"),
                 operation: operation.cloned(),
                 origin: step.map(|step| step.path.clone()),
-                bytes: look.len,
+                bytes: stat.len,
                 why,
                 place,
             });
@@ -96,17 +95,17 @@ fn list(
     Ok(found)
 }
 
-/// Operations on record, taken back or not.
+/// All recorded operations, including undone ones.
 fn all_operations(
     disk: &dyn Disk,
     places: &OperationFolders,
 ) -> Result<Vec<Operation>, CommitError> {
     let folder = places.operations();
     let mut operations = Vec::new();
-    for name in explained("list", &folder, disk.list(&folder))? {
+    for name in with_path("list", &folder, disk.list(&folder))? {
         if name.to_string_lossy().ends_with(".json") {
             let path = folder.join(&name);
-            let bytes = explained("read", &path, disk.read(&path))?;
+            let bytes = with_path("read", &path, disk.read(&path))?;
             operations.extend(Operation::read(&bytes));
         }
     }
@@ -114,17 +113,17 @@ fn all_operations(
     Ok(operations)
 }
 
-fn explained<T>(doing: &'static str, path: &Path, result: io::Result<T>) -> Result<T, CommitError> {
+fn with_path<T>(doing: &'static str, path: &Path, result: io::Result<T>) -> Result<T, CommitError> {
     result.map_err(|source| CommitError::Io { doing, path: path.to_owned(), source })
 }
 
 impl Transaction<'_> {
-    /// What is in the trash, newest first.
+    /// Lists the trash, newest first.
     pub fn trash(&self) -> Result<Vec<TrashItem>, CommitError> {
         list(self.disk, &self.places, &self.folders.data_root)
     }
 
-    /// Puts a copy of something in the trash back where it was. It stays in the trash as well.
+    /// Restores a copy of a trashed file to its original place. The trash keeps the file as well.
     pub fn restore_from_trash(&self, id: &str) -> Result<String, TrashError> {
         let candidates =
             [id.to_owned(), format!("{id}-unmade"), format!("{id}.0"), format!("{id}.0-unmade")];
@@ -132,7 +131,7 @@ impl Transaction<'_> {
         let found = candidates.iter().find_map(|id| trash.iter().find(|found| found.id == *id));
         let found = found.ok_or_else(|| TrashError::Unknown(id.to_owned()))?;
         let origin = found.origin.clone().ok_or_else(|| TrashError::NoOrigin(found.id.clone()))?;
-        self.folders.data_root.check_no_link(self.disk, &found.place).map_err(CommitError::from)?;
+        self.folders.data_root.resolve(self.disk, &found.place).map_err(CommitError::from)?;
         let bytes = self.io("read", &found.place, self.disk.read(&found.place))?;
         let path = self.absolute(&origin)?;
         match self.disk.read(&path) {
@@ -150,8 +149,8 @@ impl Transaction<'_> {
         Ok(origin)
     }
 
-    /// Removes for good what is in the trash, and with it the records of what was done so far:
-    /// without what it displaced, no operation can be taken back.
+    /// Deletes the trash for good, together with all operation records: without the displaced
+    /// files, no operation can be undone.
     pub fn empty_trash(&self) -> Result<(usize, u64), CommitError> {
         let trash = self.trash()?;
         for found in &trash {

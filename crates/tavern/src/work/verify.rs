@@ -1,4 +1,4 @@
-//! Checks timelines, many at a time.
+//! Verifies timelines in parallel.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -21,21 +21,21 @@ use crate::folder::library::{ChatFile, Library, UnreadFile};
 use crate::folder::references;
 use crate::work::tavern::Tavern;
 
-/// What was found about one timeline.
+/// The result for one timeline.
 #[derive(Debug)]
 pub struct CheckedTimeline {
     pub chat: ChatFile,
     pub timeline: Timeline,
     pub node: Node,
-    /// The name of its parent, where that is there.
+    /// The name of its parent, if the parent exists.
     pub parent: Option<String>,
     pub messages: usize,
-    /// Entries of its book, where it has one that can be read.
+    /// Number of entries in its book, if it has a readable one.
     pub entries: Option<usize>,
     pub findings: Vec<Finding>,
 }
 
-/// What was found about all timelines that were looked at.
+/// The results for all verified timelines.
 #[derive(Debug, Default)]
 pub struct Verified {
     pub checked: Vec<CheckedTimeline>,
@@ -44,7 +44,8 @@ pub struct Verified {
 }
 
 impl CheckedTimeline {
-    /// How its book was known when it was made for it; nothing is said of a book bound later.
+    /// How well its book was known when the book was made for it; `None` if another book was bound
+    /// later.
     pub fn book_known(&self) -> Option<Knowledge> {
         let sealed = self.timeline.seal.as_ref()?.book.as_ref()?;
         let is_bound = book_key(&sealed.name) == book_key(self.timeline.book.as_deref()?);
@@ -60,21 +61,23 @@ impl Verified {
 }
 
 impl Tavern<'_> {
-    /// Verifies the chats that `wanted` picks. Their families are looked at whole, because
-    /// sharing a book takes two. `tick` hears of every file read.
+    /// Verifies the chats selected by `wanted`. All chats of the same homes are read, since sharing
+    /// a book involves several. Calls `tick` for every file read.
     pub fn verify(
         &self,
         library: &Library,
         wanted: impl Fn(&ChatFile) -> bool,
         tick: &(dyn Fn() + Sync),
     ) -> Verified {
-        self.verify_and(library, wanted, tick, |_, _, _| ()).0
+        self.verify_and_inspect(library, wanted, tick, |_, _, _| ()).0
     }
 
-    /// Verifies every chat, and gathers all references on the way: each file is read once.
+    /// Verifies every chat and gathers all references on the way, so that each chat is read only
+    /// once.
     pub fn survey(&self, library: &Library, tick: &(dyn Fn() + Sync)) -> (Verified, References) {
-        let (verified, of_chats) = self.verify_and(library, |_| true, tick, references::of_chat);
-        let mut references = references::gather_beside_chats(self.disk, &self.folders, library);
+        let (verified, of_chats) =
+            self.verify_and_inspect(library, |_| true, tick, references::of_chat);
+        let mut references = references::gather_outside_chats(self.disk, &self.folders, library);
         for of_chat in of_chats {
             references.found.extend(of_chat.found);
             references.unread.extend(of_chat.unread);
@@ -86,13 +89,13 @@ impl Tavern<'_> {
         (verified, references)
     }
 
-    /// Verifies, and looks at every chat that could be read in another way, too.
-    fn verify_and<T: Send>(
+    /// Verifies, and also applies `inspect` to every readable chat.
+    fn verify_and_inspect<T: Send>(
         &self,
         library: &Library,
         wanted: impl Fn(&ChatFile) -> bool,
         tick: &(dyn Fn() + Sync),
-        look: impl Fn(&ChatFile, &Chat<'_>, &[u8]) -> T + Sync,
+        inspect: impl Fn(&ChatFile, &Chat<'_>, &[u8]) -> T + Sync,
     ) -> (Verified, Vec<T>) {
         let homes: HashSet<&Home> =
             library.chats.iter().filter(|chat| wanted(chat)).map(|chat| &chat.home).collect();
@@ -105,16 +108,16 @@ impl Tavern<'_> {
             let chat = Chat::read(buffer, file.place());
             let facts = ChatFacts::of(&chat);
             let timeline = headers::timeline_of(file, facts.metadata());
-            Ok((timeline, facts, look(file, &chat, buffer)))
+            Ok((timeline, facts, inspect(file, &chat, buffer)))
         });
-        let mut seen = Vec::new();
-        let mut kept: Vec<(&ChatFile, Timeline, ChatFacts)> = Vec::new();
+        let mut inspected = Vec::new();
+        let mut readable: Vec<(&ChatFile, Timeline, ChatFacts)> = Vec::new();
         for (chat, read) in chats.into_iter().zip(read) {
             verified.bytes += chat.len;
             match read {
-                Ok((timeline, facts, look)) => {
-                    kept.push((chat, timeline, facts));
-                    seen.push(look);
+                Ok((timeline, facts, result)) => {
+                    readable.push((chat, timeline, facts));
+                    inspected.push(result);
                 }
                 Err(error) => {
                     verified
@@ -124,10 +127,10 @@ impl Tavern<'_> {
             }
         }
         let timelines: Vec<Timeline> =
-            kept.iter().map(|(_, timeline, _)| timeline.clone()).collect();
+            readable.iter().map(|(_, timeline, _)| timeline.clone()).collect();
         let nodes = family::families(&timelines);
         let shared = family::shared_books(&timelines, &nodes);
-        let labels: Vec<&ChatFile> = kept.iter().map(|(chat, _, _)| *chat).collect();
+        let labels: Vec<&ChatFile> = readable.iter().map(|(chat, _, _)| *chat).collect();
         let mut users: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, timeline) in timelines.iter().enumerate() {
             if let Some(book) = &timeline.book {
@@ -135,12 +138,12 @@ impl Tavern<'_> {
             }
         }
         let mut expected = ExpectedDigests::default();
-        for (_, timeline, facts) in &kept {
+        for (_, timeline, facts) in &readable {
             expected.add(timeline, facts.messages);
         }
         let books = self.book_facts(library, &timelines, &expected, &mut verified, tick);
 
-        for (at, (chat, timeline, facts)) in kept.into_iter().enumerate() {
+        for (at, (chat, timeline, facts)) in readable.into_iter().enumerate() {
             if !wanted(chat) {
                 continue;
             }
@@ -174,7 +177,7 @@ impl Tavern<'_> {
                 timeline,
             });
         }
-        (verified, seen)
+        (verified, inspected)
     }
 
     fn book_facts(

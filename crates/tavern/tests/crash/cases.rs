@@ -1,4 +1,4 @@
-//! The commands that change something, each with the folder that it starts from.
+//! The commands that change files, each with the folder it starts from.
 
 use std::error::Error;
 
@@ -20,7 +20,7 @@ use forklore_testkit::scene::{self, Scene, Stopped, Tree, USER};
 type Done = Result<(), Box<dyn Error>>;
 type Run = fn(&Tavern<'_>) -> Done;
 
-/// A command and the folder that it works on.
+/// A command and the folder it works on.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) start: Tree,
@@ -58,11 +58,10 @@ const COMMANDS: [(&str, Run); 14] = [
     ("merge", |tavern| {
         let from = LoreOf::Timeline(ChatPoint { chat: found(tavern, scene::QUEST)?, at: None });
         let into = found(tavern, scene::OLD_TALE)?;
-        let prepared =
-            tavern.prepare_merge(&from, &into, &WantedBase::Empty, PastLore::IsNothingNew)?;
+        let prepared = tavern.prepare_merge(&from, &into, &WantedBase::Empty, PastLore::IsBase)?;
         let plan = prepared.plan(&Choices::default());
         let merged = tavern.merge("merge", &prepared, &plan, CLOSED)?;
-        // The chat keeps an index of what is in the book.
+        // The chat stores an index of the book's entries.
         if merged.chat_changed { Ok(()) } else { Err("the chat did not follow".into()) }
     }),
     ("strip", |tavern| {
@@ -73,7 +72,7 @@ const COMMANDS: [(&str, Run); 14] = [
     ("clean", |tavern| {
         let cleaned = tavern.clean(CleanOptions::default(), &|| {})?;
         match cleaned.cleanup.plan.unread.first() {
-            // Nothing may go while something cannot be read, and that is not a failure.
+            // While something is unreadable, nothing may be removed; that is not a failure.
             Some(path) => Err(format!("nothing was removed: could not read `{path}`").into()),
             None => Ok(()),
         }
@@ -85,7 +84,7 @@ const COMMANDS: [(&str, Run); 14] = [
     }),
 ];
 
-/// Every command, and undoing every command.
+/// Every command, and the undo of every command.
 pub(crate) fn all() -> Vec<Case> {
     COMMANDS.into_iter().flat_map(|(name, run)| with_undo(name, run)).collect()
 }
@@ -113,7 +112,7 @@ fn with_undo(name: &str, run: Run) -> [Case; 2] {
     ]
 }
 
-/// Two books that list their entries, and a chat that keeps an index of one of them.
+/// Two books that list their entries, and a chat that stores an index of one of them.
 fn with_registries() -> Tree {
     let scene = Scene::new();
     let listed = |uids: &[usize]| {
@@ -184,7 +183,7 @@ fn repair(tavern: &Tavern<'_>, label: &str, source: &WantedSource) -> Done {
     Ok(())
 }
 
-/// Takes the last operation back, if there is one.
+/// Undoes the last operation, if there is one.
 pub(crate) fn undo(tavern: &Tavern<'_>) -> Done {
     let transaction = tavern.transaction()?;
     if let Some(plan) = transaction.plan_undo()? {

@@ -1,4 +1,4 @@
-//! What the long runs found, each by its name.
+//! Regression tests for bugs found by the long runs.
 
 use std::fs;
 use std::path::Path;
@@ -18,26 +18,26 @@ use forklore_testkit::faulty::{Errno, Fault, FaultyDisk, Written};
 use forklore_testkit::scene::{self, Scene, Stopped, USER};
 
 use crate::cases;
-use crate::states::{Known, Power};
+use crate::states::{Baseline, Power};
 
-fn known(name: &str) -> Known {
+fn baseline(name: &str) -> Baseline {
     let is_undo = name.starts_with("undo ");
     let cases = cases::named(&[name.trim_start_matches("undo ")]);
-    Known::of(cases.into_iter().find(|case| case.is_undo == is_undo).unwrap())
+    Baseline::of(cases.into_iter().find(|case| case.is_undo == is_undo).unwrap())
 }
 
-/// Tries a fault at every call of this name whose path ends like this.
+/// Tries a fault at every `call` whose path ends with `path`.
 #[track_caller]
 fn check(name: &str, call: &str, path: &str, power: Power, fault: impl Fn(usize) -> Fault) {
-    let known = known(name);
+    let baseline = baseline(name);
     let is_meant = |at: &usize| {
-        let made = &known.calls[*at];
+        let made = &baseline.calls[*at];
         made.name == call && made.path.ends_with(Path::new(path))
     };
-    let calls: Vec<usize> = (0..known.calls.len()).filter(is_meant).collect();
+    let calls: Vec<usize> = (0..baseline.calls.len()).filter(is_meant).collect();
     assert!(!calls.is_empty(), "{name} does not {call} {path}");
     for at in calls {
-        assert_eq!(known.run_with(fault(at), power).check(), [""; 0]);
+        assert_eq!(baseline.run_with(fault(at), power).check(), [""; 0]);
     }
 }
 
@@ -54,7 +54,7 @@ fn undoing_that_was_killed_while_writing_can_be_done_again() {
     }
 }
 
-/// A power cut leaves what was being moved to the trash under both its names.
+/// A power cut leaves a file that was being moved to the trash under both names.
 #[test]
 fn undoing_goes_on_where_the_power_went_between_two_folders() {
     let kill = |at| Fault::Kill { at, written: Written::NoFile };
@@ -93,7 +93,7 @@ fn an_operation_whose_record_was_not_confirmed_is_not_left_to_be_undone() {
     check("restore", "sync_dir", "operations", Power::Stays, io_error);
 }
 
-/// A clock that tells the time.
+/// A clock that shows the real time.
 struct Running;
 
 impl Clock for Running {
@@ -108,7 +108,7 @@ impl Clock for Running {
     fn sleep(&self, _: Duration) {}
 }
 
-/// A chat as it was listed long ago, before it was written again.
+/// A chat listed long ago, before its file was written again.
 fn listed_long_ago(tavern: &Tavern<'_>, label: &str) -> ChatFile {
     let chat = tavern.library().find(&RealDisk, label).unwrap().clone();
     ChatFile { modified: SystemTime::UNIX_EPOCH, len: 1, ..chat }
@@ -145,8 +145,8 @@ fn a_chat_that_was_written_since_it_was_listed_may_be_open() {
     tavern.strip(&chat, ChangeOptions::default()).unwrap_err();
 }
 
-/// Doing one step and taking back another both meet a page that saves twice: what came out of
-/// either is kept, beside the other.
+/// While one step is done and another one undone, a page saves twice each time: all displaced
+/// versions end up in the trash, without overwriting each other.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_was_displaced_in_doing_and_in_undoing_is_all_kept() {
@@ -158,7 +158,7 @@ fn what_was_displaced_in_doing_and_in_undoing_is_all_kept() {
     let disk = FaultyDisk::beside(|_, call| {
         if call.name == "exchange" {
             let mut number = exchanges.lock().unwrap();
-            // The first step is done in peace; then the second, and taking back the first, are not.
+            // The first step is done undisturbed; the second step, and undoing the first, are not.
             let path = match *number {
                 1 | 2 => Some(&second),
                 4 | 5 => Some(&first),

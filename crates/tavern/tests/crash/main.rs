@@ -1,4 +1,4 @@
-//! Every command that changes something, broken off at every call to the disk.
+//! Every command that changes files, interrupted at every disk call.
 #![expect(clippy::unwrap_used, reason = "the scenes are tests too")]
 
 mod cases;
@@ -9,18 +9,18 @@ use std::sync::Mutex;
 
 use forklore_testkit::faulty::{Errno, Fault, Written};
 
-use states::{Known, Power};
+use states::{Baseline, Power};
 
-/// How many states were tried, by case and by kind of fault.
+/// How many states were tried, by case and kind of fault.
 type Tally = Vec<(String, &'static str, usize)>;
 
-/// The faults to try at a call, from its number and name.
+/// The faults to try at a call, given its index and name.
 type Faults<'a> = dyn Fn(usize, &str) -> Vec<Fault> + Sync + 'a;
 
-/// Of everything that is wrong.
-const MOST_SHOWN: usize = 20;
+/// How many of the failures are shown.
+const MAX_SHOWN: usize = 20;
 
-/// Tries one kind of fault at every call of every case, and one past the last.
+/// Tries each kind of fault at every call of every case, and one past the last.
 fn try_all(cases: Vec<cases::Case>, kinds: &[(&'static str, &Faults<'_>)], power: Power) -> Tally {
     let queue = Mutex::new(cases);
     let tally = Mutex::new(Tally::new());
@@ -31,32 +31,32 @@ fn try_all(cases: Vec<cases::Case>, kinds: &[(&'static str, &Faults<'_>)], power
             scope.spawn(|| {
                 loop {
                     let Some(case) = queue.lock().unwrap().pop() else { break };
-                    let known = Known::of(case);
+                    let baseline = Baseline::of(case);
                     for (kind, faults) in kinds {
                         let mut states = 0;
-                        for at in 0..=known.calls.len() {
-                            let call = known.calls.get(at).map_or("nothing", |call| call.name);
+                        for at in 0..=baseline.calls.len() {
+                            let call = baseline.calls.get(at).map_or("nothing", |call| call.name);
                             for fault in faults(at, call) {
-                                let found = known.run_with(fault, power).check();
+                                let found = baseline.run_with(fault, power).check();
                                 wrong.lock().unwrap().extend(found);
                                 states += 1;
                             }
                         }
-                        tally.lock().unwrap().push((known.case.name.clone(), kind, states));
+                        tally.lock().unwrap().push((baseline.case.name.clone(), kind, states));
                     }
                 }
             });
         }
     });
     let wrong = wrong.into_inner().unwrap();
-    let shown = wrong.iter().take(MOST_SHOWN).cloned().collect::<Vec<_>>().join("\n");
+    let shown = wrong.iter().take(MAX_SHOWN).cloned().collect::<Vec<_>>().join("\n");
     assert!(wrong.is_empty(), "{} things are wrong:\n{shown}", wrong.len());
     let mut tally = tally.into_inner().unwrap();
     tally.sort();
     tally
 }
 
-/// At a call that writes a file, once for every amount of it that may have been written.
+/// At a call that writes a file, one fault for every amount that may have been written.
 fn kills(at: usize, call: &str) -> Vec<Fault> {
     let amounts: &[Written] = match call {
         "write_new" => &[

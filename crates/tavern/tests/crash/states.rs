@@ -1,4 +1,4 @@
-//! What must hold of a folder after a command was broken off in it.
+//! What must hold for a folder after a command was interrupted in it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,10 +12,9 @@ use forklore_testkit::scene::{Scene, Stopped, Tree, USER};
 
 use crate::cases::{Case, undo};
 
-/// A case with what it does when nothing fails.
-pub(crate) struct Known {
+/// A case with its results when nothing fails.
+pub(crate) struct Baseline {
     pub(crate) case: Case,
-    /// The calls it makes.
     pub(crate) calls: Vec<Call>,
     old: Tree,
     new: Tree,
@@ -25,9 +24,9 @@ pub(crate) struct Known {
 
 type Findings = BTreeMap<String, Vec<String>>;
 
-/// What came out of a run with a fault.
+/// The outcome of a run with a fault.
 pub(crate) struct Outcome<'k> {
-    known: &'k Known,
+    baseline: &'k Baseline,
     scene: Scene,
     fault: Fault,
     power_was_cut: bool,
@@ -41,7 +40,7 @@ pub(crate) enum Power {
     IsCut,
 }
 
-impl Known {
+impl Baseline {
     pub(crate) fn of(case: Case) -> Self {
         let scene = Scene::of(&case.start);
         let (old, old_findings) = (scene.visible(), findings(&scene));
@@ -63,12 +62,12 @@ impl Known {
             disk.cut_power();
         }
         let wrong = RefCell::default();
-        Outcome { known: self, scene, fault, power_was_cut, result, wrong }
+        Outcome { baseline: self, scene, fault, power_was_cut, result, wrong }
     }
 }
 
 impl Outcome<'_> {
-    /// Everything that does not hold and must, in the order in which it can be checked.
+    /// All violations found, in the order of the checks.
     pub(crate) fn check(self) -> Vec<String> {
         self.check_files();
         self.check_nothing_is_lost();
@@ -78,31 +77,31 @@ impl Outcome<'_> {
         self.wrong.into_inner()
     }
 
-    fn holds(&self, holds: bool, what: &str) {
-        if holds {
+    fn require(&self, is_met: bool, what: &str) {
+        if is_met {
             return;
         }
-        let Self { known, fault, power_was_cut, result, .. } = self;
+        let Self { baseline, fault, power_was_cut, result, .. } = self;
         let call = match *fault {
             Fault::None | Fault::ReadOnly => None,
             Fault::Kill { at, .. } | Fault::Error { at, .. } | Fault::Full { at } => {
-                known.calls.get(at).map(|call| call.name)
+                baseline.calls.get(at).map(|call| call.name)
             }
         };
-        let name = &known.case.name;
+        let name = &baseline.case.name;
         let cut = if *power_was_cut { ", power cut" } else { "" };
         let wrong = format!("{name}, {fault:?} ({call:?}){cut}, {result:?}: {what}");
         self.wrong.borrow_mut().push(wrong);
     }
 
-    /// Every file is all of the old or all of the new, and there are no others.
+    /// Every file is entirely old or entirely new, and there are no others.
     fn check_files(&self) {
-        let Known { old, new, .. } = self.known;
+        let Baseline { old, new, .. } = self.baseline;
         let now = self.scene.visible();
         let paths: BTreeSet<&String> = old.keys().chain(new.keys()).chain(now.keys()).collect();
         for path in paths {
             let found = now.get(path);
-            self.holds(
+            self.require(
                 found == old.get(path) || found == new.get(path),
                 &format!(
                     "{path} is neither old nor new: {:?}",
@@ -113,32 +112,34 @@ impl Outcome<'_> {
     }
 
     fn check_nothing_is_lost(&self) {
-        let Known { case, old, new, .. } = self.known;
+        let Baseline { case, old, new, .. } = self.baseline;
         let (now, trash) = (self.scene.visible(), self.scene.trash());
         for (path, bytes) in old {
-            // What undoing replaces is a version of ours, made from the one it puts back.
-            let is_of_ours = case.is_undo && new.contains_key(path);
-            let is_there = now.get(path) == Some(bytes) || trash.values().any(|kept| kept == bytes);
-            self.holds(is_there || is_of_ours, &format!("{path} is lost"));
+            // An undo replaces Forklore's own version, made from the one that it restores.
+            let is_our_version = case.is_undo && new.contains_key(path);
+            let is_there =
+                now.get(path) == Some(bytes) || trash.values().any(|stored| stored == bytes);
+            self.require(is_there || is_our_version, &format!("{path} is lost"));
         }
         if case.is_undo {
             for (path, bytes) in new {
                 let is_there = now.get(path) == Some(bytes) || trash.values().any(|b| b == bytes);
-                self.holds(is_there, &format!("what {path} was is lost"));
+                self.require(is_there, &format!("what {path} was is lost"));
             }
         }
     }
 
-    /// Verifying finds what it found before or what it finds after. In between there may only be
-    /// what nothing refers to: a marked book, and a group's chat that the group does not list yet.
+    /// Verifying finds the same as before or as after the command. In between, there may only be
+    /// files that nothing refers to: a marked book, or a group chat that its group does not list
+    /// yet.
     fn check_findings(&self) {
-        let Known { old, new, old_findings, new_findings, .. } = self.known;
+        let Baseline { old, new, old_findings, new_findings, .. } = self.baseline;
         let mut found = findings(&self.scene);
         found.retain(|label, findings| {
             old_findings.contains_key(label) && new_findings.contains_key(label)
                 || !findings.contains(&unlisted())
         });
-        self.holds(
+        self.require(
             found == *old_findings || found == *new_findings,
             &format!("verifying finds {found:?}"),
         );
@@ -150,59 +151,59 @@ impl Outcome<'_> {
             now.keys().filter(|path| !old.contains_key(*path) && path.starts_with("worlds/"))
         {
             let is_marked = Book::read(&now[path]).is_ok_and(|book| book.mark().is_some());
-            self.holds(is_marked, &format!("{path} has no mark"));
+            self.require(is_marked, &format!("{path} has no mark"));
         }
     }
 
-    /// A command that failed says where; what had been done of it was taken back.
+    /// The error of a failed command names a path, and its completed steps were rolled back.
     fn check_answer(&self) {
-        let Known { case, old, new, .. } = self.known;
+        let Baseline { case, old, new, .. } = self.baseline;
         let now = self.scene.visible();
         let Err(error) = &self.result else {
-            return self.holds(now == *new, "it succeeded with another result");
+            return self.require(now == *new, "it succeeded with another result");
         };
         let Fault::Error { .. } = self.fault else { return };
         let root = self.scene.root().display().to_string();
-        self.holds(chain(error.as_ref()).contains(&root), "the error names no path");
+        self.require(chain(error.as_ref()).contains(&root), "the error names no path");
         if !case.is_undo {
-            self.holds(now == *old, "it failed, and was not taken back");
+            self.require(now == *old, "it failed, and was not taken back");
             let is_pending = operations(&self.scene) > earlier_operations(&case.start);
-            self.holds(!is_pending, "it failed, and left an operation to be undone");
+            self.require(!is_pending, "it failed, and left an operation to be undone");
         }
     }
 
-    /// Nothing has to be unlocked or tidied: undoing leads to the old state however often it is
-    /// asked for, and the command can be given again.
+    /// No unlocking or cleanup is needed: undo leads to the old state, however often it is
+    /// repeated, and the command can be run again.
     fn check_going_on(&self) {
-        let Known { case, old, new, .. } = self.known;
+        let Baseline { case, old, new, .. } = self.baseline;
         let tavern = self.scene.tavern(&RealDisk, &Stopped);
-        let (was, will_be) = if case.is_undo { (new, old) } else { (old, new) };
+        let (original, result) = if case.is_undo { (new, old) } else { (old, new) };
         let undo = |times: &str| {
             let undone = undo(&tavern);
-            self.holds(undone.is_ok(), &format!("{times} undo failed: {undone:?}"));
+            self.require(undone.is_ok(), &format!("{times} undo failed: {undone:?}"));
         };
         let earlier = earlier_operations(&case.start) - usize::from(case.is_undo);
         if operations(&self.scene) > earlier {
             undo("the first");
         }
-        self.holds(self.scene.visible() == *was, "undoing did not lead back");
+        self.require(self.scene.visible() == *original, "undoing did not lead back");
         if earlier == 0 {
             undo("another");
-            self.holds(self.scene.visible() == *was, "undoing again led elsewhere");
+            self.require(self.scene.visible() == *original, "undoing again led elsewhere");
         }
         if case.is_undo {
             return;
         }
         let again = case.run(&tavern);
-        self.holds(again.is_ok(), &format!("it cannot be done again: {again:?}"));
-        self.holds(self.scene.visible() == *will_be, "doing it again led elsewhere");
-        self.holds(self.scene.temps().is_empty(), "a temporary file was left");
+        self.require(again.is_ok(), &format!("it cannot be done again: {again:?}"));
+        self.require(self.scene.visible() == *result, "doing it again led elsewhere");
+        self.require(self.scene.temps().is_empty(), "a temporary file was left");
         undo("the last");
-        self.holds(self.scene.visible() == *was, "undoing at the end did not lead back");
+        self.require(self.scene.visible() == *original, "undoing at the end did not lead back");
     }
 }
 
-/// How many operations could be taken back.
+/// The number of operations that can be undone.
 fn operations(scene: &Scene) -> usize {
     earlier_operations(&scene.all())
 }

@@ -1,5 +1,5 @@
-//! A folder that an earlier version left behind, with its digests in SHA-256: two forks and what
-//! undoing them needs. Every byte in `data/` was written by that version.
+//! A folder left by an earlier version that used SHA-256 digests: two forks, and the files needed
+//! to undo them. That version wrote every byte in `data/`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Damaged files are read as far as they can be, the damage is told by its line, and nobody panics.
+//! Damaged files are read as far as possible, each damaged line is reported, and nothing panics.
 
 use std::fs;
 
@@ -27,7 +27,7 @@ fn damaged_files_are_told_of_and_break_nothing() {
 }
 
 fn a_damaged_story(rng: &mut Rng) {
-    let story = Story::told(rng, 8);
+    let story = Story::generate(rng, 8);
     let folder = tree::temporary_folder();
     let root = folder.path();
     story.write_to(root).expect("the story can be written");
@@ -94,8 +94,8 @@ fn findings(tavern: &Tavern<'_>, chat: &ChatFile) -> Vec<Found> {
         .collect()
 }
 
-/// A line that the story did not have, and that is not blank, is one that nobody can read: none of
-/// these kinds of damage makes a new line that is JSON.
+/// A non-blank line that was not in the story must be unreadable: none of these kinds of damage
+/// creates a new line of valid JSON.
 fn check_report(kind: Damage, whole: &[u8], damaged: &[u8], found: &[Found]) {
     let ambiguous =
         matches!(kind, Damage::FlippedBytes | Damage::Deep | Damage::HugeHeader | Damage::NotUtf8);
@@ -103,7 +103,7 @@ fn check_report(kind: Damage, whole: &[u8], damaged: &[u8], found: &[Found]) {
         return;
     }
     let trimmed = |line: &[u8]| line.trim_ascii().to_vec();
-    // The story may have a torn line of its own.
+    // The story may contain a torn line itself.
     let torn = b"{\"mes\":\"torn".to_vec();
     let known: Vec<Vec<u8>> =
         whole.split(|&b| b == b'\n').map(trimmed).filter(|line| *line != torn).collect();
@@ -132,7 +132,7 @@ fn check_report(kind: Damage, whole: &[u8], damaged: &[u8], found: &[Found]) {
     );
 }
 
-/// A child of a damaged chat has its messages, every byte of them that was not renamed.
+/// A child of a damaged chat has the parent's messages, byte for byte except for renamed books.
 fn check_child(parent: &ChatFile, damaged: &[u8], child: &str) {
     let path = parent.path.with_file_name(format!("{child}.jsonl"));
     let bytes = fs::read(path).expect("the child is there");

@@ -1,4 +1,4 @@
-//! Metadata nested deeper than we build values: other extensions keep what they like.
+//! Metadata nested deeper than Forklore parses into values: other extensions may store anything.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use forklore_testkit::scene::{Scene, Stopped, Tree, USER};
 
 const DEPTH: usize = 600;
 
-/// A chat with a lorebook, and something deep under `key` of its metadata.
+/// A chat with a lorebook, and a deeply nested value under `key` in its metadata.
 fn scene(key: &str) -> Scene {
     let deep = deep();
     let chat = format!(

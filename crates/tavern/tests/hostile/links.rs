@@ -1,4 +1,4 @@
-//! Links in the folder that we keep our own records in, leading out of the data folder.
+//! Symbolic links inside Forklore's own folder that lead out of the data root.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 use std::fs;
@@ -14,7 +14,7 @@ use forklore_tavern::work::fork::ForkOptions;
 use forklore_testkit::scene::{Scene, Stopped};
 use tempfile::TempDir;
 
-/// A folder elsewhere, with a file in it that looks like ours.
+/// A folder elsewhere, containing files named like Forklore's.
 fn elsewhere() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(".forklore-00000001-0.tmp"), "precious").unwrap();

@@ -1,4 +1,4 @@
-//! Names and files that mean harm, or came to it.
+//! Malicious names and damaged files.
 
 mod damaged;
 mod deep;

@@ -1,4 +1,4 @@
-//! Whatever a name says, nothing is made outside the data root, and nothing breaks.
+//! No name creates anything outside the data root or breaks anything.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ use forklore_testkit::fixed_clock::FixedClock;
 use forklore_testkit::story::USER;
 use forklore_testkit::{cases, hostile_names, tree};
 
-/// How many hostile names one data folder is given.
+/// Number of hostile names in each data folder.
 const NAMES_EACH: usize = 40;
 
 #[test]
@@ -94,8 +94,8 @@ fn check_everything_in_its_place(before: &Tree, after: &Tree) {
     }
 }
 
-/// Nothing that a terminal would obey. Marks of writing direction are the terminal's own business,
-/// since names may be Arabic.
+/// Contains nothing that a terminal would interpret. Bidirectional marks are allowed, since names
+/// may be in Arabic.
 #[track_caller]
 fn check_printable(text: &str) {
     assert!(!text.chars().any(|c| c.is_control()), "{text:?} would be obeyed by a terminal");
@@ -107,7 +107,7 @@ fn populate(rng: &mut Rng, root: &Path) {
         fs::create_dir_all(user.join(folder)).expect("it can be made");
     }
     let write = |path: &Path, bytes: &[u8]| {
-        // Some names are too long for a file, or have no place in one.
+        // Some names are too long for a file, or not allowed in one.
         drop(fs::write(path, bytes));
     };
     write(&user.join("chats/Ada/plain.jsonl"), &chat(rng));

@@ -1,4 +1,4 @@
-//! What a child must look like, whatever its book is known from.
+//! The properties every forked chat must have, whatever the source of its book.
 
 use forklore_core::plan::timed_effects;
 use forklore_core::sillytavern::chat::Chat;
@@ -12,14 +12,14 @@ use forklore_testkit::story::{Story, USER};
 
 use crate::Stage;
 
-/// A child and its parent, read.
+/// The contents of a child and its parent.
 pub(crate) struct Facts {
     pub(crate) parent: ChatFile,
     pub(crate) parent_bytes: Vec<u8>,
     pub(crate) parent_metadata: Json,
     pub(crate) child_bytes: Vec<u8>,
     pub(crate) metadata: Json,
-    /// The child's book: its bytes, and its value without our mark.
+    /// The child's book: its bytes, and its value without Forklore's mark.
     pub(crate) book: Option<(Vec<u8>, Object)>,
 }
 
@@ -49,7 +49,6 @@ impl Facts {
         }
     }
 
-    /// The book that the parent is bound to.
     pub(crate) fn parent_book(&self) -> Option<&str> {
         match self.parent_metadata.get("world_info") {
             Some(Json::Text(name)) => std::str::from_utf8(name.as_bytes()).ok(),
@@ -63,7 +62,7 @@ fn metadata_of(bytes: &[u8], file: &ChatFile) -> Json {
     chat.metadata().expect("it has a header").json().expect("it is not deep")
 }
 
-/// Without the mark, and without `extensions` where it held nothing else.
+/// Removes the mark, and `extensions` too if it held nothing else.
 fn unmarked(book: Json) -> Object {
     let mut book = book.as_object().expect("a book is an object").clone();
     let extensions = book.get_mut("extensions").and_then(Json::as_object_mut);
@@ -102,7 +101,7 @@ pub(crate) fn check(story: &Story, facts: &Facts, forked: &Forked, options: &For
     check_notes(facts, forked);
 }
 
-/// Exactly the versions of the past, in their order, as they were.
+/// The child has exactly the past versions of the running recap, in order and unchanged.
 fn check_running_recap(story: &Story, facts: &Facts, forked: &Forked) {
     const KEY: &str = "auto_recap_running_scene_recaps";
     let Some(theirs) = facts.parent_metadata.get(KEY) else {
@@ -125,7 +124,7 @@ fn check_running_recap(story: &Story, facts: &Facts, forked: &Forked) {
     assert_eq!(ours.get("current_version").and_then(Json::as_i64), Some(newest.unwrap_or(0)));
 }
 
-/// Every line is the parent's, but for the names of the book in the recap extension's data.
+/// Every line equals the parent's, except for book names in the recap extension's data.
 fn check_lines(facts: &Facts, forked: &Forked) {
     let parent = Chat::read(&facts.parent_bytes, facts.parent.place());
     let child = Chat::read(&facts.child_bytes, facts.parent.place());
@@ -141,7 +140,7 @@ fn check_lines(facts: &Facts, forked: &Forked) {
             }
             None => theirs.to_vec(),
         };
-        // The last line of the file has no line end, whatever the parent has there.
+        // The last line of the file has no line ending, whatever the parent has there.
         let trimmed = |line: &[u8]| String::from_utf8_lossy(line).trim_end_matches('\r').to_owned();
         assert_eq!(trimmed(ours), trimmed(&expected), "line of message {index}");
         let record = |chat: &Chat<'_>| {
@@ -151,7 +150,7 @@ fn check_lines(facts: &Facts, forked: &Forked) {
     }
 }
 
-/// The same by plain search and replace: the testkit writes these members in one way only.
+/// Renames by plain search and replace: the testkit writes these members in one form only.
 fn renamed(line: &[u8], from: &[&str], to: &str) -> Vec<u8> {
     let mut line = String::from_utf8(line.to_vec()).expect("stories are UTF-8");
     for key in ["chatLorebookName", "world"] {
@@ -162,7 +161,7 @@ fn renamed(line: &[u8], from: &[&str], to: &str) -> Vec<u8> {
     line.into_bytes()
 }
 
-/// Timed effects go on for the child's own book, and only those that were in force.
+/// Timed effects continue for the child's own book, and only those that were in force.
 fn check_effects(facts: &Facts, forked: &Forked) {
     let (Some(book), Some((_, value))) = (&forked.seal.book, &facts.book) else { return };
     let Some(timed) = facts.metadata.get("timedWorldInfo") else { return };
@@ -185,7 +184,7 @@ fn check_effects(facts: &Facts, forked: &Forked) {
     }
 }
 
-/// The recap extension's notes speak of the child's book, and of nothing that is not in it.
+/// The recap extension's notes name the child's book and nothing that is not in it.
 fn check_notes(facts: &Facts, forked: &Forked) {
     let Some(notes) = facts.metadata.get("auto_lorebooks") else { return };
     let name = notes.get("lorebookName").and_then(Json::as_str);
@@ -198,7 +197,7 @@ fn check_notes(facts: &Facts, forked: &Forked) {
     }
 }
 
-/// The words by which the testkit marks each change.
+/// The words with which the testkit marks each change.
 pub(crate) fn tokens(text: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(text);
     text.match_indices("tok")

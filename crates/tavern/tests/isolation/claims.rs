@@ -1,4 +1,4 @@
-//! Holds what a seal claims against what the testkit knows.
+//! Compares the claims of a seal with the truth that the testkit knows.
 
 use forklore_core::journal::{RECORDED_METADATA, RecordedState};
 use forklore_core::plan::fork::QueuePolicy;
@@ -6,7 +6,7 @@ use forklore_core::recap::queue::{self, PendingWork};
 use forklore_core::timeline::exactness::{Exactness, Source};
 use forklore_json::{Json, Object};
 use forklore_tavern::work::fork::{ForkOptions, Forked};
-use forklore_testkit::story::{KEPT_BY_RECAP, Message, Story};
+use forklore_testkit::story::{Message, RECAP_SNAPSHOT_FIELDS, Story};
 
 use crate::child::Facts;
 
@@ -32,26 +32,26 @@ pub(crate) fn check(
         (Exactness::Live, Source::Files) => check_copy(parent_book, bytes, value, options),
         (Exactness::Exact, Source::Journal | Source::Unchanged) => {
             let is_true = is_one_of(value, &story.books_at(m));
-            assert!(is_true, "false: exact at {m}, and {}", whose(story, value));
+            assert!(is_true, "false: exact at {m}, and {}", messages_with_book(story, value));
         }
         (Exactness::Settled(later), Source::Journal) => {
             assert!(later > m);
-            let is_true = has_settled_to(value, &story.messages[m]);
-            assert!(is_true, "false: settled at {m}, and {}", whose(story, value));
+            let is_true = is_settled_state(value, &story.messages[m]);
+            assert!(is_true, "false: settled at {m}, and {}", messages_with_book(story, value));
         }
         (Exactness::Snapshot(k), Source::Journal) => {
             assert!(k <= m);
             assert!(
                 is_one_of(value, &story.books_at(k)),
                 "false: snapshot of {k}, asked for {m}, and {}",
-                whose(story, value)
+                messages_with_book(story, value)
             );
         }
         (Exactness::Snapshot(k), Source::RecapSnapshot) => {
             assert!(k <= m);
             let scene = story.messages[k].scene.as_ref().expect("a snapshot is of a scene");
             let then = scene.settled.as_ref().expect("it was taken when the scene had settled");
-            check_as_recap_keeps_it(value, then, k);
+            check_recap_snapshot(value, then, k);
         }
         other => panic!("nothing can know a book like this: {other:?}"),
     }
@@ -61,14 +61,14 @@ pub(crate) fn check(
     }
 }
 
-/// Whether nothing in the files speaks against what the journal says: a line that cannot be read, a
-/// last message whose book is gone or was written to by somebody else.
+/// Whether nothing in the files contradicts the journal: an unreadable line, or a last message
+/// whose book is gone or was changed by another program.
 pub(crate) fn can_be_exact(story: &Story, m: usize) -> bool {
-    let is_other = story.is_last(m) && (story.book_is_lost || story.looks.odd_members);
+    let is_other = story.is_last(m) && (story.book_is_lost || story.formatting.odd_members);
     !story.is_torn_after(m) && !is_other
 }
 
-/// Whether `m` was the last message of whatever was forked.
+/// Whether `m` was the last message of the forked chat.
 fn is_last(facts: &Facts, m: usize) -> bool {
     let parent =
         forklore_core::sillytavern::chat::Chat::read(&facts.parent_bytes, facts.parent.place());
@@ -86,12 +86,12 @@ fn check_no_book(story: &Story, facts: &Facts, forked: &Forked, options: &ForkOp
     }
 }
 
-/// A copy of today's book: all its bytes, and our mark, and perhaps an emptied queue.
+/// A copy of the current book: all its bytes, Forklore's mark, and perhaps an emptied queue.
 fn check_copy(parent: Option<&Vec<u8>>, bytes: &[u8], value: &Object, options: &ForkOptions) {
     let parent = parent.expect("the parent's book is there");
     if options.policy.queue == QueuePolicy::Refuse {
-        // A grandchild's book has its parent's mark in the place of its own.
-        match only_insertion(parent, bytes) {
+        // A grandchild's book has the mark of its parent's book replaced by its own.
+        match single_insertion(parent, bytes) {
             Some(inserted) => assert!(inserted.windows(8).any(|w| w == b"forklore")),
             None => assert!(parent.windows(8).any(|w| w == b"forklore"), "bytes were changed"),
         }
@@ -108,8 +108,8 @@ fn check_copy(parent: Option<&Vec<u8>>, bytes: &[u8], value: &Object, options: &
     assert!(*value == theirs || *value == drained, "a copy that is none");
 }
 
-/// What `longer` has more than `shorter`, where that is in one place and nothing else differs.
-pub(crate) fn only_insertion<'a>(shorter: &[u8], longer: &'a [u8]) -> Option<&'a [u8]> {
+/// The bytes inserted into `shorter` to get `longer`, if that is the only difference.
+pub(crate) fn single_insertion<'a>(shorter: &[u8], longer: &'a [u8]) -> Option<&'a [u8]> {
     let added = longer.len().checked_sub(shorter.len())?;
     let same = shorter.iter().zip(longer).take_while(|(one, other)| one == other).count();
     let rest = &shorter[same..];
@@ -120,9 +120,10 @@ fn is_one_of(value: &Object, truths: &[Option<Object>]) -> bool {
     truths.iter().flatten().any(|truth| value == truth || *value == drained(truth))
 }
 
-/// At a scene break the book may also be the one that the recap extension's snapshot shows, or one
-/// on the way to it. The queue is in no snapshot, and is the extension's own business.
-fn has_settled_to(value: &Object, message: &Message) -> bool {
+/// At a scene break, the book may also be the one in the recap extension's snapshot, or an
+/// intermediate state. The queue is ignored: no snapshot contains it, and it belongs to the
+/// extension.
+fn is_settled_state(value: &Object, message: &Message) -> bool {
     let scene = message.scene.as_ref().filter(|scene| scene.settled.is_some());
     let states = scene.into_iter().flat_map(|scene| &scene.on_the_way);
     let mut books = states.filter_map(|state| Some(state.book.as_ref()?.content()));
@@ -139,15 +140,15 @@ fn without_queue(book: &Object) -> Object {
     book
 }
 
-/// Which messages' book it is, for whoever has to find out why a claim is false.
-fn whose(story: &Story, value: &Object) -> String {
+/// The messages that had this book, to help debug a false claim.
+fn messages_with_book(story: &Story, value: &Object) -> String {
     let messages: Vec<usize> = (0..story.messages.len())
         .filter(|&message| is_one_of(value, &story.books_at(message)))
         .collect();
     format!("the book is that of messages {messages:?}")
 }
 
-/// The book with operations that still had to run taken out, which nobody is left to run.
+/// The book with its pending operations removed, since nothing is left to run them.
 fn drained(book: &Object) -> Object {
     let mut book = book.clone();
     let Some(entries) = book.get_mut("entries").and_then(Json::as_object_mut) else { return book };
@@ -162,7 +163,7 @@ fn drained(book: &Object) -> Object {
     book
 }
 
-fn check_as_recap_keeps_it(value: &Object, then: &RecordedState, k: usize) {
+fn check_recap_snapshot(value: &Object, then: &RecordedState, k: usize) {
     let entries = |book: &Object| -> Vec<Json> {
         let entries = book.get("entries").and_then(Json::as_object).expect("it has entries");
         entries.iter().map(|(_, e)| e.clone()).filter(|e| !queue::is_queue(e)).collect()
@@ -174,7 +175,7 @@ fn check_as_recap_keeps_it(value: &Object, then: &RecordedState, k: usize) {
         let twin = ours.iter().find(|ours| ours.get("uid") == entry.get("uid"));
         let twin =
             twin.unwrap_or_else(|| panic!("false: snapshot of {k} lacks {:?}", entry.get("uid")));
-        for field in KEPT_BY_RECAP {
+        for field in RECAP_SNAPSHOT_FIELDS {
             if let Some(value) = entry.get(field) {
                 assert_eq!(twin.get(field), Some(value), "false: snapshot of {k}, field {field}");
             }
@@ -207,7 +208,8 @@ fn check_metadata(story: &Story, facts: &Facts, forked: &Forked) {
     }
 }
 
-/// The recorded keys in one order, timed effects by their number only: they are tied to the book.
+/// The recorded keys in a fixed order. Timed effects are only counted, because they are tied to the
+/// book.
 fn recorded(metadata: &Json) -> Object {
     let count = |timed: &Json| {
         Json::Array(timed.members().map(|(_, kind)| Json::from(kind.members().count())).collect())

@@ -1,7 +1,8 @@
-//! A fork is the moment it says, and nothing ever passes between the two timelines again.
+//! A fork captures exactly the moment it claims, and afterwards the two timelines never affect each
+//! other.
 //!
-//! Families are invented by the testkit, which knows the truth about each of their messages;
-//! forks are made on a real folder; every claim in a seal is held against the truth.
+//! The testkit invents chat families and knows the truth about each message. The tests fork them in
+//! a real folder and compare every claim in a seal with that truth.
 
 mod claims;
 mod child;
@@ -28,7 +29,7 @@ use forklore_testkit::fixed_clock::FixedClock;
 use forklore_testkit::story::{Story, USER};
 use forklore_testkit::tree;
 
-/// What became of the forks, so that a run in which nothing was put to the test is noticed.
+/// Counts the outcomes, to detect a run that exercised nothing.
 type Tally = Mutex<BTreeMap<String, usize>>;
 
 #[test]
@@ -59,7 +60,7 @@ fn a_fork_is_what_it_claims_and_shares_nothing_with_its_parent() {
     }
 }
 
-/// A story on disk, and all that is needed to fork it.
+/// A story on disk, with everything needed to fork it.
 pub struct Stage<'a> {
     pub story: &'a Story,
     pub root: &'a Path,
@@ -67,7 +68,7 @@ pub struct Stage<'a> {
 }
 
 fn a_family(rng: &mut Rng, tally: &Tally) {
-    let story = Story::told(rng, 24);
+    let story = Story::generate(rng, 24);
     let folder = tree::temporary_folder();
     let root = folder.path();
     story.write_to(root).expect("the story can be written");
@@ -133,8 +134,8 @@ fn any_options(rng: &mut Rng, message: usize) -> ForkOptions {
 }
 
 impl Stage<'_> {
-    /// Whether everything was recorded that proves a message.
-    fn knows_it_exactly(&self, message: usize) -> bool {
+    /// Whether everything that proves the state at a message was recorded.
+    fn is_exactly_known(&self, message: usize) -> bool {
         self.story.journal_is_whole && claims::can_be_exact(self.story, message)
     }
 
@@ -147,7 +148,7 @@ impl Stage<'_> {
         fs::read(path).expect("the file is there")
     }
 
-    /// What is wrong with a chat, the story's own damage left out.
+    /// The problems found in a chat, except for damage that the story itself contains.
     pub fn findings(&self, chat: &ChatFile) -> Vec<Finding> {
         let library = self.tavern.library();
         let verified = self.tavern.verify(&library, |other| other.path == chat.path, &|| ());
@@ -186,7 +187,7 @@ fn check_fork(
     assert_eq!(stage.findings(&child), [], "the child is not as it should be");
 }
 
-/// Only what was asked for is new, and nothing else has changed.
+/// Only the expected files are new, and nothing else has changed.
 fn check_surroundings(
     stage: &Stage<'_>,
     parent: &ChatFile,
@@ -219,7 +220,7 @@ fn check_surroundings(
         } else {
             assert!(path.starts_with(Path::new(USER).join("groups")), "{}", path.display());
             let inserted =
-                claims::only_insertion(bytes, now).expect("a name was added to the list");
+                claims::single_insertion(bytes, now).expect("a name was added to the list");
             assert!(contains(inserted, forked.child.as_bytes()));
         }
     }
@@ -227,8 +228,8 @@ fn check_surroundings(
 
 fn check_only_the_link(before: &[u8], after: &[u8], child: &str) {
     let inserted =
-        claims::only_insertion(before, after).expect("something else than the link changed");
-    // Every message of a story has an `extra` with something in it.
+        claims::single_insertion(before, after).expect("something else than the link changed");
+    // Every message of a story has a non-empty `extra`.
     assert_eq!(String::from_utf8_lossy(inserted), format!(",\"bookmark_link\":\"{child}\""));
 }
 
@@ -236,7 +237,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len().max(1)).any(|window| window == part)
 }
 
-/// Both sides go on, and neither sees the other's changes.
+/// Both sides continue, and neither sees the other's changes.
 fn check_divergence(stage: &Stage<'_>, parent: &ChatFile, forked: &Forked) {
     let library = stage.tavern.library();
     let (Some(theirs), Some(ours)) = (&stage.story.bound, &forked.seal.book) else { return };
@@ -288,11 +289,11 @@ fn check_refusal(
             Obstacle::NotKnownWellEnough { found, .. } => {
                 note(tally, vec!["refused: not known well enough".into()]);
                 assert!(!policy.allow.admits(*found, message) && !policy.without_book);
-                assert!(!stage.knows_it_exactly(message), "it was known");
+                assert!(!stage.is_exactly_known(message), "it was known");
             }
             Obstacle::MetadataNotExact(_) => {
                 assert!(policy.allow == Allow::Exact);
-                assert!(!stage.knows_it_exactly(message), "it was known");
+                assert!(!stage.is_exactly_known(message), "it was known");
             }
             other => panic!("refused for no good reason: {other}"),
         }

@@ -1,4 +1,4 @@
-//! The same without luck: the page saves just before each call that a command makes to the disk.
+//! Deterministic races: the page saves just before each disk call of a command.
 
 use std::fs;
 use std::sync::Mutex;
@@ -31,7 +31,7 @@ const COMMANDS: [(&str, Run); 5] = [
     }),
 ];
 
-/// What the page saves, one after the other, before one call.
+/// The files that the page saves, in order, before one call.
 const SAVES: [&[File]; 5] = [
     &[File::Chat],
     &[File::Book],
@@ -44,8 +44,8 @@ fn fork(tavern: &Tavern<'_>, kind: ForkKind, at: Option<i64>) -> Option<Forked> 
     Some(tavern.fork(&crate::found(tavern), &crate::options(kind, at, true)).unwrap())
 }
 
-/// Runs a command while the page saves before call `at`; says how many calls there were.
-fn meet(run: Run, at: usize, saves: &[File]) -> usize {
+/// Runs a command while the page saves before call `at`. Returns the number of calls.
+fn run_with_saves(run: Run, at: usize, saves: &[File]) -> usize {
     let scene = Scene::of(&Tree::new());
     let mut page = Page::new(&scene);
     for file in [File::Book, File::Chat, File::Book] {
@@ -74,10 +74,10 @@ fn meet(run: Run, at: usize, saves: &[File]) -> usize {
 fn between_whichever_calls_the_page_saves_nothing_is_lost_and_every_fork_is_one_instant() {
     let mut meetings = 0;
     for (name, run) in COMMANDS {
-        let calls = meet(run, usize::MAX, &[]);
+        let calls = run_with_saves(run, usize::MAX, &[]);
         for saves in SAVES {
             for at in 0..calls {
-                let met = std::panic::catch_unwind(|| meet(run, at, saves));
+                let met = std::panic::catch_unwind(|| run_with_saves(run, at, saves));
                 assert!(met.is_ok(), "{name}, {saves:?} before call {at}");
                 meetings += 1;
             }
@@ -87,8 +87,8 @@ fn between_whichever_calls_the_page_saves_nothing_is_lost_and_every_fork_is_one_
     assert!(meetings > 1_000);
 }
 
-/// The page saves at exchange after exchange, so that nothing of ours can stay and what is put back
-/// is out of date already. Whatever came out meanwhile is kept.
+/// The page saves at one exchange after another, so that our version cannot stay and the version
+/// put back is already outdated. All displaced versions must end up in the trash.
 #[test]
 fn a_page_that_saves_at_every_exchange_for_a_while_loses_nothing() {
     let replacing = [("checkpoint", File::Chat), ("split", File::Chat), ("restore", File::Book)];
@@ -118,8 +118,8 @@ fn a_page_that_saves_at_every_exchange_for_a_while_loses_nothing() {
     }
 }
 
-/// A child is made of what the chat is when the child appears, not of what it was when its book
-/// was begun.
+/// The child is made from the chat at the moment the child appears, not at the moment its book was
+/// started.
 #[test]
 fn a_message_edited_while_the_book_is_written_is_edited_in_the_child() {
     let scene = Scene::of(&Tree::new());

@@ -1,4 +1,4 @@
-//! Commands beside a page that is being written in, until both have met in every way.
+//! Runs commands beside a page that keeps saving, until they have collided in every way.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "the scenes are tests too")]
 
@@ -25,12 +25,12 @@ use forklore_tavern::work::fork::{CheckpointLink, ForkError, ForkOptions, Forked
 use forklore_tavern::work::tavern::Tavern;
 use forklore_testkit::scene::{Scene, Tree};
 
-use page::{CHAT, Pace, Page, Saved, Talk, book_of};
+use page::{CHAT, Pace, Page, PageSync, Saved, book_of};
 
-/// The chat must stay small: a save takes all of it.
+/// The chat must stay small, because every save writes all of it.
 const ROUNDS_PER_PAGE: usize = 100;
 
-/// How often each thing happened.
+/// How often each event happened.
 type Tally = BTreeMap<&'static str, usize>;
 
 #[test]
@@ -40,22 +40,22 @@ fn beside_a_live_page_nothing_saved_is_lost_and_every_fork_is_one_instant() {
     let rounds = rounds.map_or(1_000, |rounds| rounds.parse().unwrap());
     let mut tally = Tally::new();
     for first in (0..rounds).step_by(ROUNDS_PER_PAGE) {
-        // On a disk a command takes long enough to be met at an easy pace.
+        // On a real disk, commands take long enough to collide with a slow page.
         let (scene, pace) = match first / ROUNDS_PER_PAGE % 4 {
             0 => (Scene::on_disk(&Tree::new()), Pace::FiftyASecond),
             _ => (Scene::of(&Tree::new()), Pace::FiveHundredASecond),
         };
         let page = Page::new(&scene);
-        let talk = Talk::with(&page);
+        let sync = PageSync::with(&page);
         let (saved, forks) = std::thread::scope(|threads| {
-            let writing = threads.spawn(|| page.write(&talk, pace));
+            let writing = threads.spawn(|| page.write(&sync, pace));
             let last = rounds.min(first + ROUNDS_PER_PAGE);
             let forks = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 (first..last)
-                    .filter_map(|round| run_round(&scene, &talk, round, &mut tally))
+                    .filter_map(|round| run_round(&scene, &sync, round, &mut tally))
                     .collect::<Vec<_>>()
             }));
-            talk.finish();
+            sync.finish();
             let saved = writing.join().unwrap();
             (saved, forks.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
@@ -85,10 +85,10 @@ fn beside_a_live_page_nothing_saved_is_lost_and_every_fork_is_one_instant() {
     }
 }
 
-fn run_round(scene: &Scene, talk: &Talk, round: usize, tally: &mut Tally) -> Option<Forked> {
+fn run_round(scene: &Scene, sync: &PageSync, round: usize, tally: &mut Tally) -> Option<Forked> {
     let tavern = scene.tavern(&RealDisk, &SystemClock);
     let chat = found(&tavern);
-    let messages = talk.messages();
+    let messages = sync.messages();
     let some_message = |last: usize| Some((round * 7_919 % last) as i64);
     let closed = ChangeOptions { is_closed: true, dry_run: false };
     let open = ChangeOptions { is_closed: false, dry_run: false };
@@ -111,7 +111,7 @@ fn run_round(scene: &Scene, talk: &Talk, round: usize, tally: &mut Tally) -> Opt
                 CheckpointLink::Written => {
                     assert!(is_closed);
                     count("links written");
-                    talk.wait_for_both();
+                    sync.wait_for_both();
                 }
                 CheckpointLink::ParentIsBusy => count("links not written, as too busy"),
                 CheckpointLink::ParentMayBeOpen(_) => assert!(!is_closed),
@@ -122,13 +122,13 @@ fn run_round(scene: &Scene, talk: &Talk, round: usize, tally: &mut Tally) -> Opt
         6 | 7 => {
             let restored = tavern.restore(&chat, some_message(messages - 1), false, closed);
             count(if changed(restored) { "restores" } else { "given up as too busy" });
-            talk.wait_for_both();
+            sync.wait_for_both();
             None
         }
         8 => {
             let split = tavern.split(&chat, false, closed);
             count(if changed(split) { "splits" } else { "given up as too busy" });
-            talk.wait_for_both();
+            sync.wait_for_both();
             None
         }
         _ => {
@@ -152,11 +152,11 @@ fn found(tavern: &Tavern<'_>) -> ChatFile {
     tavern.library().find(&RealDisk, &format!("Alice/{CHAT}")).unwrap().clone()
 }
 
-/// Giving up because the page never rests is fair; anything else is not.
+/// Giving up because the page never pauses is allowed; any other error is not.
 fn made(fork: Result<Forked, ForkError>) -> Option<Forked> {
     match fork {
         Ok(fork) => Some(fork),
-        Err(ForkError::CarryOut(error)) if error.is_a_race() => None,
+        Err(ForkError::CarryOut(error)) if error.is_race() => None,
         Err(error) => panic!("{error:?}"),
     }
 }
@@ -164,21 +164,21 @@ fn made(fork: Result<Forked, ForkError>) -> Option<Forked> {
 fn changed(changed: Result<ChangedChat, ChangeError>) -> bool {
     match changed {
         Ok(_) => true,
-        Err(ChangeError::CarryOut(error)) if error.is_a_race() => false,
+        Err(ChangeError::CarryOut(error)) if error.is_race() => false,
         Err(error) => panic!("{error:?}"),
     }
 }
 
 /// Every version that the page saved is in place, was replaced by the page itself, or is in the
-/// trash: with it, every message and entry.
+/// trash. So is every message and entry in it.
 fn check_nothing_is_lost(scene: &Scene, saved: &Saved) {
     let trash = scene.trash();
-    let mut kept: HashSet<Digest> = trash.values().map(|bytes| Digest::of(bytes)).collect();
-    kept.extend(saved.displaced.iter().map(|bytes| Digest::of(bytes)));
+    let mut survivors: HashSet<Digest> = trash.values().map(|bytes| Digest::of(bytes)).collect();
+    survivors.extend(saved.displaced.iter().map(|bytes| Digest::of(bytes)));
     for (number, version) in saved.versions.iter().enumerate() {
         let in_place = std::fs::read(&version.path).unwrap();
         assert!(
-            kept.contains(&Digest::of(&version.bytes)) || in_place == version.bytes,
+            survivors.contains(&Digest::of(&version.bytes)) || in_place == version.bytes,
             "save {number} of {}, to {}, is lost",
             saved.versions.len(),
             version.path.display()
@@ -200,8 +200,8 @@ fn check_no_file_is_torn(scene: &Scene) {
     }
 }
 
-/// The child is the beginning of the chat, and its book one that the page had saved: at that very
-/// message, where that is claimed.
+/// The child is a prefix of the chat, and its book is one that the page saved: at that very
+/// message, if the seal claims so.
 fn check_fork(scene: &Scene, saved: &Saved, fork: &Forked) {
     let visible = scene.visible();
     let child = &visible[&format!("chats/Alice/{}.jsonl", fork.child)];
@@ -222,7 +222,7 @@ fn check_fork(scene: &Scene, saved: &Saved, fork: &Forked) {
         (Exactness::Exact, Source::Journal | Source::Unchanged) => {
             assert_eq!(entries, saved.entries_at[fork.message], "{}", fork.child);
         }
-        // Of the last message the page may have known more than it had saved.
+        // At the last message, the page may have known more than it had saved.
         (Exactness::Snapshot(k), Source::Journal) if k == fork.message => {
             assert_eq!(entries, saved.entries_at[k], "{}", fork.child);
         }

@@ -1,5 +1,5 @@
-//! A page of SillyTavern's that is being written in: it keeps a chat and its book in memory, and
-//! at every save puts the whole of one in place of whatever is there.
+//! A simulated SillyTavern page: it holds a chat and its book in memory, and every save replaces
+//! one whole file, whatever is there.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,17 +12,17 @@ use forklore_json::Json;
 use forklore_tavern::disk::{Disk, RealDisk};
 use forklore_testkit::scene::{self, Scene, USER};
 
-/// What the page has saved, with what each save took the place of.
+/// Everything the page saved, and the versions that each save replaced.
 #[derive(Default)]
 pub(crate) struct Saved {
-    /// Every message's line, the newest last.
+    /// The line of every message, newest last.
     pub(crate) lines: Vec<Vec<u8>>,
-    /// How many entries the book had when a message came.
+    /// The number of entries in the book when each message arrived.
     pub(crate) entries_at: Vec<usize>,
-    /// Messages and entries that were on disk together.
+    /// Counts of messages and entries that were on disk together.
     pub(crate) together: BTreeSet<(usize, usize)>,
     pub(crate) versions: Vec<Version>,
-    /// What was in the place of each version when it came.
+    /// The content that each version replaced.
     pub(crate) displaced: Vec<Vec<u8>>,
 }
 
@@ -31,36 +31,36 @@ pub(crate) struct Version {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The page and whoever works beside it, talking.
-pub(crate) struct Talk {
-    state: Mutex<TalkState>,
+/// Synchronises the page with a test running beside it.
+pub(crate) struct PageSync {
+    state: Mutex<SyncState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct TalkState {
+struct SyncState {
     saves: usize,
     messages: usize,
-    /// Somebody waits for the page to have saved this often.
+    /// The test is waiting until the page has saved this often.
     wanted: usize,
     is_over: bool,
 }
 
-impl Talk {
+impl PageSync {
     pub(crate) fn with(page: &Page) -> Self {
-        let state = TalkState { messages: page.saved.lines.len(), ..TalkState::default() };
+        let state = SyncState { messages: page.saved.lines.len(), ..SyncState::default() };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// How many messages the page has saved.
+    /// The number of messages that the page has saved.
     pub(crate) fn messages(&self) -> usize {
         self.state.lock().unwrap().messages
     }
 
-    /// Waits until the page has saved both its files once more.
+    /// Waits until the page has saved both its files again.
     pub(crate) fn wait_for_both(&self) {
         let mut state = self.state.lock().unwrap();
-        // One save of either kind may have begun already.
+        // One save of either file may have started already.
         state.wanted = state.saves + 3;
         self.changed.notify_all();
         while state.saves < state.wanted && !state.is_over {
@@ -73,15 +73,15 @@ impl Talk {
         self.changed.notify_all();
     }
 
-    /// Pauses, unless somebody waits; says whether to go on.
+    /// Pauses, unless the test is waiting. Returns whether to continue.
     fn pause(&self, pause: Duration) -> bool {
         let state = self.state.lock().unwrap();
-        let is_quiet = |state: &mut TalkState| state.saves >= state.wanted && !state.is_over;
+        let is_quiet = |state: &mut SyncState| state.saves >= state.wanted && !state.is_over;
         let (state, _) = self.changed.wait_timeout_while(state, pause, is_quiet).unwrap();
         !state.is_over
     }
 
-    fn tell(&self, messages: usize) {
+    fn report_save(&self, messages: usize) {
         let mut state = self.state.lock().unwrap();
         state.saves += 1;
         state.messages = messages;
@@ -101,13 +101,13 @@ pub(crate) enum File {
 /// How often the page saves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// More than any person, or model, has to say.
+    /// More than any person or model could write.
     FiftyASecond,
-    /// A command is met by a save or two while it runs.
+    /// One or two saves collide with each command.
     FiveHundredASecond,
 }
 
-/// A page with its chat and book on disk, each with something in it.
+/// A page with a non-empty chat and book on disk.
 pub(crate) struct Page {
     chat: PathBuf,
     book: PathBuf,
@@ -147,8 +147,8 @@ impl Page {
         page
     }
 
-    /// Goes on until somebody ends it: quickly while something is being said, with pauses between.
-    pub(crate) fn write(mut self, talk: &Talk, pace: Pace) -> Saved {
+    /// Saves until told to stop: bursts of quick saves with pauses in between.
+    pub(crate) fn write(mut self, sync: &PageSync, pace: Pace) -> Saved {
         loop {
             let number = self.saved.versions.len();
             let pause = match (pace, number % 16) {
@@ -158,11 +158,11 @@ impl Page {
                 (Pace::FiveHundredASecond, _) => number * 7_919 % 1_100,
             };
             let pause = Duration::from_micros(pause as u64);
-            if !talk.pause(pause) {
+            if !sync.pause(pause) {
                 return self.saved;
             }
             self.save_one(if number.is_multiple_of(2) { File::Chat } else { File::Book });
-            talk.tell(self.saved.lines.len());
+            sync.report_save(self.saved.lines.len());
         }
     }
 
@@ -182,7 +182,7 @@ impl Page {
         self.saved
     }
 
-    /// One message more, with a record of the book as it is.
+    /// Adds a message, with a record of the current book.
     fn say_something(&mut self) {
         let state = RecordedState::of(&self.metadata, Some((BOOK, &book_of(self.entries))));
         let number = self.saved.lines.len();
@@ -200,7 +200,7 @@ impl Page {
         self.save(self.book.clone(), scene::written(&book_of(self.entries)));
     }
 
-    /// In one step, as SillyTavern's renaming is, but keeping what it took the place of.
+    /// Atomic, like SillyTavern's rename, but keeps the replaced version.
     fn save(&mut self, path: PathBuf, bytes: Vec<u8>) {
         let temp = temp_beside(&path, self.saved.versions.len());
         fs::write(&temp, &bytes).unwrap();
@@ -211,7 +211,7 @@ impl Page {
     }
 }
 
-/// The book when it has this many entries.
+/// The book with this many entries.
 pub(crate) fn book_of(entries: usize) -> Json {
     scene::book((0..entries).map(|uid| (uid, format!("lore {uid}"))))
 }

@@ -1,4 +1,4 @@
-//! A disk that fails where a test wants it to: at a chosen call, in a chosen way.
+//! A disk that fails at a chosen call, in a chosen way.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -12,32 +12,31 @@ use unsynced::Unsynced;
 
 mod unsynced;
 
-/// What goes wrong, and at which call. Calls are counted from 0.
+/// The fault to inject and the call it happens at. Calls are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing: the calls are only counted.
+    /// No fault: the calls are only counted.
     None,
-    /// The process dies. From this call on nothing reaches the disk, so nothing tidies up either.
-    /// If the call was writing a file, this much of it had been written.
+    /// The process dies: from this call on nothing reaches the disk, so nothing is cleaned up
+    /// either. If the call writes a file, `written` is how much of it was written.
     Kill { at: usize, written: Written },
-    /// This call fails, and the ones after it do not. A file being written is left half there, as
-    /// a full disk leaves it.
+    /// Only this call fails. A file being written is left half-written, as on a full disk.
     Error { at: usize, errno: Errno },
-    /// The disk is full from this call on. Names can still be changed.
+    /// The disk is full from this call on. Renames still work.
     Full { at: usize },
-    /// Nothing can be written, from the first call on: a disk that failed, or another user's.
+    /// Nothing can be written from the start: a failed disk, or one that belongs to another user.
     ReadOnly,
 }
 
-/// How much of a file had been written when the process died.
+/// How much of a file was written when the process died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// The file had not been made yet.
+    /// The file was not created yet.
     NoFile,
     Nothing,
     Half,
     AllButOneByte,
-    /// Everything; only the answer did not arrive.
+    /// Everything; only the result did not arrive.
     All,
 }
 
@@ -50,7 +49,7 @@ pub enum Errno {
 
 type Others<'a> = dyn Fn(usize, &Call) + Send + Sync + 'a;
 
-/// The real disk, with one [`Fault`], and others who may do something just before any call.
+/// The real disk with one [`Fault`], where other programs may act just before any call.
 pub struct FaultyDisk<'a> {
     fault: Fault,
     others: Box<Others<'a>>,
@@ -58,14 +57,14 @@ pub struct FaultyDisk<'a> {
     unsynced: Mutex<Unsynced>,
 }
 
-/// One call, by its name and the first path it was given.
+/// One call: its name and first path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub name: &'static str,
     pub path: PathBuf,
 }
 
-enum Way {
+enum CallOutcome {
     Clear,
     Half(io::Error),
     Torn(Written),
@@ -77,8 +76,8 @@ impl<'a> FaultyDisk<'a> {
         Self { fault, others, calls: Mutex::default(), unsynced: Mutex::default() }
     }
 
-    /// A disk without faults that others use too: what they do is told the number of the call
-    /// that it comes before.
+    /// A disk without faults that others use too. `others` is called before each call, with the
+    /// index of the call.
     pub fn beside(others: impl Fn(usize, &Call) + Send + Sync + 'a) -> Self {
         Self { others: Box::new(others), ..Self::new(Fault::None) }
     }
@@ -88,17 +87,17 @@ impl<'a> FaultyDisk<'a> {
         locked(&self.calls).clone()
     }
 
-    /// Takes from the disk every change of a name that no later [`Disk::sync_dir`] made sure of.
-    /// The content of files is safe, because [`Disk::write_new`] makes sure of it itself.
+    /// Reverts every name change that was not followed by a [`Disk::sync_dir`]. File contents are
+    /// safe, because [`Disk::write_new`] syncs them itself.
     ///
-    /// A file that was moved from one folder to another while only one of the two was made sure
-    /// of is under both names then, or under none.
+    /// A file that was moved between two folders of which only one was synced ends up under both
+    /// names, or under none.
     pub fn cut_power(&self) {
-        locked(&self.unsynced).undo();
+        locked(&self.unsynced).revert();
     }
 
-    /// Counts a call and says how it goes.
-    fn way(&self, name: &'static str, path: &Path) -> io::Result<Way> {
+    /// Counts a call and determines its outcome.
+    fn outcome(&self, name: &'static str, path: &Path) -> io::Result<CallOutcome> {
         let mut calls = locked(&self.calls);
         let number = calls.len();
         let call = Call { name, path: path.to_owned() };
@@ -106,18 +105,20 @@ impl<'a> FaultyDisk<'a> {
         drop(calls);
         (self.others)(number, &call);
         match self.fault {
-            Fault::Kill { at, written } if number == at && writes(name) => Ok(Way::Torn(written)),
-            Fault::Kill { at, .. } if number >= at => Err(dead()),
+            Fault::Kill { at, written } if number == at && writes(name) => {
+                Ok(CallOutcome::Torn(written))
+            }
+            Fault::Kill { at, .. } if number >= at => Err(killed()),
             Fault::Error { at, errno } if number == at => match name {
-                _ if writes(name) => Ok(Way::Half(errno.error())),
+                _ if writes(name) => Ok(CallOutcome::Half(errno.error())),
                 _ => Err(errno.error()),
             },
             Fault::Full { at } if number >= at => match name {
-                _ if writes(name) => Ok(Way::Half(Errno::NoSpace.error())),
-                _ => Ok(Way::Clear),
+                _ if writes(name) => Ok(CallOutcome::Half(Errno::NoSpace.error())),
+                _ => Ok(CallOutcome::Clear),
             },
             Fault::ReadOnly if changes(name, path) => Err(Errno::ReadOnly.error()),
-            _ => Ok(Way::Clear),
+            _ => Ok(CallOutcome::Clear),
         }
     }
 
@@ -127,7 +128,7 @@ impl<'a> FaultyDisk<'a> {
 }
 
 impl Written {
-    /// Of so many bytes; `None` where there is not even a file.
+    /// The number of bytes written out of `length`; `None` if there is no file at all.
     fn of(self, length: usize) -> Option<usize> {
         match self {
             Self::NoFile => None,
@@ -153,7 +154,7 @@ fn writes(call: &str) -> bool {
     matches!(call, "write_new" | "append")
 }
 
-/// Whether a disk that cannot be written refuses this. A folder that is there need not be made.
+/// Whether a read-only disk refuses this call. An existing folder need not be created.
 fn changes(call: &str, path: &Path) -> bool {
     match call {
         "read" | "read_start" | "look" | "list" | "real_path" => false,
@@ -162,7 +163,7 @@ fn changes(call: &str, path: &Path) -> bool {
     }
 }
 
-fn dead() -> io::Error {
+fn killed() -> io::Error {
     io::Error::other("the process was killed")
 }
 
@@ -170,9 +171,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a dying or full disk leaves.
+/// Writes the partial file that a dying process or full disk leaves.
 fn write_start(path: &Path, parts: &[&[u8]], length: usize) {
-    // A failure to leave it is one more way of leaving less.
+    // If this fails, even less is left, which is also realistic.
     if !path.exists() {
         let _ = fs::write(path, &parts.concat()[..length]);
     }
@@ -180,37 +181,37 @@ fn write_start(path: &Path, parts: &[&[u8]], length: usize) {
 
 impl Disk for FaultyDisk<'_> {
     fn read_into(&self, path: &Path, buffer: &mut Vec<u8>) -> io::Result<()> {
-        self.way("read", path)?;
+        self.outcome("read", path)?;
         RealDisk.read_into(path, buffer)
     }
 
     fn visit(&self, path: &Path, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        self.way("read", path)?;
+        self.outcome("read", path)?;
         RealDisk.visit(path, see)
     }
 
     fn read_start(&self, path: &Path, until: u8) -> io::Result<FileStart> {
-        self.way("read_start", path)?;
+        self.outcome("read_start", path)?;
         RealDisk.read_start(path, until)
     }
 
     fn stat(&self, path: &Path) -> io::Result<Option<Stat>> {
-        self.way("look", path)?;
+        self.outcome("look", path)?;
         RealDisk.stat(path)
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
-        self.way("list", folder)?;
+        self.outcome("list", folder)?;
         RealDisk.list(folder)
     }
 
     fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
-        self.way("real_path", path)?;
+        self.outcome("real_path", path)?;
         RealDisk.real_path(path)
     }
 
     fn make_dirs(&self, folder: &Path) -> io::Result<()> {
-        self.way("make_dirs", folder)?;
+        self.outcome("make_dirs", folder)?;
         if self.is_full() && !folder.is_dir() {
             return Err(Errno::NoSpace.error());
         }
@@ -219,76 +220,76 @@ impl Disk for FaultyDisk<'_> {
 
     fn write_new(&self, path: &Path, like: Option<&Path>, parts: &[&[u8]]) -> io::Result<()> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
-        match self.way("write_new", path)? {
-            Way::Clear => {
+        match self.outcome("write_new", path)? {
+            CallOutcome::Clear => {
                 RealDisk.write_new(path, like, parts)?;
                 locked(&self.unsynced).created(path);
                 Ok(())
             }
-            Way::Half(_) if path.exists() => Err(io::ErrorKind::AlreadyExists.into()),
-            Way::Half(error) => {
+            CallOutcome::Half(_) if path.exists() => Err(io::ErrorKind::AlreadyExists.into()),
+            CallOutcome::Half(error) => {
                 write_start(path, parts, length / 2);
                 locked(&self.unsynced).created(path);
                 Err(error)
             }
-            Way::Torn(written) => {
-                let Some(length) = written.of(length) else { return Err(dead()) };
+            CallOutcome::Torn(written) => {
+                let Some(length) = written.of(length) else { return Err(killed()) };
                 write_start(path, parts, length);
                 locked(&self.unsynced).created(path);
-                Err(dead())
+                Err(killed())
             }
         }
     }
 
     fn append(&self, path: &Path, at: u64, parts: &[&[u8]]) -> io::Result<()> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
-        let (length, error) = match self.way("append", path)? {
-            Way::Clear => return RealDisk.append(path, at, parts),
-            Way::Half(error) => (length / 2, error),
-            Way::Torn(written) => (written.of(length).unwrap_or(0), dead()),
+        let (length, error) = match self.outcome("append", path)? {
+            CallOutcome::Clear => return RealDisk.append(path, at, parts),
+            CallOutcome::Half(error) => (length / 2, error),
+            CallOutcome::Torn(written) => (written.of(length).unwrap_or(0), killed()),
         };
-        // A failure to leave it is one more way of leaving less.
+        // If this fails, even less is left, which is also realistic.
         let _ = RealDisk.append(path, at, &[&parts.concat()[..length]]);
         Err(error)
     }
 
     fn sync_dir(&self, folder: &Path) -> io::Result<()> {
-        self.way("sync_dir", folder)?;
+        self.outcome("sync_dir", folder)?;
         RealDisk.sync_dir(folder)?;
-        locked(&self.unsynced).synced(folder);
+        locked(&self.unsynced).mark_synced(folder);
         Ok(())
     }
 
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.way("publish", from)?;
+        self.outcome("publish", from)?;
         RealDisk.publish(from, to)?;
         locked(&self.unsynced).moved(from, to);
         Ok(())
     }
 
     fn exchange(&self, a: &Path, b: &Path) -> io::Result<()> {
-        self.way("exchange", a)?;
+        self.outcome("exchange", a)?;
         RealDisk.exchange(a, b)?;
         locked(&self.unsynced).swapped(a, b);
         Ok(())
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.way("rename", from)?;
-        locked(&self.unsynced).will_be_gone(to)?;
+        self.outcome("rename", from)?;
+        locked(&self.unsynced).before_removal(to)?;
         RealDisk.rename(from, to)?;
         locked(&self.unsynced).moved(from, to);
         Ok(())
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.way("remove", path)?;
-        locked(&self.unsynced).will_be_gone(path)?;
+        self.outcome("remove", path)?;
+        locked(&self.unsynced).before_removal(path)?;
         RealDisk.remove(path)
     }
 
     fn open_lock(&self, path: &Path) -> io::Result<File> {
-        self.way("open_lock", path)?;
+        self.outcome("open_lock", path)?;
         RealDisk.open_lock(path)
     }
 }

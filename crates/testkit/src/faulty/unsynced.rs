@@ -1,4 +1,4 @@
-//! What a power cut would take back.
+//! Tracks the changes that a power cut would revert.
 
 use std::fs;
 use std::io;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use forklore_tavern::disk::{Disk, RealDisk};
 
-/// Changes of names, oldest first, each with what was made sure of since.
+/// Name changes, oldest first, and which of them have been synced since.
 #[derive(Default)]
 pub(super) struct Unsynced {
     changes: Vec<Change>,
-    /// Holds a second name of every file that was removed, so that it can come back.
-    graves: Option<tempfile::TempDir>,
+    /// Holds a hard link to every removed file, so that it can be restored.
+    removed_files: Option<tempfile::TempDir>,
 }
 
 enum Change {
@@ -27,13 +27,13 @@ enum Change {
     },
     Removed {
         name: Name,
-        grave: PathBuf,
+        link: PathBuf,
     },
 }
 
 struct Name {
     path: PathBuf,
-    is_safe: bool,
+    is_synced: bool,
 }
 
 impl Unsynced {
@@ -49,48 +49,49 @@ impl Unsynced {
         self.changes.push(Change::Swapped { a: Name::new(a), b: b.to_owned() });
     }
 
-    /// To be called before a file is removed or replaced.
-    pub(super) fn will_be_gone(&mut self, path: &Path) -> io::Result<()> {
+    /// Must be called before a file is removed or replaced.
+    pub(super) fn before_removal(&mut self, path: &Path) -> io::Result<()> {
         if !path.is_file() {
             return Ok(());
         }
-        if self.graves.is_none() {
-            // Within reach of a rename, and where neither SillyTavern nor we ever look.
+        if self.removed_files.is_none() {
+            // On the same file system, in a place that neither SillyTavern nor Forklore reads.
             let root = path.ancestors().find(|folder| folder.join("_forklore").is_dir());
-            self.graves = Some(match root.and_then(Path::parent) {
+            self.removed_files = Some(match root.and_then(Path::parent) {
                 Some(beside) => tempfile::tempdir_in(beside)?,
                 None => tempfile::tempdir()?,
             });
         }
-        let Some(graves) = &self.graves else { return Ok(()) };
-        let grave = graves.path().join(self.changes.len().to_string());
-        fs::hard_link(path, &grave)?;
-        self.changes.push(Change::Removed { name: Name::new(path), grave });
+        let Some(removed_files) = &self.removed_files else { return Ok(()) };
+        let link = removed_files.path().join(self.changes.len().to_string());
+        fs::hard_link(path, &link)?;
+        self.changes.push(Change::Removed { name: Name::new(path), link });
         Ok(())
     }
 
-    pub(super) fn synced(&mut self, folder: &Path) {
+    pub(super) fn mark_synced(&mut self, folder: &Path) {
         for change in &mut self.changes {
             match change {
                 Change::Created(name)
                 | Change::Swapped { a: name, .. }
-                | Change::Removed { name, .. } => name.synced(folder),
+                | Change::Removed { name, .. } => name.mark_synced(folder),
                 Change::Moved { from, to } => {
-                    from.synced(folder);
-                    to.synced(folder);
+                    from.mark_synced(folder);
+                    to.mark_synced(folder);
                 }
             }
         }
     }
 
-    /// Newest first. Names that are not there any more have nothing to be taken back.
-    pub(super) fn undo(&mut self) {
+    /// Reverts the changes, newest first. Errors are ignored: a name that no longer exists needs no
+    /// revert.
+    pub(super) fn revert(&mut self) {
         for change in self.changes.drain(..).rev() {
             let _ = match change {
-                Change::Created(name) if !name.is_safe => fs::remove_file(&name.path),
-                Change::Removed { name, grave } if !name.is_safe => fs::rename(&grave, &name.path),
-                Change::Swapped { a, b } if !a.is_safe => RealDisk.exchange(&a.path, &b),
-                Change::Moved { from, to } => match (from.is_safe, to.is_safe) {
+                Change::Created(name) if !name.is_synced => fs::remove_file(&name.path),
+                Change::Removed { name, link } if !name.is_synced => fs::rename(&link, &name.path),
+                Change::Swapped { a, b } if !a.is_synced => RealDisk.exchange(&a.path, &b),
+                Change::Moved { from, to } => match (from.is_synced, to.is_synced) {
                     (false, false) => fs::rename(&to.path, &from.path),
                     (false, true) => fs::hard_link(&to.path, &from.path),
                     (true, false) => fs::remove_file(&to.path),
@@ -104,10 +105,10 @@ impl Unsynced {
 
 impl Name {
     fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), is_safe: false }
+        Self { path: path.to_owned(), is_synced: false }
     }
 
-    fn synced(&mut self, folder: &Path) {
-        self.is_safe |= self.path.parent() == Some(folder);
+    fn mark_synced(&mut self, folder: &Path) {
+        self.is_synced |= self.path.parent() == Some(folder);
     }
 }

@@ -1,4 +1,4 @@
-//! System calls, read from what `strace -f -y -xx` wrote.
+//! System calls, parsed from the output of `strace -f -y -xx`.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// One call of one thread. With `-xx`, no argument holds a comma, quote or bracket of its own.
+/// One call of one thread. Because of `-xx`, strings contain no commas, quotes or brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Call<'t> {
     pub(super) pid: u32,
@@ -15,25 +15,25 @@ pub(super) struct Call<'t> {
     result: String,
 }
 
-/// A call begins and ends; others may happen in between.
+/// The start or end of a call; others may happen in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Begin(usize),
     End(usize),
 }
 
-/// A descriptor, with the path that it had when the call was made.
+/// A descriptor, with its path at the time of the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Descriptor {
     pub(super) number: i32,
     pub(super) path: Option<PathBuf>,
-    /// It has no name any more, or never had one.
+    /// The file has no name any more, or never had one.
     pub(super) is_nameless: bool,
 }
 
 const UNFINISHED: &str = " <unfinished ...>";
 
-/// All calls, and the order in which they began and ended. A call that never ended is left out.
+/// All calls, and the order in which they began and ended. Calls that never ended are omitted.
 pub(super) fn read(text: &str) -> io::Result<(Vec<Call<'_>>, Vec<Event>)> {
     let mut calls = Vec::new();
     let mut events = Vec::new();
@@ -82,7 +82,7 @@ fn parse<'t>(pid: u32, (begun, end): (&'t str, &str)) -> Option<Option<Call<'t>>
     Some(Some(Call { pid, name, args, result }))
 }
 
-/// Splits at commas that are in no bracket, up to the bracket that closes it all.
+/// Splits at the commas outside brackets, up to the closing parenthesis of the call.
 fn split(text: &str) -> Option<(Vec<&str>, &str)> {
     let (mut depth, mut from, mut is_text, mut parts) = (0, 0, false, Vec::new());
     for (at, byte) in text.bytes().enumerate() {
@@ -106,7 +106,7 @@ fn split(text: &str) -> Option<(Vec<&str>, &str)> {
 }
 
 impl Call<'_> {
-    /// What the call returned, unless it failed.
+    /// The return value, unless the call failed.
     pub(super) fn returned(&self) -> Option<i64> {
         number(&self.result).filter(|&returned| returned >= 0)
     }
@@ -131,7 +131,8 @@ impl Call<'_> {
         usize::try_from(self.number(at)?).map_err(|_| self.misread())
     }
 
-    /// `[5]` or `[5] => [9]`, before the call; `None` where the descriptor's own offset counts.
+    /// The offset before the call, from `[5]` or `[5] => [9]`; `None` where the descriptor's own
+    /// offset applies.
     pub(super) fn offset(&self, at: usize) -> io::Result<Option<usize>> {
         match self.arg(at).strip_prefix('[') {
             Some(inner) => {
@@ -156,10 +157,10 @@ impl Call<'_> {
         Ok(OsString::from_vec(bytes).into())
     }
 
-    /// The bytes that were really written, from one buffer or several.
+    /// The bytes that were actually written, from one buffer or several.
     pub(super) fn written(&self, at: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        // Every second piece is between quotes.
+        // Every second piece is inside quotes.
         for piece in self.arg(at).split('"').skip(1).step_by(2) {
             bytes.extend(unescape(piece).ok_or_else(|| self.misread())?);
         }
@@ -191,11 +192,11 @@ fn misread(line: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("strace wrote what we cannot read: {line}"))
 }
 
-/// The number that a text begins with.
+/// Parses the number at the start of a text.
 fn number(text: &str) -> Option<i64> {
     if let Some(hex) = text.strip_prefix("0x") {
         let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
-        // Addresses in the upper half are of no interest.
+        // Addresses in the upper half do not matter here.
         return u64::from_str_radix(&hex[..end], 16).ok().map(|n| i64::try_from(n).unwrap_or(0));
     }
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -213,7 +214,7 @@ fn descriptor(text: &str) -> Option<Descriptor> {
     Some(Descriptor { number, path, is_nameless: text.ends_with("(deleted)") })
 }
 
-/// `"\x61"`; dots after it mean that there was more.
+/// Parses `"\x61"`; trailing dots, which mean that strace omitted bytes, are rejected.
 fn text(text: &str) -> Option<Vec<u8>> {
     unescape(text.strip_prefix('"')?.strip_suffix('"')?)
 }

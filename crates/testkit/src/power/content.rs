@@ -1,4 +1,4 @@
-//! The bytes of a file, shared by all states that have them.
+//! File contents, shared between states.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
@@ -17,7 +17,7 @@ impl Content {
         Self { hash: hasher.finish(), bytes: bytes.into() }
     }
 
-    /// Whether it was not even copied.
+    /// Whether both share the same allocation.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.bytes, &other.bytes)
     }
@@ -39,14 +39,14 @@ impl PartialEq for Content {
 
 impl Eq for Content {}
 
-/// Of thousands of trees, nearly all files are the same: their bytes are read once.
+/// Nearly all files are the same across thousands of trees, so their bytes are hashed only once.
 impl Hash for Content {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.hash.hash(state);
     }
 }
 
-/// What is done to the bytes of one file.
+/// A change to the content of one file.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     Write { offset: usize, bytes: Arc<[u8]> },

@@ -1,4 +1,4 @@
-//! A file system that remembers what it was made to promise.
+//! A model file system that tracks what has been synced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -13,7 +13,7 @@ pub(super) type Names = BTreeMap<OsString, Inode>;
 #[derive(Clone, Debug)]
 pub(super) struct Disk {
     nodes: Vec<Node>,
-    /// Changes of names that no sync of their folder covers, oldest first.
+    /// Name changes that no sync of their folder covers, oldest first.
     edits: Vec<Edit>,
     /// How many operations were applied.
     count: usize,
@@ -32,19 +32,19 @@ pub(super) enum Node {
 pub(super) struct File {
     pub(super) now: Content,
     pub(super) synced: Content,
-    /// What leads from `synced` to `now`, each with the number of its operation.
+    /// The changes that lead from `synced` to `now`, each with the index of its operation.
     pub(super) pending: Vec<(usize, Change)>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Edit {
-    /// The operation that it is part of.
+    /// The index of the operation that it is part of.
     pub(super) op: usize,
     at: Place,
     to: Option<Inode>,
 }
 
-/// What is to be seen instead of what is there.
+/// Overrides for the current names and contents.
 #[derive(Clone, Default)]
 pub(super) struct View {
     pub(super) names: BTreeMap<Inode, Names>,
@@ -52,7 +52,7 @@ pub(super) struct View {
 }
 
 impl Disk {
-    /// With an empty folder.
+    /// An empty root folder.
     pub(super) fn new() -> Self {
         let root = Node::Dir { now: Names::new(), synced: Names::new() };
         Self { nodes: vec![root], edits: Vec::new(), count: 0, journalled: 0 }
@@ -70,7 +70,7 @@ impl Disk {
         &self.edits
     }
 
-    /// What the next thing that is made will be.
+    /// The inode that the next created object will get.
     pub(super) fn next(&self) -> Inode {
         Inode(self.nodes.len())
     }
@@ -86,7 +86,7 @@ impl Disk {
         }
     }
 
-    /// The files whose content is not all safe.
+    /// The files whose content is not fully synced.
     pub(super) fn unsynced(&self) -> impl Iterator<Item = (Inode, &File)> {
         let all = self.nodes.iter().enumerate();
         all.filter_map(|(number, node)| match node {
@@ -95,7 +95,7 @@ impl Disk {
         })
     }
 
-    /// Those that have a name, as long as names are as they are.
+    /// Those of them that currently have a name.
     pub(super) fn unsynced_and_named(&self) -> impl Iterator<Item = (Inode, &File)> {
         let named: BTreeSet<Inode> = self.nodes.iter().flat_map(Node::named).collect();
         self.unsynced().filter(move |(inode, _)| named.contains(inode))
@@ -108,7 +108,7 @@ impl Disk {
         }
     }
 
-    /// Follows no links.
+    /// Does not follow links.
     pub(super) fn find(&self, path: &Path) -> Option<Inode> {
         path.components().try_fold(Inode::ROOT, |dir, part| match part {
             Component::Normal(name) => self.lookup(dir, name),
@@ -117,7 +117,7 @@ impl Disk {
         })
     }
 
-    /// One of its names.
+    /// One of its paths.
     pub(super) fn path_of(&self, inode: Inode) -> Option<PathBuf> {
         let is_dir = |(_, node): &(usize, &Node)| matches!(node, Node::Dir { .. });
         let mut path = PathBuf::new();
@@ -160,7 +160,7 @@ impl Disk {
             Op::Link { inode, at } => self.edit(at, Some(*inode)),
             Op::Rename { from, to } => {
                 let (moved, replaced) = (self.at(from), self.at(to));
-                // Two names of the same file: POSIX leaves both.
+                // Both are names of the same file: POSIX keeps both.
                 if moved != replaced {
                     self.edit(from, None);
                     self.edit(to, moved);
@@ -178,7 +178,7 @@ impl Disk {
                 (0..self.nodes.len()).for_each(|number| self.sync_file(Inode(number), *covers));
                 self.sync_names(*covers, |_| true);
             }
-            Op::Coded { .. } => {}
+            Op::Print { .. } => {}
         }
         self.journalled = self.journalled.max(op.covers().unwrap_or(0));
         self.count += 1;
@@ -231,7 +231,7 @@ impl Disk {
         }
     }
 
-    /// Takes everything that is there for safe.
+    /// Marks everything as synced.
     pub(super) fn settle(&mut self) {
         self.apply(&Op::SyncAll { covers: self.count });
         (self.count, self.journalled) = (0, 0);
@@ -252,7 +252,7 @@ impl Disk {
 
     pub(super) fn tree(&self, view: &View) -> Tree {
         let mut tree = Tree::new();
-        // Of two names that a half-done move left to a folder, the first one counts.
+        // If a half-done move left a folder with two names, only the first one counts.
         let mut seen = BTreeSet::from([Inode::ROOT]);
         let mut folders = vec![(PathBuf::new(), Inode::ROOT)];
         while let Some((path, dir)) = folders.pop() {
@@ -294,7 +294,7 @@ impl File {
         Self { now: empty.clone(), synced: empty, pending: Vec::new() }
     }
 
-    /// As it would be if only that it became shorter had reached the disk.
+    /// The content if, of the pending changes, only the truncation had reached the disk.
     pub(super) fn truncated(&self) -> Content {
         let lens = self.pending.iter().filter_map(|(_, change)| match change {
             Change::Truncate(len) => Some(*len),

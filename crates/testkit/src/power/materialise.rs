@@ -1,4 +1,4 @@
-//! States as folders on a disk.
+//! Writes states to disk as folders.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use super::state::State;
 use crate::tree::temporary_folder;
 
 impl State {
-    /// Writes it into a folder that is empty or not there.
+    /// Writes the state into a folder that is empty or does not exist.
     pub fn materialise(&self, into: &Path) -> io::Result<()> {
         fs::create_dir_all(into)?;
         let mut made = 0;
@@ -22,20 +22,20 @@ impl State {
     }
 }
 
-/// One folder that shows state after state, and is written to only where they differ.
+/// One folder that shows one state after another, rewriting only the differences.
 ///
-/// Whoever looks may change it: that is found out and put right before the next one. Files are
-/// written anew, never in place.
+/// The caller may change the folder: changes are detected and reverted before the next state. Files
+/// are always recreated, never written in place.
 #[derive(Debug)]
 pub struct Materialiser {
     folder: tempfile::TempDir,
     shown: Tree,
-    /// How to tell that a file is still the one that we wrote.
+    /// Identifies the files that are still as we wrote them.
     marks: BTreeMap<PathBuf, Mark>,
     made: u64,
 }
 
-/// The time is one that no clock shows any more, and another for each file.
+/// The modification time is far in the past, and different for each file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
     inode: u64,
@@ -50,13 +50,13 @@ impl Materialiser {
         Self { folder: temporary_folder(), shown, marks, made: 0 }
     }
 
-    /// The folder, with this state in it and nothing else.
+    /// The folder, containing exactly this state.
     pub fn show(&mut self, state: &State) -> io::Result<&Path> {
-        let mut kept = Tree::new();
-        self.clear(Path::new(""), &state.tree, &mut kept)?;
+        let mut unchanged = Tree::new();
+        self.clear(Path::new(""), &state.tree, &mut unchanged)?;
         let root = self.folder.path();
         for (path, found) in &state.tree {
-            if !kept.contains_key(path)
+            if !unchanged.contains_key(path)
                 && let Some(mark) = make(&root.join(path), found, &mut self.made)?
             {
                 self.marks.insert(path.clone(), mark);
@@ -66,19 +66,19 @@ impl Materialiser {
         Ok(root)
     }
 
-    /// Removes what is not as it has to be, and tells what is.
-    fn clear(&self, data_root: &Path, wanted: &Tree, kept: &mut Tree) -> io::Result<()> {
+    /// Removes everything that differs from `wanted`, and collects the rest in `unchanged`.
+    fn clear(&self, relative: &Path, wanted: &Tree, unchanged: &mut Tree) -> io::Result<()> {
         let root = self.folder.path();
-        for entry in fs::read_dir(root.join(data_root))? {
-            let data_root = data_root.join(entry?.file_name());
-            let path = root.join(&data_root);
+        for entry in fs::read_dir(root.join(relative))? {
+            let relative = relative.join(entry?.file_name());
+            let path = root.join(&relative);
             let metadata = path.symlink_metadata()?;
-            let found = wanted.get(&data_root);
+            let found = wanted.get(&relative);
             let is_right = match found {
                 Some(Found::Folder) => metadata.is_dir(),
                 Some(Found::File(_)) => {
-                    found == self.shown.get(&data_root)
-                        && self.marks.get(&data_root) == Some(&Mark::of(&metadata))
+                    found == self.shown.get(&relative)
+                        && self.marks.get(&relative) == Some(&Mark::of(&metadata))
                 }
                 Some(Found::Symlink(target)) => {
                     metadata.is_symlink() && fs::read_link(&path)? == *target
@@ -87,9 +87,9 @@ impl Materialiser {
             };
             if let Some(found) = found.filter(|_| is_right) {
                 if metadata.is_dir() {
-                    self.clear(&data_root, wanted, kept)?;
+                    self.clear(&relative, wanted, unchanged)?;
                 }
-                kept.insert(data_root, found.clone());
+                unchanged.insert(relative, found.clone());
             } else if metadata.is_dir() {
                 fs::remove_dir_all(path)?;
             } else {

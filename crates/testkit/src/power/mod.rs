@@ -1,9 +1,9 @@
-//! What a power cut can leave of a folder, for any program.
+//! The states in which a power cut can leave a folder, for any program.
 //!
-//! A command is run under `strace`. The system calls that touch a folder become a list of
-//! operations, and after every one of them the power may go. [`Policy`] says what the disk had by
-//! then; [`Trace::states`] gives every folder that could be found afterwards, together with what
-//! the command had said until then.
+//! Runs a command under `strace`. The system calls that touch the folder become a list of
+//! operations, and the power may fail after each of them. [`Policy`] selects what had reached the
+//! disk by then; [`Trace::states`] yields every state of the folder that could be found afterwards,
+//! together with the command's output up to that point.
 //!
 //! ```no_run
 //! # use std::{path::Path, process::Command};
@@ -14,14 +14,14 @@
 //! let mut materialiser = Materialiser::new();
 //! for state in trace.states(&Policy::ALL) {
 //!     let found = materialiser.show(&state)?;
-//!     // Whatever must hold in `found`, with `state.said` and `state` itself for the message.
+//!     // Whatever must hold in `found`, with `state.stdout` and `state` itself for the message.
 //! }
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! A trace is only given out if replaying it leads to the folder that is really there in the end
-//! and to everything that was really said: a call that we misread is an error, not a wrong state.
+//! A trace is only returned if replaying it reproduces the actual final folder and the complete
+//! output. So a misread call is an error, not a wrong state.
 
 mod op;
 mod content;

@@ -1,29 +1,29 @@
-//! What a program does to a folder.
+//! Operations of a program on a folder.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A file, folder or symbolic link, whatever it is called at the moment.
+/// A file, folder or symbolic link, independent of its current name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Inode(pub(super) usize);
 
 impl Inode {
-    /// The folder that is watched.
+    /// The traced folder.
     pub const ROOT: Self = Self(0);
 }
 
-/// Where a name stands.
+/// A name in a folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub dir: Inode,
     pub name: OsString,
 }
 
-/// One step, in the order in which the calls returned.
+/// One operation, in the order in which the calls returned.
 ///
-/// `covers` of a sync is the number of operations that had returned when it was asked for: what
-/// another thread wrote meanwhile is not promised.
+/// For a sync, `covers` is the number of operations that had returned when it was requested: there
+/// is no guarantee for anything that another thread wrote in the meantime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     Create {
@@ -81,14 +81,14 @@ pub enum Op {
     SyncAll {
         covers: usize,
     },
-    /// On standard output.
-    Coded {
+    /// Output on standard output.
+    Print {
         bytes: Vec<u8>,
     },
 }
 
 impl Op {
-    /// How many earlier operations this one makes sure of, if it does.
+    /// For a sync, how many earlier operations it covers.
     pub fn covers(&self) -> Option<usize> {
         match self {
             Self::SyncFile { covers, .. }

@@ -1,21 +1,21 @@
-//! Which descriptor of which process is which file.
+//! Maps the descriptors of each process to files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::op::Inode;
 
-/// What was opened. Descriptors that were duplicated or inherited share it, and its offset.
+/// An open file description: shared, with its offset, by duplicated and inherited descriptors.
 #[derive(Clone, Debug)]
-pub(super) struct Opened {
-    pub(super) what: What,
+pub(super) struct OpenFile {
+    pub(super) target: OpenTarget,
     pub(super) offset: usize,
     pub(super) appends: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    /// In the folder that is watched, a file or a folder.
+pub(super) enum OpenTarget {
+    /// A file or folder inside the traced folder.
     Inside(Inode),
     Outside(PathBuf),
     StandardOutput,
@@ -23,7 +23,7 @@ pub(super) enum What {
 
 #[derive(Default)]
 pub(super) struct Processes {
-    opened: Vec<Opened>,
+    opened: Vec<OpenFile>,
     tables: Vec<BTreeMap<i32, Slot>>,
     folders: Vec<PathBuf>,
     running: HashMap<u32, Process>,
@@ -35,7 +35,7 @@ struct Slot {
     closes_on_exec: bool,
 }
 
-/// Threads of a process have the same table and the same working folder.
+/// Threads of a process share the descriptor table and the working directory.
 #[derive(Clone, Copy, Default)]
 struct Process {
     table: usize,
@@ -44,8 +44,8 @@ struct Process {
 
 impl Processes {
     pub(super) fn start(&mut self, pid: u32, folder: &Path) {
-        let what = What::StandardOutput;
-        self.opened.push(Opened { what, offset: 0, appends: false });
+        let target = OpenTarget::StandardOutput;
+        self.opened.push(OpenFile { target, offset: 0, appends: false });
         self.tables.push(BTreeMap::from([(1, Slot { opened: 0, closes_on_exec: false })]));
         self.folders.push(folder.to_owned());
         self.running.insert(pid, Process { table: 0, folder: 0 });
@@ -70,7 +70,7 @@ impl Processes {
         table.retain(|_, slot| !slot.closes_on_exec);
     }
 
-    pub(super) fn open(&mut self, pid: u32, number: i32, opened: Opened, closes_on_exec: bool) {
+    pub(super) fn open(&mut self, pid: u32, number: i32, opened: OpenFile, closes_on_exec: bool) {
         self.opened.push(opened);
         let opened = self.opened.len() - 1;
         self.table(pid).insert(number, Slot { opened, closes_on_exec });
@@ -95,7 +95,7 @@ impl Processes {
         let table = self.table(pid);
         match table.get(&from).copied() {
             Some(slot) => table.insert(to, Slot { closes_on_exec, ..slot }),
-            // A pipe or the like, which is no concern of ours.
+            // A pipe or the like, which is not tracked.
             None => table.remove(&to),
         };
     }
@@ -106,7 +106,7 @@ impl Processes {
         }
     }
 
-    pub(super) fn opened(&mut self, pid: u32, number: i32) -> Option<&mut Opened> {
+    pub(super) fn opened(&mut self, pid: u32, number: i32) -> Option<&mut OpenFile> {
         let slot = *self.table(pid).get(&number)?;
         self.opened.get_mut(slot.opened)
     }
@@ -121,7 +121,7 @@ impl Processes {
         &mut self.tables[process.table]
     }
 
-    /// Every process but the first was forked by one that we know.
+    /// Every process except the first was forked by a known one.
     fn process(&self, pid: u32) -> Process {
         self.running.get(&pid).copied().unwrap_or_default()
     }

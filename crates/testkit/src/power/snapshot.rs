@@ -1,4 +1,4 @@
-//! A folder with all that is in it, as values.
+//! A snapshot of a folder and its contents.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -11,7 +11,7 @@ use super::content::Content;
 use super::disk::Disk;
 use super::op::{Inode, Op, Place};
 
-/// By path, so that a folder comes before what is in it.
+/// Sorted by path, so that a folder comes before its contents.
 pub type Tree = BTreeMap<PathBuf, Found>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ pub enum Found {
     Symlink(PathBuf),
 }
 
-/// The folder as it is now, taken for safe.
+/// The current folder, with everything counted as synced.
 pub(super) fn disk_of(root: &Path) -> io::Result<Disk> {
     let mut disk = Disk::new();
     let mut known: HashMap<(u64, u64), Inode> = HashMap::new();

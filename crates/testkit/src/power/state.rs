@@ -1,4 +1,4 @@
-//! The folders that can be found after the power was cut.
+//! The states in which a folder can be found after a power cut.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::fmt;
@@ -12,24 +12,25 @@ use super::snapshot::Tree;
 use super::tear::{Tear, Tears};
 use super::trace::Trace;
 
-/// What the disk had when the power went.
+/// What had reached the disk when the power failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Policy {
-    /// Everything: only the program was killed. It may have been in the middle of a long write.
+    /// Everything: only the program was killed, possibly in the middle of a long write.
     Kept,
-    /// All names, but of every file only what was synced: the empty files of ext4.
+    /// All names, but only the synced content of every file: the empty files of ext4.
     ContentLost,
-    /// The same for one file among those that were not synced, and for all but one.
+    /// The same for a single unsynced file, and for all but one.
     ContentLostOfOne,
-    /// All names, and of what was not synced some sectors.
+    /// All names, and some sectors of the unsynced content.
     ContentTorn,
-    /// Only a sync of a folder keeps its names. The others are lost: all, the first or the last.
-    /// A move from one folder to another counts as two changes. No common file system does this.
+    /// Only a sync of a folder preserves its names. The others are lost: all, the first or the
+    /// last. A move between two folders counts as two changes. No common file system does this.
     NamesLost,
-    /// The same for every single change of names. As many states as the square of the changes,
-    /// where no folder is synced.
+    /// The same for every single name change. If no folder is synced, the number of states is
+    /// quadratic in the number of changes.
     NamesLostOfOne,
-    /// As with a journal: names reach the disk in order, and with any sync all that came before.
+    /// As with a journalling file system: name changes reach the disk in order, and any sync
+    /// includes all earlier ones.
     NamesLate,
 }
 
@@ -45,40 +46,40 @@ impl Policy {
     ];
 }
 
-/// A folder that could be found.
+/// A state in which the folder could be found.
 #[derive(Clone, Debug)]
 pub struct State {
     pub tree: Tree,
-    /// What the command had said on standard output before.
-    pub said: Arc<str>,
-    /// How many operations had been asked for.
+    /// The command's standard output up to then.
+    pub stdout: Arc<str>,
+    /// How many operations had been performed.
     pub at: usize,
     pub policy: Policy,
-    /// When and how, for people.
-    story: String,
+    /// A human-readable description of when and how.
+    description: String,
 }
 
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.story)
+        f.write_str(&self.description)
     }
 }
 
-/// States, from the first operation to the last. Two of them differ in what is found or in what
-/// was said before.
+/// Iterates over the states, from the first operation to the last. Any two differ in the folder or
+/// in the output before it.
 pub struct States<'t> {
     trace: &'t Trace,
     policies: Vec<Policy>,
-    /// After the operations so far; `None` when all was told.
+    /// The disk after the operations so far; `None` after the last one.
     disk: Option<Disk>,
-    said: Vec<u8>,
+    stdout: Vec<u8>,
     ready: VecDeque<State>,
     seen: HashSet<u64>,
     tears: Tears,
     made: usize,
 }
 
-/// A program that is killed stops writing between two pages.
+/// A killed program stops writing at a page boundary.
 const PAGE: usize = 4096;
 
 impl<'t> States<'t> {
@@ -87,7 +88,7 @@ impl<'t> States<'t> {
             trace,
             policies: policies.to_vec(),
             disk: Some(trace.start.clone()),
-            said: Vec::new(),
+            stdout: Vec::new(),
             ready: VecDeque::new(),
             seen: HashSet::new(),
             tears: Tears::default(),
@@ -95,18 +96,18 @@ impl<'t> States<'t> {
         }
     }
 
-    /// How many states were looked at so far, with those that were left out for being the same.
+    /// The number of states generated so far, including duplicates.
     pub fn made(&self) -> usize {
         self.made
     }
 
-    /// How many were different so far.
+    /// The number of distinct states so far.
     pub fn distinct(&self) -> usize {
         self.seen.len()
     }
 
-    /// Makes the states after the operations so far, and goes on to the next.
-    fn step(&mut self, mut disk: Disk) {
+    /// Generates the states after the operations so far, and advances to the next operation.
+    fn advance(&mut self, mut disk: Disk) {
         for policy in self.policies.clone() {
             let mut round = Round { states: self, disk: &disk, policy };
             match policy {
@@ -120,8 +121,8 @@ impl<'t> States<'t> {
             }
         }
         if let Some(op) = self.trace.ops.get(disk.count()) {
-            if let Op::Coded { bytes } = op {
-                self.said.extend(bytes);
+            if let Op::Print { bytes } = op {
+                self.stdout.extend(bytes);
             }
             disk.apply(op);
             self.disk = Some(disk);
@@ -135,7 +136,7 @@ impl Iterator for States<'_> {
     fn next(&mut self) -> Option<State> {
         while self.ready.is_empty() {
             let disk = self.disk.take()?;
-            self.step(disk);
+            self.advance(disk);
         }
         self.ready.pop_front()
     }
@@ -149,13 +150,13 @@ struct Round<'s, 't, 'd> {
 }
 
 impl Round<'_, '_, '_> {
-    fn offer(&mut self, view: &View, how: impl FnOnce() -> String) {
+    fn push_if_new(&mut self, view: &View, how: impl FnOnce() -> String) {
         let tree = self.disk.tree(view);
         let states = &mut *self.states;
         states.made += 1;
         let mut hasher = DefaultHasher::new();
         tree.hash(&mut hasher);
-        states.said.hash(&mut hasher);
+        states.stdout.hash(&mut hasher);
         if !states.seen.insert(hasher.finish()) {
             return;
         }
@@ -165,13 +166,13 @@ impl Round<'_, '_, '_> {
             None => "nothing",
         };
         let of = self.states.trace.ops.len();
-        let story = format!("{:?}: after {at} of {of} ({last}), {}", self.policy, how());
-        let said = String::from_utf8_lossy(&self.states.said).into();
-        self.states.ready.push_back(State { tree, said, at, policy: self.policy, story });
+        let description = format!("{:?}: after {at} of {of} ({last}), {}", self.policy, how());
+        let stdout = String::from_utf8_lossy(&self.states.stdout).into();
+        self.states.ready.push_back(State { tree, stdout, at, policy: self.policy, description });
     }
 
     fn kept(&mut self) {
-        self.offer(&View::default(), || "nothing lost".into());
+        self.push_if_new(&View::default(), || "nothing lost".into());
         let Some(Op::Write { inode, offset, bytes }) = self.states.trace.ops.get(self.disk.count())
         else {
             return;
@@ -184,17 +185,17 @@ impl Round<'_, '_, '_> {
             Change::Write { offset: *offset, bytes: bytes[..half].into() }.apply(&mut begun);
             let contents = BTreeMap::from([(*inode, Content::new(begun))]);
             let view = View { contents, ..View::default() };
-            self.offer(&view, || format!("{half} bytes into the next write"));
+            self.push_if_new(&view, || format!("{half} bytes into the next write"));
         }
     }
 
     fn content_lost(&mut self) {
         let view = View { contents: self.synced(), ..View::default() };
-        self.offer(&view, || "contents as they were synced".into());
+        self.push_if_new(&view, || "contents as they were synced".into());
         let files = self.disk.unsynced_and_named();
         let contents = files.map(|(inode, file)| (inode, file.truncated())).collect();
         let view = View { contents, ..View::default() };
-        self.offer(&view, || "contents as they were synced, but cut short".into());
+        self.push_if_new(&view, || "contents as they were synced, but cut short".into());
     }
 
     fn content_lost_of_one(&mut self) {
@@ -205,12 +206,12 @@ impl Round<'_, '_, '_> {
         for (&inode, content) in &synced {
             let contents = BTreeMap::from([(inode, content.clone())]);
             let view = View { contents, ..View::default() };
-            self.offer(&view, || format!("without the content of {}", name(disk, inode)));
+            self.push_if_new(&view, || format!("without the content of {}", name(disk, inode)));
             let mut contents = synced.clone();
             contents.remove(&inode);
             let view = View { contents, ..View::default() };
             let how = || format!("of unsynced contents, only that of {}", name(disk, inode));
-            self.offer(&view, how);
+            self.push_if_new(&view, how);
         }
     }
 
@@ -230,11 +231,11 @@ impl Round<'_, '_, '_> {
             {
                 let contents = BTreeMap::from([(inode, content.clone())]);
                 let view = View { contents, ..View::default() };
-                self.offer(&view, || format!("last file: {tear:?}"));
+                self.push_if_new(&view, || format!("last file: {tear:?}"));
             }
             if !torn.is_empty() {
                 let view = View { contents: torn, ..View::default() };
-                self.offer(&view, || format!("all files: {tear:?}"));
+                self.push_if_new(&view, || format!("all files: {tear:?}"));
             }
         }
     }
@@ -246,7 +247,7 @@ impl Round<'_, '_, '_> {
         for contents in [BTreeMap::new(), self.synced()] {
             let names = disk.names_with(|_| false);
             let view = View { names, contents: contents.clone() };
-            self.offer(&view, || "no name that was not synced".into());
+            self.push_if_new(&view, || "no name that was not synced".into());
             for lost in [first, last].into_iter().flatten() {
                 self.without(lost, contents.clone());
             }
@@ -261,7 +262,7 @@ impl Round<'_, '_, '_> {
     fn without(&mut self, lost: usize, contents: BTreeMap<Inode, Content>) {
         let names = self.disk.names_with(|edit| edit.op != lost);
         let label = &self.states.trace.labels[lost];
-        self.offer(&View { names, contents }, || format!("only the name lost of: {label}"));
+        self.push_if_new(&View { names, contents }, || format!("only the name lost of: {label}"));
     }
 
     fn names_late(&mut self) {
@@ -273,12 +274,14 @@ impl Round<'_, '_, '_> {
             for contents in [BTreeMap::new(), self.synced()] {
                 let names = disk.names_with(|edit| edit.op < *cut);
                 let label = &self.states.trace.labels[*cut];
-                self.offer(&View { names, contents }, || format!("names only until: {label}"));
+                self.push_if_new(&View { names, contents }, || {
+                    format!("names only until: {label}")
+                });
             }
         }
     }
 
-    /// The files that were not synced as they were when they were.
+    /// The last synced content of every unsynced file.
     fn synced(&self) -> BTreeMap<Inode, Content> {
         self.disk.unsynced().map(|(inode, file)| (inode, file.synced.clone())).collect()
     }

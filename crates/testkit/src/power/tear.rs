@@ -6,10 +6,10 @@ use super::content::Content;
 use super::disk::File;
 use super::op::Inode;
 
-/// The least that a disk writes at once.
+/// The smallest unit that a disk writes atomically.
 const SECTOR: usize = 512;
 
-/// Torn files, which stay the same for many operations on others.
+/// A cache of torn files, which stay the same during operations on other files.
 #[derive(Default)]
 pub(super) struct Tears {
     known: HashMap<(Inode, Tear), Torn>,
@@ -22,30 +22,30 @@ struct Torn {
 }
 
 impl Tears {
-    /// `None` where the file has no such place to tear.
+    /// `None` if the file cannot be torn in this way.
     pub(super) fn of(&mut self, inode: Inode, file: &File, tear: Tear) -> Option<Content> {
-        let tear_it = || Torn {
+        let make_torn = || Torn {
             synced: file.synced.clone(),
             now: file.now.clone(),
             torn: tear.between(&file.synced, &file.now).map(Content::new),
         };
-        let known = self.known.entry((inode, tear)).or_insert_with(tear_it);
+        let known = self.known.entry((inode, tear)).or_insert_with(make_torn);
         if !known.synced.is(&file.synced) || !known.now.is(&file.now) {
-            *known = tear_it();
+            *known = make_torn();
         }
         known.torn.clone()
     }
 }
 
-/// How much of the new bytes arrived. `None` of the old bytes is lost to any of them: a place that
-/// the disk did not come to is as it was, or zero if the file did not reach that far.
+/// How much of the new content reached the disk. Old bytes are never lost: a place that was not
+/// written keeps its old bytes, or is zero if the old file was shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Tear {
-    /// And the length with it.
+    /// The length matches what was written.
     FirstSector,
     Half,
     AllButTheLastSector,
-    /// But the whole length.
+    /// The length is that of the whole new file.
     OnlyTheLength,
     LengthAndFirstHalf,
     LengthAndSecondHalf,
@@ -61,7 +61,7 @@ impl Tear {
         Self::LengthAndSecondHalf,
     ];
 
-    /// `None` where the file has no such place to tear.
+    /// `None` if the file cannot be torn in this way.
     fn between(self, old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
         let same = old.iter().zip(new).take_while(|(old, new)| old == new).count();
         let first = (same / SECTOR + 1) * SECTOR;
@@ -97,7 +97,7 @@ mod tests {
 
     #[track_caller]
     fn check(tear: Tear, old: usize, new: usize, expected: Option<(usize, usize, usize)>) {
-        // Old bytes, new bytes and zeros, in the order of the new file.
+        // Counts of old bytes, new bytes and zeros.
         let torn = tear.between(&vec![b'o'; old], &vec![b'n'; new]);
         let count = |byte| move |torn: &Vec<u8>| torn.iter().filter(|&&b| b == byte).count();
         let counted =

@@ -1,4 +1,4 @@
-//! Scripts of which every state is known.
+//! Scripts for which every state is known.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use super::snapshot::disk_of;
 use super::{Found, Materialiser, Policy, State, Trace, Tree};
 use crate::tree::temporary_folder;
 
-/// Runs a script in a folder that has a file `old` with `before` in it.
+/// Runs a script in a folder that contains a file `old` with the content `before`.
 #[track_caller]
 fn trace(script: &str) -> Trace {
     let folder = temporary_folder();
@@ -73,7 +73,7 @@ fn a_file_that_is_moved_and_never_synced() {
 fn a_file_that_is_written_in_place() {
     let trace = trace("printf after > old; printf more >> old; sync old");
     check(&trace, Policy::Kept, &["old=before", "old=", "old=after", "old=aftermore"]);
-    // It had been emptied: either that arrived, or nothing did.
+    // The file was truncated first: either only that reached the disk, or nothing did.
     check(&trace, Policy::ContentLost, &["old=before", "old=", "old=aftermore"]);
 }
 
@@ -82,7 +82,7 @@ fn what_was_said_goes_with_what_was_done() {
     let trace = trace("echo begin; printf new > x; (echo end)");
     let said: Vec<(String, String)> = trace
         .states(&[Policy::Kept])
-        .map(|state| (state.said.to_string(), shown(&state.tree)))
+        .map(|state| (state.stdout.to_string(), shown(&state.tree)))
         .collect();
     let expected = [
         ("", "old=before"),
@@ -105,7 +105,7 @@ fn names_of_one_folder_say_nothing_of_those_of_another() {
             "d/ old=before",
             "d/ d/x=new old=before",
             "d/ old=before y=new",
-            // It is sure to have arrived, but not to have left.
+            // The new name is synced, but the removal of the old one is not.
             "d/ d/x=new old=before y=new",
         ],
     );
@@ -113,7 +113,7 @@ fn names_of_one_folder_say_nothing_of_those_of_another() {
 
 #[test]
 fn all_kinds_of_calls_are_understood() {
-    // Recording compares the result with the folder.
+    // `Trace::record` itself compares the result with the folder.
     let trace = trace(
         "mkdir -p a/b; cp old a/b/copy; ln old a/hard; ln -s b a/soft; printf 1 > a/soft/one
          cd a; mv soft/one ../two; rm hard; (printf 1; printf 2; printf 3) > three; cd ..
@@ -141,7 +141,7 @@ fn a_folder_shows_one_state_after_another() {
         state.materialise(other.path()).unwrap();
         assert_eq!(tree(folder), state.tree, "{state}");
         assert_eq!(tree(other.path()), state.tree, "{state}");
-        // Whoever judges may leave anything behind.
+        // A test may leave anything behind.
         spoil(folder, state, number);
     }
 }
@@ -152,7 +152,7 @@ fn tree(folder: &Path) -> Tree {
 
 fn spoil(folder: &Path, state: &State, number: usize) {
     for (path, found) in &state.tree {
-        // Some are in a folder that we removed.
+        // Some are in a folder that was just removed.
         let _ = match found {
             Found::File(content) if number.is_multiple_of(2) => {
                 fs::write(folder.join(path), vec![b'#'; content.len()])
@@ -163,7 +163,7 @@ fn spoil(folder: &Path, state: &State, number: usize) {
     }
 }
 
-/// The rest, by a program with threads: this one, run again.
+/// Covers the remaining calls with a multi-threaded program: this test binary, run again.
 #[test]
 fn a_program_with_threads_is_understood() {
     let folder = temporary_folder();
@@ -200,7 +200,7 @@ fn program_with_threads() {
                 let log = fs::File::options().append(true).create(true).open(folder.join("log"));
                 let mut log = log.unwrap();
                 for line in 0..50 {
-                    // Who was first cannot be seen where nobody waits.
+                    // Serialised, because strace cannot show the order of concurrent writes.
                     let turn = turns.lock().unwrap();
                     log.write_all(format!("{number}-{line:04}").as_bytes()).unwrap();
                     log.write_all(b"\n").unwrap();

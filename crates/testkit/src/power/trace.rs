@@ -1,4 +1,4 @@
-//! A command, run once and written down.
+//! Records one run of a command.
 
 use std::fs;
 use std::io;
@@ -24,27 +24,28 @@ pub struct Trace {
     pub(super) labels: Vec<String>,
 }
 
-/// All that change a file, a name, a descriptor or a working folder, and some to be refused. Calls
-/// that another machine does not have are passed over for the `?`.
+/// All calls that change a file, a name, a descriptor or a working directory, and some that are
+/// refused. Because of the `?`, calls that do not exist on a machine are ignored.
 const CALLS: &str = "?open,?openat,?openat2,?creat,?close,?close_range,?dup,?dup2,?dup3,?fcntl,\
 ?read,?readv,?write,?writev,?pwrite64,?pwritev,?pwritev2,?lseek,?truncate,?ftruncate,?fallocate,\
 ?rename,?renameat,?renameat2,?link,?linkat,?symlink,?symlinkat,?unlink,?unlinkat,?mkdir,?mkdirat,\
 ?rmdir,?mknod,?mknodat,?fsync,?fdatasync,?sync,?syncfs,?copy_file_range,?sendfile,?splice,?mmap,\
 ?ioctl,?io_uring_setup,?chdir,?fchdir,?fork,?vfork,?clone,?clone3,?unshare,?execve,?execveat";
 
-/// Longer writes are an error. strace sets aside five times as much.
+/// Longer writes are an error. strace allocates five times as much.
 const LONGEST_WRITE: &str = "67108864";
 
 impl Trace {
-    /// Runs a command and everything that it starts, and waits for all of it.
+    /// Runs a command, including all its child processes, and waits for all of them.
     ///
-    /// Standard input is empty. What is in `folder` before is taken to be safe on the disk. Of the
-    /// environment, what was set or removed one by one is seen, but not [`Command::env_clear`].
+    /// Standard input is empty. The initial contents of `folder` count as synced. Environment
+    /// variables that were set or removed individually are passed on, but [`Command::env_clear`] is
+    /// not.
     ///
     /// # Errors
     ///
-    /// When strace cannot be run or understood, and when the command does something that cannot be
-    /// followed. That the command fails is no error: see `status`.
+    /// If strace cannot be run or its output cannot be parsed, or if the command does something
+    /// that cannot be followed. A failing command is not an error: see `status`.
     pub fn record(folder: &Path, command: &Command) -> io::Result<Self> {
         let folder = folder.canonicalize()?;
         let start = disk_of(&folder)?;
@@ -90,7 +91,7 @@ impl Trace {
         &self.ops
     }
 
-    /// The operations in words, to find out what went on.
+    /// Descriptions of the operations, for debugging.
     pub fn labels(&self) -> &[String] {
         &self.labels
     }
@@ -100,17 +101,17 @@ impl Trace {
         self.ops.iter().filter(|op| op.covers().is_some()).count()
     }
 
-    /// The folder as it was before.
+    /// The folder before the command.
     pub fn before(&self) -> Tree {
         self.start.tree(&View::default())
     }
 
-    /// Every folder that could be found after the power was cut, each once. See [`States`].
+    /// Every distinct state that could be found after a power cut. See [`States`].
     pub fn states(&self, policies: &[Policy]) -> States<'_> {
         States::new(self, policies)
     }
 
-    /// Whether we understood everything.
+    /// Checks that replaying the operations reproduces the final folder and the output.
     fn check(&self, folder: &Path) -> io::Result<()> {
         let mut disk = self.start.clone();
         self.ops.iter().for_each(|op| disk.apply(op));
@@ -121,11 +122,11 @@ impl Trace {
             let what = format!("the calls do not lead to `{}` as it is", path.display());
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        let said = self.ops.iter().filter_map(|op| match op {
-            Op::Coded { bytes } => Some(bytes.as_slice()),
+        let printed = self.ops.iter().filter_map(|op| match op {
+            Op::Print { bytes } => Some(bytes.as_slice()),
             _ => None,
         });
-        if said.collect::<Vec<_>>().concat() != self.stdout {
+        if printed.collect::<Vec<_>>().concat() != self.stdout {
             let what = "the calls do not lead to what was said";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }

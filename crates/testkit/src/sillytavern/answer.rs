@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-/// What SillyTavern answered, with the body as it came.
+/// SillyTavern's response, with the unparsed body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
@@ -8,14 +8,14 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Insists on status 200.
+    /// Asserts status 200.
     #[track_caller]
     pub fn ok(self) -> Self {
         assert_eq!(self.status, 200, "SillyTavern refused: {}", self.body);
         self
     }
 
-    /// Returns the body as a value, for looking something up in it.
+    /// Parses the body, to look something up in it.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body)

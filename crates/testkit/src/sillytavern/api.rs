@@ -1,4 +1,4 @@
-//! SillyTavern's endpoints, one method each, in the order in which a story needs them.
+//! SillyTavern's endpoints, one method each.
 
 use std::io;
 
@@ -6,29 +6,29 @@ use super::Answer;
 use super::body::Body;
 use super::session::Session;
 
-/// Speaks to a running server.
+/// A client for a running server.
 #[derive(Debug)]
 pub struct Api {
     session: Session,
 }
 
-/// Whether a save may go over a chat whose `integrity` is another.
+/// Whether a save may overwrite a chat with a different `integrity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
     Yes,
     No,
 }
 
-/// Whether a list of chats brings each one's `chat_metadata`.
+/// Whether a list of chats includes each one's `chat_metadata`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metadata {
     With,
     Without,
 }
 
-/// Characters. An `avatar` is what SillyTavern knows a character by: the name of its card file.
+/// Characters. SillyTavern identifies a character by its `avatar`, the name of its card file.
 impl Api {
-    /// Returns the new character's avatar. An equal name gets a number.
+    /// Returns the new character's avatar. A duplicate name gets a number.
     #[track_caller]
     pub fn create_character(&self, name: &str, first_message: &str) -> String {
         let body = Body::new().text("ch_name", name).text("first_mes", first_message);
@@ -42,7 +42,7 @@ impl Api {
     }
 }
 
-/// Solo chats. Names go without `.jsonl`; `lines` are JSON text, the header first.
+/// Solo chats. Names have no `.jsonl`; `lines` are JSON text, header first.
 impl Api {
     pub fn save_chat(
         &self,
@@ -85,10 +85,10 @@ impl Api {
     }
 }
 
-/// Groups. All their chats lie in one folder, so a group's chat is known by its name alone.
+/// Groups. All their chats are in one folder, so a group chat is identified by its name alone.
 impl Api {
-    /// Returns the new group's id. It is the time in milliseconds, so two groups made within one
-    /// millisecond would be the same group; over HTTP that has not been seen.
+    /// Returns the new group's id. It is a timestamp in milliseconds, so two groups created in the
+    /// same millisecond would collide; over HTTP that has not been seen.
     #[track_caller]
     pub fn create_group(&self, name: &str, members: &[&str], chat: &str) -> String {
         let body = Body::new()
@@ -104,7 +104,7 @@ impl Api {
         self.post("/api/groups/all", Body::new())
     }
 
-    /// Writes a group's file; `group` is the text of the whole object.
+    /// Writes a group's file; `group` is the JSON text of the whole object.
     pub fn edit_group(&self, group: &str) -> Answer {
         self.post_text("/api/groups/edit", group)
     }
@@ -130,7 +130,7 @@ impl Api {
         self.post("/api/worldinfo/edit", Body::new().text("name", name).raw("data", book))
     }
 
-    /// A book that does not exist answers 200 with no entries.
+    /// For a book that does not exist, the answer is 200 with no entries.
     pub fn get_book(&self, name: &str) -> Answer {
         self.post("/api/worldinfo/get", Body::new().text("name", name))
     }
@@ -146,12 +146,12 @@ impl Api {
 
 /// Settings.
 impl Api {
-    /// The user's settings are a JSON string in the answer's `settings`.
+    /// In the answer, `settings` is the user's settings as a JSON string.
     pub fn get_settings(&self) -> Answer {
         self.post("/api/settings/get", Body::new())
     }
 
-    /// Writes `settings.json`; `settings` is the text of the whole object.
+    /// Writes `settings.json`; `settings` is the JSON text of the whole object.
     pub fn save_settings(&self, settings: &str) -> Answer {
         self.post_text("/api/settings/save", settings)
     }
@@ -167,7 +167,7 @@ impl Api {
     #[track_caller]
     pub fn post_text(&self, path: &str, json: &str) -> Answer {
         let posted = self.session.post(path, json).or_else(|error| match error {
-            // A connection that nobody used for a while is closed, sometimes just as we use it again.
+            // An idle connection is closed after a while, sometimes just as we reuse it.
             ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionReset => {
                 self.session.post(path, json)
             }
@@ -176,7 +176,7 @@ impl Api {
         posted.unwrap_or_else(|error| panic!("SillyTavern did not answer {path}: {error}"))
     }
 
-    /// Posts as another site would: with our cookies, without our token.
+    /// Posts as another site would: with our cookies, but without our token.
     #[track_caller]
     pub fn forge(&self, path: &str, json: &str) -> Answer {
         self.session
@@ -190,7 +190,7 @@ impl Api {
     }
 }
 
-/// Names with a dot in them must carry the extension, and the others may.
+/// A name that contains a dot must have the extension; for other names it is optional.
 fn file(name: &str) -> String {
     format!("{name}.jsonl")
 }

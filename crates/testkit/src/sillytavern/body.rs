@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-/// The text of a JSON object, put together without parsing what the caller hands in.
+/// The text of a JSON object, built without parsing the caller's values.
 pub(super) struct Body(String);
 
 impl Body {
@@ -8,7 +8,7 @@ impl Body {
         Self(String::from("{"))
     }
 
-    /// Adds a field whose value is already JSON text; it goes out as it is.
+    /// Adds a field whose value is already JSON text; it is sent unchanged.
     pub(super) fn raw(mut self, name: &str, json: &str) -> Self {
         if self.0.len() > 1 {
             self.0.push(',');

@@ -1,12 +1,12 @@
 use std::path::{Path, PathBuf};
 
-/// The folder that `server.js` is in.
+/// The folder that contains `server.js`.
 pub(super) struct Install {
     pub(super) folder: PathBuf,
 }
 
 impl Install {
-    /// Finds the SillyTavern to test against. Without one the test fails: a skipped test looks green.
+    /// Finds the SillyTavern to test against. Without one the test fails: skipped tests look green.
     pub(super) fn locate() -> Self {
         let folder = match std::env::var_os("FORKLORE_SILLYTAVERN") {
             Some(folder) => PathBuf::from(folder),
@@ -26,7 +26,7 @@ impl Install {
         Self { folder }
     }
 
-    /// Where SillyTavern keeps its compiled page libraries when it runs in a container.
+    /// Where SillyTavern stores its compiled page libraries when it runs in a container.
     pub(super) fn webpack_cache(&self) -> PathBuf {
         self.folder.join("dist/_webpack")
     }

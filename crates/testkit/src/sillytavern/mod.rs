@@ -1,7 +1,7 @@
-//! A real SillyTavern, started on loopback and spoken to over its own HTTP API.
+//! A real SillyTavern, started on loopback and used through its own HTTP API.
 //!
-//! What goes in and what comes out is JSON *text*, because the tests judge bytes: a value that went
-//! through a parser of ours would prove nothing about the file that SillyTavern writes.
+//! Requests and responses are JSON *text*, because the tests compare bytes: a value that went
+//! through our parser would prove nothing about the file that SillyTavern writes.
 //!
 //! ```no_run
 //! use forklore_testkit::sillytavern::{Force, Server};
@@ -12,9 +12,9 @@
 //! server.api().save_chat(&ada, "Story", &[r#"{"chat_metadata":{}}"#], Force::No).ok();
 //! ```
 //!
-//! Name such tests `sillytavern_…`: nextest then runs one of them at a time (`.config/nextest.toml`).
-//! A start costs about four seconds, half a minute the first time; [`Server::play`] lets many scenes
-//! share one.
+//! Name such tests `sillytavern_…`: nextest then runs one of them at a time
+//! (`.config/nextest.toml`). Starting takes about four seconds, half a minute the first time;
+//! [`Server::play`] lets many scenes share one server.
 
 mod answer;
 mod api;

@@ -1,4 +1,4 @@
-//! What has to lie on disk before SillyTavern starts.
+//! Files that must be on disk before SillyTavern starts.
 
 use std::fs;
 use std::io;
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::install::Install;
 
-/// How a server differs from the plain one of [`Server::start`](super::Server::start).
+/// Deviations from the default server of [`Server::start`](super::Server::start).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     pub backups: Backups,
 }
 
-/// Whether every chat save also leaves a copy in `backups/`.
+/// Whether every chat save also stores a copy in `backups/`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backups {
     On,
@@ -22,7 +22,7 @@ pub enum Backups {
     Off,
 }
 
-/// Nothing in it may reach outside loopback: no browser, no updates, no model downloads.
+/// Prevents all traffic beyond loopback: no browser, no updates, no model downloads.
 pub(super) fn config(port: u16, options: Options) -> String {
     let backups = options.backups == Backups::On;
     format!(
@@ -40,7 +40,7 @@ skipContentCheck: true
     )
 }
 
-/// Puts into the data root what a first start would have copied there and the API needs.
+/// Adds the files that a first start would have copied and the API needs.
 pub(super) fn data_root(data_root: &Path, install: &Install) -> io::Result<()> {
     let user = data_root.join("default-user");
     fs::create_dir_all(&user)?;
@@ -50,7 +50,8 @@ pub(super) fn data_root(data_root: &Path, install: &Install) -> io::Result<()> {
     share_webpack_cache(data_root, install)
 }
 
-/// The default settings, without the welcome dialog and without a backend that is asked on loading.
+/// The default settings, without the welcome dialog and without a backend that is contacted on
+/// loading.
 fn settings(install: &Install) -> io::Result<String> {
     let default = fs::read_to_string(install.folder.join("default/content/settings.json"))?;
     let mut settings: Value = serde_json::from_str(&default)?;
@@ -60,8 +61,9 @@ fn settings(install: &Install) -> io::Result<String> {
     Ok(format!("{settings:#}"))
 }
 
-/// Outside a container SillyTavern compiles into the data root, half a minute for each new one. Inside
-/// a container it uses one folder in its install; a link makes that the folder everywhere.
+/// Outside a container, SillyTavern compiles into the data root, which takes half a minute for each
+/// new one. Inside a container, it uses one folder of its install; this link does the same
+/// everywhere.
 fn share_webpack_cache(data_root: &Path, install: &Install) -> io::Result<()> {
     let link = data_root.join("_webpack");
     if link.symlink_metadata().is_ok() {

@@ -13,20 +13,20 @@ use super::install::Install;
 use super::session::Session;
 use super::{Api, Options, seed};
 
-/// A cold start on a busy machine was seen to take two minutes.
+/// A cold start on a busy machine has taken two minutes.
 const START_LIMIT: Duration = Duration::from_secs(300);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(50);
 
-/// Makes node leave when its input ends, so that a killed test leaves no server behind. Worker threads
-/// load this file too, and theirs is at its end from the start.
+/// Makes node exit when its input ends, so that a killed test leaves no server behind. Worker
+/// threads load this file too, but their input is at its end from the start.
 const LIFELINE: &str = "\
 if (require('node:worker_threads').isMainThread) {
     process.stdin.resume().on('end', () => process.kill(process.pid, 'SIGTERM'));
 }
 ";
 
-/// A running SillyTavern. Dropping it stops it; the data root stays.
+/// A running SillyTavern. Dropping it stops the server; the data root stays.
 #[derive(Debug)]
 pub struct Server {
     api: Api,
@@ -35,13 +35,13 @@ pub struct Server {
     install: PathBuf,
 }
 
-/// A part of a test, with the name that a failure is reported under.
+/// A part of a test, with the name reported on failure.
 pub type Scene<'a> = (&'a str, fn(&Server));
 
 impl Server {
-    /// Starts SillyTavern on a data root, which may be empty or already hold stories.
+    /// Starts SillyTavern on a data root, which may be empty or already contain chats.
     ///
-    /// No second server may run on the same data root: SillyTavern has no locks.
+    /// No second server may run on the same data root: SillyTavern takes no locks.
     #[track_caller]
     pub fn start(data_root: &Path) -> Self {
         Self::start_with(data_root, Options::default())
@@ -54,11 +54,12 @@ impl Server {
             .unwrap_or_else(|error| panic!("could not prepare {}: {error}", data_root.display()));
         let data_root = data_root.canonicalize().expect("it was just prepared");
 
-        // One start at a time, in whatever process: two would compile into the same cache at once.
+        // One start at a time, across processes: two would compile into the same cache at once.
         let turn = File::create(install.folder.join(".start.lock")).expect("install is writable");
         turn.lock().expect("a lock can be waited for");
 
-        // SillyTavern binds its port seconds after we chose it, so somebody else may have it by then.
+        // SillyTavern binds its port seconds after we chose it, so another process may have taken
+        // it.
         for _ in 0..3 {
             match Process::spawn(&install, &data_root, options).wait_until_ready() {
                 Ok((process, session)) => {
@@ -66,7 +67,9 @@ impl Server {
                     return Self { api, process, data_root, install };
                 }
                 Err(failed) if failed.log.contains("is already in use") => (),
-                Err(failed) => panic!("{}; its log ends with:\n{}", failed.what, tail(&failed.log)),
+                Err(failed) => {
+                    panic!("{}; its log ends with:\n{}", failed.what, last_lines(&failed.log))
+                }
             }
         }
         panic!("SillyTavern found its port taken three times");
@@ -76,22 +79,22 @@ impl Server {
         &self.api
     }
 
-    /// The folder that it keeps its users in.
+    /// The folder that contains the users' folders.
     pub fn data_root(&self) -> &Path {
         &self.data_root
     }
 
-    /// The folder that `server.js` is in, for tests that ask SillyTavern's own code.
+    /// The folder that contains `server.js`, for tests that call SillyTavern's own code.
     pub fn install(&self) -> &Path {
         &self.install
     }
 
-    /// For a browser.
+    /// The URL for a browser.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.process.port)
     }
 
-    /// For a test that takes something away from it.
+    /// For tests that tamper with the process.
     pub fn process_id(&self) -> u32 {
         self.process.child.id()
     }
@@ -101,10 +104,10 @@ impl Server {
         self.process.log()
     }
 
-    /// Runs scenes that share this server, and fails naming every one that failed.
+    /// Runs scenes that share this server, then fails with the names of all that failed.
     ///
-    /// Nextest gives each test a process of its own, so a server cannot be shared between tests. A
-    /// scene should bring its own characters and books, since the others leave theirs.
+    /// Nextest runs each test in its own process, so tests cannot share a server. A scene should
+    /// create its own characters and books, because earlier scenes leave theirs behind.
     #[track_caller]
     pub fn play(&self, scenes: &[Scene<'_>]) {
         let failed: Vec<&str> = scenes
@@ -116,12 +119,12 @@ impl Server {
     }
 }
 
-/// The node process with its config and its log, before and after it is ready.
+/// The node process with its config and log, before and after it is ready.
 #[derive(Debug)]
 struct Process {
     child: Child,
     port: u16,
-    desk: TempDir,
+    run_folder: TempDir,
 }
 
 struct FailedStart {
@@ -131,12 +134,12 @@ struct FailedStart {
 
 impl Process {
     fn spawn(install: &Install, data_root: &Path, options: Options) -> Self {
-        let desk = TempDir::new().expect("a temporary folder can be made");
+        let run_folder = TempDir::new().expect("a temporary folder can be made");
         let port = free_port();
-        let path = |name: &str| desk.path().join(name);
+        let path = |name: &str| run_folder.path().join(name);
         fs::write(path("config.yaml"), seed::config(port, options)).expect("the folder is new");
         fs::write(path("lifeline.cjs"), LIFELINE).expect("the folder is new");
-        let log = File::create(log_path(&desk)).expect("the folder is new");
+        let log = File::create(log_path(&run_folder)).expect("the folder is new");
 
         let mut node = Command::new("node");
         node.arg("--require")
@@ -156,16 +159,16 @@ impl Process {
                 node.env_remove(name);
             }
         }
-        // Below a checkout, SillyTavern takes that checkout's revision for its own and compiles anew
-        // after every commit.
+        // Inside a checkout, SillyTavern would take that checkout's revision for its own and
+        // recompile after every commit.
         if let Some(parent) = install.folder.parent() {
             node.env("GIT_CEILING_DIRECTORIES", parent);
         }
         let child = node.spawn().unwrap_or_else(|error| panic!("could not run node: {error}"));
-        Self { child, port, desk }
+        Self { child, port, run_folder }
     }
 
-    /// Ready means that *ours* listens: another SillyTavern on the port would answer as well.
+    /// Waits until our own process listens: another SillyTavern on the port would answer as well.
     fn wait_until_ready(mut self) -> Result<(Self, Session), FailedStart> {
         let started = Instant::now();
         loop {
@@ -187,7 +190,7 @@ impl Process {
     }
 
     fn log(&self) -> String {
-        let bytes = fs::read(log_path(&self.desk)).unwrap_or_default();
+        let bytes = fs::read(log_path(&self.run_folder)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
@@ -195,7 +198,7 @@ impl Process {
         self.child.try_wait().expect("a child can be asked for its status")
     }
 
-    /// Asks it to leave, as a service manager would, so that it can finish what it is writing.
+    /// Sends SIGTERM, as a service manager would, so that it can finish its writes.
     fn stop(&mut self) {
         if self.exited().is_some() {
             return;
@@ -210,7 +213,7 @@ impl Process {
                 sleep(POLL);
             }
         }
-        // Nothing more can be done about a process that survives this.
+        // Nothing more can be done if the process survives this.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -221,13 +224,13 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.stop();
         if std::thread::panicking() {
-            eprintln!("SillyTavern's log ends with:\n{}", tail(&self.log()));
+            eprintln!("SillyTavern's log ends with:\n{}", last_lines(&self.log()));
         }
     }
 }
 
-fn log_path(desk: &TempDir) -> PathBuf {
-    desk.path().join("log")
+fn log_path(run_folder: &TempDir) -> PathBuf {
+    run_folder.path().join("log")
 }
 
 fn free_port() -> u16 {
@@ -235,7 +238,7 @@ fn free_port() -> u16 {
     listener.local_addr().expect("a bound socket has an address").port()
 }
 
-fn tail(log: &str) -> String {
+fn last_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     lines[lines.len().saturating_sub(40)..].join("\n")
 }

@@ -6,7 +6,7 @@ use ureq::{Body, http};
 
 use super::Answer;
 
-/// One visitor: a token, and the pair of cookies that it is bound to.
+/// One client session: a CSRF token and the cookies it is bound to.
 #[derive(Debug)]
 pub(super) struct Session {
     agent: Agent,
@@ -16,7 +16,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Asks for a token. `None` while nobody listens on the port, or the answer is not 200.
+    /// Requests a token. `None` while nothing listens on the port, or if the status is not 200.
     pub(super) fn open(port: u16) -> Option<Self> {
         let agent = agent();
         let base = format!("http://127.0.0.1:{port}");
@@ -40,7 +40,7 @@ impl Session {
         read(&mut request.send(json)?)
     }
 
-    /// Posts as another site would: with the cookies of this session, without its token.
+    /// Posts as another site would: with the session's cookies, but without its token.
     pub(super) fn forge(&self, path: &str, json: &str) -> Result<Answer, ureq::Error> {
         let request = self
             .agent

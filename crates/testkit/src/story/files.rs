@@ -1,4 +1,4 @@
-//! A story's files, as SillyTavern keeps them.
+//! Writes a story's files in SillyTavern's layout.
 
 use std::fs;
 use std::io;
@@ -11,12 +11,12 @@ use forklore_json::{Indent, Json, Object};
 
 use super::{Story, USER};
 
-/// Members that a value type would not survive, for the start of a line.
+/// Members that no value type can round-trip, for the start of a line.
 const ODD_MEMBERS: &str =
     r#" "odd" : 1.0,"dup":1,"dup":2, "\u0041":"\/ \ud800","big":12345678901234567890,"#;
 
 impl Story {
-    /// Writes everything under `root`, a data folder.
+    /// Writes all files into the data folder `root`.
     pub fn write_to(&self, root: &Path) -> io::Result<()> {
         let user = root.join(USER);
         let chat = user.join(self.chat_path());
@@ -56,7 +56,7 @@ impl Story {
         fs::write(user.join("settings.json"), b"{}")
     }
 
-    /// The chat's file, relative to the user's folder.
+    /// The path of the chat's file, relative to the user's folder.
     pub fn chat_path(&self) -> PathBuf {
         let folder = match &self.home {
             Home::Character(character) => Path::new("chats").join(character),
@@ -65,7 +65,7 @@ impl Story {
         folder.join(format!("{}.jsonl", self.chat))
     }
 
-    /// A book's file, relative to the user's folder.
+    /// The path of a book's file, relative to the user's folder.
     pub fn book_path(name: &str) -> PathBuf {
         let stem = names::stem(name, NamedFile::Book).expect("stories' books have good names");
         Path::new("worlds").join(format!("{stem}.json"))
@@ -90,7 +90,7 @@ impl Story {
 
     fn header(&self, metadata: &Object) -> Vec<u8> {
         let metadata = ("chat_metadata", Json::Object(metadata.clone()));
-        let header = if self.looks.legacy_header {
+        let header = if self.formatting.legacy_header {
             Json::object([
                 ("user_name", Json::from("Me")),
                 ("character_name", Json::from("Ada")),
@@ -110,7 +110,7 @@ impl Story {
     fn lines_after(&self, header: Vec<u8>, count: usize) -> Vec<u8> {
         let mut lines = vec![header];
         for (index, message) in self.messages.iter().take(count).enumerate() {
-            if self.looks.garbage_before == Some(index) {
+            if self.formatting.garbage_before == Some(index) {
                 lines.push(b"{\"mes\":\"torn".to_vec());
             }
             let mut value = message.value.clone();
@@ -118,13 +118,13 @@ impl Story {
                 value.insert(FIELD, record.to_json());
             }
             let mut line = Json::Object(value).stringify();
-            if self.looks.odd_members && index % 2 == 0 {
+            if self.formatting.odd_members && index % 2 == 0 {
                 line.splice(1..1, ODD_MEMBERS.bytes());
             }
             lines.push(line);
         }
-        let mut bytes = lines.join(&b"\r\n"[usize::from(!self.looks.windows_line_ends)..]);
-        if self.looks.final_newline {
+        let mut bytes = lines.join(&b"\r\n"[usize::from(!self.formatting.windows_line_ends)..]);
+        if self.formatting.final_newline {
             bytes.push(b'\n');
         }
         bytes
@@ -132,12 +132,12 @@ impl Story {
 
     fn book_bytes(&self, book: &Object) -> Vec<u8> {
         let value = Json::Object(book.clone());
-        let mut bytes = if self.looks.tight_book {
+        let mut bytes = if self.formatting.tight_book {
             value.stringify()
         } else {
             value.stringify_with(Indent::BOOK)
         };
-        if self.looks.odd_members {
+        if self.formatting.odd_members {
             bytes.splice(1..1, ODD_MEMBERS.bytes());
         }
         bytes

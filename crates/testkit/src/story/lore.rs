@@ -10,7 +10,7 @@ pub fn is_registry(entry: &Json) -> bool {
     entry.get("comment").and_then(Json::as_str).is_some_and(|comment| comment == REGISTRY)
 }
 
-/// A book as its first owner left it: uids with gaps, unknown fields, foreign top-level members.
+/// An initial book: uids with gaps, unknown fields, foreign top-level members.
 pub(super) fn first_book(rng: &mut Rng, token: &mut impl FnMut() -> String) -> Object {
     let mut entries = Object::new();
     for uid in [0_i64, 5, 6, 1_763_632_438_061] {
@@ -79,7 +79,7 @@ fn content(rng: &mut Rng, token: &str) -> Json {
     Json::parse(raw.as_bytes()).expect("it is a string")
 }
 
-/// One change of the kind that people and extensions make.
+/// Makes one typical change of a person or an extension.
 pub(super) fn change(
     rng: &mut Rng,
     book: &mut Object,
@@ -100,7 +100,7 @@ pub(super) fn change(
                 0 => i64::try_from(clock).unwrap_or(0),
                 _ => free.unwrap_or(0),
             };
-            // Nothing enforces that an entry's key is its uid.
+            // Nothing guarantees that an entry's key is its uid.
             let key = if rng.u8(..12) == 0 { format!("k{uid}") } else { uid.to_string() };
             let taken = entries.iter().any(|(_, entry)| entry.get("uid") == Some(&Json::from(uid)));
             if !taken && !entries.contains(&key) {
@@ -115,7 +115,7 @@ pub(super) fn change(
         (6, Some(key)) => set(entries, &key, "keysecondary", Json::from(vec![token()])),
         (7, Some(key)) => drop(entries.remove(&key)),
         (8, Some(key)) => {
-            // Saved anew, at the end: an order that only keys which are no array index have.
+            // Saved again at the end: only keys that are not array indexes keep such an order.
             if let Some(entry) = entries.remove(&key) {
                 entries.insert(key, entry);
             }
@@ -137,7 +137,7 @@ fn set(entries: &mut Object, key: &str, field: &str, value: Json) {
     }
 }
 
-/// Rewrites the registry of characters, and returns the index that the chat's metadata keeps.
+/// Rewrites the registry of characters. Returns the index for the chat's metadata.
 pub(super) fn reindex(book: &mut Object) -> Object {
     let mut index = Object::new();
     let Some(entries) = book.get_mut("entries").and_then(Json::as_object_mut) else { return index };
@@ -193,7 +193,7 @@ pub(super) fn reindex(book: &mut Object) -> Object {
     index
 }
 
-/// Writes the queue entry: finished operations, and perhaps one that still has to run.
+/// Writes the queue entry: finished operations, and perhaps a pending one.
 pub(super) fn set_queue(rng: &mut Rng, book: &mut Object, clock: u64, to_run: bool) {
     let Some(entries) = book.get_mut("entries").and_then(Json::as_object_mut) else { return };
     let operation = |status: &str| {

@@ -1,9 +1,9 @@
-//! Invented stories, of which everything is known.
+//! Invented chats about which everything is known.
 //!
-//! A [`Story`] is a chat with its lorebook, told message by message the way SillyTavern, the recap
-//! extension and Forklore's journal would have written it, messages deleted and books changed on
-//! the way. Beside the files it keeps the truth: what the book and the metadata were at each
-//! message. Whatever claims to know a moment can be held against it.
+//! A [`Story`] is a chat with its lorebook, generated message by message the way SillyTavern, the
+//! recap extension and Forklore's journal would have written it, including deleted messages and
+//! changed books. Alongside the files it holds the truth: the state of the book and the metadata at
+//! each message. Tests compare every claim about a moment with it.
 
 mod lore;
 mod recap;
@@ -15,7 +15,7 @@ use forklore_core::timeline::family::Home;
 use forklore_json::{Json, Object};
 
 pub use lore::{REGISTRY, is_registry};
-pub use recap::{KEPT_BY_RECAP, lossy_entry};
+pub use recap::{RECAP_SNAPSHOT_FIELDS, lossy_entry};
 
 /// The user that stories belong to.
 pub const USER: &str = "default-user";
@@ -26,32 +26,32 @@ pub struct Story {
     /// The chat's name, which is its file's stem.
     pub chat: String,
     pub messages: Vec<Message>,
-    /// The whole `chat_metadata`, as it is at the end.
+    /// The whole `chat_metadata` at the end.
     pub metadata: Object,
-    /// Every book by name, as it is at the end.
+    /// Every book by name, at the end.
     pub books: Vec<(String, Object)>,
     /// The book that the chat is bound to at the end.
     pub bound: Option<String>,
-    /// The bound book's file was lost.
+    /// Whether the bound book's file was lost.
     pub book_is_lost: bool,
-    /// The book's queue has operations that still have to run.
+    /// Whether the book's queue has pending operations.
     pub has_work: bool,
-    /// Every message carries a record, and none was ever lost.
+    /// Whether every message has a record and none was ever lost.
     pub journal_is_whole: bool,
-    /// A branch that SillyTavern made: messages 0 to this one, the same book.
+    /// The last message of a branch that SillyTavern made, which shares the book.
     pub sharing_branch: Option<usize>,
-    pub looks: Looks,
+    pub formatting: Formatting,
 }
 
-/// How the files look that hold the story.
+/// The formatting of the story's files.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Looks {
+pub struct Formatting {
     pub windows_line_ends: bool,
     pub final_newline: bool,
-    /// A line that nobody can read stands before this message.
+    /// The message that follows an unreadable line.
     pub garbage_before: Option<usize>,
     pub legacy_header: bool,
-    /// Members with odd spelling at the start of some lines, and of the book.
+    /// Oddly spelled members at the start of some lines, and of the book.
     pub odd_members: bool,
     pub tight_book: bool,
 }
@@ -61,10 +61,10 @@ pub struct Message {
     pub(crate) id: u64,
     pub(crate) value: Object,
     pub record: Option<Record>,
-    /// The state the record was made of.
+    /// The state that the record was made from.
     pub(crate) recorded: Option<RecordedState>,
-    /// What the state at this message was: until the next one came. Where later ones were deleted
-    /// there can be several right answers; the last is the latest.
+    /// The state at this message, until the next one arrived. If later messages were deleted, there
+    /// may be several correct answers; the last is the latest.
     pub truths: Vec<RecordedState>,
     pub scene: Option<Scene>,
 }
@@ -72,19 +72,19 @@ pub struct Message {
 /// A scene that ended at a message.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
-    /// The state when the recap extension had finished its work for the scene; `None` if it
-    /// never did.
+    /// The state when the recap extension had finished its work for the scene; `None` if it never
+    /// did.
     pub settled: Option<RecordedState>,
-    /// States from the message until then.
+    /// The states from the message until then.
     pub on_the_way: Vec<RecordedState>,
-    /// The recap was made again later, and its newer version shows a later book.
-    pub made_again: bool,
+    /// Whether the recap was made again later, so that its newer version shows a later book.
+    pub regenerated: bool,
 }
 
 impl Story {
-    /// Tells a story of at most `longest` messages.
-    pub fn told(rng: &mut fastrand::Rng, longest: usize) -> Self {
-        teller::Teller::new(rng).tell(longest)
+    /// Generates a story of at most `longest` messages.
+    pub fn generate(rng: &mut fastrand::Rng, longest: usize) -> Self {
+        teller::Teller::new(rng).generate(longest)
     }
 
     /// The state at the end.
@@ -97,7 +97,7 @@ impl Story {
         self.messages[m].truths.contains(state)
     }
 
-    /// The books that the chat was bound to at message `m`, as they were.
+    /// The contents of the books that the chat was bound to at message `m`.
     pub fn books_at(&self, m: usize) -> Vec<Option<Object>> {
         let states = self.messages[m].truths.iter();
         states.map(|state| state.book.as_ref().map(|book| book.content())).collect()
@@ -107,9 +107,9 @@ impl Story {
         self.books.iter().find(|(other, _)| other == name).map(|(_, book)| book)
     }
 
-    /// Whether something that nobody can read stands between a message and the next.
+    /// Whether there is an unreadable line between a message and the next.
     pub fn is_torn_after(&self, m: usize) -> bool {
-        self.looks.garbage_before == Some(m + 1)
+        self.formatting.garbage_before == Some(m + 1)
     }
 
     pub fn is_last(&self, m: usize) -> bool {

@@ -1,11 +1,11 @@
-//! What the recap extension writes into messages and metadata.
+//! The data that the recap extension writes into messages and metadata.
 
 use forklore_core::recap::queue;
 use forklore_json::{Json, Object};
 
-/// What a snapshot keeps of an entry, apart from `keysecondary`, which it always empties, and
-/// `tags`, which it invents.
-pub const KEPT_BY_RECAP: [&str; 22] = [
+/// The fields of an entry that a snapshot preserves. It also always empties `keysecondary` and
+/// invents `tags`.
+pub const RECAP_SNAPSHOT_FIELDS: [&str; 22] = [
     "uid",
     "key",
     "content",
@@ -30,7 +30,7 @@ pub const KEPT_BY_RECAP: [&str; 22] = [
     "groupWeight",
 ];
 
-/// An entry in the extension's lossy shape.
+/// An entry in the extension's lossy format.
 pub fn lossy_entry(entry: &Json, book: &str) -> Json {
     let mut lossy = Object::new();
     let comment = entry.get("comment").and_then(Json::as_str).unwrap_or_default().into_owned();
@@ -42,7 +42,7 @@ pub fn lossy_entry(entry: &Json, book: &str) -> Json {
             _ => lossy.insert(field, entry.get(field).cloned().unwrap_or(Json::Null)),
         }
     }
-    for field in &KEPT_BY_RECAP[3..] {
+    for field in &RECAP_SNAPSHOT_FIELDS[3..] {
         if let Some(value) = entry.get(field) {
             lossy.insert(*field, value.clone());
         }
@@ -52,7 +52,7 @@ pub fn lossy_entry(entry: &Json, book: &str) -> Json {
     lossy.into()
 }
 
-/// Everything about one version of a scene's recap; without a book it is the placeholder.
+/// One version of a scene's recap; without a book, a placeholder.
 pub(super) fn version(book_name: &str, book: Option<&Object>, clock: u64) -> Json {
     let entries: Vec<Json> = book
         .and_then(|book| book.get("entries"))
@@ -72,7 +72,7 @@ pub(super) fn version(book_name: &str, book: Option<&Object>, clock: u64) -> Jso
     ])
 }
 
-/// A scene break whose recap has just been written, its snapshot still a placeholder.
+/// A scene break whose recap has just been written, with a placeholder for its snapshot.
 pub(super) fn scene_break(token: &str, placeholder: Json) -> Json {
     Json::object([
         ("scene_break", Json::Bool(true)),
@@ -84,7 +84,7 @@ pub(super) fn scene_break(token: &str, placeholder: Json) -> Json {
     ])
 }
 
-/// Puts a version's metadata into a message that ends a scene, and makes it the one shown.
+/// Adds a version to a message that ends a scene, and makes it the current one.
 pub(super) fn put_version(message: &mut Object, number: usize, version: Json) {
     let memory = message.get_mut("extra").and_then(Json::as_object_mut);
     let memory = memory.and_then(|extra| extra.get_mut("auto_recap_memory"));
@@ -121,20 +121,20 @@ pub(super) fn add_running(
     set_running(metadata, chat, number, versions);
 }
 
-/// Takes away versions that end at a message without a recap, as the extension does after a
-/// message was deleted.
+/// Removes versions that end at a message without a recap, as the extension does after a message is
+/// deleted.
 pub(super) fn clean_running(metadata: &mut Object, chat: &str, has_recap: impl Fn(usize) -> bool) {
     let recap = metadata.get("auto_recap_running_scene_recaps");
     let Some(versions) = recap.and_then(|r| r.get("versions")).and_then(Json::as_array) else {
         return;
     };
-    let kept: Vec<Json> = versions
+    let remaining: Vec<Json> = versions
         .iter()
         .filter(|v| v.get("new_scene_index").and_then(Json::as_usize).is_some_and(&has_recap))
         .cloned()
         .collect();
-    let newest = kept.iter().filter_map(|v| v.get("version")?.as_i64()).max().unwrap_or(0);
-    set_running(metadata, chat, newest, kept);
+    let newest = remaining.iter().filter_map(|v| v.get("version")?.as_i64()).max().unwrap_or(0);
+    set_running(metadata, chat, newest, remaining);
 }
 
 fn set_running(metadata: &mut Object, chat: &str, current: i64, versions: Vec<Json>) {

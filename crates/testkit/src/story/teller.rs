@@ -1,4 +1,4 @@
-//! Tells a story: messages come, lore changes, the journal is kept, messages go again.
+//! Generates a story: messages arrive, lore changes, the journal records it, messages are deleted.
 
 use fastrand::Rng;
 use forklore_core::journal::{
@@ -8,24 +8,25 @@ use forklore_core::plan::timed_effects;
 use forklore_core::timeline::family::Home;
 use forklore_json::{Json, Object};
 
-use super::{Looks, Message, Scene, Story, lore, recap, text};
+use super::{Formatting, Message, Scene, Story, lore, recap, text};
 
 pub(super) struct Teller<'r> {
     rng: &'r mut Rng,
     story: Story,
-    /// Milliseconds since 1970; every event takes some.
+    /// Milliseconds since 1970; every event advances it.
     clock: u64,
     tokens: u64,
     journal: Journal,
-    /// How many messages have come.
+    /// How many messages have arrived so far.
     arrivals: u64,
-    /// What was seen when the last one came.
-    came: Option<Arrival>,
-    /// A record was lost, so the next one does not follow on from what can be read.
+    /// What was observed when the last message arrived.
+    last_arrival: Option<Arrival>,
+    /// A record was lost, so the next one does not follow from the remaining records.
     chain_is_broken: bool,
     limits: Limits,
     has_recap: bool,
-    /// A scene whose lorebook work is not finished: the message, and after how many more.
+    /// A scene with unfinished lorebook work: the id of its message, and the number of messages
+    /// until it finishes.
     settling: Option<(u64, usize)>,
 }
 
@@ -33,7 +34,7 @@ pub(super) struct Teller<'r> {
 enum Journal {
     Off,
     On,
-    /// Turned on and off as the story goes.
+    /// Turned on and off during the story.
     Partly {
         is_on: bool,
     },
@@ -64,7 +65,7 @@ impl<'r> Teller<'r> {
             has_work: false,
             journal_is_whole: journal == Journal::On,
             sharing_branch: None,
-            looks: Looks::default(),
+            formatting: Formatting::default(),
         };
         let largest_book = if rng.u8(..12) == 0 { 200 } else { Limits::default().largest_book };
         Self {
@@ -72,7 +73,7 @@ impl<'r> Teller<'r> {
             tokens: 0,
             journal,
             arrivals: 0,
-            came: None,
+            last_arrival: None,
             chain_is_broken: false,
             limits: Limits { largest_book },
             has_recap: rng.bool(),
@@ -82,17 +83,17 @@ impl<'r> Teller<'r> {
         }
     }
 
-    pub(super) fn tell(mut self, longest: usize) -> Story {
+    pub(super) fn generate(mut self, longest: usize) -> Story {
         self.begin();
         for _ in 0..self.rng.usize(1..=longest) {
-            self.message_comes();
+            self.add_message();
             for _ in 0..self.rng.usize(..4) {
-                self.something_happens();
+                self.random_event();
             }
-            self.scene_settles();
-            self.message_is_final();
+            self.settle_scene();
+            self.finish_message();
             if self.story.messages.len() > 2 && self.rng.u8(..8) == 0 {
-                self.message_goes();
+                self.delete_message();
             }
             if let Journal::Partly { is_on } = &mut self.journal
                 && self.rng.u8(..4) == 0
@@ -117,7 +118,7 @@ impl<'r> Teller<'r> {
         }
     }
 
-    /// Words that occur nowhere else, so that whatever leaks can be found.
+    /// A word that occurs nowhere else, so that leaks can be detected.
     fn token(&mut self) -> String {
         self.tokens += 1;
         format!("tok{:05}x", self.tokens)
@@ -159,7 +160,7 @@ impl<'r> Teller<'r> {
         RecordedState::of(&metadata, book.as_ref().map(|(name, book)| (*name, book)))
     }
 
-    fn message_comes(&mut self) {
+    fn add_message(&mut self) {
         self.tick();
         let token = self.token();
         let mut value = Object::new();
@@ -183,13 +184,13 @@ impl<'r> Teller<'r> {
             && self.story.bound.is_some()
             && self.rng.u8(..4) == 0
         {
-            self.scene_ends(&mut value);
+            self.end_scene(&mut value);
         }
         let scene =
             value.get("extra").and_then(|e| e.get("auto_recap_memory")).map(|_| Scene::default());
         let id = self.tokens;
         self.arrivals += 1;
-        self.came = self.arrival();
+        self.last_arrival = self.arrival();
         self.story.messages.push(Message {
             id,
             value,
@@ -200,7 +201,7 @@ impl<'r> Teller<'r> {
         });
     }
 
-    /// What a page that records sees of a message at the instant when it comes.
+    /// What a recording page observes when a message arrives.
     fn arrival(&self) -> Option<Arrival> {
         let before = self.story.messages.last()?.record.as_ref()?;
         let state = self.state();
@@ -213,12 +214,12 @@ impl<'r> Teller<'r> {
         })
     }
 
-    fn scene_ends(&mut self, message: &mut Object) {
+    fn end_scene(&mut self, message: &mut Object) {
         let (book, token) = (self.story.bound.clone().unwrap_or_default(), self.token());
         let memory = recap::scene_break(&token, recap::version(&book, None, self.clock));
         message.insert("extra", Json::object([("auto_recap_memory", memory.clone())]));
         if self.rng.bool() {
-            // The copy that SillyTavern keeps with the swipe.
+            // The copy that SillyTavern stores with the swipe.
             let copy = Json::object([("extra", Json::object([("auto_recap_memory", memory)]))]);
             message.insert("swipe_info", Json::Array(vec![copy]));
         }
@@ -228,19 +229,19 @@ impl<'r> Teller<'r> {
         }
     }
 
-    fn something_happens(&mut self) {
+    fn random_event(&mut self) {
         self.tick();
         match self.rng.u8(..20) {
-            0..=10 => self.lore_changes(),
-            11..=15 => self.metadata_changes(),
-            16 => self.work_is_queued(),
-            17 => self.recap_is_made_again(),
-            18 if self.rng.u8(..3) == 0 => self.book_is_changed(),
+            0..=10 => self.change_lore(),
+            11..=15 => self.change_metadata(),
+            16 => self.queue_work(),
+            17 => self.regenerate_recap(),
+            18 if self.rng.u8(..3) == 0 => self.rebind_book(),
             _ => {}
         }
     }
 
-    fn lore_changes(&mut self) {
+    fn change_lore(&mut self) {
         let clock = self.clock;
         let mut next = self.tokens;
         let mut token = || {
@@ -267,7 +268,7 @@ impl<'r> Teller<'r> {
         self.story.metadata.insert("auto_lorebooks", notes);
     }
 
-    fn metadata_changes(&mut self) {
+    fn change_metadata(&mut self) {
         let token = self.token();
         match self.rng.u8(..7) {
             0 | 1 => {
@@ -289,12 +290,12 @@ impl<'r> Teller<'r> {
                 let last = self.story.messages.len() - 1;
                 self.story.metadata.insert("lastInContextMessageId", last);
             }
-            _ => self.effect_begins(),
+            _ => self.start_effect(),
         }
     }
 
-    /// A sticky or cooling entry, tied to it as SillyTavern ties them.
-    fn effect_begins(&mut self) {
+    /// A sticky or cooldown effect, linked to its entry the way SillyTavern does it.
+    fn start_effect(&mut self) {
         let Some(name) = self.story.bound.clone() else { return };
         let mut rng = self.rng.fork();
         let Some(book) = self.bound_book() else { return };
@@ -336,7 +337,7 @@ impl<'r> Teller<'r> {
         self.story.metadata.insert("timedWorldInfo", timed);
     }
 
-    fn work_is_queued(&mut self) {
+    fn queue_work(&mut self) {
         if !self.has_recap {
             return;
         }
@@ -347,8 +348,8 @@ impl<'r> Teller<'r> {
         }
     }
 
-    /// The owner has an old scene's recap written again: its newer version shows today's book.
-    fn recap_is_made_again(&mut self) {
+    /// The user regenerates an old scene's recap: its newer version shows the current book.
+    fn regenerate_recap(&mut self) {
         let now = self.tick();
         let Some(name) = self.story.bound.clone() else { return };
         let book = self.story.book(&name).cloned();
@@ -367,15 +368,15 @@ impl<'r> Teller<'r> {
         if let Some(scene) = &mut message.scene {
             recap::put_version(
                 &mut message.value,
-                if scene.made_again { 3 } else { 2 },
+                if scene.regenerated { 3 } else { 2 },
                 recap::version(&name, book.as_ref(), now),
             );
-            scene.made_again = true;
+            scene.regenerated = true;
         }
     }
 
     /// The chat is bound to another book, or to none.
-    fn book_is_changed(&mut self) {
+    fn rebind_book(&mut self) {
         if self.rng.bool() {
             self.bind_new_book();
         } else {
@@ -385,7 +386,7 @@ impl<'r> Teller<'r> {
     }
 
     /// The recap extension finishes its work on a scene, a little after the scene's last message.
-    fn scene_settles(&mut self) {
+    fn settle_scene(&mut self) {
         let Some((id, left)) = self.settling else { return };
         if left > 0 {
             self.settling = Some((id, left - 1));
@@ -398,7 +399,7 @@ impl<'r> Teller<'r> {
         if self.story.bound.is_none() {
             return;
         }
-        self.lore_changes();
+        self.change_lore();
         let now = self.tick();
         let name = self.story.bound.clone().unwrap_or_default();
         let version = recap::version(&name, self.story.book(&name), now);
@@ -416,7 +417,7 @@ impl<'r> Teller<'r> {
         recap::add_running(&mut self.story.metadata, &chat, at, &token, now);
     }
 
-    fn message_is_final(&mut self) {
+    fn finish_message(&mut self) {
         let state = self.state();
         let settling = self.settling.map(|(id, _)| id);
         for message in &mut self.story.messages {
@@ -445,19 +446,20 @@ impl<'r> Teller<'r> {
             .iter()
             .rev()
             .find_map(|m| Some((m.record.as_ref()?.id.clone(), m.recorded.clone()?)));
-        // A broken chain is noticed and healed with a whole record, or goes unnoticed for a while.
+        // A broken chain is either noticed and healed with a full record, or goes unnoticed for a
+        // while.
         let heals = self.chain_is_broken && self.rng.bool();
         let before = before.filter(|_| !heals);
         if heals {
             self.chain_is_broken = false;
         }
         let before = before.as_ref().map(|(id, state)| (id.as_str(), state));
-        let (uid, came) = match last.record.take() {
-            Some(Record { uid: Some(uid), came, .. }) => (uid, came),
-            _ => (RecordId::new(self.arrivals, "t"), self.came.take()),
+        let (uid, arrival) = match last.record.take() {
+            Some(Record { uid: Some(uid), arrival, .. }) => (uid, arrival),
+            _ => (RecordId::new(self.arrivals, "t"), self.last_arrival.take()),
         };
         let gap = earlier.iter().rev().take_while(|m| m.record.is_none()).count() as i64;
-        let record = record(before, &now, self.limits).with(uid, came);
+        let record = record(before, &now, self.limits).with(uid, arrival);
         last.record.insert(record).gap = gap;
         last.recorded = Some(now);
         if self.limits.largest_book < Limits::default().largest_book {
@@ -465,18 +467,18 @@ impl<'r> Teller<'r> {
         }
     }
 
-    fn message_goes(&mut self) {
+    fn delete_message(&mut self) {
         let at = self.rng.usize(..self.story.messages.len());
         if self.settling.is_some() {
             return;
         }
-        let moved = self.moved();
-        let gone = self.story.messages.remove(at);
-        if gone.record.is_some() {
+        let moved = self.moved_records();
+        let deleted = self.story.messages.remove(at);
+        if deleted.record.is_some() {
             if self.is_recording() {
-                self.move_record(at, gone);
+                self.move_record(at, deleted);
             } else {
-                self.record_is_lost();
+                self.lose_record();
             }
         }
         if self.is_recording() {
@@ -488,12 +490,12 @@ impl<'r> Teller<'r> {
             messages.get(scene).is_some_and(|m| m.scene.is_some())
         });
         if self.story.metadata != before {
-            self.message_is_final();
+            self.finish_message();
         }
     }
 
-    /// The records that are not where they were made.
-    fn moved(&self) -> Vec<RecordId> {
+    /// The records that are no longer on the message they were made for.
+    fn moved_records(&self) -> Vec<RecordId> {
         let mut gap = 0;
         let mut moved = Vec::new();
         for Message { record, .. } in &self.story.messages {
@@ -514,31 +516,32 @@ impl<'r> Teller<'r> {
         }
     }
 
-    fn record_is_lost(&mut self) {
+    fn lose_record(&mut self) {
         self.chain_is_broken = true;
         self.story.journal_is_whole = false;
     }
 
-    /// A deleted message's record moves to the message before it; the first one's, into the next.
-    fn move_record(&mut self, at: usize, gone: Message) {
-        let Some(moving) = &gone.record else { return };
+    /// The record of a deleted message is merged into the previous message; the first one's, into
+    /// the next.
+    fn move_record(&mut self, at: usize, deleted: Message) {
+        let Some(moving) = &deleted.record else { return };
         if at == 0 {
             let next = &mut self.story.messages[0];
             match next.record.as_ref().and_then(|record| merged(moving, record)) {
-                Some(joined) => next.record = Some(joined),
-                None => self.record_is_lost(),
+                Some(merged_record) => next.record = Some(merged_record),
+                None => self.lose_record(),
             }
             return;
         }
         let before = &mut self.story.messages[at - 1];
-        let joined = match &before.record {
+        let merged_record = match &before.record {
             None => Some(moving.clone()),
             Some(record) => merged(record, moving),
         };
-        let Some(joined) = joined else { return self.record_is_lost() };
-        before.record = Some(joined);
-        before.recorded = gone.recorded;
-        before.truths.extend(gone.truths);
+        let Some(merged_record) = merged_record else { return self.lose_record() };
+        before.record = Some(merged_record);
+        before.recorded = deleted.recorded;
+        before.truths.extend(deleted.truths);
     }
 
     fn end(&mut self) {
@@ -562,7 +565,7 @@ impl<'r> Teller<'r> {
         let Self { rng, story, .. } = self;
         story.book_is_lost = story.bound.is_some() && rng.u8(..15) == 0;
         story.sharing_branch = (rng.u8(..5) == 0).then(|| rng.usize(..length));
-        story.looks = Looks {
+        story.formatting = Formatting {
             windows_line_ends: rng.u8(..8) == 0,
             final_newline: rng.u8(..8) == 0,
             garbage_before: (rng.u8(..8) == 0).then(|| rng.usize(..length)),

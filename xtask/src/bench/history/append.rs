@@ -1,4 +1,4 @@
-//! One more message, kept in every way there is.
+//! Times storing one more message, in Forklore and in all alternatives.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::Table;
 use super::rivals::{
-    Committing, Comparing, Copying, FastImport, Finding, Plumbing, Reading, Rival, read,
+    AddedPart, Committing, Comparing, Copying, FastImport, Plumbing, Reading, Rival, read,
 };
 use super::stories::{Lore, Story, save};
 use crate::bench::measure::{Measured, median_of, settle, timed};
 use crate::bench::megabytes;
 
-/// How long a story is, and how often it is added to.
+/// The size of a story, and how many messages are added to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) messages: usize,
@@ -29,14 +29,14 @@ pub(crate) struct Size {
     pub(crate) rounds: usize,
 }
 
-/// Where a story and its book are, and the history of both.
+/// A folder with a story, its book, and the history of both.
 pub(crate) struct Place {
     folder: TempDir,
 }
 
 impl Place {
     pub(crate) fn new() -> anyhow::Result<Self> {
-        // Under `target`, so that it is on the disk of the checkout and not in memory.
+        // Under `target`, so that it is on disk even if the temporary folder is in memory.
         let target = std::env::current_exe()?.with_file_name("bench");
         fs::create_dir_all(&target)?;
         let place = Self { folder: TempDir::new_in(target)? };
@@ -74,8 +74,8 @@ pub(crate) fn book() -> FileName {
     FileName::of_text("worlds/Lore.json")
 }
 
-/// Records a file that was just saved, as `forklore watch` does: opened, read into a buffer that is
-/// used again, recorded, made sure of.
+/// Records a file that was just saved, as `forklore watch` does: opens it, reads it into a reused
+/// buffer, records it, and syncs.
 pub(crate) fn record(
     history: &mut History<'_>,
     path: &Path,
@@ -87,7 +87,7 @@ pub(crate) fn record(
     read(path, buffer)?;
     let exists = |_: &FileName| true;
     recorder.file(name, buffer, written, Observed::AsItHappened, &exists)?;
-    Ok(recorder.keep()?)
+    Ok(recorder.persist()?)
 }
 
 struct Ours {
@@ -100,14 +100,14 @@ impl Rival for Ours {
         OURS
     }
 
-    fn keep(&mut self, saved: &Path, _: &Story) -> anyhow::Result<()> {
+    fn store(&mut self, saved: &Path, _: &Story) -> anyhow::Result<()> {
         record(&mut self.history, saved, &chat(), &mut self.buffer)
     }
 }
 
 const OURS: &str = "**forklore**";
 
-/// The least that finding the change takes: the file read, and each line hashed once.
+/// The minimum for added_part the change: reading the file and hashing each line once.
 #[derive(Default)]
 struct Pass {
     buffer: Vec<u8>,
@@ -118,7 +118,7 @@ impl Rival for Pass {
         "reading it, and one pass over its lines"
     }
 
-    fn keep(&mut self, saved: &Path, _: &Story) -> anyhow::Result<()> {
+    fn store(&mut self, saved: &Path, _: &Story) -> anyhow::Result<()> {
         read(saved, &mut self.buffer)?;
         let mut start = 0;
         for end in memchr_iter(b'\n', &self.buffer).chain([self.buffer.len()]) {
@@ -129,7 +129,7 @@ impl Rival for Pass {
     }
 }
 
-/// What a size showed.
+/// The results for one size.
 pub(crate) struct Appended {
     pub(crate) size: Size,
     pub(crate) table: Table,
@@ -140,7 +140,7 @@ pub(crate) struct Appended {
     pass: Duration,
 }
 
-/// Measures a size: the story grows by one message, everybody keeps it, in turns.
+/// Measures one size: the story grows by one message, and each rival stores it in turn.
 pub(crate) fn figures(size: Size) -> anyhow::Result<Appended> {
     let place = Place::new()?;
     let mut story = Story::of(11, "Lore", size.messages);
@@ -158,7 +158,7 @@ pub(crate) fn figures(size: Size) -> anyhow::Result<Appended> {
     let fast = FastImport::new(place.folder(), &story)?;
     let mut rivals: Vec<Box<dyn Rival>> = vec![
         Box::<Reading>::default(),
-        Box::new(Comparing { finding: Finding::new(&story) }),
+        Box::new(Comparing { added_part: AddedPart::new(&story) }),
         Box::<Pass>::default(),
         Box::new(ours),
         Box::new(Plumbing::new(place.folder(), &story)?),
@@ -171,16 +171,16 @@ pub(crate) fn figures(size: Size) -> anyhow::Result<Appended> {
     settle()?;
 
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); rivals.len()];
-    // The first of each is not counted: buffers grow, files are made.
+    // The first round does not count, because buffers grow and files are created.
     for round in 0..=size.rounds {
         story.add();
         save(&saved, &story.bytes)?;
         for (rival, times) in rivals.iter_mut().zip(&mut times) {
-            if round > rival.patience() {
+            if round > rival.max_rounds() {
                 continue;
             }
             rival.prepare(&story, &book_bytes)?;
-            let time = timed(|| rival.keep(&saved, &story))?;
+            let time = timed(|| rival.store(&saved, &story))?;
             if round > 0 {
                 times.push(time);
             }
@@ -199,7 +199,7 @@ pub(crate) fn figures(size: Size) -> anyhow::Result<Appended> {
         table.add(vec![
             rival.name().to_owned(),
             milliseconds(medians[at]),
-            milliseconds(slow(&times[at])),
+            milliseconds(slowest_tenth(&times[at])),
             format!("{:.2}", medians[at].as_secs_f64() / ours.as_secs_f64()),
         ]);
     }
@@ -218,16 +218,16 @@ pub(crate) fn figures(size: Size) -> anyhow::Result<Appended> {
     ));
     let (reading, pass) = (medians[0], medians[2]);
 
-    // The rivals hold files and processes; only the history is needed further.
+    // The rivals hold files and processes. From here on only the history is needed.
     drop(rivals);
-    for row in others(&place, &mut story, &mut lore, size)? {
+    for row in other_changes(&place, &mut story, &mut lore, size)? {
         table.add(row);
     }
     Ok(Appended { size, table, bounds, bytes, ours, reading, pass })
 }
 
-/// What is not one more message: an entry of the book, and the first change after opening.
-fn others(
+/// Measures other changes: an entry of the book, and the first message after opening the history.
+fn other_changes(
     place: &Place,
     story: &mut Story,
     lore: &mut Lore,
@@ -244,7 +244,7 @@ fn others(
         let mut copying = Copying { to: place.folder().join("copy.json") };
         let read = timed(|| read(&book_path, &mut buffer))?;
         let entry = timed(|| record(&mut history, &book_path, &book(), &mut buffer))?;
-        let copy = timed(|| copying.keep(&book_path, story))?;
+        let copy = timed(|| copying.store(&book_path, story))?;
         if round > 0 {
             entries.push(entry);
             reads.push(read);
@@ -263,7 +263,7 @@ fn others(
     }
     let row = |what: &str, times: &Vec<Duration>| {
         let median = milliseconds(median_of(times.clone()));
-        vec![what.to_owned(), median, milliseconds(slow(times)), String::new()]
+        vec![what.to_owned(), median, milliseconds(slowest_tenth(times)), String::new()]
     };
     Ok(vec![
         row("opening the history", &opens),
@@ -274,8 +274,8 @@ fn others(
     ])
 }
 
-/// What is left of the cost when the pass over the file is taken off.
-pub(crate) fn flat(all: &[Appended]) -> Table {
+/// The cost without the pass over the file.
+pub(crate) fn cost_by_length(all: &[Appended]) -> Table {
     let mut table = Table::new(&[
         "messages",
         "file",
@@ -297,7 +297,7 @@ pub(crate) fn flat(all: &[Appended]) -> Table {
     table
 }
 
-fn slow(times: &[Duration]) -> Duration {
+fn slowest_tenth(times: &[Duration]) -> Duration {
     let mut times = times.to_vec();
     times.sort_unstable();
     times.get(times.len() * 9 / 10).copied().unwrap_or_default()

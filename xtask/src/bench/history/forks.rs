@@ -1,4 +1,4 @@
-//! Finding the moment of a message, or a version by its number, among very many versions.
+//! Times finding the moment of a message, or a version by number, among very many versions.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -17,7 +17,7 @@ use super::append::{Place, book, chat, milliseconds};
 use super::stories::{Lore, Shape, Story};
 use crate::bench::measure::{Measured, median_of};
 
-/// Versions of the chat for each message.
+/// The number of versions of the chat for each message.
 const SAVES: usize = 50;
 const TRIES: usize = 15;
 const MOST: Duration = Duration::from_millis(50);
@@ -25,7 +25,7 @@ const MOST: Duration = Duration::from_millis(50);
 pub(crate) fn figures(versions: usize) -> anyhow::Result<(Table, Vec<Measured>)> {
     let place = Place::new()?;
     let mut history = place.open()?;
-    let story = told(&mut history, versions)?;
+    let story = record_story(&mut history, versions)?;
     drop(history);
 
     let parsed = Chat::read(&story.bytes, ChatKind::Solo);
@@ -105,8 +105,9 @@ pub(crate) fn figures(versions: usize) -> anyhow::Result<(Table, Vec<Measured>)>
     Ok((table, bounds.into()))
 }
 
-/// Short messages, each saved very often: what is measured is how many versions there are.
-fn told(history: &mut History<'_>, versions: usize) -> anyhow::Result<Story> {
+/// Records short messages that are each saved very often, because only the number of versions
+/// matters here.
+fn record_story(history: &mut History<'_>, versions: usize) -> anyhow::Result<Story> {
     let mut story = Story::new(41, "Lore");
     let mut lore = Lore::new(42, 40);
     let mut recorder = history.record()?;
@@ -128,9 +129,9 @@ fn told(history: &mut History<'_>, versions: usize) -> anyhow::Result<Story> {
                 Observed::AsItHappened,
                 &|_| true,
             )?;
-            recorder.keep()?;
+            recorder.persist()?;
         }
     }
-    recorder.keep()?;
+    recorder.persist()?;
     Ok(story)
 }

@@ -1,4 +1,4 @@
-//! What a history costs, each figure beside what else could have been done, in one run.
+//! The cost of a history, with each figure next to the alternatives, measured in the same run.
 
 mod append;
 mod forks;
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &HistoryArgs) -> anyhow::Result<()> {
             bounds.append(&mut measured.bounds);
             all.push(measured);
         }
-        println!("Cost against length:\n\n{}", append::flat(&all));
+        println!("Cost against length:\n\n{}", append::cost_by_length(&all));
     }
     if is_wanted(Part::Size) {
         let (table, bound) = size::figures()?;

@@ -1,4 +1,4 @@
-//! Any version of a file put together again, against parsing what comes out.
+//! Times reconstructing any version of a file, against parsing the result.
 
 use std::time::{Duration, SystemTime};
 
@@ -18,8 +18,8 @@ use crate::bench::megabytes;
 
 const TRIES: usize = 15;
 
-/// A fifth of `most` entries in the book, a tenth of it messages in the chat, a fiftieth versions of
-/// each: 10,000 entries, 5,000 messages, 1,000 versions.
+/// The book has `most / 5` entries, the chat `most / 10` messages, and each has `most / 50`
+/// versions: by default 10,000 entries, 5,000 messages and 1,000 versions.
 pub(crate) fn figures(most: usize) -> anyhow::Result<(Table, Vec<Measured>)> {
     let place = Place::new()?;
     let mut history = place.open()?;
@@ -78,10 +78,10 @@ fn add(
         let seen = forklore_history::record::recorder::Observed::AsItHappened;
         recorder.file(name, &next(), SystemTime::now(), seen, &|_| true)?;
         if version % 50 == 0 {
-            recorder.keep()?;
+            recorder.persist()?;
         }
     }
-    Ok(recorder.keep()?)
+    Ok(recorder.persist()?)
 }
 
 struct Times {
@@ -91,7 +91,7 @@ struct Times {
     read: Duration,
 }
 
-/// Of versions drawn at random, so that nothing that one left behind helps the next much.
+/// Measures versions drawn at random, so that cached data of one hardly helps the next.
 fn times(
     history: &History<'_>,
     name: &FileName,
@@ -104,14 +104,14 @@ fn times(
     let (mut out, mut parsed, mut own) = (Vec::new(), Vec::new(), Vec::new());
     let mut bytes = 0;
     for _ in 0..TRIES {
-        let kept =
+        let stored =
             StoredVersion::read(history.store(), versions[random.usize(..versions.len())].id)?;
         let mut content = Vec::new();
         out.push(timed(|| {
-            content = history.content(&kept)?;
+            content = history.content(&stored)?;
             Ok(())
         })?);
-        anyhow::ensure!(content.len() as u64 == kept.version.bytes, "it came out otherwise");
+        anyhow::ensure!(content.len() as u64 == stored.version.bytes, "it came out otherwise");
         bytes = content.len() as u64;
         parsed.push(timed(|| {
             let lines = serde_json::Deserializer::from_slice(&content);

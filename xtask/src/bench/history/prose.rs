@@ -1,5 +1,5 @@
-//! Text that a compressor finds about as hard as English: words by how common they are, in the order
-//! in which kinds of words follow each other.
+//! Generates text that compresses about as well as English: common words are frequent, and parts of
+//! speech follow each other in a plausible order.
 
 use fastrand::Rng;
 
@@ -51,7 +51,7 @@ enum Part {
     Verb,
 }
 
-/// Writes prose. The same seed writes the same.
+/// Generates prose. The same seed gives the same text.
 pub(crate) struct Writer {
     random: Rng,
     words: [Vec<&'static str>; 8],
@@ -69,8 +69,8 @@ impl Writer {
         &mut self.random
     }
 
-    /// Common words are at the beginning of each list. Half of the draws fall into the first
-    /// quarter, as in English, where half of all text is a hundred words.
+    /// Draws a word. Common words come first in each list, and half of the draws fall into the
+    /// first quarter, as in English, where a hundred words make up half of all text.
     fn word(&mut self, part: Part) -> &'static str {
         let words = &self.words[part as usize];
         let place = self.random.f64() * self.random.f64().sqrt();
@@ -137,7 +137,7 @@ impl Writer {
             self.add(text, Part::Adjective);
         }
         self.add(text, Part::Noun);
-        // What no list of words has: dates, sums, the names of places.
+        // Things that word lists lack: dates, sums, place names.
         if self.random.u8(..30) == 0 {
             let number = self.random.u32(2..4_000).to_string();
             text.push(' ');
@@ -184,7 +184,7 @@ mod tests {
         encoder.finish().unwrap().len() as f64 / text.len() as f64
     }
 
-    /// English novels: about 0.52 for two kilobytes, about 0.38 for many.
+    /// English novels deflate to about 0.52 for two kilobytes, and about 0.38 for long texts.
     #[test]
     fn it_compresses_as_english_does() {
         for seed in 0..8 {

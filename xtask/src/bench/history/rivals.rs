@@ -1,5 +1,5 @@
-//! What else could keep one more message: each gets the same saved file, and is done when what it
-//! wrote outlives a power cut.
+//! Other ways to store one more message. Each gets the same saved file, and is done when its data
+//! would survive a power cut.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -12,30 +12,30 @@ use forklore_history::git::object::{Id, Kind, TreeMode, add_to_tree, id_of};
 use super::stories::Story;
 use crate::bench::measure::durable_copy;
 
-/// Keeps one more message of a story whose file was just saved.
+/// Stores one more message of a story whose file was just saved.
 pub(crate) trait Rival {
     fn name(&self) -> &'static str;
-    /// `story` has one message more than at the last call. What is in memory anyway is not to be
-    /// counted, so the file is read by whoever wants to know what is in it.
-    fn keep(&mut self, saved: &Path, story: &Story) -> anyhow::Result<()>;
-    /// What has to happen before the clock starts.
+    /// `story` has one message more than at the last call. Its content is in memory only for the
+    /// benchmark, so a rival that needs it has to read the file.
+    fn store(&mut self, saved: &Path, story: &Story) -> anyhow::Result<()>;
+    /// Runs before the clock starts.
     fn prepare(&mut self, _story: &Story, _book: &[u8]) -> anyhow::Result<()> {
         Ok(())
     }
-    /// So often it is asked at most, where it is slow.
-    fn patience(&self) -> usize {
+    /// The maximum number of rounds, for slow rivals.
+    fn max_rounds(&self) -> usize {
         usize::MAX
     }
 }
 
-/// Reads a file into a buffer that is used again.
+/// Reads a file into a reused buffer.
 pub(crate) fn read(path: &Path, buffer: &mut Vec<u8>) -> anyhow::Result<()> {
     buffer.clear();
     File::open(path)?.read_to_end(buffer)?;
     Ok(())
 }
 
-/// The floor: nobody can know what was saved without reading it.
+/// The lower bound: added_part out what was saved requires reading it.
 #[derive(Default)]
 pub(crate) struct Reading {
     buffer: Vec<u8>,
@@ -46,26 +46,26 @@ impl Rival for Reading {
         "reading the file"
     }
 
-    fn keep(&mut self, saved: &Path, _: &Story) -> anyhow::Result<()> {
+    fn store(&mut self, saved: &Path, _: &Story) -> anyhow::Result<()> {
         read(saved, &mut self.buffer)?;
         std::hint::black_box(&self.buffer);
         Ok(())
     }
 }
 
-/// Finds what was added to a file in the quickest way there is, where the file as it was may stay in
-/// memory: by comparing.
-pub(crate) struct Finding {
+/// Finds what was added to a file in the fastest way, by comparing it with its previous content in
+/// memory.
+pub(crate) struct AddedPart {
     before: Vec<u8>,
     buffer: Vec<u8>,
 }
 
-impl Finding {
+impl AddedPart {
     pub(crate) fn new(story: &Story) -> Self {
         Self { before: story.bytes.clone(), buffer: Vec::new() }
     }
 
-    /// What the file has more than at the last call.
+    /// The bytes added since the last call.
     pub(crate) fn added(&mut self, saved: &Path) -> anyhow::Result<&[u8]> {
         read(saved, &mut self.buffer)?;
         std::mem::swap(&mut self.before, &mut self.buffer);
@@ -74,9 +74,9 @@ impl Finding {
     }
 }
 
-/// Reading, and comparing with a copy of the last version that is kept in memory.
+/// Reads the file and compares it with a copy of the last version in memory.
 pub(crate) struct Comparing {
-    pub(crate) finding: Finding,
+    pub(crate) added_part: AddedPart,
 }
 
 impl Rival for Comparing {
@@ -84,13 +84,13 @@ impl Rival for Comparing {
         "reading and comparing it with a copy in memory"
     }
 
-    fn keep(&mut self, saved: &Path, _: &Story) -> anyhow::Result<()> {
-        std::hint::black_box(self.finding.added(saved)?);
+    fn store(&mut self, saved: &Path, _: &Story) -> anyhow::Result<()> {
+        std::hint::black_box(self.added_part.added(saved)?);
         Ok(())
     }
 }
 
-/// A copy of the whole file.
+/// Copies the whole file.
 pub(crate) struct Copying {
     pub(crate) to: PathBuf,
 }
@@ -100,12 +100,12 @@ impl Rival for Copying {
         "a copy of the file"
     }
 
-    fn keep(&mut self, saved: &Path, _: &Story) -> anyhow::Result<()> {
+    fn store(&mut self, saved: &Path, _: &Story) -> anyhow::Result<()> {
         durable_copy(saved, &self.to)
     }
 }
 
-/// A git that does what we do to make sure of things, and nothing behind anybody's back.
+/// A git that syncs its writes as Forklore does, and runs no maintenance in the background.
 pub(crate) fn git(repository: &Path) -> Command {
     let mut git = Command::new("git");
     git.arg("-C").arg(repository);
@@ -140,7 +140,7 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> anyhow::Result<Vec<u8>
     Ok(output.stdout)
 }
 
-fn made(repository: PathBuf, bare: bool) -> anyhow::Result<PathBuf> {
+fn init_repository(repository: PathBuf, bare: bool) -> anyhow::Result<PathBuf> {
     fs::create_dir_all(&repository)?;
     let mut init = git(&repository);
     init.args(["init", "--quiet", "--initial-branch=main"]);
@@ -151,15 +151,15 @@ fn made(repository: PathBuf, bare: bool) -> anyhow::Result<PathBuf> {
     Ok(repository)
 }
 
-/// The trees above the last message, three deep, a hundred names in each: those that one more
-/// message changes.
+/// The trees above the last message, which one more message changes: three levels with a hundred
+/// names in each.
 pub(crate) struct Levels {
     head: Id,
     lines: [Vec<(u32, Id)>; 3],
 }
 
 impl Levels {
-    /// Of a story as it is now. `put` is given every object.
+    /// Builds the trees of a story. `put` is called with every object.
     pub(crate) fn new(
         story: &Story,
         put: &mut dyn FnMut(Kind, Vec<u8>) -> anyhow::Result<Id>,
@@ -172,7 +172,7 @@ impl Levels {
         for (index, line) in (0..).zip(lines) {
             let blob = put(Kind::Blob, [b"\n", line].concat())?;
             levels.push(index, blob);
-            // Trees in between would be made and forgotten.
+            // Skip trees that the next message would replace.
             if index % 100 == 99 || index + 1 == count {
                 root = Some(levels.close(index, put)?);
             }
@@ -180,7 +180,7 @@ impl Levels {
         Ok((levels, root.context("a story has messages")?))
     }
 
-    /// Adds a message, and returns the new root.
+    /// Adds a message and returns the new root.
     pub(crate) fn add(
         &mut self,
         index: u32,
@@ -228,17 +228,17 @@ impl Levels {
     }
 }
 
-/// Git's own tools, one process for each object.
+/// Uses git's plumbing commands, with one process for each object.
 pub(crate) struct Plumbing {
     repository: PathBuf,
     levels: Levels,
     tip: String,
-    finding: Finding,
+    added_part: AddedPart,
 }
 
 impl Plumbing {
     pub(crate) fn new(folder: &Path, story: &Story) -> anyhow::Result<Self> {
-        let repository = made(folder.join("plumbing.git"), true)?;
+        let repository = init_repository(folder.join("plumbing.git"), true)?;
         let mut importing = Importing::start(&repository)?;
         importing.begin(story)?;
         importing.finish()?;
@@ -247,7 +247,7 @@ impl Plumbing {
         let tip = String::from_utf8(tip)?.trim().to_owned();
         let found = run(git(&repository).args(["rev-parse", "main^{tree}"]), b"")?;
         ensure!(found.starts_with(tree.to_hex().to_string().as_bytes()), "the trees differ");
-        Ok(Self { repository, levels, tip, finding: Finding::new(story) })
+        Ok(Self { repository, levels, tip, added_part: AddedPart::new(story) })
     }
 }
 
@@ -255,8 +255,8 @@ fn id_in(output: &[u8]) -> anyhow::Result<Id> {
     Ok(Id::from_hex(output.trim_ascii())?)
 }
 
-/// What `git mktree` reads.
-fn told(tree: &[u8]) -> Vec<u8> {
+/// The input of `git mktree`.
+fn mktree_input(tree: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     for line in forklore_history::git::object::tree_lines(tree).flatten() {
         let mode = match line.mode {
@@ -275,16 +275,16 @@ impl Rival for Plumbing {
         "git's plumbing, the same objects, 7 processes"
     }
 
-    fn patience(&self) -> usize {
+    fn max_rounds(&self) -> usize {
         15
     }
 
-    fn keep(&mut self, saved: &Path, story: &Story) -> anyhow::Result<()> {
-        let added = self.finding.added(saved)?;
+    fn store(&mut self, saved: &Path, story: &Story) -> anyhow::Result<()> {
+        let added = self.added_part.added(saved)?;
         let repository = &self.repository;
         let blob = run(git(repository).args(["hash-object", "-w", "--stdin"]), added)?;
         let tree = self.levels.add(story.messages as u32 - 1, id_in(&blob)?, &mut |_, tree| {
-            id_in(&run(git(repository).arg("mktree"), &told(&tree))?)
+            id_in(&run(git(repository).arg("mktree"), &mktree_input(&tree))?)
         })?;
         let tree = tree.to_hex().to_string();
         let tip = run(
@@ -297,10 +297,10 @@ impl Rival for Plumbing {
     }
 }
 
-/// One `git fast-import` that stays, asked after each message to make sure of it.
+/// Keeps one `git fast-import` running, with a checkpoint after each message.
 pub(crate) struct FastImport {
     importing: Importing,
-    finding: Finding,
+    added_part: AddedPart,
 }
 
 struct Importing {
@@ -330,10 +330,10 @@ impl Importing {
             add_file(&mut text, &path(index), &[b"\n", line].concat());
         }
         self.stdin.write_all(&text)?;
-        self.sure()
+        self.checkpoint()
     }
 
-    fn sure(&mut self) -> anyhow::Result<()> {
+    fn checkpoint(&mut self) -> anyhow::Result<()> {
         self.stdin.write_all(b"\ncheckpoint\n\nprogress sure\n\n")?;
         self.stdin.flush()?;
         let mut line = String::new();
@@ -361,10 +361,10 @@ fn add_file(text: &mut Vec<u8>, path: &str, data: &[u8]) {
 
 impl FastImport {
     pub(crate) fn new(folder: &Path, story: &Story) -> anyhow::Result<Self> {
-        let repository = made(folder.join("fast-import.git"), true)?;
+        let repository = init_repository(folder.join("fast-import.git"), true)?;
         let mut importing = Importing::start(&repository)?;
         importing.begin(story)?;
-        Ok(Self { importing, finding: Finding::new(story) })
+        Ok(Self { importing, added_part: AddedPart::new(story) })
     }
 }
 
@@ -373,8 +373,8 @@ impl Rival for FastImport {
         "git fast-import, the same objects, a process that stays"
     }
 
-    fn keep(&mut self, saved: &Path, story: &Story) -> anyhow::Result<()> {
-        let added = self.finding.added(saved)?;
+    fn store(&mut self, saved: &Path, story: &Story) -> anyhow::Result<()> {
+        let added = self.added_part.added(saved)?;
         let words = "one message more";
         let mut text = format!(
             "commit refs/heads/main\ncommitter b <b@localhost> 2 +0000\ndata {}\n{words}\n",
@@ -383,27 +383,27 @@ impl Rival for FastImport {
         .into_bytes();
         add_file(&mut text, &path(story.messages - 1), added);
         self.importing.stdin.write_all(&text)?;
-        self.importing.sure()
+        self.importing.checkpoint()
     }
 }
 
-/// What most people would try: the files in a repository, and a commit after each save.
+/// The obvious approach: the files in a repository, with a commit after each save.
 pub(crate) struct Committing {
     repository: PathBuf,
-    most: usize,
+    max_rounds: usize,
 }
 
 impl Committing {
     pub(crate) fn new(folder: &Path, story: &Story, book: &[u8]) -> anyhow::Result<Self> {
-        let repository = made(folder.join("whole"), false)?;
-        let most = if story.messages > 20_000 { 3 } else { 15 };
-        let mut whole = Self { repository, most };
+        let repository = init_repository(folder.join("whole"), false)?;
+        let max_rounds = if story.messages > 20_000 { 3 } else { 15 };
+        let mut whole = Self { repository, max_rounds };
         whole.prepare(story, book)?;
         whole.commit()?;
         Ok(whole)
     }
 
-    /// Commits what is there.
+    /// Commits all changes.
     pub(crate) fn commit(&self) -> anyhow::Result<()> {
         run(git(&self.repository).args(["add", "--all"]), b"")?;
         run(git(&self.repository).args(["commit", "--quiet", "--message=saved"]), b"")?;
@@ -416,8 +416,8 @@ impl Rival for Committing {
         "git add and git commit of the whole files"
     }
 
-    fn patience(&self) -> usize {
-        self.most
+    fn max_rounds(&self) -> usize {
+        self.max_rounds
     }
 
     fn prepare(&mut self, story: &Story, book: &[u8]) -> anyhow::Result<()> {
@@ -425,7 +425,7 @@ impl Rival for Committing {
         super::stories::save(&self.repository.join("Lore.json"), book)
     }
 
-    fn keep(&mut self, _: &Path, _: &Story) -> anyhow::Result<()> {
+    fn store(&mut self, _: &Path, _: &Story) -> anyhow::Result<()> {
         self.commit()
     }
 }

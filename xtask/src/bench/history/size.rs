@@ -1,4 +1,4 @@
-//! What a story takes on disk: 300 messages, three saves for each turn, a book saved 61 times.
+//! The size of a story on disk: 300 messages, three saves for each turn, a book saved 61 times.
 
 use std::collections::HashSet;
 use std::fs;
@@ -20,11 +20,11 @@ use crate::bench::measure::Measured;
 const TURNS: usize = 150;
 const ENTRIES: usize = 120;
 const BOOK_SAVES: usize = 61;
-/// What the story may take when it is packed.
-const MOST: u64 = 1_000_000;
+/// The maximum size of the packed story.
+const MAX_BYTES: u64 = 1_000_000;
 
-/// Tells a story save by save.
-fn told(see: &mut dyn FnMut(&Story, &Lore, FileKind) -> anyhow::Result<()>) -> anyhow::Result<()> {
+/// Plays a story save by save, and calls `see` for each.
+fn play(see: &mut dyn FnMut(&Story, &Lore, FileKind) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let mut story = Story::new(21, "Lore");
     let mut lore = Lore::new(22, ENTRIES);
     see(&story, &lore, FileKind::Book)?;
@@ -34,7 +34,7 @@ fn told(see: &mut dyn FnMut(&Story, &Lore, FileKind) -> anyhow::Result<()>) -> a
         see(&story, &lore, FileKind::Chat)?;
         story.add_shaped(false, Shape { prose: 3_000, reasoning: 1_100, swipes: 1 });
         see(&story, &lore, FileKind::Chat)?;
-        // Every second reply is swiped once; else something about the chat is saved.
+        // Every second reply is swiped once. In the other turns the header changes.
         if turn % 2 == 0 {
             story.swipe(3_000, 1_100);
         } else {
@@ -42,7 +42,7 @@ fn told(see: &mut dyn FnMut(&Story, &Lore, FileKind) -> anyhow::Result<()>) -> a
         }
         see(&story, &lore, FileKind::Chat)?;
         if book_saves < BOOK_SAVES && (turn * (BOOK_SAVES - 1)) / TURNS + 1 >= book_saves {
-            // An entry is added to, or one is written anew.
+            // An entry is extended or rewritten.
             if book_saves % 4 == 0 {
                 lore.edit(turn * 7)
             } else {
@@ -60,7 +60,7 @@ pub(crate) fn figures() -> anyhow::Result<(Table, Vec<Measured>)> {
     let mut history = place.open()?;
     let mut buffer = Vec::new();
     let mut copies = Copies::default();
-    told(&mut |story, lore, kind| {
+    play(&mut |story, lore, kind| {
         let (name, bytes) = match kind {
             FileKind::Chat => (chat(), story.bytes.clone()),
             _ => (book(), lore.bytes()),
@@ -73,7 +73,7 @@ pub(crate) fn figures() -> anyhow::Result<(Table, Vec<Measured>)> {
     pack(&mut history)?;
     let packed = on_disk(&place.repository())?;
 
-    let whole = Whole::kept(place.folder())?;
+    let whole = WholeFiles::measure(place.folder())?;
     let mut table = Table::new(&["kept as", "bytes", "files", "of full copies"]);
     let mut row = |what: &str, (bytes, files): (u64, usize)| {
         let share = format!("1/{:.0}", copies.bytes as f64 / bytes as f64);
@@ -92,11 +92,11 @@ pub(crate) fn figures() -> anyhow::Result<(Table, Vec<Measured>)> {
         megabytes(copies.last_chat),
         megabytes(copies.last_book)
     );
-    let bound = Measured::memory(what, packed.0, "one megabyte", MOST, 1.0);
+    let bound = Measured::memory(what, packed.0, "one megabyte", MAX_BYTES, 1.0);
     Ok((table, vec![bound]))
 }
 
-/// What simpler ways of keeping everything take.
+/// The size of simpler ways to store every version.
 #[derive(Default)]
 struct Copies {
     versions: usize,
@@ -140,16 +140,16 @@ fn deflated(bytes: &[u8]) -> u64 {
     encoder.finish().unwrap_or_default().len() as u64
 }
 
-/// The files in a repository of git's, a commit for each save.
-struct Whole {
+/// The size of a Git repository of the whole files, with a commit for each save.
+struct WholeFiles {
     loose: (u64, usize),
     packed: (u64, usize),
 }
 
-impl Whole {
-    fn kept(folder: &Path) -> anyhow::Result<Self> {
+impl WholeFiles {
+    fn measure(folder: &Path) -> anyhow::Result<Self> {
         let mut whole: Option<Committing> = None;
-        told(&mut |story, lore, _| {
+        play(&mut |story, lore, _| {
             let book = lore.bytes();
             match &mut whole {
                 Some(whole) => {
@@ -170,7 +170,7 @@ impl Whole {
     }
 }
 
-/// Bytes and files below a folder.
+/// The number of bytes and of files below a folder.
 pub(crate) fn on_disk(folder: &Path) -> anyhow::Result<(u64, usize)> {
     let mut sum = (0, 0);
     let mut folders = vec![folder.to_owned()];

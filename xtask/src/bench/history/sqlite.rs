@@ -1,4 +1,4 @@
-//! The same pieces as rows of a SQLite database, named by what they hold.
+//! Stores the same pieces as rows of a SQLite database, keyed by their hash.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,14 +8,14 @@ use flate2::write::ZlibEncoder;
 use forklore_history::git::object::{Id, Kind, id_of};
 use rusqlite::{Connection, params};
 
-use super::rivals::{Finding, Levels, Rival};
+use super::rivals::{AddedPart, Levels, Rival};
 use super::stories::Story;
 
-/// A database that makes sure of every transaction.
+/// A database that syncs every transaction to disk.
 pub(crate) struct Sqlite {
     database: Connection,
     levels: Levels,
-    finding: Finding,
+    added_part: AddedPart,
 }
 
 impl Sqlite {
@@ -31,7 +31,7 @@ impl Sqlite {
         let (levels, root) = Levels::new(story, &mut |kind, data| put(&transaction, kind, &data))?;
         add_version(&transaction, &root)?;
         transaction.commit()?;
-        Ok(Self { database, levels, finding: Finding::new(story) })
+        Ok(Self { database, levels, added_part: AddedPart::new(story) })
     }
 }
 
@@ -57,8 +57,8 @@ impl Rival for Sqlite {
         "SQLite, the same pieces as rows"
     }
 
-    fn keep(&mut self, saved: &Path, story: &Story) -> anyhow::Result<()> {
-        let added = self.finding.added(saved)?;
+    fn store(&mut self, saved: &Path, story: &Story) -> anyhow::Result<()> {
+        let added = self.added_part.added(saved)?;
         let transaction = self.database.transaction()?;
         let blob = put(&transaction, Kind::Blob, added)?;
         let root = self.levels.add(story.messages as u32 - 1, blob, &mut |kind, data| {

@@ -1,4 +1,5 @@
-//! Chats and books as SillyTavern writes them: `JSON.stringify` line by line, and indented by four.
+//! Generates chats and books as SillyTavern writes them: one `JSON.stringify` per line, and
+//! indented by four spaces.
 
 use std::fs;
 use std::path::Path;
@@ -7,17 +8,17 @@ use forklore_json::{Indent, Json, Object};
 
 use super::prose::Writer;
 
-/// A chat that grows: its file is what SillyTavern would write.
+/// A growing chat, as the file that SillyTavern would write.
 pub(crate) struct Story {
     pub(crate) writer: Writer,
-    /// The first line, then the messages, each with its newline before it.
+    /// The header line, then the messages, each preceded by its newline.
     pub(crate) bytes: Vec<u8>,
-    /// Where the last line begins.
+    /// The start of the last line.
     last: usize,
     pub(crate) messages: usize,
 }
 
-/// What goes into a message.
+/// The size of the parts of a message.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     /// Bytes of prose in the message.
@@ -59,7 +60,7 @@ impl Story {
         self.messages += 1;
     }
 
-    /// The last message in another form, as after a swipe.
+    /// Adds a swipe to the last message.
     pub(crate) fn swipe(&mut self, prose: usize, reasoning: usize) {
         let line = &self.bytes[self.last + 1..];
         let Ok(mut message) = Json::parse(line) else { return };
@@ -80,7 +81,7 @@ impl Story {
         self.bytes.extend(message.stringify());
     }
 
-    /// Other metadata in the first line.
+    /// Changes the metadata in the header.
     pub(crate) fn touch(&mut self, book: &str, time: usize) {
         let end = self.bytes.iter().position(|byte| *byte == b'\n').unwrap_or(self.bytes.len());
         let header = header(book, time);
@@ -173,7 +174,7 @@ fn message(writer: &mut Writer, number: usize, is_user: bool, shape: Shape) -> J
     message.into()
 }
 
-/// A book whose entries are kept as text, so that one of thousands can change quickly.
+/// A book that holds its entries as text, so that changing one of thousands is fast.
 pub(crate) struct Lore {
     writer: Writer,
     entries: Vec<Vec<u8>>,
@@ -187,7 +188,7 @@ impl Lore {
         Self { writer, entries }
     }
 
-    /// Changes one entry.
+    /// Rewrites one entry.
     pub(crate) fn edit(&mut self, uid: usize) {
         let uid = uid % self.entries.len();
         self.entries[uid] = entry(&mut self.writer, uid);
@@ -205,7 +206,6 @@ impl Lore {
         }
     }
 
-    /// The file.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let size = self.entries.iter().map(|entry| entry.len() + 2).sum::<usize>();
         let mut bytes = Vec::with_capacity(size + 100);
@@ -221,7 +221,7 @@ impl Lore {
     }
 }
 
-/// With its key, in the indentation that it has in a book.
+/// The text of an entry with its key, indented as in a book.
 fn entry(writer: &mut Writer, uid: usize) -> Vec<u8> {
     let mut entry = Object::new();
     entry.insert("uid", uid);
@@ -266,7 +266,7 @@ fn entry(writer: &mut Writer, uid: usize) -> Vec<u8> {
     book[begin..end].to_vec()
 }
 
-/// Replaces a file as SillyTavern does: written beside it, then renamed; nothing is made sure of.
+/// Replaces a file as SillyTavern does: writes a temporary file and renames it, without syncing.
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".1234567");

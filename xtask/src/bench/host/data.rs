@@ -1,18 +1,18 @@
-//! A host: many users, each with a few chats and books.
+//! Generates a host: many users, each with a few chats and books.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::bench::history::stories::{Lore, Shape, Story, save};
 
-/// What each user has.
+/// The data of each user.
 pub(crate) const CHARACTERS: usize = 2;
 pub(crate) const CHATS: usize = 3;
 pub(crate) const MESSAGES: usize = 60;
 pub(crate) const BOOKS: usize = 2;
 pub(crate) const ENTRIES: usize = 40;
 
-/// Different stories. Users share them, but for a line that is their own.
+/// The number of different stories. Users share them, except for one line of their own.
 const STORIES: usize = 16;
 
 pub(crate) struct Host {
@@ -48,7 +48,7 @@ impl Host {
         }
         for book in 0..BOOKS {
             let text = &self.books[(user * BOOKS + book) % STORIES];
-            // Each user's own name is in it somewhere.
+            // Makes the book different for each user.
             let text = String::from_utf8_lossy(text).replacen("Person 7", &handle(user), 1);
             fs::write(home.join(format!("worlds/Lore {book}.json")), text)?;
         }
@@ -68,21 +68,21 @@ impl Host {
         self.home(user).join(format!("chats/Character {character}/Story {chat}.jsonl"))
     }
 
-    /// A chat as the user has it at first.
+    /// The initial content of a chat.
     pub(crate) fn chat(&self, user: usize, chat: usize) -> Vec<u8> {
         let mut bytes = self.stories[(user * CHATS + chat) % STORIES].clone();
         bytes.extend(line(user, 0));
         bytes
     }
 
-    /// A file as it is after `saves` saves.
+    /// The content of a chat after `saves` saves.
     pub(crate) fn saved(&self, user: usize, chat: usize, saves: usize) -> Vec<u8> {
         let mut bytes = self.chat(user, chat);
         (1..=saves).for_each(|save| bytes.extend(line(user, save)));
         bytes
     }
 
-    /// Adds the message of a save to a chat, as SillyTavern does: by writing all of it.
+    /// Adds the message of a save to a chat as SillyTavern does, by rewriting the whole file.
     pub(crate) fn save(&self, user: usize, chat: usize, number: usize) -> anyhow::Result<()> {
         let path = self.chat_path(user, chat);
         let mut bytes = fs::read(&path)?;
@@ -95,38 +95,38 @@ pub(crate) fn handle(user: usize) -> String {
     format!("user-{user:06}")
 }
 
-/// A message that no other user has: as long as messages are, and as hard to deflate.
+/// A message that no other user has, with a realistic length and compressibility.
 fn line(user: usize, save: usize) -> Vec<u8> {
     let mut story = Story::new((user * 1_000 + save) as u64 + 7, "");
     story.add_shaped(save % 2 == 1, Shape { prose: 700, reasoning: 200, swipes: 1 });
     story.last_line().to_vec()
 }
 
-/// Bytes, as the disk counts them, and files below a folder.
-pub(crate) fn taken(folder: &Path) -> anyhow::Result<Taken> {
+/// Measures the disk usage of a folder.
+pub(crate) fn disk_usage(folder: &Path) -> anyhow::Result<DiskUsage> {
     use std::os::unix::fs::MetadataExt as _;
-    let mut taken = Taken::default();
+    let mut usage = DiskUsage::default();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
-            // What is being replaced right now need not be there any more.
+            // A file that is just being replaced may be gone.
             let Ok(meta) = entry.metadata() else { continue };
-            taken.inodes += 1;
-            taken.allocated += meta.blocks() * 512;
+            usage.inodes += 1;
+            usage.allocated += meta.blocks() * 512;
             if meta.is_dir() {
                 folders.push(entry.path());
             } else {
-                taken.files += 1;
-                taken.bytes += meta.len();
+                usage.files += 1;
+                usage.bytes += meta.len();
             }
         }
     }
-    Ok(taken)
+    Ok(usage)
 }
 
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Taken {
+pub(crate) struct DiskUsage {
     pub(crate) files: u64,
     /// Files and folders.
     pub(crate) inodes: u64,

@@ -1,4 +1,5 @@
-//! One `forklore watch` for a host with many users, and a day of theirs at speed.
+//! Measures one `forklore watch` on a host with many users, with a day of their saves in fast
+//! motion.
 
 mod data;
 mod process;
@@ -22,7 +23,7 @@ use tempfile::TempDir;
 use super::forklore_binary;
 use super::history::Table;
 use super::measure::settle;
-use data::{Host, Taken, handle, taken};
+use data::{DiskUsage, Host, disk_usage, handle};
 use process::{Watching, syncs};
 
 #[derive(clap::Args)]
@@ -52,16 +53,16 @@ pub(crate) struct HostArgs {
     without_sillytavern: bool,
 }
 
-/// A day of one user: 100 messages, and a swipe or some such for every second one.
+/// A day of one user: 100 messages, and a swipe or a similar save for every second one.
 const SAVES_A_DAY: f64 = 150.0;
-const PATIENCE: Duration = Duration::from_secs(60 * 60);
-/// How many users' histories are packed, to see what that gives.
+const START_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+/// The number of users whose histories are packed to measure the effect.
 const PACKED: usize = 20;
 
 pub(crate) fn run(args: &HostArgs) -> anyhow::Result<()> {
     ensure!(args.active <= args.users, "more users are active than there are");
     let forklore = forklore_binary()?;
-    // Under `target`, so that it is on the disk of the checkout and not in memory.
+    // Under `target`, so that it is on disk even if the temporary folder is in memory.
     let target = std::env::current_exe()?.with_file_name("bench");
     let target = args.folder.clone().unwrap_or(target);
     fs::create_dir_all(&target)?;
@@ -92,12 +93,12 @@ impl Day<'_> {
         self.table.add(vec![what.to_owned(), all, each]);
     }
 
-    /// The first start records everything, the second one finds everything as it was.
+    /// Measures the first start, which records everything.
     fn start(&mut self, histories: &Path) -> anyhow::Result<()> {
         let users = self.args.users;
-        let folders = taken(&self.host.root)?;
+        let folders = disk_usage(&self.host.root)?;
         self.row("the users' own files", bytes(folders.bytes), each(folders.bytes, users));
-        let watching = Watching::start(self.forklore, &self.host.root, PATIENCE)?;
+        let watching = Watching::start(self.forklore, &self.host.root, START_TIMEOUT)?;
         let usage = watching.usage()?;
         self.row(
             "first start, everything recorded",
@@ -108,19 +109,24 @@ impl Day<'_> {
         self.row("memory after it", bytes(usage.memory), each(usage.memory, users));
         watching.stop()?;
         settle()?;
-        let kept = taken(histories)?;
-        self.row("histories", bytes(kept.bytes), each(kept.bytes, users));
-        self.row("on disk, in whole blocks", bytes(kept.allocated), each(kept.allocated, users));
-        let files = format!("{} and {} folders", kept.files, kept.inodes - kept.files);
+        let stored = disk_usage(histories)?;
+        self.row("histories", bytes(stored.bytes), each(stored.bytes, users));
+        self.row(
+            "on disk, in whole blocks",
+            bytes(stored.allocated),
+            each(stored.allocated, users),
+        );
+        let files = format!("{} and {} folders", stored.files, stored.inodes - stored.files);
         let of_each = |count: u64| format!("{:.1}", count as f64 / users as f64);
-        let per_user = format!("{} and {}", of_each(kept.files), of_each(kept.inodes - kept.files));
+        let per_user =
+            format!("{} and {}", of_each(stored.files), of_each(stored.inodes - stored.files));
         self.row("files of the histories", files, per_user);
         Ok(())
     }
 
     fn live(&mut self, histories: &Path) -> anyhow::Result<()> {
         let users = self.args.users;
-        let watching = Watching::start(self.forklore, &self.host.root, PATIENCE)?;
+        let watching = Watching::start(self.forklore, &self.host.root, START_TIMEOUT)?;
         let idle = watching.usage()?;
         self.row(
             "another start, nothing changed",
@@ -141,7 +147,7 @@ impl Day<'_> {
             String::new(),
         );
 
-        let before = taken(histories)?;
+        let before = disk_usage(histories)?;
         let wanted = (self.args.active * self.args.saves) as u64;
         let began = Instant::now();
         let written = self.replay(&watching, 1..=self.args.saves)?;
@@ -164,7 +170,7 @@ impl Day<'_> {
         let complaints = watching.complaints();
         self.row("complaints", complaints.to_string(), String::new());
 
-        // A little more, watched closely.
+        // A few more saves, to count the syncs.
         let few = self.args.active.min(100);
         let process = watching.id();
         let more = self.args.saves + 1..=self.args.saves + 3;
@@ -179,14 +185,14 @@ impl Day<'_> {
         }
         let stopping = watching.stop()?;
         self.row("stopping", seconds(stopping), String::new());
-        let after = taken(histories)?;
+        let after = disk_usage(histories)?;
         let all = wanted + if synced.is_some() { few as u64 * 3 } else { 0 };
         self.grown(before, after, all);
         self.verified(histories, few, synced.is_some())?;
         self.packed(histories)
     }
 
-    /// The same saves, by those who make them.
+    /// Measures the same saves in SillyTavern itself.
     fn sillytavern(&mut self) -> anyhow::Result<()> {
         let served = sillytavern::served(&self.host)?;
         let rate = served.saves as f64 / served.took.as_secs_f64();
@@ -201,7 +207,7 @@ impl Day<'_> {
         Ok(())
     }
 
-    fn grown(&mut self, before: Taken, after: Taken, saves: u64) {
+    fn grown(&mut self, before: DiskUsage, after: DiskUsage, saves: u64) {
         let grown = after.bytes.saturating_sub(before.bytes);
         let allocated = after.allocated.saturating_sub(before.allocated);
         let each_save = grown as f64 / saves as f64;
@@ -221,8 +227,8 @@ impl Day<'_> {
         );
     }
 
-    /// Every active user saves, round after round: the order that is worst for whoever keeps
-    /// histories open.
+    /// Every active user saves once per round: the worst order for a process that keeps histories
+    /// open.
     fn replay(
         &self,
         watching: &Watching,
@@ -253,7 +259,7 @@ impl Day<'_> {
         Ok(writing)
     }
 
-    /// Counts what was lost, by what every version holds.
+    /// Counts lost saves by the number of messages in each version.
     fn verified(&mut self, histories: &Path, few: usize, has_more: bool) -> anyhow::Result<()> {
         let name = FileName::of_text("chats/Character 0/Story 0.jsonl");
         let (mut lost, mut there) = (0, 0);
@@ -269,10 +275,10 @@ impl Day<'_> {
                 let found = versions.iter().any(|version| version.count == first + save);
                 if found { there += 1 } else { lost += 1 }
             }
-            // Byte for byte, for some.
+            // Compare the content of some users byte for byte.
             if user % 50 == 0 {
-                let kept = StoredVersion::read(history.store(), lineage.tip.id)?;
-                let is_same = history.content(&kept)? == self.host.saved(user, 0, saves);
+                let stored = StoredVersion::read(history.store(), lineage.tip.id)?;
+                let is_same = history.content(&stored)? == self.host.saved(user, 0, saves);
                 ensure!(is_same, "{} has another version at the end", handle(user));
             }
         }
@@ -284,9 +290,9 @@ impl Day<'_> {
         let users = PACKED.min(self.args.active);
         let size = || {
             (0..users)
-                .map(|user| taken(&place::repository(histories, &handle(user))))
-                .try_fold((0, 0), |sum, taken| {
-                    taken.map(|taken| (sum.0 + taken.bytes, sum.1 + taken.files))
+                .map(|user| disk_usage(&place::repository(histories, &handle(user))))
+                .try_fold((0, 0), |sum, usage| {
+                    usage.map(|usage| (sum.0 + usage.bytes, sum.1 + usage.files))
                 })
         };
         let before = size()?;
@@ -311,7 +317,7 @@ impl Day<'_> {
     }
 }
 
-/// Waits, but not for ever: what was lost does not come.
+/// Waits with a timeout, because a lost save never arrives.
 fn wait(is_done: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_done() && began.elapsed() < Duration::from_secs(10) {

@@ -1,4 +1,4 @@
-//! `forklore watch` as a process of its own, and what the kernel says about it.
+//! Runs `forklore watch` as a child process and reads its resource usage from the kernel.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read};
@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 
-/// A running `forklore watch`, ended when dropped.
+/// A running `forklore watch`, killed when dropped.
 pub(crate) struct Watching {
     child: Child,
-    said: Arc<Coded>,
-    /// How long it took until nothing is missed any more.
+    output: Arc<Output>,
+    /// The time until it watched everything.
     pub(crate) start: Duration,
 }
 
-/// What it said so far.
+/// A summary of its output so far.
 #[derive(Default)]
-struct Coded {
+struct Output {
     is_watching: AtomicBool,
     lines: AtomicU64,
     complaints: AtomicU64,
@@ -38,18 +38,18 @@ impl Watching {
             .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("could not run {}", forklore.display()))?;
-        let said = Arc::<Coded>::default();
+        let output = Arc::<Output>::default();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        listen(stdout.context("it has an output")?, Arc::clone(&said));
-        listen(stderr.context("it has an output")?, Arc::clone(&said));
-        let mut watching = Self { child, said, start: Duration::ZERO };
-        while !watching.said.is_watching.load(Ordering::Relaxed) {
+        listen(stdout.context("it has an output")?, Arc::clone(&output));
+        listen(stderr.context("it has an output")?, Arc::clone(&output));
+        let mut watching = Self { child, output, start: Duration::ZERO };
+        while !watching.output.is_watching.load(Ordering::Relaxed) {
             ensure!(began.elapsed() < patience, "`forklore watch` does not begin");
             ensure!(watching.child.try_wait()?.is_none(), "`forklore watch` ended");
             std::thread::sleep(Duration::from_millis(5));
         }
         watching.start = began.elapsed();
-        watching.said.lines.store(0, Ordering::Relaxed);
+        watching.output.lines.store(0, Ordering::Relaxed);
         Ok(watching)
     }
 
@@ -57,21 +57,21 @@ impl Watching {
         self.child.id()
     }
 
-    /// Versions that it said it recorded since it began to watch.
+    /// The number of versions that it reported as recorded since it started watching.
     pub(crate) fn recorded(&self) -> u64 {
-        self.said.lines.load(Ordering::Relaxed)
+        self.output.lines.load(Ordering::Relaxed)
     }
 
-    /// Lines about something that went wrong.
+    /// The number of lines about problems.
     pub(crate) fn complaints(&self) -> u64 {
-        self.said.complaints.load(Ordering::Relaxed)
+        self.output.complaints.load(Ordering::Relaxed)
     }
 
     pub(crate) fn usage(&self) -> anyhow::Result<Usage> {
         Usage::of(self.child.id())
     }
 
-    /// Asks it to end, and returns how long that took.
+    /// Terminates it and returns how long that took.
     pub(crate) fn stop(mut self) -> anyhow::Result<Duration> {
         let began = Instant::now();
         Command::new("kill").arg(self.child.id().to_string()).status()?;
@@ -87,21 +87,21 @@ impl Drop for Watching {
     }
 }
 
-fn listen(output: impl Read + Send + 'static, said: Arc<Coded>) {
+fn listen(stream: impl Read + Send + 'static, output: Arc<Output>) {
     std::thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
             if line.starts_with("Watching the stories") {
-                said.is_watching.store(true, Ordering::Relaxed);
+                output.is_watching.store(true, Ordering::Relaxed);
             } else if line.trim_start().starts_with(['!', 'H']) {
-                said.complaints.fetch_add(1, Ordering::Relaxed);
+                output.complaints.fetch_add(1, Ordering::Relaxed);
             } else {
-                said.lines.fetch_add(1, Ordering::Relaxed);
+                output.lines.fetch_add(1, Ordering::Relaxed);
             }
         }
     });
 }
 
-/// What a process takes of the machine.
+/// The resource usage of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     /// Resident memory, now and at its highest, in bytes.
@@ -132,7 +132,7 @@ impl Usage {
             ..Self::default()
         };
         let stat = fs::read_to_string(place.join("stat"))?;
-        // The name in brackets may hold anything.
+        // The process name in parentheses may contain anything.
         let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
         let ticks: u64 =
             after.split_whitespace().skip(11).take(2).flat_map(str::parse::<u64>).sum();
@@ -147,8 +147,7 @@ impl Usage {
     }
 }
 
-/// How often a process makes sure of something while `work` goes on: counted by `strace`, if it is
-/// there.
+/// Counts the syncs of a process during `work`, with `strace`; `None` if that is not available.
 pub(crate) fn syncs(
     process: u32,
     work: impl FnOnce() -> anyhow::Result<()>,

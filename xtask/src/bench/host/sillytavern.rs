@@ -1,4 +1,4 @@
-//! What the same saves cost SillyTavern, which has to do them all before there is anything to record.
+//! Measures the cost of the same saves in SillyTavern itself, before there is anything to record.
 
 use std::time::{Duration, Instant};
 
@@ -8,12 +8,12 @@ use super::data::{Host, MESSAGES};
 use super::process::Usage;
 use crate::bench::data::Folder;
 
-/// How many pages save at the same time.
+/// The number of pages that save at the same time.
 const PAGES: usize = 4;
-/// How often each of them saves.
+/// The number of saves by each page.
 const SAVES: usize = 100;
 
-/// What it took the server to save chats as long as those of the host.
+/// The cost of saving chats of the same length through the server.
 pub(crate) struct Served {
     pub(crate) saves: usize,
     pub(crate) took: Duration,

@@ -1,13 +1,13 @@
-//! Conflicts, both sides of each, and how they are settled.
+//! Showing conflicts: both sides of each, and how to settle it.
 
 use forklore_core::plan::merge::{Conflict, ConflictKind, MergePlan};
 use forklore_json::Json;
 use forklore_tavern::work::compare::BaseKnown;
 
 use super::TypedMerge;
-use super::settle::reference;
-use crate::lore::{Paint, Row, Span, field_name, plain, say_rows, shown};
-use crate::text::{Line, Style, harmless};
+use super::settle::conflict_name;
+use crate::lore::{Paint, Row, Span, field_name, plain, say_rows, value_diff};
+use crate::text::{Line, Style, sanitize};
 use crate::ui::Ui;
 
 pub(super) fn say(ui: &mut Ui<'_>, known: &BaseKnown, plan: &MergePlan) {
@@ -25,7 +25,7 @@ pub(super) fn say(ui: &mut Ui<'_>, known: &BaseKnown, plan: &MergePlan) {
         };
         let line = Line::new().add(Style::Bad, "! ").bold(title(conflict));
         ui.say(line.plain(format!("  {what}")));
-        let name = quoted(&reference(plan, conflict));
+        let name = quoted(&conflict_name(plan, conflict));
         let mut rows = sides(paint, conflict);
         rows.push(Row {
             name: "settle".into(),
@@ -55,43 +55,46 @@ fn sides(paint: Paint, conflict: &Conflict) -> Vec<Row> {
     let content = |entry: Option<&Json>| entry.and_then(|entry| entry.get("content")).cloned();
     match conflict.about {
         ConflictKind::Field(_) if base.is_some() => {
-            vec![row("ours", shown(paint, base, ours)), row("theirs", shown(paint, base, theirs))]
+            vec![
+                row("ours", value_diff(paint, base, ours)),
+                row("theirs", value_diff(paint, base, theirs)),
+            ]
         }
         ConflictKind::Field(_) => {
             let alone = ours.map_or_else(|| "not set".to_owned(), plain);
             let alone = vec![(Style::Plain, alone)];
-            vec![row("ours", alone), row("theirs", shown(paint, ours, theirs))]
+            vec![row("ours", alone), row("theirs", value_diff(paint, ours, theirs))]
         }
         ConflictKind::RemovedByOurs | ConflictKind::RemovedByTheirs => {
             let before = content(base);
             let side = |entry: Option<&Json>| match entry {
                 None => vec![(Style::Gone, "removed".to_owned())],
-                Some(_) => shown(paint, before.as_ref(), content(entry).as_ref()),
+                Some(_) => value_diff(paint, before.as_ref(), content(entry).as_ref()),
             };
             vec![row("ours", side(ours)), row("theirs", side(theirs))]
         }
     }
 }
 
-/// The whole command, once for each way.
-pub(super) fn hint(wish: &TypedMerge<'_>) -> String {
-    let mut command = format!("forklore {} {}", wish.command, quoted(wish.from));
-    if wish.command == "pick" {
-        for entry in wish.entries {
+/// The command to run again, with everything that was typed.
+pub(super) fn hint(request: &TypedMerge<'_>) -> String {
+    let mut command = format!("forklore {} {}", request.command, quoted(request.from));
+    if request.command == "pick" {
+        for entry in request.entries {
             command += &format!(" {}", quoted(entry));
         }
     }
-    command += &format!(" --into {}", quoted(&wish.how.into));
-    if wish.how.base != "auto" {
-        command += &format!(" --base {}", quoted(&wish.how.base));
+    command += &format!(" --into {}", quoted(&request.how.into));
+    if request.how.base != "auto" {
+        command += &format!(" --base {}", quoted(&request.how.base));
     }
-    if wish.command == "merge" && !wish.entries.is_empty() {
+    if request.command == "merge" && !request.entries.is_empty() {
         command += " --entries";
-        for entry in wish.entries {
+        for entry in request.entries {
             command += &format!(" {}", quoted(entry));
         }
     }
-    for (flag, names) in [("--ours", &wish.how.ours), ("--theirs", &wish.how.theirs)] {
+    for (flag, names) in [("--ours", &request.how.ours), ("--theirs", &request.how.theirs)] {
         for name in names.iter().filter(|name| !name.is_empty()) {
             command += &format!(" {flag} {}", quoted(name));
         }
@@ -100,19 +103,19 @@ pub(super) fn hint(wish: &TypedMerge<'_>) -> String {
         "Say it again with --ours or --theirs for all of them, with what stands below each, or with \
          --edit to write them yourself: `{command} --edit`"
     );
-    if wish.from.starts_with("book=") && wish.how.base == "auto" {
+    if request.from.starts_with("book=") && request.how.base == "auto" {
         return hint
             + ". If the two lorebooks have nothing in common, --base empty brings every entry as a new one.";
     }
     hint
 }
 
-/// As a shell wants it.
+/// Quotes text for a shell, if necessary.
 pub(super) fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:@=+".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
     }
-    // What is shown has to be what can be typed.
-    format!("'{}'", harmless(text).replace('\'', r"'\''"))
+    // What is shown must be what can be typed.
+    format!("'{}'", sanitize(text).replace('\'', r"'\''"))
 }

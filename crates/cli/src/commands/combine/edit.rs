@@ -1,4 +1,4 @@
-//! Conflicts as a text that someone edits, and what they made of it.
+//! Conflicts as a text to edit, and the choices read back from it.
 
 use std::ffi::OsStr;
 
@@ -6,46 +6,48 @@ use forklore_core::plan::merge::{Choice, Conflict, Pick};
 use forklore_json::Json;
 
 use super::conflicts::title;
-use super::editor::edited;
+use super::editor::edit_text;
 use crate::error::CommandError;
 use crate::lore::field_name;
 use crate::objection::Objection;
-use crate::text::harmless;
+use crate::text::sanitize;
 
-/// Lets someone settle conflicts in an editor. `names` are ours and theirs.
+/// Lets the user settle conflicts in an editor. `names` are those of our side and theirs.
 pub(super) fn settle(
     conflicts: &[&Conflict],
     names: &[String; 2],
     editor: Option<&OsStr>,
 ) -> Result<Vec<(Conflict, Choice)>, CommandError> {
     let sheet = Sheet::of(conflicts);
-    let text = edited(editor, &sheet.written(names))?;
-    let choices = sheet.read(&text)?;
+    let text = edit_text(editor, &sheet.render(names))?;
+    let choices = sheet.parse(&text)?;
     Ok(conflicts.iter().map(|conflict| (*conflict).clone()).zip(choices).collect())
 }
 
-/// The conflicts on paper.
+/// The text given to the editor.
 struct Sheet<'c> {
-    conflicts: Vec<Shown<'c>>,
-    /// How long a mark is: longer than anything in the texts that looks like one.
+    conflicts: Vec<SheetConflict<'c>>,
+    /// The length of a marker: longer than any similar run in the texts.
     length: usize,
 }
 
-struct Shown<'c> {
+struct SheetConflict<'c> {
     conflict: &'c Conflict,
     sides: [String; 2],
 }
 
-const SIGNS: [char; 4] = ['#', '<', '=', '>'];
+const MARKERS: [char; 4] = ['#', '<', '=', '>'];
 
 impl<'c> Sheet<'c> {
     fn of(conflicts: &[&'c Conflict]) -> Self {
-        let conflicts: Vec<Shown<'_>> =
-            conflicts.iter().map(|conflict| Shown { conflict, sides: sides(conflict) }).collect();
+        let conflicts: Vec<SheetConflict<'_>> = conflicts
+            .iter()
+            .map(|conflict| SheetConflict { conflict, sides: sides(conflict) })
+            .collect();
         let lines = || conflicts.iter().flat_map(|it| &it.sides).flat_map(|side| side.lines());
         let run = |line: &str, sign: char| line.chars().take_while(|c| *c == sign).count();
-        let longest = lines().flat_map(|line| SIGNS.map(|sign| run(line, sign))).max();
-        let length = longest.map_or(7, |longest| (longest + 1).max(7));
+        let longest_run = lines().flat_map(|line| MARKERS.map(|sign| run(line, sign))).max();
+        let length = longest_run.map_or(7, |longest_run| (longest_run + 1).max(7));
         Self { conflicts, length }
     }
 
@@ -57,8 +59,8 @@ impl<'c> Sheet<'c> {
         format!("{} {number}.", self.mark('#'))
     }
 
-    fn written(&self, names: &[String; 2]) -> String {
-        let [ours, theirs] = names.each_ref().map(|name| harmless(name));
+    fn render(&self, names: &[String; 2]) -> String {
+        let [ours, theirs] = names.each_ref().map(|name| sanitize(name));
         let [open, middle, close] = ['<', '=', '>'].map(|sign| self.mark(sign));
         let mut text = format!(
             "Settle each conflict: leave the text that you want, and remove the other one and the\n\
@@ -66,9 +68,11 @@ impl<'c> Sheet<'c> {
              To give up, leave the marks in. What stands above the first heading is not read.\n",
             self.mark('#')
         );
-        for (at, Shown { conflict, sides: [one, other] }) in self.conflicts.iter().enumerate() {
+        for (at, SheetConflict { conflict, sides: [one, other] }) in
+            self.conflicts.iter().enumerate()
+        {
             let heading = self.heading(at + 1);
-            let what = harmless(&format!("{}: {}", title(conflict), what(conflict)));
+            let what = sanitize(&format!("{}: {}", title(conflict), describe(conflict)));
             text += &format!(
                 "\n{heading} {what}\n{open} ours: {ours}\n{one}\n{middle}\n{other}\n{close} theirs: {theirs}\n"
             );
@@ -76,7 +80,7 @@ impl<'c> Sheet<'c> {
         text
     }
 
-    fn read(&self, text: &str) -> Result<Vec<Choice>, CommandError> {
+    fn parse(&self, text: &str) -> Result<Vec<Choice>, CommandError> {
         let mut choices = Vec::new();
         let mut bodies: Vec<Option<Vec<&str>>> = vec![None; self.conflicts.len()];
         let mut at = None;
@@ -95,13 +99,13 @@ impl<'c> Sheet<'c> {
         for (at, (shown, body)) in self.conflicts.iter().zip(bodies).enumerate() {
             let number = at + 1;
             let Some(body) = body else {
-                return Err(not_settled(format!("the heading of conflict {number} is gone")));
+                return Err(unsettled(format!("the heading of conflict {number} is gone")));
             };
             let marks = ['<', '=', '>'].map(|sign| self.mark(sign));
             if body.iter().any(|line| marks.iter().any(|mark| line.starts_with(mark))) {
-                return Err(not_settled(format!("conflict {number} still has its marks")));
+                return Err(unsettled(format!("conflict {number} still has its marks")));
             }
-            // The empty line before the next heading is ours.
+            // The empty line before the next heading is part of the format, not of the text.
             let is_last = number == self.conflicts.len();
             let body = match body.split_last() {
                 Some((last, rest)) if last.is_empty() && !is_last => rest,
@@ -113,7 +117,7 @@ impl<'c> Sheet<'c> {
     }
 }
 
-impl Shown<'_> {
+impl SheetConflict<'_> {
     fn choice(&self, body: &str, number: usize) -> Result<Choice, CommandError> {
         let [ours, theirs] = &self.sides;
         if body == ours {
@@ -124,23 +128,23 @@ impl Shown<'_> {
         }
         if self.conflict.about.field().is_none() {
             let choice = format!("conflict {number} is neither {ours:?} nor {theirs:?}");
-            return Err(not_settled(choice));
+            return Err(unsettled(choice));
         }
         if is_text(self.conflict) {
             return Ok(Choice::Value(body.into()));
         }
         let value = Json::parse(body.trim().as_bytes());
         value.map(Choice::Value).map_err(|error| {
-            not_settled(format!("what conflict {number} holds now is not JSON: {error}"))
+            unsettled(format!("what conflict {number} holds now is not JSON: {error}"))
         })
     }
 }
 
-fn not_settled(why: String) -> CommandError {
+fn unsettled(why: String) -> CommandError {
     CommandError::new(Objection::EditedWrongly(why))
 }
 
-fn what(conflict: &Conflict) -> String {
+fn describe(conflict: &Conflict) -> String {
     match conflict.about.field() {
         Some(field) if is_text(conflict) => field_name(field),
         Some(field) => format!("{} (as JSON)", field_name(field)),
@@ -153,7 +157,7 @@ fn is_text(conflict: &Conflict) -> bool {
     sides.iter().all(|side| matches!(side, Some(Json::Text(_)) | None))
 }
 
-/// Both sides as text. Of a whole entry there are only two things to say.
+/// Both sides as text. A whole entry is either "kept" or "removed".
 fn sides(conflict: &Conflict) -> [String; 2] {
     let is_whole = conflict.about.field().is_none();
     let is_text = is_text(conflict);
@@ -188,7 +192,7 @@ mod tests {
         ["Alice/One".into(), "Alice/Other".into()]
     }
 
-    /// Keeps one side of every conflict, as a person would by deleting lines.
+    /// Keeps their side of every conflict, as a person would by deleting lines.
     fn keep_theirs(text: &str) -> String {
         let mut kept = String::new();
         let mut is_ours = false;
@@ -209,14 +213,14 @@ mod tests {
         let one = conflict("content", "a\n\nb\n".into(), "c\n".into());
         let other = conflict("order", 1_i64.into(), 2_i64.into());
         let sheet = Sheet::of(&[&one, &other]);
-        let text = sheet.written(&names());
+        let text = sheet.render(&names());
         assert_eq!(
-            sheet.read(&keep_theirs(&text)).unwrap(),
+            sheet.parse(&keep_theirs(&text)).unwrap(),
             [Choice::Take(Pick::Theirs), Choice::Take(Pick::Theirs)]
         );
         let own = "####### 1. Mara\nmy own\n\nwords\n\n####### 2. Mara\n[3]\n";
         assert_eq!(
-            sheet.read(own).unwrap(),
+            sheet.parse(own).unwrap(),
             [Choice::Value("my own\n\nwords".into()), Choice::Value(vec![3_i64].into())]
         );
     }
@@ -225,12 +229,12 @@ mod tests {
     fn marks_headings_and_nonsense_are_refused() {
         let one = conflict("order", 1_i64.into(), 2_i64.into());
         let sheet = Sheet::of(&[&one]);
-        let refused = |text: &str| sheet.read(text).unwrap_err().to_json().stringify();
+        let refused = |text: &str| sheet.parse(text).unwrap_err().to_json().stringify();
         let says = |text: &str, words: &str| {
             let refused = String::from_utf8(refused(text)).unwrap();
             assert!(refused.contains(words), "{refused}");
         };
-        says(&sheet.written(&names()), "still has its marks");
+        says(&sheet.render(&names()), "still has its marks");
         says("nothing at all", "the heading of conflict 1 is gone");
         says("####### 1. Mara\nnine\n", "not JSON");
     }
@@ -241,6 +245,6 @@ mod tests {
         let sheet = Sheet::of(&[&one]);
         assert_eq!(sheet.length, 10);
         let text = format!("{} 1. Mara\n=======\n>>>>>>>>>\n", sheet.mark('#'));
-        assert_eq!(sheet.read(&text).unwrap(), [Choice::Value("=======\n>>>>>>>>>".into())]);
+        assert_eq!(sheet.parse(&text).unwrap(), [Choice::Value("=======\n>>>>>>>>>".into())]);
     }
 }

@@ -1,4 +1,4 @@
-//! Someone's own editor, on a file that nobody else can read.
+//! Runs the user's editor on a private temporary file.
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
@@ -8,8 +8,8 @@ use std::process::{Command, ExitStatus};
 use crate::error::CommandError;
 use crate::objection::Objection;
 
-/// Lets someone edit `text`, and answers with what they made of it.
-pub(super) fn edited(editor: Option<&OsStr>, text: &str) -> Result<String, CommandError> {
+/// Opens `text` in the editor and returns the edited text.
+pub(super) fn edit_text(editor: Option<&OsStr>, text: &str) -> Result<String, CommandError> {
     let editor = editor.filter(|editor| !editor.is_empty()).ok_or_else(|| {
         CommandError::new(Objection::NoEditor)
             .hinted("Set VISUAL or EDITOR, or settle with --ours and --theirs.")
@@ -23,10 +23,10 @@ pub(super) fn edited(editor: Option<&OsStr>, text: &str) -> Result<String, Comma
         .tempfile()
         .map_err(|error| failed("make a file to edit", error))?;
     file.write_all(text.as_bytes()).map_err(|error| failed("write the file to edit", error))?;
-    // Windows gives no one a file that we hold open.
+    // Closes the file: on Windows, other programs cannot open a file that is still open here.
     let path = file.into_temp_path();
     let status =
-        open(editor, &path).map_err(|error| failed(&format!("start {editor:?}"), error))?;
+        launch(editor, &path).map_err(|error| failed(&format!("start {editor:?}"), error))?;
     if !status.success() {
         return Err(CommandError::new(Objection::EditorFailed(
             editor.to_string_lossy().into_owned(),
@@ -36,16 +36,16 @@ pub(super) fn edited(editor: Option<&OsStr>, text: &str) -> Result<String, Comma
     std::fs::read_to_string(&path).map_err(|error| failed("read the edited file", error))
 }
 
-/// An editor may be set with arguments, which are a shell's to take apart.
+/// The editor setting may contain arguments, so a shell parses it.
 #[cfg(unix)]
-fn open(editor: &OsStr, path: &Path) -> io::Result<ExitStatus> {
+fn launch(editor: &OsStr, path: &Path) -> io::Result<ExitStatus> {
     let mut line = editor.to_owned();
     line.push(" \"$@\"");
     Command::new("sh").arg("-c").arg(line).arg(editor).arg(path).status()
 }
 
 #[cfg(not(unix))]
-fn open(editor: &OsStr, path: &Path) -> io::Result<ExitStatus> {
+fn launch(editor: &OsStr, path: &Path) -> io::Result<ExitStatus> {
     let line = editor.to_string_lossy();
     let mut words = line.split_whitespace();
     let program = words.next().unwrap_or_default();

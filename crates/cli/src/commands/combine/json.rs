@@ -1,4 +1,4 @@
-//! A merge for programs.
+//! A merge as JSON.
 
 use forklore_core::plan::merge::{Conflict, EntryStep, MergePlan};
 use forklore_json::JsText;

@@ -1,4 +1,4 @@
-//! Bringing lore over: what `merge` and `pick` have in common.
+//! Merging lore: what `merge` and `pick` have in common.
 
 mod conflicts;
 mod edit;
@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::objection::Objection;
 use crate::ui::Ui;
 
-/// What somebody typed.
+/// The request as typed.
 struct TypedMerge<'a> {
     command: &'static str,
     from: &'a str,
@@ -35,51 +35,53 @@ struct TypedMerge<'a> {
 fn run(
     ui: &mut Ui<'_>,
     tavern: &Tavern<'_>,
-    wish: &TypedMerge<'_>,
+    request: &TypedMerge<'_>,
     editor: Option<&OsStr>,
 ) -> Outcome {
-    let how = wish.how;
+    let how = request.how;
     let library = tavern.library();
     let into = library.find(tavern.disk, &how.into)?;
-    let from = library.find_lore(tavern.disk, wish.from)?;
+    let from = library.find_lore(tavern.disk, request.from)?;
     let base = base_of(tavern, &library, &how.base)?;
-    let past = if wish.entries.is_empty() { PastLore::IsNothingNew } else { PastLore::ComesBack };
+    let past = if request.entries.is_empty() { PastLore::IsBase } else { PastLore::BringBack };
     let prepared = tavern.prepare_merge(&from, into, &base, past)?;
 
-    let picked = settle::picked(&prepared, wish.entries)?;
+    let picked = settle::picked(&prepared, request.entries)?;
     let only = (!picked.is_empty()).then(|| settle::wanted(&picked));
     let mut choices = Choices { only, ..Choices::default() };
     let unsettled = prepared.plan(&choices);
-    settle::choose(&mut choices, &unsettled, &how.ours, &how.theirs)?;
+    settle::apply_flags(&mut choices, &unsettled, &how.ours, &how.theirs)?;
     let mut plan = prepared.plan(&choices);
     if how.edit && plan.open_conflicts().next().is_some() {
         let names = [prepared.label(), prepared.theirs.label.clone()];
         let conflicts: Vec<_> = plan.open_conflicts().collect();
         let settled = edit::settle(&conflicts, &names, editor)?;
-        settle::add(&mut choices, settled);
+        settle::add_choices(&mut choices, settled);
         plan = prepared.plan(&choices);
     }
 
     say::plan(ui, &prepared, &plan);
-    say::unmoved(ui, &prepared, &plan, &picked);
+    say::unchanged(ui, &prepared, &plan, &picked);
     let open = plan.open_conflicts().count();
     if open > 0 {
         conflicts::say(ui, &prepared.base.known, &plan);
         if !ui.is_json() {
-            CommandError::new(Objection::NotSettled(open)).hinted(conflicts::hint(wish)).report(ui);
+            CommandError::new(Objection::NotSettled(open))
+                .hinted(conflicts::hint(request))
+                .report(ui);
         }
-        ui.answer(&json::answer(wish.command, &prepared, &plan, None));
+        ui.answer(&json::answer(request.command, &prepared, &plan, None));
         return Ok(Exit::Failed);
     }
     if plan.is_empty() {
         say::nothing(ui, &prepared, &picked);
-        ui.answer(&json::answer(wish.command, &prepared, &plan, None));
+        ui.answer(&json::answer(request.command, &prepared, &plan, None));
         return Ok(Exit::Fine);
     }
-    let options = ChangeOptions { is_closed: how.mend.closed, dry_run: how.mend.dry_run };
-    let merged = tavern.merge(wish.command, &prepared, &plan, options)?;
+    let options = ChangeOptions { is_closed: how.change.closed, dry_run: how.change.dry_run };
+    let merged = tavern.merge(request.command, &prepared, &plan, options)?;
     say::done(ui, &plan, &merged);
-    ui.answer(&json::answer(wish.command, &prepared, &plan, Some(&merged)));
+    ui.answer(&json::answer(request.command, &prepared, &plan, Some(&merged)));
     Ok(Exit::Fine)
 }
 

@@ -1,4 +1,4 @@
-//! The plan of a merge, and what became of it.
+//! The plan of a merge, and its result.
 
 use forklore_core::plan::merge::{Choice, EntryStep, KeptOurs, MergePlan, Pick, StepKind};
 use forklore_json::{JsText, Json};
@@ -7,12 +7,12 @@ use forklore_tavern::work::compare::BaseKnown;
 use forklore_tavern::work::merge::PreparedMerge;
 
 use super::conflicts;
-use crate::commands::shared::exactness::known;
-use crate::lore::{Candidate, Named, Row, base_words, field_name, full_name, say_rows};
+use crate::commands::shared::exactness::describe;
+use crate::lore::{Candidate, Named, Row, describe_base, field_name, full_name, say_rows};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
-/// All that would be done.
+/// Shows the whole plan.
 pub(super) fn plan(ui: &mut Ui<'_>, prepared: &PreparedMerge, plan: &MergePlan) {
     let (ours, theirs) = (prepared.label(), full_name(&prepared.theirs));
     ui.say(Line::new().plain("Bringing lore of ").bold(&theirs).plain(" into ").bold(&ours));
@@ -20,14 +20,15 @@ pub(super) fn plan(ui: &mut Ui<'_>, prepared: &PreparedMerge, plan: &MergePlan) 
         name: "lorebook".into(),
         text: vec![(Style::Plain, format!("{:?}", prepared.book_name()))],
     }];
-    // An entry that is wanted back from the past is compared with what is there now.
+    // An entry brought back from an earlier message is compared with the current one, so the base
+    // is not worth showing.
     if !matches!(prepared.base.known, BaseKnown::Left)
-        && let Some(words) = base_words(&prepared.base.known, &ours, &theirs)
+        && let Some(words) = describe_base(&prepared.base.known, &ours, &theirs)
     {
         rows.push(Row { name: "began as".into(), text: vec![(Style::Plain, words)] });
     }
     if let Some(message) = prepared.theirs.message {
-        let known = known(prepared.theirs.known, message);
+        let known = describe(prepared.theirs.known, message);
         rows.push(Row { name: "theirs".into(), text: vec![(Style::Plain, known)] });
     }
     for other in &prepared.also_used_by {
@@ -112,8 +113,8 @@ fn ours_title(prepared: &PreparedMerge, key: &JsText) -> String {
     }
 }
 
-/// Of the entries that were named, those that nothing happens to.
-pub(super) fn unmoved(
+/// Explains, for each named entry that the plan does not touch, why not.
+pub(super) fn unchanged(
     ui: &mut Ui<'_>,
     prepared: &PreparedMerge,
     plan: &MergePlan,
@@ -150,7 +151,7 @@ fn is_same(prepared: &PreparedMerge, key: &JsText) -> bool {
     ours == theirs
 }
 
-/// Why nothing is to be done.
+/// Explains why there is nothing to merge.
 pub(super) fn nothing(ui: &mut Ui<'_>, prepared: &PreparedMerge, picked: &[(Named, Candidate)]) {
     let (ours, theirs) = (prepared.label(), full_name(&prepared.theirs));
     if !picked.is_empty() {

@@ -1,4 +1,4 @@
-//! Which entries are meant, and how their conflicts are settled.
+//! Which entries to merge, and how their conflicts are settled.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,20 +14,21 @@ use crate::error::CommandError;
 use crate::lore::{Candidate, Named, field_name, find};
 use crate::objection::Objection;
 
-/// The book's own fields are settled under this name, unless an entry has it.
+/// The name under which the lorebook's own fields are settled, unless an entry has the same name.
 pub(super) const BOOK: &str = "lorebook";
 
-/// The entries that somebody named, in their book or removed from it.
+/// Finds the named entries: in their lorebook, or in the base if they removed it.
 pub(super) fn picked(
     prepared: &PreparedMerge,
     names: &[String],
 ) -> Result<Vec<(Named, Candidate)>, CommandError> {
     let theirs = prepared.theirs.book();
-    let began_as = prepared.began_as();
-    let mut candidates: Vec<Candidate> = theirs.iter().flat_map(|book| lore(book)).collect();
-    let there: HashSet<JsText> = candidates.iter().map(|it| it.key.clone()).collect();
-    let removed = began_as.iter().flat_map(|book| lore(book));
-    candidates.extend(removed.filter(|it| !there.contains(&it.key)));
+    let began_as = prepared.base_book();
+    let mut candidates: Vec<Candidate> =
+        theirs.iter().flat_map(|book| candidates_in(book)).collect();
+    let present: HashSet<JsText> = candidates.iter().map(|it| it.key.clone()).collect();
+    let removed = began_as.iter().flat_map(|book| candidates_in(book));
+    candidates.extend(removed.filter(|it| !present.contains(&it.key)));
     let what = format!("entries of {}", prepared.theirs.label);
     let mut found = Vec::new();
     for name in names {
@@ -38,7 +39,7 @@ pub(super) fn picked(
     Ok(found)
 }
 
-fn lore(book: &Book<'_>) -> Vec<Candidate> {
+fn candidates_in(book: &Book<'_>) -> Vec<Candidate> {
     let entries = book.entries().filter(|entry| !is_internal(&entry.comment()));
     let candidates = entries.map(|entry| Candidate {
         key: JsText::from(entry.key().as_ref()),
@@ -48,7 +49,7 @@ fn lore(book: &Book<'_>) -> Vec<Candidate> {
     candidates.collect()
 }
 
-/// How much of each entry is wanted.
+/// How much of each entry to merge.
 pub(super) fn wanted(picked: &[(Named, Candidate)]) -> HashMap<JsText, Wanted> {
     let mut wanted: HashMap<JsText, Wanted> = HashMap::new();
     for (named, _) in picked {
@@ -65,8 +66,8 @@ pub(super) fn wanted(picked: &[(Named, Candidate)]) -> HashMap<JsText, Wanted> {
     wanted
 }
 
-/// Takes `--ours` and `--theirs` into the choices. An empty name means every conflict.
-pub(super) fn choose(
+/// Applies `--ours` and `--theirs`. An empty name stands for every conflict.
+pub(super) fn apply_flags(
     choices: &mut Choices,
     plan: &MergePlan,
     ours: &[String],
@@ -92,7 +93,7 @@ pub(super) fn choose(
             named.push((pick, name, find(name, &candidates, "entries in conflict")?));
         }
     }
-    // A field that is named wins over its entry.
+    // A named field takes precedence over its entry, so it is applied last.
     named.sort_by_key(|(_, _, named)| named.field.is_some());
     for (pick, name, named) in named {
         let about = |conflict: &&Conflict| {
@@ -103,13 +104,19 @@ pub(super) fn choose(
         if meant.is_empty() {
             return Err(CommandError::new(Objection::NoConflict(name.clone())));
         }
-        add(choices, meant.iter().map(|conflict| ((*conflict).clone(), Choice::Take(pick))));
+        add_choices(
+            choices,
+            meant.iter().map(|conflict| ((*conflict).clone(), Choice::Take(pick))),
+        );
     }
     Ok(())
 }
 
 /// Adds a choice for each conflict.
-pub(super) fn add(choices: &mut Choices, settled: impl IntoIterator<Item = (Conflict, Choice)>) {
+pub(super) fn add_choices(
+    choices: &mut Choices,
+    settled: impl IntoIterator<Item = (Conflict, Choice)>,
+) {
     for (conflict, choice) in settled {
         let key = key_of(&conflict);
         match (&conflict.about, choice) {
@@ -123,7 +130,7 @@ pub(super) fn add(choices: &mut Choices, settled: impl IntoIterator<Item = (Conf
             (_, Choice::Take(pick)) => {
                 choices.settled.insert(key, Settlement::Whole(pick));
             }
-            // A value of one's own needs an entry to stand in.
+            // An edited value can only settle a field, not a whole entry.
             (_, Choice::Value(_)) => {}
         }
     }
@@ -133,7 +140,7 @@ fn key_of(conflict: &Conflict) -> JsText {
     conflict.key.clone().unwrap_or_default()
 }
 
-/// What the conflicts are about, each once.
+/// The entries in conflict, each once.
 fn candidates(plan: &MergePlan) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     for conflict in &plan.conflicts {
@@ -148,7 +155,7 @@ fn candidates(plan: &MergePlan) -> Vec<Candidate> {
 }
 
 /// How a conflict is named on the command line.
-pub(super) fn reference(plan: &MergePlan, conflict: &Conflict) -> String {
+pub(super) fn conflict_name(plan: &MergePlan, conflict: &Conflict) -> String {
     let candidates = candidates(plan);
     let key = key_of(conflict);
     let own = candidates.iter().find(|it| it.key == key);
@@ -158,7 +165,7 @@ pub(super) fn reference(plan: &MergePlan, conflict: &Conflict) -> String {
         .filter(|it| it.title == title || it.key.to_string_lossy() == title)
         .count()
         == 1;
-    let is_plain = !title.trim().is_empty() && crate::text::harmless(title) == title;
+    let is_plain = !title.trim().is_empty() && crate::text::sanitize(title) == title;
     let entry =
         if is_alone && is_plain { title.to_owned() } else { key.to_string_lossy().into_owned() };
     match conflict.about.field() {

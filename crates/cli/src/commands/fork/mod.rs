@@ -11,7 +11,7 @@ use forklore_tavern::work::fork::{CheckpointLink, ForkError, ForkOptions, Forked
 use forklore_tavern::work::tavern::Tavern;
 
 use super::Outcome;
-use super::shared::exactness::known;
+use super::shared::exactness::describe;
 use crate::args::QueueArg;
 use crate::exit::Exit;
 use crate::json::{self, Json};
@@ -76,7 +76,7 @@ fn say(ui: &mut Ui<'_>, forked: &Forked) {
             Line::new()
                 .dim("  lorebook  ")
                 .plain(format!("{:?}, {}, ", book.name, count(book.entries, "entry", "entries")))
-                .plain(known(book.part, forked.message)),
+                .plain(describe(book.part, forked.message)),
         ),
         None => ui.say(Line::new().dim("  lorebook  ").plain("none")),
     }
@@ -129,7 +129,7 @@ fn answer(forked: &Forked) -> Json {
             ("from", Json::from(book.from.as_str())),
             ("entries", Json::from(book.entries)),
             ("digest", Json::from(book.digest.to_string())),
-            ("known", json::part(book.part)),
+            ("known", json::knowledge(book.part)),
         ])
     });
     let link = match &forked.link {
@@ -148,10 +148,10 @@ fn answer(forked: &Forked) -> Json {
             ("child", Json::from(forked.label.as_str())),
             ("bytes", Json::from(forked.bytes)),
             ("book", book),
-            ("metadata_known", json::part(forked.seal.metadata)),
+            ("metadata_known", json::knowledge(forked.seal.metadata)),
             ("link", Json::from(link)),
             ("group", Json::from(forked.group.clone())),
-            ("remarks", json::sayings(&forked.remarks)),
+            ("remarks", json::diagnostics(&forked.remarks)),
             ("operation", Json::from(forked.operation.map(|id| id as usize))),
         ],
     )

@@ -34,13 +34,13 @@ pub(super) fn run(
     let file = if seal.is_some() { sealed_name(&args.file) } else { args.file.clone() };
     let since = match &args.since {
         Some(last) => {
-            // A passphrase is for both.
+            // Without an identity, the passphrase opens the earlier bundle too.
             let key = key(
                 disk,
                 passphrase.filter(|_| args.identity.is_none()),
                 args.identity.as_deref(),
             )?;
-            Some(BundleHeader::read(&opened(disk, last, key.as_ref())?)?.0)
+            Some(BundleHeader::read(&read_bundle(disk, last, key.as_ref())?)?.0)
         }
         None => None,
     };
@@ -80,7 +80,7 @@ pub(super) fn run(
     Ok(Exit::Fine)
 }
 
-/// `stories.bundle.age`
+/// Appends `.age` unless the name already has it: `stories.bundle.age`.
 fn sealed_name(file: &Path) -> PathBuf {
     if file.extension().is_some_and(|extension| extension == "age") {
         return file.to_owned();
@@ -112,8 +112,8 @@ pub(super) fn key(
     })
 }
 
-/// A bundle, opened where it is sealed.
-pub(super) fn opened(
+/// Reads a bundle, decrypting it if necessary.
+pub(super) fn read_bundle(
     disk: &dyn Disk,
     file: &Path,
     key: Option<&Key>,

@@ -22,13 +22,13 @@ pub(super) fn run(
 ) -> Outcome {
     let mut history = histories.open_existing(tavern)?;
     let home = home(&tavern.folders);
-    let gone = gone::all(tavern, &history)?.into_iter().flat_map(|vanished| vanished.files);
+    let gone = gone::find_all(tavern, &history)?.into_iter().flat_map(|vanished| vanished.files);
     let mut gone: Vec<Lineage> = gone.collect();
     let found = match &args.file {
         None => None,
         Some(file) => {
             let found = Finder::new(&history, tavern.disk, &home).find(file);
-            let of_character = |lineage: &Lineage| gone::is_of(lineage, file);
+            let of_character = |lineage: &Lineage| gone::belongs_to(lineage, file);
             let has_chats = gone.iter().any(of_character);
             let found = match found {
                 Err(LookupError::Unknown { .. } | LookupError::Ambiguous { .. }) if has_chats => {
@@ -50,12 +50,12 @@ pub(super) fn run(
     let mut recorder = history.record()?;
     losses.iter().for_each(|loss| recorder.dismiss(loss));
     for lineage in &gone {
-        // What nobody has recorded as gone is recorded first.
+        // A deletion has to be recorded before it can be dismissed.
         recorder.deleted(lineage.file())?;
         let deleted = recorder.lineages().get(&lineage.reference).unwrap_or(lineage).clone();
         recorder.dismiss_gone(&deleted);
     }
-    recorder.keep()?;
+    recorder.persist()?;
     drop(recorder);
 
     let label = found.as_ref().map(|lineage| lineage.file().label()).unwrap_or_default();

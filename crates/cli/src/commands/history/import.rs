@@ -10,17 +10,17 @@ use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
-/// More files than this are not named one by one.
-const FEW: usize = 5;
+/// More files than this are not listed by name.
+const MAX_LISTED: usize = 5;
 
 pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
     let mut history = histories.open(tavern)?;
     {
-        // A backup is matched to the chats that are known.
+        // Record first: backups are matched against the chats in the history.
         let progress = ui.progress_in_bytes("Recording");
         let mut remembered = SeenFiles::load(&history);
         scan(&mut history, tavern.disk, &tavern.folders, &mut remembered, &|done, of| {
-            progress.at(done, of);
+            progress.set(done, of);
         })?;
         history.record()?.flush()?;
         remembered.save(&mut history)?;
@@ -68,12 +68,12 @@ fn words(imported: &Imported) -> String {
     let gone: usize = imported.taken.iter().filter(|it| it.is_gone).map(|it| it.backups).sum();
     let mut parts: Vec<String> = there
         .iter()
-        .take(FEW)
+        .take(MAX_LISTED)
         .map(|taken| format!("{} for {}", taken.backups, taken.name.label()))
         .collect();
-    let more: usize = there.iter().skip(FEW).map(|taken| taken.backups).sum();
+    let more: usize = there.iter().skip(MAX_LISTED).map(|taken| taken.backups).sum();
     if more > 0 {
-        parts.push(format!("{more} for {}", count(there.len() - FEW, "other", "others")));
+        parts.push(format!("{more} for {}", count(there.len() - MAX_LISTED, "other", "others")));
     }
     if gone > 0 {
         parts.push(format!("{gone} of chats that are gone"));

@@ -1,4 +1,4 @@
-//! `forklore history`: looking after the history itself.
+//! `forklore history`: maintaining the history itself.
 
 mod bundle;
 mod dismiss;

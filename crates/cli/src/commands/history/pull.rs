@@ -23,21 +23,21 @@ pub(super) fn run(
     Ok(say(ui, "history pull", &joined))
 }
 
-/// Says what came in, and gives the exit code.
+/// Reports what was received and returns the exit code.
 pub(super) fn say(ui: &mut Ui<'_>, command: &'static str, joined: &Joined) -> Exit {
-    for (machine, came) in &joined.machines {
-        let versions = count(came.versions, "version", "versions");
-        let files = count(came.files, "file", "files");
+    for (machine, received) in &joined.machines {
+        let versions = count(received.versions, "version", "versions");
+        let files = count(received.files, "file", "files");
         ui.say(
             Line::new()
                 .plain(format!("Took in {versions} of {files} of "))
                 .bold(machine)
                 .plain("."),
         );
-        if came.rewritten > 0 {
+        if received.rewritten > 0 {
             ui.say(format!(
                 "  The past of {} was rewritten there. What it was is kept below refs/old.",
-                count(came.rewritten, "file", "files"),
+                count(received.rewritten, "file", "files"),
             ));
         }
     }
@@ -57,12 +57,12 @@ pub(super) fn say(ui: &mut Ui<'_>, command: &'static str, joined: &Joined) -> Ex
                 .plain(why),
         );
     }
-    let machines = joined.machines.iter().map(|(machine, came)| {
+    let machines = joined.machines.iter().map(|(machine, received)| {
         Json::object([
             ("machine", Json::from(machine.as_str())),
-            ("files", Json::from(came.files)),
-            ("versions", Json::from(came.versions)),
-            ("rewritten", Json::from(came.rewritten)),
+            ("files", Json::from(received.files)),
+            ("versions", Json::from(received.versions)),
+            ("rewritten", Json::from(received.rewritten)),
         ])
     });
     ui.answer(&json::answer(

@@ -53,7 +53,7 @@ pub(super) fn run(
             })
             .hinted("Say --yes to do it. It cannot be undone."));
         }
-        if !ui.asks("Remove all of it for good? This cannot be undone.") {
+        if !ui.confirm("Remove all of it for good? This cannot be undone.") {
             return Ok(Exit::Failed);
         }
     }
@@ -89,7 +89,7 @@ fn say(ui: &mut Ui<'_>, purged: &Purged) {
     }
 }
 
-/// What is not ours to remove.
+/// Lists copies that a purge does not reach.
 fn say_copies(ui: &mut Ui<'_>, copies: &[OtherCopy]) {
     if !copies.is_empty() {
         ui.say("Not removed, because it is not in this history:");

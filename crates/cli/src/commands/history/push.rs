@@ -76,7 +76,7 @@ pub(super) fn run(
     Ok(Exit::failed_if(!pushed.refused.is_empty()).max(Exit::found_if(pushed.ours_differ > 0)))
 }
 
-/// Says that a remote has versions under our name that are not here.
+/// Reports that the remote has versions under this machine's name that are not here.
 pub(super) fn say_ours_differ(ui: &mut Ui<'_>, files: usize) {
     let files = count(files, "file", "files");
     ui.note(Line::new().add(Style::Note, "  ! ").plain(format!(

@@ -3,7 +3,7 @@
 use forklore_history::upkeep::repair::repair;
 use forklore_tavern::work::tavern::Tavern;
 
-use super::verify::{answer, live, say};
+use super::verify::{answer, live_reader, say};
 use super::{Histories, Outcome};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -16,43 +16,44 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     let repository = histories.repository(tavern);
     let there = tavern.disk.stat(&repository).ok().flatten();
     if there.is_none() {
-        // It says so.
+        // Fails with the usual message that there is no history.
         histories.open_existing(tavern)?;
         return Err(CommandError::new(Objection::NothingToRepair));
     }
-    // What is missing of its frame is made.
+    // Opening recreates missing parts of the repository layout.
     let mut history = histories.open(tavern)?;
     let repaired = {
         let progress = ui.progress(0, "Reading");
-        repair(&mut history, &live(tavern), &|_, of| progress.tick_of(of))?
+        repair(&mut history, &live_reader(tavern), &|_, of| progress.tick_of(of))?
     };
-    let mut did = Vec::new();
+    let mut actions = Vec::new();
     if repaired.salvaged > 0 {
-        did.push(format!(
+        actions.push(format!(
             "got {} out of damaged files",
             count(repaired.salvaged, "object", "objects")
         ));
     }
     if repaired.healed > 0 {
         let healed = count(repaired.healed, "object", "objects");
-        did.push(format!("took {healed} from the files on the disk"));
+        actions.push(format!("took {healed} from the files on the disk"));
     }
     if !repaired.refs.is_empty() {
-        did.push(format!("found {} again", count(repaired.refs.len(), "lost ref", "lost refs")));
+        actions
+            .push(format!("found {} again", count(repaired.refs.len(), "lost ref", "lost refs")));
     }
     if !repaired.rescued.is_empty() {
         let runs = count(repaired.rescued.len(), "run", "runs");
-        did.push(format!("reconnected {runs} of older versions"));
+        actions.push(format!("reconnected {runs} of older versions"));
     }
     if !repaired.set_aside.is_empty() {
-        did.push(format!("put {} aside", count(repaired.set_aside.len(), "file", "files")));
+        actions.push(format!("put {} aside", count(repaired.set_aside.len(), "file", "files")));
     }
-    match did.is_empty() {
+    match actions.is_empty() {
         true => ui.say("There was nothing to repair."),
         false => ui.say(
             Line::new()
                 .add(Style::Good, "Repaired: ")
-                .plain(did.join(", "))
+                .plain(actions.join(", "))
                 .plain(". Nothing was deleted."),
         ),
     }

@@ -12,8 +12,8 @@ use crate::objection::Objection;
 use crate::text::{Line, Style, bytes, count};
 use crate::ui::Ui;
 
-/// Files that are named at most.
-const MOST_NAMED: usize = 20;
+/// At most this many files are listed.
+const MAX_LISTED: usize = 20;
 
 pub(super) fn run(
     ui: &mut Ui<'_>,
@@ -40,7 +40,7 @@ pub(super) fn run(
             })
             .hinted("Say --yes to do it. What goes cannot be brought back."));
         }
-        if !ui.asks("Remove them for good?") {
+        if !ui.confirm("Remove them for good?") {
             return Ok(Exit::Failed);
         }
     }
@@ -67,15 +67,15 @@ fn say(ui: &mut Ui<'_>, plan: &ThinPlan) {
         count(plan.files.len(), "file", "files"),
         plan.kept,
     ));
-    for file in plan.files.iter().take(MOST_NAMED) {
+    for file in plan.files.iter().take(MAX_LISTED) {
         ui.say(Line::new().plain("  ").bold(file.file.label()).plain(format!(
             ": {} go, {} stay",
             file.dropped.len(),
             file.kept
         )));
     }
-    if plan.files.len() > MOST_NAMED {
-        ui.say(Line::new().dim(format!("  and {} more", plan.files.len() - MOST_NAMED)));
+    if plan.files.len() > MAX_LISTED {
+        ui.say(Line::new().dim(format!("  and {} more", plan.files.len() - MAX_LISTED)));
     }
 }
 

@@ -3,7 +3,7 @@
 use forklore_history::exchange::bundle;
 use forklore_tavern::work::tavern::Tavern;
 
-use super::bundle::{key, opened};
+use super::bundle::{key, read_bundle};
 use super::{Histories, Outcome, pull};
 use crate::args::UnbundleArgs;
 use crate::error::CommandError;
@@ -20,8 +20,8 @@ pub(super) fn run(
     };
     let disk = tavern.disk;
     let key = key(disk, args.passphrase_file.as_deref(), args.identity.as_deref())?;
-    let whole = opened(disk, &args.file, key.as_ref()).map_err(cannot)?;
+    let whole = read_bundle(disk, &args.file, key.as_ref()).map_err(cannot)?;
     let mut history = histories.open(tavern)?;
-    let joined = bundle::take_in(&mut history, &whole).map_err(|error| cannot(error.into()))?;
+    let joined = bundle::import(&mut history, &whole).map_err(|error| cannot(error.into()))?;
     Ok(pull::say(ui, "history unbundle", &joined))
 }

@@ -1,7 +1,7 @@
 //! `forklore history verify`
 
 use forklore_history::file::FileName;
-use forklore_history::record::scan::{home, read_still};
+use forklore_history::record::scan::{home, read_stable};
 use forklore_history::upkeep::fsck::{Verified, verify};
 use forklore_tavern::work::tavern::Tavern;
 
@@ -15,7 +15,7 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     let mut history = histories.open_existing(tavern)?;
     let verified = {
         let progress = ui.progress(0, "Reading");
-        verify(&mut history, &live(tavern), &|_, of| progress.tick_of(of))?
+        verify(&mut history, &live_reader(tavern), &|_, of| progress.tick_of(of))?
     };
     say(ui, &verified);
     if !verified.is_sound() {
@@ -25,13 +25,13 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     Ok(Exit::found_if(!verified.is_sound()))
 }
 
-/// The files as they are now.
-pub(super) fn live(tavern: &Tavern<'_>) -> impl Fn(&FileName) -> Option<Vec<u8>> {
+/// Reads the current files.
+pub(super) fn live_reader(tavern: &Tavern<'_>) -> impl Fn(&FileName) -> Option<Vec<u8>> {
     let home = home(&tavern.folders);
     move |name| {
         let path = home.join(name.to_path());
-        let path = tavern.folders.data_root.check_no_link(tavern.disk, &path).ok()?;
-        read_still(tavern.disk, &path).ok().map(|(bytes, _)| bytes)
+        let path = tavern.folders.data_root.resolve(tavern.disk, &path).ok()?;
+        read_stable(tavern.disk, &path).ok().map(|(bytes, _)| bytes)
     }
 }
 
@@ -62,21 +62,21 @@ pub(super) fn say(ui: &mut Ui<'_>, verified: &Verified) {
         ui.say(Line::new().add(Style::Bad, "  ! ").plain(format!("{name}: nothing has this name")));
     }
     say_damage(ui, verified);
-    let hurt = verified.versions - verified.sound_versions;
+    let damaged = verified.versions - verified.sound_versions;
     if verified.is_sound() {
         ui.say(Line::new().add(Style::Good, "Everything is sound.").plain(
             " Every version can be rebuilt, and the newest of each file was, byte for byte.",
         ));
     } else if verified.versions == 0 {
         ui.say("No version can be reached as it is now.");
-    } else if hurt == 0 {
+    } else if damaged == 0 {
         ui.say(format!("All {} that can be reached are whole.", versions(verified.versions)));
     } else {
         ui.say(format!(
             "{} not whole; the other {} are.",
-            match hurt {
+            match damaged {
                 1 => "1 version is".to_owned(),
-                _ => format!("{hurt} versions are"),
+                _ => format!("{damaged} versions are"),
             },
             verified.sound_versions,
         ));
@@ -91,25 +91,26 @@ pub(super) fn say(ui: &mut Ui<'_>, verified: &Verified) {
     }
 }
 
-/// What of which file is not there. As long as a file of ours is damaged, some of it may come back.
+/// Shows which parts of which files are missing. While files of the history are damaged, some of
+/// these may still be recovered.
 fn say_damage(ui: &mut Ui<'_>, verified: &Verified) {
     let word = if verified.faults.is_empty() { "lost: " } else { "cannot be read now: " };
     let mark = || Line::new().add(Style::Bad, "  ! ").plain(word);
-    // Of these not even the name is known, only the ref.
+    // For these only the ref is known, not even the file's name.
     let (unreached, partly): (Vec<_>, Vec<_>) =
         verified.damage.iter().partition(|damage| damage.is_all_unreached());
     for damage in &partly {
         ui.say(mark().plain(damage.to_string()));
     }
-    if unreached.len() > MOST_NAMED {
+    if unreached.len() > MAX_LISTED {
         ui.say(mark().plain(format!("everything of {} files", unreached.len())));
     } else {
         unreached.iter().for_each(|damage| ui.say(mark().plain(damage.to_string())));
     }
 }
 
-/// Files of which nothing is known that are named one by one.
-const MOST_NAMED: usize = 5;
+/// At most this many entirely lost files are listed one by one.
+const MAX_LISTED: usize = 5;
 
 fn versions(number: usize) -> String {
     count(number, "version", "versions")

@@ -1,4 +1,4 @@
-//! Keeping a history.
+//! Recording a history.
 
 pub(crate) mod record;
 pub(crate) mod run;
@@ -14,7 +14,7 @@ use crate::Context;
 use crate::args::{Cli, Command};
 use crate::ui::Ui;
 
-/// `record` and `watch` for every user.
+/// Runs `record` or `watch` for every user.
 pub(crate) fn for_all(
     ui: &mut Ui<'_>,
     context: Context<'_>,

@@ -42,7 +42,7 @@ pub(crate) fn record(
     let scan = {
         let progress = ui.progress_in_bytes("Recording");
         scan(&mut history, tavern.disk, &tavern.folders, &mut remembered, &|done, of| {
-            progress.at(done, of);
+            progress.set(done, of);
         })?
     };
     history.record()?.flush()?;
@@ -68,7 +68,7 @@ fn say(ui: &mut Ui<'_>, tavern: &Tavern<'_>, scan: &Scan, alarms: &[Alarm], seve
     say_unread(ui, scan);
 }
 
-/// Files that could not be read, and so are not recorded.
+/// Reports files that could not be read and were therefore not recorded.
 pub(crate) fn say_unread(ui: &mut Ui<'_>, scan: &Scan) {
     for unread in &scan.unread {
         let path = unread.path.display().to_string();
@@ -77,21 +77,21 @@ pub(crate) fn say_unread(ui: &mut Ui<'_>, scan: &Scan) {
     }
 }
 
-/// The first look at a thousand files is not news about each of them.
+/// The first scan of a thousand files is not worth a line for each of them.
 fn is_worth_a_line(recorded: &Recorded) -> bool {
-    let version = &recorded.kept.version;
+    let version = &recorded.stored.version;
     version.collapse.is_none() && (version.number > 1 || !matches!(version.why, Origin::Found))
 }
 
-/// A version in one line.
+/// A version on one line.
 pub(crate) fn line_of(recorded: &Recorded) -> Line {
-    let version = &recorded.kept.version;
+    let version = &recorded.stored.version;
     Line::new().plain("  ").bold(version.file.label()).plain(": ").plain(&version.words)
 }
 
-/// A version, for programs.
+/// A version as JSON members.
 pub(crate) fn members_of(recorded: &Recorded) -> [(&'static str, Json); 4] {
-    let version = &recorded.kept.version;
+    let version = &recorded.stored.version;
     [
         ("file", Json::from(version.file.as_str())),
         ("version", Json::from(version.number)),

@@ -1,7 +1,7 @@
-//! `forklore run`: starts SillyTavern, and records as long as it runs.
+//! `forklore run`: starts SillyTavern and records while it runs.
 //!
-//! What records is a process of its own. Whatever becomes of it, SillyTavern goes on; and it ends when its input is
-//! closed, so it never outlives this one, however that ends.
+//! The recorder is a separate process. SillyTavern keeps running whatever happens to it. The
+//! recorder stops when its stdin is closed, so it never outlives this process, however that ends.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -21,36 +21,36 @@ use crate::exit::Exit;
 use crate::objection::Objection;
 use crate::ui::Ui;
 
-/// How often is looked whether the recorder still runs, or the data folder is there.
-const LOOK: Duration = Duration::from_millis(500);
-/// How long the recorder may take for its last versions.
-const LAST: Duration = Duration::from_secs(20);
-/// Before it is started again, the first time; each time twice as long.
-const PAUSE: Duration = Duration::from_secs(5);
-const STARTS: u32 = 5;
+/// How often to check whether the recorder is still running, or whether the data folder exists.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How long the recorder may take to write its last versions.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
+/// The delay before the first restart. It doubles each time.
+const RESTART_DELAY: Duration = Duration::from_secs(5);
+const MAX_STARTS: u32 = 5;
 
 pub(crate) fn run(ui: &mut Ui<'_>, cli: &Cli, args: &RunArgs) -> Outcome {
-    let recording = Recording::new(cli, &args.command);
+    let recorder = RecorderCommand::new(cli, &args.command);
     let program = args.command[0].to_string_lossy();
     let mut tavern = start(&args.command).map_err(|error| not_started(&program, error))?;
-    pass_signals(&tavern);
-    let (runs, ended) = channel::<()>();
+    forward_signals(&tavern);
+    let (running, ended) = channel::<()>();
     let tavern = thread::spawn(move || {
         let status = tavern.wait();
-        drop(runs);
+        drop(running);
         status
     });
-    recording.keep_up(ui, &ended);
+    recorder.supervise(ui, &ended);
     let status = tavern.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
     let status = status.map_err(|error| not_started("SillyTavern", error))?;
-    Ok(Exit::Passed(code_of(status)))
+    Ok(Exit::Passed(exit_code(status)))
 }
 
 fn not_started(program: &str, error: io::Error) -> CommandError {
     CommandError::new(Objection::NotStarted { program: program.to_owned(), error })
 }
 
-/// On Windows `npm` is a script, which has to be called by its whole name.
+/// On Windows, `npm` is a script that must be called with its extension.
 fn start(command: &[OsString]) -> io::Result<Child> {
     let start = |program: &OsStr| Command::new(program).args(&command[1..]).spawn();
     let started = start(&command[0]);
@@ -64,8 +64,8 @@ fn start(command: &[OsString]) -> io::Result<Child> {
     }
 }
 
-/// What a shell would say of it.
-fn code_of(status: ExitStatus) -> u8 {
+/// The exit code a shell would report.
+fn exit_code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return u8::try_from(128 + signal).unwrap_or(u8::MAX);
@@ -73,40 +73,41 @@ fn code_of(status: ExitStatus) -> u8 {
     status.code().map_or(u8::MAX, |code| u8::try_from(code).unwrap_or(u8::MAX))
 }
 
-/// Ctrl-C reaches everything in the terminal, and it is SillyTavern that decides. What is said to us alone is said on.
+/// Ctrl-C already reaches every process in the terminal, and SillyTavern decides what to do with
+/// it. Signals sent to this process alone are forwarded.
 #[cfg(unix)]
-fn pass_signals(tavern: &Child) {
+fn forward_signals(tavern: &Child) {
     use rustix::process::{Pid, Signal, kill_process};
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let Some(tavern) = Pid::from_raw(tavern.id().cast_signed()) else { return };
     if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) {
         thread::spawn(move || {
             for signal in signals.forever() {
-                let passed = match signal {
+                let forwarded = match signal {
                     SIGINT if io::IsTerminal::is_terminal(&io::stdin()) => continue,
                     SIGINT => Signal::INT,
                     SIGHUP => Signal::HUP,
                     _ => Signal::TERM,
                 };
-                let _ = kill_process(tavern, passed);
+                let _ = kill_process(tavern, forwarded);
             }
         });
     }
 }
 
-/// Ctrl-C reaches everything in the console, and it is SillyTavern that decides.
+/// Ctrl-C already reaches every process in the console, and SillyTavern decides what to do with it.
 #[cfg(not(unix))]
-fn pass_signals(_: &Child) {
+fn forward_signals(_: &Child) {
     let _ = ctrlc::set_handler(|| ());
 }
 
-/// How to start what records.
-struct Recording {
+/// How to start the recorder.
+struct RecorderCommand {
     data: Option<PathBuf>,
     options: Vec<OsString>,
 }
 
-impl Recording {
+impl RecorderCommand {
     fn new(cli: &Cli, command: &[OsString]) -> Self {
         let data = cli.data.clone().or_else(|| data_root(command));
         let mut options: Vec<OsString> = Vec::new();
@@ -123,31 +124,31 @@ impl Recording {
         Self { data, options }
     }
 
-    /// Records until `ended` is.
-    fn keep_up(&self, ui: &mut Ui<'_>, ended: &Receiver<()>) {
-        let mut pause = PAUSE;
-        for _ in 0..STARTS {
-            // SillyTavern makes its folder when it starts for the first time.
+    /// Keeps a recorder running until `ended` is disconnected.
+    fn supervise(&self, ui: &mut Ui<'_>, ended: &Receiver<()>) {
+        let mut delay = RESTART_DELAY;
+        for _ in 0..MAX_STARTS {
+            // SillyTavern creates its data folder on its first start.
             while !self.has_data() {
-                if has_ended(ended, LOOK) {
+                if wait_for_end(ended, POLL_INTERVAL) {
                     return;
                 }
             }
-            if self.record(ui, ended) || has_ended(ended, pause) {
+            if self.run_recorder(ui, ended) || wait_for_end(ended, delay) {
                 return;
             }
-            pause *= 2;
+            delay *= 2;
         }
         ui.note("Forklore: nothing is recorded any more. SillyTavern goes on.");
     }
 
     fn has_data(&self) -> bool {
-        let around = crate::environment().given(self.data.as_deref());
-        find_root(&RealDisk, &around).is_ok()
+        let environment = crate::environment().given(self.data.as_deref());
+        find_root(&RealDisk, &environment).is_ok()
     }
 
-    /// Returns whether there is no more to do; otherwise what records has failed.
-    fn record(&self, ui: &mut Ui<'_>, ended: &Receiver<()>) -> bool {
+    /// Returns true if there is nothing left to do, false if the recorder failed.
+    fn run_recorder(&self, ui: &mut Ui<'_>, ended: &Receiver<()>) -> bool {
         let recorder = std::env::current_exe()
             .and_then(|us| Command::new(us).args(&self.options).stdin(Stdio::piped()).spawn());
         let mut recorder = match recorder {
@@ -157,19 +158,19 @@ impl Recording {
                 return false;
             }
         };
-        while !has_ended(ended, LOOK) {
+        while !wait_for_end(ended, POLL_INTERVAL) {
             if let Ok(Some(status)) = recorder.try_wait() {
-                // Somebody else records already.
+                // It exits successfully if another process is already recording.
                 return status.success();
             }
         }
         drop(recorder.stdin.take());
-        let end = Instant::now() + LAST;
+        let end = Instant::now() + SHUTDOWN_TIMEOUT;
         while Instant::now() < end {
             if recorder.try_wait().is_ok_and(|status| status.is_some()) {
                 return true;
             }
-            thread::sleep(LOOK / 10);
+            thread::sleep(POLL_INTERVAL / 10);
         }
         let _ = recorder.kill();
         let _ = recorder.wait();
@@ -177,12 +178,12 @@ impl Recording {
     }
 }
 
-/// Waits a while for the end.
-fn has_ended(ended: &Receiver<()>, wait: Duration) -> bool {
+/// Waits up to `wait` for SillyTavern to end. Returns whether it has.
+fn wait_for_end(ended: &Receiver<()>, wait: Duration) -> bool {
     matches!(ended.recv_timeout(wait), Err(RecvTimeoutError::Disconnected))
 }
 
-/// The data folder that SillyTavern is told to take.
+/// The data folder passed to SillyTavern on its command line.
 fn data_root(command: &[OsString]) -> Option<PathBuf> {
     let mut words = command.iter();
     while let Some(word) = words.next() {

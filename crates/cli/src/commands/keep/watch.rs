@@ -36,16 +36,17 @@ pub(crate) fn run(
         return Err(CommandError::new(Objection::NobodyToWatch));
     };
     place::make(first.disk, &histories.folder(first))?;
-    let _alone = match alone(taverns, histories) {
+    let _locks = match lock_users(taverns, histories) {
         Ok(locks) => locks,
         Err(objection) if args.until_closed => {
-            // Whoever started this one need not start it again.
+            // Exit successfully, so that `forklore run` does not start it again.
             ui.note(objection.to_string());
             return Ok(Exit::Fine);
         }
         Err(objection) => return Err(CommandError::new(objection)),
     };
-    let users: Vec<WatchedUser> = taverns.iter().map(|tavern| user(tavern, histories)).collect();
+    let users: Vec<WatchedUser> =
+        taverns.iter().map(|tavern| watched_user(tavern, histories)).collect();
     let settings = WatchSettings {
         disk: first.disk,
         clock: first.clock,
@@ -66,21 +67,21 @@ pub(crate) fn run(
                     .map(|folders| {
                         let tavern =
                             Tavern { disk: first.disk, clock: first.clock, folders, pasts: None };
-                        user(&tavern, histories)
+                        watched_user(&tavern, histories)
                     })
                     .collect()
             })
             .map_err(cannot_watch)?;
     }
-    stop_at_end(watch.stopper(), args.until_closed);
-    let mut said = Coded {
-        several: args.all_users,
+    install_stop_handlers(watch.stopper(), args.until_closed);
+    let mut reporter = Reporter {
+        names_users: args.all_users,
         quiet: args.quiet,
-        is_alone: !args.until_closed,
-        behind: BTreeMap::new(),
+        is_standalone: !args.until_closed,
+        unrecorded: BTreeMap::new(),
     };
-    watch.run(&mut |news| {
-        said.hear(&news);
+    watch.run(&mut |report| {
+        reporter.track(&report);
         let tavern = |folders: &UserFolders| Tavern {
             disk: first.disk,
             clock: first.clock,
@@ -88,54 +89,55 @@ pub(crate) fn run(
             pasts: None,
         };
         if ui.is_json() {
-            said.tell(ui, &news, tavern);
+            reporter.report_json(ui, &report, tavern);
         } else {
-            said.say(ui, &news, tavern);
+            reporter.report_text(ui, &report, tavern);
         }
     });
-    Ok(said.end(ui))
+    Ok(reporter.finish(ui))
 }
 
-/// What was said so far, as far as it matters later.
-struct Coded {
-    several: bool,
-    /// Whether nobody else says when it ends.
-    is_alone: bool,
+/// Reports events, and remembers what is not recorded yet.
+struct Reporter {
+    names_users: bool,
+    /// Whether Ctrl-C ends it, rather than the process that started it.
+    is_standalone: bool,
     quiet: bool,
-    /// What is not recorded, and why, by the user's handle.
-    behind: BTreeMap<String, Behind>,
+    /// What is not recorded, and why, by user handle.
+    unrecorded: BTreeMap<String, Unrecorded>,
 }
 
 #[derive(Default)]
-struct Behind {
-    /// Why nothing could be recorded when it was last tried.
+struct Unrecorded {
+    /// Why the last attempt to record failed.
     failed: Option<String>,
-    /// Files that could not be read when they were last looked at.
+    /// Files that the last scan could not read.
     unread: Vec<String>,
     is_full: bool,
 }
 
-impl Behind {
-    fn is_nothing(&self) -> bool {
+impl Unrecorded {
+    fn is_empty(&self) -> bool {
         self.failed.is_none() && self.unread.is_empty() && !self.is_full
     }
 }
 
-fn user(tavern: &Tavern<'_>, histories: &Histories) -> WatchedUser {
+fn watched_user(tavern: &Tavern<'_>, histories: &Histories) -> WatchedUser {
     WatchedUser { folders: tavern.folders.clone(), repository: histories.repository(tavern) }
 }
 
-/// Somebody may only have looked whether it is held.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Long enough to outlast a process that only checks whether the lock is held.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Two that watch the same files do no harm, but every loss is told twice. Where there can be no lock,
-/// nobody is stopped.
-fn alone(taverns: &[Tavern<'_>], histories: &Histories) -> Result<Vec<UserLock>, Objection> {
+/// Locks every user's history for watching. Two watchers would do no harm, but would report every
+/// loss twice. Where locking is not possible, watching goes ahead without.
+fn lock_users(taverns: &[Tavern<'_>], histories: &Histories) -> Result<Vec<UserLock>, Objection> {
     let mut locks = Vec::new();
     for tavern in taverns {
         let handle = &tavern.folders.handle;
         let path = place::watching(&histories.folder(tavern), handle);
-        match UserLock::acquire(tavern.disk, &path, PATIENCE, &|time| tavern.clock.sleep(time)) {
+        match UserLock::acquire(tavern.disk, &path, LOCK_TIMEOUT, &|time| tavern.clock.sleep(time))
+        {
             Ok(lock) => locks.push(lock),
             Err(LockError { source: LockCause::Busy { .. }, .. }) => {
                 return Err(Objection::AlreadyWatched(handle.clone()));
@@ -151,8 +153,9 @@ fn cannot_watch(error: impl std::fmt::Display) -> CommandError {
         .hinted("`forklore record`, run now and then, needs no watching.")
 }
 
-/// Whoever asks for it decides when it ends, and Ctrl-C is meant for them.
-fn stop_at_end(stopper: Stopper, when_closed: bool) {
+/// With `--until-closed`, the process that started this one decides when it ends, and Ctrl-C is
+/// meant for that process.
+fn install_stop_handlers(stopper: Stopper, when_closed: bool) {
     if when_closed {
         let stopper = stopper.clone();
         std::thread::spawn(move || {
@@ -160,18 +163,20 @@ fn stop_at_end(stopper: Stopper, when_closed: bool) {
             stopper.stop();
         });
     }
-    stop_at_signals(stopper, when_closed);
+    install_signal_handlers(stopper, when_closed);
 }
 
-/// Ctrl-C, and what a system says to a service that it stops.
+/// Stops at Ctrl-C and at the signal that service managers send.
 #[cfg(unix)]
-fn stop_at_signals(stopper: Stopper, but_ctrl_c: bool) {
+fn install_signal_handlers(stopper: Stopper, ignores_ctrl_c: bool) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    // A terminal that is closed says so to everybody in it. Who is alone goes on if `nohup` wants it so.
-    let heard: &[i32] = if but_ctrl_c { &[SIGINT, SIGTERM, SIGHUP] } else { &[SIGINT, SIGTERM] };
-    if let Ok(mut signals) = signal_hook::iterator::Signals::new(heard) {
+    // Closing a terminal sends SIGHUP to every process in it. A standalone watcher does not handle
+    // it, so that `nohup` works.
+    let handled: &[i32] =
+        if ignores_ctrl_c { &[SIGINT, SIGTERM, SIGHUP] } else { &[SIGINT, SIGTERM] };
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new(handled) {
         std::thread::spawn(move || {
-            if signals.forever().any(|signal| signal == SIGTERM || !but_ctrl_c) {
+            if signals.forever().any(|signal| signal == SIGTERM || !ignores_ctrl_c) {
                 stopper.stop();
             }
         });
@@ -179,56 +184,57 @@ fn stop_at_signals(stopper: Stopper, but_ctrl_c: bool) {
 }
 
 #[cfg(not(unix))]
-fn stop_at_signals(stopper: Stopper, but_ctrl_c: bool) {
+fn install_signal_handlers(stopper: Stopper, ignores_ctrl_c: bool) {
     let _ = ctrlc::set_handler(move || {
-        if !but_ctrl_c {
+        if !ignores_ctrl_c {
             stopper.stop();
         }
     });
 }
 
-/// More changes than this at once are not told one by one.
-const FEW: usize = 12;
+/// More changes than this at once are summarised.
+const MAX_LISTED: usize = 12;
 
-impl Coded {
-    /// Remembers what is not recorded.
-    fn hear(&mut self, news: &WatchReport<'_>) {
+impl Reporter {
+    /// Keeps track of what is not recorded.
+    fn track(&mut self, report: &WatchReport<'_>) {
         let (WatchReport::Failed { user, .. }
         | WatchReport::Full { user, .. }
-        | WatchReport::Scanned { user, .. }) = news
+        | WatchReport::Scanned { user, .. }) = report
         else {
             return;
         };
-        let behind = self.behind.entry(user.folders.handle.clone()).or_default();
-        match news {
-            WatchReport::Failed { error, .. } => behind.failed = Some(with_causes(*error)),
-            WatchReport::Full { .. } => behind.is_full = true,
+        let unrecorded = self.unrecorded.entry(user.folders.handle.clone()).or_default();
+        match report {
+            WatchReport::Failed { error, .. } => unrecorded.failed = Some(with_causes(*error)),
+            WatchReport::Full { .. } => unrecorded.is_full = true,
             WatchReport::Scanned { scan, .. } => {
-                // Whatever had failed before was looked at again.
-                behind.failed = None;
+                // A scan covers everything that failed before.
+                unrecorded.failed = None;
                 let unread = scan.unread.iter();
                 let said = unread.map(|it| format!("{}: {}", it.path.display(), it.why));
-                behind.unread = said.collect();
+                unrecorded.unread = said.collect();
             }
             _ => {}
         }
     }
 
-    /// The last words, and the exit code.
-    fn end(&self, ui: &mut Ui<'_>) -> Exit {
-        let is_recorded = self.behind.values().all(Behind::is_nothing);
+    /// Prints the summary and returns the exit code.
+    fn finish(&self, ui: &mut Ui<'_>) -> Exit {
+        let is_recorded = self.unrecorded.values().all(Unrecorded::is_empty);
         if ui.is_json() {
-            ui.tell(&event("stopped", [("recorded", Json::from(is_recorded))]));
+            ui.emit(&event("stopped", [("recorded", Json::from(is_recorded))]));
         }
         if is_recorded {
             ui.say("Stopped. Everything seen so far is recorded.");
             return Exit::Fine;
         }
         ui.note(Line::new().add(Style::Bad, "Stopped. Not everything is recorded:"));
-        for (handle, behind) in &self.behind {
-            let whose = if self.several { format!("{handle}: ") } else { String::new() };
-            let full = behind.is_full.then(|| "the history is as large as it may be".to_owned());
-            for why in behind.failed.iter().chain(&behind.unread).chain(&full) {
+        for (handle, unrecorded) in &self.unrecorded {
+            let whose = if self.names_users { format!("{handle}: ") } else { String::new() };
+            let full =
+                unrecorded.is_full.then(|| "the history is as large as it may be".to_owned());
+            for why in unrecorded.failed.iter().chain(&unrecorded.unread).chain(&full) {
                 ui.note(Line::new().add(Style::Bad, "  ! ").plain(format!("{whose}{why}")));
             }
         }
@@ -236,78 +242,82 @@ impl Coded {
     }
 
     fn whose(&self, user: &WatchedUser) -> String {
-        match self.several {
+        match self.names_users {
             true => format!("{}: ", user.folders.handle),
             false => String::new(),
         }
     }
 
-    /// Tells a program: an object a line.
-    fn tell<'d>(
+    /// Reports an event as one JSON object per line.
+    fn report_json<'d>(
         &self,
         ui: &mut Ui<'_>,
-        news: &WatchReport<'_>,
+        report: &WatchReport<'_>,
         tavern: impl FnOnce(&UserFolders) -> Tavern<'d>,
     ) {
         let of = |user: &WatchedUser| [("user", Json::from(user.folders.handle.as_str()))];
-        match news {
+        match report {
             WatchReport::Watching { users } => {
-                ui.tell(&event("watching", [("users", Json::from(*users))]));
+                ui.emit(&event("watching", [("users", Json::from(*users))]));
             }
             WatchReport::Scanned { user, scan } => {
                 for recorded in scan.recorded.iter().filter(|_| !self.quiet) {
                     let members = of(user).into_iter().chain(members_of(recorded));
-                    ui.tell(&event("recorded", members));
+                    ui.emit(&event("recorded", members));
                 }
                 for unread in &scan.unread {
                     let path = Json::from(unread.path.display().to_string());
                     let members = [("path", path), ("why", Json::from(unread.why.as_str()))];
-                    ui.tell(&event("unread", of(user).into_iter().chain(members)));
+                    ui.emit(&event("unread", of(user).into_iter().chain(members)));
                 }
             }
             WatchReport::Recorded { user, recorded } => {
                 if self.quiet {
                     return;
                 }
-                ui.tell(&event("recorded", of(user).into_iter().chain(members_of(recorded))));
+                ui.emit(&event("recorded", of(user).into_iter().chain(members_of(recorded))));
             }
-            WatchReport::Kept { user, history, recorded } => {
+            WatchReport::Persisted { user, history, recorded } => {
                 match alarms(&tavern(&user.folders), history, recorded) {
                     Ok(alarms) => {
                         for alarm in &alarms {
-                            ui.tell(&event("loss", of(user).into_iter().chain(alarm.members())));
+                            ui.emit(&event("loss", of(user).into_iter().chain(alarm.members())));
                         }
                     }
-                    Err(error) => ui.tell(&failed(user, &error)),
+                    Err(error) => ui.emit(&failed_event(user, &error)),
                 }
             }
             WatchReport::Failed { user, error } => {
-                ui.tell(&failed(user, error));
+                ui.emit(&failed_event(user, error));
             }
             WatchReport::NotWatched { user, why } => {
                 let members = [("why", Json::from(why.as_str()))];
-                ui.tell(&event("not-watched", of(user).into_iter().chain(members)));
+                ui.emit(&event("not-watched", of(user).into_iter().chain(members)));
             }
             WatchReport::Full { user, bytes } => {
                 let members = [("bytes", Json::from(*bytes))];
-                ui.tell(&event("full", of(user).into_iter().chain(members)));
+                ui.emit(&event("full", of(user).into_iter().chain(members)));
             }
         }
     }
 
-    fn say<'d>(
+    fn report_text<'d>(
         &self,
         ui: &mut Ui<'_>,
-        news: &WatchReport<'_>,
+        report: &WatchReport<'_>,
         tavern: impl FnOnce(&UserFolders) -> Tavern<'d>,
     ) {
-        match news {
+        match report {
             WatchReport::Watching { users } => {
-                let of = match self.several {
+                let of = match self.names_users {
                     true => format!(" of {}", count(*users, "user", "users")),
                     false => String::new(),
                 };
-                let failing = self.behind.values().filter(|behind| behind.failed.is_some()).count();
+                let failing = self
+                    .unrecorded
+                    .values()
+                    .filter(|unrecorded| unrecorded.failed.is_some())
+                    .count();
                 let (style, but) = match failing {
                     0 => (Style::Good, String::new()),
                     _ if failing < *users => {
@@ -316,13 +326,13 @@ impl Coded {
                     }
                     _ => (Style::Bad, ", but nothing can be recorded yet".to_owned()),
                 };
-                let end = if self.is_alone { " Ctrl-C ends it." } else { "" };
+                let end = if self.is_standalone { " Ctrl-C ends it." } else { "" };
                 let line = Line::new().add(style, format!("Watching the stories{of}{but}."));
                 ui.say(line.dim(end));
             }
             WatchReport::Scanned { user, scan } => {
                 let whose = self.whose(user);
-                if !self.quiet && scan.recorded.len() > FEW {
+                if !self.quiet && scan.recorded.len() > MAX_LISTED {
                     let changes = count(scan.recorded.len(), "change", "changes");
                     ui.say(format!("{whose}recorded {changes} that nobody watched."));
                 } else if !self.quiet {
@@ -341,10 +351,10 @@ impl Coded {
                     ui.say(Line::from(self.whose(user)).followed_by(line_of(recorded)));
                 }
             }
-            WatchReport::Kept { user, history, recorded } => {
+            WatchReport::Persisted { user, history, recorded } => {
                 let tavern = tavern(&user.folders);
                 match alarms(&tavern, history, recorded) {
-                    Ok(alarms) => alarms.iter().for_each(|alarm| sound(ui, alarm)),
+                    Ok(alarms) => alarms.iter().for_each(|alarm| raise_alarm(ui, alarm)),
                     Err(error) => {
                         let why = with_causes(&error);
                         ui.note(Line::new().add(Style::Bad, "  ! ").plain(format!(
@@ -362,7 +372,7 @@ impl Coded {
             WatchReport::NotWatched { user, why } => {
                 ui.note(Line::new().add(Style::Note, "  ! ").plain(format!(
                     "{}cannot be watched ({why}); looked at every ten seconds instead.",
-                    match self.several {
+                    match self.names_users {
                         true => user.folders.handle.clone() + " ",
                         false => "The folder ".to_owned(),
                     },
@@ -389,7 +399,7 @@ fn event(name: &str, members: impl IntoIterator<Item = (&'static str, Json)>) ->
     json::answer("watch", event.into_iter().chain(members))
 }
 
-fn failed(user: &WatchedUser, error: &HistoryError) -> Json {
+fn failed_event(user: &WatchedUser, error: &HistoryError) -> Json {
     let members = [
         ("user", Json::from(user.folders.handle.as_str())),
         ("code", Json::from(error.coded().code)),
@@ -399,7 +409,7 @@ fn failed(user: &WatchedUser, error: &HistoryError) -> Json {
 }
 
 fn is_no_loss(recorded: &Recorded) -> bool {
-    recorded.kept.version.collapse.is_none()
+    recorded.stored.version.collapse.is_none()
 }
 
 fn with_causes(error: &dyn Error) -> String {
@@ -412,14 +422,14 @@ fn with_causes(error: &dyn Error) -> String {
     words
 }
 
-/// A loss is said here and, where there is a desktop, there.
-fn sound(ui: &mut Ui<'_>, alarm: &Alarm) {
+/// Reports a loss on the terminal and as a desktop notification.
+fn raise_alarm(ui: &mut Ui<'_>, alarm: &Alarm) {
     alarm.say(ui);
     let (title, body) = alarm.notice();
     notify_desktop(&title, &body);
 }
 
-/// Says it with the desktop's own program, and goes on whatever becomes of it.
+/// Sends a desktop notification and does not wait for the result.
 fn notify_desktop(title: &str, body: &str) {
     let Some(mut program) = notifier(title, body) else { return };
     let notice = program
@@ -432,7 +442,7 @@ fn notify_desktop(title: &str, body: &str) {
     }
 }
 
-/// What shows a notice here. The words are never a part of a program.
+/// The program that shows a notification on this system. The text is passed as data, never as code.
 fn notifier(title: &str, body: &str) -> Option<std::process::Command> {
     let is_set = |name: &&str| std::env::var_os(name).is_some();
     if is_android() {
@@ -465,7 +475,7 @@ fn notifier(title: &str, body: &str) -> Option<std::process::Command> {
     has_desktop.then_some(program)
 }
 
-/// Shows a notice on Windows, for as long as it stays.
+/// Shows a notification on Windows and waits until it has disappeared.
 const BALLOON: &str = "Add-Type -AssemblyName System.Windows.Forms, System.Drawing; \
     $icon = New-Object System.Windows.Forms.NotifyIcon; $icon.Icon = [System.Drawing.SystemIcons]::Warning; \
     $icon.Visible = $true; $icon.ShowBalloonTip(20000, $env:FORKLORE_TITLE, $env:FORKLORE_BODY, 'Warning'); \

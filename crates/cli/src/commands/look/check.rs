@@ -7,7 +7,7 @@ use forklore_tavern::work::tavern::Tavern;
 
 use crate::args::CheckArgs;
 use crate::commands::Outcome;
-use crate::commands::shared::exactness::known;
+use crate::commands::shared::exactness::describe;
 use crate::commands::shared::policy::policy;
 use crate::error::{CommandError, hint_for};
 use crate::exit::Exit;
@@ -64,22 +64,24 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CheckArgs) -> Out
 fn say_moment(ui: &mut Ui<'_>, readiness: &Readiness<'_>) {
     let Some(moment) = &readiness.moment else { return };
     let book = match &moment.book {
-        BookThen::None(part) => format!("none, {}", known(*part, moment.message)),
+        BookThen::None(part) => format!("none, {}", describe(*part, moment.message)),
         BookThen::Unknown => "not known".to_owned(),
         BookThen::Known { part, name, .. } => {
-            format!("{name:?}, {}", known(*part, moment.message))
+            format!("{name:?}, {}", describe(*part, moment.message))
         }
     };
     ui.say(Line::new().dim("  lorebook  ").plain(book));
     let part = moment.metadata.part;
-    ui.say(Line::new().dim("  metadata  ").plain(known(part, moment.message)));
+    ui.say(Line::new().dim("  metadata  ").plain(describe(part, moment.message)));
 }
 
 fn answer(label: &str, message: usize, readiness: &Readiness<'_>, hints: Vec<String>) -> Json {
     let moment = readiness.moment.as_ref();
     let (book, name) = match moment.map(|moment| &moment.book) {
-        Some(BookThen::Known { part, name, .. }) => (json::part(*part), Json::from(name.as_str())),
-        Some(BookThen::None(part)) => (json::part(*part), Json::Null),
+        Some(BookThen::Known { part, name, .. }) => {
+            (json::knowledge(*part), Json::from(name.as_str()))
+        }
+        Some(BookThen::None(part)) => (json::knowledge(*part), Json::Null),
         Some(BookThen::Unknown) | None => (Json::Null, Json::Null),
     };
     json::answer(
@@ -92,10 +94,10 @@ fn answer(label: &str, message: usize, readiness: &Readiness<'_>, hints: Vec<Str
             ("book_known", book),
             (
                 "metadata_known",
-                moment.map_or(Json::Null, |moment| json::part(moment.metadata.part)),
+                moment.map_or(Json::Null, |moment| json::knowledge(moment.metadata.part)),
             ),
-            ("obstacles", json::sayings(&readiness.obstacles)),
-            ("remarks", json::sayings(&readiness.remarks)),
+            ("obstacles", json::diagnostics(&readiness.obstacles)),
+            ("remarks", json::diagnostics(&readiness.remarks)),
             ("hints", json::texts(hints)),
         ],
     )

@@ -16,7 +16,7 @@ use jiff::tz::TimeZone;
 
 use crate::args::LogArgs;
 use crate::commands::shared::lines;
-use crate::commands::shared::ways_back::{size, way_back};
+use crate::commands::shared::ways_back::{restore_hint, size};
 use crate::commands::{Histories, Outcome};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -35,57 +35,57 @@ pub(crate) fn run(
     let history = histories.open_existing(tavern)?;
     let home = home(&tavern.folders);
     let finder = Finder::new(&history, tavern.disk, &home);
-    let most = if args.all { usize::MAX } else { args.count };
+    let limit = if args.all { usize::MAX } else { args.count };
     let now = tavern.clock.now();
-    let at = |moment: Option<TypedTime>| moment.map(|moment| moment.at(now, ui.zone()));
+    let at = |moment: Option<TypedTime>| moment.map(|moment| moment.resolve(now, ui.zone()));
     let (since, before) = (at(args.since), at(args.before));
-    let log = Log { tavern, history: &history, finder: &finder, now, most, since, before };
+    let log = Log { tavern, history: &history, finder: &finder, now, limit, since, before };
     let Some(wanted) = &args.file else {
-        log.of_many(ui, None)?;
+        log.log_many(ui, None)?;
         return Ok(Exit::Fine);
     };
     match finder.find(wanted) {
-        // Who names a character means the stories.
+        // A character's name refers to its chats rather than to its card.
         Ok(lineage) if lineage.kind == FileKind::Card && log.has_chats(wanted) => {
-            log.of_many(ui, Some(wanted))?;
+            log.log_many(ui, Some(wanted))?;
         }
         Err(LookupError::Unknown { .. }) if log.has_chats(wanted) => {
-            log.of_many(ui, Some(wanted))?
+            log.log_many(ui, Some(wanted))?
         }
-        found => log.of_file(ui, found?)?,
+        found => log.log_file(ui, found?)?,
     }
     Ok(Exit::Fine)
 }
 
-/// Versions of one file with nothing between them: the newest, and how many there are.
+/// Consecutive versions of one file: the newest, and how many there are.
 struct Run<'l> {
     lineage: &'l Lineage,
     newest: StoredVersion,
-    came: SystemTime,
+    time: SystemTime,
     oldest: u64,
     versions: usize,
 }
 
 impl Run<'_> {
-    /// Whether a version that came just before goes without saying.
-    fn takes(&mut self, lineage: &Lineage, kept: &StoredVersion) -> bool {
+    /// Adds the next older version to the run, if it needs no line of its own.
+    fn absorb(&mut self, lineage: &Lineage, stored: &StoredVersion) -> bool {
         let is_plain =
             |version: &Version| version.why == Origin::Saved && version.collapse.is_none();
-        let is_one_more = self.lineage.reference == lineage.reference
+        let is_absorbed = self.lineage.reference == lineage.reference
             && is_plain(&self.newest.version)
-            && is_plain(&kept.version)
-            // The beginning is worth a line.
-            && kept.version.number > 1;
-        if is_one_more {
-            self.oldest = kept.version.number;
+            && is_plain(&stored.version)
+            // The first version gets its own line.
+            && stored.version.number > 1;
+        if is_absorbed {
+            self.oldest = stored.version.number;
             self.versions += 1;
         }
-        is_one_more
+        is_absorbed
     }
 }
 
-/// Whether a file is a character's: its card, or one of its chats.
-fn is_of(lineage: &Lineage, character: &str) -> bool {
+/// Whether a file belongs to a character: its card, or one of its chats.
+fn belongs_to(lineage: &Lineage, character: &str) -> bool {
     let label = lineage.file().label();
     let owner = match lineage.kind {
         FileKind::Card => Some(&*label),
@@ -100,14 +100,14 @@ struct Log<'l, 'd> {
     history: &'l History<'d>,
     finder: &'l Finder<'l, 'd>,
     now: SystemTime,
-    most: usize,
+    limit: usize,
     since: Option<SystemTime>,
     before: Option<SystemTime>,
 }
 
 impl Log<'_, '_> {
-    fn of_file(&self, ui: &mut Ui<'_>, lineage: &Lineage) -> Result<(), CommandError> {
-        let (shown, times, older) = self.shown(lineage)?;
+    fn log_file(&self, ui: &mut Ui<'_>, lineage: &Lineage) -> Result<(), CommandError> {
+        let (shown, times, older) = self.select(lineage)?;
         let pins = self.history.pins(lineage);
         let losses = self.history.losses_of(lineage)?;
         let name = self.finder.name_of(lineage);
@@ -115,18 +115,18 @@ impl Log<'_, '_> {
         let about = [
             lineage.kind.word().to_owned(),
             size(lineage.kind, &lineage.tip.version),
-            if self.has_limits() { String::new() } else { count(all, "version", "versions") },
+            if self.has_time_range() { String::new() } else { count(all, "version", "versions") },
         ];
         let about: Vec<String> = about.into_iter().filter(|part| !part.is_empty()).collect();
         let gone = if lineage.is_deleted() { ", deleted" } else { "" };
-        let theirs = self.elsewhere(lineage);
+        let theirs = self.machine_note(lineage);
         let about = format!("  {}{gone}{theirs}", about.join(", "));
         lines::say_wrapped(ui, &[(Style::Bold, name.clone()), (Style::Dim, about)]);
 
         let after = self.after(lineage, &shown)?;
-        let mut told = Vec::new();
-        for ((kept, after), came) in shown.iter().zip(&after).zip(times.iter().copied()) {
-            let version = &kept.version;
+        let mut log_lines = Vec::new();
+        for ((stored, after), time) in shown.iter().zip(&after).zip(times.iter().copied()) {
+            let version = &stored.version;
             let mut text = vec![(Style::Plain, version.words.clone())];
             text.extend(after.clone().map(|after| (Style::Dim, format!(", {after}"))));
             if version.file != *lineage.file() {
@@ -135,16 +135,16 @@ impl Log<'_, '_> {
             if pins.contains(&version.number) {
                 text.push((Style::Good, " (the last good one)".to_owned()));
             }
-            told.push(lines::LogLine {
+            log_lines.push(lines::LogLine {
                 sign: sign(version),
                 number: Some(version.number),
-                when: when::by_the_clock(came, self.now, ui.zone()),
+                when: when::absolute(time, self.now, ui.zone()),
                 text,
             });
         }
-        lines::say(ui, &told);
-        self.say_end(ui, shown.iter().map(|kept| &kept.version).zip(times), older as u64);
-        let is_whole = older == 0 && !self.has_limits();
+        lines::say(ui, &log_lines);
+        self.say_end(ui, shown.iter().map(|stored| &stored.version).zip(times), older as u64);
+        let is_whole = older == 0 && !self.has_time_range();
         let before = shown.last().filter(|_| is_whole).and_then(|oldest| oldest.parent);
         let before =
             before.map(|parent| StoredVersion::read(self.history.store(), parent)).transpose()?;
@@ -162,11 +162,11 @@ impl Log<'_, '_> {
             ui.say(Line::new().dim(words));
         }
         for loss in &losses {
-            ui.say(Line::new().dim(way_back(self.tavern, &name, loss)));
+            ui.say(Line::new().dim(restore_hint(self.tavern, &name, loss)));
         }
-        let versions = shown.iter().zip(&after).map(|(kept, after)| {
-            let is_pinned = pins.contains(&kept.version.number);
-            version_json(self.history, lineage, kept, is_pinned, after.as_deref())
+        let versions = shown.iter().zip(&after).map(|(stored, after)| {
+            let is_pinned = pins.contains(&stored.version.number);
+            version_json(self.history, lineage, stored, is_pinned, after.as_deref())
         });
         ui.answer(&json::answer(
             "log",
@@ -189,81 +189,85 @@ impl Log<'_, '_> {
         Ok(())
     }
 
-    /// The versions of a file that are wanted, when each came about, and how many more there are.
-    fn shown(
+    /// The versions of a file to show, when each was made, and how many more there are.
+    fn select(
         &self,
         lineage: &Lineage,
     ) -> Result<(Vec<StoredVersion>, Vec<SystemTime>, usize), CommandError> {
         let mut versions = self.history.own_versions(lineage);
-        let most = if self.has_limits() { usize::MAX } else { self.most };
-        let shown: Vec<StoredVersion> = versions.by_ref().take(most).collect::<Result<_, _>>()?;
+        let limit = if self.has_time_range() { usize::MAX } else { self.limit };
+        let shown: Vec<StoredVersion> = versions.by_ref().take(limit).collect::<Result<_, _>>()?;
         let times = self.times(&shown);
-        let wanted = shown.into_iter().zip(times).filter(|(_, came)| self.is_then(*came));
+        let wanted = shown.into_iter().zip(times).filter(|(_, time)| self.is_in_range(*time));
         let mut wanted: Vec<(StoredVersion, SystemTime)> = wanted.collect();
-        let older = wanted.len().saturating_sub(self.most) + versions.count();
-        wanted.truncate(self.most);
+        let older = wanted.len().saturating_sub(self.limit) + versions.count();
+        wanted.truncate(self.limit);
         let (shown, times) = wanted.into_iter().unzip();
         Ok((shown, times, older))
     }
 
-    fn has_limits(&self) -> bool {
+    fn has_time_range(&self) -> bool {
         self.since.is_some() || self.before.is_some()
     }
 
-    /// Whether something came in the time that is asked for.
-    fn is_then(&self, came: SystemTime) -> bool {
-        self.since.is_none_or(|since| came >= since)
-            && self.before.is_none_or(|before| came < before)
+    /// Whether a version was made within `--since` and `--before`.
+    fn is_in_range(&self, time: SystemTime) -> bool {
+        self.since.is_none_or(|since| time >= since)
+            && self.before.is_none_or(|before| time < before)
     }
 
-    /// When each version of a file came about.
+    /// When each version of a file was made.
     fn times(&self, shown: &[StoredVersion]) -> Vec<SystemTime> {
         let oldest = shown.last().and_then(|oldest| oldest.parent);
         let oldest =
             oldest.and_then(|parent| StoredVersion::read(self.history.store(), parent).ok());
         let before = shown.iter().skip(1).chain(&oldest).map(|before| Some(&before.version));
         let before = before.chain([None]);
-        shown.iter().zip(before).map(|(kept, before)| kept.version.came(before)).collect()
+        shown
+            .iter()
+            .zip(before)
+            .map(|(stored, before)| stored.version.effective_time(before))
+            .collect()
     }
 
     fn has_chats(&self, character: &str) -> bool {
         let is_chat =
-            |lineage: &Lineage| lineage.kind == FileKind::Chat && is_of(lineage, character);
+            |lineage: &Lineage| lineage.kind == FileKind::Chat && belongs_to(lineage, character);
         self.history.lineages().iter().any(is_chat)
     }
 
-    /// Of everything, or of a character.
-    fn of_many(&self, ui: &mut Ui<'_>, character: Option<&str>) -> Result<(), CommandError> {
-        let is_meant =
-            |lineage: &Lineage| character.is_none_or(|character| is_of(lineage, character));
+    /// The log of all files, or of a character's.
+    fn log_many(&self, ui: &mut Ui<'_>, character: Option<&str>) -> Result<(), CommandError> {
+        let is_wanted =
+            |lineage: &Lineage| character.is_none_or(|character| belongs_to(lineage, character));
         let mut runs: Vec<Run<'_>> = Vec::new();
         let mut shown = Vec::new();
-        let (mut passed, mut more) = (0_u64, 0_u64);
-        let is_then = |found: &Result<AnyVersion<'_>, _>| {
-            found.as_ref().map_or(true, |told| self.is_then(told.came))
+        let (mut counted, mut more) = (0_u64, 0_u64);
+        let is_in_range = |found: &Result<AnyVersion<'_>, _>| {
+            found.as_ref().map_or(true, |found| self.is_in_range(found.time))
         };
-        let mut everything = self.history.everything(is_meant).filter(is_then);
+        let mut everything = self.history.all_versions(is_wanted).filter(is_in_range);
         for found in everything.by_ref() {
-            let AnyVersion { lineage, kept, came } = found?;
-            if !runs.last_mut().is_some_and(|run| run.takes(lineage, &kept)) {
-                if runs.len() == self.most {
+            let AnyVersion { lineage, stored, time } = found?;
+            if !runs.last_mut().is_some_and(|run| run.absorb(lineage, &stored)) {
+                if runs.len() == self.limit {
                     more = 1;
                     break;
                 }
-                let (newest, oldest) = (kept.clone(), kept.version.number);
-                runs.push(Run { lineage, newest, came, oldest, versions: 1 });
+                let (newest, oldest) = (stored.clone(), stored.version.number);
+                runs.push(Run { lineage, newest, time, oldest, versions: 1 });
             }
-            passed += 1;
-            // A run can be long, and only programs are told of each version.
-            if shown.len() < self.most {
-                shown.push((lineage, kept));
+            counted += 1;
+            // A run can be long, and only `--json` lists every version.
+            if shown.len() < self.limit {
+                shown.push((lineage, stored));
             }
         }
         let seen = self.history.lineages().iter().filter(|lineage| !lineage.is_imported());
-        let seen = seen.filter(|lineage| is_meant(lineage));
+        let seen = seen.filter(|lineage| is_wanted(lineage));
         let recorded: u64 = seen.map(Lineage::versions).sum();
-        let all = match self.has_limits() {
-            true => passed + more + everything.count() as u64,
+        let all = match self.has_time_range() {
+            true => counted + more + everything.count() as u64,
             false => recorded,
         };
         if recorded == 0 {
@@ -271,13 +275,14 @@ impl Log<'_, '_> {
         } else if all == 0 {
             ui.say("Nothing was recorded in that time.");
         }
-        let told: Vec<lines::LogLine> = runs.iter().map(|run| self.line(run, ui.zone())).collect();
-        lines::say(ui, &told);
-        let newest = runs.iter().map(|run| (&run.newest.version, run.came));
-        self.say_end(ui, newest, all.saturating_sub(passed));
-        let versions = shown.iter().map(|(lineage, kept)| {
-            let is_pinned = self.history.pins(lineage).contains(&kept.version.number);
-            version_json(self.history, lineage, kept, is_pinned, None)
+        let log_lines: Vec<lines::LogLine> =
+            runs.iter().map(|run| self.line(run, ui.zone())).collect();
+        lines::say(ui, &log_lines);
+        let newest = runs.iter().map(|run| (&run.newest.version, run.time));
+        self.say_end(ui, newest, all.saturating_sub(counted));
+        let versions = shown.iter().map(|(lineage, stored)| {
+            let is_pinned = self.history.pins(lineage).contains(&stored.version.number);
+            version_json(self.history, lineage, stored, is_pinned, None)
         });
         let versions: Vec<Json> = versions.collect();
         let older = all.saturating_sub(versions.len() as u64);
@@ -309,11 +314,11 @@ impl Log<'_, '_> {
             let before = count(run.versions - 1, "change", "changes");
             text.push((Style::Dim, format!(", after {before}")));
         }
-        let when = when::by_the_clock(run.came, self.now, zone);
+        let when = when::absolute(run.time, self.now, zone);
         lines::LogLine { sign: sign(version), number: None, when, text }
     }
 
-    fn elsewhere(&self, lineage: &Lineage) -> String {
+    fn machine_note(&self, lineage: &Lineage) -> String {
         match lineage.machine == self.history.machine() {
             true => String::new(),
             false => format!(", recorded on {}", lineage.machine),
@@ -341,7 +346,7 @@ impl Log<'_, '_> {
         }
     }
 
-    /// Which message of which chat each version of a lorebook came after, where that is known.
+    /// For each version of a lorebook, the chat message it followed, if known.
     fn after(
         &self,
         lineage: &Lineage,
@@ -356,8 +361,8 @@ impl Log<'_, '_> {
         let mut newest: Vec<Option<u64>> = vec![None; shown.len()];
         for chat in self.history.chats_of(lineage)? {
             let name = chat.file().label();
-            for kept in self.history.own_versions(chat) {
-                let version = kept?.version;
+            for stored in self.history.own_versions(chat) {
+                let version = stored?.version;
                 for (at, book) in shown.iter().enumerate() {
                     let was_seen = book.version.why == Origin::Saved;
                     let is_newer = newest[at].is_none_or(|order| order < version.order);
@@ -383,7 +388,7 @@ fn sign(version: &Version) -> Option<Span> {
     }
 }
 
-/// Whether others may have come and gone before it.
+/// Whether earlier versions may have gone unrecorded.
 fn is_unwatched(version: &Version) -> bool {
     matches!(version.why, Origin::Found | Origin::Late) && version.number > 1
 }
@@ -391,11 +396,11 @@ fn is_unwatched(version: &Version) -> bool {
 fn version_json(
     history: &History<'_>,
     lineage: &Lineage,
-    kept: &StoredVersion,
+    stored: &StoredVersion,
     is_pinned: bool,
     after: Option<&str>,
 ) -> Json {
-    let version = &kept.version;
+    let version = &stored.version;
     let (why, from) = match &version.why {
         Origin::Saved => ("saved", Json::Null),
         Origin::Late => ("late", Json::Null),
@@ -423,6 +428,6 @@ fn version_json(
         ("bytes", Json::from(version.bytes as usize)),
         ("loss", Json::from(version.collapse.clone())),
         ("pinned", Json::from(is_pinned)),
-        ("id", Json::from(kept.id.to_string())),
+        ("id", Json::from(stored.id.to_string())),
     ])
 }

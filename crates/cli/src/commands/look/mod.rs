@@ -1,4 +1,4 @@
-//! Looking, without changing anything.
+//! Commands that only read.
 
 pub(crate) mod check;
 pub(crate) mod diff;

@@ -11,14 +11,14 @@ use forklore_tavern::work::verify::Verified;
 use super::timelines::{timelines, unread};
 use crate::commands::shared::standing::HistoryStatus;
 use crate::commands::{Histories, Outcome};
-use crate::error::{CommandError, place_of};
+use crate::error::{CommandError, data_folder};
 use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
-/// More than this does not fit on one screen.
-const MOST_LINES: usize = 12;
+/// More lines than this do not fit on one screen.
+const MAX_LINES: usize = 12;
 
 pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
     let library = tavern.library();
@@ -28,14 +28,14 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     };
     let ours = our_books(tavern.disk, &library);
     let made_by_us = ours.len();
-    let plan = tavern.without_those_of_gone_chats(cleanup(ours, &references, false)).plan;
+    let plan = tavern.spare_books_of_deleted_chats(cleanup(ours, &references, false)).plan;
     let unused = library.books.iter().filter(|book| references.to(&book.stem).next().is_none());
     let unused = unused.count();
     let (interrupted, unchecked) = match interrupted(tavern) {
         Ok(interrupted) => (interrupted, None),
         Err(why) => (None, Some(why)),
     };
-    let standing = HistoryStatus::of(tavern, histories, ui.zone());
+    let history = HistoryStatus::of(tavern, histories, ui.zone());
 
     let of = |kind: TimelineKind| verified.checked.iter().filter(|c| c.node.kind == kind).count();
     let families: BTreeSet<usize> = verified.checked.iter().map(|c| c.node.family).collect();
@@ -50,7 +50,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
         Line::new()
             .bold("Stories of ")
             .bold(&tavern.folders.handle)
-            .dim(format!("  in {}", place_of(&tavern.folders))),
+            .dim(format!("  in {}", data_folder(&tavern.folders))),
     );
     ui.say(format!(
         "  {}, {}, {} in {}",
@@ -73,19 +73,19 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
         "  {}, {made_by_us} made by Forklore, {unused} that nothing refers to",
         count(library.books.len(), "lorebook", "lorebooks"),
     ));
-    if let Some(line) = standing.line() {
+    if let Some(line) = history.line() {
         ui.say(line);
     }
     ui.say("");
-    say_problems(ui, &verified, interrupted.as_deref(), &standing, plan.remove.len());
+    say_problems(ui, &verified, interrupted.as_deref(), &history, plan.remove.len());
     if let Some(why) = unchecked {
         ui.say(
             Line::new().dim(format!("Whether the last change was completed is not known: {why}")),
         );
     }
     let books = [made_by_us, unused, plan.remove.len()];
-    ui.answer(&answer(tavern, &verified, &library, books, interrupted.as_deref(), &standing));
-    let is_lost = !standing.problems().is_empty();
+    ui.answer(&answer(tavern, &verified, &library, books, interrupted.as_deref(), &history));
+    let is_lost = !history.problems().is_empty();
     Ok(Exit::found_if(verified.problems() > 0 || interrupted.is_some() || is_lost))
 }
 
@@ -93,7 +93,7 @@ fn say_problems(
     ui: &mut Ui<'_>,
     verified: &Verified,
     interrupted: Option<&str>,
-    standing: &HistoryStatus,
+    history: &HistoryStatus,
     to_clean: usize,
 ) {
     let mut lines: Vec<Line> = Vec::new();
@@ -105,7 +105,7 @@ fn say_problems(
                 .plain(summary),
         );
     }
-    lines.extend(standing.problems());
+    lines.extend(history.problems());
     for unread in &verified.unread {
         lines.push(
             Line::new()
@@ -130,24 +130,24 @@ fn say_problems(
         ui.say(Line::new().add(Style::Good, "Nothing is wrong."));
     } else {
         ui.say(Line::new().add(Style::Bad, count(lines.len(), "problem", "problems")));
-        let rest = lines.len().saturating_sub(MOST_LINES);
-        for line in lines.into_iter().take(MOST_LINES) {
+        let rest = lines.len().saturating_sub(MAX_LINES);
+        for line in lines.into_iter().take(MAX_LINES) {
             ui.say(line);
         }
         if rest > 0 {
             ui.say(Line::new().dim(format!("  and {rest} more: forklore verify --all")));
         }
     }
-    let hints = hints(verified, standing, interrupted.is_some(), to_clean);
-    let advice = standing.advice();
-    for hint in standing.hints().into_iter().chain(hints).chain(advice) {
+    let hints = hints(verified, history, interrupted.is_some(), to_clean);
+    let advice = history.advice();
+    for hint in history.hints().into_iter().chain(hints).chain(advice) {
         ui.say(Line::new().dim(hint));
     }
 }
 
 fn hints(
     verified: &Verified,
-    standing: &HistoryStatus,
+    history: &HistoryStatus,
     is_interrupted: bool,
     to_clean: usize,
 ) -> Vec<String> {
@@ -162,14 +162,14 @@ fn hints(
     }
     let undeletes: BTreeSet<String> = findings()
         .filter_map(|finding| match finding {
-            Finding::BookMissing(book) if !standing.has_lost(book) => standing.undelete(book),
+            Finding::BookMissing(book) if !history.has_lost(book) => history.undelete(book),
             _ => None,
         })
         .collect();
     hints.extend(undeletes);
     let needs_repair = |finding: &Finding| match finding {
-        Finding::BookMissing(book) => !standing.has_lost(book) && standing.undelete(book).is_none(),
-        Finding::BookUnreadable { name, .. } => !standing.has_lost(name),
+        Finding::BookMissing(book) => !history.has_lost(book) && history.undelete(book).is_none(),
+        Finding::BookUnreadable { name, .. } => !history.has_lost(name),
         _ => false,
     };
     if findings().any(needs_repair) {
@@ -186,13 +186,13 @@ fn hints(
     hints
 }
 
-/// The last operation, if it stopped half-way; or why that cannot be told.
+/// The last operation, if it was interrupted, or why that is not known.
 fn interrupted(tavern: &Tavern<'_>) -> Result<Option<String>, String> {
     if !tavern.has_history() {
         return Ok(None);
     }
     let plan = tavern.transaction().and_then(|transaction| transaction.plan_undo());
-    let plan = plan.map_err(|error| CommandError::from(error).in_a_line())?;
+    let plan = plan.map_err(|error| CommandError::from(error).to_line())?;
     Ok(plan.filter(|plan| plan.is_half_done()).map(|plan| plan.operation.summary))
 }
 
@@ -202,12 +202,12 @@ fn answer(
     library: &forklore_tavern::folder::library::Library,
     [made_by_us, unused, to_clean]: [usize; 3],
     interrupted: Option<&str>,
-    standing: &HistoryStatus,
+    history: &HistoryStatus,
 ) -> Json {
     json::answer(
         "status",
         [
-            ("data", Json::from(place_of(&tavern.folders))),
+            ("data", Json::from(data_folder(&tavern.folders))),
             ("user", Json::from(tavern.folders.handle.as_str())),
             ("chats", Json::from(library.chats.len())),
             ("groups", Json::from(library.groups.len())),
@@ -216,7 +216,7 @@ fn answer(
             ("unreferenced", Json::from(unused)),
             ("to_clean", Json::from(to_clean)),
             ("interrupted", Json::from(interrupted.map(str::to_owned))),
-            ("history", standing.to_json()),
+            ("history", history.to_json()),
             ("problems", Json::from(verified.problems())),
             ("timelines", timelines(verified)),
             ("unread", unread(verified)),

@@ -6,7 +6,6 @@ use forklore_tavern::work::verify::Verified;
 
 use crate::json::{self, Json};
 
-/// Timelines for `--json`.
 pub(crate) fn timelines(verified: &Verified) -> Json {
     let timelines = verified.checked.iter().map(|checked| {
         Json::object([
@@ -18,7 +17,7 @@ pub(crate) fn timelines(verified: &Verified) -> Json {
             ("family", Json::from(checked.node.family)),
             ("book", Json::from(checked.timeline.book.clone())),
             ("entries", Json::from(checked.entries)),
-            ("book_known", checked.book_known().map_or(Json::Null, json::part)),
+            ("book_known", checked.book_known().map_or(Json::Null, json::knowledge)),
             ("findings", Json::Array(checked.findings.iter().map(finding).collect())),
         ])
     });

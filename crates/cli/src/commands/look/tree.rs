@@ -93,15 +93,15 @@ fn own_name(library: &Library, home: &Home) -> String {
     }
 }
 
-/// Where a child does not say at which message it was cut, its messages do.
+/// If a child does not record its fork point, finds it by comparing messages with the parent.
 fn find_fork_points(tavern: &Tavern<'_>, verified: &mut Verified) {
-    let places = Places::of(&verified.checked.iter().collect::<Vec<_>>());
+    let index = TimelineIndex::of(&verified.checked.iter().collect::<Vec<_>>());
     for at in 0..verified.checked.len() {
         let checked = &verified.checked[at];
         if checked.node.fork_point.is_some() {
             continue;
         }
-        let Some(parent) = places.parent(checked) else { continue };
+        let Some(parent) = index.parent(checked) else { continue };
         let (child, parent) = (&checked.chat, &verified.checked[parent].chat);
         let read = |path| tavern.disk.read(path).ok();
         if let (Some(one), Some(other)) = (read(&child.path), read(&parent.path)) {
@@ -114,9 +114,9 @@ fn find_fork_points(tavern: &Tavern<'_>, verified: &mut Verified) {
 }
 
 /// Finds timelines by home and name.
-struct Places(HashMap<(Home, String), usize>);
+struct TimelineIndex(HashMap<(Home, String), usize>);
 
-impl Places {
+impl TimelineIndex {
     fn of(timelines: &[&CheckedTimeline]) -> Self {
         let place = |(at, checked): (usize, &&CheckedTimeline)| {
             ((checked.chat.home.clone(), checked.chat.name.clone()), at)
@@ -130,18 +130,18 @@ impl Places {
 }
 
 fn say_home(ui: &mut Ui<'_>, timelines: &[&CheckedTimeline]) {
-    let places = Places::of(timelines);
+    let index = TimelineIndex::of(timelines);
     let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut roots = Vec::new();
     for (at, checked) in timelines.iter().enumerate() {
-        match places.parent(checked) {
+        match index.parent(checked) {
             Some(parent) => children.entry(parent).or_default().push(at),
             None => roots.push(at),
         }
     }
     let mut rows = Vec::new();
     for root in roots {
-        collect(timelines, &children, root, "  ", "  ", &mut rows);
+        collect_rows(timelines, &children, root, "  ", "  ", &mut rows);
     }
     let widest = rows.iter().map(|row| width(&row.name)).max().unwrap_or(0).min(60);
     for shown in rows {
@@ -154,14 +154,14 @@ fn say_home(ui: &mut Ui<'_>, timelines: &[&CheckedTimeline]) {
     }
 }
 
-/// A timeline's line, and what the lines below it begin with.
+/// A timeline's line, and the prefix for the lines below it.
 struct Row<'a> {
     name: String,
     below: String,
     checked: &'a CheckedTimeline,
 }
 
-fn collect<'a>(
+fn collect_rows<'a>(
     timelines: &[&'a CheckedTimeline],
     children: &HashMap<usize, Vec<usize>>,
     at: usize,
@@ -180,7 +180,7 @@ fn collect<'a>(
         let is_last = number + 1 == own.len();
         let (branch, under) = if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
         let (lead, next) = (format!("{below}{branch}"), format!("{below}{under}"));
-        collect(timelines, children, child, &lead, &next, rows);
+        collect_rows(timelines, children, child, &lead, &next, rows);
     }
 }
 
@@ -200,7 +200,7 @@ fn row(name: &str, checked: &CheckedTimeline) -> Line {
             line.dim(format!("{}, {}", kind.word(), count(checked.messages, "message", "messages")))
         }
     };
-    if let Parentage::Missing(parent) = &checked.node.descent {
+    if let Parentage::Missing(parent) = &checked.node.parentage {
         line = line.add(Style::Note, format!(", parent {parent:?} is gone"));
     }
     match (&checked.timeline.book, checked.entries) {

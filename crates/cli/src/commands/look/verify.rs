@@ -28,7 +28,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &VerifyArgs) -> Ou
         tavern.verify(&library, |chat| is_all || wanted.contains(&chat.path), &|| progress.tick())
     };
     if !is_all {
-        // Other files are not what was asked about.
+        // Problems with other files are not shown.
         verified.unread.retain(|unread| wanted.contains(&unread.path));
     }
     for unread in &verified.unread {
@@ -44,7 +44,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &VerifyArgs) -> Ou
         say(ui, checked, !is_all, has_notes);
     }
     if is_all && has_notes {
-        say_elsewhere(ui, &verified);
+        say_shared_books(ui, &verified);
     }
     let notes =
         verified.checked.iter().flat_map(|c| &c.findings).filter(|f| !f.is_problem()).count();
@@ -75,15 +75,16 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &VerifyArgs) -> Ou
     Ok(Exit::found_if(problems > 0))
 }
 
-/// One of a few by itself, or of all: there a lorebook that many use is not named with each of them.
-fn say(ui: &mut Ui<'_>, checked: &CheckedTimeline, is_by_itself: bool, has_notes: bool) {
+/// Shows the findings about one timeline. When all timelines are checked, a lorebook that many of
+/// them use is not repeated for each.
+fn say(ui: &mut Ui<'_>, checked: &CheckedTimeline, is_named: bool, has_notes: bool) {
     let is_shown = |finding: &&Finding| {
         let is_elsewhere = matches!(finding, Finding::BookUsedElsewhere { .. });
-        finding.is_problem() || (has_notes && (is_by_itself || !is_elsewhere))
+        finding.is_problem() || (has_notes && (is_named || !is_elsewhere))
     };
     let findings: Vec<&Finding> = checked.findings.iter().filter(is_shown).collect();
     if findings.is_empty() {
-        if is_by_itself {
+        if is_named {
             ui.say(Line::new().add(Style::Good, "ok ").bold(checked.chat.label()));
         }
         return;
@@ -96,8 +97,8 @@ fn say(ui: &mut Ui<'_>, checked: &CheckedTimeline, is_by_itself: bool, has_notes
     }
 }
 
-/// Lorebooks that chats of several families use, each once.
-fn say_elsewhere(ui: &mut Ui<'_>, verified: &Verified) {
+/// Lists lorebooks used by chats of several families, each once.
+fn say_shared_books(ui: &mut Ui<'_>, verified: &Verified) {
     let mut users: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for checked in &verified.checked {
         for finding in &checked.findings {

@@ -1,4 +1,4 @@
-//! Bringing things back.
+//! Restoring lost and deleted files.
 
 pub(crate) mod rescue;
 pub(crate) mod restore;

@@ -1,4 +1,5 @@
-//! `forklore rescue`: all that is lost, damaged or deleted in one list, and the way back for as much of it as one likes.
+//! `forklore rescue`: lists everything that is lost, damaged or deleted, and restores the chosen
+//! files.
 
 use std::cmp::Reverse;
 use std::time::SystemTime;
@@ -14,8 +15,8 @@ use forklore_history::version::history::History;
 use forklore_history::version::lineage::Lineage;
 use forklore_tavern::work::tavern::Tavern;
 
-use super::restore::version as restoring;
-use super::undelete as deleting;
+use super::restore::version as restore_version;
+use super::undelete as undelete_command;
 use crate::args::RescueArgs;
 use crate::commands::keep::record;
 use crate::commands::shared::lines::{self, LogLine};
@@ -29,20 +30,20 @@ use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 use crate::when;
 
-/// Something that can come back.
-struct Lost {
-    /// In the list, from 1.
+/// A file that can be restored.
+struct LostFile {
+    /// Its position in the list, from 1.
     number: u64,
     lineage: Lineage,
-    /// As commands take it.
+    /// The name that commands accept.
     name: String,
-    /// When it was noticed, where that is known.
+    /// When the loss was noticed, if known.
     when: Option<SystemTime>,
-    /// What happened to it.
+    /// What happened to the file.
     words: String,
     /// Whether it looks like an accident.
     is_suspicious: bool,
-    /// The version that comes back, where something else is there now.
+    /// The version to restore. `None` restores the last version of a deleted file.
     good: Option<StoredVersion>,
 }
 
@@ -52,22 +53,25 @@ pub(crate) fn run(
     histories: &Histories,
     args: &RescueArgs,
 ) -> Outcome {
-    // Without a history there is nothing to come back from.
+    // Fail early: without a history there is nothing to restore from.
     drop(histories.open_existing(tavern)?);
-    // What happened a moment ago is to be in the list, and what is there now is kept before anything is done to it.
+    // Record first, so that recent losses are listed and the current files are saved before
+    // anything changes.
     match record::record(ui, tavern, histories) {
         Ok((scan, _)) => record::say_unread(ui, &scan),
         Err(error) => ui.note(Line::new().add(Style::Note, "  - ").plain(format!(
             "only what was recorded earlier is listed, because nothing can be recorded now: {}",
-            error.in_a_line()
+            error.to_line()
         ))),
     }
     let history = histories.open_existing(tavern)?;
     let found = match args.as_of {
-        Some(then) => as_of(tavern, &history, then.at(tavern.clock.now(), ui.zone()))?,
-        None => lost(tavern, &history)?,
+        Some(then) => {
+            find_changed_since(tavern, &history, then.resolve(tavern.clock.now(), ui.zone()))?
+        }
+        None => find_lost(tavern, &history)?,
     };
-    let chosen = chosen(ui, tavern, &history, &found, args)?;
+    let chosen = select(ui, tavern, &history, &found, args)?;
     drop(history);
     if args.what.is_empty() && !args.all {
         return Ok(list(ui, tavern, &chosen, args.as_of.is_some()));
@@ -80,35 +84,35 @@ pub(crate) fn run(
     rescue(ui, tavern, histories, chosen, args)
 }
 
-/// What was another at that time, newest first.
-fn as_of(
+/// Files that were different at that time, newest first.
+fn find_changed_since(
     tavern: &Tavern<'_>,
     history: &History<'_>,
     then: SystemTime,
-) -> Result<Vec<Lost>, CommandError> {
+) -> Result<Vec<LostFile>, CommandError> {
     let home = home(&tavern.folders);
     let finder = Finder::new(history, tavern.disk, &home);
     let mut found = Vec::new();
     for lineage in history.lineages().own(history.machine()) {
         let mut versions = history.own_versions(lineage).peekable();
-        while let Some(kept) = versions.next() {
-            let kept = kept?;
+        while let Some(stored) = versions.next() {
+            let stored = stored?;
             let before = versions.peek().and_then(|before| before.as_ref().ok());
-            let came = kept.version.came(before.map(|before| &before.version));
-            if came > then {
+            let time = stored.version.effective_time(before.map(|before| &before.version));
+            if time > then {
                 continue;
             }
-            let is_same = kept.tree == lineage.tip.tree && !lineage.is_deleted();
-            if kept.version.why != Origin::Deleted && !is_same {
-                let number = kept.version.number;
-                found.push(Lost {
+            let is_same = stored.tree == lineage.tip.tree && !lineage.is_deleted();
+            if stored.version.why != Origin::Deleted && !is_same {
+                let number = stored.version.number;
+                found.push(LostFile {
                     number: 0,
                     name: finder.name_of(lineage),
                     lineage: lineage.clone(),
-                    when: Some(came),
-                    words: format!("was version {number}: {}", kept.version.words),
+                    when: Some(time),
+                    words: format!("was version {number}: {}", stored.version.words),
                     is_suspicious: false,
-                    good: Some(kept),
+                    good: Some(stored),
                 });
             }
             break;
@@ -117,17 +121,17 @@ fn as_of(
     Ok(numbered(found))
 }
 
-/// What is lost, damaged or deleted, newest first.
-fn lost(tavern: &Tavern<'_>, history: &History<'_>) -> Result<Vec<Lost>, CommandError> {
+/// Files that are lost, damaged or deleted, newest first.
+fn find_lost(tavern: &Tavern<'_>, history: &History<'_>) -> Result<Vec<LostFile>, CommandError> {
     let home = home(&tavern.folders);
     let finder = Finder::new(history, tavern.disk, &home);
-    let mut found: Vec<Lost> = Vec::new();
+    let mut found: Vec<LostFile> = Vec::new();
     for loss in history.losses()? {
         let is_known = found.iter().any(|other| other.lineage.reference == loss.reference);
         let Some(lineage) = history.lineages().get(&loss.reference) else { continue };
-        // The newest of a file is the one that hurts.
+        // Losses come newest first; only the latest of each file is listed.
         if !is_known {
-            found.push(Lost {
+            found.push(LostFile {
                 number: 0,
                 name: finder.name_of(lineage),
                 lineage: lineage.clone(),
@@ -139,13 +143,13 @@ fn lost(tavern: &Tavern<'_>, history: &History<'_>) -> Result<Vec<Lost>, Command
         }
     }
     let vanished: Vec<_> =
-        gone::all(tavern, history)?.into_iter().flat_map(|vanished| vanished.files).collect();
-    for gone in deleting::all_gone(tavern, history) {
+        gone::find_all(tavern, history)?.into_iter().flat_map(|vanished| vanished.files).collect();
+    for gone in undelete_command::all_gone(tavern, history) {
         let is_same = |other: &Lineage| other.reference == gone.lineage.reference;
         if !found.iter().any(|lost| is_same(&lost.lineage)) {
             let size = ways_back::size(gone.lineage.kind, &gone.lineage.tip.version);
             let size = if size.is_empty() { size } else { format!(", {size}") };
-            found.push(Lost {
+            found.push(LostFile {
                 number: 0,
                 name: finder.name_of(gone.lineage),
                 lineage: gone.lineage.clone(),
@@ -159,7 +163,7 @@ fn lost(tavern: &Tavern<'_>, history: &History<'_>) -> Result<Vec<Lost>, Command
     Ok(numbered(found))
 }
 
-fn numbered(mut found: Vec<Lost>) -> Vec<Lost> {
+fn numbered(mut found: Vec<LostFile>) -> Vec<LostFile> {
     found.sort_by_key(|lost| Reverse((lost.when.is_none(), lost.when, lost.name.clone())));
     for (lost, number) in found.iter_mut().zip(1..) {
         lost.number = number;
@@ -167,56 +171,58 @@ fn numbered(mut found: Vec<Lost>) -> Vec<Lost> {
     found
 }
 
-/// What of it is meant.
-fn chosen<'f>(
+/// The files selected by the arguments.
+fn select<'f>(
     ui: &Ui<'_>,
     tavern: &Tavern<'_>,
     history: &History<'_>,
-    found: &'f [Lost],
+    found: &'f [LostFile],
     args: &RescueArgs,
-) -> Result<Vec<&'f Lost>, CommandError> {
+) -> Result<Vec<&'f LostFile>, CommandError> {
     let now = tavern.clock.now();
-    let (since, before) =
-        (args.since.map(|at| at.at(now, ui.zone())), args.before.map(|at| at.at(now, ui.zone())));
-    let is_then = |lost: &&Lost| {
+    let (since, before) = (
+        args.since.map(|time| time.resolve(now, ui.zone())),
+        args.before.map(|time| time.resolve(now, ui.zone())),
+    );
+    let is_in_range = |lost: &&LostFile| {
         let when = lost.when.unwrap_or(now);
         since.is_none_or(|since| when >= since) && before.is_none_or(|before| when < before)
     };
     if args.what.is_empty() {
-        return Ok(found.iter().filter(is_then).collect());
+        return Ok(found.iter().filter(is_in_range).collect());
     }
-    let mut chosen: Vec<&Lost> = Vec::new();
+    let mut chosen: Vec<&LostFile> = Vec::new();
     for wanted in &args.what {
-        let meant = meant(tavern, history, found, wanted)?;
-        chosen.extend(meant.into_iter().filter(is_then));
+        let matches = find_matches(tavern, history, found, wanted)?;
+        chosen.extend(matches.into_iter().filter(is_in_range));
     }
     chosen.sort_by_key(|lost| lost.number);
     chosen.dedup_by_key(|lost| lost.number);
     Ok(chosen)
 }
 
-/// By its number, as a character, or by its name.
-fn meant<'f>(
+/// Finds files by number in the list, by character, or by name.
+fn find_matches<'f>(
     tavern: &Tavern<'_>,
     history: &History<'_>,
-    found: &'f [Lost],
+    found: &'f [LostFile],
     wanted: &str,
-) -> Result<Vec<&'f Lost>, CommandError> {
+) -> Result<Vec<&'f LostFile>, CommandError> {
     if let Ok(number) = wanted.parse::<u64>() {
-        let found: Vec<&Lost> = found.iter().filter(|lost| lost.number == number).collect();
+        let found: Vec<&LostFile> = found.iter().filter(|lost| lost.number == number).collect();
         return match found.is_empty() {
             true => Err(CommandError::new(Objection::NotInTheList(number))
                 .hinted("`forklore rescue` shows the list.")),
             false => Ok(found),
         };
     }
-    let named = |lost: &&Lost| folded(&lost.name) == folded(wanted);
-    let exact: Vec<&Lost> = found.iter().filter(named).collect();
+    let has_name = |lost: &&LostFile| folded(&lost.name) == folded(wanted);
+    let exact: Vec<&LostFile> = found.iter().filter(has_name).collect();
     if !exact.is_empty() {
         return Ok(exact);
     }
-    let theirs: Vec<&Lost> =
-        found.iter().filter(|lost| gone::is_of(&lost.lineage, wanted)).collect();
+    let theirs: Vec<&LostFile> =
+        found.iter().filter(|lost| gone::belongs_to(&lost.lineage, wanted)).collect();
     if !theirs.is_empty() {
         return Ok(theirs);
     }
@@ -226,17 +232,17 @@ fn meant<'f>(
         |lineage: &Lineage| found.iter().any(|lost| lost.lineage.reference == lineage.reference);
     let reference = match finder.find_among(wanted, &is_lost) {
         Ok(lineage) => &lineage.reference,
-        // It is there, and nothing is wrong with it.
+        // The file exists and is not lost.
         Err(LookupError::Unknown { .. }) if finder.find(wanted).is_ok() => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
     Ok(found.iter().filter(|lost| lost.lineage.reference == *reference).collect())
 }
 
-fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, found: &[&Lost], is_then: bool) -> Exit {
+fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, found: &[&LostFile], is_in_range: bool) -> Exit {
     let now = tavern.clock.now();
     let zone = ui.zone().clone();
-    let told: Vec<LogLine> = found
+    let log_lines: Vec<LogLine> = found
         .iter()
         .map(|lost| LogLine {
             sign: lost.is_suspicious.then(|| (Style::Bad, "!".to_owned())),
@@ -249,10 +255,10 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, found: &[&Lost], is_then: bool) ->
         })
         .collect();
     match found.is_empty() {
-        true if is_then => ui.say("Nothing was different then."),
+        true if is_in_range => ui.say("Nothing was different then."),
         true => ui.say("Nothing is lost, damaged or deleted, as far as the history knows."),
         false => {
-            lines::say(ui, &told);
+            lines::say(ui, &log_lines);
             let words = "Name what to bring back by numbers, names or a character, or say --all; \
                 what would be done is shown first.";
             lines::say_wrapped(ui, &[(Style::Dim, words.to_owned())]);
@@ -274,19 +280,18 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, found: &[&Lost], is_then: bool) ->
     Exit::found_if(found.iter().any(|lost| lost.is_suspicious))
 }
 
-fn when_of(lost: &Lost, now: SystemTime, zone: &jiff::tz::TimeZone) -> String {
-    lost.when
-        .map_or_else(|| "not recorded yet".to_owned(), |when| when::by_the_clock(when, now, zone))
+fn when_of(lost: &LostFile, now: SystemTime, zone: &jiff::tz::TimeZone) -> String {
+    lost.when.map_or_else(|| "not recorded yet".to_owned(), |when| when::absolute(when, now, zone))
 }
 
 fn rescue(
     ui: &mut Ui<'_>,
     tavern: &Tavern<'_>,
     histories: &Histories,
-    mut chosen: Vec<&Lost>,
+    mut chosen: Vec<&LostFile>,
     args: &RescueArgs,
 ) -> Outcome {
-    // A group's chat is listed by its group, which has to be there.
+    // A group's chat is listed in its group, so groups are restored first.
     chosen.sort_by_key(|lost| match lost.lineage.kind {
         FileKind::Group => 0,
         FileKind::Card => 1,
@@ -310,7 +315,7 @@ fn rescue(
             })
             .hinted("Say --yes to bring it back, or --dry-run to only look."));
         }
-        if !ui.asks("Bring it back?") {
+        if !ui.confirm("Bring it back?") {
             return Ok(Exit::Failed);
         }
     }
@@ -340,24 +345,24 @@ fn answer(brought: Vec<Json>, refused: &Refused) -> Json {
     )
 }
 
-/// One after the other; what is refused does not hold up the rest.
+/// Restores the files one by one. A failure does not stop the others.
 fn bring_back(
     ui: &mut Ui<'_>,
     tavern: &Tavern<'_>,
     history: &mut History<'_>,
-    chosen: &[&Lost],
+    chosen: &[&LostFile],
     args: &RescueArgs,
     dry_run: bool,
 ) -> (Vec<Json>, Refused) {
     let options = RestoreOptions { in_place: args.in_place, is_closed: args.closed, dry_run };
     let (mut brought, mut refused) = (Vec::new(), Vec::new());
     for lost in chosen {
-        let came = match &lost.good {
+        let outcome = match &lost.good {
             None => undelete(history, tavern, &lost.lineage, dry_run),
             Some(good) => restore(history, tavern, &lost.lineage, good, options)
                 .map(|restored| (restored, good.clone())),
         };
-        match came {
+        match outcome {
             Ok((restored, version)) => {
                 let verb = if dry_run { "  would come back: " } else { "  came back: " };
                 let line = Line::new().plain(verb).bold(&lost.name);
@@ -366,8 +371,9 @@ fn bring_back(
                     true => line,
                     false => line.plain(" as ").bold(label),
                 });
-                brought
-                    .push(Json::object(restoring::members(&lost.name, &restored, &version, None)));
+                brought.push(Json::object(restore_version::members(
+                    &lost.name, &restored, &version, None,
+                )));
             }
             Err(error) => {
                 let error = CommandError::from(error);

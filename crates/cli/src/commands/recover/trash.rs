@@ -53,10 +53,10 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
     Ok(Exit::Fine)
 }
 
-/// How something came to be in the trash.
+/// How an item came to be in the trash.
 fn why(item: &TrashItem, now: SystemTime, zone: &TimeZone) -> String {
     let (when, summary) = match &item.operation {
-        Some(operation) => (when::of_text(&operation.when, now, zone), operation.summary.as_str()),
+        Some(operation) => (when::from_iso(&operation.when, now, zone), operation.summary.as_str()),
         None => ("at an unknown time".to_owned(), "nothing is on record"),
     };
     match item.why {
@@ -90,9 +90,9 @@ fn empty(ui: &mut Ui<'_>, tavern: &Tavern<'_>, yes: bool) -> Outcome {
                 "Say --yes to empty it. Neither that nor anything done so far can be undone then.",
             ));
         }
-        if !ui
-            .asks("Remove them for good? Neither this nor anything done so far can be undone then.")
-        {
+        if !ui.confirm(
+            "Remove them for good? Neither this nor anything done so far can be undone then.",
+        ) {
             return Ok(Exit::Failed);
         }
     }

@@ -32,7 +32,7 @@ pub(crate) fn run(
 ) -> Outcome {
     let history = histories.open_existing(tavern)?;
     let wanted = match &args.file {
-        _ if args.lost => lost(tavern, &history, args.file.as_deref())?,
+        _ if args.lost => find_lost(tavern, &history, args.file.as_deref())?,
         Some(wanted) => wanted_files(tavern, &history, wanted)?,
         None => return list(ui, tavern, &history),
     };
@@ -46,13 +46,13 @@ pub(crate) fn run(
     bring_all_back(ui, tavern, histories, &wanted, args.dry_run)
 }
 
-/// What is reported as gone, or what of it belongs to a character or is one file.
-fn lost(
+/// The files reported as gone: all of them, or those that match a file or a character.
+fn find_lost(
     tavern: &Tavern<'_>,
     history: &History<'_>,
     wanted: Option<&str>,
 ) -> Result<Vec<Lineage>, CommandError> {
-    let lost = gone::all(tavern, history)?.into_iter().flat_map(|vanished| vanished.files);
+    let lost = gone::find_all(tavern, history)?.into_iter().flat_map(|vanished| vanished.files);
     let mut lost: Vec<Lineage> = lost.collect();
     if let Some(wanted) = wanted {
         let home = home(&tavern.folders);
@@ -60,7 +60,7 @@ fn lost(
         let found = finder.find_among(wanted, &|lineage| is_among(&lost, lineage));
         let found = found.map(|found| found.reference.clone()).ok();
         lost.retain(|lineage| {
-            Some(&lineage.reference) == found.as_ref() || gone::is_of(lineage, wanted)
+            Some(&lineage.reference) == found.as_ref() || gone::belongs_to(lineage, wanted)
         });
     }
     Ok(lost)
@@ -70,7 +70,7 @@ fn is_among(lineages: &[Lineage], lineage: &Lineage) -> bool {
     lineages.iter().any(|other| other.reference == lineage.reference)
 }
 
-/// The file of a name, or all chats of a character.
+/// The file with this name, or all deleted chats of a character.
 fn wanted_files(
     tavern: &Tavern<'_>,
     history: &History<'_>,
@@ -85,10 +85,12 @@ fn wanted_files(
         Err(error) => return Err(error.into()),
     }
     let own = history.lineages().own(history.machine());
-    let chats: Vec<Lineage> =
-        own.filter(|lineage| gone::is_of(lineage, wanted) && is_gone(lineage)).cloned().collect();
+    let chats: Vec<Lineage> = own
+        .filter(|lineage| gone::belongs_to(lineage, wanted) && is_gone(lineage))
+        .cloned()
+        .collect();
     match chats.is_empty() {
-        // It says what is there, or that nothing is.
+        // Reports the right error if there is no such file either.
         true => Ok(vec![finder.find(wanted)?.clone()]),
         false => Ok(chats),
     }
@@ -131,7 +133,7 @@ fn bring_all_back(
     Ok(exit)
 }
 
-/// Brings one file back, and says so.
+/// Restores one file and reports it.
 fn bring_back(
     ui: &mut Ui<'_>,
     tavern: &Tavern<'_>,
@@ -148,12 +150,12 @@ fn bring_back(
     restore::say(ui, &restored, &version, None);
     for loss in &losses {
         let line = Line::new().add(Style::Bad, "  ! ").plain("there was more of it: ");
-        ui.say(line.plain(ways_back::way_back(tavern, &name, loss)));
+        ui.say(line.plain(ways_back::restore_hint(tavern, &name, loss)));
     }
     Ok(restore::members(&name, &restored, &version, None))
 }
 
-/// A file that is gone, and since when if that is known.
+/// A file that is gone, and since when, if known.
 pub(crate) struct GoneFile<'h> {
     pub(crate) lineage: &'h Lineage,
     pub(crate) when: Option<SystemTime>,
@@ -168,8 +170,9 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, history: &History<'_>) -> Outcome 
         ui.say("Nothing that the history knows is deleted.");
     }
     let zone = ui.zone().clone();
-    let told: Vec<LogLine> = gone.iter().map(|gone| told(&finder, gone, now, &zone)).collect();
-    lines::say(ui, &told);
+    let log_lines: Vec<LogLine> =
+        gone.iter().map(|gone| line_for(&finder, gone, now, &zone)).collect();
+    lines::say(ui, &log_lines);
     if !gone.is_empty() {
         ui.say(Line::new().dim("`forklore undelete FILE` brings one back."));
     }
@@ -188,7 +191,7 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, history: &History<'_>) -> Outcome 
     Ok(Exit::Fine)
 }
 
-/// Files of this machine that are not there; also those whose absence nobody has recorded yet.
+/// This machine's files that no longer exist, including those whose deletion is not recorded yet.
 pub(crate) fn all_gone<'h>(tavern: &Tavern<'_>, history: &'h History<'_>) -> Vec<GoneFile<'h>> {
     let mut gone: Vec<GoneFile<'h>> = history
         .lineages()
@@ -203,7 +206,12 @@ pub(crate) fn all_gone<'h>(tavern: &Tavern<'_>, history: &'h History<'_>) -> Vec
     gone
 }
 
-fn told(finder: &Finder<'_, '_>, gone: &GoneFile<'_>, now: SystemTime, zone: &TimeZone) -> LogLine {
+fn line_for(
+    finder: &Finder<'_, '_>,
+    gone: &GoneFile<'_>,
+    now: SystemTime,
+    zone: &TimeZone,
+) -> LogLine {
     let version = &gone.lineage.tip.version;
     let about = [
         gone.lineage.kind.word().to_owned(),
@@ -214,10 +222,9 @@ fn told(finder: &Finder<'_, '_>, gone: &GoneFile<'_>, now: SystemTime, zone: &Ti
     LogLine {
         sign: None,
         number: None,
-        when: gone.when.map_or_else(
-            || "not recorded yet".to_owned(),
-            |when| when::by_the_clock(when, now, zone),
-        ),
+        when: gone
+            .when
+            .map_or_else(|| "not recorded yet".to_owned(), |when| when::absolute(when, now, zone)),
         text: vec![
             (Style::Bold, finder.name_of(gone.lineage)),
             (Style::Dim, format!("  {}", about.join(", "))),

@@ -24,8 +24,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &UndoArgs) -> Outc
     }
     let verb = if args.dry_run { "Would undo: " } else { "Undone: " };
     ui.say(Line::new().add(Style::Good, verb).plain(&plan.operation.summary));
-    for (step, standing) in plan.operation.steps.iter().zip(&plan.standings) {
-        let what = match (standing, step.before, step.after) {
+    for (step, state) in plan.operation.steps.iter().zip(&plan.states) {
+        let what = match (state, step.before, step.after) {
             (StepState::NotDone, _, _) => "had not been touched",
             (StepState::Other, _, _) => "was worked on since, which forbids undoing",
             (StepState::Done, None, _) => "goes to the trash",

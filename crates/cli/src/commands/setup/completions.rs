@@ -1,4 +1,4 @@
-//! `forklore completions`: from the same definitions as the help.
+//! `forklore completions`, generated from the same definitions as the help.
 
 use crate::commands::Outcome;
 use crate::completing;

@@ -1,6 +1,6 @@
-//! `forklore doctor`: what is around, and what stands in the way of recording.
+//! `forklore doctor`: examines the installation for anything that prevents recording.
 //!
-//! What was found comes first, as facts; what is said of it follows from the facts alone.
+//! First the facts are gathered. The checks are then derived from the facts alone.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,52 +23,52 @@ use crate::json::{self, Json};
 use crate::text::{Line, Style, bytes};
 use crate::ui::Ui;
 
-/// SillyTavern itself needs this one.
-const NODE: u32 = 20;
-/// With less than this, a save may fail.
-const FREE: u64 = 500_000_000;
+/// The oldest version of Node that SillyTavern supports.
+const MIN_NODE: u32 = 20;
+/// With less free space than this, a save may fail.
+const MIN_FREE_BYTES: u64 = 500_000_000;
 
-/// What there is.
+/// Everything that was found out.
 #[derive(Clone, Debug, Default)]
 struct Facts {
-    /// Where it was looked for, if there is none.
-    looked: Vec<String>,
+    /// The places that were searched, if no data folder was found.
+    searched: Vec<String>,
     data: Option<PathBuf>,
-    /// Other SillyTaverns nearby.
+    /// Other SillyTavern installations nearby.
     others: Vec<PathBuf>,
     sillytavern: Option<String>,
     extension: Option<String>,
-    users: Vec<Recorded>,
-    /// Why something cannot be read, or written, of the data.
-    unread: Option<String>,
-    unwritten: Option<String>,
-    is_of_another: bool,
+    users: Vec<UserHistory>,
+    /// Why the data cannot be read or written, if so.
+    read_error: Option<String>,
+    write_error: Option<String>,
+    has_other_owner: bool,
     disk: Option<Volume>,
     histories: PathBuf,
-    histories_unwritten: Option<String>,
+    histories_write_error: Option<String>,
     histories_disk: Option<Volume>,
     is_in_container: bool,
-    /// Whether the system tells of saves there, where that could be tried.
-    are_told: Option<bool>,
+    /// Whether the system reports file changes in the data folder, if that could be tested.
+    has_events: Option<bool>,
     node: Option<u32>,
     has_git: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Recorded {
+struct UserHistory {
     user: String,
     has_history: bool,
     had_history: bool,
     is_watched: bool,
 }
 
-/// What is said of one thing.
+/// The verdict on one aspect.
 #[derive(Debug, PartialEq, Eq)]
 struct Check {
     name: &'static str,
     is_fine: bool,
     text: String,
-    /// The way out.
+    /// How to fix it.
     help: Option<String>,
 }
 
@@ -87,31 +87,31 @@ pub(crate) fn run(
         }
     }
     let wrong = checks.iter().filter(|check| !check.is_fine).count();
-    let told = checks.iter().map(|check| {
-        let mut told = Object::new();
-        told.insert("name", check.name);
-        told.insert("fine", check.is_fine);
-        told.insert("text", check.text.as_str());
-        told.insert("help", check.help.as_deref());
-        Json::from(told)
+    let objects = checks.iter().map(|check| {
+        let mut object = Object::new();
+        object.insert("name", check.name);
+        object.insert("fine", check.is_fine);
+        object.insert("text", check.text.as_str());
+        object.insert("help", check.help.as_deref());
+        Json::from(object)
     });
-    ui.answer(&json::answer("doctor", [("checks", Json::Array(told.collect()))]));
+    ui.answer(&json::answer("doctor", [("checks", Json::Array(objects.collect()))]));
     Ok(Exit::found_if(wrong > 0))
 }
 
 fn gather(context: &Context<'_>, cli: &Cli, histories: &Histories) -> Facts {
     let disk = context.disk;
-    let around = context.environment.clone().given(cli.data.as_deref());
+    let environment = context.environment.clone().given(cli.data.as_deref());
     let mut facts = Facts {
         is_in_container: is_in_container(),
         node: version_of("node").as_deref().and_then(major),
         has_git: version_of("git").is_some(),
         ..Facts::default()
     };
-    let root = match find_root(disk, &around) {
+    let root = match find_root(disk, &environment) {
         Ok(found) => found.root,
         Err(error) => {
-            facts.looked = error
+            facts.searched = error
                 .looked
                 .iter()
                 .map(|it| format!("{} ({})", it.path.display(), it.why))
@@ -119,10 +119,10 @@ fn gather(context: &Context<'_>, cli: &Cli, histories: &Histories) -> Facts {
             return facts;
         }
     };
-    // Each with the data that it would take.
-    let installs = find_installs(disk, &around).into_iter().filter_map(|install| {
-        let around = around.clone().given(Some(&install));
-        Some((find_root(disk, &around).ok()?.root, install))
+    // Each installation with the data folder it would use.
+    let installs = find_installs(disk, &environment).into_iter().filter_map(|install| {
+        let environment = environment.clone().given(Some(&install));
+        Some((find_root(disk, &environment).ok()?.root, install))
     });
     let (ours, others): (Vec<_>, Vec<_>) = installs.partition(|(data, _)| *data == root);
     let install = ours.into_iter().next().map(|(_, install)| install);
@@ -130,12 +130,12 @@ fn gather(context: &Context<'_>, cli: &Cli, histories: &Histories) -> Facts {
     facts.others = others.into_iter().map(|(_, install)| install).collect();
     facts.sillytavern = json_field(disk, &install.join("package.json"), "version");
     facts.extension = extension(disk, &install, &root);
-    facts.unread = disk.list(&root).err().map(|error| error.to_string());
-    facts.unwritten = unwritten(&root);
+    facts.read_error = disk.list(&root).err().map(|error| error.to_string());
+    facts.write_error = write_error(&root);
     facts.disk = Volume::of(&root);
-    facts.are_told = facts.unwritten.is_none().then(|| watch::reach(&root));
-    facts.histories = histories.of_root(&root);
-    facts.histories_unwritten = unwritten(&facts.histories);
+    facts.has_events = facts.write_error.is_none().then(|| watch::receives_events(&root));
+    facts.histories = histories.folder_for(&root);
+    facts.histories_write_error = write_error(&facts.histories);
     facts.histories_disk = Volume::of(&facts.histories);
     let users = Users::find(disk, &root).map(|users| users.users).unwrap_or_default();
     for user in users.into_iter().filter(|user| user.has_folder) {
@@ -143,14 +143,14 @@ fn gather(context: &Context<'_>, cli: &Cli, histories: &Histories) -> Facts {
         if let Err(error) = disk.read(&settings)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            facts.unread = Some(format!("{}: {error}", settings.display()));
+            facts.read_error = Some(format!("{}: {error}", settings.display()));
         }
-        facts.is_of_another |= is_of_another(&settings);
+        facts.has_other_owner |= has_other_owner(&settings);
         let watching = place::watching(&facts.histories, &user.handle);
-        let had_history = disk.stat(&watching).is_ok_and(|look| look.is_some());
+        let had_history = disk.stat(&watching).is_ok_and(|stat| stat.is_some());
         let repository = place::repository(&facts.histories, &user.handle);
-        facts.users.push(Recorded {
-            has_history: disk.stat(&repository).is_ok_and(|look| look.is_some()),
+        facts.users.push(UserHistory {
+            has_history: disk.stat(&repository).is_ok_and(|stat| stat.is_some()),
             is_watched: had_history && is_locked(disk, &watching),
             had_history,
             user: user.handle,
@@ -165,33 +165,34 @@ fn is_locked(disk: &dyn Disk, path: &Path) -> bool {
     matches!(lock, Err(LockError { source: LockCause::Busy { .. }, .. }))
 }
 
-/// Why nothing can be written into a folder, or into the nearest one above it that is there.
-fn unwritten(folder: &Path) -> Option<String> {
+/// Why a folder, or its nearest existing ancestor, is not writable.
+fn write_error(folder: &Path) -> Option<String> {
     let there = folder.ancestors().find(|folder| folder.is_dir())?;
     let tried = tempfile::Builder::new().prefix("forklore-doctor-").tempfile_in(there);
     tried.err().map(|error| error.to_string())
 }
 
 #[cfg(unix)]
-fn is_of_another(path: &Path) -> bool {
+fn has_other_owner(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let us = rustix::process::geteuid().as_raw();
-    // Who may write everything can still leave files that SillyTavern may not.
+    // Even a user with every permission, such as root, could create files that SillyTavern cannot
+    // write.
     path.metadata().is_ok_and(|meta| meta.uid() != us)
 }
 
 #[cfg(not(unix))]
-fn is_of_another(_: &Path) -> bool {
+fn has_other_owner(_: &Path) -> bool {
     false
 }
 
-/// What a program says of itself, if it is there.
+/// The output of `--version`, if the program is installed.
 fn version_of(program: &str) -> Option<String> {
     let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// `v20.1.0`
+/// The major version: 20 in `v20.1.0`.
 fn major(version: &str) -> Option<u32> {
     version.trim().trim_start_matches('v').split('.').next()?.parse().ok()
 }
@@ -201,7 +202,7 @@ fn json_field(disk: &dyn Disk, path: &Path, field: &str) -> Option<String> {
     json.get(field)?.as_str().map(|text| text.to_string())
 }
 
-/// The version of the extension, wherever SillyTavern has put it.
+/// The version of the extension, wherever it is installed.
 fn extension(disk: &dyn Disk, install: &Path, root: &Path) -> Option<String> {
     let mut places = vec![install.join("public/scripts/extensions/third-party")];
     let users = disk.list(root).unwrap_or_default();
@@ -225,7 +226,7 @@ fn judge(facts: &Facts) -> Vec<Check> {
         help: Some(help.to_owned()),
     };
     let Some(data) = &facts.data else {
-        let looked = facts.looked.join("; ");
+        let looked = facts.searched.join("; ");
         checks.push(wrong(
             "sillytavern",
             format!("SillyTavern's data was not found. Looked at: {looked}"),
@@ -278,13 +279,13 @@ type Wrong<'a> = &'a dyn Fn(&'static str, String, &str) -> Check;
 
 fn rights(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_>) {
     let is_read_only = facts.disk.as_ref().is_some_and(|disk| disk.is_read_only);
-    if let Some(why) = &facts.unread {
+    if let Some(why) = &facts.read_error {
         checks.push(wrong(
             "reading",
             format!("SillyTavern's files cannot be read: {why}"),
             "Run this as the user that SillyTavern runs as.",
         ));
-    } else if let Some(why) = &facts.unwritten {
+    } else if let Some(why) = &facts.write_error {
         let help = match is_read_only {
             true => {
                 "The disk is mounted for reading only. Recording works; forking, merging and bringing back do not."
@@ -292,7 +293,7 @@ fn rights(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'
             false => "Run this as the user that SillyTavern runs as. Recording needs to read only.",
         };
         checks.push(wrong("writing", format!("Nothing can be written to the data: {why}"), help));
-    } else if facts.is_of_another {
+    } else if facts.has_other_owner {
         checks.push(wrong(
             "owner",
             "SillyTavern's files belong to another user. What is written now may be closed to SillyTavern.".to_owned(),
@@ -311,9 +312,9 @@ fn disks(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_
             format!("The data is on a network disk ({}): what other machines write there is told to nobody.", disk.kind),
             "Run `forklore watch` on the machine that SillyTavern runs on.",
         ));
-    } else if facts.are_told == Some(true) {
+    } else if facts.has_events == Some(true) {
         checks.push(fine("events", "The system tells when a file is saved.".to_owned()));
-    } else if facts.are_told == Some(false) {
+    } else if facts.has_events == Some(false) {
         checks.push(wrong(
             "events",
             "The system does not tell when a file is saved here.".to_owned(),
@@ -324,7 +325,7 @@ fn disks(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_
         [("space", "data", &facts.disk), ("history-space", "histories", &facts.histories_disk)];
     for (name, what, disk) in spaces {
         let Some(free) = disk.as_ref().and_then(|disk| disk.free) else { continue };
-        if free < FREE {
+        if free < MIN_FREE_BYTES {
             checks.push(wrong(
                 name,
                 format!("The disk of the {what} is nearly full: {} are left.", bytes(free)),
@@ -332,7 +333,7 @@ fn disks(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_
             ));
         }
     }
-    let layer = facts.histories_disk.as_ref().filter(|disk| disk.goes_with_the_container());
+    let layer = facts.histories_disk.as_ref().filter(|disk| disk.is_container_layer());
     if facts.is_in_container && layer.is_some() {
         checks.push(wrong(
             "container",
@@ -346,7 +347,7 @@ fn disks(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_
 }
 
 fn history(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_>) {
-    if let Some(why) = &facts.histories_unwritten {
+    if let Some(why) = &facts.histories_write_error {
         checks.push(wrong(
             "history-writing",
             format!("Nothing can be recorded in {}: {why}", facts.histories.display()),
@@ -354,7 +355,7 @@ fn history(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<
         ));
         return;
     }
-    for Recorded { user, has_history, had_history, is_watched } in &facts.users {
+    for UserHistory { user, has_history, had_history, is_watched } in &facts.users {
         let text = match (has_history, had_history, is_watched) {
             (true, _, true) => {
                 checks.push(fine(
@@ -383,13 +384,13 @@ fn history(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<
 
 fn programs(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_>) {
     match facts.node {
-        Some(node) if node < NODE => checks.push(wrong(
+        Some(node) if node < MIN_NODE => checks.push(wrong(
             "node",
             format!("node {node} is too old for SillyTavern."),
             "Install node 20 or newer.",
         )),
         Some(node) => checks.push(fine("node", format!("node {node}"))),
-        // Where SillyTavern runs elsewhere, such as in a container.
+        // SillyTavern may run elsewhere, such as in a container.
         None => {}
     }
     if facts.has_git {
@@ -407,7 +408,7 @@ fn programs(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong
 mod tests {
     use super::*;
 
-    /// Nothing is wrong here.
+    /// Facts without any problem.
     fn fine() -> Facts {
         let disk = |kind: &str| {
             Some(Volume { kind: kind.to_owned(), is_read_only: false, free: Some(9_000_000_000) })
@@ -416,7 +417,7 @@ mod tests {
             data: Some("/srv/SillyTavern/data".into()),
             sillytavern: Some("1.19.0".to_owned()),
             extension: Some(env!("CARGO_PKG_VERSION").to_owned()),
-            users: vec![Recorded {
+            users: vec![UserHistory {
                 user: "default-user".to_owned(),
                 has_history: true,
                 had_history: true,
@@ -425,7 +426,7 @@ mod tests {
             disk: disk("ext4"),
             histories: "/srv/SillyTavern/data-history".into(),
             histories_disk: disk("ext4"),
-            are_told: Some(true),
+            has_events: Some(true),
             node: Some(22),
             has_git: true,
             ..Facts::default()
@@ -447,17 +448,20 @@ mod tests {
         assert_eq!(wrong(|it| it.data = None), ["sillytavern"]);
         assert_eq!(wrong(|it| it.others = vec!["/home/me/SillyTavern".into()]), ["others"]);
         assert_eq!(
-            wrong(|it| it.unwritten = Some("read-only file system".to_owned())),
+            wrong(|it| it.write_error = Some("read-only file system".to_owned())),
             ["writing"]
         );
-        assert_eq!(wrong(|it| it.unread = Some("permission denied".to_owned())), ["reading"]);
-        assert_eq!(wrong(|it| it.is_of_another = true), ["owner"]);
+        assert_eq!(wrong(|it| it.read_error = Some("permission denied".to_owned())), ["reading"]);
+        assert_eq!(wrong(|it| it.has_other_owner = true), ["owner"]);
         assert_eq!(wrong(|it| it.extension = None), ["extension"]);
         assert_eq!(wrong(|it| it.extension = Some("0.0.1".to_owned())), ["extension"]);
         assert_eq!(wrong(|it| it.node = Some(16)), ["node"]);
         assert_eq!(wrong(|it| it.has_git = false), ["git"]);
-        assert_eq!(wrong(|it| it.are_told = Some(false)), ["events"]);
-        assert_eq!(wrong(|it| it.histories_unwritten = Some("no".to_owned())), ["history-writing"]);
+        assert_eq!(wrong(|it| it.has_events = Some(false)), ["events"]);
+        assert_eq!(
+            wrong(|it| it.histories_write_error = Some("no".to_owned())),
+            ["history-writing"]
+        );
         let on = |disk: &mut Option<Volume>, kind: &str| {
             if let Some(disk) = disk {
                 kind.clone_into(&mut disk.kind);

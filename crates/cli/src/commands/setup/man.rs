@@ -1,4 +1,4 @@
-//! `forklore man`: from the same definitions as the help.
+//! `forklore man`, generated from the same definitions as the help.
 
 use crate::commands::Outcome;
 use crate::error::CommandError;
@@ -10,7 +10,7 @@ use crate::ui::Ui;
 pub(crate) fn run(ui: &mut Ui<'_>, command: &[String]) -> Outcome {
     let mut page = help::command();
     page.build();
-    // `history verify`, as two words or as one.
+    // `history verify` may be given as two arguments or as one.
     for name in command.iter().flat_map(|words| words.split_whitespace()) {
         page = page.find_subcommand(name).cloned().ok_or_else(|| {
             CommandError::new(Objection::UnknownCommand(command.join(" ")))

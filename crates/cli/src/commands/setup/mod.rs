@@ -1,4 +1,4 @@
-//! Setting up, on this system and in this shell.
+//! Setup on this system and in this shell.
 
 pub(crate) mod completions;
 pub(crate) mod doctor;

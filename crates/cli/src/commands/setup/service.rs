@@ -1,4 +1,4 @@
-//! `forklore service`: what starts `forklore watch` by itself, in the way of each system.
+//! `forklore service`: has the system start `forklore watch` automatically.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,15 +25,15 @@ enum System {
     Termux,
 }
 
-/// What is started, and for whom.
-struct Watch {
+/// The command to start.
+struct WatchCommand {
     program: PathBuf,
     data: PathBuf,
     histories: PathBuf,
     user: Option<String>,
 }
 
-/// What is written and run.
+/// The file to write and the commands to run.
 #[derive(Debug, Default)]
 struct ServicePlan {
     file: Option<(PathBuf, String)>,
@@ -49,15 +49,19 @@ pub(crate) fn run(
     histories: &Histories,
     command: &ServiceCommand,
 ) -> Outcome {
-    let around = context.environment.clone().given(cli.data.as_deref());
-    let root = find_root(context.disk, &around)?.root;
+    let environment = context.environment.clone().given(cli.data.as_deref());
+    let root = find_root(context.disk, &environment)?.root;
     let program = std::env::current_exe().map_err(|error| {
         let path = PathBuf::from("forklore");
         CommandError::new(Objection::NotRead { path, error })
     })?;
-    let watch =
-        Watch { histories: histories.of_root(&root), data: root, user: cli.user.clone(), program };
-    let home = around.home.clone().unwrap_or_default();
+    let watch = WatchCommand {
+        histories: histories.folder_for(&root),
+        data: root,
+        user: cli.user.clone(),
+        program,
+    };
+    let home = environment.home.clone().unwrap_or_default();
     let system = System::here();
     let plan = plan(system, &home, &watch);
     match command {
@@ -66,14 +70,14 @@ pub(crate) fn run(
                 ui.note("This forklore was started by npx and may be removed by npm: `npm install -g forklore` first.");
             }
             show(ui, &plan.file, &plan.install);
-            if !*yes && !agreed(ui)? {
+            if !*yes && !confirm(ui)? {
                 return Ok(Exit::Failed);
             }
             if let Some((path, text)) = &plan.file {
                 write(context.disk, path, text)?;
             }
             if let Err(error) = call_all(&plan.install) {
-                // What the system does not take is not left lying about.
+                // Do not leave a file behind that the system rejected.
                 if let Some((path, _)) = &plan.file {
                     let _ = context.disk.remove(path);
                 }
@@ -96,13 +100,13 @@ pub(crate) fn run(
             if let Some((path, _)) = &plan.file {
                 ui.say(format!("Remove  {}", path.display()));
             }
-            if !*yes && !agreed(ui)? {
+            if !*yes && !confirm(ui)? {
                 return Ok(Exit::Failed);
             }
-            // What is not there need not be stopped.
+            // Stopping fails if it is not running, which is fine.
             let _ = call_all(&plan.remove);
             if let Some((path, _)) = &plan.file
-                && RealDisk.stat(path).is_ok_and(|look| look.is_some())
+                && RealDisk.stat(path).is_ok_and(|stat| stat.is_some())
             {
                 let removed = RealDisk.remove(path);
                 removed.map_err(|error| not_written(path, error))?;
@@ -125,8 +129,8 @@ impl System {
     }
 }
 
-impl Watch {
-    fn words(&self) -> Vec<String> {
+impl WatchCommand {
+    fn args(&self) -> Vec<String> {
         let path = |path: &Path| path.display().to_string();
         let mut words = vec![path(&self.program), "--data".to_owned(), path(&self.data)];
         words.extend(["--history".to_owned(), path(&self.histories)]);
@@ -138,14 +142,14 @@ impl Watch {
     }
 }
 
-fn plan(system: System, home: &Path, watch: &Watch) -> ServicePlan {
+fn plan(system: System, home: &Path, watch: &WatchCommand) -> ServicePlan {
     let commands = |lines: &[&[&str]]| -> Vec<Vec<String>> {
         lines.iter().map(|line| line.iter().map(|word| (*word).to_owned()).collect()).collect()
     };
-    let words = watch.words();
+    let words = watch.args();
     match system {
         System::Systemd => {
-            // What systemd would take for something of its own.
+            // Escapes characters that are special in a systemd unit.
             let quote = |word: &String| {
                 format!(
                     "\"{}\"",
@@ -174,7 +178,7 @@ fn plan(system: System, home: &Path, watch: &Watch) -> ServicePlan {
             }
         }
         System::Windows => {
-            // Without a window of its own.
+            // Runs without a console window.
             let line: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
             let line = format!("conhost.exe --headless {}", line.join(" "));
             let name = ["/TN", "Forklore"];
@@ -244,14 +248,14 @@ fn show(ui: &mut Ui<'_>, file: &Option<(PathBuf, String)>, commands: &[Vec<Strin
     }
 }
 
-fn agreed(ui: &mut Ui<'_>) -> Result<bool, CommandError> {
+fn confirm(ui: &mut Ui<'_>) -> Result<bool, CommandError> {
     if !ui.can_ask() {
         let undone = "nothing was changed";
         return Err(
             CommandError::new(Objection::NobodyToAsk { undone }).hinted("Say --yes to do it.")
         );
     }
-    Ok(ui.asks("Do it?"))
+    Ok(ui.confirm("Do it?"))
 }
 
 fn answer(ui: &mut Ui<'_>, plan: &ServicePlan, is_installed: bool) {
@@ -263,14 +267,14 @@ fn answer(ui: &mut Ui<'_>, plan: &ServicePlan, is_installed: bool) {
 
 fn is_installed(plan: &ServicePlan) -> bool {
     match &plan.file {
-        Some((path, _)) => RealDisk.stat(path).is_ok_and(|look| look.is_some()),
+        Some((path, _)) => RealDisk.stat(path).is_ok_and(|stat| stat.is_some()),
         None => call(&plan.status).is_ok(),
     }
 }
 
 fn write(disk: &dyn Disk, path: &Path, text: &str) -> Result<(), CommandError> {
     let folder = path.parent().unwrap_or(path);
-    let is_there = disk.stat(path).is_ok_and(|look| look.is_some());
+    let is_there = disk.stat(path).is_ok_and(|stat| stat.is_some());
     let written = disk.make_dirs(folder).and_then(|()| match is_there {
         true => disk.remove(path),
         false => Ok(()),
@@ -285,7 +289,7 @@ fn not_written(path: &Path, error: std::io::Error) -> CommandError {
     CommandError::new(Objection::NotWritten { path: path.to_owned(), error })
 }
 
-/// Termux:Boot runs it as it is.
+/// Termux:Boot executes the file directly.
 #[cfg(unix)]
 fn make_executable(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -318,8 +322,8 @@ fn call(command: &[String]) -> Result<(), CommandError> {
 mod tests {
     use super::*;
 
-    fn watch() -> Watch {
-        Watch {
+    fn watch() -> WatchCommand {
+        WatchCommand {
             program: "/opt/fork lore/forklore".into(),
             data: "/srv/50% \"odd\" & <data>".into(),
             histories: "/srv/data-history".into(),

@@ -1,4 +1,4 @@
-//! What looks like a loss, as soon as it is recorded
+//! Apparent losses, reported as soon as they are recorded.
 
 use std::collections::BTreeSet;
 
@@ -15,17 +15,17 @@ use crate::json::Json;
 use crate::text::{Line, Style};
 use crate::ui::Ui;
 
-/// Something that somebody should know of at once.
+/// An apparent loss that should be reported at once.
 pub(crate) struct Alarm {
-    /// The file, or nothing where it is about several.
+    /// The file, or empty if several files are affected.
     name: String,
     words: String,
-    kept: &'static str,
+    kept_note: &'static str,
     hint: String,
     pub(crate) json: Option<Json>,
 }
 
-/// What of that which was just recorded looks like a loss.
+/// The apparent losses among the versions just recorded.
 pub(crate) fn alarms(
     tavern: &Tavern<'_>,
     history: &History<'_>,
@@ -34,34 +34,37 @@ pub(crate) fn alarms(
     let home = home(&tavern.folders);
     let finder = Finder::new(history, tavern.disk, &home);
     let mut alarms = Vec::new();
-    for loss in recorded.iter().filter(|recorded| recorded.kept.version.collapse.is_some()) {
-        let version = &loss.kept.version;
+    for loss in recorded.iter().filter(|recorded| recorded.stored.version.collapse.is_some()) {
+        let version = &loss.stored.version;
         let lineage = history.lineages().get(&loss.reference);
         let name = lineage.map_or_else(|| version.file.label(), |lineage| finder.name_of(lineage));
         let hint = loss.pinned.map(|good| {
-            format!("{} brings it back.", ways_back::restoring(tavern, &name, &version.file, good))
+            format!(
+                "{} brings it back.",
+                ways_back::restore_command(tavern, &name, &version.file, good)
+            )
         });
         alarms.push(Alarm {
             name: version.file.label(),
             words: version.words.clone(),
-            kept: "the version before it is kept",
+            kept_note: "the version before it is kept",
             hint: hint.unwrap_or_default(),
             json: None,
         });
     }
-    let deleted = recorded.iter().filter(|recorded| recorded.kept.version.why == Origin::Deleted);
+    let deleted = recorded.iter().filter(|recorded| recorded.stored.version.why == Origin::Deleted);
     let deleted: BTreeSet<&str> = deleted.map(|recorded| &*recorded.reference).collect();
     if deleted.is_empty() {
         return Ok(alarms);
     }
     for vanished in history.vanished(&[], &|name| gone::is_there(tavern, name))? {
         if vanished.files.iter().any(|file| deleted.contains(&*file.reference)) {
-            let one = vanished.files.len() == 1;
+            let is_one = vanished.files.len() == 1;
             alarms.push(Alarm {
                 name: String::new(),
                 words: vanished.words(),
-                kept: if one { "its versions are kept" } else { "their versions are kept" },
-                hint: gone::way_back(&finder, &vanished),
+                kept_note: if is_one { "its versions are kept" } else { "their versions are kept" },
+                hint: gone::hint(&finder, &vanished),
                 json: Some(gone::to_json(&finder, &vanished)),
             });
         }
@@ -75,14 +78,14 @@ impl Alarm {
         if !self.name.is_empty() {
             line = line.bold(&self.name).plain(": ");
         }
-        let kept = self.kept;
+        let kept = self.kept_note;
         ui.note(line.plain(&self.words).plain(format!(". This looks like a loss; {kept}.")));
         if !self.hint.is_empty() {
             ui.note(Line::new().add(Style::Good, "    Hint: ").plain(&self.hint));
         }
     }
 
-    /// The same for programs.
+    /// The alarm as JSON members.
     pub(crate) fn members(&self) -> [(&'static str, Json); 4] {
         [
             ("name", Json::from(Some(self.name.as_str()).filter(|name| !name.is_empty()))),
@@ -92,9 +95,9 @@ impl Alarm {
         ]
     }
 
-    /// A title and a text, for where there is little room.
+    /// A title and a text for a notification.
     pub(crate) fn notice(&self) -> (String, String) {
-        let (words, kept) = (&self.words, self.kept);
+        let (words, kept) = (&self.words, self.kept_note);
         match self.name.is_empty() {
             true => ("This looks like a loss".to_owned(), format!("{words}; {kept}.")),
             false => {

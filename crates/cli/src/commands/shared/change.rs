@@ -1,16 +1,16 @@
-//! What commands say that change a chat's lorebook: `repair`, `split` and `restore`.
+//! Output shared by the commands that change a chat's lorebook: `repair`, `split` and `restore`.
 
 use forklore_core::timeline::exactness::{Exactness, Knowledge, Source};
 use forklore_tavern::work::change::{ChangeOptions, ChangedChat};
 
-use super::exactness::known;
-use crate::args::MendArgs;
+use super::exactness::describe;
+use crate::args::ChangeArgs;
 use crate::error::CommandError;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
-pub(crate) fn options(args: MendArgs) -> ChangeOptions {
+pub(crate) fn options(args: ChangeArgs) -> ChangeOptions {
     ChangeOptions { is_closed: args.closed, dry_run: args.dry_run }
 }
 
@@ -23,13 +23,13 @@ pub(crate) fn say(ui: &mut Ui<'_>, done: &str, would: &str, changed: &ChangedCha
             let mut line =
                 Line::new().dim("  lorebook  ").plain(format!("{:?}, {entries}", book.name));
             match changed.part {
-                // Nothing was to be known of the past: a copy was asked for, or all there is.
+                // The lorebook was not taken from the past, so there is no exactness to show.
                 Some(Knowledge { exactness: Exactness::Live, source }) => {
                     let word =
                         if source == Source::Files { ", a copy of the shared one" } else { "" };
                     line = line.plain(word);
                 }
-                Some(part) => line = line.plain(format!(", {}", known(part, None))),
+                Some(part) => line = line.plain(format!(", {}", describe(part, None))),
                 None => {}
             }
             ui.say(line);
@@ -67,8 +67,8 @@ pub(crate) fn answer<'a>(
             ("entries", Json::from(changed.book.as_ref().map(|book| book.entries))),
             ("replaced", Json::from(changed.book.as_ref().is_some_and(|book| book.replaced))),
             ("chat_changed", Json::from(changed.chat_changed)),
-            ("known", changed.part.map_or(Json::Null, json::part)),
-            ("remarks", json::sayings(&changed.remarks)),
+            ("known", changed.part.map_or(Json::Null, json::knowledge)),
+            ("remarks", json::diagnostics(&changed.remarks)),
             ("operation", Json::from(changed.operation.map(|id| id as usize))),
         ])
     });

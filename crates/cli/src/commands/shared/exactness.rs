@@ -1,9 +1,9 @@
-//! How well a part of a moment is known, in words.
+//! How exactly the state at a message is known, in words.
 
 use forklore_core::timeline::exactness::{Exactness, Knowledge, Source};
 
-/// How a part of a message is known, in a few words; `m` where it matters which message was asked for.
-pub(crate) fn known(part: Knowledge, m: impl Into<Option<usize>>) -> String {
+/// Describes how exactly something is known. `m` is the message asked for, if it matters.
+pub(crate) fn describe(part: Knowledge, m: impl Into<Option<usize>>) -> String {
     let from = match part.source {
         Source::Files if part.exactness == Exactness::Exact => "this is its last message",
         Source::Unchanged => "unchanged since then",

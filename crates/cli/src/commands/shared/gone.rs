@@ -1,4 +1,4 @@
-//! Files that are gone, where that looks like a loss
+//! Files that disappeared in a way that looks like a loss.
 
 use std::time::SystemTime;
 
@@ -17,8 +17,8 @@ use crate::json::Json;
 use crate::text::command;
 use crate::when;
 
-/// What is gone, recorded or not, and looks like a loss.
-pub(crate) fn all(
+/// All files that are gone and look lost, whether or not that is recorded yet.
+pub(crate) fn find_all(
     tavern: &Tavern<'_>,
     history: &History<'_>,
 ) -> Result<Vec<Vanished>, HistoryError> {
@@ -26,19 +26,19 @@ pub(crate) fn all(
     history.vanished(&missing, &|name| is_there(tavern, name))
 }
 
-/// What cannot be looked at is not known to be gone.
+/// A file counts as gone only if that is certain. An unreadable one may still exist.
 pub(crate) fn is_there(tavern: &Tavern<'_>, name: &FileName) -> bool {
     let path = home(&tavern.folders).join(name.to_path());
     !matches!(tavern.disk.stat(&path), Ok(None))
 }
 
-/// Whether a file is a character's chat.
-pub(crate) fn is_of(lineage: &Lineage, character: &str) -> bool {
+/// Whether a file is one of the character's chats.
+pub(crate) fn belongs_to(lineage: &Lineage, character: &str) -> bool {
     owner(lineage).is_some_and(|owner| folded(&owner) == folded(character))
 }
 
-/// What helps.
-pub(crate) fn way_back(finder: &Finder<'_, '_>, vanished: &Vanished) -> String {
+/// How to restore the files, or dismiss the report.
+pub(crate) fn hint(finder: &Finder<'_, '_>, vanished: &Vanished) -> String {
     let (undelete, dismiss) = match (&vanished.files[..], vanished.character()) {
         ([only], _) => {
             let name = finder.name_of(only);
@@ -56,10 +56,10 @@ pub(crate) fn way_back(finder: &Finder<'_, '_>, vanished: &Vanished) -> String {
     format!("{undelete} brings {them} back. If you deleted {them}: {dismiss}.")
 }
 
-/// When it was noticed.
-pub(crate) fn when(vanished: &Vanished, now: SystemTime, zone: &TimeZone) -> String {
+/// When the loss was noticed.
+pub(crate) fn noticed(vanished: &Vanished, now: SystemTime, zone: &TimeZone) -> String {
     match vanished.noticed {
-        Some(noticed) => format!("noticed {}", when::described(noticed, now, zone)),
+        Some(noticed) => format!("noticed {}", when::relative(noticed, now, zone)),
         None => "that is not recorded yet".to_owned(),
     }
 }

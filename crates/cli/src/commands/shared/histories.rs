@@ -1,4 +1,4 @@
-//! Where histories are kept, and what they know of a moment.
+//! Where histories are stored, and the history as a source of past states.
 
 use std::path::{Path, PathBuf};
 
@@ -16,45 +16,45 @@ use forklore_tavern::disk::Disk;
 use forklore_tavern::disk::clock::Clock;
 use forklore_tavern::folder::layout::UserFolders;
 use forklore_tavern::folder::library::ChatFile;
-use forklore_tavern::work::tavern::{GoneChat, PastSource, Tavern};
+use forklore_tavern::work::tavern::{DeletedChat, PastSource, Tavern};
 
 use crate::Context;
 use crate::args::Cli;
 use crate::error::CommandError;
 
-/// Where histories are kept.
+/// Where histories are stored.
 pub(crate) struct Histories {
-    chosen: Option<PathBuf>,
+    chosen_folder: Option<PathBuf>,
     pub(crate) host: String,
 }
 
 impl Histories {
     pub(crate) fn new(context: &Context<'_>, cli: &Cli) -> Self {
         let environment = &context.environment;
-        let chosen = cli.history.clone().or_else(|| environment.forklore_history.clone());
-        Self { chosen, host: environment.host.clone() }
+        let chosen_folder = cli.history.clone().or_else(|| environment.forklore_history.clone());
+        Self { chosen_folder, host: environment.host.clone() }
     }
 
     pub(crate) fn folder(&self, tavern: &Tavern<'_>) -> PathBuf {
-        self.of_root(tavern.folders.data_root.root())
+        self.folder_for(tavern.folders.data_root.root())
     }
 
-    /// The folder of all histories of a data folder.
-    pub(crate) fn of_root(&self, root: &Path) -> PathBuf {
-        place::folder(root, self.chosen.as_deref())
+    /// The folder that holds all histories of a data folder.
+    pub(crate) fn folder_for(&self, root: &Path) -> PathBuf {
+        place::folder(root, self.chosen_folder.as_deref())
     }
 
     pub(crate) fn repository(&self, tavern: &Tavern<'_>) -> PathBuf {
         place::repository(&self.folder(tavern), &tavern.folders.handle)
     }
 
-    /// The user's history, made where there is none.
+    /// Opens the user's history, creating it if necessary.
     pub(crate) fn open<'d>(&self, tavern: &Tavern<'d>) -> Result<History<'d>, CommandError> {
         place::make(tavern.disk, &self.folder(tavern))?;
         Ok(History::open(tavern.disk, tavern.clock, self.repository(tavern), &self.host)?)
     }
 
-    /// The user's history, if there is one.
+    /// Opens the user's history, if there is one.
     pub(crate) fn open_existing<'d>(
         &self,
         tavern: &Tavern<'d>,
@@ -63,8 +63,8 @@ impl Histories {
     }
 }
 
-/// The history as a source of moments, opened when it is asked.
-pub(crate) struct Versions<'d> {
+/// The history as a source of past states. It is opened on each request.
+pub(crate) struct HistoryPast<'d> {
     disk: &'d dyn Disk,
     clock: &'d dyn Clock,
     home: PathBuf,
@@ -72,7 +72,7 @@ pub(crate) struct Versions<'d> {
     repository: PathBuf,
 }
 
-impl<'d> Versions<'d> {
+impl<'d> HistoryPast<'d> {
     pub(crate) fn new(tavern: &Tavern<'d>, histories: &Histories) -> Self {
         Self {
             disk: tavern.disk,
@@ -84,10 +84,10 @@ impl<'d> Versions<'d> {
     }
 }
 
-impl PastSource for Versions<'_> {
+impl PastSource for HistoryPast<'_> {
     fn past(&self, file: &ChatFile, chat: &Chat<'_>, message: usize) -> Option<RecordedPast> {
         let name = FileName::of_path(file.path.strip_prefix(&self.home).ok()?);
-        // What cannot be read says nothing; `forklore history verify` says why.
+        // An unreadable history knows nothing here; `forklore history verify` reports why.
         let history = History::open_existing(self.disk, self.clock, &self.repository).ok()?;
         past(&history, &name, chat, message).ok()?
     }
@@ -97,18 +97,18 @@ impl PastSource for Versions<'_> {
         sealed(&history, books, digest).ok()?
     }
 
-    fn gone(&self) -> Result<Vec<GoneChat>, String> {
-        let why = |error: HistoryError| CommandError::from(error).in_a_line();
+    fn deleted_chats(&self) -> Result<Vec<DeletedChat>, String> {
+        let why = |error: HistoryError| CommandError::from(error).to_line();
         let history = match History::open_existing(self.disk, self.clock, &self.repository) {
             Ok(history) => history,
-            // Nobody has kept anything.
+            // Nothing has been recorded.
             Err(HistoryError::NoHistory(_)) => return Ok(Vec::new()),
             Err(error) => return Err(why(error)),
         };
         let is_there =
             |name: &FileName| !matches!(self.disk.stat(&self.home.join(name.to_path())), Ok(None));
         let missing = missing(&history, self.disk, &self.folders).map_err(why)?;
-        let books = history.books_of_gone(&missing, &is_there).map_err(why)?;
-        Ok(books.into_iter().map(|(label, book)| GoneChat { label, book }).collect())
+        let books = history.books_of_deleted(&missing, &is_there).map_err(why)?;
+        Ok(books.into_iter().map(|(label, book)| DeletedChat { label, book }).collect())
     }
 }

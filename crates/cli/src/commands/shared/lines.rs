@@ -1,10 +1,10 @@
-//! Versions on a terminal: when, and what happened, with the sign of what looks like a loss.
+//! Log lines on a terminal: when, what happened, and a sign for apparent losses.
 
 use crate::lore::{Span, wrap};
 use crate::text::{Line, Style, padded, width};
 use crate::ui::Ui;
 
-/// One version, or one file.
+/// A line about one version or one file.
 pub(crate) struct LogLine {
     pub(crate) sign: Option<Span>,
     pub(crate) number: Option<u64>,
@@ -12,42 +12,43 @@ pub(crate) struct LogLine {
     pub(crate) text: Vec<Span>,
 }
 
-/// A narrower column is not worth having.
-const LEAST_ROOM: usize = 30;
+/// A narrower text column would be unreadable.
+const MIN_TEXT_WIDTH: usize = 30;
 
 impl LogLine {
     pub(crate) const UNWATCHED: &str = "…";
 }
 
-/// A line that may be longer than the screen is wide.
+/// Prints text that may be wider than the screen.
 pub(crate) fn say_wrapped(ui: &mut Ui<'_>, text: &[Span]) {
     for line in wrap(text, ui.columns()) {
         ui.say(line);
     }
 }
 
-pub(crate) fn say(ui: &mut Ui<'_>, told: &[LogLine]) {
-    let number = |told: &LogLine| told.number.map(|number| number.to_string()).unwrap_or_default();
-    let numbers = told.iter().map(|told| number(told).len()).max().unwrap_or(0);
-    let whens = told.iter().map(|told| width(&told.when)).max().unwrap_or(0);
+pub(crate) fn say(ui: &mut Ui<'_>, lines: &[LogLine]) {
+    let number =
+        |entry: &LogLine| entry.number.map(|number| number.to_string()).unwrap_or_default();
+    let numbers = lines.iter().map(|entry| number(entry).len()).max().unwrap_or(0);
+    let whens = lines.iter().map(|entry| width(&entry.when)).max().unwrap_or(0);
     let gap = if numbers > 0 { 2 } else { 0 };
     let beside = 2 + numbers + gap + whens + 2;
-    let is_beside = ui.columns() >= beside + LEAST_ROOM;
-    for told in told {
-        let (style, sign) = told.sign.clone().unwrap_or((Style::Plain, " ".to_owned()));
-        let place = " ".repeat(numbers.saturating_sub(number(told).len()));
+    let is_beside = ui.columns() >= beside + MIN_TEXT_WIDTH;
+    for entry in lines {
+        let (style, sign) = entry.sign.clone().unwrap_or((Style::Plain, " ".to_owned()));
+        let place = " ".repeat(numbers.saturating_sub(number(entry).len()));
         let lead = Line::new().add(style, &sign).plain(format!(
             " {place}{}{}",
-            number(told),
+            number(entry),
             " ".repeat(gap)
         ));
         let (mut lead, under) = if is_beside {
-            (lead.dim(padded(&told.when, whens)).plain("  "), " ".repeat(beside))
+            (lead.dim(padded(&entry.when, whens)).plain("  "), " ".repeat(beside))
         } else {
-            ui.say(lead.dim(&told.when));
+            ui.say(lead.dim(&entry.when));
             (Line::new().plain("    "), "    ".to_owned())
         };
-        for line in wrap(&told.text, ui.columns().saturating_sub(under.len())) {
+        for line in wrap(&entry.text, ui.columns().saturating_sub(under.len())) {
             ui.say(lead.followed_by(line));
             lead = Line::new().plain(&under);
         }

@@ -1,4 +1,4 @@
-//! What several commands need.
+//! Code shared by several commands.
 
 pub(crate) mod alarm;
 pub(crate) mod change;

@@ -1,4 +1,4 @@
-//! What the options of a fork allow.
+//! The fork policy given by the options.
 
 use forklore_core::plan::fork::{Policy, QueuePolicy};
 use forklore_core::timeline::claim::TodaySource;

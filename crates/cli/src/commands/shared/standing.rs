@@ -1,4 +1,4 @@
-//! How the history stands, for `forklore status`
+//! The state of the history, for `forklore status`.
 
 use std::time::SystemTime;
 
@@ -20,25 +20,25 @@ use crate::json::Json;
 use crate::text::{Line, Style, bytes, command, count};
 use crate::when;
 
-/// What `status` says of the history.
+/// What `status` shows about the history.
 pub(crate) struct HistoryStatus {
-    known: Option<Known>,
-    /// Why it cannot be read, though it is there.
+    summary: Option<Summary>,
+    /// Why an existing history cannot be read.
     unreadable: Option<String>,
 }
 
-struct Known {
+struct Summary {
     versions: u64,
     files: u64,
     bytes: u64,
     newest: Option<SystemTime>,
     now: SystemTime,
     zone: TimeZone,
-    /// With the name that commands take, and what helps.
+    /// Each loss with the name that commands accept, and a hint.
     losses: Vec<(String, Loss, String)>,
-    /// What is gone: what is said of it, what helps, and all of it for programs.
+    /// Files that are gone: the text, a hint, and the JSON object.
     gone: Vec<(String, String, Json)>,
-    /// Lorebooks that were deleted: what tells them apart, and the name that commands take.
+    /// Deleted lorebooks: the key to compare names by, and the name that commands accept.
     deleted_books: Vec<(String, String)>,
 }
 
@@ -46,26 +46,27 @@ impl HistoryStatus {
     pub(crate) fn of(tavern: &Tavern<'_>, histories: &Histories, zone: &TimeZone) -> Self {
         let place = histories.repository(tavern);
         let opened = History::open_existing(tavern.disk, tavern.clock, place);
-        match opened.and_then(|history| Known::of(tavern, &history, zone)) {
-            Ok(known) => Self { known: Some(known), unreadable: None },
-            Err(HistoryError::NoHistory(_)) => Self { known: None, unreadable: None },
+        match opened.and_then(|history| Summary::of(tavern, &history, zone)) {
+            Ok(summary) => Self { summary: Some(summary), unreadable: None },
+            Err(HistoryError::NoHistory(_)) => Self { summary: None, unreadable: None },
             Err(error) => {
-                let why = CommandError::from(error).in_a_line();
-                Self { known: None, unreadable: Some(why) }
+                let why = CommandError::from(error).to_line();
+                Self { summary: None, unreadable: Some(why) }
             }
         }
     }
 
-    /// One line, if there is a history.
+    /// A summary on one line, if there is a history.
     pub(crate) fn line(&self) -> Option<String> {
-        let known = self.known.as_ref()?;
-        let newest = known.newest.map(|newest| when::described(newest, known.now, &known.zone));
+        let summary = self.summary.as_ref()?;
+        let newest =
+            summary.newest.map(|newest| when::relative(newest, summary.now, &summary.zone));
         let newest = newest.map(|newest| format!(", newest {newest}")).unwrap_or_default();
         Some(format!(
             "  {} of {} in the history, {}{newest}",
-            count(known.versions as usize, "version", "versions"),
-            count(known.files as usize, "file", "files"),
-            bytes(known.bytes),
+            count(summary.versions as usize, "version", "versions"),
+            count(summary.files as usize, "file", "files"),
+            bytes(summary.bytes),
         ))
     }
 
@@ -75,9 +76,9 @@ impl HistoryStatus {
             .unreadable
             .iter()
             .map(|why| bad().bold("the history").plain(" cannot be read: ").plain(why));
-        let losses = self.known.iter().flat_map(|known| {
-            known.losses.iter().map(|(name, loss, _)| {
-                let when = when::described(loss.lost.version.written, known.now, &known.zone);
+        let losses = self.summary.iter().flat_map(|summary| {
+            summary.losses.iter().map(|(name, loss, _)| {
+                let when = when::relative(loss.lost.version.written, summary.now, &summary.zone);
                 bad()
                     .bold(name)
                     .plain(": ")
@@ -85,49 +86,50 @@ impl HistoryStatus {
                     .plain(format!(" in version {}, {when}", loss.lost.version.number))
             })
         });
-        let gone = self.known.iter().flat_map(|known| &known.gone);
+        let gone = self.summary.iter().flat_map(|summary| &summary.gone);
         let gone = gone.map(|(words, _, _)| bad().plain(words));
         unreadable.chain(gone).chain(losses).collect()
     }
 
-    /// What helps against the problems.
+    /// How to solve the problems.
     pub(crate) fn hints(&self) -> Vec<String> {
         if self.unreadable.is_some() {
             return vec!["`forklore history verify` says what is damaged.".to_owned()];
         }
-        let gone = self.known.iter().flat_map(|known| &known.gone).map(|(_, hint, _)| hint);
-        let losses = self.known.iter().flat_map(|known| &known.losses).map(|(_, _, hint)| hint);
+        let gone = self.summary.iter().flat_map(|summary| &summary.gone).map(|(_, hint, _)| hint);
+        let losses =
+            self.summary.iter().flat_map(|summary| &summary.losses).map(|(_, _, hint)| hint);
         gone.chain(losses).cloned().collect()
     }
 
-    /// The command that brings back a lorebook that was deleted.
+    /// The command that restores a deleted lorebook.
     pub(crate) fn undelete(&self, book: &str) -> Option<String> {
         let key = book_key(book);
-        let mut deleted = self.known.iter().flat_map(|known| &known.deleted_books);
+        let mut deleted = self.summary.iter().flat_map(|summary| &summary.deleted_books);
         let (_, name) = deleted.find(|(other, _)| *other == key)?;
         Some(format!("{} brings back the lorebook.", command("undelete", name, "")))
     }
 
-    /// Whether a lorebook is among what looks lost, so that the way back is named already.
+    /// Whether a lorebook is among the losses, which already have a hint.
     pub(crate) fn has_lost(&self, book: &str) -> bool {
         let key = book_key(book);
-        let mut losses = self.known.iter().flat_map(|known| &known.losses);
+        let mut losses = self.summary.iter().flat_map(|summary| &summary.losses);
         losses.any(|(_, loss, _)| {
             loss.file.kind() == Some(FileKind::Book) && book_key(&loss.file.bare_label()) == key
         })
     }
 
-    /// For somebody who has no history yet.
+    /// A suggestion for users who have no history yet.
     pub(crate) fn advice(&self) -> Option<String> {
-        let has_none = self.known.is_none() && self.unreadable.is_none();
+        let has_none = self.summary.is_none() && self.unreadable.is_none();
         has_none
             .then(|| "`forklore watch` keeps every version of every chat and lorebook.".to_owned())
     }
 
     pub(crate) fn to_json(&self) -> Json {
-        let Some(known) = &self.known else { return Json::Null };
-        let gone = known.gone.iter().map(|(_, _, json)| json.clone());
-        let losses = known.losses.iter().map(|(name, loss, _)| {
+        let Some(summary) = &self.summary else { return Json::Null };
+        let gone = summary.gone.iter().map(|(_, _, json)| json.clone());
+        let losses = summary.losses.iter().map(|(name, loss, _)| {
             Json::object([
                 ("file", Json::from(loss.file.as_str())),
                 ("name", Json::from(name.as_str())),
@@ -138,17 +140,17 @@ impl HistoryStatus {
             ])
         });
         Json::object([
-            ("versions", Json::from(known.versions as usize)),
-            ("files", Json::from(known.files as usize)),
-            ("bytes", Json::from(known.bytes as usize)),
-            ("newest", Json::from(known.newest.map(when::iso))),
+            ("versions", Json::from(summary.versions as usize)),
+            ("files", Json::from(summary.files as usize)),
+            ("bytes", Json::from(summary.bytes as usize)),
+            ("newest", Json::from(summary.newest.map(when::iso))),
             ("losses", Json::Array(losses.collect())),
             ("gone", Json::Array(gone.collect())),
         ])
     }
 }
 
-impl Known {
+impl Summary {
     fn of(
         tavern: &Tavern<'_>,
         history: &History<'_>,
@@ -164,13 +166,13 @@ impl Known {
         let now = tavern.clock.now();
         let losses = history.losses()?.into_iter().map(|loss| {
             let name = name(&loss);
-            let hint = ways_back::way_back(tavern, &name, &loss);
+            let hint = ways_back::restore_hint(tavern, &name, &loss);
             (name, loss, hint)
         });
-        let gone = gone::all(tavern, history)?;
+        let gone = gone::find_all(tavern, history)?;
         let gone = gone.iter().map(|vanished| {
-            let words = format!("{}; {}", vanished.words(), gone::when(vanished, now, zone));
-            (words, gone::way_back(&finder, vanished), gone::to_json(&finder, vanished))
+            let words = format!("{}; {}", vanished.words(), gone::noticed(vanished, now, zone));
+            (words, gone::hint(&finder, vanished), gone::to_json(&finder, vanished))
         });
         let deleted = lineages.own(history.machine()).filter(|lineage| lineage.is_deleted());
         let deleted_books = deleted

@@ -1,4 +1,4 @@
-//! The command that brings something back, ready to be pasted.
+//! Commands that restore something, ready to paste.
 
 use forklore_history::file::{FileKind, FileName};
 use forklore_history::query::losses::Loss;
@@ -9,18 +9,24 @@ use forklore_tavern::work::tavern::Tavern;
 use crate::text::{command, count};
 
 /// How to undo a loss.
-pub(crate) fn way_back(tavern: &Tavern<'_>, name: &str, loss: &Loss) -> String {
+pub(crate) fn restore_hint(tavern: &Tavern<'_>, name: &str, loss: &Loss) -> String {
     let good = loss.good.version.number;
     let kind = loss.file.kind().unwrap_or(FileKind::Settings);
     let what = match size(kind, &loss.good.version) {
         size if size.is_empty() => format!("version {good}"),
         size => format!("its {size}"),
     };
-    format!("{} brings back {what}.", restoring(tavern, name, &loss.file, good))
+    format!("{} brings back {what}.", restore_command(tavern, name, &loss.file, good))
 }
 
-/// The command that brings back a version, as it works now.
-pub(crate) fn restoring(tavern: &Tavern<'_>, name: &str, file: &FileName, version: u64) -> String {
+/// The command that restores a version, taking into account whether SillyTavern must be closed
+/// first.
+pub(crate) fn restore_command(
+    tavern: &Tavern<'_>,
+    name: &str,
+    file: &FileName,
+    version: u64,
+) -> String {
     let (first, options) = match must_be_closed(tavern, file) {
         true => ("Close every page of SillyTavern; then ", format!("--version {version} --closed")),
         false => ("", format!("--version {version}")),
@@ -28,7 +34,7 @@ pub(crate) fn restoring(tavern: &Tavern<'_>, name: &str, file: &FileName, versio
     format!("{first}{}", command("restore", name, &options))
 }
 
-/// `212 messages`
+/// The size in words: `212 messages`.
 pub(crate) fn size(kind: FileKind, version: &Version) -> String {
     let number = version.count.unwrap_or_default() as usize;
     match (kind, version.count) {

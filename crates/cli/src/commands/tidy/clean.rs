@@ -35,7 +35,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CleanArgs) -> Out
             return Err(CommandError::new(Objection::NobodyToAsk { undone: "nothing was moved" })
                 .hinted("Say --yes to move them, or --dry-run to only look."));
         }
-        if !ui.asks("Move them to the trash?") {
+        if !ui.confirm("Move them to the trash?") {
             return Ok(Exit::Failed);
         }
     }
@@ -51,8 +51,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CleanArgs) -> Out
 }
 
 fn say(ui: &mut Ui<'_>, cleanup: &Cleanup) {
-    let Cleanup { plan, of_gone_chats } = cleanup;
-    if plan.remove.is_empty() && plan.keep.is_empty() && of_gone_chats.is_empty() {
+    let Cleanup { plan, of_deleted_chats } = cleanup;
+    if plan.remove.is_empty() && plan.keep.is_empty() && of_deleted_chats.is_empty() {
         ui.say("There are no lorebooks made by Forklore.");
     } else if plan.remove.is_empty() {
         ui.say("Nothing to clean.");
@@ -68,7 +68,7 @@ fn say(ui: &mut Ui<'_>, cleanup: &Cleanup) {
     }
     for (book, reason) in &plan.keep {
         let why = match reason {
-            // The ordinary case; saying it for each would drown the rest.
+            // The usual case. Listing each of them would hide the rest.
             KeepReason::ReferredToBy(places)
                 if places.iter().any(|p| matches!(p, ReferencePlace::Chat { .. })) =>
             {
@@ -79,7 +79,7 @@ fn say(ui: &mut Ui<'_>, cleanup: &Cleanup) {
         };
         ui.say(Line::new().add(Style::Note, "  - ").plain(format!("{:?}: {why}", book.name)));
     }
-    for (book, chats) in of_gone_chats {
+    for (book, chats) in of_deleted_chats {
         let was = if chats.len() == 1 { "was" } else { "were" };
         ui.say(Line::new().add(Style::Note, "  - ").plain(format!(
             "{:?}: kept, because {} {was} deleted recently; --despite-deleted moves it too",
@@ -97,23 +97,23 @@ fn say(ui: &mut Ui<'_>, cleanup: &Cleanup) {
     }
 }
 
-/// Its chats may yet be brought back.
+/// Why a lorebook stays: its chats were deleted recently and may yet be restored.
 #[derive(Debug, thiserror::Error)]
 #[error("deleted recently: {}", chats.join(", "))]
-pub(crate) struct Waiting {
+pub(crate) struct ChatsDeletedRecently {
     chats: Vec<String>,
 }
 
-diagnostics!(Waiting {
+diagnostics!(ChatsDeletedRecently {
     Self { chats } => ("chats-deleted-recently", chats: chats.clone()),
 });
 
 fn answer(cleanup: &Cleanup, operation: Option<u64>) -> Json {
-    let Cleanup { plan, of_gone_chats } = cleanup;
+    let Cleanup { plan, of_deleted_chats } = cleanup;
     let removed = plan.remove.iter().map(|book| Json::from(book.name.as_str())).collect();
     let kept = plan.keep.iter().map(|(book, reason)| (book, reason.to_json()));
-    let waiting = of_gone_chats.iter().map(|(book, chats)| {
-        let reason = Waiting { chats: chats.clone() };
+    let waiting = of_deleted_chats.iter().map(|(book, chats)| {
+        let reason = ChatsDeletedRecently { chats: chats.clone() };
         (book, reason.to_json())
     });
     let kept = kept

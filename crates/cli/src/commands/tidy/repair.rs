@@ -28,7 +28,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &RepairArgs) -> Ou
             WantedSource::Copy(parents)
         }
     };
-    let changed = tavern.repair(chat, &source, options(args.mend))?;
+    let changed = tavern.repair(chat, &source, options(args.change))?;
     say(ui, "Repaired", "Would repair", &changed);
     ui.answer(&answer("repair", [&changed], &[]));
     Ok(Exit::Fine)

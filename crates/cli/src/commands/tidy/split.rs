@@ -16,13 +16,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &SplitArgs) -> Out
     match &args.chat {
         Some(name) => {
             let chat = library.find(tavern.disk, name)?;
-            let changed = tavern.split(chat, true, options(args.mend))?;
+            let changed = tavern.split(chat, true, options(args.change))?;
             say(ui, "Split", "Would split", &changed);
             done.push(changed);
         }
         None => {
-            for chat in tavern.to_be_split(&library) {
-                match tavern.split(&chat, true, options(args.mend)) {
+            for chat in tavern.needing_split(&library) {
+                match tavern.split(&chat, true, options(args.change)) {
                     Ok(changed) => {
                         say(ui, "Split", "Would split", &changed);
                         done.push(changed);

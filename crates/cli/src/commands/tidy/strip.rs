@@ -13,7 +13,7 @@ use crate::ui::Ui;
 pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &StripArgs) -> Outcome {
     let library = tavern.library();
     let chat = library.find(tavern.disk, &args.chat)?;
-    let options = ChangeOptions { is_closed: args.mend.closed, dry_run: args.mend.dry_run };
+    let options = ChangeOptions { is_closed: args.change.closed, dry_run: args.change.dry_run };
     let (records, operation) = tavern.strip(chat, options)?;
     let verb = if operation.is_some() { "Removed" } else { "Would remove" };
     ui.say(

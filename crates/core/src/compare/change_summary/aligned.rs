@@ -1,4 +1,4 @@
-//! Which line of a chat became which.
+//! Matches the lines of two versions of a chat.
 
 use std::ops::Range;
 
@@ -7,17 +7,18 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::message::ChatLine;
 
-/// The lines that differ, read, and which of them are the same messages.
+/// The parsed lines that differ, and which of them are the same messages.
 pub(super) struct Aligned<'a> {
     pub(super) before: Vec<ChatLine<'a>>,
     pub(super) after: Vec<ChatLine<'a>>,
-    /// Runs of lines that were, and what stands there now; whether they are the same messages.
+    /// Ranges of old lines and the new lines in their place, with whether they are the same
+    /// messages.
     pub(super) runs: Vec<(bool, Range<usize>, Range<usize>)>,
-    /// How many messages that were are none of those that are.
+    /// The number of old messages that no longer exist.
     pub(super) gone: usize,
-    /// How many of them still are.
+    /// The number of old messages that still exist.
     pub(super) kept: usize,
-    /// Whether all of them are there and no others, in another order.
+    /// Whether the messages are the same ones in a different order.
     pub(super) is_reordered: bool,
 }
 
@@ -25,22 +26,21 @@ impl<'a> Aligned<'a> {
     pub(super) fn of(before: &[&'a [u8]], after: &[&'a [u8]]) -> Self {
         let read = |lines: &[&'a [u8]]| lines.iter().map(|line| ChatLine::read(line)).collect();
         let (was, is): (Vec<ChatLine<'a>>, Vec<ChatLine<'a>>) = (read(before), read(after));
-        let mut names = Names::default();
+        let mut ids = MessageIds::default();
         let old: Vec<usize> =
-            was.iter().zip(before).map(|(line, raw)| names.give(line, raw)).collect();
-        let new: Vec<usize> =
-            is.iter().zip(after).map(|(line, raw)| names.find(line, raw)).collect();
+            was.iter().zip(before).map(|(line, raw)| ids.assign(line, raw)).collect();
+        let new: Vec<usize> = is.iter().zip(after).map(|(line, raw)| ids.find(line, raw)).collect();
 
-        let mut balance = vec![0_isize; names.given];
-        old.iter().for_each(|name| balance[*name] += 1);
-        new.iter().for_each(|name| balance[*name] -= 1);
+        let mut balance = vec![0_isize; ids.count];
+        old.iter().for_each(|id| balance[*id] += 1);
+        new.iter().for_each(|id| balance[*id] -= 1);
         let messages = was.iter().zip(&old).filter(|(line, _)| line.message().is_some());
         let mut left = balance.clone();
         let gone = messages
             .clone()
-            .filter(|(_, name)| {
-                left[**name] -= 1;
-                left[**name] >= 0
+            .filter(|(_, id)| {
+                left[**id] -= 1;
+                left[**id] >= 0
             })
             .count();
         let runs = capture_diff_slices(Algorithm::Myers, &old, &new);
@@ -61,62 +61,63 @@ impl<'a> Aligned<'a> {
     }
 }
 
-/// A number for each message, the same for the same message.
+/// Assigns each message a number that identifies it in both versions.
 ///
-/// A message is known by its author and the date of its first swipe, which stay through edits and
-/// swipes; where that was lost, by its first text, which stays when someone is renamed. Dates can be
-/// as coarse as minutes, so a number may be given twice: order settles the rest.
+/// A message is identified by its author and the date of its first swipe, which edits and swipes do
+/// not change. If that fails, it is identified by its first text, which survives a renamed author.
+/// Dates can be as coarse as minutes, so two messages may share a number: the order of the lines
+/// tells them apart.
 #[derive(Default)]
-struct Names<'a> {
-    given: usize,
+struct MessageIds<'a> {
+    count: usize,
     by_date: FxHashMap<(Vec<u8>, &'a [u8]), usize>,
     by_text: FxHashMap<Vec<u8>, usize>,
     by_bytes: FxHashMap<&'a [u8], usize>,
 }
 
-impl<'a> Names<'a> {
-    fn fresh(&mut self) -> usize {
-        self.given += 1;
-        self.given - 1
+impl<'a> MessageIds<'a> {
+    fn next_id(&mut self) -> usize {
+        self.count += 1;
+        self.count - 1
     }
 
-    fn give(&mut self, line: &ChatLine<'a>, raw: &'a [u8]) -> usize {
-        let Some(message) = line.message() else { return self.of_bytes(raw) };
-        let date = dated(line);
+    fn assign(&mut self, line: &ChatLine<'a>, raw: &'a [u8]) -> usize {
+        let Some(message) = line.message() else { return self.id_of_bytes(raw) };
+        let date = author_and_date(line);
         let known = match &date {
             Some(date) => self.by_date.get(date),
             None => self.by_text.get(message.opening.as_ref()),
         };
-        let name = known.copied().unwrap_or_else(|| self.fresh());
+        let id = known.copied().unwrap_or_else(|| self.next_id());
         if let Some(date) = date {
-            self.by_date.insert(date, name);
+            self.by_date.insert(date, id);
         }
         if !message.opening.is_empty() {
-            self.by_text.entry(message.opening.to_vec()).or_insert(name);
+            self.by_text.entry(message.opening.to_vec()).or_insert(id);
         }
-        name
+        id
     }
 
     fn find(&mut self, line: &ChatLine<'a>, raw: &'a [u8]) -> usize {
-        let Some(message) = line.message() else { return self.of_bytes(raw) };
-        let by_date = dated(line).and_then(|date| self.by_date.get(&date).copied());
+        let Some(message) = line.message() else { return self.id_of_bytes(raw) };
+        let by_date = author_and_date(line).and_then(|date| self.by_date.get(&date).copied());
         by_date
             .or_else(|| self.by_text.get(message.opening.as_ref()).copied())
-            .unwrap_or_else(|| self.fresh())
+            .unwrap_or_else(|| self.next_id())
     }
 
-    fn of_bytes(&mut self, raw: &'a [u8]) -> usize {
-        if let Some(name) = self.by_bytes.get(raw) {
-            return *name;
+    fn id_of_bytes(&mut self, raw: &'a [u8]) -> usize {
+        if let Some(id) = self.by_bytes.get(raw) {
+            return *id;
         }
-        let name = self.fresh();
-        self.by_bytes.insert(raw, name);
-        name
+        let id = self.next_id();
+        self.by_bytes.insert(raw, id);
+        id
     }
 }
 
-fn dated<'a>(line: &ChatLine<'a>) -> Option<(Vec<u8>, &'a [u8])> {
+fn author_and_date<'a>(line: &ChatLine<'a>) -> Option<(Vec<u8>, &'a [u8])> {
     let message = line.message()?;
     let author = message.author.map_or(&[][..], |author| author.bytes());
-    Some((author.to_vec(), message.began?))
+    Some((author.to_vec(), message.first_sent?))
 }

@@ -1,4 +1,4 @@
-//! What happened in a book.
+//! Summarises the changes to a book.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::{BookWindow, ChangeKind, ChangeSummary, EntryChange, Parts};
 use crate::sillytavern::defaults::is_same_entry;
 use forklore_json::{Json, JsonKind, Raw};
 
-/// The first version of a book that was seen.
+/// Summarises the first version of a book seen, with `number` entries.
 pub fn first_book(number: usize) -> ChangeSummary {
     let words = match number {
         0 => "first seen, no entries yet".to_owned(),
@@ -19,7 +19,7 @@ pub fn first_book(number: usize) -> ChangeSummary {
     ChangeSummary { words, kind: ChangeKind::Begun, collapse: None }
 }
 
-/// What happened in a book between two versions.
+/// Summarises the changes between two versions of a book.
 pub fn in_book(window: &BookWindow<'_>) -> ChangeSummary {
     let (before, after) = (window.entries_before, window.entries_after);
     let of = |words: String, collapse| ChangeSummary { words, kind: ChangeKind::Lore, collapse };
@@ -40,12 +40,12 @@ pub fn in_book(window: &BookWindow<'_>) -> ChangeSummary {
         Some(Collapse::Replaced) => {
             of(format!("{gone} of {} gone, others in their place", entries(before)), collapse)
         }
-        _ => seen.parts(window.rest_changed).into_happened(collapse),
+        _ => seen.parts(window.rest_changed).into_summary(collapse),
     }
 }
 
-/// What happened to an entry, in the order in which it is told.
-const WHATS: [EntryEvent; 8] = [
+/// The events in the order in which a summary lists them.
+const EVENTS: [EntryEvent; 8] = [
     EntryEvent::Removed,
     EntryEvent::Replaced,
     EntryEvent::Renamed,
@@ -59,13 +59,13 @@ const WHATS: [EntryEvent; 8] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EntryEvent {
     Removed,
-    /// Another one under its number.
+    /// A different entry now has its number.
     Replaced,
     Renamed,
     Changed,
     Off,
     On,
-    /// The same one under another number.
+    /// The same entry under a different number.
     Moved,
     New,
 }
@@ -75,7 +75,7 @@ struct ReadBook<'a> {
     gone: usize,
 }
 
-/// Whether an entry differs only in what SillyTavern's editor fills in.
+/// Whether an entry differs only in defaults that SillyTavern's editor fills in.
 fn is_same(change: &EntryChange<'_>) -> bool {
     let value = |text: Option<&[u8]>| Json::parse(text?).ok();
     match (value(change.before), value(change.after)) {
@@ -86,11 +86,11 @@ fn is_same(change: &EntryChange<'_>) -> bool {
 
 impl<'a> ReadBook<'a> {
     fn of(window: &BookWindow<'a>) -> Self {
-        // Entries that stand where none did, by what they say.
+        // Counts entries under new numbers, by title and text.
         let mut new: FxHashMap<Vec<u8>, usize> = FxHashMap::default();
         for change in window.changed.iter().filter(|change| change.before.is_none()) {
             if let Some(entry) = EntryFacts::of(change.after) {
-                *new.entry(entry.coded()).or_default() += 1;
+                *new.entry(entry.identity()).or_default() += 1;
             }
         }
         let mut moved = new.clone();
@@ -101,14 +101,14 @@ impl<'a> ReadBook<'a> {
                 continue;
             }
             let (before, after) = (EntryFacts::of(change.before), EntryFacts::of(change.after));
-            let what = match (before, after) {
-                (Some(before), Some(after)) => before.became(&after),
+            let event = match (before, after) {
+                (Some(before), Some(after)) => before.change_to(&after),
                 (Some(before), None) if change.after.is_none() => {
-                    let said = before.coded();
-                    match new.get_mut(&said).filter(|left| **left > 0) {
+                    let identity = before.identity();
+                    match new.get_mut(&identity).filter(|left| **left > 0) {
                         Some(left) => {
                             *left -= 1;
-                            *moved.entry(said).or_default() += 1;
+                            *moved.entry(identity).or_default() += 1;
                             EntryEvent::Moved
                         }
                         None => EntryEvent::Removed,
@@ -117,15 +117,15 @@ impl<'a> ReadBook<'a> {
                 _ if change.after.is_none() => EntryEvent::Removed,
                 _ => EntryEvent::Changed,
             };
-            changes.push((what, *change));
+            changes.push((event, *change));
         }
         let is_gone =
-            |what: &EntryEvent| matches!(what, EntryEvent::Removed | EntryEvent::Replaced);
-        let gone = changes.iter().filter(|(what, _)| is_gone(what)).count();
+            |event: &EntryEvent| matches!(event, EntryEvent::Removed | EntryEvent::Replaced);
+        let gone = changes.iter().filter(|(event, _)| is_gone(event)).count();
         for change in window.changed.iter().filter(|change| change.before.is_none()) {
-            let said = EntryFacts::of(change.after).map(|entry| entry.coded());
-            match said.and_then(|said| moved.get_mut(&said)).filter(|left| **left > 0) {
-                // Told already, under its old number.
+            let identity = EntryFacts::of(change.after).map(|entry| entry.identity());
+            match identity.and_then(|identity| moved.get_mut(&identity)).filter(|left| **left > 0) {
+                // Already reported as moved, under its old number.
                 Some(left) => *left -= 1,
                 None if change.after.is_some() => changes.push((EntryEvent::New, *change)),
                 None => {}
@@ -136,13 +136,13 @@ impl<'a> ReadBook<'a> {
 
     fn parts(&self, rest_changed: bool) -> Parts {
         let mut parts = Parts::default();
-        for what in WHATS {
-            let mut of_it = self.changes.iter().filter(|(is, _)| *is == what);
-            let Some((_, first)) = of_it.next() else { continue };
-            match 1 + of_it.count() {
-                1 => parts.add(ChangeKind::Lore, one(what, first)),
+        for event in EVENTS {
+            let mut matching = self.changes.iter().filter(|(is, _)| *is == event);
+            let Some((_, first)) = matching.next() else { continue };
+            match 1 + matching.count() {
+                1 => parts.add(ChangeKind::Lore, describe_one(event, first)),
                 number => {
-                    parts.add(ChangeKind::Lore, format!("{} {}", entries(number), verb(what)))
+                    parts.add(ChangeKind::Lore, format!("{} {}", entries(number), verb(event)))
                 }
             }
         }
@@ -153,10 +153,10 @@ impl<'a> ReadBook<'a> {
     }
 }
 
-fn one(what: EntryEvent, change: &EntryChange<'_>) -> String {
+fn describe_one(event: EntryEvent, change: &EntryChange<'_>) -> String {
     let name = |value: Option<&[u8]>| EntryFacts::of(value).and_then(|entry| entry.name());
     let (was, is) = (name(change.before), name(change.after));
-    match (what, &was, &is) {
+    match (event, &was, &is) {
         (EntryEvent::Renamed, Some(was), Some(is)) => {
             return format!("entry '{was}' renamed '{is}'");
         }
@@ -166,13 +166,13 @@ fn one(what: EntryEvent, change: &EntryChange<'_>) -> String {
         _ => {}
     }
     match is.or(was) {
-        Some(name) => format!("entry '{name}' {}", verb(what)),
-        None => format!("entry {} {}", change.number, verb(what)),
+        Some(name) => format!("entry '{name}' {}", verb(event)),
+        None => format!("entry {} {}", change.number, verb(event)),
     }
 }
 
-fn verb(what: EntryEvent) -> &'static str {
-    match what {
+fn verb(event: EntryEvent) -> &'static str {
+    match event {
         EntryEvent::Removed => "removed",
         EntryEvent::Replaced => "replaced",
         EntryEvent::Renamed => "renamed",
@@ -184,7 +184,7 @@ fn verb(what: EntryEvent) -> &'static str {
     }
 }
 
-/// What people know of an entry.
+/// The fields by which people recognise an entry.
 struct EntryFacts<'a> {
     comment: Option<Raw<'a>>,
     keys: Option<Raw<'a>>,
@@ -213,16 +213,16 @@ impl<'a> EntryFacts<'a> {
         plain::name(self.comment).or_else(|| plain::name(first_key()))
     }
 
-    /// Title and text as one, to recognise it by.
-    fn coded(&self) -> Vec<u8> {
+    /// Title and text in one key.
+    fn identity(&self) -> Vec<u8> {
         [text(self.comment).as_ref(), b"\0", text(self.content).as_ref()].concat()
     }
 
-    fn became(&self, now: &Self) -> EntryEvent {
-        let is_as_named = text(self.comment) == text(now.comment);
-        let says_the_same = text(self.content) == text(now.content);
+    fn change_to(&self, now: &Self) -> EntryEvent {
+        let same_title = text(self.comment) == text(now.comment);
+        let same_content = text(self.content) == text(now.content);
         let written = |keys: Option<Raw<'a>>| keys.map(|keys| keys.bytes());
-        match (is_as_named, says_the_same) {
+        match (same_title, same_content) {
             (false, false) if written(self.keys) != written(now.keys) => EntryEvent::Replaced,
             (false, true) => EntryEvent::Renamed,
             (true, true) if !self.is_off && now.is_off => EntryEvent::Off,

@@ -1,4 +1,4 @@
-//! What happened in a chat.
+//! Summarises the changes to a chat.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use super::plain::{self, Numbers, messages};
 use super::settings;
 use super::{ChangeKind, ChangeSummary, ChatWindow, Parts};
 
-/// The first version of a chat that was seen, with nothing to compare it with.
+/// Summarises the first version of a chat seen, which has nothing to be compared with.
 pub fn first_chat(lines: usize, last_line: &[u8]) -> ChangeSummary {
     let author =
         ChatLine::read(last_line).message().and_then(|message| plain::name(message.author));
@@ -24,7 +24,7 @@ pub fn first_chat(lines: usize, last_line: &[u8]) -> ChangeSummary {
     ChangeSummary { words, kind: ChangeKind::Begun, collapse: None }
 }
 
-/// What happened in a chat between two versions.
+/// Summarises the changes between two versions of a chat.
 pub fn in_chat(window: &ChatWindow<'_>) -> ChangeSummary {
     let seen = ReadChat::of(window);
     let tally = seen.tally();
@@ -45,12 +45,12 @@ pub fn in_chat(window: &ChatWindow<'_>) -> ChangeSummary {
                 format!("{} of {had} gone, others in their place", tally.gone),
             );
         }
-        _ => seen.say(&mut parts),
+        _ => seen.describe(&mut parts),
     }
-    parts.into_happened(collapse)
+    parts.into_summary(collapse)
 }
 
-/// A window whose lines were read.
+/// A window with its lines parsed.
 struct ReadChat<'w, 'a> {
     lines_before: usize,
     lines_after: usize,
@@ -60,7 +60,7 @@ struct ReadChat<'w, 'a> {
     /// The number of the first message that differs.
     first: usize,
     aligned: Aligned<'a>,
-    /// How many lines differ, those beyond a cut among them, where that can be known.
+    /// How many lines differ, including those beyond a cut; `None` if that cannot be known.
     lengths: Option<(usize, usize)>,
     /// Whether the last line is among those that differ.
     reaches_the_end: bool,
@@ -71,13 +71,13 @@ impl<'w, 'a> ReadChat<'w, 'a> {
         let ChatWindow { lines_before, lines_after, mut header, .. } = *window;
         let (mut before, mut after) = (&window.before[..], &window.after[..]);
         if window.first == 0 && header.is_none() {
-            // Given among the lines after all.
+            // The caller passed the header as the first line.
             let headers = (take_first(&mut before), take_first(&mut after));
             header = Some(headers).filter(|(before, after)| before != after);
         }
         let first_line = window.first.max(1);
-        // Cut at the same number of lines: so the shorter one is whole, and what follows is as long
-        // in both versions.
+        // Both lists are cut at the same number of lines. A shorter list is therefore complete, and
+        // the lines after it are equally many in both versions.
         let lengths = match before.len().cmp(&after.len()) {
             _ if !window.cut => Some((before.len(), after.len())),
             Ordering::Less => {
@@ -118,7 +118,7 @@ impl<'w, 'a> ReadChat<'w, 'a> {
         let holds = |header: &ChatLine<'_>, lines: &[ChatLine<'_>]| {
             header.message().is_some() || lines.iter().any(|line| line.message().is_some())
         };
-        // Nothing that can be read stands where something did.
+        // There were readable lines, and none is left.
         let is_lost = (self.first == 0 && is.len() >= after)
             && header.as_ref().is_some_and(|(old, new)| holds(old, was) && !holds(new, is));
         let has_rubbish = broken(is) > 0 || matches!(header, Some((_, ChatLine::Unreadable)));
@@ -135,8 +135,11 @@ impl<'w, 'a> ReadChat<'w, 'a> {
         }
     }
 
-    /// Where what stands there now is cut, a message that is not seen may only have moved on. Then
-    /// they count as gone only if all are, but for a greeting that many stories share.
+    /// How many old messages are gone.
+    ///
+    /// If the new lines are cut, a missing message may only have moved beyond the cut. Then
+    /// messages count as gone only if all of them are missing, apart from a greeting, which many
+    /// stories share.
     fn gone(&self, before: usize) -> usize {
         let (removed, added) = self.unseen();
         match self.lengths {
@@ -154,8 +157,8 @@ impl<'w, 'a> ReadChat<'w, 'a> {
         })
     }
 
-    fn say(&self, parts: &mut Parts) {
-        let told = self.told();
+    fn describe(&self, parts: &mut Parts) {
+        let changes = self.message_changes();
         let has_more = self.lengths.is_none();
         if self.aligned.is_reordered && !has_more {
             let mut moved = Numbers::default();
@@ -164,10 +167,10 @@ impl<'w, 'a> ReadChat<'w, 'a> {
         } else if has_more && !self.aligned.runs.iter().all(|(is_same, ..)| *is_same) {
             parts.add(ChangeKind::Mixed, "many messages changed");
         } else {
-            told.say(self.lines_after.saturating_sub(1), has_more, parts);
+            changes.describe(self.lines_after.saturating_sub(1), has_more, parts);
         }
         if has_more {
-            // Beyond the cut only the number of lines tells.
+            // Beyond the cut, only the number of lines is known.
             match (self.lines_before, self.lines_after) {
                 (was, is) if was > is => parts.add(ChangeKind::Cut, messages(was - is) + " fewer"),
                 (was, is) if was < is => parts.add(ChangeKind::Grown, messages(is - was) + " more"),
@@ -175,37 +178,38 @@ impl<'w, 'a> ReadChat<'w, 'a> {
             }
         }
         if let Some((was, is)) = self.header {
-            settings::say(was, is, parts);
+            settings::describe(was, is, parts);
         }
         if parts.is_empty() {
-            told.say_details(has_more, parts);
+            changes.describe_details(has_more, parts);
         }
         if parts.is_empty() && self.header.is_some() {
             parts.add(ChangeKind::Settings, "chat settings changed");
         }
     }
 
-    fn told(&self) -> MessageChanges {
+    fn message_changes(&self) -> MessageChanges {
         let Aligned { before: was, after: is, runs, .. } = &self.aligned;
         let number = |at: usize| self.first.saturating_add(at);
-        let mut told = MessageChanges::default();
+        let mut changes = MessageChanges::default();
         for (_, old, new) in runs {
             for (old, new) in old.clone().zip(new.clone()) {
-                // Lines between two that differ may be the same.
+                // Lines inside the window may be equal.
                 let differ = self.before[old] != self.after[new];
                 if let Some(change) = was[old].change(&is[new]).filter(|_| differ) {
-                    told.changed(number(new), change, &is[new]);
+                    changes.changed(number(new), change, &is[new]);
                 }
             }
             let both = old.len().min(new.len());
             let is_last = self.reaches_the_end && old.end == was.len() && new.end == is.len();
-            (old.start + both..old.end).for_each(|at| told.removed(number(at), &was[at], is_last));
-            (new.start + both..new.end).for_each(|at| told.added(number(at), &is[at], is_last));
+            (old.start + both..old.end)
+                .for_each(|at| changes.removed(number(at), &was[at], is_last));
+            (new.start + both..new.end).for_each(|at| changes.added(number(at), &is[at], is_last));
         }
         let (removed, added) = self.unseen();
-        told.removed_unseen(number(was.len()), removed, self.reaches_the_end);
-        told.added_unseen(number(is.len()), added, self.reaches_the_end);
-        told
+        changes.removed_unseen(number(was.len()), removed, self.reaches_the_end);
+        changes.added_unseen(number(is.len()), added, self.reaches_the_end);
+        changes
     }
 }
 

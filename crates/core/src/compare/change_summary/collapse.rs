@@ -1,36 +1,38 @@
-//! When a change looks like a loss rather than a wish.
+//! Recognises changes that look like data loss rather than an intended edit.
 //!
-//! SillyTavern overwrites whole files and checks little: a full disk tears the last line, a read
-//! error leaves only the greeting, a page that slept overwrites what another one wrote. Nobody asked
-//! for any of it, so the version before is worth pinning. What people do every day, such as deleting
-//! the last messages, swiping, editing or deleting an entry, must never look like this, or the
-//! warning would not be read.
+//! SillyTavern overwrites whole files and checks little: a full disk truncates the last line, a
+//! read error leaves only the greeting, a stale page overwrites what another page saved. None of
+//! this is intended, so the previous version is worth pinning. Everyday actions, such as deleting
+//! the last messages, swiping, editing or deleting an entry, must never trigger this, or people
+//! would stop reading the warning.
 
 use super::plain::{entries, messages};
 
-/// What looks like a loss.
+/// A change that looks like data loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Collapse {
-    /// The file is empty, or no message is left of three and more, or no entry of two and more.
+    /// The file is empty, or none of at least three messages is left, or none of at least two
+    /// entries or fields.
     Emptied,
-    /// Nothing in the file can be read, and before it could be.
+    /// Nothing in the file can be read any more.
     Unreadable,
-    /// A line is broken that was not before. SillyTavern writes whole lines only, so the disk was
-    /// full, or something else wrote the file.
+    /// A line is newly broken. SillyTavern writes only whole lines, so either the disk was full or
+    /// something else wrote the file.
     Torn,
-    /// One message is left of three and more: SillyTavern could not read the chat and took it for a
-    /// new one, or a page without messages saved over it.
+    /// Only one of at least three messages is left: SillyTavern could not read the chat and treated
+    /// it as a new one, or a page without messages overwrote it.
     GreetingOnly,
-    /// Twenty messages and more are gone at once, or half of them and at least five.
+    /// At least twenty messages disappeared at once, or at least half of them and at least five.
     Shrunk { before: usize, after: usize },
-    /// As much is gone as in [`Collapse::Shrunk`], or nearly everything and at least three messages
-    /// or entries, and others stand there: another chat or book was saved under this name. Whoever
-    /// edits a story changes some messages, and leaves them their dates.
+    /// As much is gone as in [`Collapse::Shrunk`] or [`Collapse::EntriesGone`], or nearly
+    /// everything and at least three messages or entries, with others in their place: another chat
+    /// or book was saved under this name. Editing a story changes only some messages and leaves
+    /// their dates.
     Replaced,
-    /// Ten entries and more are gone at once, or half of them and at least three.
+    /// At least ten entries disappeared at once, or at least half of them and at least three.
     EntriesGone { before: usize, after: usize },
-    /// Three fields and more of settings or of a group are gone at once, and half of them:
-    /// SillyTavern adds fields, and takes hardly any away.
+    /// At least three fields of settings or of a group, and at least half of them, disappeared at
+    /// once: SillyTavern adds fields but rarely removes any.
     FieldsGone { before: usize, after: usize },
 }
 
@@ -48,7 +50,7 @@ impl Collapse {
         }
     }
 
-    /// Short and the same in every version of ours, for [`Collapse::from_code`].
+    /// A short code that [`Collapse::from_code`] reads. It is stable across versions of Forklore.
     pub fn code(&self) -> String {
         match self {
             Self::Emptied => "emptied".into(),
@@ -77,24 +79,24 @@ impl Collapse {
             "fields-gone" => Self::FieldsGone { before: number()?, after: number()? },
             _ => return None,
         };
-        // Only what `code` writes.
+        // Accept only codes exactly as `code` writes them.
         (collapse.code() == code).then_some(collapse)
     }
 }
 
-/// What is counted in a chat.
+/// The counts that decide about a chat.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ChatTally {
     pub(super) before: usize,
     pub(super) after: usize,
-    /// Messages that are nowhere any more, however many stand there now.
+    /// Old messages that no longer exist, regardless of how many messages there are now.
     pub(super) gone: usize,
     pub(super) is_blank: bool,
     pub(super) is_unreadable: bool,
     pub(super) is_torn: bool,
 }
 
-/// The surest first: what is broken, then what is gone.
+/// Checks the most certain signs first: broken content, then missing content.
 pub(super) fn in_chat(tally: &ChatTally) -> Option<Collapse> {
     let ChatTally { before, after, gone, .. } = *tally;
     let is_many = |number: usize| number >= 20 || (number >= 5 && number >= before.div_ceil(2));
@@ -112,7 +114,7 @@ pub(super) fn in_chat(tally: &ChatTally) -> Option<Collapse> {
         1 if before >= 3 => return Some(Collapse::GreetingOnly),
         _ => {}
     }
-    if after >= 2 && is_another(before, after, gone) {
+    if after >= 2 && is_replaced(before, after, gone) {
         return Some(Collapse::Replaced);
     }
     if is_many(before.saturating_sub(after)) {
@@ -121,23 +123,24 @@ pub(super) fn in_chat(tally: &ChatTally) -> Option<Collapse> {
     is_many(gone).then_some(Collapse::Replaced)
 }
 
-/// What is counted in a book that can be read.
+/// The counts that decide about a readable book.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BookTally {
     pub(super) before: usize,
     pub(super) after: usize,
-    /// Entries that are nowhere any more, under whatever number.
+    /// Old entries that no longer exist under any number.
     pub(super) gone: usize,
 }
 
-/// Two and not one for an empty book: the last entry of a book may be deleted like any other.
+/// A book counts as emptied only if it had at least two entries, because deleting a book's last
+/// entry is an ordinary edit.
 pub(super) fn in_book(tally: &BookTally) -> Option<Collapse> {
     let BookTally { before, after, gone } = *tally;
     let is_many = |number: usize| number >= 10 || (number >= 3 && number >= before.div_ceil(2));
     if after == 0 && before >= 2 {
         return Some(Collapse::Emptied);
     }
-    if is_another(before, after, gone) {
+    if is_replaced(before, after, gone) {
         return Some(Collapse::Replaced);
     }
     if is_many(before.saturating_sub(after)) {
@@ -146,8 +149,7 @@ pub(super) fn in_book(tally: &BookTally) -> Option<Collapse> {
     is_many(gone).then_some(Collapse::Replaced)
 }
 
-/// What happened to settings or a group that has fewer fields than before, where that looks like a
-/// loss.
+/// Describes settings or a group that lost fields, if that looks like data loss.
 pub fn in_fields(before: usize, after: usize) -> Option<(String, Collapse)> {
     let gone = before.saturating_sub(after);
     if after == 0 && before >= 2 {
@@ -158,9 +160,9 @@ pub fn in_fields(before: usize, after: usize) -> Option<(String, Collapse)> {
         .then(|| (words(), Collapse::FieldsGone { before, after }))
 }
 
-/// Whether nearly everything is gone, a greeting that many stories share aside, and most of what
-/// stands there is not what stood there.
-fn is_another(before: usize, after: usize, gone: usize) -> bool {
+/// Whether nearly everything is gone, apart from a greeting, which many stories share, and most of
+/// the current content is new.
+fn is_replaced(before: usize, after: usize, gone: usize) -> bool {
     let kept = before.saturating_sub(gone);
     gone >= 3 && kept <= 1 + before / 10 && after.saturating_sub(kept) > after / 2
 }
@@ -214,7 +216,7 @@ mod tests {
         check(4, 4, 3, Some("replaced"));
         check(5, 5, 3, None);
         check(3, 4, 2, None);
-        // Cut down to a few that were there, which is not another story.
+        // A few of the old messages are left, so it is still the same story.
         check(40, 3, 37, Some("shrunk:40:3"));
     }
 

@@ -1,33 +1,32 @@
-//! A line of a chat, and how it differs from what it was.
+//! A line of a chat, and how it changed between two versions.
 
 use std::borrow::Cow;
 
 use forklore_json::{JsonKind, Raw, is_whitespace};
 
-/// What a line is to SillyTavern.
+/// How SillyTavern sees a line.
 pub(super) enum ChatLine<'a> {
-    /// Nothing, or a value that it skips.
+    /// Empty, or a value that SillyTavern skips.
     Blank,
-    /// It drops such a line at its next save.
+    /// SillyTavern drops such a line at its next save.
     Unreadable,
     Message(Message<'a>),
 }
 
 pub(super) struct Message<'a> {
     pub(super) author: Option<Raw<'a>>,
-    /// What it says.
     text: Cow<'a, [u8]>,
-    /// What it said first: its first swipe.
+    /// The text of its first swipe.
     pub(super) opening: Cow<'a, [u8]>,
-    /// When its first swipe was written. It stays through swipes and edits.
-    pub(super) began: Option<&'a [u8]>,
+    /// When its first swipe was sent. Swiping and editing do not change it.
+    pub(super) first_sent: Option<&'a [u8]>,
     swipe: usize,
     swipes: usize,
     is_hidden: bool,
     link: Option<&'a [u8]>,
 }
 
-/// How a message differs from the one that stood there.
+/// How a message differs from its previous version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum MessageChange {
     Swiped {
@@ -37,18 +36,18 @@ pub(super) enum MessageChange {
     FewerSwipes {
         left: usize,
     },
-    /// It says more after what it said.
+    /// Text was appended.
     Continued,
     Edited,
-    /// Another message stands in its place.
-    Anew,
+    /// A different message took its place.
+    Replaced,
     Author,
     Hidden,
     Shown,
     Linked,
     Torn,
-    Mended,
-    /// What nobody reads: an extension's data, times, the order of its fields.
+    ReadableAgain,
+    /// Only data that readers do not see: an extension's data, times, the order of fields.
     Details,
 }
 
@@ -69,13 +68,13 @@ impl<'a> ChatLine<'a> {
         }
     }
 
-    /// How this line became `now`.
+    /// How this line changed to become `now`.
     pub(super) fn change(&self, now: &Self) -> Option<MessageChange> {
         match (self, now) {
             (Self::Message(before), Self::Message(now)) => Some(before.change(now)),
             (Self::Message(_) | Self::Blank, Self::Unreadable) => Some(MessageChange::Torn),
-            (Self::Unreadable, Self::Message(_)) => Some(MessageChange::Mended),
-            (Self::Blank, Self::Message(_)) => Some(MessageChange::Anew),
+            (Self::Unreadable, Self::Message(_)) => Some(MessageChange::ReadableAgain),
+            (Self::Blank, Self::Message(_)) => Some(MessageChange::Replaced),
             (_, Self::Blank) | (Self::Unreadable, Self::Unreadable) => None,
         }
     }
@@ -87,7 +86,7 @@ impl<'a> Message<'a> {
             author: None,
             text: Cow::Borrowed(b""),
             opening: Cow::Borrowed(b""),
-            began: None,
+            first_sent: None,
             swipe: 0,
             swipes: 1,
             is_hidden: false,
@@ -103,7 +102,7 @@ impl<'a> Message<'a> {
                 b"send_date" => sent = Some(member.value),
                 b"swipe_id" => message.swipe = index(member.value),
                 b"is_system" => message.is_hidden = member.value.is_truthy(),
-                b"extra" => message.link = member.value.get("bookmark_link").and_then(written),
+                b"extra" => message.link = member.value.get("bookmark_link").and_then(truthy_bytes),
                 _ => {}
             }
         }
@@ -111,14 +110,15 @@ impl<'a> Message<'a> {
         message.swipes = swipes.map_or(1, |swipes| swipes.elements().count().max(1));
         message.opening = first_of(swipes).map_or_else(|| message.text.clone(), text);
         let first_sent = first_of(infos).and_then(|info| info.get("send_date"));
-        message.began = first_sent.and_then(written).or_else(|| sent.and_then(written));
+        message.first_sent =
+            first_sent.and_then(truthy_bytes).or_else(|| sent.and_then(truthy_bytes));
         message
     }
 
     fn change(&self, now: &Self) -> MessageChange {
-        let may_be_another = self.began.is_some() && now.began.is_some();
-        if may_be_another && self.began != now.began && self.opening != now.opening {
-            return MessageChange::Anew;
+        let both_are_dated = self.first_sent.is_some() && now.first_sent.is_some();
+        if both_are_dated && self.first_sent != now.first_sent && self.opening != now.opening {
+            return MessageChange::Replaced;
         }
         if now.swipes < self.swipes {
             return MessageChange::FewerSwipes { left: now.swipes };
@@ -127,8 +127,8 @@ impl<'a> Message<'a> {
             return MessageChange::Swiped { shown: now.swipe.saturating_add(1), of: now.swipes };
         }
         if self.text != now.text {
-            let goes_on = !self.text.is_empty() && now.text.starts_with(&self.text);
-            return if goes_on { MessageChange::Continued } else { MessageChange::Edited };
+            let is_continued = !self.text.is_empty() && now.text.starts_with(&self.text);
+            return if is_continued { MessageChange::Continued } else { MessageChange::Edited };
         }
         if self.author.map(|name| name.text()) != now.author.map(|name| name.text()) {
             return MessageChange::Author;
@@ -146,8 +146,8 @@ fn text(value: Raw<'_>) -> Cow<'_, [u8]> {
     if value.kind() == JsonKind::Text { value.text_bytes() } else { Cow::Borrowed(b"") }
 }
 
-/// A value as it is written, if it says anything.
-fn written(value: Raw<'_>) -> Option<&[u8]> {
+/// The bytes of a truthy value.
+fn truthy_bytes(value: Raw<'_>) -> Option<&[u8]> {
     value.is_truthy().then(|| value.bytes())
 }
 

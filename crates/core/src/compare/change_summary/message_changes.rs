@@ -1,4 +1,4 @@
-//! What is to be told of a chat's messages, gathered line by line.
+//! Collects the changes to a chat's messages line by line, then describes them.
 
 use std::mem::discriminant;
 
@@ -8,17 +8,17 @@ use super::{ChangeKind, Parts};
 
 #[derive(Default)]
 pub(super) struct MessageChanges {
-    /// The first change of each sort, and the messages that changed so.
+    /// The first change of each kind, with the numbers of all messages changed that way.
     changed: Vec<(MessageChange, Numbers)>,
-    /// Who a message is by, for the first one that has another author now.
+    /// The new author of the first message whose author changed.
     author: Option<String>,
     removed: Numbers,
     removed_from_end: Numbers,
-    /// Lines that were unreadable and are no more.
+    /// The number of unreadable lines that were removed.
     dropped: usize,
     inserted: Numbers,
     appended: Numbers,
-    /// Who the first of the new messages is by.
+    /// The author of the first new message.
     new_author: Option<String>,
 }
 
@@ -67,9 +67,9 @@ impl MessageChanges {
         numbers.add_run(first, length);
     }
 
-    /// Everything but details, of which nobody wants to hear when there is anything else. There are
-    /// `more` messages than could be seen.
-    pub(super) fn say(&self, left: usize, more: bool, parts: &mut Parts) {
+    /// Describes everything except details, which matter only if nothing else changed. `left` is
+    /// the number of messages now; with `more`, not all changed messages were seen.
+    pub(super) fn describe(&self, left: usize, more: bool, parts: &mut Parts) {
         if self.removed_from_end.count > 0 {
             let removed = messages(self.removed_from_end.count);
             parts.add(ChangeKind::Cut, format!("{removed} removed from the end, {left} left"));
@@ -102,7 +102,7 @@ impl MessageChanges {
         }
     }
 
-    pub(super) fn say_details(&self, more: bool, parts: &mut Parts) {
+    pub(super) fn describe_details(&self, more: bool, parts: &mut Parts) {
         for (change, numbers) in &self.changed {
             if *change == MessageChange::Details {
                 parts
@@ -138,12 +138,12 @@ impl MessageChanges {
             }
             (MessageChange::Author, _) => "by another name",
             (MessageChange::Continued, _) => "continued",
-            (MessageChange::Anew, _) => "written anew",
+            (MessageChange::Replaced, _) => "written anew",
             (MessageChange::Hidden, _) => "hidden",
             (MessageChange::Shown, _) => "shown again",
             (MessageChange::Linked, _) => "linked to a checkpoint",
             (MessageChange::Torn, _) => "broken off",
-            (MessageChange::Mended, _) => "readable again",
+            (MessageChange::ReadableAgain, _) => "readable again",
             _ => "edited",
         };
         edited(&who, what)

@@ -1,8 +1,8 @@
-//! What happened between two versions of a file, in the story's words.
+//! Summarises in the story's terms how one version of a file became the next.
 //!
-//! Whoever keeps versions knows which lines or entries differ, and hands over only those. The answer
-//! is one line for people and, where the change looks like a loss rather than a wish, a
-//! [`Collapse`].
+//! The caller, which stores the versions, knows which lines or entries differ and passes in only
+//! those. The result is one human-readable line and, if the change looks like data loss rather than
+//! an intended edit, a [`Collapse`].
 
 mod book;
 mod aligned;
@@ -21,26 +21,28 @@ pub use collapse::{Collapse, in_fields};
 
 use plain::LONGEST;
 
-/// The stretch of a chat that differs: lines before and after it are the same in both versions.
+/// The range of a chat's lines that differs. The lines before and after it are equal in both
+/// versions.
 ///
-/// A newline at the end of the file does not begin another line; an empty file has none.
+/// A newline at the end of the file does not start another line; an empty file has no lines.
 #[derive(Clone, Debug, Default)]
 pub struct ChatWindow<'a> {
-    /// How many lines the file had, the header among them.
+    /// Line counts of the whole file, including the header.
     pub lines_before: usize,
     pub lines_after: usize,
-    /// The first line that differs (the header is line 0); both stretches begin there.
+    /// The first line that differs (the header is line 0). `before` and `after` both start there.
     pub first: usize,
-    /// The lines that differ, without their newline. Equal lines at the beginning and the end are
-    /// left out. Both may end early, at the same few hundred lines; then [`ChatWindow::cut`] is set.
+    /// The lines that differ, without their newlines. Equal lines at the start and at the end are
+    /// left out. Both lists may be truncated to the same maximum of a few hundred lines; then
+    /// [`ChatWindow::cut`] is set.
     pub before: Vec<&'a [u8]>,
     pub after: Vec<&'a [u8]>,
     pub cut: bool,
-    /// The header before and now, where it differs. It is no part of the stretches.
+    /// The old and the new header, if they differ. It is not part of `before` and `after`.
     pub header: Option<(&'a [u8], &'a [u8])>,
 }
 
-/// What differs between two versions of a book.
+/// The differences between two versions of a book.
 #[derive(Clone, Debug, Default)]
 pub struct BookWindow<'a> {
     pub entries_before: usize,
@@ -53,10 +55,10 @@ pub struct BookWindow<'a> {
     pub readable_after: bool,
 }
 
-/// One entry that differs, as the JSON text of its value.
+/// One entry that differs, as JSON text.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryChange<'a> {
-    /// Its key among the entries.
+    /// Its key in the book's `entries`.
     pub number: u32,
     pub before: Option<&'a [u8]>,
     pub after: Option<&'a [u8]>,
@@ -64,8 +66,8 @@ pub struct EntryChange<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeSummary {
-    /// One line of plain text: no control characters, nothing that turns the reading direction, and
-    /// short enough for the subject of a commit.
+    /// One line of plain text, short enough for a commit subject, without control characters or
+    /// characters that change the reading direction.
     pub words: String,
     pub kind: ChangeKind,
     pub collapse: Option<Collapse>,
@@ -73,27 +75,27 @@ pub struct ChangeSummary {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
-    /// The first version that was seen.
+    /// The first version seen.
     Begun,
     /// Messages were added.
     Grown,
-    /// A message shows another of its swipes, or has more or fewer of them.
+    /// A message shows a different swipe, or has more or fewer swipes.
     Swiped,
-    /// Messages that were there have changed.
+    /// Existing messages changed.
     Edited,
     /// Messages were removed.
     Cut,
-    /// Only what stands around the messages, or around the entries.
+    /// Only data outside the messages, or outside the entries, changed.
     Settings,
-    /// A book's entries.
+    /// A book's entries changed.
     Lore,
-    /// Several of these.
+    /// Several of the above.
     Mixed,
-    /// Nothing that belongs to the story, though the bytes may differ.
+    /// Nothing that matters to the story changed, though the bytes may differ.
     Same,
 }
 
-/// What is said, part by part, the most important first.
+/// The parts of a summary, most important first.
 #[derive(Default)]
 struct Parts(Vec<(ChangeKind, String)>);
 
@@ -106,8 +108,8 @@ impl Parts {
         self.0.is_empty()
     }
 
-    /// As many parts as one line takes.
-    fn into_happened(self, collapse: Option<Collapse>) -> ChangeSummary {
+    /// Joins as many parts as fit on one line.
+    fn into_summary(self, collapse: Option<Collapse>) -> ChangeSummary {
         const MORE: &str = ", and more";
         let Some(((first, words), rest)) = self.0.split_first() else {
             let words = "nothing of the story changed".into();

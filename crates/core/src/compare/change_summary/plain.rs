@@ -1,25 +1,25 @@
-//! Words for one line, some of which come from strangers.
+//! Text for one line, some of it from untrusted files.
 
 use forklore_json::Raw;
 
-/// How many characters a line has at most.
+/// The maximum number of characters in a line.
 pub(super) const LONGEST: usize = 120;
 
-/// How many of them a name may take.
+/// The maximum number of characters in a name.
 const LONGEST_NAME: usize = 40;
 
-/// A text from a file as part of a line: on one line, without what steers a terminal or turns the
-/// reading direction, in at most `longest` characters.
+/// Makes a text from a file safe to show in a line: a single line of at most `longest` characters,
+/// without any that control a terminal or change the reading direction.
 pub(super) fn shortened(text: &str, longest: usize) -> String {
     let mut out = String::new();
     let mut length = 0;
-    let mut is_apart = false;
-    for character in text.chars().filter(|character| !turns_or_hides(*character)) {
+    let mut needs_space = false;
+    for character in text.chars().filter(|character| !is_bidi_or_invisible(*character)) {
         if character.is_control() || character.is_whitespace() {
-            is_apart = length > 0;
+            needs_space = length > 0;
             continue;
         }
-        let added = if is_apart { 2 } else { 1 };
+        let added = if needs_space { 2 } else { 1 };
         if length + added > longest {
             if length == longest {
                 out.pop();
@@ -27,9 +27,9 @@ pub(super) fn shortened(text: &str, longest: usize) -> String {
             out.push('…');
             break;
         }
-        if is_apart {
+        if needs_space {
             out.push(' ');
-            is_apart = false;
+            needs_space = false;
         }
         out.push(character);
         length += added;
@@ -37,8 +37,8 @@ pub(super) fn shortened(text: &str, longest: usize) -> String {
     out
 }
 
-/// The same characters that the command shows as numbers, and those that have no width.
-fn turns_or_hides(character: char) -> bool {
+/// The reading-direction characters that the command-line tool escapes, and zero-width characters.
+fn is_bidi_or_invisible(character: char) -> bool {
     matches!(
         character,
         '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
@@ -46,7 +46,7 @@ fn turns_or_hides(character: char) -> bool {
     )
 }
 
-/// The name that a value is, if it is one that can be read.
+/// A text value as a name; `None` if nothing printable is left of it.
 pub(super) fn name(value: Option<Raw<'_>>) -> Option<String> {
     let name = shortened(&value?.text()?, LONGEST_NAME);
     (!name.is_empty()).then_some(name)
@@ -65,7 +65,7 @@ pub(super) fn entries(number: usize) -> String {
     count(number, "entry", "entries")
 }
 
-/// The numbers of some messages, in rising order.
+/// The numbers of some messages, added in ascending order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Numbers {
     pub(super) count: usize,
@@ -89,8 +89,8 @@ impl Numbers {
         self.count = self.count.saturating_add(length);
     }
 
-    /// `message 3`, `messages 3 and 7`, `messages 3 to 9`, `5 messages`; not all of them are known
-    /// where there are `more`.
+    /// `message 3`, `messages 3 and 7`, `messages 3 to 9`, `5 messages`. With `more`, not all of
+    /// the messages are known.
     pub(super) fn words(&self, more: bool) -> String {
         let Self { count, first, last } = *self;
         match count {

@@ -1,22 +1,22 @@
-//! What happened in a chat's header.
+//! Summarises the changes to a chat's header.
 
 use super::message::ChatLine;
 use super::plain;
 use super::{ChangeKind, Parts};
 use forklore_json::Raw;
 
-/// A header line. A byte-order mark before it loses nothing of the story.
+/// Parses a header line. A byte-order mark before it does no harm to the story.
 pub(super) fn read(line: &[u8]) -> ChatLine<'_> {
-    ChatLine::read(unmarked(line))
+    ChatLine::read(without_byte_order_mark(line))
 }
 
-fn unmarked(line: &[u8]) -> &[u8] {
+fn without_byte_order_mark(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
 }
 
-/// A header changes at nearly every save. Only what matters to the story is worth telling beside
-/// something else.
-pub(super) fn say(before: &[u8], after: &[u8], parts: &mut Parts) {
+/// Describes only header changes that matter to the story, because nearly every save changes the
+/// header.
+pub(super) fn describe(before: &[u8], after: &[u8], parts: &mut Parts) {
     if let (ChatLine::Message(_), ChatLine::Unreadable | ChatLine::Blank) =
         (read(before), read(after))
     {
@@ -45,5 +45,5 @@ pub(super) fn say(before: &[u8], after: &[u8], parts: &mut Parts) {
 }
 
 fn metadata(header: &[u8]) -> Option<Raw<'_>> {
-    Raw::document(unmarked(header)).ok()?.get("chat_metadata")
+    Raw::document(without_byte_order_mark(header)).ok()?.get("chat_metadata")
 }

@@ -1,13 +1,14 @@
-//! What three books have in common need not be looked at again.
+//! Drops the entries that three books have in common before they are compared.
 
-use super::table::is_written_alike;
+use super::table::has_same_bytes;
 use crate::sillytavern::book::Entry;
 
-/// Takes out of each list what is written alike in all three under one key.
+/// Removes from each list the entries whose text is the same in all three under one key.
 ///
-/// SillyTavern writes entries by ascending number. As long as they come so no key comes twice, and what
-/// is left out here cannot come to light again further on; from there on everything is kept.
-pub(super) fn leave_out(lists: &mut [Vec<Entry<'_>>; 3]) {
+/// SillyTavern writes entries by ascending number. While the numbers ascend, no key occurs twice,
+/// so a dropped entry cannot appear again later. From the first entry out of order, everything is
+/// kept.
+pub(super) fn drop_unchanged(lists: &mut [Vec<Entry<'_>>; 3]) {
     let mut kept: [Vec<Entry<'_>>; 3] = [Vec::new(), Vec::new(), Vec::new()];
     let mut at = [0_usize; 3];
     let mut last = [None; 3];
@@ -21,10 +22,11 @@ pub(super) fn leave_out(lists: &mut [Vec<Entry<'_>>; 3]) {
         }
         let numbers = heads.map(|head| head.number());
         if numbers[0] == numbers[1] && numbers[1] == numbers[2] {
-            // Registries are needed whole: what they list may change though they did not.
+            // Keep all bookkeeping entries: what a registry lists may change although its text did
+            // not.
             let is_common = !heads[0].may_be_internal()
-                && is_written_alike(heads[0].value(), heads[1].value())
-                && is_written_alike(heads[1].value(), heads[2].value());
+                && has_same_bytes(heads[0].value(), heads[1].value())
+                && has_same_bytes(heads[1].value(), heads[2].value());
             for list in 0..3 {
                 if !is_common {
                     kept[list].push(heads[list]);
@@ -33,7 +35,7 @@ pub(super) fn leave_out(lists: &mut [Vec<Entry<'_>>; 3]) {
                 at[list] += 1;
             }
         } else {
-            // Numbers ascend, so the smallest is missing where it is not.
+            // Numbers ascend, so a list whose head is not the smallest does not contain it.
             let smallest = numbers.iter().min().copied().flatten();
             for list in (0..3).filter(|&list| numbers[list] == smallest) {
                 kept[list].push(heads[list]);

@@ -1,4 +1,4 @@
-//! Differences for programs and for the page.
+//! Differences as JSON, for programs and for the page.
 
 use super::{Difference, EntryDifference, EntrySide};
 use crate::recap::is_internal;
@@ -35,7 +35,7 @@ impl Difference {
     }
 }
 
-/// A value that is not there is left out: `null` is a value.
+/// A missing value is left out, because `null` is a value.
 pub(crate) fn insert_sides(json: &mut Object, sides: [(&str, &Option<Json>); 3]) {
     for (side, value) in sides {
         if let Some(value) = value {

@@ -1,4 +1,4 @@
-//! Entries that were born on both sides and are one and the same.
+//! Matches equal entries that were added on both sides under different keys.
 
 use std::collections::HashMap;
 
@@ -7,51 +7,51 @@ use crate::sillytavern::book::Entry;
 use crate::sillytavern::defaults::plain_entry;
 use forklore_json::JsText;
 
-/// What an entry is called by, and where it is shown: it may differ, and the lore is the same.
+/// An entry's number and its place in the list. They do not affect what the entry says.
 pub(crate) const INCIDENTAL: [&str; 2] = ["uid", "displayIndex"];
 
-/// For keys of `right`, the keys of `left` under which the same entry stands, where the two differ.
-/// Of several that are alike, those that are `wanted` are found first.
+/// Maps keys of `right` to the keys of `left` that hold the same entry under a different key. Among
+/// equal entries, `wanted` ones are matched first.
 ///
-/// An entry that came over once under a free uid is found again by this, so that combining twice
-/// changes nothing.
-pub(crate) fn kin(
+/// This recognises an entry that an earlier merge brought over under a free uid, so that merging
+/// twice changes nothing.
+pub(crate) fn match_entries(
     base: Option<&Table<'_>>,
     left: &Table<'_>,
     right: &Table<'_>,
     wanted: impl Fn(&JsText) -> bool,
 ) -> HashMap<JsText, JsText> {
-    let mut waiting: HashMap<Vec<u8>, Vec<&JsText>> = HashMap::new();
-    for (key, entry) in born(base, left, right) {
-        waiting.entry(lore_of(entry)).or_default().push(key);
+    let mut unmatched: HashMap<Vec<u8>, Vec<&JsText>> = HashMap::new();
+    for (key, entry) in added(base, left, right) {
+        unmatched.entry(lore_key(entry)).or_default().push(key);
     }
-    for keys in waiting.values_mut() {
+    for keys in unmatched.values_mut() {
         keys.reverse();
     }
-    let first = born(base, right, left).filter(|(key, _)| wanted(key));
-    let others = born(base, right, left).filter(|(key, _)| !wanted(key));
+    let first = added(base, right, left).filter(|(key, _)| wanted(key));
+    let others = added(base, right, left).filter(|(key, _)| !wanted(key));
     let found = first.chain(others).filter_map(|(key, entry)| {
-        let other = waiting.get_mut(&lore_of(entry))?.pop()?;
+        let other = unmatched.get_mut(&lore_key(entry))?.pop()?;
         Some((key.clone(), other.clone()))
     });
     found.collect()
 }
 
-/// Entries of `one` that were not there at the beginning and have no equal under their own key.
-fn born<'t, 'a>(
+/// Entries of `one` that are not in the base and have no equal entry in `other` under the same key.
+fn added<'t, 'a>(
     base: Option<&'t Table<'_>>,
     one: &'t Table<'a>,
     other: &'t Table<'_>,
 ) -> impl Iterator<Item = (&'t JsText, Entry<'a>)> {
     one.iter().filter(move |(key, entry)| match base {
         Some(base) => !base.contains(key) && !same_or_none(Some(*entry), other.get(key)),
-        // Where nobody knows the beginning, one key is one entry.
+        // Without a base, the same key means the same entry.
         None => !other.contains(key),
     })
 }
 
-/// What an entry says, under whatever number.
-pub(crate) fn lore_of(entry: Entry<'_>) -> Vec<u8> {
+/// Identifies what an entry says, regardless of its number.
+pub(crate) fn lore_key(entry: Entry<'_>) -> Vec<u8> {
     let mut value = plain_entry(&value(entry));
     if let Some(object) = value.as_object_mut() {
         for field in INCIDENTAL {

@@ -1,4 +1,4 @@
-//! What differs in what a chat remembers beside its book.
+//! Compares the data that a chat stores outside its book.
 
 use super::{Difference, difference, members};
 use crate::journal::RECORDED_METADATA;
@@ -7,7 +7,7 @@ use forklore_json::{JsText, Json, Object};
 
 const VARIABLES: &str = "variables";
 
-/// The texts of ST-Auto-Recap's recaps.
+/// Compares the texts of ST-Auto-Recap's recaps.
 pub(super) fn recap(base: Option<&Json>, left: &Json, right: &Json) -> Vec<Difference> {
     let mut found = Vec::new();
     for (name, text) in
@@ -35,13 +35,13 @@ pub(super) fn variables(base: Option<&Json>, left: &Json, right: &Json) -> Vec<D
     members(base.map(|base| base.get(VARIABLES)), left.get(VARIABLES), right.get(VARIABLES))
 }
 
-/// The rest of what SillyTavern keeps with a chat.
+/// Compares the other recorded metadata of a chat.
 pub(super) fn other(base: Option<&Json>, left: &Json, right: &Json) -> Vec<Difference> {
-    let kept = |metadata: &Json| -> Json {
+    let recorded = |metadata: &Json| -> Json {
         let keys = RECORDED_METADATA.iter().filter(|key| **key != VARIABLES);
-        let kept: Object =
+        let recorded: Object =
             keys.filter_map(|key| Some((JsText::from(*key), metadata.get(key)?.clone()))).collect();
-        kept.into()
+        recorded.into()
     };
-    members(base.map(kept).as_ref().map(Some), Some(&kept(left)), Some(&kept(right)))
+    members(base.map(recorded).as_ref().map(Some), Some(&recorded(left)), Some(&recorded(right)))
 }

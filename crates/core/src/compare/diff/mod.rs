@@ -1,7 +1,7 @@
-//! What differs between the lore of two moments, and which of the two made it so.
+//! Compares the lore at two moments and determines which side made each change.
 //!
-//! Two timelines are compared against what both began as. Two messages of one chat are compared
-//! with the earlier one as the beginning, so that the later one did everything.
+//! Two timelines are compared against their merge base. For two messages of one chat the earlier
+//! message is the base, so every change is attributed to the later one.
 
 mod common;
 mod json;
@@ -17,25 +17,25 @@ use crate::sillytavern::defaults::{EqualFields, follows_the_entries};
 use forklore_json::{JsText, Json, Object};
 
 pub(crate) use json::insert_sides;
-pub(crate) use match_entries::{INCIDENTAL, kin, lore_of};
+pub(crate) use match_entries::{INCIDENTAL, lore_key, match_entries};
 pub(crate) use table::{Table, Tables, differing, same_or_none, value};
 pub use words::{DiffTag, TextSpan, words};
 
-/// The lore at one moment. Without metadata nothing is said about recap and variables.
+/// The lore at one moment. Without metadata, only the books are compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoreSide<'s, 'a> {
     pub book: Option<&'s Book<'a>>,
     pub metadata: Option<&'s Json>,
 }
 
-/// What a side did to something since the beginning.
+/// What a side did to something since the merge base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Nothing,
     Added,
     Changed,
     Removed,
-    /// Nobody knows the beginning.
+    /// The merge base is unknown.
     Unknown,
 }
 
@@ -51,12 +51,12 @@ impl Action {
     }
 }
 
-/// Who made two values differ.
+/// Which side changed a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangedBy {
     Left,
     Right,
-    /// Each its own way.
+    /// Both sides changed it, in different ways.
     Both,
     Unknown,
 }
@@ -80,7 +80,7 @@ impl ChangedBy {
     }
 }
 
-/// A named value that is not the same on both sides; `None` where there is none.
+/// A named value that differs between the sides; `None` where it is missing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     pub name: JsText,
@@ -91,19 +91,19 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Whether a side has a part in it.
+    /// Whether `side` changed the value, alone or as one of both.
     pub fn is_by(&self, side: ChangedBy) -> bool {
         self.by == side || self.by == ChangedBy::Both
     }
 }
 
-/// An entry that is not the same on both sides.
+/// An entry that differs between the sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryDifference {
     pub key: JsText,
     pub left: EntrySide,
     pub right: EntrySide,
-    /// For an entry that both sides have.
+    /// The fields that differ, if both sides have the entry.
     pub fields: Vec<Difference>,
 }
 
@@ -114,7 +114,7 @@ pub struct EntrySide {
 }
 
 impl EntryDifference {
-    /// The entry as a reader would look for it: as it is, or as it was.
+    /// The entry to show: the right side's, or the left side's if the right has none.
     pub fn entry(&self) -> Option<&Json> {
         self.right.entry.as_ref().or(self.left.entry.as_ref())
     }
@@ -125,7 +125,7 @@ impl EntryDifference {
     }
 }
 
-/// All that differs.
+/// All differences between two sides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoreDiff {
     pub entries: Vec<EntryDifference>,
@@ -133,7 +133,7 @@ pub struct LoreDiff {
     pub book: Vec<Difference>,
     pub recap: Vec<Difference>,
     pub variables: Vec<Difference>,
-    /// The rest of what SillyTavern keeps with a chat: its note, injects, running effects.
+    /// Other data that SillyTavern stores with a chat: author's note, injects, running effects.
     pub other: Vec<Difference>,
 }
 
@@ -144,8 +144,8 @@ impl LoreDiff {
     }
 }
 
-/// Compares two sides. Without a `base` nobody knows which of them changed anything. Bookkeeping of
-/// ST-Auto-Recap (registries, queue) is left out unless `internal`.
+/// Compares two sides. Without a `base`, changes cannot be attributed to a side. ST-Auto-Recap's
+/// bookkeeping entries (registries, queue) are left out unless `internal` is set.
 pub fn compare<'a>(
     base: Option<LoreSide<'_, 'a>>,
     left: LoreSide<'_, 'a>,
@@ -181,26 +181,26 @@ fn entries<'a>(
 }
 
 fn between(base: Option<&Table<'_>>, left: &Table<'_>, right: &Table<'_>) -> Vec<EntryDifference> {
-    let kin = kin(base, left, right, |_| true);
-    let kin_of_right: HashSet<&JsText> = kin.values().collect();
+    let matches = match_entries(base, left, right, |_| true);
+    let matched_left: HashSet<&JsText> = matches.values().collect();
     let mut found = Vec::new();
-    // In the order of the right book; what only the left one has comes last.
+    // In the order of the right book; entries that only the left one has come last.
     let only_left = left.keys().filter(|key| !right.contains(key));
     for key in right.keys().chain(only_left) {
         let (l, r) = (left.get(key), right.get(key));
         if same_or_none(l, r) {
             continue;
         }
-        let own_left = l.filter(|_| !kin_of_right.contains(key));
-        let own_right = r.filter(|_| !kin.contains_key(key));
+        let own_left = l.filter(|_| !matched_left.contains(key));
+        let own_right = r.filter(|_| !matches.contains_key(key));
         match base.map(|base| base.get(key)) {
-            // Born on one side, or two of them under one key.
+            // Added on one side, or two different entries added under one key.
             Some(None) => {
                 let none = EntrySide { did: Action::Nothing, entry: None };
-                let born = |entry| EntrySide { did: Action::Added, entry: Some(value(entry)) };
+                let added = |entry| EntrySide { did: Action::Added, entry: Some(value(entry)) };
                 let sides = [
-                    own_right.map(|entry| (none.clone(), born(entry))),
-                    own_left.map(|entry| (born(entry), none)),
+                    own_right.map(|entry| (none.clone(), added(entry))),
+                    own_left.map(|entry| (added(entry), none)),
                 ];
                 found.extend(sides.into_iter().flatten().map(|(left, right)| EntryDifference {
                     key: key.clone(),
@@ -209,48 +209,50 @@ fn between(base: Option<&Table<'_>>, left: &Table<'_>, right: &Table<'_>) -> Vec
                     fields: Vec::new(),
                 }));
             }
-            Some(Some(began)) => found.extend(differing_entry(key, Some(began), l, r)),
+            Some(Some(base)) => found.extend(differing_entry(key, Some(base), l, r)),
             None => found.extend(differing_entry(key, None, own_left, own_right)),
         }
     }
     found
 }
 
-/// An entry that is there on one side or on both; `None` where nothing differs that means anything.
+/// Compares an entry that one or both sides have; `None` if nothing meaningful differs.
 fn differing_entry(
     key: &JsText,
-    began: Option<Entry<'_>>,
+    base: Option<Entry<'_>>,
     left: Option<Entry<'_>>,
     right: Option<Entry<'_>>,
 ) -> Option<EntryDifference> {
     let mut fields = Vec::new();
-    let dids = match (left, right) {
+    let actions = match (left, right) {
         (None, None) => return None,
         (Some(left), Some(right)) => {
-            fields = entry_fields(began.map(value).as_ref(), &value(left), &value(right));
-            // What both did alike is no difference, so nobody is said to have done it.
-            let did = |side: ChangedBy| match fields.iter().any(|field| field.is_by(side)) {
+            fields = entry_fields(base.map(value).as_ref(), &value(left), &value(right));
+            // The same change on both sides is not a difference, so it counts for neither side.
+            let action_of = |side: ChangedBy| match fields.iter().any(|field| field.is_by(side)) {
                 true => Action::Changed,
                 false => Action::Nothing,
             };
-            (!fields.is_empty()).then(|| [did(ChangedBy::Left), did(ChangedBy::Right)])?
+            (!fields.is_empty())
+                .then(|| [action_of(ChangedBy::Left), action_of(ChangedBy::Right)])?
         }
         _ => [left, right].map(|now| match now {
             None => Action::Removed,
-            Some(_) if same_or_none(now, began) => Action::Nothing,
+            Some(_) if same_or_none(now, base) => Action::Nothing,
             Some(_) => Action::Changed,
         }),
     };
-    let [left_did, right_did] = if began.is_some() { dids } else { [Action::Unknown; 2] };
+    let [left_action, right_action] = if base.is_some() { actions } else { [Action::Unknown; 2] };
     Some(EntryDifference {
         key: key.clone(),
-        left: EntrySide { did: left_did, entry: left.map(value) },
-        right: EntrySide { did: right_did, entry: right.map(value) },
+        left: EntrySide { did: left_action, entry: left.map(value) },
+        right: EntrySide { did: right_action, entry: right.map(value) },
         fields,
     })
 }
 
-/// The fields that do not mean the same in two entries. Without a base nobody knows who changed them.
+/// The fields whose meaning differs between two entries. Without a base, the changes cannot be
+/// attributed to a side.
 pub(crate) fn entry_fields(base: Option<&Json>, left: &Json, right: &Json) -> Vec<Difference> {
     let empty = Object::new();
     let (left, right) = (members_of(Some(left), &empty), members_of(Some(right), &empty));
@@ -258,9 +260,9 @@ pub(crate) fn entry_fields(base: Option<&Json>, left: &Json, right: &Json) -> Ve
     let only_left = left.keys().filter(|name| right.get_text(name).is_none());
     let names = right.keys().chain(only_left);
     let differing = names.filter_map(|name| {
-        let alike = EqualFields::in_entries(name, base, [left, right]);
-        let by = match alike.with_base {
-            _ if alike.sides => return None,
+        let equal = EqualFields::in_entries(name, base, [left, right]);
+        let by = match equal.with_base {
+            _ if equal.sides => return None,
             None => ChangedBy::Unknown,
             Some([true, _]) => ChangedBy::Right,
             Some([_, true]) => ChangedBy::Left,
@@ -277,8 +279,8 @@ pub(crate) fn entry_fields(base: Option<&Json>, left: &Json, right: &Json) -> Ve
     differing.collect()
 }
 
-/// The members of an object that differ. `None` as a base means that nobody knows it; an object that
-/// is not there has no members.
+/// The members of an object that differ. A `base` of `None` is unknown; a missing object counts as
+/// empty.
 pub(crate) fn members(
     base: Option<Option<&Json>>,
     left: Option<&Json>,
@@ -339,7 +341,7 @@ fn book_fields(
     found
 }
 
-/// A book's fields but its entries and our mark.
+/// A book's fields, except its entries and Forklore's mark.
 pub(crate) fn own_fields(book: &Book<'_>) -> Object {
     let mut fields = Object::new();
     for member in book.fields() {

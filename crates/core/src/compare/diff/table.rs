@@ -1,4 +1,4 @@
-//! A book's entries by their keys, as places in its text.
+//! A book's entries by key, as references into its text.
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
@@ -9,15 +9,17 @@ use crate::sillytavern::book::{Book, Entry};
 use crate::sillytavern::defaults::is_same_entry;
 use forklore_json::{JsText, Json, Raw};
 
-/// Books of ten thousand entries are compared while someone waits, and most entries are the same
-/// on both sides: text is looked at first, and a value is built only for what differs.
+/// A book's entries by key, unparsed.
+///
+/// Books of ten thousand entries are compared while someone waits, and most entries are the same on
+/// both sides. So texts are compared first, and only entries that differ are parsed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table<'a> {
     entries: IndexMap<JsText, Entry<'a>, FxBuildHasher>,
 }
 
-/// A book's lore, and ST-Auto-Recap's bookkeeping. The two are never one entry, though a key may be
-/// one's in one timeline and the other's in another.
+/// A book's lore, and ST-Auto-Recap's bookkeeping. A lore entry never matches a bookkeeping entry,
+/// even if two timelines use the same key for one of each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables<'a> {
     pub(crate) lore: Table<'a>,
@@ -28,7 +30,7 @@ impl<'a> Tables<'a> {
     fn of(entries: Vec<Entry<'a>>) -> Self {
         let mut tables = Self::default();
         tables.lore.entries.reserve(entries.len());
-        // Of duplicate keys JavaScript sees the last, in the place of the first: so does this map.
+        // Like JavaScript, this map keeps the last of duplicate keys, at the position of the first.
         tables.lore.entries.extend(entries.into_iter().map(|entry| (entry.js_key(), entry)));
         let is_internal =
             |entry: &Entry<'_>| entry.may_be_internal() && recap::is_internal(&entry.comment());
@@ -42,7 +44,7 @@ impl<'a> Tables<'a> {
         tables
     }
 
-    /// The bookkeeping of this title.
+    /// The bookkeeping entry with this title.
     pub(crate) fn titled(&self, name: &str) -> Option<(&JsText, Entry<'a>)> {
         self.internal.iter().find(|(_, entry)| entry.comment() == name)
     }
@@ -70,8 +72,8 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The entries of three books that are not the same in all of them. Where the base is not known it
-/// is `None`, and two are compared.
+/// The entries that are not the same in all three books. A `base` of `None` is unknown; then only
+/// two books are compared.
 pub(crate) fn differing<'a>(
     base: Option<Option<&Book<'a>>>,
     left: Option<&Book<'a>>,
@@ -79,20 +81,20 @@ pub(crate) fn differing<'a>(
 ) -> (Option<Tables<'a>>, Tables<'a>, Tables<'a>) {
     let list = |book: Option<&Book<'a>>| book.map_or(Vec::new(), |book| book.entries().collect());
     let mut lists = [list(left), list(right), base.map_or_else(|| list(left), list)];
-    common::leave_out(&mut lists);
+    common::drop_unchanged(&mut lists);
     let [left, right, began] = lists.map(Tables::of);
     (base.map(|_| began), left, right)
 }
 
 /// Whether two entries are the same lore.
 fn same(one: Raw<'_>, other: Raw<'_>) -> bool {
-    is_written_alike(one, other)
+    has_same_bytes(one, other)
         || matches!((one.json(), other.json()), (Ok(one), Ok(other)) if is_same_entry(&one, &other))
 }
 
-pub(super) fn is_written_alike(one: Raw<'_>, other: Raw<'_>) -> bool {
+pub(super) fn has_same_bytes(one: Raw<'_>, other: Raw<'_>) -> bool {
     let (text, expected) = (one.bytes(), other.bytes());
-    text.len() == expected.len() && forklore_json::scan::holds(text, 0, expected)
+    text.len() == expected.len() && forklore_json::scan::matches_at(text, 0, expected)
 }
 
 pub(crate) fn same_or_none(one: Option<Entry<'_>>, other: Option<Entry<'_>>) -> bool {
@@ -103,7 +105,7 @@ pub(crate) fn same_or_none(one: Option<Entry<'_>>, other: Option<Entry<'_>>) -> 
     }
 }
 
-/// The entry's value; one that is too deep to build, which nothing of SillyTavern's is, is empty.
+/// The entry's parsed value; null if it is nested too deep, which no entry of SillyTavern's is.
 pub(crate) fn value(entry: Entry<'_>) -> Json {
     entry.value().json().unwrap_or(Json::Null)
 }

@@ -2,7 +2,7 @@ use super::*;
 
 const SPARSE: &str = r#"{"uid":7,"comment":"Mara","key":["mara"],"content":"captain"}"#;
 
-/// The same entry once SillyTavern's editor has shown it.
+/// The same entry after SillyTavern's editor has shown it.
 const FILLED_IN: &str = r#"{"uid":7,"comment":"Mara","key":["mara"],"content":"captain",
     "displayIndex":7,"keysecondary":[],"constant":false,"selective":true,"addMemo":true,"order":100,
     "position":0,"role":null,"sticky":0,"delayUntilRecursion":false,"probability":100,
@@ -61,11 +61,11 @@ fn a_side_whose_entry_was_only_shown_did_nothing() {
 fn a_side_did_only_what_still_differs() {
     let [early, late] = ["5", "9"].map(|order| with(SPARSE, "order", order));
     let pirate = with(&early, "content", r#""pirate""#);
-    // Both put it early, and one of them changed the text as well.
+    // Both moved it forward, and one of them also changed the text.
     let found = compared(Some(&late), &early, &pirate);
     assert_eq!(found.entries[0].left.did, Action::Nothing);
     assert_eq!(found.entries[0].right.did, Action::Changed);
-    // Each its own field.
+    // Each side changed a different field.
     let found = compared(Some(SPARSE), &late, &with(SPARSE, "content", r#""pirate""#));
     let by: Vec<_> = found.entries[0].fields.iter().map(|field| field.by).collect();
     assert_eq!(by, [ChangedBy::Right, ChangedBy::Left]);

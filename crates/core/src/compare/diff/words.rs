@@ -1,9 +1,9 @@
-//! How one text became another, word by word.
+//! Word-by-word diff of two texts.
 
 use similar::algorithms::{Capture, Compact, Replace, myers};
 use similar::{DiffOp, DiffTag as Tag};
 
-/// A stretch of two texts.
+/// A span of a diff between two texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextSpan<'a> {
     pub is: DiffTag,
@@ -17,53 +17,53 @@ pub enum DiffTag {
     Added,
 }
 
-/// Above this many words on one side the texts are compared line by line: nobody reads such a
-/// difference word by word, and it would take seconds to find.
+/// Texts with more words than this on either side are compared line by line: such a diff is not
+/// read word by word, and computing it would take seconds.
 const MOST_WORDS: usize = 20_000;
 
-/// The pieces, in reading order: what was removed stands before what came in its place.
+/// The spans in reading order. Removed text comes before the text that replaced it.
 pub fn words<'a>(before: &'a str, after: &'a str) -> Vec<TextSpan<'a>> {
     let (mut old, mut new) = (split(before, word_end), split(after, word_end));
     if old.len().max(new.len()) > MOST_WORDS {
         (old, new) = (split(before, line_end), split(after, line_end));
     }
     let (mut read_before, mut read_after) = (Reader(before), Reader(after));
-    let mut pieces = Vec::new();
+    let mut spans = Vec::new();
     for operation in differences(&old, &new) {
         let (tag, was, is) = operation.as_tag_tuple();
         let removed = read_before.next(&old[was]);
         let added = read_after.next(&new[is]);
         if tag == Tag::Equal {
-            pieces.push(TextSpan { is: DiffTag::Same, text: removed });
+            spans.push(TextSpan { is: DiffTag::Same, text: removed });
             continue;
         }
         for (is, text) in [(DiffTag::Removed, removed), (DiffTag::Added, added)] {
             if !text.is_empty() {
-                pieces.push(TextSpan { is, text });
+                spans.push(TextSpan { is, text });
             }
         }
     }
-    pieces
+    spans
 }
 
-/// What `similar::capture_diff_slices` does, without the algorithms that are not used: they would
-/// make up a fiftieth of what the page loads.
+/// Like `similar::capture_diff_slices`, but without the unused algorithms, which would make up 2%
+/// of what the page loads.
 fn differences(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     let mut operations = Compact::new(Replace::new(Capture::new()), old, new);
     let Ok(()) = myers::diff(&mut operations, old, 0..old.len(), new, 0..new.len());
     operations.into_inner().into_inner().into_ops()
 }
 
-/// What is left of a text.
+/// The rest of a text.
 struct Reader<'a>(&'a str);
 
 impl<'a> Reader<'a> {
-    /// The next `words` as one stretch.
+    /// The next `words` as one slice.
     fn next(&mut self, words: &[&str]) -> &'a str {
         let length = words.iter().map(|word| word.len()).sum();
-        let (stretch, rest) = self.0.split_at(length);
+        let (slice, rest) = self.0.split_at(length);
         self.0 = rest;
-        stretch
+        slice
     }
 }
 
@@ -78,16 +78,16 @@ fn split(text: &str, end: impl Fn(&str) -> usize) -> Vec<&str> {
     found
 }
 
-/// A run of letters and digits, a run of spaces, or one other sign. Where words are not kept apart
-/// by spaces each sign is a word.
+/// The end of the first token: a run of letters and digits, a run of whitespace, or a single other
+/// character. In scripts written without spaces, each character is a token.
 fn word_end(text: &str) -> usize {
-    let mut signs = text.char_indices();
-    let Some((_, first)) = signs.next() else { return 0 };
+    let mut characters = text.char_indices();
+    let Some((_, first)) = characters.next() else { return 0 };
     let kind = kind_of(first);
-    if kind == TokenKind::Sign {
+    if kind == TokenKind::Other {
         return first.len_utf8();
     }
-    signs.find(|(_, sign)| kind_of(*sign) != kind).map_or(text.len(), |(at, _)| at)
+    characters.find(|(_, character)| kind_of(*character) != kind).map_or(text.len(), |(at, _)| at)
 }
 
 fn line_end(text: &str) -> usize {
@@ -98,22 +98,25 @@ fn line_end(text: &str) -> usize {
 enum TokenKind {
     Word,
     Space,
-    Sign,
+    Other,
 }
 
-fn kind_of(sign: char) -> TokenKind {
-    // Han, kana and their kin are written without spaces.
-    let is_ideograph = ('\u{2e80}'..='\u{9fff}').contains(&sign)
-        || ('\u{f900}'..='\u{faff}').contains(&sign)
-        || ('\u{20000}'..='\u{3ffff}').contains(&sign);
-    if sign.is_whitespace() {
+fn kind_of(character: char) -> TokenKind {
+    // Han, kana and related scripts are written without spaces.
+    let is_ideograph = ('\u{2e80}'..='\u{9fff}').contains(&character)
+        || ('\u{f900}'..='\u{faff}').contains(&character)
+        || ('\u{20000}'..='\u{3ffff}').contains(&character);
+    if character.is_whitespace() {
         TokenKind::Space
     } else if !is_ideograph
-        && (sign.is_alphanumeric() || sign == '_' || sign == '\'' || sign == '’')
+        && (character.is_alphanumeric()
+            || character == '_'
+            || character == '\''
+            || character == '’')
     {
         TokenKind::Word
     } else {
-        TokenKind::Sign
+        TokenKind::Other
     }
 }
 

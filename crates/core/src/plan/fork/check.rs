@@ -1,4 +1,4 @@
-//! Could it be forked here, and how well?
+//! Checks whether a chat can be forked at a message, and how exact the fork would be.
 
 use super::metadata_value;
 use crate::finding::{Obstacle, Remark};
@@ -15,12 +15,12 @@ use crate::timeline::moment::{BookContent, BookThen, BoundBook, Moment, MomentOp
 use crate::timeline::seal;
 use forklore_json::Json;
 
-/// What to do about operations that still have to run.
+/// What to do about queued operations that have not run yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueuePolicy {
     #[default]
     Refuse,
-    /// Leave them out of the child's copy.
+    /// Leave them out of the child's book.
     Drain,
 }
 
@@ -29,29 +29,29 @@ pub struct Policy {
     pub allow: Allow,
     pub queue: QueuePolicy,
     pub require_scene: bool,
-    /// Fill what a recap snapshot lost from today's entries.
+    /// Fill in, from today's entries, the fields that a recap snapshot lost.
     pub fill: bool,
-    /// Make the child without a book where its book cannot be brought along.
+    /// Make the child without a book if the book of that moment cannot be provided.
     pub without_book: bool,
-    /// Make the child without a book, whatever is known of it.
+    /// Always make the child without a book.
     pub leave_book: bool,
-    /// Where the parent and its book were taken from.
+    /// Where the parent and its book were read from.
     pub today: TodaySource,
-    /// How many operations ST-Auto-Recap says it has still to run, whatever the book holds.
+    /// How many operations ST-Auto-Recap reports as not yet run, including those in the book.
     pub under_way: usize,
 }
 
-/// Everything there is to say before forking.
+/// The result of [`check`].
 #[derive(Clone, Debug)]
 pub struct Readiness<'a> {
     pub obstacles: Vec<Obstacle>,
     pub remarks: Vec<Remark>,
-    /// `None` when there is no such message.
+    /// `None` if there is no such message.
     pub moment: Option<Moment<'a>>,
     pub work: PendingWork,
 }
 
-/// The message that `--at` means: from 0, negative from the end, the last by default.
+/// Resolves `--at` to a message: counted from 0, negative from the end, the last by default.
 pub fn resolve_message(asked: Option<i64>, length: usize) -> Result<usize, Obstacle> {
     let last = length.checked_sub(1).ok_or(Obstacle::NoMessages)?;
     let Some(asked) = asked else { return Ok(last) };
@@ -68,9 +68,9 @@ pub fn check<'a>(parent: BoundChat<'a>, message: usize, policy: Policy) -> Readi
         obstacles: Vec::new(),
         remarks: Vec::new(),
         moment: None,
-        work: work(parent, policy.under_way),
+        work: pending_work(parent, policy.under_way),
     };
-    readiness.look_at_damage(parent);
+    readiness.check_damage(parent);
     match resolve_message(i64::try_from(message).ok(), chat.len()) {
         Ok(_) => {}
         Err(obstacle) => {
@@ -81,21 +81,21 @@ pub fn check<'a>(parent: BoundChat<'a>, message: usize, policy: Policy) -> Readi
     if readiness.work.is_pending() && policy.queue == QueuePolicy::Refuse {
         readiness.obstacles.push(Obstacle::QueueBusy(readiness.work.clone()));
     }
-    readiness.look_at_scene(parent, message, policy);
-    let terms = MomentOptions {
+    readiness.check_scene(parent, message, policy);
+    let options = MomentOptions {
         fill: policy.fill,
         today: policy.today,
         settled: policy.allow != Allow::Exact,
     };
-    let mut moment = moment(chat, parent.bound, parent.past, message, terms);
-    readiness.look_at_book(parent, &mut moment, policy);
-    readiness.look_at_metadata(&moment, policy);
+    let mut moment = moment(chat, parent.bound, parent.past, message, options);
+    readiness.check_book(parent, &mut moment, policy);
+    readiness.check_metadata(&moment, policy);
     readiness.moment = Some(moment);
     readiness
 }
 
-/// The work that is still to be done for this chat.
-fn work(parent: BoundChat<'_>, under_way: usize) -> PendingWork {
+/// ST-Auto-Recap's unfinished work for this chat.
+fn pending_work(parent: BoundChat<'_>, under_way: usize) -> PendingWork {
     let mut work = PendingWork::default();
     if let Some(book) = parent.bound.book() {
         for entry in book.entries().filter(|entry| entry.comment() == queue::COMMENT) {
@@ -108,7 +108,7 @@ fn work(parent: BoundChat<'_>, under_way: usize) -> PendingWork {
 }
 
 impl Readiness<'_> {
-    fn look_at_damage(&mut self, parent: BoundChat<'_>) {
+    fn check_damage(&mut self, parent: BoundChat<'_>) {
         let mut lines = Vec::new();
         for damage in parent.chat.damage() {
             match damage {
@@ -122,7 +122,7 @@ impl Readiness<'_> {
             self.remarks.push(Remark::DamagedLines(lines));
         }
         let mut deep = parent.chat.deep_metadata();
-        deep.retain(|key| is_read_by_a_fork(key));
+        deep.retain(|key| is_parsed_by_fork(key));
         if !deep.is_empty() {
             self.obstacles.push(Obstacle::MetadataTooDeep(deep));
         }
@@ -134,8 +134,8 @@ impl Readiness<'_> {
         }
     }
 
-    /// Scene breaks and recaps matter only in a chat that has any.
-    fn look_at_scene(&mut self, parent: BoundChat<'_>, message: usize, policy: Policy) {
+    /// Remarks about scene breaks and recaps are made only in a chat that has a running recap.
+    fn check_scene(&mut self, parent: BoundChat<'_>, message: usize, policy: Policy) {
         let memory = parent.chat.line(message).and_then(SceneMemory::of_line);
         let is_scene_break = memory.is_some_and(|memory| memory.is_scene_break());
         if policy.require_scene && !is_scene_break {
@@ -157,9 +157,9 @@ impl Readiness<'_> {
         }
     }
 
-    fn look_at_book<'a>(&mut self, parent: BoundChat<'a>, moment: &mut Moment<'a>, policy: Policy) {
+    fn check_book<'a>(&mut self, parent: BoundChat<'a>, moment: &mut Moment<'a>, policy: Policy) {
         if policy.leave_book {
-            return self.leave_book(parent, moment);
+            return self.omit_book(parent, moment);
         }
         let obstacle = match &moment.book {
             BookThen::Unknown => Some(match parent.bound {
@@ -168,7 +168,7 @@ impl Readiness<'_> {
                 }
                 other => Obstacle::BookMissing(other.name().unwrap_or_default().to_owned()),
             }),
-            // Where there is none today and nobody wrote anything down, there is nothing to ask about.
+            // There is no book today, and no record of an earlier one: the policy does not apply.
             BookThen::None(part) if part.exactness == Exactness::Live => None,
             BookThen::None(part) | BookThen::Known { part, .. }
                 if !policy.allow.admits(part.exactness, moment.message) =>
@@ -190,13 +190,13 @@ impl Readiness<'_> {
             }
         };
         match obstacle {
-            Some(_) if policy.without_book => self.leave_book(parent, moment),
+            Some(_) if policy.without_book => self.omit_book(parent, moment),
             Some(obstacle) => self.obstacles.push(obstacle),
             None => {}
         }
     }
 
-    fn leave_book(&mut self, parent: BoundChat<'_>, moment: &mut Moment<'_>) {
+    fn omit_book(&mut self, parent: BoundChat<'_>, moment: &mut Moment<'_>) {
         if let BookThen::None(_) = moment.book {
             return;
         }
@@ -205,26 +205,24 @@ impl Readiness<'_> {
         moment.book = BookThen::None(crate::timeline::exactness::Knowledge::LIVE);
     }
 
-    fn look_at_metadata(&mut self, moment: &Moment<'_>, policy: Policy) {
+    fn check_metadata(&mut self, moment: &Moment<'_>, policy: Policy) {
         let metadata = &moment.metadata;
-        if !metadata.not_of_then.is_empty() {
-            self.remarks.push(Remark::MetadataIsLive(metadata.not_of_then.clone()));
+        if !metadata.live_keys.is_empty() {
+            self.remarks.push(Remark::MetadataIsLive(metadata.live_keys.clone()));
         }
-        if !metadata.others_not_of_then.is_empty() {
-            self.remarks.push(Remark::OthersAreLive(metadata.others_not_of_then.clone()));
+        if !metadata.live_other_keys.is_empty() {
+            self.remarks.push(Remark::OthersAreLive(metadata.live_other_keys.clone()));
         }
-        let is_nothing =
-            metadata.part.exactness == Exactness::Live && metadata.not_of_then.is_empty();
+        let has_none = metadata.part.exactness == Exactness::Live && metadata.live_keys.is_empty();
         let is_strict = matches!(policy.allow, Allow::Exact | Allow::Message);
-        if is_strict && !is_nothing && !policy.allow.admits(metadata.part.exactness, moment.message)
-        {
+        if is_strict && !has_none && !policy.allow.admits(metadata.part.exactness, moment.message) {
             self.obstacles.push(Obstacle::MetadataNotExact(metadata.part.exactness));
         }
     }
 }
 
-/// Whether a fork has to understand this key of the metadata; the others it copies as they are.
-fn is_read_by_a_fork(key: &str) -> bool {
+/// Whether a fork has to parse this metadata key. All other keys are copied unchanged.
+fn is_parsed_by_fork(key: &str) -> bool {
     const KEYS: [&str; 6] = [
         seal::KEY,
         older_seal::KEY,
@@ -256,7 +254,8 @@ mod tests {
     use crate::sillytavern::chat::{Chat, ChatKind};
     use crate::timeline::moment::{AsOf, RecordedPast};
 
-    /// Checks a chat of three messages, the middle one a scene break, with this metadata.
+    /// Checks a chat with this metadata and three messages, of which the middle one is a scene
+    /// break.
     #[track_caller]
     fn check_at(message: usize, metadata: &str, policy: Policy) -> Vec<String> {
         check_with(None, message, metadata, policy)
@@ -289,8 +288,10 @@ mod tests {
 
     #[test]
     fn that_there_was_no_lorebook_must_be_known_as_well_as_any_lorebook() {
-        let none =
-            RecordedPast { book: Some(AsOf { message: 0, what: None }), ..RecordedPast::default() };
+        let none = RecordedPast {
+            book: Some(AsOf { message: 0, value: None }),
+            ..RecordedPast::default()
+        };
         let strict = Policy { allow: Allow::Exact, ..Policy::default() };
         assert_eq!(
             check_with(Some(&none), 1, "{}", strict),

@@ -1,13 +1,13 @@
-//! Forking: a child timeline at message m, with the book and memory of that moment.
+//! Forking: creates a child timeline at a message, with the book and the metadata of that moment.
 //!
-//! [`check`] says whether and how well it can be done, [`plan`] works out every byte of the child
-//! and of its book. Nothing is written here.
+//! [`check`] reports whether the fork is possible and how exact it would be. [`plan`] computes
+//! every byte of the child and of its book. Nothing is written here.
 
 mod check;
 mod rebind;
 
 pub use check::{Policy, QueuePolicy, Readiness, check, resolve_message};
-pub(crate) use rebind::{Rebinding, file, rebind};
+pub(crate) use rebind::{Rebinding, rebind, rewrite_file};
 
 use crate::diagnostic::Diagnostic;
 use crate::finding::{Obstacle, Remark};
@@ -25,31 +25,31 @@ use crate::timeline::moment::{BookThen, Moment};
 use crate::timeline::seal::{self, Seal, SealedBook, SealedState};
 use forklore_json::{Edit, Json};
 
-/// The time, brought in by the caller.
+/// The current time, passed in by the caller.
 #[derive(Clone, Debug)]
 pub struct Timestamp {
     pub iso: String,
 }
 
-/// What a fork needs beside the parent.
+/// The parameters of a fork, apart from the parent.
 #[derive(Clone, Debug)]
 pub struct ForkRequest {
     pub kind: ForkKind,
     pub message: usize,
-    /// The child's name and its book's: checked and free.
+    /// The names of the child and of its book: valid and not in use.
     pub child: String,
     pub book: String,
-    /// A fresh slug for the child.
+    /// A new integrity slug for the child.
     pub integrity: String,
     pub now: Timestamp,
     pub policy: Policy,
-    /// Where Memory Books is installed.
+    /// `None` if Memory Books is not installed.
     pub memory_books: Option<memory_books::MemoryBooksState>,
-    /// What the caller knows of the surroundings and the owner should.
+    /// The caller's own remarks, which the plan passes on.
     pub remarks: Vec<Remark>,
 }
 
-/// A fork, ready to be carried out: first the book, then the child.
+/// A fork that is ready to be carried out: write the books first, then the child.
 #[derive(Clone, Debug)]
 pub struct ForkPlan<'a> {
     pub kind: ForkKind,
@@ -58,13 +58,13 @@ pub struct ForkPlan<'a> {
     pub child: String,
     pub file: Pieces<'a>,
     pub book: Option<NewBook>,
-    /// A copy of the book that Memory Books keeps beside it.
+    /// A copy of the separate book of Memory Books' manual mode.
     pub memories: Option<NewBook>,
     pub seal: Seal,
     pub remarks: Vec<Remark>,
 }
 
-/// Why a fork is not made.
+/// Why a fork was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{parent:?} cannot be forked at message {message}")]
 pub struct Refusal {
@@ -86,7 +86,7 @@ pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan
             remarks,
         });
     };
-    let clone = cloned(parent, request, &moment);
+    let clone = clone_book(parent, request, &moment);
     if let Some((clone, part)) = &clone
         && clone.drained
     {
@@ -96,12 +96,12 @@ pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan
             Remark::PastQueueDrained
         });
     }
-    // The last message is copied as it is, so that nothing of it is newer than the fork.
+    // At the last message, the messages of today are those of the fork.
     if request.message + 1 < parent.chat.len() {
-        let kept = journal::on_messages(parent.chat, request.message);
-        remarks.extend((!kept.is_empty()).then_some(Remark::MessagesAreLive(kept)));
+        let names = journal::keys_on_messages(parent.chat, request.message);
+        remarks.extend((!names.is_empty()).then_some(Remark::MessagesAreLive(names)));
     }
-    let memories = memories(parent, request);
+    let memories = copy_memories(parent, request);
     if let Some((from, _)) = &memories {
         remarks.push(Remark::MemoriesAreLive(from.clone()));
     }
@@ -110,12 +110,12 @@ pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan
         name: &request.child,
         main_chat: Some(parent.name),
         integrity: Some(&request.integrity),
-        from: names_of(parent, &moment),
+        from: old_book_names(parent, &moment),
         book: book_name,
         entries: clone.as_ref().map(|(book, _)| &book.values),
         last: Some(request.message),
         metadata: moment.metadata.values.as_ref(),
-        others_not_of_then: &moment.metadata.others_not_of_then,
+        live_other_keys: &moment.metadata.live_other_keys,
         memory_books: request.memory_books.is_some(),
         memories: memories.as_ref().map(|(from, book)| (from.as_str(), book)),
         drain: true,
@@ -131,7 +131,7 @@ pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan
         made: request.now.iso.clone(),
         book: clone.as_ref().map(|(book, part)| SealedBook {
             name: book.name.clone(),
-            from: then_name(&moment).unwrap_or_default(),
+            from: book_name_then(&moment).unwrap_or_default(),
             entries: book.entries,
             digest: book.digest,
             lore: Some(book.lore),
@@ -145,7 +145,7 @@ pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan
     };
     let mut changes = rebound.changes;
     changes.push((seal::KEY.to_owned(), Edit::Set(seal.to_json())));
-    let file = file(parent.chat, Some(request.message), &changes, rebound.lines);
+    let file = rewrite_file(parent.chat, Some(request.message), &changes, rebound.lines);
     Ok(ForkPlan {
         kind: request.kind,
         parent: parent.name.to_owned(),
@@ -159,9 +159,10 @@ pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan
     })
 }
 
-/// A copy of the book that Memory Books keeps beside the chat's own, and that book's name. Nothing
-/// records it, so it is today's, without the memories of messages that the child does not have.
-fn memories(parent: BoundChat<'_>, request: &ForkRequest) -> Option<(String, NewBook)> {
+/// Copies the separate book of Memory Books' manual mode, and returns its name with the copy. That
+/// book is not recorded, so the copy is today's book without memories of messages that the child
+/// does not have.
+fn copy_memories(parent: BoundChat<'_>, request: &ForkRequest) -> Option<(String, NewBook)> {
     let manual = request.memory_books.as_ref()?.manual.as_ref()?;
     let book = Book::read(&manual.bytes).ok()?;
     let mark = Mark {
@@ -177,8 +178,8 @@ fn memories(parent: BoundChat<'_>, request: &ForkRequest) -> Option<(String, New
     Some((manual.name.clone(), copy))
 }
 
-/// What the child will hold, where a record on its last message says something else: that record is
-/// the parent's.
+/// The child's state, if its last message carries a journal record: that record describes the
+/// parent, not the child.
 fn sealed_state(
     parent: BoundChat<'_>,
     request: &ForkRequest,
@@ -202,7 +203,7 @@ fn sealed_state(
     Some(SealedState::of(&state))
 }
 
-fn cloned(
+fn clone_book(
     parent: BoundChat<'_>,
     request: &ForkRequest,
     moment: &Moment<'_>,
@@ -222,16 +223,16 @@ fn cloned(
     Some((new_book(&request.book, content, drain, &mark), *part))
 }
 
-fn then_name(moment: &Moment<'_>) -> Option<String> {
+fn book_name_then(moment: &Moment<'_>) -> Option<String> {
     match &moment.book {
         BookThen::Known { name, .. } => Some(name.clone()),
         BookThen::None(_) | BookThen::Unknown => None,
     }
 }
 
-/// Every name under which the child's past speaks of the book it is cut loose from.
-fn names_of(parent: BoundChat<'_>, moment: &Moment<'_>) -> Vec<String> {
-    let mut names: Vec<String> = then_name(moment).into_iter().collect();
+/// All names by which the child's metadata and messages may refer to the parent's book.
+fn old_book_names(parent: BoundChat<'_>, moment: &Moment<'_>) -> Vec<String> {
+    let mut names: Vec<String> = book_name_then(moment).into_iter().collect();
     names.extend(parent.bound.name().map(str::to_owned).filter(|name| Some(name) != names.first()));
     names
 }

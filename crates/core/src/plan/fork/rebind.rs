@@ -1,4 +1,4 @@
-//! Binds a chat, or a part of one, to a book of its own.
+//! Binds a chat, or the first part of one, to another book.
 
 use std::collections::BTreeMap;
 
@@ -17,33 +17,34 @@ use crate::sillytavern::chat::Chat;
 use crate::timeline::seal::{SealedCombined, SealedRecap};
 use forklore_json::{Edit, Json, Object};
 
-/// What binds a chat to another book.
+/// How to bind a chat to another book.
 #[derive(Clone, Debug)]
 pub(crate) struct Rebinding<'a> {
     /// The chat's own name.
     pub name: &'a str,
-    /// Set in a child; a chat that only changes its book keeps what it has.
+    /// The parent, if the result is a child. A chat that only changes its book keeps its own
+    /// values.
     pub main_chat: Option<&'a str>,
     pub integrity: Option<&'a str>,
-    /// The names under which the chat speaks of its old book, that of the book it is bound to last.
+    /// The names by which the chat refers to its old book. The book that it is bound to comes last.
     pub from: Vec<String>,
-    /// The new book, or none.
+    /// The new book; `None` unbinds the chat.
     pub book: Option<&'a str>,
     pub entries: Option<&'a Object>,
-    /// The last message that is kept; all of them when `None`.
+    /// The last message to keep; `None` keeps all.
     pub last: Option<usize>,
-    /// Recorded metadata to bring back.
+    /// Recorded metadata to restore.
     pub metadata: Option<&'a Object>,
-    /// Keys of other extensions that stay as they are today.
-    pub others_not_of_then: &'a [String],
-    /// Whether Memory Books is at home, and the copy of the book that it keeps beside the chat's own,
-    /// with that book's name.
+    /// Other extensions' keys that keep today's value, because the earlier one is unknown.
+    pub live_other_keys: &'a [String],
+    /// Whether Memory Books is installed.
     pub memory_books: bool,
+    /// The name of the separate book of Memory Books' manual mode, and the copy of it.
     pub memories: Option<(&'a str, &'a NewBook)>,
     pub drain: bool,
 }
 
-/// The changes a rebinding makes to a chat.
+/// The changes that a rebinding makes to a chat.
 #[derive(Debug)]
 pub(crate) struct Rebound {
     pub changes: Vec<(String, Edit)>,
@@ -62,19 +63,19 @@ pub(crate) fn rebind(chat: &Chat<'_>, to: &Rebinding<'_>) -> Rebound {
         combined_recap: None,
         remarks: Vec::new(),
     };
-    rebound.identity(to);
-    rebound.recorded_metadata(&metadata, to);
-    rebound.others(&metadata, to);
-    rebound.memory_books(&metadata, to);
-    rebound.timed_effects(&metadata, to);
-    rebound.recaps(chat, &metadata, to);
-    rebound.lore_of_recap(&metadata, to);
-    rebound.name_in_messages(chat, to);
+    rebound.set_identity(to);
+    rebound.restore_recorded_metadata(&metadata, to);
+    rebound.restore_others(&metadata, to);
+    rebound.update_memory_books(&metadata, to);
+    rebound.rekey_timed_effects(&metadata, to);
+    rebound.cut_recaps(chat, &metadata, to);
+    rebound.update_recap_notes(&metadata, to);
+    rebound.rename_in_messages(chat, to);
     rebound
 }
 
 /// The chat's file after a rebinding.
-pub(crate) fn file<'a>(
+pub(crate) fn rewrite_file<'a>(
     chat: &Chat<'a>,
     last: Option<usize>,
     changes: &[(String, Edit)],
@@ -97,7 +98,7 @@ impl Rebound {
         self.changes.push((key.to_owned(), Edit::Remove));
     }
 
-    /// What the metadata will hold under `key`.
+    /// The value of `key` in the metadata after the changes so far.
     fn value<'a>(&'a self, metadata: &'a Json, key: &str) -> Option<&'a Json> {
         match self.changes.iter().find(|(other, _)| other == key) {
             Some((_, Edit::Set(value))) => Some(value),
@@ -106,14 +107,14 @@ impl Rebound {
         }
     }
 
-    fn identity(&mut self, to: &Rebinding<'_>) {
+    fn set_identity(&mut self, to: &Rebinding<'_>) {
         if let Some(integrity) = to.integrity {
             self.set("integrity", integrity);
         }
         if let Some(main_chat) = to.main_chat {
             self.set("main_chat", main_chat);
-            // It speaks of the parent's own birth, as the parent's seal does, which gives way to
-            // the child's.
+            // It describes how the parent was forked, like the parent's seal, which the child's
+            // seal replaces.
             self.remove(older_seal::KEY);
         }
         match to.book {
@@ -122,7 +123,7 @@ impl Rebound {
         }
     }
 
-    fn recorded_metadata(&mut self, metadata: &Json, to: &Rebinding<'_>) {
+    fn restore_recorded_metadata(&mut self, metadata: &Json, to: &Rebinding<'_>) {
         if let Some(then) = to.metadata {
             for key in RECORDED_METADATA {
                 match then.get(key) {
@@ -141,9 +142,9 @@ impl Rebound {
         }
     }
 
-    /// What other extensions keep, in a child: in a chat that is there already, the extension may
-    /// hold a copy of its own.
-    fn others(&mut self, metadata: &Json, to: &Rebinding<'_>) {
+    /// Restores other extensions' metadata, but only in a child: in an existing chat, an extension
+    /// may hold its own copy in memory.
+    fn restore_others(&mut self, metadata: &Json, to: &Rebinding<'_>) {
         let (Some(then), Some(_)) = (to.metadata, to.main_chat) else { return };
         let Some(large) = then.get(OTHERS) else { return };
         let then = Json::Object(then.clone());
@@ -158,7 +159,7 @@ impl Rebound {
         }
     }
 
-    fn memory_books(&mut self, metadata: &Json, to: &Rebinding<'_>) {
+    fn update_memory_books(&mut self, metadata: &Json, to: &Rebinding<'_>) {
         let (Some(parent), Some(last)) = (to.main_chat, to.last) else { return };
         let nothing = Json::Object(Object::new());
         let notes = self.value(metadata, memory_books::KEY);
@@ -170,14 +171,14 @@ impl Rebound {
             bound: to.from.last().map(String::as_str).zip(to.book),
             manual: to.memories.map(|(from, copy)| (from, copy.name.as_str())),
             entries: to.memories.map(|(_, copy)| &copy.values).or(to.entries),
-            is_known: !to.others_not_of_then.iter().any(|key| key == memory_books::KEY),
+            is_known: !to.live_other_keys.iter().any(|key| key == memory_books::KEY),
         };
         if let Some(notes) = memory_books::notes_of(notes, &child) {
             self.set(memory_books::KEY, notes);
         }
     }
 
-    fn timed_effects(&mut self, metadata: &Json, to: &Rebinding<'_>) {
+    fn rekey_timed_effects(&mut self, metadata: &Json, to: &Rebinding<'_>) {
         let (Some(book), Some(entries)) = (to.book, to.entries) else { return };
         let Some(before) = self.value(metadata, "timedWorldInfo") else { return };
         let effects = timed_effects::rekeyed(before, &to.from, book, entries);
@@ -186,9 +187,9 @@ impl Rebound {
         }
     }
 
-    fn recaps(&mut self, chat: &Chat<'_>, metadata: &Json, to: &Rebinding<'_>) {
+    fn cut_recaps(&mut self, chat: &Chat<'_>, metadata: &Json, to: &Rebinding<'_>) {
         let Some(last) = to.last else { return };
-        // A chat that only changes its book keeps what it has of its own scenes.
+        // A chat that only changes its book keeps the recaps of all its own scenes.
         let is_child = to.main_chat.is_some();
         let has_recap = |scene: usize| {
             let memory = chat.line(scene).and_then(SceneMemory::of_line);
@@ -225,8 +226,8 @@ impl Rebound {
         }
     }
 
-    /// The recap extension's own notes about the book.
-    fn lore_of_recap(&mut self, metadata: &Json, to: &Rebinding<'_>) {
+    /// Updates ST-Auto-Recap's own notes about the book.
+    fn update_recap_notes(&mut self, metadata: &Json, to: &Rebinding<'_>) {
         if let Some(mut notes) = metadata.get("auto_lorebooks").cloned()
             && let Some(object) = notes.as_object_mut()
         {
@@ -245,16 +246,16 @@ impl Rebound {
                 self.set("auto_lorebooks", notes);
             }
         }
-        if let (true, Some(mut under_way)) = (to.drain, metadata.get("autoLorebooks").cloned())
-            && let Some(object) = under_way.as_object_mut()
+        if let (true, Some(mut pending)) = (to.drain, metadata.get("autoLorebooks").cloned())
+            && let Some(object) = pending.as_object_mut()
             && object.get("pendingOps").and_then(Json::as_object).is_some_and(|ops| !ops.is_empty())
         {
             object.insert("pendingOps", Object::new());
-            self.set("autoLorebooks", under_way);
+            self.set("autoLorebooks", pending);
         }
     }
 
-    fn name_in_messages(&mut self, chat: &Chat<'_>, to: &Rebinding<'_>) {
+    fn rename_in_messages(&mut self, chat: &Chat<'_>, to: &Rebinding<'_>) {
         let Some(book) = to.book else { return };
         let end = to.last.map_or(chat.len(), |last| last + 1);
         for index in chat.messages_with(MEMORY).take_while(|index| *index < end) {

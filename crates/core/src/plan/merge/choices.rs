@@ -1,10 +1,10 @@
-//! What someone wants of a merge.
+//! The user's choices for a merge.
 
 use std::collections::HashMap;
 
 use forklore_json::{JsText, Json};
 
-/// Which side a conflict is settled for.
+/// The side that wins a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
     Ours,
@@ -15,7 +15,7 @@ pub enum Pick {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
     Take(Pick),
-    /// A value of one's own.
+    /// A value from neither side.
     Value(Json),
 }
 
@@ -33,16 +33,17 @@ pub enum Wanted {
     Fields(Vec<JsText>),
 }
 
-/// By default all that they did comes over, and no conflict is settled.
+/// By default all their changes are merged, and no conflict is settled.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {
-    /// The only entries that are wanted, by their keys in the other book.
+    /// If set, only these entries are merged, by their keys in their book.
     pub only: Option<HashMap<JsText, Wanted>>,
     pub settled: HashMap<JsText, Settlement>,
-    /// How conflicts are settled that are not named.
+    /// How to settle conflicts that are not in `settled`.
     pub otherwise: Option<Pick>,
-    /// Whether both sides are the same book, in two pages: then ST-Auto-Recap's queue is shared too.
-    /// Between two timelines each has its own, whose operations belong to its chat.
+    /// Whether both sides are the same book, open in two pages. Then ST-Auto-Recap's queue is
+    /// merged as well. Two timelines each have their own queue, whose operations belong to their
+    /// chat.
     pub is_one_book: bool,
 }
 

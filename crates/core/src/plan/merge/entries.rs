@@ -1,51 +1,52 @@
-//! Entries, three-way.
+//! Three-way merge of entries.
 
 use std::collections::{HashMap, HashSet};
 
-use super::fields::combine;
+use super::fields::merge_entry;
 use super::free_uids::FreeUids;
 use super::{
     Choice, Choices, Conflict, ConflictKind, EntryStep, KeptOurs, MergePlan, Namesakes, Pick,
     StepKind,
 };
-use crate::compare::diff::{Tables, kin, lore_of, same_or_none, value};
+use crate::compare::diff::{Tables, lore_key, match_entries, same_or_none, value};
 use crate::sillytavern::book::{Book, Entry};
 use forklore_json::{JsText, Json};
 
-/// The three books, and the entries of each that are not the same in all of them.
+/// The three books, and the entries that are not the same in all of them.
 pub(super) struct ThreeBooks<'b, 'a> {
     pub(super) all: [Option<&'b Book<'a>>; 3],
     pub(super) our_book: &'b Book<'a>,
     pub(super) their_book: &'b Book<'a>,
-    /// `None` where nobody knows it.
+    /// `None` if the base is unknown.
     pub(super) base: Option<Tables<'a>>,
     pub(super) ours: Tables<'a>,
     pub(super) theirs: Tables<'a>,
 }
 
-/// What is known of an entry's beginning.
-enum Began<'a> {
+/// An entry in the merge base.
+enum BaseEntry<'a> {
     Unknown,
     Absent,
-    As(Entry<'a>),
+    Present(Entry<'a>),
 }
 
 impl<'a> ThreeBooks<'_, 'a> {
-    fn began(&self, key: &JsText) -> Began<'a> {
+    fn base_entry(&self, key: &JsText) -> BaseEntry<'a> {
         match &self.base {
-            Some(base) => base.lore.get(key).map_or(Began::Absent, Began::As),
-            None => Began::Unknown,
+            Some(base) => base.lore.get(key).map_or(BaseEntry::Absent, BaseEntry::Present),
+            None => BaseEntry::Unknown,
         }
     }
 }
 
 impl ThreeBooks<'_, '_> {
-    /// Where an entry stands in ours that came back under another number, because its own was taken.
-    fn brought_before(&self, theirs: Entry<'_>) -> Option<JsText> {
-        let lore = lore_of(theirs);
-        let is_born = |key: &JsText| matches!(self.began(key), Began::Absent);
-        let mut born = self.ours.lore.iter().filter(|(key, _)| is_born(key));
-        born.find(|(_, entry)| lore_of(*entry) == lore).map(|(key, _)| key.clone())
+    /// The key in ours of an entry that an earlier merge brought back under another number, because
+    /// its own was taken.
+    fn find_readded(&self, theirs: Entry<'_>) -> Option<JsText> {
+        let lore = lore_key(theirs);
+        let is_added = |key: &JsText| matches!(self.base_entry(key), BaseEntry::Absent);
+        let mut added_by_us = self.ours.lore.iter().filter(|(key, _)| is_added(key));
+        added_by_us.find(|(_, entry)| lore_key(*entry) == lore).map(|(key, _)| key.clone())
     }
 }
 
@@ -57,43 +58,46 @@ pub(super) fn merge(
 ) {
     let (our, their) = (&books.ours.lore, &books.theirs.lore);
     let base = books.base.as_ref().map(|base| &base.lore);
-    let kin = kin(base, our, their, |key| choices.wants_entry(key));
+    let matches = match_entries(base, our, their, |key| choices.wants_entry(key));
     let removed = books.base.iter().flat_map(|base| base.lore.keys());
     let removed = removed.filter(|key| !their.contains(key));
     for key in their.keys().chain(removed) {
         let (ours, theirs) = (our.get(key), their.get(key));
-        if let Some(same) = kin.get(key) {
+        if let Some(same) = matches.get(key) {
             plan.moved.push((key.clone(), same.clone()));
             continue;
         }
         if same_or_none(ours, theirs) || !choices.wants_entry(key) {
             continue;
         }
-        match (books.began(key), ours, theirs) {
-            // Born on their side, or nobody knows: it comes over, beside whatever stands there.
-            (Began::Absent, _, Some(theirs)) | (Began::Unknown, None, Some(theirs)) => {
+        match (books.base_entry(key), ours, theirs) {
+            // Added on their side, or the base is unknown: add it next to any entry of ours.
+            (BaseEntry::Absent, _, Some(theirs)) | (BaseEntry::Unknown, None, Some(theirs)) => {
                 add(key, theirs, false, free, plan);
             }
-            (Began::As(base), Some(ours), Some(theirs)) => {
+            (BaseEntry::Present(base), Some(ours), Some(theirs)) => {
                 change(key, Some(base), ours, theirs, choices, plan);
             }
-            (Began::Unknown, Some(ours), Some(theirs)) => {
+            (BaseEntry::Unknown, Some(ours), Some(theirs)) => {
                 change(key, None, ours, theirs, choices, plan);
             }
-            (Began::As(base), None, Some(theirs)) => {
-                let is_idle = same_or_none(Some(base), Some(theirs));
+            (BaseEntry::Present(base), None, Some(theirs)) => {
+                let theirs_unchanged = same_or_none(Some(base), Some(theirs));
                 let about = ConflictKind::RemovedByOurs;
-                if !is_idle && settle(key, about, [Some(base), None, Some(theirs)], choices, plan) {
-                    match books.brought_before(theirs) {
+                if !theirs_unchanged
+                    && settle(key, about, [Some(base), None, Some(theirs)], choices, plan)
+                {
+                    match books.find_readded(theirs) {
                         Some(here) => plan.moved.push((key.clone(), here)),
                         None => add(key, theirs, true, free, plan),
                     }
                 }
             }
-            (Began::As(base), Some(ours), None) => {
-                let is_untouched = same_or_none(Some(base), Some(ours));
+            (BaseEntry::Present(base), Some(ours), None) => {
+                let ours_unchanged = same_or_none(Some(base), Some(ours));
                 let about = ConflictKind::RemovedByTheirs;
-                if is_untouched || settle(key, about, [Some(base), Some(ours), None], choices, plan)
+                if ours_unchanged
+                    || settle(key, about, [Some(base), Some(ours), None], choices, plan)
                 {
                     plan.steps.push(EntryStep {
                         key: key.clone(),
@@ -103,7 +107,7 @@ pub(super) fn merge(
                         before: Some(value(ours)),
                         after: None,
                         original: None,
-                        is_chosen: !is_untouched,
+                        is_chosen: !ours_unchanged,
                         is_internal: false,
                     });
                 }
@@ -114,7 +118,7 @@ pub(super) fn merge(
     find_namesakes(books, plan);
 }
 
-/// Notes a conflict about a whole entry; whether theirs was chosen.
+/// Records a conflict about a whole entry, and returns whether theirs was chosen.
 fn settle(
     key: &JsText,
     about: ConflictKind,
@@ -122,7 +126,7 @@ fn settle(
     choices: &Choices,
     plan: &mut MergePlan,
 ) -> bool {
-    // A value of one's own needs an entry to stand in.
+    // A value from neither side applies only to a field, not to a whole entry.
     let settled = choices.choice(key, None).filter(|choice| matches!(choice, Choice::Take(_)));
     let is_theirs = settled == Some(Choice::Take(Pick::Theirs));
     plan.conflicts.push(Conflict {
@@ -176,35 +180,36 @@ fn change(
     }
     let (before, wanted) = (value(ours), value(theirs));
     let (Json::Object(our), Json::Object(their)) = (&before, &wanted) else {
-        // What is no entry has no fields to combine.
+        // A value that is not an object has no fields to merge.
         plan.kept.push(KeptOurs { key: key.clone(), field: None });
         return;
     };
     let base_value = base.map(value);
     let base_object = base_value.as_ref().map(|base| base.as_object().cloned().unwrap_or_default());
-    let mut combined = combine(key, base_object.as_ref(), our, their, choices, plan);
-    // Where we did nothing it is theirs, as it is written there.
-    let is_idle = base.is_some() && same_or_none(base, Some(ours)) && !combined.fields.is_empty();
-    if is_idle && choices.wants_whole(key) && our.get("uid") == their.get("uid") {
-        combined.after = their.clone();
+    let mut merged = merge_entry(key, base_object.as_ref(), our, their, choices, plan);
+    // If we changed nothing, take their entry exactly as it is written.
+    let ours_unchanged =
+        base.is_some() && same_or_none(base, Some(ours)) && !merged.fields.is_empty();
+    if ours_unchanged && choices.wants_whole(key) && our.get("uid") == their.get("uid") {
+        merged.after = their.clone();
     }
-    if combined.after == *our {
+    if merged.after == *our {
         return;
     }
     plan.steps.push(EntryStep {
         key: key.clone(),
         to: key.clone(),
         what: StepKind::Change,
-        fields: combined.fields,
+        fields: merged.fields,
         before: Some(before.clone()),
-        after: Some(Json::Object(combined.after)),
+        after: Some(Json::Object(merged.after)),
         original: None,
-        is_chosen: combined.is_chosen,
+        is_chosen: merged.is_chosen,
         is_internal: false,
     });
 }
 
-/// Entries of one title that come to stand beside each other.
+/// Finds added entries that have the same title as an entry of ours.
 fn find_namesakes(books: &ThreeBooks<'_, '_>, plan: &mut MergePlan) {
     let added: Vec<(JsText, String)> = plan
         .steps

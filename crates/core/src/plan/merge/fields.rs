@@ -1,4 +1,4 @@
-//! The fields of one thing, three-way.
+//! Three-way merge of the fields of an entry or of a book.
 
 use super::{Choice, Choices, Conflict, ConflictKind, KeptOurs, MergePlan, Pick};
 use crate::compare::diff::INCIDENTAL;
@@ -6,23 +6,24 @@ use crate::memory_books;
 use crate::sillytavern::defaults::{EqualFields, follows_the_entries, has_default};
 use forklore_json::{JsText, Json, Object};
 
-/// What becomes of a field of ours.
+/// What happens to a field of ours.
 pub(super) enum FieldOutcome {
     Stays,
     Becomes(Option<Json>),
     Conflict,
 }
 
-/// The rule, for one field of ours and theirs. Without a base, what only they have is taken, because
-/// nothing is lost by it; unless a field that is missing has a value all the same.
+/// The merge rule for one field. Without a base, a field that only they have is taken, because
+/// nothing is lost that way. If the field has a default, a missing field has a value too, so the
+/// two conflict.
 pub(super) fn outcome(
-    alike: EqualFields,
+    equal: EqualFields,
     has_default: bool,
     ours: Option<&Json>,
     theirs: Option<&Json>,
 ) -> FieldOutcome {
-    match alike.with_base {
-        _ if alike.sides => FieldOutcome::Stays,
+    match equal.with_base {
+        _ if equal.sides => FieldOutcome::Stays,
         Some([_, true]) => FieldOutcome::Stays,
         Some([true, _]) => FieldOutcome::Becomes(theirs.cloned()),
         None if theirs.is_none() && !has_default => FieldOutcome::Stays,
@@ -31,15 +32,15 @@ pub(super) fn outcome(
     }
 }
 
-/// An entry of ours with the wanted fields of theirs, and which fields those are.
+/// An entry of ours merged with theirs, and the fields that changed.
 pub(super) struct MergedEntry {
     pub(super) after: Object,
     pub(super) fields: Vec<JsText>,
     pub(super) is_chosen: bool,
 }
 
-/// Combines an entry that both have. Conflicts and what is kept go into the plan.
-pub(super) fn combine(
+/// Merges an entry that both sides have. Adds conflicts and kept fields to the plan.
+pub(super) fn merge_entry(
     key: &JsText,
     base: Option<&Object>,
     ours: &Object,
@@ -47,16 +48,16 @@ pub(super) fn combine(
     choices: &Choices,
     plan: &mut MergePlan,
 ) -> MergedEntry {
-    let mut combined = MergedEntry { after: ours.clone(), fields: Vec::new(), is_chosen: false };
+    let mut merged = MergedEntry { after: ours.clone(), fields: Vec::new(), is_chosen: false };
     let only_ours = ours.keys().filter(|name| theirs.get_text(name).is_none());
     for name in theirs.keys().chain(only_ours) {
         if !choices.wants_field(key, name) {
             continue;
         }
-        let was = base.map(|base| base.get_text(name));
+        let base_value = base.map(|base| base.get_text(name));
         let (our, their) = (ours.get_text(name), theirs.get_text(name));
-        let alike = EqualFields::in_entries(name, base, [ours, theirs]);
-        let value = match outcome(alike, has_default(name), our, their) {
+        let equal = EqualFields::in_entries(name, base, [ours, theirs]);
+        let value = match outcome(equal, has_default(name), our, their) {
             FieldOutcome::Stays => continue,
             FieldOutcome::Becomes(_) | FieldOutcome::Conflict
                 if *name == *"uid" || *name == *memory_books::CHAT_ID =>
@@ -74,7 +75,7 @@ pub(super) fn combine(
                     key: Some(key.clone()),
                     title: title_of(ours),
                     about: ConflictKind::Field(name.clone()),
-                    base: was.flatten().cloned(),
+                    base: base_value.flatten().cloned(),
                     ours: our.cloned(),
                     theirs: their.cloned(),
                     settled: choice.clone(),
@@ -82,11 +83,11 @@ pub(super) fn combine(
                 match choice {
                     None | Some(Choice::Take(Pick::Ours)) => continue,
                     Some(Choice::Take(Pick::Theirs)) => {
-                        combined.is_chosen = true;
+                        merged.is_chosen = true;
                         their.cloned()
                     }
                     Some(Choice::Value(value)) => {
-                        combined.is_chosen = true;
+                        merged.is_chosen = true;
                         Some(value)
                     }
                 }
@@ -96,20 +97,20 @@ pub(super) fn combine(
             continue;
         }
         match value {
-            Some(value) => combined.after.insert(name.clone(), value),
-            None => drop(combined.after.remove_text(name)),
+            Some(value) => merged.after.insert(name.clone(), value),
+            None => drop(merged.after.remove_text(name)),
         }
-        combined.fields.push(name.clone());
+        merged.fields.push(name.clone());
     }
-    combined
+    merged
 }
 
 fn title_of(entry: &Object) -> String {
     entry.get("comment").and_then(Json::as_str).unwrap_or_default().into_owned()
 }
 
-/// The book's own fields.
-pub(super) fn merge(
+/// Merges the book's own fields.
+pub(super) fn merge_book_fields(
     base: Option<&Object>,
     ours: &Object,
     theirs: &Object,
@@ -119,14 +120,14 @@ pub(super) fn merge(
     let no_entry = JsText::default();
     let only_ours = ours.keys().filter(|name| theirs.get_text(name).is_none());
     for name in theirs.keys().chain(only_ours) {
-        let was = base.map(|base| base.get_text(name));
+        let base_value = base.map(|base| base.get_text(name));
         let (our, their) = (ours.get_text(name), theirs.get_text(name));
         let follows = follows_the_entries(name, our, their);
-        let with_base = was.map(|was| [our == was, their == was]);
-        let alike = EqualFields { sides: our == their, with_base };
-        match outcome(alike, false, our, their) {
+        let with_base = base_value.map(|base_value| [our == base_value, their == base_value]);
+        let equal = EqualFields { sides: our == their, with_base };
+        match outcome(equal, false, our, their) {
             FieldOutcome::Stays => {}
-            // It goes with the entries, and is nothing to be asked about.
+            // This field follows the entries, so it is never a conflict of its own.
             FieldOutcome::Becomes(_) if follows && plan.steps.is_empty() => {}
             FieldOutcome::Conflict if follows => {}
             FieldOutcome::Becomes(value) => plan.fields.push((name.clone(), value)),
@@ -141,7 +142,7 @@ pub(super) fn merge(
                     key: None,
                     title: String::new(),
                     about: ConflictKind::Field(name.clone()),
-                    base: was.flatten().cloned(),
+                    base: base_value.flatten().cloned(),
                     ours: our.cloned(),
                     theirs: their.cloned(),
                     settled: choice,

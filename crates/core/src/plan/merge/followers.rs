@@ -1,4 +1,4 @@
-//! What a chat keeps about entries of its book, and what becomes of it when the book is merged.
+//! Updates a chat's data about the entries of its book after a merge.
 
 use super::{EntryStep, MergePlan, StepKind};
 use crate::plan::merge::free_uids::uid_of;
@@ -13,15 +13,15 @@ pub struct MergedChats<'a> {
     pub our_book: &'a str,
     pub ours: &'a Json,
     pub their_book: &'a str,
-    /// Their chat's metadata, where it is at hand.
+    /// Their chat's metadata, if available.
     pub theirs: Option<&'a Json>,
 }
 
 const TIMED: &str = "timedWorldInfo";
 const INDEX: [&str; 3] = ["auto_lorebooks", "registry", "index"];
 
-/// Our chat's metadata once the plan is carried out and the book is `merged`; `None` where nothing in
-/// it has to change.
+/// Our chat's metadata after the plan was applied, with the `merged` book; `None` if it does not
+/// have to change.
 pub fn follow(plan: &MergePlan, merged: &Book<'_>, chats: MergedChats<'_>) -> Option<Json> {
     let mut metadata = chats.ours.clone();
     if let Some(timed) = effects(plan, chats)
@@ -45,23 +45,26 @@ pub fn follow(plan: &MergePlan, merged: &Book<'_>, chats: MergedChats<'_>) -> Op
     (metadata != *chats.ours).then_some(metadata)
 }
 
-/// SillyTavern ties a running effect to an entry by a hash over all of it. An effect of ours runs on
-/// though its entry changed, and one of theirs comes with its entry.
+/// Updates the timed effects. SillyTavern ties a running effect to an entry by a hash over the
+/// whole entry. Our effects keep running although their entries changed, and an effect of theirs
+/// comes with its entry.
 fn effects(plan: &MergePlan, chats: MergedChats<'_>) -> Option<Json> {
     let mut timed = chats.ours.get(TIMED).and_then(Json::as_object).cloned().unwrap_or_default();
     let theirs = chats.theirs.and_then(|theirs| theirs.get(TIMED));
     let mut has_changed = false;
     for step in &plan.steps {
         has_changed |= match step.what {
-            StepKind::Change => run_on(&mut timed, step, chats.our_book),
-            StepKind::Add => theirs.is_some_and(|theirs| bring(&mut timed, theirs, step, chats)),
+            StepKind::Change => keep_running(&mut timed, step, chats.our_book),
+            StepKind::Add => {
+                theirs.is_some_and(|theirs| carry_over(&mut timed, theirs, step, chats))
+            }
             StepKind::Remove => false,
         };
     }
     has_changed.then_some(Json::Object(timed))
 }
 
-fn run_on(timed: &mut Object, step: &EntryStep, book: &str) -> bool {
+fn keep_running(timed: &mut Object, step: &EntryStep, book: &str) -> bool {
     let (Some(before), Some(after)) = (&step.before, &step.after) else { return false };
     let Some(name) = effect_name(book, before) else { return false };
     let kinds: Vec<JsText> = timed.keys().cloned().collect();
@@ -80,7 +83,7 @@ fn run_on(timed: &mut Object, step: &EntryStep, book: &str) -> bool {
     has_changed
 }
 
-fn bring(timed: &mut Object, theirs: &Json, step: &EntryStep, chats: MergedChats<'_>) -> bool {
+fn carry_over(timed: &mut Object, theirs: &Json, step: &EntryStep, chats: MergedChats<'_>) -> bool {
     let (Some(after), Some(original)) = (&step.after, step.original()) else { return false };
     let (Some(from), Some(to)) =
         (effect_name(chats.their_book, original), effect_name(chats.our_book, after))

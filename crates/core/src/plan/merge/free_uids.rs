@@ -1,4 +1,4 @@
-//! Keys and uids that nobody uses.
+//! Finds keys and uids that are not in use.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -10,18 +10,18 @@ use super::entries::ThreeBooks;
 use crate::sillytavern::book::Book;
 use forklore_json::{JsText, Json, Object};
 
-/// Numbers for entries whose own is taken.
+/// Assigns numbers to entries whose own is taken.
 pub(super) struct FreeUids<'t, 'b, 'a> {
     books: &'t ThreeBooks<'b, 'a>,
-    /// Looked up when the first entry comes over.
-    names: OnceCell<Names<'a>>,
-    /// Keys and uids that were given out.
-    given: HashSet<JsText>,
+    /// Collected when the first entry is added.
+    names: OnceCell<UsedNames<'a>>,
+    /// Keys and uids assigned so far.
+    assigned: HashSet<JsText>,
     next: i64,
 }
 
-/// Keys and uids.
-struct Names<'a> {
+/// Keys and uids in use.
+struct UsedNames<'a> {
     ours: FxHashSet<Cow<'a, [u8]>>,
     /// Those of all three books.
     all: FxHashSet<Cow<'a, [u8]>>,
@@ -29,45 +29,45 @@ struct Names<'a> {
 
 impl<'t, 'b, 'a> FreeUids<'t, 'b, 'a> {
     pub(super) fn of(books: &'t ThreeBooks<'b, 'a>) -> Self {
-        Self { books, names: OnceCell::new(), given: HashSet::new(), next: 0 }
+        Self { books, names: OnceCell::new(), assigned: HashSet::new(), next: 0 }
     }
 
-    /// The key that an entry of theirs gets in ours, and the entry as it is under it.
+    /// The key for an entry of theirs in our book, and the entry with a matching uid.
     pub(super) fn place(&mut self, key: &JsText, entry: Json) -> (JsText, Json) {
         let uid = entry.get("uid").and_then(uid_of);
         if !self.is_taken(key) && !uid.as_ref().is_some_and(|uid| self.is_taken(uid)) {
-            self.given.insert(key.clone());
-            self.given.extend(uid);
+            self.assigned.insert(key.clone());
+            self.assigned.extend(uid);
             return (key.clone(), entry);
         }
-        let number = self.number();
+        let number = self.next_free();
         let key = JsText::from(number.to_string());
-        self.given.insert(key.clone());
+        self.assigned.insert(key.clone());
         (key, renumbered(entry, uid.as_ref(), number))
     }
 
     fn is_taken(&self, name: &JsText) -> bool {
-        self.names().ours.contains(name.as_bytes()) || self.given.contains(name)
+        self.names().ours.contains(name.as_bytes()) || self.assigned.contains(name)
     }
 
-    /// In none of the three books: a number that was once another entry's would be taken for that
-    /// entry the next time.
-    fn number(&mut self) -> i64 {
+    /// The next number that none of the three books uses. With a number that had belonged to
+    /// another entry, the next merge would mistake this entry for that one.
+    fn next_free(&mut self) -> i64 {
         loop {
             let number = self.next;
             self.next += 1;
             let name = JsText::from(number.to_string());
-            if !self.names().all.contains(name.as_bytes()) && !self.given.contains(&name) {
+            if !self.names().all.contains(name.as_bytes()) && !self.assigned.contains(&name) {
                 return number;
             }
         }
     }
 
-    fn names(&self) -> &Names<'a> {
+    fn names(&self) -> &UsedNames<'a> {
         self.names.get_or_init(|| {
             let ours = FxHashSet::from_iter(names(self.books.our_book));
             let all = self.books.all.into_iter().flatten().flat_map(names).collect();
-            Names { ours, all }
+            UsedNames { ours, all }
         })
     }
 }
@@ -75,7 +75,7 @@ impl<'t, 'b, 'a> FreeUids<'t, 'b, 'a> {
 fn names<'a>(book: &Book<'a>) -> impl Iterator<Item = Cow<'a, [u8]>> {
     book.entries()
         .flat_map(|entry| {
-            // Nearly every uid is its entry's key.
+            // Almost every uid equals its entry's key.
             let odd = (!entry.is_keyed_by_uid()).then(|| entry.uid()).flatten();
             [Some(entry.key_bytes()), odd.map(|uid| Cow::Owned(uid.into_bytes()))]
         })
@@ -90,17 +90,17 @@ pub(super) fn uid_of(uid: &Json) -> Option<JsText> {
 }
 
 fn renumbered(mut entry: Json, uid: Option<&JsText>, number: i64) -> Json {
-    let was_shown_by_uid = entry.get("displayIndex").and_then(uid_of).as_ref() == uid;
+    let index_is_uid = entry.get("displayIndex").and_then(uid_of).as_ref() == uid;
     if let Some(object) = entry.as_object_mut() {
         renumber(object, "uid", number);
-        if was_shown_by_uid && object.contains("displayIndex") {
+        if index_is_uid && object.contains("displayIndex") {
             renumber(object, "displayIndex", number);
         }
     }
     entry
 }
 
-/// A number stays a number, and digits in a text stay a text.
+/// Keeps the type of the field: a number or a text.
 fn renumber(entry: &mut Object, field: &str, number: i64) {
     let is_text = matches!(entry.get(field), Some(Json::Text(_)));
     let value = if is_text { Json::from(number.to_string()) } else { Json::from(number) };

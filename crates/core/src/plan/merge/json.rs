@@ -1,4 +1,4 @@
-//! Steps and conflicts for programs and for the page.
+//! Steps and conflicts as JSON, for programs and for the page.
 
 use super::{Choice, Conflict, EntryStep, Pick};
 use crate::compare::diff::insert_sides;

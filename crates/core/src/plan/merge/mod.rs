@@ -1,9 +1,10 @@
-//! Bringing lore from one book into another: three books in, a plan out.
+//! Merges lore from one book into another: takes three books and returns a plan.
 //!
-//! *Ours* is the book that changes, *theirs* the one that lore comes from, the *base* what both
-//! began as. A side that did nothing to something has no say in it; both the same is no conflict;
-//! different fields of one entry combine. Everything else is a conflict, which somebody has to
-//! settle. Nothing is decided silently: whatever the plan does not list stays as it is in ours.
+//! *Ours* is the book that changes, *theirs* the book that lore comes from, and the *base* their
+//! merge base. If only one side changed something, its change wins. The same change on both sides
+//! is not a conflict, and neither are changes to different fields of one entry. Everything else is
+//! a conflict for the user to settle. Nothing is decided silently: whatever the plan does not list
+//! stays as it is in ours.
 
 mod choices;
 mod entries;
@@ -22,38 +23,38 @@ use forklore_json::{Edit, Edits, JsText, Json, Member, Object};
 pub use choices::{Choice, Choices, Pick, Settlement, Wanted};
 pub use followers::{MergedChats, follow};
 
-/// What both books began as.
+/// The merge base of both books.
 #[derive(Clone, Copy, Debug)]
 pub enum BaseBook<'b, 'a> {
-    /// Nobody knows. What only one side has is taken for born there, and every other difference is
-    /// a conflict.
+    /// Anything that only one side has counts as added there, and every other difference is a
+    /// conflict.
     Unknown,
-    /// No book means that there was none.
+    /// `None` means that there was no book.
     Known(Option<&'b Book<'a>>),
 }
 
-/// What happens to one entry of ours.
+/// A change to one entry of our book.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryStep {
     /// The entry's key in their book.
     pub key: JsText,
-    /// Its key in ours: another one where that was taken.
+    /// Its key in our book. It differs from `key` if that one is taken.
     pub to: JsText,
     pub what: StepKind,
     /// The fields that change.
     pub fields: Vec<JsText>,
     pub before: Option<Json>,
     pub after: Option<Json>,
-    /// The entry in their book, where it stands in ours under another uid.
+    /// The entry in their book, if it gets another uid in ours.
     pub(crate) original: Option<Json>,
-    /// Whether a conflict was settled this way.
+    /// Whether the step is the result of a settled conflict.
     pub is_chosen: bool,
-    /// Bookkeeping that follows the lore.
+    /// Whether the entry is bookkeeping that follows the lore.
     pub is_internal: bool,
 }
 
 impl EntryStep {
-    /// The entry as it is in their book, where the step brings one.
+    /// The entry in their book, if the step adds one.
     fn original(&self) -> Option<&Json> {
         self.original.as_ref().or(self.after.as_ref())
     }
@@ -76,7 +77,7 @@ impl StepKind {
     }
 }
 
-/// Something that both sides did in different ways.
+/// Something that both sides changed in different ways.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflict {
     /// The entry's key; `None` for a field of the book itself.
@@ -93,9 +94,9 @@ pub struct Conflict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConflictKind {
     Field(JsText),
-    /// We removed the entry, they changed it.
+    /// We removed the entry and they changed it.
     RemovedByOurs,
-    /// They removed the entry, we changed it.
+    /// They removed the entry and we changed it.
     RemovedByTheirs,
 }
 
@@ -116,14 +117,14 @@ impl ConflictKind {
     }
 }
 
-/// Something that is no lore and that both sides touched: ours stays.
+/// Something other than lore that both sides changed: ours stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptOurs {
     pub key: JsText,
     pub field: Option<JsText>,
 }
 
-/// Two entries of one title, born on both sides: both stay.
+/// Two entries with the same title, one of ours and one added from theirs: both stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namesakes {
     pub ours: JsText,
@@ -131,16 +132,16 @@ pub struct Namesakes {
     pub title: String,
 }
 
-/// All that a merge would do, to be shown and then carried out.
+/// Everything that a merge would do, to be shown and then applied.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MergePlan {
     pub steps: Vec<EntryStep>,
     pub conflicts: Vec<Conflict>,
     pub kept: Vec<KeptOurs>,
     pub namesakes: Vec<Namesakes>,
-    /// Entries of theirs that stand, or will stand, under another key in ours.
+    /// Entries of theirs that have, or will have, another key in ours: their key, then ours.
     pub moved: Vec<(JsText, JsText)>,
-    /// The book's own fields that change, with what they become.
+    /// The book's own fields that change, with their new values.
     pub fields: Vec<(JsText, Option<Json>)>,
 }
 
@@ -149,12 +150,12 @@ impl MergePlan {
         self.steps.is_empty() && self.fields.is_empty()
     }
 
-    /// Conflicts that nobody has settled.
+    /// Conflicts that are not settled.
     pub fn open_conflicts(&self) -> impl Iterator<Item = &Conflict> {
         self.conflicts.iter().filter(|conflict| conflict.settled.is_none())
     }
 
-    /// Our book with the plan carried out. What the plan does not name keeps its bytes.
+    /// Our book with the plan applied. Everything that the plan does not list keeps its bytes.
     pub fn apply(&self, ours: &Book<'_>) -> Vec<u8> {
         let mut edits = Edits::of(ours.root());
         let stepped: FxHashSet<&[u8]> = self.steps.iter().map(|step| step.to.as_bytes()).collect();
@@ -187,13 +188,13 @@ impl MergePlan {
     }
 }
 
-/// Whether a step is carried out field by field, so that the other fields keep their bytes.
+/// Whether a step can be applied field by field, so that the other fields keep their bytes.
 fn is_spliced(step: &EntryStep) -> bool {
     let (Some(Json::Object(before)), Some(Json::Object(after))) = (&step.before, &step.after)
     else {
         return false;
     };
-    // Theirs as it is may have its fields in another order, which only the whole entry shows.
+    // Their entry may have its fields in another order, which only writing it whole preserves.
     let mut made = before.clone();
     for (name, change) in spliced(step, &Json::Object(after.clone())) {
         match change {
@@ -210,7 +211,7 @@ fn spliced(step: &EntryStep, after: &Json) -> Vec<(JsText, Edit)> {
     fields.map(|name| (name.clone(), value(name).map_or(Edit::Remove, Edit::Set))).collect()
 }
 
-/// Our mark is never theirs to change.
+/// The edit for a field of the book. A change of `extensions` keeps our book's Forklore mark.
 fn field_change(ours: &Book<'_>, name: &JsText, value: &Option<Json>) -> (JsText, Edit) {
     let mark = ours.mark().and_then(|mark| mark.json().ok()).filter(|_| *name == *"extensions");
     let Some(mark) = mark else {
@@ -224,7 +225,7 @@ fn field_change(ours: &Book<'_>, name: &JsText, value: &Option<Json>) -> (JsText
     (name.clone(), Edit::Set(extensions.into()))
 }
 
-/// Plans to bring what they did into our book.
+/// Plans how to merge their changes into our book.
 pub fn plan<'a>(
     base: BaseBook<'_, 'a>,
     ours: &Book<'a>,
@@ -247,13 +248,19 @@ pub fn plan<'a>(
     let mut plan = MergePlan::default();
     let mut free = free_uids::FreeUids::of(&books);
     entries::merge(&books, choices, &mut free, &mut plan);
-    registries::follow(&books, choices, &mut free, &mut plan);
+    registries::merge(&books, choices, &mut free, &mut plan);
     if choices.only.is_none() {
         let base = match base {
             BaseBook::Unknown => None,
             BaseBook::Known(book) => Some(book.map(own_fields).unwrap_or_default()),
         };
-        fields::merge(base.as_ref(), &own_fields(ours), &own_fields(theirs), choices, &mut plan);
+        fields::merge_book_fields(
+            base.as_ref(),
+            &own_fields(ours),
+            &own_fields(theirs),
+            choices,
+            &mut plan,
+        );
     }
     plan
 }

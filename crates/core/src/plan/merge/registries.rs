@@ -1,4 +1,4 @@
-//! ST-Auto-Recap's bookkeeping in a book: registries follow the entries that they list.
+//! Merges ST-Auto-Recap's bookkeeping in a book: registries follow the entries that they list.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::sillytavern::book::{Book, Entry};
 use crate::sillytavern::defaults::is_same_entry;
 use forklore_json::{JsText, Json};
 
-pub(super) fn follow(
+pub(super) fn merge(
     books: &ThreeBooks<'_, '_>,
     choices: &Choices,
     free: &mut FreeUids<'_, '_, '_>,
@@ -33,29 +33,30 @@ pub(super) fn follow(
             merge_whole(key, entry, books, free, plan);
         }
     }
-    strike_out_removed(books, &uids, &seen, plan);
+    remove_obsolete_lines(books, &uids, &seen, plan);
 }
 
-/// Whether a registry is lines of text, as all but the oldest are.
+/// Whether a registry consists of lines of text. Only the oldest registries do not.
 fn is_list(entry: Entry<'_>) -> bool {
     content(entry).is_some_and(|text| !text.trim_start().starts_with('{'))
 }
 
-/// The content, where it is whole characters.
+/// The content, if it is valid UTF-8.
 fn content(entry: Entry<'_>) -> Option<String> {
     let text = entry.value().get("content")?.js_text()?;
     std::str::from_utf8(text.as_bytes()).ok().map(str::to_owned)
 }
 
-/// Which entries lines speak of.
+/// The uids that registry lines can refer to.
 struct Uids {
-    /// Their uids that are others in ours.
+    /// Uids of theirs that are different in ours.
     moved: HashMap<String, String>,
-    /// In ours, once the plan is carried out.
+    /// In ours, after the plan is applied.
     present: HashSet<String>,
     /// In ours, and removed by the plan.
     removed: HashSet<String>,
-    /// In theirs. A line about anything else is a leftover, and that number may be another's in ours.
+    /// In theirs. A line about any other uid is a leftover, and in ours that uid may belong to
+    /// another entry.
     theirs: HashSet<String>,
     /// In theirs, and wanted; `None` for all.
     wanted: Option<HashSet<String>>,
@@ -117,8 +118,8 @@ fn merge_registry(
     let base_text = base.and_then(content).unwrap_or_default();
     let their_text = content(theirs).unwrap_or_default();
     let Some((our_key, ours)) = books.ours.titled(name) else {
-        // One that we removed stays away; a new one comes with the lines that are wanted.
-        let text = merged("", &their_text, &their_text, uids, &mut false, true);
+        // A registry that we removed stays removed. A new one is added with the wanted lines.
+        let text = merge_lines("", &their_text, &their_text, uids, &mut false, true);
         let is_wanted =
             uids.wanted.is_none() || registry::lines(&text).any(|line| line.uid.is_some());
         if base.is_none() && is_wanted {
@@ -135,7 +136,7 @@ fn merge_registry(
         return;
     };
     let mut has_kept = false;
-    let text = merged(&base_text, &our_text, &their_text, uids, &mut has_kept, false);
+    let text = merge_lines(&base_text, &our_text, &their_text, uids, &mut has_kept, false);
     if has_kept {
         plan.kept.push(KeptOurs { key: our_key.clone(), field: Some("content".into()) });
     }
@@ -156,10 +157,10 @@ fn merge_registry(
     }
 }
 
-/// The lines of a registry, three-way: a line comes with the entry that it lists, and goes with it.
-/// For a registry that is new to us, which is given as theirs twice, `is_new` keeps the heading and
-/// the lines that are wanted.
-fn merged(
+/// Three-way merge of a registry's lines: a line is added and removed together with the entry that
+/// it lists. For a registry that is new to us, the caller passes theirs as ours as well and sets
+/// `is_new`: the result has the heading and the wanted lines.
+fn merge_lines(
     base: &str,
     ours: &str,
     theirs: &str,
@@ -170,16 +171,16 @@ fn merged(
     let base: HashMap<&str, &str> = by_uid(base);
     let their_lines: Vec<RegistryLine<'_>> = registry::lines(theirs).collect();
     // Their lines under our uids.
-    let mut brought: Vec<(String, String, bool)> = Vec::new();
+    let mut incoming: Vec<(String, String, bool)> = Vec::new();
     for line in &their_lines {
         let Some(uid) = line.uid else { continue };
         let to = uids.moved.get(uid).map_or(uid, String::as_str);
-        let is_as_it_was = to == uid && base.get(uid) == Some(&line.text);
+        let is_unchanged = to == uid && base.get(uid) == Some(&line.text);
         if uids.is_wanted(uid) && uids.theirs.contains(uid) {
-            brought.push((to.to_owned(), line.with_uid(to), is_as_it_was));
+            incoming.push((to.to_owned(), line.with_uid(to), is_unchanged));
         }
     }
-    let of_theirs = |uid: &str| brought.iter().find(|(to, _, _)| to == uid);
+    let find_incoming = |uid: &str| incoming.iter().find(|(to, _, _)| to == uid);
     let mut result: Vec<String> = Vec::new();
     let mut listed = HashSet::new();
     for line in registry::lines(ours) {
@@ -192,23 +193,23 @@ fn merged(
         }
         listed.insert(uid.to_owned());
         let was = base.get(uid).copied();
-        match of_theirs(uid) {
-            Some((_, text, is_as_it_was))
-                if text != line.text && !is_as_it_was && uids.present.contains(uid) =>
+        match find_incoming(uid) {
+            Some((_, text, is_unchanged))
+                if text != line.text && !is_unchanged && uids.present.contains(uid) =>
             {
-                let is_ours_idle = was == Some(line.text);
-                *has_kept |= !is_ours_idle;
-                result.push(if is_ours_idle { text.clone() } else { line.text.to_owned() });
+                let ours_unchanged = was == Some(line.text);
+                *has_kept |= !ours_unchanged;
+                result.push(if ours_unchanged { text.clone() } else { line.text.to_owned() });
             }
-            // They struck it out; so do we, unless the entry is still there.
+            // They removed the line. So do we, unless the entry still exists.
             None if was == Some(line.text)
                 && !uids.present.contains(uid)
                 && uids.is_wanted(uid) => {}
             _ => result.push(line.text.to_owned()),
         }
     }
-    for (uid, text, is_as_it_was) in &brought {
-        if !listed.contains(uid) && uids.present.contains(uid) && (is_new || !is_as_it_was) {
+    for (uid, text, is_unchanged) in &incoming {
+        if !listed.contains(uid) && uids.present.contains(uid) && (is_new || !is_unchanged) {
             listed.insert(uid.clone());
             result.push(text.clone());
         }
@@ -220,8 +221,8 @@ fn by_uid(text: &str) -> HashMap<&str, &str> {
     registry::lines(text).filter_map(|line| Some((line.uid?, line.text))).collect()
 }
 
-/// Lines of ours about entries that go, in registries that they do not have.
-fn strike_out_removed(
+/// Removes our lines about removed entries from registries that they do not have.
+fn remove_obsolete_lines(
     books: &ThreeBooks<'_, '_>,
     uids: &Uids,
     seen: &HashSet<String>,
@@ -251,8 +252,8 @@ fn strike_out_removed(
     }
 }
 
-/// What is no list (the queue, indexes of old), between two pages that edit one book: who did
-/// nothing has no say, and of two that did something each page knows its own.
+/// Merges an entry that is not a list (the queue, old indexes) between two pages that edit one
+/// book. If only one side changed it, that change wins; if both did, ours stays.
 fn merge_whole(
     key: &JsText,
     theirs: Entry<'_>,

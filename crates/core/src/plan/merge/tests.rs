@@ -161,7 +161,7 @@ fn a_line_about_an_entry_that_is_not_there_is_not_brought() {
     assert_eq!(merged.text("0", "content").as_deref(), Some("[Registry]\n- UID=1 | name: Bo"));
 }
 
-/// An entry as SillyTavern's editor leaves it once it was shown.
+/// An entry after SillyTavern's editor has shown it.
 fn filled_in(entry: Json) -> Json {
     let filter = r#"{"isExclude":false,"names":[],"tags":[]}"#;
     let entry = with(entry, "characterFilter", Json::parse(filter.as_bytes()).unwrap());

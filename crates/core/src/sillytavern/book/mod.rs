@@ -1,4 +1,4 @@
-//! A lorebook file: its bytes, and the entries in them.
+//! A lorebook file and its entries.
 
 mod reader;
 
@@ -11,10 +11,10 @@ use forklore_json::{Edit, Edits, JsText, Json, JsonKind, Member, Object, Raw, Sy
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// The key under which a book of ours carries its [mark](crate::timeline::mark), below `extensions`.
+/// The key in `extensions` that holds the [mark](crate::timeline::mark) of a book made by Forklore.
 pub const NAMESPACE: &str = "forklore";
 
-/// Why SillyTavern, or we, cannot use a file as a book.
+/// Why a file cannot be used as a lorebook.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BookError {
     #[error("it is not JSON: {0}")]
@@ -23,7 +23,7 @@ pub enum BookError {
     NoEntries,
 }
 
-/// A lorebook, read without losing a byte.
+/// A lorebook. Preserves every byte of its file.
 #[derive(Clone, Debug)]
 pub struct Book<'a> {
     root: Raw<'a>,
@@ -33,7 +33,7 @@ pub struct Book<'a> {
     has_byte_order_mark: bool,
 }
 
-/// One entry, in the file's order.
+/// One entry of a lorebook.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     key: Raw<'a>,
@@ -47,8 +47,8 @@ impl<'a> Book<'a> {
         Self::read_beside(bytes, &[])
     }
 
-    /// Reads a book that is mostly the same as another, which takes less time: what is known to be a
-    /// value there is one here.
+    /// Reads a book that is mostly the same as `other`. This is faster, because entries that are
+    /// byte-identical need not be validated again.
     pub fn read_like(bytes: &'a [u8], other: &Book<'_>) -> Result<Self, BookError> {
         Self::read_beside(bytes, &other.entries)
     }
@@ -73,7 +73,7 @@ impl<'a> Book<'a> {
         self.root
     }
 
-    /// SillyTavern answers with an error for a book that begins with a byte-order mark.
+    /// SillyTavern fails to load a book that starts with a byte-order mark.
     pub fn has_byte_order_mark(&self) -> bool {
         self.has_byte_order_mark
     }
@@ -82,39 +82,39 @@ impl<'a> Book<'a> {
         self.entries_raw
     }
 
-    /// The book's own members, the entries among them.
+    /// The book's top-level members, including `entries`.
     pub(crate) fn fields(&self) -> &[Member<'a>] {
         &self.fields
     }
 
-    /// Every entry, duplicates of a key included.
+    /// All entries in file order, including those with duplicate keys.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'a>> + '_ {
         self.entries.iter().copied()
     }
 
-    /// Whether this text is anywhere among the entries, in their keys or as they are written.
+    /// Whether `text` occurs anywhere in the raw bytes of the entries, including their keys.
     pub(crate) fn mentions(&self, text: &str) -> bool {
         memchr::memmem::find(self.entries_raw.bytes(), text.as_bytes()).is_some()
     }
 
-    /// What stands in the file for the lore: all but the mark of ours and the byte-order mark.
+    /// The digest of the book's lore, which excludes Forklore's mark and the byte-order mark.
     pub fn digest(&self) -> Digest {
-        Digest::of(&self.digested())
+        Digest::of(&self.digest_input())
     }
 
-    /// The bytes that the book's digest is taken of.
+    /// The bytes that the book's digest is computed from.
     ///
-    /// They are the value as SillyTavern would write it, so that its reordering and reformatting of
-    /// the file do not count as a change of the story's lore.
-    pub fn digested(&self) -> Cow<'a, [u8]> {
+    /// This is the value as SillyTavern would write it, so that reordering and reformatting by
+    /// SillyTavern do not count as changes to the lore.
+    pub fn digest_input(&self) -> Cow<'a, [u8]> {
         match self.root.json() {
-            Ok(value) => Cow::Owned(digested(&value)),
-            // Too deep to build, which nothing of SillyTavern's is: the entries' bytes will do.
+            Ok(value) => Cow::Owned(digest_input(&value)),
+            // Nested too deeply to build, which SillyTavern never writes: use the entries' bytes.
             Err(_) => Cow::Borrowed(self.entries_raw.bytes()),
         }
     }
 
-    /// The book with `mark` set, or taken away, under `extensions.forklore`.
+    /// The book with its mark, `extensions.forklore`, set to `mark` or removed.
     pub fn with_mark(&self, mark: Option<&Json>) -> Vec<u8> {
         let mut edits = Edits::of(self.root);
         let change = mark.map_or(Edit::Remove, |mark| Edit::Set(mark.clone()));
@@ -140,13 +140,13 @@ impl<'a> Book<'a> {
     }
 }
 
-/// The digest of a book's value, our mark left out.
+/// The digest of a book's value, without Forklore's mark.
 pub fn digest_of(book: &Json) -> Digest {
-    Digest::of(&digested(book))
+    Digest::of(&digest_input(book))
 }
 
-/// The bytes that the digest of a book's value is taken of.
-pub(crate) fn digested(book: &Json) -> Vec<u8> {
+/// The bytes that the digest of a book's value is computed from.
+pub(crate) fn digest_input(book: &Json) -> Vec<u8> {
     if book.at(&["extensions", NAMESPACE]).is_none() {
         return book.stringify();
     }
@@ -157,14 +157,14 @@ pub(crate) fn digested(book: &Json) -> Vec<u8> {
     book.stringify()
 }
 
-/// The digest of what a book's entries mean: what SillyTavern's editor fills in by showing them does
-/// not count.
+/// The digest of what a book's entries mean. It ignores the defaults that SillyTavern's editor
+/// fills in when it shows an entry.
 pub fn lore_digest_of(book: &Json) -> Digest {
     digest_of(&plain_book(book))
 }
 
-/// Takes our mark off a book's value, and `extensions` with it where it held nothing else: we may
-/// have made it only for the mark.
+/// Removes Forklore's mark from a book's value. Also removes `extensions` if nothing else is left
+/// in it, because it may have been created only for the mark.
 pub(crate) fn unmark(book: &mut Object) {
     if let Some(extensions) = book.get_mut("extensions").and_then(Json::as_object_mut)
         && extensions.remove(NAMESPACE).is_some()
@@ -179,12 +179,12 @@ impl<'a> Entry<'a> {
         self.key.text().unwrap_or_default()
     }
 
-    /// The key, exactly.
+    /// The exact key.
     pub(crate) fn js_key(&self) -> JsText {
         self.key.js_text().unwrap_or_default()
     }
 
-    /// The number that its key is, as SillyTavern writes one.
+    /// The key as a number, if it is written as SillyTavern writes numbers.
     pub(crate) fn number(&self) -> Option<u64> {
         let key = self.key.bytes();
         let digits = &key[1..key.len() - 1];
@@ -196,18 +196,19 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// The key in the bytes of a [`JsText`].
+    /// The key as the bytes of a [`JsText`].
     pub(crate) fn key_bytes(&self) -> Cow<'a, [u8]> {
         self.key.text_bytes()
     }
 
-    /// Whether its title begins as those of ST-Auto-Recap's bookkeeping do, seen without reading it.
+    /// Whether its title may begin like those of ST-Auto-Recap's internal entries. A cheap check
+    /// that does not decode the title.
     pub(crate) fn may_be_internal(&self) -> bool {
         let written = self.comment.map(|comment| comment.bytes());
         written.is_some_and(|text| matches!(text.get(1), Some(b'_' | b'\\')))
     }
 
-    /// Whether its uid is written as its key is, as SillyTavern does.
+    /// Whether its uid is written exactly like its key, as SillyTavern does.
     pub(crate) fn is_keyed_by_uid(&self) -> bool {
         let key = self.key.bytes();
         self.uid.is_some_and(|uid| uid.bytes() == &key[1..key.len() - 1] || uid.bytes() == key)
@@ -234,7 +235,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A uid as text: SillyTavern mixes numbers and digit strings.
+/// A uid as text. SillyTavern mixes numbers and strings of digits.
 pub(crate) fn uid_text(uid: Raw<'_>) -> Option<String> {
     uid.text().map(Cow::into_owned).or_else(|| uid.integer().map(|number| number.to_string()))
 }

@@ -1,30 +1,32 @@
-//! Reads a book in one pass: nearly all of it is its entries, and each is needed.
+//! Reads a book in one pass. Nearly all of a book is entries, and every entry is needed.
 
-use forklore_json::scan::{SyntaxError, holds, object_end, skip_whitespace, string_end, value_end};
+use forklore_json::scan::{
+    SyntaxError, matches_at, object_end, skip_whitespace, string_end, value_end,
+};
 
 use super::Entry;
 use forklore_json::{Member, Raw};
 
-pub(super) struct FoundEntry<'a> {
+pub(super) struct ParsedBook<'a> {
     pub(super) root: Raw<'a>,
     pub(super) fields: Vec<Member<'a>>,
-    /// `None` where there are none, or something else in their place.
+    /// `None` if `entries` is missing or not an object.
     pub(super) entries_raw: Option<Raw<'a>>,
     pub(super) entries: Vec<Entry<'a>>,
 }
 
-/// `known` are entries of a book that may be much the same.
-pub(super) fn read<'a>(text: &'a [u8], known: &[Entry<'_>]) -> Result<FoundEntry<'a>, SyntaxError> {
+/// `known` are the entries of another book, which may be largely the same.
+pub(super) fn read<'a>(text: &'a [u8], known: &[Entry<'_>]) -> Result<ParsedBook<'a>, SyntaxError> {
     let start = skip_whitespace(text, 0);
     if text.get(start) != Some(&b'{') {
         let root = Raw::document(text)?;
-        return Ok(FoundEntry { root, fields: Vec::new(), entries_raw: None, entries: Vec::new() });
+        return Ok(ParsedBook { root, fields: Vec::new(), entries_raw: None, entries: Vec::new() });
     }
     let (mut fields, mut entries, mut entries_raw) = (Vec::new(), Vec::new(), None);
     let end = members(text, start, |key, start| {
         let is_entries = key.is_text("entries");
         let end = if is_entries && text.get(start) == Some(&b'{') {
-            // Of duplicates the last counts.
+            // The last of several duplicates wins.
             entries.clear();
             read_entries(text, start, known, &mut entries)?
         } else {
@@ -41,7 +43,7 @@ pub(super) fn read<'a>(text: &'a [u8], known: &[Entry<'_>]) -> Result<FoundEntry
     if after != text.len() {
         return Err(SyntaxError::Unexpected(after));
     }
-    Ok(FoundEntry { root: Raw::checked(text, start, end), fields, entries_raw, entries })
+    Ok(ParsedBook { root: Raw::checked(text, start, end), fields, entries_raw, entries })
 }
 
 fn read_entries<'a>(
@@ -50,9 +52,9 @@ fn read_entries<'a>(
     known: &[Entry<'_>],
     entries: &mut Vec<Entry<'a>>,
 ) -> Result<usize, SyntaxError> {
-    let mut known = Known { rest: known };
+    let mut known = KnownEntries { rest: known };
     members(text, start, |key, start| {
-        let entry = match known.same(text, key, start) {
+        let entry = match known.take_identical(text, key, start) {
             Some(entry) => entry,
             None => read_entry(text, key, start)?,
         };
@@ -66,33 +68,39 @@ fn read_entry<'a>(text: &'a [u8], key: Raw<'a>, start: usize) -> Result<Entry<'a
         let value = Raw::checked(text, start, value_end(text, start)?);
         return Ok(Entry { key, value, uid: None, comment: None });
     }
-    let noted = object_end(text, start, [b"uid", b"comment"])?;
-    let value = Raw::checked(text, start, noted.end);
-    if noted.has_escaped_key {
+    let spans = object_end(text, start, [b"uid", b"comment"])?;
+    let value = Raw::checked(text, start, spans.end);
+    if spans.has_escaped_key {
         return Ok(Entry { key, value, uid: value.get("uid"), comment: value.get("comment") });
     }
     let [uid, comment] =
-        noted.values.map(|found| found.map(|(start, end)| Raw::checked(text, start, end)));
+        spans.values.map(|found| found.map(|(start, end)| Raw::checked(text, start, end)));
     Ok(Entry { key, value, uid, comment })
 }
 
-/// Entries of another book, in its order.
-struct Known<'k, 'b> {
+/// The entries of another book, in its order, that have not been matched yet.
+struct KnownEntries<'k, 'b> {
     rest: &'k [Entry<'b>],
 }
 
-impl Known<'_, '_> {
-    /// How many entries may have come or gone between two that are the same.
-    const NEAR: usize = 16;
+impl KnownEntries<'_, '_> {
+    /// How many known entries to search for a key.
+    const WINDOW: usize = 16;
 
-    /// The entry that begins at `start`, if it is written as it is in the other book.
-    fn same<'a>(&mut self, text: &'a [u8], key: Raw<'a>, start: usize) -> Option<Entry<'a>> {
-        let place = self.rest.iter().take(Self::NEAR).position(|k| k.key.bytes() == key.bytes())?;
+    /// The entry whose value begins at `start`, if it is byte-identical to the known one.
+    fn take_identical<'a>(
+        &mut self,
+        text: &'a [u8],
+        key: Raw<'a>,
+        start: usize,
+    ) -> Option<Entry<'a>> {
+        let mut near = self.rest.iter().take(Self::WINDOW);
+        let place = near.position(|known| known.key.bytes() == key.bytes())?;
         let known = self.rest[place];
         self.rest = &self.rest[place + 1..];
         let written = known.value.bytes();
-        // An object ends where it ends; a number could go on.
-        if written.first() != Some(&b'{') || !holds(text, start, written) {
+        // Only an object is sure to end here; a number could continue.
+        if written.first() != Some(&b'{') || !matches_at(text, start, written) {
             return None;
         }
         let there = known.value.range().start;
@@ -109,8 +117,8 @@ impl Known<'_, '_> {
     }
 }
 
-/// Steps through the members of the object that begins at `start`. `value` is given each key and
-/// where its value begins, and says where that ends.
+/// Steps through the members of the object that begins at `start`, and returns the offset after it.
+/// `value` gets each key with the offset of its value, and returns the offset after that value.
 fn members<'a>(
     text: &'a [u8],
     start: usize,

@@ -1,9 +1,9 @@
-//! What an entry means where a field of it is missing.
+//! The default values of entry fields, and comparing entries by meaning.
 //!
-//! SillyTavern's World Info editor completes an entry by merely showing it: missing fields get their
-//! defaults, and some values are written another way that means the same. None of that is a change of
-//! the lore. Two entries are compared by what their fields *mean*; what is written on disk is never
-//! touched, and whoever takes an entry over takes it as it is written.
+//! SillyTavern's World Info editor completes an entry just by showing it: it fills in defaults for
+//! missing fields, and rewrites some values to equivalent ones. None of that changes the lore, so
+//! entries are compared by what their fields *mean*. This is for comparison only: entries are
+//! stored and copied exactly as written.
 
 mod originals;
 
@@ -13,17 +13,17 @@ use forklore_json::{JsText, Json, Object};
 
 pub(crate) use originals::follows_the_entries;
 
-/// A field of an entry that SillyTavern gives a value where it is missing.
+/// An entry field for which SillyTavern has a default.
 #[derive(Clone, Copy, Debug)]
 pub struct DefaultField {
     pub name: &'static str,
     pub default: Literal,
-    /// Other values that mean the same as the default.
+    /// Other values that are equivalent to the default.
     also: &'static [Literal],
     counts: Counts,
 }
 
-/// A value that can stand in the table.
+/// A value in the table of defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Literal {
     Null,
@@ -36,16 +36,16 @@ pub enum Literal {
     NoList,
 }
 
-/// When a field has a meaning.
+/// When a field has any effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Counts {
     Always,
-    /// It only steers what the editor shows.
+    /// It only affects how the editor displays the entry.
     Never,
-    /// Of a message that is put in at a depth.
+    /// If the entry is inserted at a depth.
     AtDepth,
     WithSecondaryKeys,
-    /// Where it is not certain that the entry comes.
+    /// If the entry's probability is not the default, 100.
     WithProbability,
 }
 
@@ -55,15 +55,16 @@ const fn field(name: &'static str, default: Literal, also: &'static [Literal]) -
     DefaultField { name, default, also, counts: Counts::Always }
 }
 
-const fn where_it(counts: Counts, field: DefaultField) -> DefaultField {
+const fn only_if(counts: Counts, field: DefaultField) -> DefaultField {
     DefaultField { counts, ..field }
 }
 
 /// SillyTavern's `newWorldInfoEntryTemplate`, in its order.
 ///
-/// A value in the last column is either what the editor writes in place of the default (`sticky`: 0 for
-/// `null`, `delayUntilRecursion`: `false` for 0), or what it replaces by it; SillyTavern treats both alike
-/// when it scans. `e2e/scenarios/editor.test.mjs` shows it in the real editor.
+/// A value in the last column is either one that the editor writes in place of the default
+/// (`sticky`: 0 for `null`, `delayUntilRecursion`: `false` for 0), or one that it replaces by the
+/// default. When SillyTavern scans, it treats both alike. `e2e/scenarios/editor.test.mjs` tests
+/// this in the real editor.
 pub const FIELDS: [DefaultField; 39] = [
     field("key", NoList, &[Null]),
     field("keysecondary", NoList, &[Null]),
@@ -71,9 +72,9 @@ pub const FIELDS: [DefaultField; 39] = [
     field("content", NoText, &[Null]),
     field("constant", False, &[Null]),
     field("vectorized", False, &[Null]),
-    where_it(Counts::WithSecondaryKeys, field("selective", True, &[])),
+    only_if(Counts::WithSecondaryKeys, field("selective", True, &[])),
     field("selectiveLogic", Number(0), &[Null]),
-    where_it(Counts::Never, field("addMemo", False, &[])),
+    only_if(Counts::Never, field("addMemo", False, &[])),
     field("order", Number(100), &[]),
     field("position", Number(0), &[]),
     field("disable", False, &[Null]),
@@ -88,7 +89,7 @@ pub const FIELDS: [DefaultField; 39] = [
     field("matchCreatorNotes", False, &[Null]),
     field("delayUntilRecursion", Number(0), &[False, Null]),
     field("probability", Number(100), &[]),
-    where_it(Counts::WithProbability, field("useProbability", True, &[])),
+    only_if(Counts::WithProbability, field("useProbability", True, &[])),
     field("depth", Number(4), &[]),
     field("outletName", NoText, &[Null]),
     field("group", NoText, &[Null]),
@@ -99,7 +100,7 @@ pub const FIELDS: [DefaultField; 39] = [
     field("matchWholeWords", Null, &[]),
     field("useGroupScoring", Null, &[]),
     field("automationId", NoText, &[Null]),
-    where_it(Counts::AtDepth, field("role", Number(0), &[Null])),
+    only_if(Counts::AtDepth, field("role", Number(0), &[Null])),
     field("sticky", Null, &[Number(0)]),
     field("cooldown", Null, &[Number(0)]),
     field("delay", Null, &[Number(0)]),
@@ -109,10 +110,10 @@ pub const FIELDS: [DefaultField; 39] = [
 /// SillyTavern's `world_info_position.atDepth`.
 const AT_DEPTH: f64 = 4.0;
 
-/// Numbers that SillyTavern reads as 0 where they are `null`, though that is not their default.
+/// Numbers whose `null` SillyTavern reads as 0, although 0 is not their default.
 const NULL_IS_ZERO: [&str; 2] = ["order", "probability"];
 
-/// Texts in which the editor writes every end of a line as a line feed.
+/// Texts in which the editor normalises line endings to line feeds.
 const WRITTEN_IN_LINES: [&str; 2] = ["comment", "content"];
 
 impl Literal {
@@ -162,12 +163,12 @@ impl Counts {
     }
 }
 
-/// Whether a field that is missing stands for a value, rather than for nothing.
+/// Whether SillyTavern uses a default if this field is missing.
 pub(crate) fn has_default(name: &JsText) -> bool {
     DefaultField::named(name).is_some() || *name == *"characterFilter" || *name == *"displayIndex"
 }
 
-/// What a field of an entry means: `None` for the default, however that is written or left out.
+/// The normalised value of an entry's field: `None` for the default, whether written or missing.
 fn meaning<'e>(entry: &'e Object, name: &JsText) -> Option<Cow<'e, Json>> {
     let value = entry.get_text(name)?;
     match name.as_bytes() {
@@ -191,7 +192,8 @@ fn meaning<'e>(entry: &'e Object, name: &JsText) -> Option<Cow<'e, Json>> {
     })
 }
 
-/// Whether a filter lets every character through. SillyTavern makes one of what is no filter at all.
+/// Whether a character filter lets every character through. SillyTavern turns an invalid filter
+/// into such a filter.
 fn is_open(filter: &Json) -> bool {
     let Some(filter) = filter.as_object() else { return true };
     let is_empty = |name| match filter.get(name) {
@@ -220,17 +222,17 @@ fn with_line_feeds(text: &JsText) -> JsText {
     result.followed_by(&text.part(from..bytes.len()))
 }
 
-/// Which of the values of a field are the same, on two sides and in what both began as.
+/// Which values of a field are equal, among two sides and their merge base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EqualFields {
     pub(crate) sides: bool,
-    /// Each side with the base; `None` where nobody knows that.
+    /// Whether each side equals the base; `None` if the base is unknown or does not matter.
     pub(crate) with_base: Option<[bool; 2]>,
 }
 
 impl EqualFields {
-    /// One field of two entries. A side in which it has no meaning has no say in it: there the editor
-    /// writes what it likes.
+    /// Compares one field of two entries. A side where the field has no effect is ignored, because
+    /// the editor may have written anything there.
     pub(crate) fn in_entries(name: &JsText, base: Option<&Object>, sides: [&Object; 2]) -> Self {
         let [left, right] = sides;
         let counts = DefaultField::named(name).map_or(Counts::Always, |field| field.counts);
@@ -242,7 +244,7 @@ impl EqualFields {
             ([false, false], _) => return Self { sides: true, with_base: None },
             (_, None) => None,
             ([true, true], Some(base)) => Some(sides.map(|side| is_same(base, side))),
-            // What one side left as it was, and the other took the meaning from.
+            // One side kept the base's value, and on the other the field no longer has an effect.
             ([is_left, _], Some(base))
                 if counts.in_entry(base) && is_same(base, if is_left { left } else { right }) =>
             {
@@ -254,7 +256,7 @@ impl EqualFields {
     }
 }
 
-/// Whether two entries are the same lore; the order of their fields means nothing.
+/// Whether two entries have the same meaning, regardless of the order of their fields.
 pub fn is_same_entry(one: &Json, other: &Json) -> bool {
     let (Json::Object(one), Json::Object(other)) = (one, other) else { return one == other };
     let only_other = other.keys().filter(|name| one.get_text(name).is_none());
@@ -262,7 +264,7 @@ pub fn is_same_entry(one: &Json, other: &Json) -> bool {
     names.all(|name| EqualFields::in_entries(name, None, [one, other]).sides)
 }
 
-/// An entry as it is compared: every field that means something, by name.
+/// An entry normalised for comparison: the fields that differ from their defaults, sorted by name.
 pub fn plain_entry(entry: &Json) -> Json {
     let Json::Object(entry) = entry else { return entry.clone() };
     let counts =
@@ -275,7 +277,8 @@ pub fn plain_entry(entry: &Json) -> Json {
     fields.into_iter().collect::<Object>().into()
 }
 
-/// A book as it is compared. Its own fields stay as they are.
+/// A book with its entries normalised for comparison. Its other fields stay as they are, except for
+/// copies of entries in `originalData`.
 pub(crate) fn plain_book(book: &Json) -> Json {
     let Json::Object(book) = book else { return book.clone() };
     let fields = book.iter().map(|(name, value)| {

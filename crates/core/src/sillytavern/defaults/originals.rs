@@ -1,14 +1,15 @@
-//! The card's own form of an imported book, which SillyTavern keeps beside its entries as `originalData`.
+//! The card's original form of an imported book, which SillyTavern stores next to the entries as
+//! `originalData`.
 //!
-//! Whatever the editor writes into an entry, it writes there as well, even by merely showing the entry.
-//! So a difference there that is one of the entries' own is said by the entries alone.
+//! Whatever the editor writes to an entry, it also writes there, even if it only shows the entry.
+//! So a difference there that merely repeats one of the entries is ignored.
 
 use forklore_json::{JsText, Json, Object};
 
 pub(super) const NAME: &str = "originalData";
 
-/// What SillyTavern copies from an entry, by its names there (`originalWIDataKeyMap`, and what its
-/// editor writes besides).
+/// The fields that SillyTavern copies from an entry, by their names in `originalData`
+/// (`originalWIDataKeyMap`, and what the editor writes in addition).
 const COPIED: [&str; 13] = [
     "keys",
     "secondary_keys",
@@ -25,7 +26,7 @@ const COPIED: [&str; 13] = [
     "extensions",
 ];
 
-/// Of `extensions`, which may hold more than copies.
+/// The copied fields within `extensions`, which may also contain others.
 const COPIED_EXTENSIONS: [&str; 29] = [
     "display_index",
     "exclude_recursion",
@@ -58,24 +59,24 @@ const COPIED_EXTENSIONS: [&str; 29] = [
     "outlet_name",
 ];
 
-/// Whether two values of a book's own field differ only in copies of its entries.
+/// Whether two values of a book's top-level field differ only in copies of entries.
 pub(crate) fn follows_the_entries(name: &JsText, one: Option<&Json>, other: Option<&Json>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return false };
     *name == *NAME && without_copies(one) == without_copies(other)
 }
 
-/// It, without what is copied from entries.
+/// `originalData` without the fields that are copied from entries.
 pub(super) fn without_copies(form: &Json) -> Json {
     let mut form = form.clone();
     let entries = form.as_object_mut().and_then(|form| form.get_mut("entries"));
     if let Some(Json::Array(entries)) = entries {
-        entries.iter_mut().filter_map(Json::as_object_mut).for_each(take_copies_out);
+        entries.iter_mut().filter_map(Json::as_object_mut).for_each(remove_copies);
     }
     form
 }
 
-fn take_copies_out(entry: &mut Object) {
-    // SillyTavern finds the form of an entry by this number alone.
+fn remove_copies(entry: &mut Object) {
+    // SillyTavern finds the original of an entry by its uid alone.
     if !entry.contains("uid") {
         return;
     }

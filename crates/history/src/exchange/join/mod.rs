@@ -1,10 +1,10 @@
-//! Takes in what other machines recorded.
+//! Imports what other machines recorded.
 //!
-//! Each machine writes only below its own name, so what two of them recorded apart lies side by side
-//! and never conflicts. What comes from outside is looked through before any ref points at it: it has
-//! to be versions of files, all of them there, under names of ours; and nothing that comes from
-//! outside changes what this machine recorded itself. Until then it lies outside the store: what no
-//! ref leads to must not be taken one day for something that was lost.
+//! Each machine writes only refs under its own name, so the recordings of several machines are
+//! stored side by side and never conflict. Everything from outside is validated before a ref points
+//! to it: it has to consist of complete versions of files, under valid ref names; and it never
+//! changes what this machine recorded itself. Until then it is kept outside the store, because
+//! unreachable objects in the store could later be mistaken for something that was lost.
 
 mod validate;
 
@@ -21,34 +21,35 @@ use crate::store::{Store, Writing};
 
 use validate::{CheckStop, IncomingCheck, ObjectSource};
 
-/// What was taken in.
+/// What was imported.
 #[derive(Debug, Default)]
 pub struct Joined {
     /// By machine.
     pub machines: BTreeMap<String, FromMachine>,
-    /// What is no history of a file, or lacks a part.
+    /// Refs that are not a valid or complete history of a file.
     pub refused: Vec<RefusedRef>,
-    /// Files of this machine whose past is another one there. They are left alone here.
+    /// Files of this machine for which the other side has a different history. They are left alone
+    /// here.
     pub ours_differ: usize,
 }
 
-/// What came from one machine.
+/// What was imported from one machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FromMachine {
     pub files: usize,
     pub versions: usize,
-    /// Files whose past is another one now. What it was is kept below `refs/old`.
+    /// Files whose history was rewritten. The old one is kept below `refs/old`.
     pub rewritten: usize,
 }
 
-/// A ref that was not taken in.
+/// A ref that was not imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedRef {
     pub reference: String,
     pub why: Unsound,
 }
 
-/// Why something from outside is not a history of a file.
+/// Why a ref from outside is not the history of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsound {
     #[error("the name is not one of ours")]
@@ -65,38 +66,38 @@ pub enum Unsound {
     Size,
 }
 
-/// What is to be done to take something in.
+/// What has to be done for an import.
 #[derive(Default)]
 pub(crate) struct JoinPlan {
-    points: Vec<(String, Id)>,
-    /// What belongs to it and is not in the store.
+    refs: Vec<(String, Id)>,
+    /// The objects that it needs and that are not in the store.
     objects: FxHashSet<Id>,
     pub(crate) joined: Joined,
 }
 
-/// Objects that came and are not in the store.
+/// Incoming objects that are not in the store.
 pub(crate) trait ExtraObjects {
     fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>>;
-    /// What an object is, and how long.
+    /// The kind and size of an object.
     fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>>;
     fn ids(&self) -> Vec<Id>;
-    /// All of them, in the packs in which they came.
+    /// All of them, in the packs in which they arrived.
     fn packs(&self) -> Result<Vec<Packed>>;
 }
 
-/// The name of a ref of ours.
+/// The name of one of our refs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RefName<'a> {
     pub(crate) machine: &'a str,
     kind: FileKind,
     /// `<machine>/<kind>/<name>`
     lineage: &'a str,
-    /// The version, where it is the name of a pin or of something dismissed.
+    /// The version number, if it is a pin or a dismissal.
     number: Option<u64>,
 }
 
 impl<'a> RefName<'a> {
-    /// Reads the name of a ref that goes from machine to machine.
+    /// Parses the name of a ref that is exchanged between machines.
     pub(crate) fn parse(name: &'a str) -> Option<Self> {
         const LONGEST: usize = 120;
         let (folder, rest) = name.strip_prefix("refs/")?.split_once('/')?;
@@ -125,17 +126,17 @@ impl<'a> RefName<'a> {
     }
 }
 
-/// Finds out what of `offered` is sound and new. Changes nothing.
+/// Determines which of the refs in `offered` are valid and new. Changes nothing.
 pub(crate) fn plan(
     store: &Store<'_>,
-    beside: &dyn ExtraObjects,
+    extra: &dyn ExtraObjects,
     own: &str,
     offered: &Refs,
 ) -> Result<JoinPlan> {
-    let source = ObjectSource { store, beside };
+    let source = ObjectSource { store, extra };
     let mut plan = JoinPlan::default();
     let mut incoming = IncomingCheck::new(&source);
-    // Pins belong to files, which come first: `dismissed` sorts before `heads`.
+    // Pins belong to files, so heads come first: `dismissed` sorts before `heads`.
     let (heads, others): (Vec<_>, Vec<_>) =
         offered.iter().partition(|(name, _)| name.starts_with("refs/heads/"));
     let mut known: FxHashSet<&str> = store.refs().keys().map(String::as_str).collect();
@@ -147,7 +148,7 @@ pub(crate) fn plan(
         };
         let before = store.refs().get(name);
         if reference.machine == own {
-            // It may lag behind; anything else was not written by us.
+            // It may lag behind; anything else was not written by this machine.
             let lags = match before {
                 Some(before) => incoming.leads_to(*before, *id)?,
                 None => false,
@@ -174,54 +175,55 @@ pub(crate) fn plan(
         let mut is_rewritten = false;
         if let Some(before) = before {
             if reference.number.is_none() && incoming.leads_to(*before, *id)? {
-                // We know more than they do.
+                // We have newer versions.
                 continue;
             }
             if !incoming.leads_to(*id, *before)? {
                 is_rewritten = true;
                 let short = before.to_hex_with_len(16);
-                plan.points.push((format!("refs/old/{}/{short}", reference.lineage), *before));
+                plan.refs.push((format!("refs/old/{}/{short}", reference.lineage), *before));
             }
         }
-        plan.points.push((name.clone(), *id));
+        plan.refs.push((name.clone(), *id));
         plan.objects.extend(found.objects);
         if reference.number.is_none() {
             known.insert(name);
-            let came = plan.joined.machines.entry(reference.machine.to_owned()).or_default();
-            came.files += 1;
-            came.versions += found.versions;
-            came.rewritten += usize::from(is_rewritten);
+            let from_machine =
+                plan.joined.machines.entry(reference.machine.to_owned()).or_default();
+            from_machine.files += 1;
+            from_machine.versions += found.versions;
+            from_machine.rewritten += usize::from(is_rewritten);
         }
     }
     plan.joined.refused.sort_by(|one, other| one.reference.cmp(&other.reference));
     Ok(plan)
 }
 
-/// Does what was planned: first the objects, then the refs.
-pub(crate) fn carry_out(
+/// Carries out a plan: first the objects, then the refs.
+pub(crate) fn apply(
     writing: &mut Writing<'_, '_>,
-    beside: &dyn ExtraObjects,
+    extra: &dyn ExtraObjects,
     plan: &JoinPlan,
 ) -> Result<()> {
     if !plan.objects.is_empty() {
         let is_wanted = |id: &Id| plan.objects.contains(id) || writing.store().has(id);
-        if beside.ids().iter().all(is_wanted) {
-            for packed in beside.packs()? {
-                writing.store_mut().keep_pack(packed)?;
+        if extra.ids().iter().all(is_wanted) {
+            for packed in extra.packs()? {
+                writing.store_mut().write_pack(packed)?;
             }
         } else {
-            // Something came along that was refused.
+            // Some of the incoming objects belong to refused refs.
             let mut packer = Packer::new(LEVEL);
             for id in &plan.objects {
-                if let Some((kind, data)) = beside.read(id)? {
+                if let Some((kind, data)) = extra.read(id)? {
                     packer.add(*id, kind, &data);
                 }
             }
-            writing.store_mut().keep_pack(packer.finish_pack()?)?;
+            writing.store_mut().write_pack(packer.finish_pack()?)?;
         }
     }
-    for (name, id) in &plan.points {
-        writing.point(name, *id);
+    for (name, id) in &plan.refs {
+        writing.set_ref(name, *id);
     }
     writing.flush()
 }

@@ -1,4 +1,4 @@
-//! Looks through what refs lead to, before it is believed.
+//! Validates what refs lead to before it is trusted.
 
 use std::path::Component;
 
@@ -13,10 +13,10 @@ use crate::version::body::numbered;
 use crate::version::commit::StoredVersion;
 use crate::version::tracked::TreeParts;
 
-/// Where the objects of what is offered are.
+/// Where to find the objects of the offered refs.
 pub(super) struct ObjectSource<'s, 'd> {
     pub(super) store: &'s Store<'d>,
-    pub(super) beside: &'s dyn ExtraObjects,
+    pub(super) extra: &'s dyn ExtraObjects,
 }
 
 /// What a ref leads to.
@@ -25,19 +25,19 @@ pub(super) struct FoundTip {
     pub(super) objects: Vec<Id>,
 }
 
-/// Looks through what refs lead to.
+/// Validates what refs lead to.
 pub(super) struct IncomingCheck<'s, 'd> {
     source: &'s ObjectSource<'s, 'd>,
-    /// Versions that are there with all that belongs to them.
+    /// Versions known to be complete.
     sound: FxHashSet<Id>,
-    /// How long what is below a tree is, by how many trees there are from it to a piece. What is in the
-    /// store need not be looked through again.
+    /// The total size of the pieces below a tree, by its id and height, so that a tree shared by
+    /// several versions is validated once.
     trees: FxHashMap<(Id, u8), u64>,
-    /// Of what is looked through now, what is not in the store.
+    /// The objects of the current ref that are not in the store.
     new: Vec<Id>,
 }
 
-/// Why a look through something ends early.
+/// Why a check stops early.
 pub(super) enum CheckStop {
     Unsound(Unsound),
     Failed(HistoryError),
@@ -55,32 +55,32 @@ impl From<HistoryError> for CheckStop {
     }
 }
 
-/// No program could read a longer chat or book.
+/// No program could read a longer chat or lorebook.
 const LONGEST: u64 = 512 << 20;
 
-/// There are always so many trees above a piece.
+/// The number of tree levels above a piece, always the same.
 const TREES: u8 = 3;
 
 impl<'s, 'd> IncomingCheck<'s, 'd> {
     pub(super) fn new(source: &'s ObjectSource<'s, 'd>) -> Self {
         let (sound, trees) = (FxHashSet::default(), FxHashMap::default());
-        let mut sounding = Self { source, sound, trees, new: Vec::new() };
+        let mut check = Self { source, sound, trees, new: Vec::new() };
         for tip in source.store.refs().values() {
             let mut next = Some(*tip);
-            while let Some(id) = next.filter(|id| !sounding.sound.contains(id)) {
-                // What is damaged here is for `forklore history verify` to say.
-                let Ok(kept) = StoredVersion::read(source.store, id) else { break };
-                sounding.sound.insert(id);
-                next = kept.parent;
+            while let Some(id) = next.filter(|id| !check.sound.contains(id)) {
+                // Reporting damage in our own store is the job of `forklore history verify`.
+                let Ok(stored) = StoredVersion::read(source.store, id) else { break };
+                check.sound.insert(id);
+                next = stored.parent;
             }
         }
-        sounding
+        check
     }
 
-    /// Says what is new about a ref.
+    /// Validates a ref, and returns what is new about it.
     pub(super) fn tip(&mut self, tip: Id, reference: &RefName<'_>) -> Result<FoundTip, CheckStop> {
         self.new.clear();
-        // What was looked through with something that was refused is looked through again.
+        // Trees that were validated along with a refused ref have to be validated again.
         let trees = std::mem::take(&mut self.trees);
         let found = self.chain(tip, reference);
         if found.is_err() {
@@ -92,32 +92,32 @@ impl<'s, 'd> IncomingCheck<'s, 'd> {
     }
 
     fn chain(&mut self, tip: Id, reference: &RefName<'_>) -> Result<FoundTip, CheckStop> {
-        let kept = self.version(tip)?;
+        let stored = self.version(tip)?;
         let is_right = match reference.number {
-            None => kept.version.lineage == reference.lineage,
-            Some(number) => kept.version.number == number,
+            None => stored.version.lineage == reference.lineage,
+            Some(number) => stored.version.number == number,
         };
-        if !is_right || kept.version.file.kind() != Some(reference.kind) {
+        if !is_right || stored.version.file.kind() != Some(reference.kind) {
             return Err(Unsound::OtherFile.into());
         }
         let mut versions = Vec::new();
-        let mut next = Some(kept);
-        while let Some(kept) = next.filter(|kept| !self.sound.contains(&kept.id)) {
-            let lineage = kept.version.lineage.split_once('/');
+        let mut next = Some(stored);
+        while let Some(stored) = next.filter(|stored| !self.sound.contains(&stored.id)) {
+            let lineage = stored.version.lineage.split_once('/');
             if lineage.is_none_or(|(machine, _)| machine != reference.machine) {
                 return Err(Unsound::OtherFile.into());
             }
-            if !is_below_home(&kept.version.file) {
+            if !is_below_home(&stored.version.file) {
                 return Err(Unsound::Name.into());
             }
-            if self.file(kept.tree)? != kept.version.bytes || kept.version.bytes > LONGEST {
+            if self.file(stored.tree)? != stored.version.bytes || stored.version.bytes > LONGEST {
                 return Err(Unsound::Size.into());
             }
-            versions.push(kept.id);
-            next = kept.parent.map(|parent| self.version(parent)).transpose()?;
+            versions.push(stored.id);
+            next = stored.parent.map(|parent| self.version(parent)).transpose()?;
         }
         for id in &versions {
-            self.note(*id);
+            self.add_if_new(*id);
         }
         let objects = std::mem::take(&mut self.new);
         let found = FoundTip { versions: versions.len(), objects };
@@ -125,7 +125,7 @@ impl<'s, 'd> IncomingCheck<'s, 'd> {
         Ok(found)
     }
 
-    fn note(&mut self, id: Id) {
+    fn add_if_new(&mut self, id: Id) {
         if !self.source.store.has(&id) {
             self.new.push(id);
         }
@@ -137,17 +137,17 @@ impl<'s, 'd> IncomingCheck<'s, 'd> {
             .is_ok_and(|text| !text.chars().any(|c| c.is_control() && c != '\n'));
         let headers = text.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
         let parents = headers.filter(|line| line.starts_with(b"parent ")).count();
-        let kept = StoredVersion::parse(id, &text).filter(|kept| {
-            let agrees = parents == usize::from(kept.parent.is_some());
+        let stored = StoredVersion::parse(id, &text).filter(|stored| {
+            let agrees = parents == usize::from(stored.parent.is_some());
             kind == Kind::Commit && is_plain && agrees
         });
-        Ok(kept.ok_or(Unsound::NotAVersion)?)
+        Ok(stored.ok_or(Unsound::NotAVersion)?)
     }
 
-    /// How long the file of a tree is.
+    /// The size of a version's file.
     fn file(&mut self, id: Id) -> Result<u64, CheckStop> {
         let parts = TreeParts::of(&self.tree(id)?).ok_or(Unsound::Shape)?;
-        self.note(id);
+        self.add_if_new(id);
         let mut len = 0_u64;
         for edge in [parts.head, parts.tail].into_iter().flatten() {
             len = len.saturating_add(self.piece(edge)?);
@@ -156,7 +156,7 @@ impl<'s, 'd> IncomingCheck<'s, 'd> {
         Ok(len.saturating_add(body.unwrap_or(0)))
     }
 
-    /// How long the pieces below a tree of numbered ones are.
+    /// The size of the pieces below a tree of numbered pieces.
     fn below(&mut self, id: Id, trees: u8) -> Result<u64, CheckStop> {
         if trees == 0 {
             return self.piece(id);
@@ -171,7 +171,7 @@ impl<'s, 'd> IncomingCheck<'s, 'd> {
             len = len.saturating_add(self.below(below, trees - 1)?);
         }
         self.trees.insert((id, trees), len);
-        self.note(id);
+        self.add_if_new(id);
         Ok(len)
     }
 
@@ -185,14 +185,14 @@ impl<'s, 'd> IncomingCheck<'s, 'd> {
     fn piece(&mut self, id: Id) -> Result<u64, CheckStop> {
         match self.source.header(&id)?.ok_or(Unsound::Missing)? {
             (Kind::Blob, len) => {
-                self.note(id);
+                self.add_if_new(id);
                 Ok(len)
             }
             _ => Err(Unsound::Shape.into()),
         }
     }
 
-    /// Whether `ancestor` is `tip` or came before it.
+    /// Whether `ancestor` is `tip` or one of its ancestors.
     pub(super) fn leads_to(&self, tip: Id, ancestor: Id) -> Result<bool> {
         let mut next = Some(tip);
         while let Some(id) = next {
@@ -200,7 +200,7 @@ impl<'s, 'd> IncomingCheck<'s, 'd> {
                 return Ok(true);
             }
             next = match self.version(id) {
-                Ok(kept) => kept.parent,
+                Ok(stored) => stored.parent,
                 Err(CheckStop::Unsound(_)) => None,
                 Err(CheckStop::Failed(error)) => return Err(error),
             };
@@ -209,7 +209,7 @@ impl<'s, 'd> IncomingCheck<'s, 'd> {
     }
 }
 
-/// Whether the file lies below its user's folder, however its name is written.
+/// Whether the file is inside its user's folder, however its name is written.
 fn is_below_home(name: &FileName) -> bool {
     let path = name.to_path();
     let parts = path.components().filter(|part| matches!(part, Component::Normal(_))).count();
@@ -218,14 +218,14 @@ fn is_below_home(name: &FileName) -> bool {
 
 impl ObjectSource<'_, '_> {
     fn header(&self, id: &Id) -> Result<Option<(Kind, u64)>> {
-        match self.beside.header(id)? {
+        match self.extra.header(id)? {
             Some(header) => Ok(Some(header)),
             None => self.store.header(id),
         }
     }
 
     fn read(&self, id: &Id) -> Result<Option<(Kind, Vec<u8>)>> {
-        if let Some(object) = self.beside.read(id)? {
+        if let Some(object) = self.extra.read(id)? {
             return Ok(Some(object));
         }
         let mut data = Vec::new();

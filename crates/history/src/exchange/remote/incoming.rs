@@ -1,4 +1,4 @@
-//! What git fetched, before it is looked through.
+//! Packs that git fetched, before they are validated.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::git::packs::Packs;
 use crate::store::files::Files as _;
 use crate::version::history::History;
 
-/// How long to wait for another of us who pulls.
+/// How long to wait for another process that is pulling.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where git puts what it fetches: outside the store, until it was looked through.
+/// The folder into which git fetches: outside the store, until the objects are validated.
 pub(super) struct Incoming<'d> {
     disk: &'d dyn Disk,
     pub(super) folder: PathBuf,
@@ -34,12 +34,12 @@ impl<'d> Incoming<'d> {
     pub(super) fn open(history: &History<'d>) -> Result<Self> {
         let store = history.store();
         let (disk, clock) = (store.disk, store.clock);
-        let folder = store.layout().ours().join("incoming");
-        let lock = store.layout().ours().join("incoming.lock");
+        let folder = store.layout().own_folder().join("incoming");
+        let lock = store.layout().own_folder().join("incoming.lock");
         let lock = UserLock::acquire(disk, &lock, PATIENCE, &|time| clock.sleep(time))?;
         disk.make_dirs(&folder.join("pack")).doing("make", &folder)?;
         let incoming = Self { disk, folder, _lock: lock };
-        // Of one that died.
+        // Left behind by a process that crashed.
         incoming.clear()?;
         Ok(incoming)
     }

@@ -1,8 +1,9 @@
-//! To a git remote and back: a bare repository on a disk, behind ssh, or with a host.
+//! Pushes to and pulls from a git remote: a bare repository on a disk, behind ssh, or at a hosting
+//! service.
 //!
-//! The installed git does it, since the keys, agents and proxies that a person has set up are set up
-//! for git. It is started without a shell, and it writes neither into the store nor its refs: it puts a
-//! pack beside them, and what of that is believed is decided in [`crate::exchange::join`].
+//! This runs the installed git, because users set up their keys, agents and proxies for git. It is
+//! started without a shell, and writes neither to the store nor to its refs: it puts a pack beside
+//! them, and [`crate::exchange::join`] decides what to accept.
 
 mod incoming;
 
@@ -22,7 +23,7 @@ use crate::version::history::History;
 use forklore_tavern::disk::describe::shown;
 use incoming::Incoming;
 
-/// A remote could not be written to or read.
+/// A push or pull failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
     #[error("there is no git on this machine")]
@@ -39,7 +40,7 @@ pub enum RemoteError {
     History(#[from] HistoryError),
 }
 
-/// What git said about it.
+/// What git reported.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("git says: {0}")]
 pub struct GitOutput(String);
@@ -47,20 +48,20 @@ pub struct GitOutput(String);
 /// What a push did.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Pushed {
-    /// Files that are new there or have new versions, by machine.
+    /// Files that are new on the remote or have new versions there, by machine.
     pub files: BTreeMap<String, usize>,
-    /// Files of other machines of which the remote knows more than we do.
+    /// Files of other machines of which the remote has newer versions.
     pub newer_there: usize,
-    /// Files of this machine of which the remote has versions that are not here: they were thinned,
-    /// or another machine writes under our name.
+    /// Files of this machine of which the remote has versions that are missing here: they were
+    /// thinned, or another machine uses our name.
     pub ours_differ: usize,
-    /// Refs that are not ours any more and were removed there.
+    /// Refs that no longer exist here and were removed there.
     pub removed: usize,
-    /// What the remote would not take.
+    /// Refs that the remote rejected, and why.
     pub refused: Vec<(String, String)>,
 }
 
-/// The program that does it.
+/// The git program to run.
 #[derive(Clone, Debug)]
 pub struct Git {
     pub program: OsString,
@@ -72,14 +73,14 @@ impl Default for Git {
     }
 }
 
-/// What of a remote is ours.
+/// The folders of refs that are exchanged with a remote.
 const FOLDERS: [&str; 3] = ["heads", "pins", "dismissed"];
 
-/// How often a remote is read that changes while it is read.
+/// How often to retry if a remote changes while it is being read.
 const TRIES: usize = 3;
 
-/// Whatever is set on this machine for other work: no hooks, no upkeep, no refs beyond those asked
-/// for, and no address that runs a command.
+/// Overrides the user's settings: no hooks, no maintenance, no refs beyond those requested, and no
+/// addresses that run a command.
 const SETTINGS: [&str; 12] = [
     "core.hooksPath=/dev/null",
     "core.fsync=all",
@@ -95,11 +96,12 @@ const SETTINGS: [&str; 12] = [
     "push.gpgSign=false",
 ];
 
-/// How a repository on this machine takes in what is sent: without running anything of its own.
+/// How a repository on this machine receives a push: without running anything that is configured
+/// there.
 const RECEIVE_PACK: &str = "--receive-pack=git -c core.hooksPath=/dev/null \
      -c core.alternateRefsCommand=true -c receive.autogc=false receive-pack";
 
-/// What would lead git to another repository than ours.
+/// Variables that would lead git to another repository.
 const ENVIRONMENT: [&str; 8] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -111,8 +113,9 @@ const ENVIRONMENT: [&str; 8] = [
     "GIT_PREFIX",
 ];
 
-/// Sends everything to a remote, where it only adds to what is there. `prune` makes what is there
-/// under this machine's name what is here, and so removes there what this machine has no more.
+/// Sends everything to a remote. By default this only adds to what is there. With `prune`, the refs
+/// under this machine's name are made the same as here, which removes what this machine no longer
+/// has.
 pub fn push(
     history: &mut History<'_>,
     git: &Git,
@@ -130,7 +133,7 @@ pub fn push(
         let (Some(reference), Some(folder)) = (RefName::parse(name), name.split('/').nth(1)) else {
             continue;
         };
-        // When something is to be removed there, what is ours is sent by itself.
+        // With `prune`, this machine's refs are sent separately.
         if !prune || reference.machine != own {
             all.insert(format!("refs/{folder}/{0}/*:refs/{folder}/{0}/*", reference.machine));
         }
@@ -159,7 +162,8 @@ fn send(
     let mut command = git.command(repository);
     command.args(["push", "--porcelain", "--no-verify", "--no-follow-tags"]).args(options);
     if local(remote).is_some() {
-        // It runs on this machine, and whoever prepared that folder may have put hooks there.
+        // The receiving side runs on this machine, and the folder may contain hooks that someone
+        // else prepared.
         command.arg(RECEIVE_PACK);
     }
     command.arg("--").arg(remote).args(all);
@@ -181,7 +185,7 @@ fn send(
                 let left = if is_own { &mut pushed.ours_differ } else { &mut pushed.newer_there };
                 *left += usize::from(is_file);
             }
-            "!" => pushed.refused.push((name.to_owned(), plain(summary))),
+            "!" => pushed.refused.push((name.to_owned(), printable(summary))),
             "-" => pushed.removed += 1,
             "=" => {}
             _ if is_file => {
@@ -191,16 +195,16 @@ fn send(
         }
     }
     if !output.status.success() && lines == 0 {
-        return Err(said("push to", remote, &output));
+        return Err(git_error("push to", remote, &output));
     }
     Ok(())
 }
 
-/// Takes in what a remote knows of other machines.
+/// Imports what a remote has of other machines.
 pub fn pull(history: &mut History<'_>, git: &Git, remote: &str) -> Result<Joined, RemoteError> {
     check(remote)?;
     check_folder(history, remote)?;
-    // Git looks at what is here to find out what is missing.
+    // Git reads the local objects to find out what is missing.
     history.record()?.flush()?;
     let own = history.machine().to_owned();
     let repository = history.store().layout().repository.clone();
@@ -222,28 +226,28 @@ pub fn pull(history: &mut History<'_>, git: &Git, remote: &str) -> Result<Joined
         let store = history.store_mut();
         store.refresh()?;
         let mut writing = store.write()?;
-        let came = incoming.packs()?;
-        let plan = join::plan(writing.store(), &came, &own, &offered)?;
-        // It moved after it was listed.
-        let is_late = plan.joined.refused.iter().any(|refused| refused.why == Unsound::Missing);
-        if is_late && tries < TRIES {
+        let fetched = incoming.packs()?;
+        let plan = join::plan(writing.store(), &fetched, &own, &offered)?;
+        // A ref moved after it was listed.
+        let has_moved = plan.joined.refused.iter().any(|refused| refused.why == Unsound::Missing);
+        if has_moved && tries < TRIES {
             continue;
         }
-        join::carry_out(&mut writing, &came, &plan)?;
-        drop((writing, came));
+        join::apply(&mut writing, &fetched, &plan)?;
+        drop((writing, fetched));
         incoming.clear()?;
         history.refresh()?;
         return Ok(plan.joined);
     }
 }
 
-/// All refs of a remote that could be ours.
+/// All refs of a remote in the folders that are exchanged.
 fn list(git: &Git, repository: &Path, remote: &str) -> Result<Refs, RemoteError> {
     let mut command = git.command(repository);
     command.args(["ls-remote", "--refs", "--quiet", "--"]).arg(remote);
     let output = git.run(command, b"")?;
     if !output.status.success() {
-        return Err(said("read", remote, &output));
+        return Err(git_error("read", remote, &output));
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let refs = text.lines().filter_map(|line| {
@@ -270,10 +274,10 @@ fn fetch(
         .args(["--no-tags", "--no-prune", "--no-recurse-submodules", "--"])
         .arg(remote);
     let output = git.run(command, wanted.as_bytes())?;
-    if output.status.success() { Ok(()) } else { Err(said("fetch from", remote, &output)) }
+    if output.status.success() { Ok(()) } else { Err(git_error("fetch from", remote, &output)) }
 }
 
-/// A path as git reads it in a list of paths, whatever separates those.
+/// Quotes a path for a list of paths as git reads it, whatever the separator.
 fn quoted(path: &Path) -> OsString {
     match path.to_str() {
         Some(text) => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")).into(),
@@ -281,12 +285,12 @@ fn quoted(path: &Path) -> OsString {
     }
 }
 
-/// Makes an empty repository for others to push to.
+/// Creates an empty repository to push to.
 pub fn create(history: &History<'_>, git: &Git, remote: &str) -> Result<(), RemoteError> {
     check(remote)?;
     let path = local(remote).ok_or_else(|| RemoteError::NotARemote(remote.to_owned()))?;
     let disk = history.store().disk;
-    // For the owner's eyes only, whatever git would do.
+    // Readable only by its owner, whatever git would do.
     disk.make_dirs(path).doing("make", path)?;
     if !disk.paths_in(path)?.is_empty() {
         return Err(RemoteError::SomethingThere(path.to_owned()));
@@ -294,10 +298,10 @@ pub fn create(history: &History<'_>, git: &Git, remote: &str) -> Result<(), Remo
     let mut command = git.bare_command();
     command.args(["init", "--quiet", "--bare", "--template=", "--"]).arg(path);
     let output = git.run(command, b"")?;
-    if output.status.success() { Ok(()) } else { Err(said("make", remote, &output)) }
+    if output.status.success() { Ok(()) } else { Err(git_error("make", remote, &output)) }
 }
 
-/// Refuses what git would take for an option.
+/// Rejects anything that git would take for an option.
 fn check(remote: &str) -> Result<(), RemoteError> {
     let is_address = !remote.is_empty() && !remote.starts_with('-');
     if !is_address || remote.chars().any(char::is_control) {
@@ -308,13 +312,13 @@ fn check(remote: &str) -> Result<(), RemoteError> {
 
 fn check_folder(history: &History<'_>, remote: &str) -> Result<(), RemoteError> {
     let Some(path) = local(remote) else { return Ok(()) };
-    match history.store().disk.is_there(path)? {
+    match history.store().disk.exists(path)? {
         true => Ok(()),
         false => Err(RemoteError::NothingThere(path.to_owned())),
     }
 }
 
-/// The folder that is meant, if it is one: not `https://host/x`, not `host:x`.
+/// The path of a local remote: not `https://host/x`, not `host:x`.
 pub fn local(remote: &str) -> Option<&Path> {
     if let Some(path) = remote.strip_prefix("file://") {
         return Some(Path::new(path));
@@ -325,16 +329,16 @@ pub fn local(remote: &str) -> Option<&Path> {
     (!is_host).then(|| Path::new(remote))
 }
 
-fn said(doing: &'static str, remote: &str, output: &Output) -> RemoteError {
+fn git_error(doing: &'static str, remote: &str, output: &Output) -> RemoteError {
     let text = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let shown = &lines[..lines.len().min(4)];
-    let said = if shown.is_empty() { "nothing".to_owned() } else { plain(&shown.join("; ")) };
+    let said = if shown.is_empty() { "nothing".to_owned() } else { printable(&shown.join("; ")) };
     RemoteError::Git { doing, remote: remote.to_owned(), source: GitOutput(said) }
 }
 
-/// A remote's words go to a terminal.
-fn plain(text: &str) -> String {
+/// Removes control characters, because a remote's messages are printed in a terminal.
+fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(600).collect()
 }
 
@@ -370,7 +374,7 @@ impl Git {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
         if let Some(mut stdin) = child.stdin.take() {
-            // If git ends before it has read everything, it says why.
+            // If git exits before it has read everything, it reports why.
             let _ = stdin.write_all(input);
         }
         child.wait_with_output().map_err(failed)

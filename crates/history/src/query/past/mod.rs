@@ -43,13 +43,13 @@ pub fn past(
     while past.book.is_none()
         && let Some(found) = search.next()?
     {
-        let Some(metadata) = versions.metadata(history, found.version, chat.place())? else {
+        let Some(metadata) = versions.metadata(history, found.version, chat.kind())? else {
             continue;
         };
         let book = book::when_saved(history, &versions, found.version, &metadata)?;
-        past.book = book.map(|what| AsOf { message: found.message, what });
+        past.book = book.map(|value| AsOf { message: found.message, value });
         if past.metadata.as_ref().is_none_or(|known| known.message < found.message) {
-            past.metadata = Some(AsOf { message: found.message, what: metadata });
+            past.metadata = Some(AsOf { message: found.message, value: metadata });
         }
     }
     Ok(Some(past).filter(|past| past.metadata.is_some() || past.testified.is_some()))
@@ -66,7 +66,7 @@ pub fn sealed(history: &History<'_>, books: &[&str], digest: Digest) -> Result<O
             .take(MOST_SEALED)
         {
             let bytes = history.content(&StoredVersion::read(history.store(), line.id)?)?;
-            let is_it = Book::read(&bytes).is_ok_and(|book| digest.is_of(&book.digested()));
+            let is_it = Book::read(&bytes).is_ok_and(|book| digest.is_of(&book.digest_input()));
             if is_it {
                 return Ok(Some(bytes));
             }

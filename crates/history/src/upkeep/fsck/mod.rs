@@ -1,5 +1,5 @@
-//! Checks a history: reads everything, rebuilds every newest version byte for byte, and names damage
-//! down to the message.
+//! Checks a history: reads everything, rebuilds the newest version of every file byte for byte, and
+//! reports damage down to the message.
 
 pub(super) mod reach;
 pub(super) mod refs;
@@ -21,24 +21,24 @@ pub use scan::ProgressFn;
 pub(crate) use scan::{Examined, set_aside};
 use scan::{ExaminedPack, OpenedPack, open_packs};
 
-/// Gives the file of a name as it is on the disk now.
+/// Returns the current content of a file on disk.
 pub type Live<'a> = dyn Fn(&FileName) -> Option<Vec<u8>> + 'a;
 
-/// Examines the repository. The files are opened under the lock and read afterwards, so that nobody
-/// who records has to wait.
+/// Examines the repository. The files are opened under the lock and read afterwards, so that
+/// recording need not wait.
 pub(crate) fn examine(
     store: &mut Store<'_>,
     machine: &str,
     tick: &ProgressFn<'_>,
 ) -> Result<Examined> {
-    let opened = store.steadily(&mut |store| {
+    let opened = store.read_consistently(&mut |store| {
         store.load()?;
         open(store, machine)
     })?;
     Ok(read(opened, tick))
 }
 
-/// The same, by one who holds the lock.
+/// The same for a caller that holds the lock.
 pub(crate) fn examine_locked(store: &Store<'_>, machine: &str) -> Result<Examined> {
     Ok(read(open(store, machine)?, &|_, _| {}))
 }
@@ -51,17 +51,17 @@ fn open(store: &Store<'_>, machine: &str) -> Result<(Examined, Vec<OpenedPack>)>
 
 fn read((mut examined, packs): (Examined, Vec<OpenedPack>), tick: &ProgressFn<'_>) -> Examined {
     examined.read_packs(packs, tick);
-    judge_orphans(&mut examined);
+    check_orphans(&mut examined);
     examined
 }
 
-/// A pack without an index is a fault, unless one of us who died while removing it left it: then it is
-/// as it was written, and nothing in it is missed.
-fn judge_orphans(examined: &mut Examined) {
+/// A pack without an index is a fault, unless a process crashed while removing it: then the pack is
+/// intact and none of its objects are missing elsewhere.
+fn check_orphans(examined: &mut Examined) {
     for at in 0..examined.packs.len() {
         let pack = &examined.packs[at];
         if !pack.has_index {
-            let is_leftover = pack.raw.checksum().is_some() && !is_missed(examined, pack);
+            let is_leftover = pack.raw.checksum().is_some() && !is_needed(examined, pack);
             let path = pack.path.clone();
             examined.packs[at].is_sound = is_leftover;
             if !is_leftover {
@@ -71,22 +71,22 @@ fn judge_orphans(examined: &mut Examined) {
     }
 }
 
-fn is_missed(examined: &Examined, pack: &ExaminedPack) -> bool {
+fn is_needed(examined: &Examined, pack: &ExaminedPack) -> bool {
     let reached = Reachability::new(examined, &examined.refs);
-    let is_lost = |kept: StoredVersion| {
-        let lineage = kept.version.lineage;
+    let is_lost = |stored: StoredVersion| {
+        let lineage = stored.version.lineage;
         let has_ref = examined.refs.contains_key(&format!("refs/heads/{lineage}"));
         !has_ref && !examined.purged.contains(&lineage)
     };
-    let is_missed = |(id, (kind, data)): (Id, Content)| {
-        let kept = Some(&data).filter(|_| kind == Kind::Commit);
+    let is_needed = |(id, (kind, data)): (Id, Content)| {
+        let stored = Some(&data).filter(|_| kind == Kind::Commit);
         reached.missing.contains(&id)
-            || kept.and_then(|data| StoredVersion::parse(id, data)).is_some_and(is_lost)
+            || stored.and_then(|data| StoredVersion::parse(id, data)).is_some_and(is_lost)
     };
-    pack.raw.walk().into_iter().filter_map(|at| pack.raw.named(at, &|_| None)).any(is_missed)
+    pack.raw.walk().into_iter().filter_map(|at| pack.raw.named(at, &|_| None)).any(is_needed)
 }
 
-/// Reads everything.
+/// Checks everything.
 pub fn verify(
     history: &mut History<'_>,
     live: &Live<'_>,
@@ -103,7 +103,7 @@ pub fn verify(
         objects: examined.sound.len(),
         files: history.lineages().iter().count(),
         versions: reached.seen.len(),
-        sound_versions: reached.seen.len() - reached.hurt.len(),
+        sound_versions: reached.seen.len() - reached.damaged.len(),
         lost_refs: reached.lost_refs(&examined, &examined.refs, &machine),
         misspelt: misspelt(&examined, &examined.refs),
         damage: reached.damage(),
@@ -113,8 +113,8 @@ pub fn verify(
     })
 }
 
-/// Rebuilds with what reads versions every day, which has to come to the same. Returns what changed
-/// since it was recorded.
+/// Rebuilds the newest versions with the everyday reader, which has to give the same content.
+/// Returns the files that changed since they were recorded.
 fn rebuild_tips(
     history: &History<'_>,
     live: &Live<'_>,
@@ -122,7 +122,7 @@ fn rebuild_tips(
 ) -> Vec<FileName> {
     let mut unrecorded = Vec::new();
     for lineage in history.lineages().iter() {
-        if reached.hurt.contains(&lineage.tip.id) {
+        if reached.damaged.contains(&lineage.tip.id) {
             continue;
         }
         let version = &lineage.tip.version;
@@ -135,7 +135,7 @@ fn rebuild_tips(
                     unrecorded.push(lineage.file().clone());
                 }
             }
-            _ => reached.add(&lineage.tip, FilePart::All),
+            _ => reached.mark_damaged(&lineage.tip, FilePart::All),
         }
     }
     unrecorded

@@ -1,4 +1,4 @@
-//! What refs lead to, and what of that is lost.
+//! What is reachable from refs, and what of that is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -13,31 +13,31 @@ use crate::git::refs::Refs;
 use crate::version::commit::StoredVersion;
 use crate::version::lineage::{lineage_of, numbered};
 
-/// Everything that refs lead to.
+/// Everything reachable from refs.
 #[derive(Default)]
 pub(in crate::upkeep) struct Reachability {
-    /// Versions.
+    /// Reachable versions.
     pub(in crate::upkeep) seen: FxHashSet<Id>,
     /// Versions that cannot be rebuilt.
-    pub(in crate::upkeep) hurt: FxHashSet<Id>,
-    /// What something refers to and nobody has.
+    pub(in crate::upkeep) damaged: FxHashSet<Id>,
+    /// Objects that are referenced but do not exist.
     pub(in crate::upkeep) missing: FxHashSet<Id>,
-    /// Lineages whose past is cut off, and before which version.
+    /// Lineages whose older versions are unreachable, and the version at which they are cut off.
     pub(in crate::upkeep) cuts: Vec<(String, u64)>,
-    /// The numbers of versions that lack a piece.
+    /// By lineage and part: the file, and the versions that lack the part.
     lost: BTreeMap<(String, FilePart), (FileName, BTreeSet<u64>)>,
-    /// What is lost below each tree.
+    /// The paths that are lost below each tree.
     trees: FxHashMap<Id, Rc<Vec<LostPath>>>,
 }
 
-/// Names of trees, and of the piece: `m/00/02/12`.
+/// Names of trees and of the piece: `m/00/02/12`.
 type LostPath = Vec<Vec<u8>>;
 
-/// No tree of ours is deeper.
+/// No tree that Forklore writes is deeper.
 const DEEPEST: usize = 8;
 
 impl Reachability {
-    /// Goes along everything, once.
+    /// Walks everything once.
     pub(in crate::upkeep) fn new(examined: &Examined, refs: &Refs) -> Self {
         let mut reached = Self::default();
         let mut dead = Vec::new();
@@ -49,23 +49,23 @@ impl Reachability {
                 dead.push(name.as_str());
             }
         }
-        reached.name_cuts(examined, &dead);
+        reached.add_cuts(examined, &dead);
         reached
     }
 
     fn chain(&mut self, examined: &Examined, tip: Id) {
         let mut next = Some(tip);
-        while let Some(kept) = next.and_then(|id| examined.commits.get(&id)) {
-            if !self.seen.insert(kept.id) {
+        while let Some(stored) = next.and_then(|id| examined.commits.get(&id)) {
+            if !self.seen.insert(stored.id) {
                 break;
             }
-            for path in self.tree(examined, kept.tree, 0).iter() {
-                self.add(kept, FilePart::at(path));
+            for path in self.tree(examined, stored.tree, 0).iter() {
+                self.mark_damaged(stored, FilePart::at(path));
             }
-            next = kept.parent;
+            next = stored.parent;
             if let Some(lost) = next.filter(|parent| !examined.commits.contains_key(parent)) {
                 self.missing.insert(lost);
-                self.cuts.push((kept.version.lineage.clone(), kept.version.number));
+                self.cuts.push((stored.version.lineage.clone(), stored.version.number));
             }
         }
     }
@@ -106,21 +106,22 @@ impl Reachability {
         Rc::clone(self.trees.entry(tree).or_insert(Rc::new(lost)))
     }
 
-    /// Notes that a version cannot be rebuilt.
-    pub(in crate::upkeep) fn add(&mut self, kept: &StoredVersion, piece: FilePart) {
-        self.hurt.insert(kept.id);
-        let key = (kept.version.lineage.clone(), piece);
+    /// Marks a version that cannot be rebuilt.
+    pub(in crate::upkeep) fn mark_damaged(&mut self, stored: &StoredVersion, piece: FilePart) {
+        self.damaged.insert(stored.id);
+        let key = (stored.version.lineage.clone(), piece);
         let lost = self.lost.entry(key);
-        let (_, numbers) = lost.or_insert_with(|| (kept.version.file.clone(), BTreeSet::new()));
-        numbers.insert(kept.version.number);
+        let (_, numbers) = lost.or_insert_with(|| (stored.version.file.clone(), BTreeSet::new()));
+        numbers.insert(stored.version.number);
     }
 
-    /// The versions between a cut and what is left before it, and those that only a ref knows of.
-    fn name_cuts(&mut self, examined: &Examined, dead: &[&str]) {
+    /// Adds the versions between a cut and the newest one before it, and those of which only a ref
+    /// is left.
+    fn add_cuts(&mut self, examined: &Examined, dead: &[&str]) {
         let mut known: BTreeMap<&str, BTreeMap<u64, &FileName>> = BTreeMap::new();
-        for kept in examined.commits.values() {
-            let numbers = known.entry(&kept.version.lineage).or_default();
-            numbers.insert(kept.version.number, &kept.version.file);
+        for stored in examined.commits.values() {
+            let numbers = known.entry(&stored.version.lineage).or_default();
+            numbers.insert(stored.version.number, &stored.version.file);
         }
         let cuts = self.cuts.iter().map(|(lineage, before)| {
             let older = known.get(lineage.as_str()).and_then(|own| own.range(..before).next_back());
@@ -132,7 +133,7 @@ impl Reachability {
                 let is_known = known.get(lineage).is_some_and(|own| own.contains_key(&number));
                 (!is_known).then_some((lineage, number, number))
             }
-            // Where anything of it is left, its ref is what is lost.
+            // If any version of the lineage is left, it is the ref that is lost.
             None => {
                 let lineage = lineage_of(name);
                 (!known.contains_key(lineage)).then_some((lineage, 1, 1))

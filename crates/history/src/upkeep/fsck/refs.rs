@@ -1,4 +1,4 @@
-//! Refs that are not there, or do not lead where they should.
+//! Refs that are missing or point to the wrong commit.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -11,31 +11,31 @@ use crate::version::commit::StoredVersion;
 use crate::version::lineage::{lineage_in, numbered};
 
 impl Reachability {
-    /// Refs that commits tell of and that are not there, or lead elsewhere. `refs` are those by which
-    /// this was reached; what is being purged is not missed.
+    /// Refs that should exist according to the commits, but are missing or point elsewhere. `refs`
+    /// are those from which `self` was built; lineages that are being purged are ignored.
     pub(in crate::upkeep) fn lost_refs(
         &self,
         examined: &Examined,
         refs: &Refs,
         machine: &str,
     ) -> Vec<LostRef> {
-        // Beyond what any ref leads to.
+        // The highest order of a version in each lineage that no ref leads to.
         let mut beyond: FxHashMap<&str, u64> = FxHashMap::default();
         let mut versions: FxHashMap<(&str, u64), &StoredVersion> = FxHashMap::default();
-        for kept in examined.commits.values() {
-            let lineage = kept.version.lineage.as_str();
-            if !self.seen.contains(&kept.id) {
+        for stored in examined.commits.values() {
+            let lineage = stored.version.lineage.as_str();
+            if !self.seen.contains(&stored.id) {
                 let order = beyond.entry(lineage).or_default();
-                *order = kept.version.order.max(*order);
+                *order = stored.version.order.max(*order);
             }
-            // Thinning leaves older forms of a version, until it is done.
-            let known = versions.entry((lineage, kept.version.number)).or_insert(kept);
-            if self.seen.contains(&kept.id) {
-                *known = kept;
+            // An unfinished thinning leaves older forms of a version behind.
+            let known = versions.entry((lineage, stored.version.number)).or_insert(stored);
+            if self.seen.contains(&stored.id) {
+                *known = stored;
             }
         }
         let mut all: Vec<(String, &StoredVersion)> = Vec::new();
-        for (lineage, kept) in examined.newest() {
+        for (lineage, stored) in examined.newest() {
             let reference = format!("refs/heads/{lineage}");
             let tip = refs.get(&reference).and_then(|id| examined.commits.get(id));
             let leads = tip.is_some_and(|tip| {
@@ -43,14 +43,14 @@ impl Reachability {
                 tip.version.lineage == lineage && tip.version.order >= beyond
             });
             if !leads {
-                all.push((reference, kept));
+                all.push((reference, stored));
             }
         }
-        for ((lineage, _), kept) in &versions {
-            let parent = kept
+        for ((lineage, _), stored) in &versions {
+            let parent = stored
                 .parent
-                .filter(|_| kept.version.collapse.is_some() && self.seen.contains(&kept.id));
-            // What others pinned is theirs to know.
+                .filter(|_| stored.version.collapse.is_some() && self.seen.contains(&stored.id));
+            // Pins of other machines are not ours to restore.
             let parent = parent.filter(|_| lineage.split('/').next() == Some(machine));
             let Some(good) = parent.and_then(|parent| examined.commits.get(&parent)) else {
                 continue;
@@ -63,17 +63,17 @@ impl Reachability {
         for (name, id) in refs {
             let Some((lineage, number)) = numbered(name) else { continue };
             let found = examined.commits.get(id);
-            let leads = found.is_some_and(|kept| is_called(kept, lineage, number));
-            if let Some(kept) = versions.get(&(lineage, number)).filter(|_| !leads) {
-                all.push((name.clone(), kept));
+            let leads = found.is_some_and(|stored| is_version(stored, lineage, number));
+            if let Some(stored) = versions.get(&(lineage, number)).filter(|_| !leads) {
+                all.push((name.clone(), stored));
             }
         }
         all.retain(|(name, _)| !examined.purged.iter().any(|purged| purged == lineage_in(name)));
         all.sort_by(|a, b| a.0.cmp(&b.0));
-        let lost = all.into_iter().map(|(reference, kept)| LostRef {
+        let lost = all.into_iter().map(|(reference, stored)| LostRef {
             reference,
-            file: kept.version.file.clone(),
-            tip: kept.id,
+            file: stored.version.file.clone(),
+            tip: stored.id,
         });
         let mut lost: Vec<LostRef> = lost.collect();
         lost.dedup();
@@ -81,31 +81,31 @@ impl Reachability {
     }
 }
 
-fn is_called(kept: &StoredVersion, lineage: &str, number: u64) -> bool {
-    kept.version.lineage == lineage && kept.version.number == number
+fn is_version(stored: &StoredVersion, lineage: &str, number: u64) -> bool {
+    stored.version.lineage == lineage && stored.version.number == number
 }
 
-/// Refs whose name nothing that was recorded knows, though they lead to something that was.
+/// Refs with a name that occurs in no commit, although they point to a recorded version.
 pub(in crate::upkeep) fn misspelt(examined: &Examined, refs: &Refs) -> Vec<String> {
     let lineages: FxHashSet<&str> =
-        examined.commits.values().map(|kept| kept.version.lineage.as_str()).collect();
+        examined.commits.values().map(|stored| stored.version.lineage.as_str()).collect();
     let is_misspelt = |name: &str, id: &Id| {
-        let Some(kept) = examined.commits.get(id) else { return false };
+        let Some(stored) = examined.commits.get(id) else { return false };
         match numbered(name) {
             Some((lineage, number)) => {
-                !lineages.contains(lineage) && !is_called(kept, lineage, number)
+                !lineages.contains(lineage) && !is_version(stored, lineage, number)
             }
             None => match name.strip_prefix("refs/heads/") {
                 Some(lineage) => !lineages.contains(lineage),
-                None => !name.split('/').nth(1).is_some_and(is_place),
+                None => !name.split('/').nth(1).is_some_and(is_ref_folder),
             },
         }
     };
     refs.iter().filter(|(name, id)| is_misspelt(name, id)).map(|(name, _)| name.clone()).collect()
 }
 
-/// Where refs are: ours, and those that people's gits make.
-fn is_place(folder: &str) -> bool {
+/// Folders that refs may be in: ours, and those that git uses.
+fn is_ref_folder(folder: &str) -> bool {
     let ours = ["heads", "pins", "dismissed", "rescued", "old"];
     let others = ["remotes", "tags", "notes", "replace", "original"];
     ours.contains(&folder) || others.contains(&folder)

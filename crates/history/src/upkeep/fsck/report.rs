@@ -8,27 +8,27 @@ use crate::file::FileName;
 use crate::git::object::Id;
 use crate::version::split::Numbering;
 
-/// What a history is like.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub struct Verified {
     pub packs: usize,
     pub bytes: u64,
     pub objects: usize,
-    /// Files, each with all its names.
+    /// Files, each counted once whatever names it had.
     pub files: usize,
     pub versions: usize,
-    /// Versions that can be rebuilt to the last byte.
+    /// Versions that can be rebuilt byte for byte.
     pub sound_versions: usize,
-    /// What is wrong with the repository's own files.
+    /// Problems with the repository's own files.
     pub faults: Vec<Fault>,
     pub damage: Vec<Damage>,
-    /// Refs that are not there, or do not lead where they should.
+    /// Refs that are missing or point to the wrong commit.
     pub lost_refs: Vec<LostRef>,
-    /// Refs by a name that was never recorded.
+    /// Refs whose name was never recorded.
     pub misspelt: Vec<String>,
-    /// Files that changed since they were recorded. That is no damage.
+    /// Files that changed since they were recorded. This is not damage.
     pub unrecorded: Vec<FileName>,
-    /// Damaged files that were put aside earlier.
+    /// Damaged files that were moved aside earlier.
     pub set_aside: Vec<PathBuf>,
 }
 
@@ -41,7 +41,7 @@ impl Verified {
     }
 }
 
-/// Something wrong with a file of the repository.
+/// A problem with a file of the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub path: PathBuf,
@@ -73,7 +73,7 @@ pub enum FaultKind {
     /// In the middle of the journal.
     #[error("some of what was recorded last cannot be read")]
     Recordings,
-    /// A power cut leaves that, or damage.
+    /// Caused by a power cut, or by damage.
     #[error("ends in {0} bytes of a recording that is not whole")]
     Unfinished(u64),
     #[error("names a machine that recorded nothing")]
@@ -86,16 +86,16 @@ fn objects(count: usize) -> String {
     if count == 1 { "one object".to_owned() } else { format!("{count} objects") }
 }
 
-/// A ref that is not there, or does not lead where it should.
+/// A ref that is missing or points to the wrong commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostRef {
     pub reference: String,
     pub file: FileName,
-    /// Where it should lead.
+    /// The commit that it should point to.
     pub tip: Id,
 }
 
-/// Something that some versions of a file lack.
+/// A part that some versions of a file lack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     pub lineage: String,
@@ -105,12 +105,12 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// Whether no version of the file can be reached, so that its ref stands for its name.
+    /// Whether no version of the file can be reached, so that only the name of its ref is known.
     pub fn is_all_unreached(&self) -> bool {
         self.piece == FilePart::Version && self.file.as_str() == self.lineage
     }
 
-    /// Numbers that rise, those that follow each other together.
+    /// Groups ascending numbers into ranges.
     pub(in crate::upkeep) fn ranges(
         numbers: impl IntoIterator<Item = u64>,
     ) -> Vec<RangeInclusive<u64>> {
@@ -144,17 +144,17 @@ impl fmt::Display for Damage {
 /// A part of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FilePart {
-    /// The version itself is not known any more.
+    /// The version itself, whose commit is lost.
     Version,
     All,
     Head,
-    /// From one number to another.
+    /// The pieces from one number to another.
     Numbered(Numbering, u32, u32),
     Tail,
 }
 
 impl FilePart {
-    /// What lies at a path of a version's tree.
+    /// The part at a path in a version's tree.
     pub(in crate::upkeep) fn at(path: &[Vec<u8>]) -> Self {
         let Some((first, rest)) = path.split_first() else { return Self::All };
         let Some(numbering) = Numbering::of_folder(first) else {

@@ -1,4 +1,4 @@
-//! Reads every byte of a repository and says what of it is as it was written.
+//! Reads every byte of a repository and determines what is intact.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,27 +17,27 @@ use crate::store::journal;
 use crate::store::layout::Layout;
 use crate::version::commit::StoredVersion;
 
-/// What lies on the disk, examined.
+/// The state of everything on disk.
 pub(crate) struct Examined {
     pub(crate) packs: Vec<ExaminedPack>,
-    /// Every object that can be read under its name and is what its name says.
+    /// Every object that can be read and whose content matches its id.
     pub(crate) sound: FxHashMap<Id, Location>,
-    /// What an index names and nobody can read.
+    /// Objects that are in an index and cannot be read.
     pub(in crate::upkeep) broken: FxHashSet<Id>,
     pub(in crate::upkeep) commits: FxHashMap<Id, StoredVersion>,
-    /// As they were when the rest was opened.
+    /// As they were when the files were opened.
     pub(in crate::upkeep) refs: Refs,
-    /// What refs lead to of which the journal says something else.
+    /// Targets of packed refs for which the journal has a newer value.
     superseded: Vec<Id>,
-    /// Lineages that somebody began to purge.
+    /// Lineages whose purge was started but not finished.
     pub(in crate::upkeep) purged: Vec<String>,
     pub(in crate::upkeep) faults: Vec<Fault>,
     pub(in crate::upkeep) layout: Layout,
 }
 
-/// A pack and its index, in whatever state they are.
+/// A pack and its index, damaged or not.
 pub(crate) struct ExaminedPack {
-    /// Of the pack or, where there is none, of what would be it.
+    /// The path of the pack, even if only its index exists.
     pub(crate) path: PathBuf,
     pub(crate) raw: RawPack,
     pub(in crate::upkeep) index: RawIndex,
@@ -52,17 +52,17 @@ pub(crate) enum Location {
     Journal(Content),
 }
 
-/// Says how much of how much is done.
+/// Called with the number of steps done and the total.
 pub type ProgressFn<'a> = dyn Fn(usize, usize) + 'a;
 
-/// What was opened and is not read yet.
+/// A pack that was opened but not read yet.
 pub(in crate::upkeep) struct OpenedPack {
     path: PathBuf,
     pack: Option<Bytes>,
     index: Option<Vec<u8>>,
 }
 
-/// Opens all packs of a folder.
+/// Opens all packs in a folder.
 pub(in crate::upkeep) fn open_packs(
     store: &Store<'_>,
     folder: &Path,
@@ -85,7 +85,8 @@ pub(in crate::upkeep) fn open_packs(
     };
     let opened = paths.into_iter().map(|path| {
         let index = read(&path.with_extension("idx"));
-        // What can be mapped need not fit into memory; but Windows removes and replaces nothing that is.
+        // A mapped pack need not fit into memory. But Windows cannot remove or replace a mapped
+        // file.
         let mapped = gix_pack::data::File::at(&path, HASH).ok().filter(|_| !cfg!(windows));
         let pack = mapped.map(Bytes::Mapped).or_else(|| read(&path).map(Bytes::Read));
         OpenedPack { path, pack, index }
@@ -101,7 +102,7 @@ impl ExaminedPack {
         Self { path, raw, index, has_pack, has_index, is_sound: false }
     }
 
-    /// What is wrong with the files. Whether an index is missed is not known yet.
+    /// Problems with the two files. Whether a missing index matters is not known yet.
     fn faults(&self) -> Vec<Fault> {
         let index = self.path.with_extension("idx");
         if !self.has_pack {
@@ -127,7 +128,7 @@ impl ExaminedPack {
 }
 
 impl Examined {
-    /// Reads everything but the packs.
+    /// Reads everything except the packs.
     pub(in crate::upkeep) fn open(store: &Store<'_>, machine: &str) -> Result<Self> {
         let mut examined = Self {
             packs: Vec::new(),
@@ -141,12 +142,12 @@ impl Examined {
             layout: store.layout().clone(),
         };
         let layout = store.layout();
-        if let Some(text) = store.disk.read_if_there(&layout.packed_refs())? {
+        if let Some(text) = store.disk.read_if_exists(&layout.packed_refs())? {
             let packed = refs::read(&text);
             if refs::write(&packed) != text {
                 examined.fault(&layout.packed_refs(), FaultKind::Changed);
             }
-            // Where the journal knows better, nobody else would notice.
+            // A wrong packed ref that the journal overrides would go unnoticed elsewhere.
             let superseded = packed.iter().filter(|(name, id)| store.refs().get(*name) != Some(id));
             examined.superseded = superseded.map(|(_, id)| *id).collect();
         }
@@ -171,8 +172,8 @@ impl Examined {
 
     fn read_journal(&mut self, store: &Store<'_>) -> Result<()> {
         let path = store.layout().journal();
-        let Some(bytes) = store.disk.read_if_there(&path)? else {
-            // Made with the repository, and never away.
+        let Some(bytes) = store.disk.read_if_exists(&path)? else {
+            // It is created with the repository and never removed.
             if !store.refs().is_empty() {
                 self.fault(&path, FaultKind::Gone);
             }
@@ -191,7 +192,7 @@ impl Examined {
         for object in journal.recordings.into_iter().flat_map(|found| found.objects) {
             if id_of(object.kind, &object.data).is_ok_and(|id| id == object.id) {
                 let content = (object.kind, Rc::new(object.data));
-                self.take(object.id, &content, Location::Journal(content.clone()));
+                self.register(object.id, &content, Location::Journal(content.clone()));
             }
         }
         Ok(())
@@ -212,7 +213,11 @@ impl Examined {
                 let found = pack.raw.named(place.offset, &|_| None);
                 match found.filter(|(id, _)| *id == place.id) {
                     Some((id, content)) => {
-                        self.take(id, &content, Location::Pack { pack: at, offset: place.offset });
+                        self.register(
+                            id,
+                            &content,
+                            Location::Pack { pack: at, offset: place.offset },
+                        );
                     }
                     None => {
                         lost += 1;
@@ -233,10 +238,10 @@ impl Examined {
         self.broken.retain(|id| !self.sound.contains_key(id));
     }
 
-    /// Notes an object that is what its name says.
-    fn take(&mut self, id: Id, (kind, data): &Content, place: Location) {
+    /// Registers an object whose content matches its id.
+    fn register(&mut self, id: Id, (kind, data): &Content, place: Location) {
         if *kind == Kind::Commit {
-            self.commits.extend(StoredVersion::parse(id, data).map(|kept| (id, kept)));
+            self.commits.extend(StoredVersion::parse(id, data).map(|stored| (id, stored)));
         }
         self.sound.entry(id).or_insert(place);
     }
@@ -245,7 +250,7 @@ impl Examined {
         self.faults.push(Fault::new(path, what));
     }
 
-    /// A whole object.
+    /// The content of an intact object.
     pub(in crate::upkeep) fn content(&self, id: &Id) -> Option<Content> {
         match self.sound.get(id)? {
             Location::Pack { pack, offset } => {
@@ -255,7 +260,7 @@ impl Examined {
         }
     }
 
-    /// Whether it is where nothing is damaged.
+    /// Whether the object is stored in an undamaged file.
     pub(in crate::upkeep) fn is_safe(&self, id: &Id) -> bool {
         match self.sound.get(id) {
             Some(Location::Pack { pack, .. }) => self.packs[*pack].is_sound,
@@ -267,19 +272,19 @@ impl Examined {
     /// The newest version of each lineage.
     pub(in crate::upkeep) fn newest(&self) -> BTreeMap<&str, &StoredVersion> {
         let mut newest: BTreeMap<&str, &StoredVersion> = BTreeMap::new();
-        for kept in self.commits.values() {
-            let known = newest.entry(&kept.version.lineage).or_insert(kept);
-            if kept.version.order > known.version.order {
-                *known = kept;
+        for stored in self.commits.values() {
+            let known = newest.entry(&stored.version.lineage).or_insert(stored);
+            if stored.version.order > known.version.order {
+                *known = stored;
             }
         }
         newest
     }
 }
 
-/// Files that were put aside because they were damaged.
+/// Files that were moved aside because they were damaged.
 pub(crate) fn set_aside(store: &Store<'_>) -> Result<Vec<PathBuf>> {
-    let mut files = store.disk.paths_in(&store.layout().ours())?;
+    let mut files = store.disk.paths_in(&store.layout().own_folder())?;
     files.retain(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("journal-damaged-")

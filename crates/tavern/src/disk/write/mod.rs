@@ -1,9 +1,8 @@
-//! How a file comes into being, and how one is replaced that a running
-//! SillyTavern may be writing too.
+//! Creates files, and replaces files that a running SillyTavern may be writing at the same time.
 //!
-//! Both put the new bytes beside the target first, check them there, and move
-//! them in one step, so that whoever reads the target sees all of the old or
-//! all of the new.
+//! Both write the new bytes to a temporary file beside the target, verify them there, and then move
+//! them into place atomically. A reader of the target sees either the whole old version or the
+//! whole new one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,7 +19,7 @@ pub struct WriteError {
     pub source: WriteCause,
 }
 
-/// One variant for each thing a caller may do about it.
+/// One variant for each way a caller may react.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteCause {
     /// Choose another name.
@@ -54,21 +53,20 @@ pub struct ReplaceError {
     pub source: ReplaceCause,
 }
 
-/// One variant for each thing a caller may do about it.
+/// One variant for each way a caller may react.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplaceCause {
-    /// Read it again and start anew. The newest version is in place (or the
-    /// file is gone, if that is the newest). `displaced` are versions by others
-    /// that are no longer on disk: older than that one, and the caller's to put
-    /// into the trash.
+    /// Read it again and start over. The newest version is in place (or the file is gone, if it was
+    /// deleted last). `displaced` holds versions saved by others that are no longer on disk; they
+    /// are older than the newest one, and the caller must put them into the trash.
     #[error("it was changed meanwhile")]
     ChangedMeanwhile { displaced: Vec<Vec<u8>> },
-    /// A folder, a link, or something stranger.
+    /// A folder, a link, or another kind of special file.
     #[error("it is not a regular file")]
     NotAFile,
-    /// The disk failed, or others wrote without end, half-way through putting a
-    /// newer version back. `temp` was left where it is and may hold the newest
-    /// version; `displaced` are all that could be read, the newest last.
+    /// While a newer version was being put back, the disk failed or others kept saving. `temp` was
+    /// left behind and may hold the newest version; `displaced` holds every version that could be
+    /// read, newest last.
     #[error("a newer version could not be put back and may be in `{}`", temp.display())]
     Stranded { temp: PathBuf, displaced: Vec<Vec<u8>>, source: io::Error },
     /// The old version is in place, except after [`WriteCause::Unconfirmed`].
@@ -76,12 +74,11 @@ pub enum ReplaceCause {
     Write(#[from] WriteCause),
 }
 
-/// Creates `path` with the bytes of `parts`, one after the other, and never
-/// over something that is there.
+/// Creates `path` with the concatenated `parts`. Never replaces an existing file.
 ///
-/// `tag` names the temporary file, and must be the caller's alone while the
-/// call lasts. `like` is a file to take permissions from: a neighbour that
-/// SillyTavern can read, or nothing for files that are only ours.
+/// `tag` names the temporary file and must be unique to the caller during the call. Permissions are
+/// copied from `like`: a neighbouring file that SillyTavern can read, or `None` for Forklore's own
+/// files.
 pub fn create_new(
     disk: &dyn Disk,
     path: &Path,
@@ -99,7 +96,7 @@ pub fn create_new(
         like: Option<&Path>,
         parts: &[&[u8]],
     ) -> Result<(), WriteCause> {
-        // Publishing would find out too, but only after writing it all.
+        // Publishing would detect this too, but only after writing everything.
         if disk.stat(path).map_err(|source| io_at(WriteStep::Read, source))?.is_some() {
             return Err(WriteCause::Exists);
         }
@@ -115,48 +112,44 @@ pub fn create_new(
     }
 }
 
-/// Replaces `path` by the bytes of `parts`, provided that it holds `expected`
-/// at the very moment of the exchange.
+/// Replaces `path` with the concatenated `parts`, provided that it holds `expected` at the very
+/// moment of the exchange.
 ///
-/// The caller has put a copy of `expected` into the trash beforehand.
+/// The caller must have put a copy of `expected` into the trash beforehand.
 ///
 /// # Why nothing is lost
 ///
-/// SillyTavern renames whole new versions over `path` and takes no locks, so
-/// any check before a rename is too early. Exchanging hands back what was
-/// displaced, so the check comes after:
+/// SillyTavern renames whole new versions over `path` and takes no locks, so any check before a
+/// rename comes too early. An exchange hands back the displaced file, so the check can come
+/// afterwards:
 ///
-/// 1. The temporary file holds *ours*. Exchange. It now holds what was at
-///    `path` at that instant. If that is `expected`, we are done: what others
-///    write from here on, they write over ours, as they would over any version.
-/// 2. Otherwise somebody saved a version that we had not seen. Say we *put* X
-///    at `path` and *got* G out of it (first X is ours). G belongs at `path`
-///    unless something newer is there. So look: if other bytes than X are at
-///    `path`, they were saved after G had been displaced. The newest version is
-///    in place already. Done.
-/// 3. Otherwise exchange again: G is now at `path`, and out comes N.
-///    - N is the very file X that we had put there: nobody wrote in between, so
-///      G is the newest version up to now, and it is in place. Done.
-///    - N is another file: it was renamed over X after G had been displaced, so
-///      N is newer than G, and must go back in G's stead. Go on at 2 with
-///      put = G, got = N.
+/// 1. The temporary file holds *ours*. Exchange it with `path`. It now holds whatever was at `path`
+///    at that instant. If that is `expected`, we are done: later saves by others overwrite ours, as
+///    they would overwrite any version.
+/// 2. Otherwise another program saved a version that we had not seen. Say we *put* X at `path` and
+///    *got* G out of it (at first, X is ours). G belongs at `path` unless something newer is there.
+///    So read `path`: if it does not hold the bytes of X, a newer version was saved after G was
+///    displaced. The newest version is already in place. Done.
+/// 3. Otherwise exchange again: G is now at `path`, and N comes out.
+///    - N is the very file X that we put there: there was no save in between, so G is the newest
+///      version so far, and it is in place. Done.
+///    - N is another file: it was renamed over X after G was displaced, so N is newer than G and
+///      must replace it. Continue at 2 with put = G, got = N.
 ///
-/// So whenever the loop ends, the newest version is at `path`. Each round more
-/// needs one more save by somebody else just between looking and exchanging.
-/// Every version that came out and is neither ours, nor `expected`, nor back in
-/// place is handed to the caller, even where its owner has since saved over it.
-/// If we are killed in between, the versions are at `path` and in the temporary
-/// file, which nobody removes unread. Whoever reads in between may be given ours,
-/// or a version one save older than the newest.
+/// So whenever the loop ends, the newest version is at `path`. Each further round requires another
+/// save by another program exactly between the check and the exchange. Every version that came out
+/// and is neither ours, nor `expected`, nor back in place is handed to the caller, even if its
+/// owner has since saved over it. If this process is killed in between, the versions are at `path`
+/// and in the temporary file, which is never removed unread. A concurrent reader may see ours, or a
+/// version one save older than the newest.
 ///
-/// "The very file" is told by number, size, time and bytes. By bytes alone, a
-/// version that equals an older one (save, undo, save) would pass for it, and
-/// the version in between would be left in place.
+/// "The very file" means equal inode, size, modification time and bytes. If only the bytes were
+/// compared, a version equal to an older one (save, undo, save) would be mistaken for it, and the
+/// version in between would be left in place.
 ///
-/// Where the system cannot exchange, the file is read and compared once more and
-/// then renamed over. A version saved between these two steps, microseconds
-/// apart, would be lost; on such systems the page's own saves are the way to
-/// change a chat or book that may be open.
+/// Where the system cannot exchange files, the file is read and compared once more and then renamed
+/// over. A version saved between these two steps, microseconds apart, would be lost; on such
+/// systems, change a chat or book that may be open through the page's own saves instead.
 pub fn replace_checked(
     disk: &dyn Disk,
     path: &Path,
@@ -175,8 +168,8 @@ pub fn replace_checked(
         expected: &[u8],
     ) -> Result<(), ReplaceCause> {
         check_target(disk, path, expected)?;
-        let look = write_beside(disk, temp, Some(path), parts)?;
-        let ours = Ours { look, parts };
+        let stat = write_beside(disk, temp, Some(path), parts)?;
+        let ours = OurFile { stat, parts };
         match disk.exchange(temp, path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
@@ -192,20 +185,20 @@ pub fn replace_checked(
             }
         }
 
-        match ForeignFile::unless(disk, temp, |_| disk.matches(temp, &[expected])) {
+        match ForeignFile::read_unless(disk, temp, |_| disk.matches(temp, &[expected])) {
             Ok(None) => {
                 let confirmed = disk.sync_dir(parent_of(path));
                 discard(disk, temp);
                 confirmed.map_err(|error| WriteCause::Unconfirmed(error).into())
             }
             Ok(Some(displaced)) => Err(put_back(disk, path, temp, ours, displaced, expected)),
-            Err(error) => Err(take_back(disk, path, temp, &ours, error)),
+            Err(error) => Err(restore_displaced(disk, path, temp, &ours, error)),
         }
     }
 }
 
-/// Tells whether a file name is one of our temporary files. None should
-/// outlive its operation; one that does may hold the only copy of something.
+/// Whether `name` is one of Forklore's temporary files. None should outlive its operation; one that
+/// does may hold the only copy of something.
 pub fn is_our_temp(name: &str) -> bool {
     name.starts_with(TEMP_START) && name.ends_with(TEMP_END)
 }
@@ -214,17 +207,17 @@ const TEMP_START: &str = ".forklore-";
 /// Not an extension that SillyTavern lists.
 const TEMP_END: &str = ".tmp";
 
-/// After so many rounds somebody is writing without end.
-const MOST_ROUNDS: usize = 100;
+/// After this many rounds, another program must be writing without pause.
+const MAX_ROUNDS: usize = 100;
 
-/// A writer that never rests can fall into step with us, each waiting for the
-/// other's rename, for hundreds of rounds [measured at 10,000 saves a second]. A
-/// pause lets it get ahead, and what it saves meanwhile is the newest.
-const QUICK_ROUNDS: usize = 4;
+/// A writer that never pauses can fall into lockstep with us, each waiting for the other's rename,
+/// for hundreds of rounds [measured at 10,000 saves a second]. A pause lets it get ahead, so that
+/// its latest save is the newest version.
+const ROUNDS_WITHOUT_PAUSE: usize = 4;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// In the same folder, because renaming works within one file system only.
-/// Without the target's name, which may be as long as a name can be.
+/// In the same folder, because a rename cannot cross file systems. Does not include the target's
+/// name, which may already have the maximum length.
 pub(crate) fn temp_beside(path: &Path, tag: &str) -> PathBuf {
     path.with_file_name(format!("{TEMP_START}{}{TEMP_END}", tag.replace(['/', '\\', '\0'], "-")))
 }
@@ -245,7 +238,7 @@ fn check_target(disk: &dyn Disk, path: &Path, expected: &[u8]) -> Result<(), Rep
     }
 }
 
-/// Leaves nothing behind when it fails.
+/// Leaves nothing behind on failure.
 fn write_beside(
     disk: &dyn Disk,
     temp: &Path,
@@ -253,16 +246,16 @@ fn write_beside(
     parts: &[&[u8]],
 ) -> Result<Stat, WriteCause> {
     if let Err(source) = disk.write_new(temp, like, parts) {
-        // One that is there already was left by a crash, and is perhaps the
-        // only copy of something.
+        // A file that already exists was left by a crash and may be the only copy of something.
         if source.kind() != io::ErrorKind::AlreadyExists {
             discard(disk, temp);
         }
         return Err(io_at(WriteStep::WriteBeside, source));
     }
-    let read_back = look_at(disk, temp).and_then(|look| Ok((look, disk.matches(temp, parts)?)));
+    let read_back =
+        stat_existing(disk, temp).and_then(|stat| Ok((stat, disk.matches(temp, parts)?)));
     let cause = match read_back {
-        Ok((look, true)) => return Ok(look),
+        Ok((stat, true)) => return Ok(stat),
         Ok((_, false)) => WriteCause::Miswritten,
         Err(source) => io_at(WriteStep::ReadBack, source),
     };
@@ -270,16 +263,16 @@ fn write_beside(
     Err(cause)
 }
 
-/// The second half of the argument at [`replace_checked`].
+/// Steps 2 and 3 of the argument at [`replace_checked`].
 fn put_back(
     disk: &dyn Disk,
     path: &Path,
     temp: &Path,
-    ours: Ours<'_>,
+    ours: OurFile<'_>,
     displaced: ForeignFile,
     expected: &[u8],
 ) -> ReplaceCause {
-    // The last of them is what we put at `path`; as long as there is none, ours is.
+    // The last element is what we put at `path`; while this is empty, that is ours.
     let mut seen: Vec<ForeignFile> = Vec::new();
     let mut got = displaced;
     let holds_put = |seen: &[ForeignFile], at: &Path| match seen.last() {
@@ -289,13 +282,13 @@ fn put_back(
     let hand_back = |seen: Vec<ForeignFile>| {
         seen.into_iter().map(|version| version.bytes).filter(|bytes| bytes != expected).collect()
     };
-    for round in 0..MOST_ROUNDS {
-        if round >= QUICK_ROUNDS {
+    for round in 0..MAX_ROUNDS {
+        if round >= ROUNDS_WITHOUT_PAUSE {
             std::thread::sleep(PAUSE);
         }
         let superseded = match holds_put(&seen, path) {
             Ok(holds_put) => !holds_put,
-            // Its owner removed the file: that is the newest state.
+            // The owner deleted the file: that is the newest state.
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         if superseded {
@@ -304,17 +297,17 @@ fn put_back(
             return ReplaceCause::ChangedMeanwhile { displaced: hand_back(seen) };
         }
         let came_out = disk.exchange(temp, path).and_then(|()| {
-            ForeignFile::unless(disk, temp, |look| {
-                // Ours are told by their bytes, which nobody else could have
-                // written yet: so the first round, mostly the only one, needs no
-                // file numbers, which a few file systems make up anew each time.
-                let is_put = seen.last().is_none_or(|put| put.look == *look);
+            ForeignFile::read_unless(disk, temp, |stat| {
+                // Ours is recognised by its bytes alone, since no other program can have written
+                // them yet. So the first round, usually the only one, does not depend on inodes,
+                // which some file systems make up anew on each call.
+                let is_put = seen.last().is_none_or(|put| put.stat == *stat);
                 Ok(is_put && holds_put(&seen, temp)?)
             })
         });
         match came_out {
             Ok(None) => {
-                // First what is in place, then the removal. If this fails, a power
+                // Sync the new name before removing the temporary file. If the sync fails, a power
                 // cut may bring back ours and leave G in the temporary file.
                 let _ = disk.sync_dir(parent_of(path));
                 discard(disk, temp);
@@ -324,11 +317,11 @@ fn put_back(
             Err(error) => {
                 let gone = error.kind() == io::ErrorKind::NotFound
                     && matches!(disk.stat(path), Ok(None))
-                    && look_at(disk, temp).is_ok_and(|look| look == got.look)
+                    && stat_existing(disk, temp).is_ok_and(|stat| stat == got.stat)
                     && disk.matches(temp, &[&got.bytes]).unwrap_or(false);
                 seen.push(got);
                 if gone {
-                    // Its owner removed the file: that is the newest state.
+                    // The owner deleted the file: that is the newest state.
                     discard(disk, temp);
                     return ReplaceCause::ChangedMeanwhile { displaced: hand_back(seen) };
                 }
@@ -340,18 +333,17 @@ fn put_back(
     stranded(temp, hand_back(seen), io::ErrorKind::ResourceBusy.into())
 }
 
-/// The displaced version cannot be read, so nothing is known of it but that it
-/// belongs where it was.
-fn take_back(
+/// The displaced version cannot be read; all we know is that it belongs at `path`.
+fn restore_displaced(
     disk: &dyn Disk,
     path: &Path,
     temp: &Path,
-    ours: &Ours<'_>,
+    ours: &OurFile<'_>,
     unreadable: io::Error,
 ) -> ReplaceCause {
     let came_out = disk.exchange(temp, path).and_then(|()| {
-        ForeignFile::unless(disk, temp, |look| {
-            Ok(*look == ours.look && disk.matches(temp, ours.parts)?)
+        ForeignFile::read_unless(disk, temp, |stat| {
+            Ok(*stat == ours.stat && disk.matches(temp, ours.parts)?)
         })
     });
     match came_out {
@@ -368,7 +360,7 @@ fn stranded(temp: &Path, displaced: Vec<Vec<u8>>, source: io::Error) -> ReplaceC
     ReplaceCause::Stranded { temp: temp.to_owned(), displaced, source }
 }
 
-/// For systems that cannot exchange.
+/// Fallback for systems without exchange.
 fn rename_over(
     disk: &dyn Disk,
     path: &Path,
@@ -385,7 +377,7 @@ fn rename_over(
     disk.sync_dir(parent_of(path)).map_err(|error| WriteCause::Unconfirmed(error).into())
 }
 
-/// The outcome is decided already; a file left behind changes nothing about it.
+/// Ignores errors: the outcome is already decided, and a leftover file does not change it.
 fn discard(disk: &dyn Disk, temp: &Path) {
     let _ = disk.remove(temp);
 }
@@ -405,35 +397,35 @@ impl std::fmt::Display for WriteStep {
     }
 }
 
-/// The file of ours. The caller has its bytes already, and a chat can have 100 MB of them.
-struct Ours<'a> {
-    look: Stat,
+/// Our new file. The caller already holds its bytes, which can be 100 MB for a chat.
+struct OurFile<'a> {
+    stat: Stat,
     parts: &'a [&'a [u8]],
 }
 
-/// A file of somebody else's, not merely its bytes.
+/// A file written by another program: its metadata and its bytes.
 struct ForeignFile {
-    look: Stat,
+    stat: Stat,
     bytes: Vec<u8>,
 }
 
 impl ForeignFile {
-    /// The file in our hands, unless it is one that we know. Only what we do not know is read
-    /// whole: it may be the only copy.
-    fn unless(
+    /// Reads the displaced file unless it is known. Only an unknown file is read whole: it may be
+    /// the only copy.
+    fn read_unless(
         disk: &dyn Disk,
         temp: &Path,
         is_known: impl FnOnce(&Stat) -> io::Result<bool>,
     ) -> io::Result<Option<Self>> {
-        let look = look_at(disk, temp)?;
-        if is_known(&look)? {
+        let stat = stat_existing(disk, temp)?;
+        if is_known(&stat)? {
             return Ok(None);
         }
-        Ok(Some(Self { look, bytes: disk.read(temp)? }))
+        Ok(Some(Self { stat, bytes: disk.read(temp)? }))
     }
 }
 
-fn look_at(disk: &dyn Disk, path: &Path) -> io::Result<Stat> {
+fn stat_existing(disk: &dyn Disk, path: &Path) -> io::Result<Stat> {
     Ok(disk.stat(path)?.ok_or(io::ErrorKind::NotFound)?)
 }
 

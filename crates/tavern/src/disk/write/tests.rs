@@ -52,7 +52,7 @@ fn save(path: &Path, bytes: &[u8]) {
     fs::rename(&temp, path).unwrap();
 }
 
-/// The real disk, except that something happens before chosen calls.
+/// Called before each disk call, which fails if this returns an error.
 type Before<'a> = dyn Fn(usize, &'static str) -> Option<io::Error> + Send + Sync + 'a;
 
 struct Scripted<'a> {
@@ -61,12 +61,12 @@ struct Scripted<'a> {
 }
 
 impl<'a> Scripted<'a> {
-    /// `before` is given the number of the call among all calls, and its name.
+    /// `before` receives the index of the call among all calls, and its name.
     fn new(before: impl Fn(usize, &'static str) -> Option<io::Error> + Send + Sync + 'a) -> Self {
         Self { calls: Mutex::default(), before: Box::new(before) }
     }
 
-    /// `before` is given the number of the exchange.
+    /// `before` receives the index of the exchange.
     #[cfg(target_os = "linux")]
     fn at_exchange(before: impl Fn(usize) + Send + Sync + 'a) -> Self {
         let count = Mutex::new(0);
@@ -121,7 +121,7 @@ impl Disk for Scripted<'_> {
     }
     fn write_new(&self, path: &Path, like: Option<&Path>, parts: &[&[u8]]) -> io::Result<()> {
         if let Err(error) = self.call("write_new") {
-            // Fails as a full disk does: half-way.
+            // Fails half-way, like a full disk.
             RealDisk.write_new(path, like, &parts[..1])?;
             return Err(error);
         }
@@ -182,7 +182,7 @@ fn a_new_file_never_takes_the_place_of_another() {
     let error = create_new(&RealDisk, &scene.path(), "t-1", None, &[OURS]).unwrap_err();
     assert!(matches!(error.source, WriteCause::Exists));
 
-    // Nor of one that appears at the last moment.
+    // Nor that of one that appears at the last moment.
     let late = scene.folder.path().join("late.json");
     let disk = Scripted::new(|_, name| {
         if name == "publish" {
@@ -309,8 +309,8 @@ fn a_file_that_changed_or_went_before_is_left_alone() {
     assert_eq!(scene.leftovers(), [""; 0]);
 }
 
-/// Others save before those exchanges whose bit is set; the last of what they
-/// saved must be in place, and whatever we displaced must be in our hands.
+/// Others save before each exchange whose bit is set. Their last version must be in place, and
+/// every version we displaced must have been handed back.
 #[cfg(target_os = "linux")]
 #[test]
 fn whenever_others_save_the_newest_is_in_place_and_the_rest_in_our_hands() {
@@ -323,12 +323,12 @@ fn whenever_others_save_the_newest_is_in_place_and_the_rest_in_our_hands() {
         });
         let result = scene.replace(&disk);
         if saves & 1 == 0 {
-            // Nobody saved before the first exchange, which settles it.
+            // No save before the first exchange, which completes the replacement.
             assert!(result.is_ok());
             assert_eq!(scene.content().unwrap(), OURS);
             continue;
         }
-        // Rounds go on as long as there was a save before each exchange.
+        // There is another round as long as each exchange was preceded by a save.
         let last = saves.trailing_ones() - 1;
         let earlier = (0..last).map(|number| format!("v{number}").into_bytes());
         match result {
@@ -342,8 +342,8 @@ fn whenever_others_save_the_newest_is_in_place_and_the_rest_in_our_hands() {
     }
 }
 
-/// Others save before any three calls. A version that they saved over themselves
-/// is theirs to lose; every other one is in place or in our hands.
+/// Others save before any three calls. Versions that they overwrote themselves are theirs to lose;
+/// every other version is in place or was handed back.
 #[cfg(target_os = "linux")]
 #[test]
 fn between_whichever_calls_others_save_nothing_is_lost() {
@@ -376,7 +376,7 @@ fn between_whichever_calls_others_save_nothing_is_lost() {
                 assert_eq!(content, *last, "{at:?}");
                 for version in &*saved {
                     assert!(
-                        [displaced, &*saved_over].iter().any(|kept| kept.contains(version))
+                        [displaced, &*saved_over].iter().any(|list| list.contains(version))
                             || content == *version,
                         "{at:?}: {version:?} is lost"
                     );
@@ -385,7 +385,7 @@ fn between_whichever_calls_others_save_nothing_is_lost() {
             other => panic!("{at:?}: {other:?}"),
         }
         if result.is_ok() && content == OURS {
-            // Nobody's version was under ours when it came.
+            // Ours did not displace any version saved by others.
             assert!(saved.iter().all(|version| saved_over.contains(version)), "{at:?}");
         }
         assert_eq!(scene.leftovers(), [""; 0], "{at:?}");
@@ -437,7 +437,7 @@ fn a_file_removed_meanwhile_stays_removed() {
     assert_eq!((scene.content(), scene.leftovers().len()), (None, 0));
 }
 
-/// Breaks the first reading after the first exchange.
+/// Fails the first read after the first exchange.
 #[cfg(target_os = "linux")]
 fn displaced_unreadable<'a>(at_second_exchange: impl Fn() + Send + Sync + 'a) -> Scripted<'a> {
     let exchanges = Mutex::new(0);
@@ -467,7 +467,7 @@ fn what_was_displaced_and_cannot_be_read_goes_back() {
     assert_eq!(scene.content().unwrap(), OLD);
     assert_eq!(scene.leftovers(), [""; 0]);
 
-    // Somebody saves just then: both versions are kept, and the newer is told.
+    // Another program saves at that moment: both versions survive, and the newer one is reported.
     let scene = Scene::new();
     match scene.replace(&displaced_unreadable(|| scene.save(b"newer"))) {
         Err(ReplaceCause::Stranded { temp, displaced, .. }) => {
@@ -486,8 +486,8 @@ fn saving_without_end_does_not_hold_us_forever() {
     let disk = Scripted::at_exchange(|number| scene.save(format!("v{number}").as_bytes()));
     match scene.replace(&disk) {
         Err(ReplaceCause::Stranded { temp, displaced, .. }) => {
-            assert_eq!(displaced.len(), MOST_ROUNDS + 1);
-            assert_eq!(fs::read(temp).unwrap(), format!("v{MOST_ROUNDS}").into_bytes());
+            assert_eq!(displaced.len(), MAX_ROUNDS + 1);
+            assert_eq!(fs::read(temp).unwrap(), format!("v{MAX_ROUNDS}").into_bytes());
         }
         other => panic!("{other:?}"),
     }
@@ -513,8 +513,7 @@ fn without_exchange_the_file_is_compared_once_more() {
     assert_eq!(scene.leftovers(), [""; 0]);
 }
 
-/// Every call is broken once, with and without somebody saving at the worst
-/// moment, with and without exchange.
+/// Fails each call once, with and without a save at the worst moment, with and without exchange.
 #[test]
 fn wherever_replacing_fails_nothing_of_others_is_lost() {
     for saving in [false, true] {
@@ -549,16 +548,16 @@ fn wherever_replacing_fails_nothing_of_others_is_lost() {
                     }
                     Err(_) => assert_eq!(content, newest, "{what}"),
                 }
-                // What could not be removed is either ours or in the trash.
+                // A file that could not be removed holds either ours or a version that is in the
+                // trash.
                 assert!([OURS, OLD, b""].contains(&&in_temp[..]), "{what}");
             }
         }
     }
 }
 
-/// A writer as merciless as a machine can be, against as many replacements as
-/// fit in meanwhile: the last version written must be what is in place, or what
-/// our own last version was made from.
+/// A writer as fast as the machine allows, against as many replacements as fit in: the last version
+/// written must be in place, or be the one that our last version was made from.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_last_version_written_survives_a_race() {
@@ -572,7 +571,7 @@ fn the_last_version_written_survives_a_race() {
         threads.spawn(|| {
             for version in 1..=VERSIONS {
                 save(&path, format!("{version}").as_bytes());
-                // Lets the other side in between, at no fixed rhythm.
+                // Lets the other thread run, at irregular intervals.
                 if version % 3 == 0 {
                     std::thread::yield_now();
                 }

@@ -1,4 +1,4 @@
-//! Calls that change what is in a file, or make sure of it.
+//! Calls that change or sync the content of a file.
 
 use std::fs;
 use std::io;
@@ -8,23 +8,23 @@ use super::Follower;
 use crate::power::call::{Call, Descriptor};
 use crate::power::disk::Node;
 use crate::power::op::{Inode, Op};
-use crate::power::process::{Opened, What};
+use crate::power::process::{OpenFile, OpenTarget};
 
 impl Follower<'_> {
     pub(super) fn open(&mut self, call: &Call<'_>, flags: usize) -> io::Result<()> {
         let Descriptor { number, path, is_nameless } = call.returned_descriptor()?;
         let Some(path) = path else { return Ok(()) };
-        // Those of `openat2` are in a struct.
+        // The flags of `openat2` are inside a struct.
         let flags = call.arg(flags).trim_start_matches("{flags=");
         let flags = flags.split(',').next().unwrap_or_default();
         let has = |flag| flags.split('|').any(|found| found == flag);
-        let what =
-            match path.strip_prefix(self.root).ok().map(|data_root| self.disk.find(data_root)) {
-                None => What::Outside(path),
+        let target =
+            match path.strip_prefix(self.root).ok().map(|relative| self.disk.find(relative)) {
+                None => OpenTarget::Outside(path),
                 Some(_) if has("O_TMPFILE") => {
                     let inode = self.disk.next();
                     self.emit(Op::CreateNameless { inode }, format!("open {}", self.shown(&path)))?;
-                    What::Inside(inode)
+                    OpenTarget::Inside(inode)
                 }
                 Some(_) if is_nameless => {
                     return Err(call.unsupported("it was gone before we could look"));
@@ -36,16 +36,16 @@ impl Follower<'_> {
                         let label = format!("empty {}", self.shown(&path));
                         self.emit(Op::Truncate { inode, len: 0 }, label)?;
                     }
-                    What::Inside(inode)
+                    OpenTarget::Inside(inode)
                 }
                 Some(None) => {
                     let at = self.place_of(&path).ok_or_else(|| call.misread())?;
                     let inode = self.disk.next();
                     self.emit(Op::Create { at, inode }, format!("create {}", self.shown(&path)))?;
-                    What::Inside(inode)
+                    OpenTarget::Inside(inode)
                 }
             };
-        let opened = Opened { what, offset: 0, appends: has("O_APPEND") };
+        let opened = OpenFile { target, offset: 0, appends: has("O_APPEND") };
         self.processes.open(call.pid, number, opened, has("O_CLOEXEC"));
         Ok(())
     }
@@ -59,11 +59,11 @@ impl Follower<'_> {
     }
 
     pub(super) fn write(&mut self, call: &Call<'_>, offset: Option<usize>) -> io::Result<()> {
-        match self.opened(call, 0)?.map(|opened| opened.what.clone()) {
-            Some(What::Inside(_) | What::StandardOutput) => {
+        match self.opened(call, 0)?.map(|opened| opened.target.clone()) {
+            Some(OpenTarget::Inside(_) | OpenTarget::StandardOutput) => {
                 self.put(call, (0, offset), call.written(1)?)
             }
-            Some(What::Outside(_)) => self.read(call),
+            Some(OpenTarget::Outside(_)) => self.read(call),
             None => Ok(()),
         }
     }
@@ -74,19 +74,20 @@ impl Follower<'_> {
         (to, offset): (usize, Option<usize>),
         bytes: Vec<u8>,
     ) -> io::Result<()> {
-        let Some(Opened { what, offset: own, appends }) = self.opened(call, to)?.cloned() else {
+        let Some(OpenFile { target, offset: own, appends }) = self.opened(call, to)?.cloned()
+        else {
             return Ok(());
         };
         if bytes.is_empty() {
             return Ok(());
         }
-        let inode = match what {
-            What::StandardOutput => {
+        let inode = match target {
+            OpenTarget::StandardOutput => {
                 let label = format!("say {:?}", String::from_utf8_lossy(&bytes));
-                return self.emit(Op::Coded { bytes }, label);
+                return self.emit(Op::Print { bytes }, label);
             }
-            What::Outside(_) => return Ok(()),
-            What::Inside(inode) => inode,
+            OpenTarget::Outside(_) => return Ok(()),
+            OpenTarget::Inside(inode) => inode,
         };
         let end = self.disk.file(inode).map_or(0, |file| file.now.len());
         let start = if appends { end } else { offset.unwrap_or(own) };
@@ -99,7 +100,7 @@ impl Follower<'_> {
         self.emit(Op::Write { inode, offset: start, bytes: bytes.into() }, label)
     }
 
-    /// The kernel copied: the bytes are not in the call, but in the file that they came from.
+    /// The kernel copied the data, so the bytes are not in the call but in the source file.
     pub(super) fn copy(
         &mut self,
         call: &Call<'_>,
@@ -107,8 +108,9 @@ impl Follower<'_> {
         to: (usize, Option<usize>),
     ) -> io::Result<()> {
         let len = len(call);
-        let target = self.opened(call, to.0)?.map(|opened| opened.what.clone());
-        let is_of_interest = matches!(target, Some(What::Inside(_) | What::StandardOutput));
+        let target = self.opened(call, to.0)?.map(|opened| opened.target.clone());
+        let is_of_interest =
+            matches!(target, Some(OpenTarget::Inside(_) | OpenTarget::StandardOutput));
         let Some(source) = self.opened(call, from)? else {
             return match is_of_interest {
                 true => Err(call.unsupported("it came out of nowhere")),
@@ -122,17 +124,17 @@ impl Follower<'_> {
         if !is_of_interest {
             return Ok(());
         }
-        let bytes = match source.what.clone() {
-            What::Inside(inode) => {
+        let bytes = match source.target.clone() {
+            OpenTarget::Inside(inode) => {
                 let file = self.disk.file(inode).ok_or_else(|| call.misread())?;
                 file.now.get(start..start + len).ok_or_else(|| call.misread())?.to_vec()
             }
-            What::Outside(path) => {
+            OpenTarget::Outside(path) => {
                 let mut bytes = vec![0; len];
                 fs::File::open(path)?.read_exact_at(&mut bytes, start as u64)?;
                 bytes
             }
-            What::StandardOutput => return Err(call.misread()),
+            OpenTarget::StandardOutput => return Err(call.misread()),
         };
         self.put(call, to, bytes)
     }
@@ -154,7 +156,7 @@ impl Follower<'_> {
     }
 
     pub(super) fn allocate(&mut self, call: &Call<'_>) -> io::Result<()> {
-        let Some(inode) = self.data_root(call, 0)? else { return Ok(()) };
+        let Some(inode) = self.inode_inside(call, 0)? else { return Ok(()) };
         let (offset, count) = (call.size(2)?, call.size(3)?);
         let len = self.disk.file(inode).map_or(0, |file| file.now.len());
         match call.arg(1) {
@@ -170,7 +172,7 @@ impl Follower<'_> {
     }
 
     pub(super) fn sync(&mut self, call: &Call<'_>, covers: usize) -> io::Result<()> {
-        let Some(inode) = self.data_root(call, 0)? else { return Ok(()) };
+        let Some(inode) = self.inode_inside(call, 0)? else { return Ok(()) };
         let label = format!("{} {}", call.name, self.shown_arg(call, 0));
         match self.disk.node(inode) {
             Node::Dir { .. } => self.emit(Op::SyncDir { dir: inode, covers }, label),

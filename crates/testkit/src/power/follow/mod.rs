@@ -1,4 +1,4 @@
-//! From system calls to operations on the folder.
+//! Translates system calls to operations on the folder.
 
 mod paths;
 mod contents;
@@ -33,7 +33,7 @@ impl<'f> Follower<'f> {
         calls: &[Call<'_>],
         events: &[Event],
     ) -> io::Result<(Vec<Op>, Vec<String>)> {
-        // How many operations there were when each call began.
+        // The number of operations when each call began.
         let mut begun = vec![0; calls.len()];
         for (number, event) in events.iter().enumerate() {
             match *event {
@@ -53,7 +53,8 @@ impl<'f> Follower<'f> {
         Ok((self.ops, self.labels))
     }
 
-    /// What others can see before the call is over: a number that is free again, a child that runs.
+    /// Effects visible to others before the call returns: a free descriptor number, a running
+    /// child.
     fn begin(&mut self, call: &Call<'_>) -> io::Result<()> {
         match (call.name, call.returned()) {
             ("close", Some(_)) => {
@@ -79,12 +80,12 @@ impl<'f> Follower<'f> {
             "read" | "readv" => self.read(call),
             "write" | "writev" => self.write(call, None),
             "pwrite64" => self.write(call, Some(call.size(3)?)),
-            // -1 stands for the descriptor's own offset.
+            // -1 means the descriptor's own offset.
             "pwritev" | "pwritev2" => self.write(call, usize::try_from(call.number(3)?).ok()),
             "sendfile" => self.copy(call, (1, call.offset(2)?), (0, None)),
             "copy_file_range" => self.copy(call, (0, call.offset(1)?), (2, call.offset(3)?)),
             "lseek" => self.seek(call),
-            "ftruncate" => match self.data_root(call, 0)? {
+            "ftruncate" => match self.inode_inside(call, 0)? {
                 Some(inode) => self.truncate(call, inode),
                 None => Ok(()),
             },
@@ -108,7 +109,7 @@ impl<'f> Follower<'f> {
             "mknod" | "mknodat" => self.refuse_inside(call),
             "fsync" | "fdatasync" => self.sync(call, covers),
             "sync" => self.emit(Op::SyncAll { covers }, "sync".into()),
-            "syncfs" => match self.data_root(call, 0)? {
+            "syncfs" => match self.inode_inside(call, 0)? {
                 Some(_) => self.emit(Op::SyncAll { covers }, "syncfs".into()),
                 None => Ok(()),
             },
@@ -146,7 +147,7 @@ impl<'f> Follower<'f> {
         }
     }
 
-    /// The calls that only change which number means what.
+    /// Calls that only change the descriptor table.
     fn descriptors(&mut self, call: &Call<'_>) -> io::Result<()> {
         let pid = call.pid;
         let is_duplicated = match call.name {

@@ -1,4 +1,4 @@
-//! Calls that change what is called what.
+//! Calls that change names.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use super::Follower;
 use super::paths::{At, Last, Resolved};
 use crate::power::call::Call;
 use crate::power::op::{Inode, Op};
-use crate::power::process::{Opened, What};
+use crate::power::process::{OpenFile, OpenTarget};
 
 impl Follower<'_> {
     pub(super) fn rename(
@@ -37,17 +37,17 @@ impl Follower<'_> {
         self.emit(Op::Link { inode, at }, label)
     }
 
-    /// A file that has no name yet is linked by its descriptor.
+    /// A file without a name is linked through its descriptor.
     pub(super) fn linked(&mut self, call: &Call<'_>, (dir, path): At) -> io::Result<Option<Inode>> {
         let given = call.path(path)?;
         if given.as_os_str().is_empty() {
-            return self.data_root(call, dir.unwrap_or(0));
+            return self.inode_inside(call, dir.unwrap_or(0));
         }
         if let Ok(number) = given.strip_prefix("/proc/self/fd")
             && let Some(number) = number.to_str().and_then(|number| number.parse().ok())
         {
             return Ok(match self.processes.opened(call.pid, number) {
-                Some(Opened { what: What::Inside(inode), .. }) => Some(*inode),
+                Some(OpenFile { target: OpenTarget::Inside(inode), .. }) => Some(*inode),
                 _ => None,
             });
         }

@@ -1,4 +1,4 @@
-//! Which file a descriptor or a path means.
+//! Resolves descriptors and paths to files.
 
 use std::fs;
 use std::io;
@@ -8,9 +8,9 @@ use super::Follower;
 use crate::power::call::Call;
 use crate::power::disk::Node;
 use crate::power::op::{Inode, Place};
-use crate::power::process::{Opened, What};
+use crate::power::process::{OpenFile, OpenTarget};
 
-/// The arguments that hold a folder, if there is one for it, and a path.
+/// The indexes of the arguments with the folder (if the call has one) and the path.
 pub(super) type At = (Option<usize>, usize);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,19 +19,23 @@ pub(super) enum Last {
     AsItIs,
 }
 
-/// A path without links.
+/// A path with its links resolved.
 pub(super) enum Resolved {
-    /// In the folder that is watched, with what is there.
+    /// In the traced folder, with the inode at the path, if any.
     Inside(Option<Inode>, PathBuf),
     Outside(PathBuf),
 }
 
-/// As many as Linux follows.
+/// The same limit as in Linux.
 const MOST_LINKS: usize = 40;
 
 impl Follower<'_> {
-    /// What the descriptor in this place was opened as.
-    pub(super) fn opened(&mut self, call: &Call<'_>, at: usize) -> io::Result<Option<&mut Opened>> {
+    /// The open file description of the descriptor in argument `at`.
+    pub(super) fn opened(
+        &mut self,
+        call: &Call<'_>,
+        at: usize,
+    ) -> io::Result<Option<&mut OpenFile>> {
         let Some(descriptor) = call.descriptor(at)? else { return Ok(None) };
         let is_inside = descriptor.path.as_ref().is_some_and(|path| path.starts_with(self.root));
         match self.processes.opened(call.pid, descriptor.number) {
@@ -40,9 +44,9 @@ impl Follower<'_> {
         }
     }
 
-    pub(super) fn data_root(&mut self, call: &Call<'_>, at: usize) -> io::Result<Option<Inode>> {
+    pub(super) fn inode_inside(&mut self, call: &Call<'_>, at: usize) -> io::Result<Option<Inode>> {
         Ok(match self.opened(call, at)? {
-            Some(Opened { what: What::Inside(inode), .. }) => Some(*inode),
+            Some(OpenFile { target: OpenTarget::Inside(inode), .. }) => Some(*inode),
             _ => None,
         })
     }
@@ -66,7 +70,7 @@ impl Follower<'_> {
         Ok(())
     }
 
-    /// The path in argument `path`, relative to the descriptor in argument `dir`.
+    /// Resolves the path in argument `path`, relative to the descriptor in argument `dir`.
     pub(super) fn resolve(
         &mut self,
         call: &Call<'_>,
@@ -80,7 +84,7 @@ impl Follower<'_> {
             None => None,
         };
         let base = base.unwrap_or_else(|| self.processes.folder(call.pid).clone());
-        // Step by step, for a link may lead anywhere.
+        // Component by component, because a link may lead anywhere.
         let mut todo: Vec<PathBuf> = vec![given];
         let mut reached = base;
         let mut links = 0;
@@ -113,14 +117,14 @@ impl Follower<'_> {
             }
         }
         Ok(match reached.strip_prefix(self.root) {
-            Ok(data_root) => Resolved::Inside(self.disk.find(data_root), reached),
+            Ok(relative) => Resolved::Inside(self.disk.find(relative), reached),
             Err(_) => Resolved::Outside(reached),
         })
     }
 
     pub(super) fn link_at(&self, path: &Path) -> Option<PathBuf> {
         match path.strip_prefix(self.root) {
-            Ok(data_root) => match self.disk.node(self.disk.find(data_root)?) {
+            Ok(relative) => match self.disk.node(self.disk.find(relative)?) {
                 Node::Symlink(target) => Some(target.clone()),
                 Node::File(_) | Node::Dir { .. } => None,
             },
@@ -128,7 +132,7 @@ impl Follower<'_> {
         }
     }
 
-    /// The name in the folder that a path means. `None` outside.
+    /// The folder and name that a path refers to; `None` outside the traced folder.
     pub(super) fn place(&mut self, call: &Call<'_>, (dir, path): At) -> io::Result<Option<Place>> {
         match self.resolve(call, dir, path, Last::AsItIs)? {
             Resolved::Outside(_) => Ok(None),
@@ -139,9 +143,9 @@ impl Follower<'_> {
     }
 
     pub(super) fn place_of(&self, path: &Path) -> Option<Place> {
-        let data_root = path.strip_prefix(self.root).ok()?;
-        let dir = self.disk.find(data_root.parent()?)?;
-        Some(Place { dir, name: data_root.file_name()?.to_owned() })
+        let relative = path.strip_prefix(self.root).ok()?;
+        let dir = self.disk.find(relative.parent()?)?;
+        Some(Place { dir, name: relative.file_name()?.to_owned() })
     }
 
     pub(super) fn shown(&self, path: &Path) -> String {

@@ -1,20 +1,20 @@
-//! Two versions of a chat, to be read from top to bottom.
+//! The differences between two versions of a chat.
 
 use forklore_core::sillytavern::chat::Chat;
 use forklore_json::Json;
 
 use super::messages::{ChatPair, MessageDifference, speaker_and_text};
 use super::say::say_section;
-use super::versions::{FieldDifference, differing};
+use super::versions::{FieldDifference, diff_fields};
 use crate::json;
-use crate::lore::{Paint, Row, Span, say_rows, shown, tally};
+use crate::lore::{Paint, Row, Span, say_rows, tally, value_diff};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
-/// Of messages that all came, or all went, so many are shown.
-const MOST_IN_A_ROW: usize = 5;
-/// A message that came or went is shown up to so many characters.
-const LONGEST: usize = 300;
+/// How many messages of a run that was added or removed are shown.
+const MAX_IN_A_ROW: usize = 5;
+/// An added or removed message is cut off after this many characters.
+const MAX_CHARS: usize = 300;
 
 pub(super) fn say(
     ui: &mut Ui<'_>,
@@ -27,10 +27,10 @@ pub(super) fn say(
         say_section(ui, "Messages");
     }
     for run in runs(changes) {
-        let shown = if run.len() > MOST_IN_A_ROW + 1 { MOST_IN_A_ROW } else { run.len() };
+        let shown = if run.len() > MAX_IN_A_ROW + 1 { MAX_IN_A_ROW } else { run.len() };
         for change in &run[..shown] {
             match is_short {
-                true => ui.say(heading(chats, *change).dim(tallied(chats, *change))),
+                true => ui.say(heading(chats, *change).dim(word_counts(chats, *change))),
                 false => {
                     ui.say(heading(chats, *change));
                     say_rows(ui, 4, &rows(ui, chats, *change));
@@ -61,7 +61,7 @@ pub(super) fn say(
     ]
 }
 
-/// Messages that came one after the other, or went, belong together.
+/// Groups consecutive messages that were all added or all removed.
 fn runs(changes: &[MessageDifference]) -> impl Iterator<Item = &[MessageDifference]> {
     changes.chunk_by(|one, other| match (one, other) {
         (MessageDifference::Added(one), MessageDifference::Added(other))
@@ -70,7 +70,7 @@ fn runs(changes: &[MessageDifference]) -> impl Iterator<Item = &[MessageDifferen
     })
 }
 
-/// The number by which the message is found: now, or where it was.
+/// The message's number now, or its former number if it was removed.
 fn number(change: MessageDifference) -> usize {
     match change {
         MessageDifference::Added(at)
@@ -97,7 +97,7 @@ fn heading(chats: ChatPair<'_>, change: MessageDifference) -> Line {
     }
 }
 
-fn tallied(chats: ChatPair<'_>, change: MessageDifference) -> String {
+fn word_counts(chats: ChatPair<'_>, change: MessageDifference) -> String {
     let text = |chat: &Chat<'_>, at: usize| speaker_and_text(chat, at).1;
     let (before, after) = match change {
         MessageDifference::Added(at) => (String::new(), text(chats.right, at)),
@@ -128,7 +128,7 @@ fn rows(ui: &Ui<'_>, chats: ChatPair<'_>, change: MessageDifference) -> Vec<Row>
     let ((_, before), (_, after)) =
         (speaker_and_text(chats.left, one), speaker_and_text(chats.right, other));
     if before != after {
-        rows.push(row("text", paint.between(&before, &after)));
+        rows.push(row("text", paint.diff(&before, &after)));
     }
     let whole =
         |chat: &Chat<'_>, at: usize| chat.message(at).and_then(|message| message.json().ok());
@@ -141,7 +141,7 @@ fn rows(ui: &Ui<'_>, chats: ChatPair<'_>, change: MessageDifference) -> Vec<Row>
         let text = format!("{} → {}", swipes(&before), swipes(&after));
         rows.push(row("swipes", vec![(Style::Plain, text)]));
     }
-    let others: Vec<String> = differing(&before, &after)
+    let others: Vec<String> = diff_fields(&before, &after)
         .into_iter()
         .map(|field| field.name.split('.').next().unwrap_or_default().to_owned())
         .filter(|name| !matches!(name.as_str(), "mes" | "swipes"))
@@ -156,18 +156,18 @@ fn rows(ui: &Ui<'_>, chats: ChatPair<'_>, change: MessageDifference) -> Vec<Row>
 }
 
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text.to_owned(),
     }
 }
 
-/// What stands around the messages.
+/// The differences in the chat's header.
 fn header_fields(chats: ChatPair<'_>) -> Vec<FieldDifference> {
     let header = |chat: &Chat<'_>| chat.header().and_then(|header| header.json().ok());
     match (header(chats.left), header(chats.right)) {
         (Some(before), Some(after)) => {
-            let mut found = differing(&before, &after);
+            let mut found = diff_fields(&before, &after);
             for field in &mut found {
                 if let Some(name) = field.name.strip_prefix("chat_metadata.") {
                     field.name = name.to_owned();
@@ -180,7 +180,7 @@ fn header_fields(chats: ChatPair<'_>) -> Vec<FieldDifference> {
 }
 
 fn value_rows(paint: Paint, field: &FieldDifference) -> Vec<Span> {
-    shown(paint, field.before.as_ref(), field.after.as_ref())
+    value_diff(paint, field.before.as_ref(), field.after.as_ref())
 }
 
 fn totals(changes: &[MessageDifference], fields: usize) -> String {

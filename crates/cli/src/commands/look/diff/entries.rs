@@ -1,4 +1,4 @@
-//! What became of an entry, in a sign and a few words.
+//! What happened to an entry, as a sign and a few words.
 
 use std::collections::HashMap;
 
@@ -9,11 +9,11 @@ use forklore_tavern::work::compare::{BaseKnown, Comparison};
 use crate::lore::side_names;
 use crate::text::{Line, Style, count};
 
-/// What is needed to speak about a comparison.
-pub(super) struct Speaker {
+/// The names used to describe a comparison.
+pub(super) struct SideLabels {
     pub(super) names: [String; 2],
-    /// Whether one side is what the other came from, so that the other did everything.
-    is_one_story: bool,
+    /// Whether one side descends from the other, so that all changes are the descendant's.
+    is_linear: bool,
     titles: HashMap<String, usize>,
 }
 
@@ -46,9 +46,9 @@ impl Sign {
 pub(super) struct Heading {
     pub(super) sign: Sign,
     pub(super) title: String,
-    /// Who did what.
+    /// Which side did what.
     pub(super) who: String,
-    /// The side that did everything, if one did.
+    /// The side that made all the changes, if only one did.
     pub(super) by: Option<ChangedBy>,
 }
 
@@ -60,28 +60,28 @@ impl Heading {
     }
 }
 
-impl Speaker {
+impl SideLabels {
     pub(super) fn of(comparison: &Comparison, compared: &LoreDiff) -> Self {
         let known = &comparison.base.known;
         let names = side_names(&comparison.left, &comparison.right);
-        let is_one_story = matches!(known, BaseKnown::Left | BaseKnown::Right);
-        Self { is_one_story, ..Self::of_versions(names, compared) }
+        let is_linear = matches!(known, BaseKnown::Left | BaseKnown::Right);
+        Self { is_linear, ..Self::of_versions(names, compared) }
     }
 
-    /// Of two versions of one lorebook.
+    /// For two versions of one lorebook.
     pub(super) fn of_versions(names: [String; 2], compared: &LoreDiff) -> Self {
         let mut titles = HashMap::new();
         for entry in &compared.entries {
             *titles.entry(entry.title()).or_default() += 1;
         }
-        Self { names, is_one_story: true, titles }
+        Self { names, is_linear: true, titles }
     }
 
-    /// Who made something differ, unless it goes without saying.
+    /// The side that changed something, unless it is obvious.
     pub(super) fn by(&self, by: ChangedBy) -> Option<&str> {
         match by {
-            ChangedBy::Left if !self.is_one_story => Some(&self.names[0]),
-            ChangedBy::Right if !self.is_one_story => Some(&self.names[1]),
+            ChangedBy::Left if !self.is_linear => Some(&self.names[0]),
+            ChangedBy::Right if !self.is_linear => Some(&self.names[1]),
             _ => None,
         }
     }
@@ -106,7 +106,7 @@ impl Speaker {
                 let is_disputed = entry.fields.iter().any(|field| field.by == ChangedBy::Both);
                 let who = match is_disputed {
                     true => "changed in both".to_owned(),
-                    // Each its own fields.
+                    // Each side changed different fields.
                     false => format!("changed in {left} and in {right}"),
                 };
                 (Sign::Changed, who, None)
@@ -127,7 +127,7 @@ impl Speaker {
         (sign, who.unwrap_or_default(), Some(by))
     }
 
-    /// The title; where that does not tell entries apart, with the uid.
+    /// The title, with the uid if the title is empty or not unique.
     fn title(&self, entry: &EntryDifference) -> String {
         let title = entry.title();
         let uid = entry.entry().and_then(|entry| entry.get("uid")).map(|uid| match uid {
@@ -142,7 +142,7 @@ impl Speaker {
         }
     }
 
-    /// How much differs, in one sentence.
+    /// A one-line summary of the differences.
     pub(super) fn totals(&self, compared: &LoreDiff) -> String {
         let signs: Vec<Sign> =
             compared.entries.iter().map(|entry| self.heading(entry).sign).collect();

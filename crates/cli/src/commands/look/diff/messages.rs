@@ -1,4 +1,4 @@
-//! Which messages of a chat came, went or changed between two versions.
+//! Which messages were added, removed or changed between two versions of a chat.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub(super) struct ChatPair<'c> {
     pub(super) right: &'c Chat<'c>,
 }
 
-/// A message that is not the same in both, by its number in each.
+/// A message that differs, by its number in each version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MessageDifference {
     Added(usize),
@@ -20,12 +20,12 @@ pub(super) enum MessageDifference {
     Changed(usize, usize),
 }
 
-/// Where more than this must be compared, messages are taken one by one, as they stand.
-const MOST_COMPARISONS: usize = 4_000_000;
-/// So far on from where it stood, a message is looked for.
-const FARTHEST: usize = 200;
+/// Above this many comparisons, messages are compared by position only.
+const MAX_COMPARISONS: usize = 4_000_000;
+/// How many messages ahead to look for the edited form of a message.
+const SEARCH_WINDOW: usize = 200;
 
-/// What changed, in the order of the chat.
+/// The changes, in the order of the chat.
 pub(super) fn changes(chats: ChatPair<'_>) -> Vec<MessageDifference> {
     let lines = |chat: &Chat<'_>| {
         (0..chat.len()).filter_map(|at| chat.line(at).map(<[u8]>::to_vec)).collect::<Vec<_>>()
@@ -39,31 +39,31 @@ pub(super) fn changes(chats: ChatPair<'_>) -> Vec<MessageDifference> {
     let mut found = Vec::new();
     let (mut at_old, mut at_new) = (0, 0);
     let ends = (old.len(), new.len());
-    for (same_old, same_new) in common(old, new).into_iter().chain([ends]) {
+    for (same_old, same_new) in longest_common(old, new).into_iter().chain([ends]) {
         let removed = prefix + at_old..prefix + same_old;
         let added = prefix + at_new..prefix + same_new;
-        found.extend(paired(chats, removed, added));
+        found.extend(pair_changes(chats, removed, added));
         (at_old, at_new) = (same_old + 1, same_new + 1);
     }
     found
 }
 
-/// Where both have the same, in order: the most that can be found.
-fn common(old: &[Vec<u8>], new: &[Vec<u8>]) -> Vec<(usize, usize)> {
-    if old.len().saturating_mul(new.len()) > MOST_COMPARISONS {
+/// The longest common subsequence, as pairs of positions.
+fn longest_common(old: &[Vec<u8>], new: &[Vec<u8>]) -> Vec<(usize, usize)> {
+    if old.len().saturating_mul(new.len()) > MAX_COMPARISONS {
         return (0..old.len().min(new.len()))
             .filter(|at| old[*at] == new[*at])
             .map(|at| (at, at))
             .collect();
     }
-    let wide = new.len() + 1;
-    let mut lengths = vec![0_u32; (old.len() + 1) * wide];
+    let width = new.len() + 1;
+    let mut lengths = vec![0_u32; (old.len() + 1) * width];
     for one in (0..old.len()).rev() {
         for other in (0..new.len()).rev() {
-            lengths[one * wide + other] = if old[one] == new[other] {
-                lengths[(one + 1) * wide + other + 1] + 1
+            lengths[one * width + other] = if old[one] == new[other] {
+                lengths[(one + 1) * width + other + 1] + 1
             } else {
-                lengths[(one + 1) * wide + other].max(lengths[one * wide + other + 1])
+                lengths[(one + 1) * width + other].max(lengths[one * width + other + 1])
             };
         }
     }
@@ -73,7 +73,7 @@ fn common(old: &[Vec<u8>], new: &[Vec<u8>]) -> Vec<(usize, usize)> {
         if old[one] == new[other] {
             found.push((one, other));
             (one, other) = (one + 1, other + 1);
-        } else if lengths[(one + 1) * wide + other] >= lengths[one * wide + other + 1] {
+        } else if lengths[(one + 1) * width + other] >= lengths[one * width + other + 1] {
             one += 1;
         } else {
             other += 1;
@@ -82,9 +82,10 @@ fn common(old: &[Vec<u8>], new: &[Vec<u8>]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Messages that went and came in one place. One that stands where another of the same speaker stood,
-/// with its date or with as many others, is that one, changed.
-fn paired(
+/// Pairs messages that were removed and added in the same place. A pair with the same speaker and
+/// date counts as one changed message. So does a pair with only the same speaker, if equally many
+/// messages were removed and added.
+fn pair_changes(
     chats: ChatPair<'_>,
     removed: Range<usize>,
     added: Range<usize>,
@@ -95,15 +96,19 @@ fn paired(
             .chain(added.map(MessageDifference::Added))
             .collect();
     }
-    let as_many = removed.len() == added.len();
-    let heads: Vec<Head> = added.clone().map(|at| Head::of(chats.right, at)).collect();
+    let are_equally_many = removed.len() == added.len();
+    let identities: Vec<MessageIdentity> =
+        added.clone().map(|at| MessageIdentity::of(chats.right, at)).collect();
     let mut next = 0;
     let mut found = Vec::new();
     for one in removed {
-        let head = Head::of(chats.left, one);
-        let later = &heads[next..];
-        let same = later.iter().take(FARTHEST).position(|other| *other == head && head.is_dated());
-        let first = || (as_many && later.first()?.name == head.name).then_some(0);
+        let identity = MessageIdentity::of(chats.left, one);
+        let later = &identities[next..];
+        let same = later
+            .iter()
+            .take(SEARCH_WINDOW)
+            .position(|other| *other == identity && identity.is_dated());
+        let first = || (are_equally_many && later.first()?.name == identity.name).then_some(0);
         match same.or_else(first) {
             Some(skipped) => {
                 let other = added.start + next + skipped;
@@ -118,14 +123,14 @@ fn paired(
     found
 }
 
-/// What stays when a message is edited.
+/// The fields that stay the same when a message is edited.
 #[derive(PartialEq)]
-struct Head {
+struct MessageIdentity {
     name: Option<Json>,
     date: Option<Json>,
 }
 
-impl Head {
+impl MessageIdentity {
     fn of(chat: &Chat<'_>, at: usize) -> Self {
         let message = chat.message(at);
         let field = |name: &str| message.and_then(|message| message.get(name)?.json().ok());
@@ -137,7 +142,7 @@ impl Head {
     }
 }
 
-/// A message's text and who says it.
+/// A message's speaker and text.
 pub(super) fn speaker_and_text(chat: &Chat<'_>, at: usize) -> (String, String) {
     let message = chat.message(at).and_then(|message| message.json().ok());
     let text = |name: &str| {

@@ -43,7 +43,7 @@ pub(crate) fn run(
     Ok(Exit::found_if(!compared.is_empty()))
 }
 
-/// What is compared with what.
+/// The two sides to compare.
 fn sides(tavern: &Tavern<'_>, args: &DiffArgs) -> Result<(LoreOf, LoreOf), CommandError> {
     let library = tavern.library();
     let named = |wanted: &str| {
@@ -101,6 +101,6 @@ pub(crate) fn side(lore: &LoreAt) -> Json {
         ("chat", Json::from(lore.label.as_str())),
         ("message", Json::from(lore.message)),
         ("book", Json::from(lore.book_name.clone())),
-        ("known", json::part(lore.known)),
+        ("known", json::knowledge(lore.known)),
     ])
 }

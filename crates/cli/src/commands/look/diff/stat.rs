@@ -1,33 +1,33 @@
-//! One line for each entry.
+//! The short diff: one line per entry.
 
 use forklore_core::compare::diff::{ChangedBy, Difference, EntryDifference, LoreDiff};
 use forklore_json::Json;
 use forklore_tavern::work::compare::Comparison;
 
-use super::entries::Speaker;
+use super::entries::SideLabels;
 use super::say::say_head;
 use crate::lore::{field_name, tally};
 use crate::text::{Line, padded, width};
 use crate::ui::Ui;
 
 pub(super) fn say(ui: &mut Ui<'_>, comparison: &Comparison, compared: &LoreDiff) {
-    let speaker = Speaker::of(comparison, compared);
+    let labels = SideLabels::of(comparison, compared);
     say_head(ui, comparison, compared);
     if compared.is_empty() {
         ui.say("The lore of both is the same.");
         return;
     }
-    say_compared(ui, &speaker, compared);
+    say_compared(ui, &labels, compared);
 }
 
-/// What differs, in one line for each entry.
-pub(super) fn say_compared(ui: &mut Ui<'_>, speaker: &Speaker, compared: &LoreDiff) {
-    let headings: Vec<_> = compared.entries.iter().map(|entry| speaker.heading(entry)).collect();
+/// Shows the differences, one line per entry.
+pub(super) fn say_compared(ui: &mut Ui<'_>, labels: &SideLabels, compared: &LoreDiff) {
+    let headings: Vec<_> = compared.entries.iter().map(|entry| labels.heading(entry)).collect();
     let column = headings.iter().map(|heading| width(&heading.title)).max().unwrap_or(0);
     let column = column.min(ui.columns() / 2);
     for (entry, heading) in compared.entries.iter().zip(&headings) {
         let about = match heading.by {
-            None if !entry.fields.is_empty() => by_whom(speaker, entry),
+            None if !entry.fields.is_empty() => by_whom(labels, entry),
             _ => labelled(&heading.who, &fields(entry.fields.iter())),
         };
         let line = Line::new().add(heading.sign.style(), format!("{} ", heading.sign.text()));
@@ -37,12 +37,12 @@ pub(super) fn say_compared(ui: &mut Ui<'_>, speaker: &Speaker, compared: &LoreDi
             line.plain(padded(&heading.title, column)).dim(format!("  {about}"))
         });
     }
-    ui.say(Line::new().dim(speaker.totals(compared)));
+    ui.say(Line::new().dim(labels.totals(compared)));
 }
 
-/// Who changed which fields, where both did something.
-fn by_whom(speaker: &Speaker, entry: &EntryDifference) -> String {
-    let [left, right] = &speaker.names;
+/// Which side changed which fields, if both changed some.
+fn by_whom(labels: &SideLabels, entry: &EntryDifference) -> String {
+    let [left, right] = &labels.names;
     let groups = [
         (ChangedBy::Both, "changed in both".to_owned()),
         (ChangedBy::Left, format!("changed in {left}")),

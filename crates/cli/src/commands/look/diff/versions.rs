@@ -1,4 +1,4 @@
-//! `forklore diff --version`: two versions of one file
+//! `forklore diff --version`: two versions of one file.
 
 use std::io;
 
@@ -7,13 +7,13 @@ use forklore_core::sillytavern::book::Book;
 use forklore_core::sillytavern::chat::{Chat, ChatKind};
 use forklore_history::file::FileKind;
 use forklore_history::query::lookup::Finder;
-use forklore_history::record::scan::{home, read_still};
+use forklore_history::record::scan::{home, read_stable};
 use forklore_history::restore::last_there;
 use forklore_history::version::history::History;
 use forklore_history::version::lineage::Lineage;
 use forklore_tavern::work::tavern::Tavern;
 
-use super::entries::Speaker;
+use super::entries::SideLabels;
 use super::messages::{self, ChatPair};
 use super::{chats, say, stat};
 use crate::args::DiffArgs;
@@ -21,14 +21,14 @@ use crate::commands::{Histories, Outcome};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::json::{self, Json};
-use crate::lore::{Paint, Row, say_rows, shown};
+use crate::lore::{Paint, Row, say_rows, value_diff};
 use crate::objection::Objection;
 use crate::text::{Line, Style};
 use crate::ui::Ui;
 
-/// A version, or the file as it is on disk.
+/// A version, or the current file.
 struct DiffedVersion {
-    /// `None` is now.
+    /// `None` for the current file.
     number: Option<u64>,
     bytes: Vec<u8>,
 }
@@ -50,10 +50,10 @@ pub(super) fn run(
     let home = home(&tavern.folders);
     let finder = Finder::new(&history, tavern.disk, &home);
     let lineage = finder.find(&args.left)?;
-    let left = kept(&history, lineage, number)?;
+    let left = stored_version(&history, lineage, number)?;
     let right = match args.with {
-        Some(other) => kept(&history, lineage, other)?,
-        None => now(&history, tavern, lineage)?,
+        Some(other) => stored_version(&history, lineage, other)?,
+        None => current_version(&history, tavern, lineage)?,
     };
     let name = finder.name_of(lineage);
     let line = Line::new().plain("Comparing ").bold(format!("{name}, {}", left.words()));
@@ -86,7 +86,7 @@ pub(super) fn run(
     Ok(Exit::found_if(!is_same))
 }
 
-fn kept(
+fn stored_version(
     history: &History<'_>,
     lineage: &Lineage,
     number: u64,
@@ -95,15 +95,15 @@ fn kept(
     Ok(DiffedVersion { number: Some(number), bytes })
 }
 
-/// The file as it is; where it is gone, as it last was.
-fn now(
+/// The current file, or its last version if it is gone.
+fn current_version(
     history: &History<'_>,
     tavern: &Tavern<'_>,
     lineage: &Lineage,
 ) -> Result<DiffedVersion, CommandError> {
     let path = home(&tavern.folders).join(lineage.file().to_path());
-    let path = tavern.folders.data_root.check_no_link(tavern.disk, &path)?;
-    match read_still(tavern.disk, &path) {
+    let path = tavern.folders.data_root.resolve(tavern.disk, &path)?;
+    match read_stable(tavern.disk, &path) {
         Ok((bytes, _)) => Ok(DiffedVersion { number: None, bytes }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let last = last_there(history, lineage)?;
@@ -149,13 +149,13 @@ fn say_books(
     let side = |book| LoreSide { book, metadata: None };
     let (one, other) = (side(one.as_ref().ok()), side(other.as_ref().ok()));
     let compared = compare(Some(one), one, other, args.internal);
-    let speaker = Speaker::of_versions(names, &compared);
+    let labels = SideLabels::of_versions(names, &compared);
     if compared.is_empty() {
         ui.say("No entry differs.");
     } else if args.stat {
-        stat::say_compared(ui, &speaker, &compared);
+        stat::say_compared(ui, &labels, &compared);
     } else {
-        say::say_compared(ui, &speaker, &compared);
+        say::say_compared(ui, &labels, &compared);
     }
     book_members(&compared)
 }
@@ -166,7 +166,7 @@ fn book_members(compared: &LoreDiff) -> Members {
     vec![("entries", Json::Array(entries)), ("book", Json::Array(book))]
 }
 
-/// The fields of a group or of the settings that differ, by their names.
+/// Shows the fields of a group or of the settings that differ.
 fn say_fields(ui: &mut Ui<'_>, left: &DiffedVersion, right: &DiffedVersion) -> Members {
     let values = [left, right].map(|version| Json::parse(&version.bytes).ok());
     let [Some(before), Some(after)] = &values else {
@@ -178,13 +178,13 @@ fn say_fields(ui: &mut Ui<'_>, left: &DiffedVersion, right: &DiffedVersion) -> M
         }
         return vec![("fields", Json::Array(Vec::new()))];
     };
-    let found = differing(before, after);
+    let found = diff_fields(before, after);
     let paint = Paint { color: ui.has_color() };
     let rows: Vec<Row> = found
         .iter()
         .map(|field| Row {
             name: field.name.clone(),
-            text: shown(paint, field.before.as_ref(), field.after.as_ref()),
+            text: value_diff(paint, field.before.as_ref(), field.after.as_ref()),
         })
         .collect();
     say_rows(ui, 2, &rows);
@@ -208,14 +208,20 @@ impl FieldDifference {
     }
 }
 
-/// The members of two objects that differ; of members that are objects themselves, theirs.
-pub(super) fn differing(before: &Json, after: &Json) -> Vec<FieldDifference> {
+/// The members in which two objects differ, recursing into nested objects.
+pub(super) fn diff_fields(before: &Json, after: &Json) -> Vec<FieldDifference> {
     let mut found = Vec::new();
-    gather(&mut found, "", before, after, 2);
+    collect_fields(&mut found, "", before, after, 2);
     found
 }
 
-fn gather(found: &mut Vec<FieldDifference>, path: &str, before: &Json, after: &Json, depth: usize) {
+fn collect_fields(
+    found: &mut Vec<FieldDifference>,
+    path: &str,
+    before: &Json,
+    after: &Json,
+    depth: usize,
+) {
     let (Some(one), Some(other)) = (before.as_object(), after.as_object()) else {
         let (before, after) = (Some(before.clone()), Some(after.clone()));
         found.push(FieldDifference { name: path.to_owned(), before, after });
@@ -235,7 +241,7 @@ fn gather(found: &mut Vec<FieldDifference>, path: &str, before: &Json, after: &J
             (Some(left), Some(right))
                 if depth > 0 && left.as_object().is_some() && right.as_object().is_some() =>
             {
-                gather(found, &name, left, right, depth - 1);
+                collect_fields(found, &name, left, right, depth - 1);
             }
             _ => found.push(FieldDifference { name, before: left.cloned(), after: right.cloned() }),
         }

@@ -10,7 +10,7 @@ use forklore_tavern::disk::describe::shown;
 use forklore_tavern::work::tavern::Tavern;
 
 use crate::args::ShowArgs;
-use crate::commands::shared::exactness::known;
+use crate::commands::shared::exactness::describe;
 use crate::commands::{Histories, Outcome};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -70,7 +70,7 @@ pub(crate) fn run(
         BookContent::Rebuilt(rebuilt) => rebuilt.book.clone(),
     };
     let text = || match content {
-        // Today's book is shown as it is, to the byte.
+        // The current lorebook is shown byte for byte.
         BookContent::Bytes(book) => book.root().bytes().to_vec(),
         BookContent::Journal(_) | BookContent::Rebuilt(_) => value.stringify_with(Indent::BOOK),
     };
@@ -85,7 +85,7 @@ pub(crate) fn run(
                 ("chat", Json::from(chat.label())),
                 ("message", Json::from(message)),
                 ("book", Json::from(name.as_str())),
-                ("known", json::part(part)),
+                ("known", json::knowledge(part)),
                 ("output", Json::from(args.output.as_deref().map(shown))),
                 ("content", content),
             ],
@@ -95,6 +95,6 @@ pub(crate) fn run(
     if args.output.is_none() {
         ui.data(&text());
     }
-    ui.note(Line::new().dim(format!("{name:?} at message {message}: {}", known(part, message))));
+    ui.note(Line::new().dim(format!("{name:?} at message {message}: {}", describe(part, message))));
     Ok(Exit::Fine)
 }

@@ -28,10 +28,10 @@ pub(crate) fn run(
     let home = home(&tavern.folders);
     let finder = Finder::new(&history, tavern.disk, &home);
     let lineage = finder.find(&args.chat)?;
-    let kept = history.version(lineage, number)?;
+    let stored = history.version(lineage, number)?;
     let name = finder.name_of(lineage);
-    let bytes = history.content(&kept)?;
-    let version = &kept.version;
+    let bytes = history.content(&stored)?;
+    let version = &stored.version;
     if let Some(output) = &args.output {
         file::write(tavern.disk, output, &bytes)?;
     }
@@ -52,13 +52,13 @@ pub(crate) fn run(
         return Ok(Exit::Fine);
     }
     if args.output.is_none() {
-        if lineage.kind == FileKind::Card && ui.is_read() {
+        if lineage.kind == FileKind::Card && ui.is_terminal() {
             return Err(CommandError::new(Objection::Picture(name))
                 .hinted("Write it into a file with --output card.png."));
         }
         ui.data(&bytes);
     }
-    let said = when::by_the_clock(version.written, tavern.clock.now(), ui.zone());
+    let said = when::absolute(version.written, tavern.clock.now(), ui.zone());
     ui.note(Line::new().dim(format!("{name:?}, version {number}, {said}: {}", version.words)));
     Ok(Exit::Fine)
 }

@@ -21,7 +21,7 @@ pub(crate) fn run(
     }
     let library = tavern.library();
     let chat = library.find(tavern.disk, &args.chat)?;
-    let changed = tavern.restore(chat, args.at, args.fill, options(args.mend))?;
+    let changed = tavern.restore(chat, args.at, args.fill, options(args.change))?;
     say(ui, "Restored", "Would restore", &changed);
     ui.answer(&answer("restore", [&changed], &[]));
     Ok(Exit::Fine)

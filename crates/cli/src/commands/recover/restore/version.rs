@@ -37,8 +37,8 @@ pub(crate) fn run(
     let book = book_remark(tavern, &history, &finder, &lineage, &version)?;
     let options = RestoreOptions {
         in_place: args.in_place,
-        is_closed: args.mend.closed,
-        dry_run: args.mend.dry_run,
+        is_closed: args.change.closed,
+        dry_run: args.change.dry_run,
     };
     let restored = restore(&mut history, tavern, &lineage, &version, options)?;
     let verb = if restored.operation.is_some() { "Restored" } else { "Would restore" };
@@ -55,8 +55,8 @@ pub(crate) fn run(
     Ok(Exit::Fine)
 }
 
-/// What is worth knowing of the chat's lorebook, which is not brought back with it. `way` is the
-/// command that does.
+/// A remark about the chat's lorebook, which is not restored along with the chat. `way` is the
+/// command that restores it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BookRemark {
     #[error("{name:?}, which is deleted. {way} puts it back.")]
@@ -88,10 +88,10 @@ fn book_remark(
     if chat.kind != FileKind::Chat {
         return Ok(None);
     }
-    let Some((book, then)) = history.book_then(chat, version)? else { return Ok(None) };
+    let Some((book, then)) = history.book_at(chat, version)? else { return Ok(None) };
     let name = finder.name_of(book);
     let version = then.version.number;
-    let way = ways_back::restoring(tavern, &name, book.file(), version);
+    let way = ways_back::restore_command(tavern, &name, book.file(), version);
     Ok(if book.is_deleted() {
         Some(BookRemark::Deleted { name, version, way })
     } else if book.tip.tree != then.tree {
@@ -101,7 +101,7 @@ fn book_remark(
     })
 }
 
-/// What came back, and what is to be known of it.
+/// Shows what was restored, and what to know about it.
 pub(crate) fn say(
     ui: &mut Ui<'_>,
     restored: &Restored,
@@ -159,7 +159,7 @@ fn page_words(kind: FileKind, restored: &Restored) -> &'static str {
     }
 }
 
-/// What a program is told.
+/// The members of the JSON answer.
 pub(crate) type Members = [(&'static str, Json); 8];
 
 pub(crate) fn members(
@@ -180,7 +180,7 @@ pub(crate) fn members(
         ("went", Json::from(went)),
         ("before", Json::from(restored.before.map(|number| number as usize))),
         ("group", Json::from(restored.group.clone())),
-        ("remarks", json::sayings(book)),
+        ("remarks", json::diagnostics(book)),
         ("operation", Json::from(restored.operation.map(|id| id as usize))),
     ]
 }

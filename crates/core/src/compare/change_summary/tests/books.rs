@@ -1,4 +1,4 @@
-//! What is said of a book.
+//! Summaries of books.
 
 use crate::compare::change_summary::{BookWindow, ChangeKind, EntryChange, first_book, in_book};
 
@@ -64,9 +64,9 @@ fn entries_come_change_and_go() {
         (&[(1, MILL), (2, RAIN), (7, "5")], "entry 'Mara' removed, entry 7 changed"),
     ];
     for (after, words) in rows {
-        let happened = between(&book, after, true);
-        assert_eq!((happened.words.as_str(), happened.kind), (words, ChangeKind::Lore));
-        assert_eq!(happened.collapse, None, "{words}");
+        let summary = between(&book, after, true);
+        assert_eq!((summary.words.as_str(), summary.kind), (words, ChangeKind::Lore));
+        assert_eq!(summary.collapse, None, "{words}");
     }
     assert_eq!(between(&[(0, off)], &[(0, MARA)], false).words, "entry 'Mara' switched on");
     assert_eq!(between(&book, &book, true).words, "book settings changed");
@@ -84,14 +84,14 @@ fn entries_come_change_and_go() {
 fn what_the_editor_fills_in_is_not_told() {
     let shown = r#"{"key":["mara"],"comment":"Mara","content":"A captain.","selective":true,"role":null,
         "disable":false,"characterFilter":{"isExclude":false,"names":[],"tags":[]},"addMemo":true}"#;
-    let happened = between(&[(0, MARA), (1, MILL)], &[(0, shown), (1, MILL)], false);
-    assert_eq!(happened.kind, ChangeKind::Same);
+    let summary = between(&[(0, MARA), (1, MILL)], &[(0, shown), (1, MILL)], false);
+    assert_eq!(summary.kind, ChangeKind::Same);
     let edited = shown.replace("captain", "king");
-    let happened = between(&[(0, MARA), (1, MILL)], &[(0, &edited), (1, MILL)], false);
-    assert_eq!(happened.words, "entry 'Mara' changed");
+    let summary = between(&[(0, MARA), (1, MILL)], &[(0, &edited), (1, MILL)], false);
+    assert_eq!(summary.words, "entry 'Mara' changed");
     let early = r#"{"key":["mara"],"comment":"Mara","content":"A captain.","order":5}"#;
-    let happened = between(&[(0, early)], &[(0, shown)], false);
-    assert_eq!(happened.words, "entry 'Mara' changed", "it was set back to the default");
+    let summary = between(&[(0, early)], &[(0, shown)], false);
+    assert_eq!(summary.words, "entry 'Mara' changed", "it was set back to the default");
 }
 
 #[test]
@@ -115,14 +115,14 @@ fn a_book_collapses() {
         (book(0, 6), others, "replaced", "6 of 6 entries gone, others in their place"),
         (book(0, 6), book(6, 12), "replaced", "6 of 6 entries gone, others in their place"),
     ] {
-        let happened = between(&before, &after, false);
-        let found = happened.collapse.map(|collapse| collapse.code());
-        assert_eq!((found.as_deref(), happened.words.as_str()), (Some(code), words));
+        let summary = between(&before, &after, false);
+        let found = summary.collapse.map(|collapse| collapse.code());
+        assert_eq!((found.as_deref(), summary.words.as_str()), (Some(code), words));
     }
-    // All of them under other numbers: nothing is gone.
+    // All entries have new numbers: none is gone.
     let moved: Vec<(u32, &str)> = book(0, 6).iter().map(|(n, text)| (n + 50, *text)).collect();
-    let happened = between(&book(0, 6), &moved, false);
-    assert_eq!((happened.words.as_str(), happened.collapse), ("6 entries moved", None));
+    let summary = between(&book(0, 6), &moved, false);
+    assert_eq!((summary.words.as_str(), summary.collapse), ("6 entries moved", None));
 }
 
 #[test]
@@ -132,14 +132,14 @@ fn a_book_that_cannot_be_read_is_told() {
         (false, true, "readable again, 4 entries", None),
         (false, false, "changed, but still not readable", None),
     ] {
-        let happened = in_book(&BookWindow {
+        let summary = in_book(&BookWindow {
             entries_before: 6,
             entries_after: 4,
             readable_before: before,
             readable_after: after,
             ..BookWindow::default()
         });
-        let found = happened.collapse.map(|collapse| collapse.code());
-        assert_eq!((happened.words.as_str(), found.as_deref()), (words, code));
+        let found = summary.collapse.map(|collapse| collapse.code());
+        assert_eq!((summary.words.as_str(), found.as_deref()), (words, code));
     }
 }

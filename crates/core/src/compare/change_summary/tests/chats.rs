@@ -1,16 +1,16 @@
-//! What is said of a chat, and that everyday work is no collapse.
+//! Summaries of chats, and that everyday edits are not a collapse.
 
 use super::*;
 use crate::compare::change_summary::{ChangeKind, first_chat};
 
 #[track_caller]
 fn check(before: Vec<String>, after: Vec<String>, words: &str, kind: ChangeKind) {
-    let happened = between(&before, &after, 300);
-    assert_eq!((happened.words.as_str(), happened.kind), (words, kind));
-    assert_eq!(happened.collapse, None, "{words}");
+    let summary = between(&before, &after, 300);
+    assert_eq!((summary.words.as_str(), summary.kind), (words, kind));
+    assert_eq!(summary.collapse, None, "{words}");
 }
 
-/// Message 4 of a chat of six, before and after.
+/// Checks a change to message 4 of a chat with six messages.
 #[track_caller]
 fn check_message(before: &str, after: &str, words: &str, kind: ChangeKind) {
     let of = |line: &str| with(chat(6), |chat| chat[5] = line.to_owned());
@@ -184,7 +184,7 @@ fn several_things_at_once() {
     ] {
         check(chat(6), after, words, kind);
     }
-    // Everyone is renamed, as SillyTavern does with a card: nobody's message is gone.
+    // Renaming a card renames the author of many messages: none of them is gone.
     let renamed = chat(30).iter().map(|line| line.replace("Tom", "Tim")).collect();
     check(chat(30), renamed, "15 messages by another name", ChangeKind::Edited);
 }
@@ -243,8 +243,8 @@ fn a_stretch_that_was_cut_is_told_all_the_same() {
         (chat(100), edited(moved(chat(99))), "many messages changed, 1 message fewer"),
         (chat(100), edited(moved(chat(100))), "many messages changed"),
     ] {
-        let happened = between(&before, &after, 10);
-        assert_eq!((happened.words.as_str(), happened.collapse), (words, None));
+        let summary = between(&before, &after, 10);
+        assert_eq!((summary.words.as_str(), summary.collapse), (words, None));
     }
 }
 

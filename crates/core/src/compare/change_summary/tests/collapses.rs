@@ -1,14 +1,14 @@
-//! Losses that people have reported, and what is made of them.
+//! Losses that people have reported, and how they are summarised.
 
 use super::*;
 
 #[track_caller]
 fn check(before: &[String], after: &[String], code: &str, words: &str) {
     for most in [300, 25] {
-        let happened = between(before, after, most);
-        let found = happened.collapse.map(|collapse| collapse.code());
-        assert_eq!(found.as_deref(), Some(code), "{}", happened.words);
-        assert_eq!(happened.words, words);
+        let summary = between(before, after, most);
+        let found = summary.collapse.map(|collapse| collapse.code());
+        assert_eq!(found.as_deref(), Some(code), "{}", summary.words);
+        assert_eq!(summary.words, words);
     }
 }
 
@@ -24,7 +24,7 @@ fn a_full_disk_tears_the_last_line() {
     let torn = with(chat(6), |chat| chat[6].truncate(20));
     check(&chat(6), &torn, "torn", "message 5 broken off");
     check(&chat(5), &torn, "torn", "message 5 broken off");
-    // Torn already: nothing new is lost.
+    // The line was torn before: nothing new is lost.
     let still = with(torn.clone(), |chat| chat[6].truncate(10));
     assert_eq!(between(&torn, &still, 300).collapse, None);
     assert_eq!(between(&torn, &chat(6), 300).collapse, None);
@@ -48,7 +48,7 @@ fn a_power_cut_leaves_nothing() {
         "unreadable",
         "no longer readable, 6 messages before",
     );
-    // As the file was before.
+    // The file was unreadable before.
     assert_eq!(between(&lines(&["\0"]), &lines(&["\0\0"]), 300).collapse, None);
 }
 
@@ -80,13 +80,13 @@ fn many_messages_go_at_once() {
 fn another_chat_is_saved_under_this_name() {
     check(&chat(40), &story(45, 500), "replaced", "40 of 40 messages gone, others in their place");
     check(&chat(3), &story(3, 500), "replaced", "3 of 3 messages gone, others in their place");
-    // Of the same character, so that the greetings are alike.
+    // A chat of the same character has the same greeting.
     let alike = with(story(6, 500), |chat| chat[1] = message(500, "Mara", "text 0"));
     check(&chat(5), &alike, "replaced", "4 of 5 messages gone, others in their place");
     let alike = with(story(60, 500), |chat| chat[1] = message(500, "Mara", "text 0"));
     check(&chat(50), &alike, "replaced", "49 of 50 messages gone, others in their place");
     check(&chat(5), &alike, "replaced", "4 of 5 messages gone, others in their place");
-    // A sibling that shares half of the story.
+    // A sibling shares half of the story.
     let sibling = with(chat(20), |chat| chat.extend(story(30, 500).into_iter().skip(1)));
     check(&chat(45), &sibling, "replaced", "25 of 45 messages gone, others in their place");
 }

@@ -1,4 +1,4 @@
-//! Whatever the bytes are: an answer, of one short line that steers nothing.
+//! Any bytes produce a summary of one short line without control characters.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,21 +9,21 @@ use crate::compare::change_summary::{
     in_chat,
 };
 
-fn check(happened: &ChangeSummary) -> Result<(), TestCaseError> {
-    let words = &happened.words;
+fn check(summary: &ChangeSummary) -> Result<(), TestCaseError> {
+    let words = &summary.words;
     prop_assert!(!words.is_empty() && words.chars().count() <= 120, "{words:?}");
     let steers = |c: char| {
         c.is_control()
             || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
     };
     prop_assert!(!words.contains(steers), "{words:?}");
-    if let Some(collapse) = &happened.collapse {
+    if let Some(collapse) = &summary.collapse {
         prop_assert_eq!(Collapse::from_code(&collapse.code()), Some(*collapse));
     }
     Ok(())
 }
 
-/// Pieces of JSON and of nothing, often the same ones, so that lines meet their like.
+/// Fragments of JSON and garbage, repeated often enough for lines to match each other.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     let value = prop_oneof![
         Just("\"a\\u0000\\n\\u202e\\ud800\"".to_owned()),

@@ -7,8 +7,8 @@ use super::{ChangeSummary, ChatWindow, in_chat};
 
 const HEADER: &str = r#"{"chat_metadata":{}}"#;
 
-/// What a recorder would hand over: equal lines at both ends left out, and at most `most` of the
-/// others.
+/// The window a recorder would pass in: without the equal lines at both ends, and with at most
+/// `most` of the others.
 fn window<'a>(before: &[&'a [u8]], after: &[&'a [u8]], most: usize) -> ChatWindow<'a> {
     fn rest<'l, 'a>(lines: &'l [&'a [u8]]) -> &'l [&'a [u8]] {
         lines.get(1..).unwrap_or_default()
@@ -37,17 +37,16 @@ fn between(before: &[String], after: &[String], most: usize) -> ChangeSummary {
     in_chat(&window(&before, &after, most))
 }
 
-/// A message as SillyTavern writes one; `day` is its date, by which it is known.
+/// A message as SillyTavern writes it; its date, `day`, identifies it.
 fn message(day: usize, name: &str, text: &str) -> String {
     format!(r#"{{"name":"{name}","send_date":"day {day}","mes":"{text}"}}"#)
 }
 
-/// A chat of so many messages.
 fn chat(messages: usize) -> Vec<String> {
     story(messages, 0)
 }
 
-/// Another one, if `day` is another.
+/// A chat whose first message has the date `day`. Other dates make other messages.
 fn story(messages: usize, day: usize) -> Vec<String> {
     let one = |number: usize| {
         let name = if number.is_multiple_of(2) { "Mara" } else { "Tom" };
@@ -56,7 +55,7 @@ fn story(messages: usize, day: usize) -> Vec<String> {
     std::iter::once(HEADER.to_owned()).chain((0..messages).map(one)).collect()
 }
 
-/// The chat with something done to it.
+/// The chat after `change`.
 fn with(mut lines: Vec<String>, change: impl FnOnce(&mut Vec<String>)) -> Vec<String> {
     change(&mut lines);
     lines

@@ -1,4 +1,4 @@
-//! Repair, split and restore: plans that the page carries out on the chat it has open.
+//! Plans for repair, split and restore, which the page carries out on the open chat.
 
 use forklore_core::pieces::Pieces;
 use forklore_core::plan::repair::{self, BookPlan, RepairSource};
@@ -12,9 +12,10 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, chat_file};
-use crate::words;
+use crate::diagnostics;
 
-/// `other` is the book to be copied, or for a split the parent's chat, where there is one.
+/// Plans a repair, a split or a restore. `other` is the book to copy or, for a split, the parent's
+/// chat if there is one.
 #[wasm_bindgen]
 pub fn mend(
     ask: &[u8],
@@ -24,16 +25,16 @@ pub fn mend(
 ) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let file = chat_file(chat)?;
-    let chat = Chat::read(&file, ask.place());
+    let chat = Chat::read(&file, ask.chat_kind());
     let bound = ask.bound(book.as_deref());
-    let name = ask.needed("chat")?;
+    let name = ask.required("chat")?;
     let subject = BoundChat { name: &name, chat: &chat, bound: &bound, past: None };
     let free_name = ask.text("freeName").unwrap_or_default();
     let now = ask.now();
-    let plan = match ask.needed("how")?.as_str() {
+    let plan = match ask.required("how")?.as_str() {
         "split" => {
             let parent = other.as_deref().map(chat_file).transpose()?;
-            let parent = parent.as_deref().map(|file| Chat::read(file, ask.place()));
+            let parent = parent.as_deref().map(|file| Chat::read(file, ask.chat_kind()));
             let fork_point = parent.and_then(|parent| common_prefix(&chat, &parent));
             repair::split(subject, &free_name, fork_point, &now)
         }
@@ -49,12 +50,12 @@ pub fn mend(
     };
     Ok(match plan {
         Ok(plan) => {
-            let value = shown(&plan, &chat);
+            let value = plan_json(&plan, &chat);
             Answer::of(&value).with_book(plan.book.map(|book| book.bytes))
         }
         Err(error) => Answer::of(&Json::object([
             ("possible", Json::Bool(false)),
-            ("reason", words::word(&error)),
+            ("reason", diagnostics::to_json(&error)),
         ])),
     })
 }
@@ -72,13 +73,13 @@ fn source_of<'a>(
         "copy" => {
             let bytes = other.ok_or_else(|| JsError::new("the page left out the book to copy"))?;
             let book = Book::read(bytes).map_err(|error| JsError::new(&error.to_string()))?;
-            RepairSource::Copy { name: ask.needed("copied")?, book }
+            RepairSource::Copy { name: ask.required("copied")?, book }
         }
         other => return Err(JsError::new(&format!("there is no source {other:?}"))),
     })
 }
 
-fn shown(plan: &BookPlan<'_>, chat: &Chat<'_>) -> Json {
+fn plan_json(plan: &BookPlan<'_>, chat: &Chat<'_>) -> Json {
     let mut value = Object::new();
     value.insert("possible", true);
     let book = plan.book.as_ref().map(|book| {
@@ -87,17 +88,20 @@ fn shown(plan: &BookPlan<'_>, chat: &Chat<'_>) -> Json {
     value.insert("book", book);
     value.insert("replaces", plan.replaces);
     value.insert("part", plan.part.map(|part| part.to_json()));
-    value.insert("remarks", words::list(&plan.remarks, words::word));
+    value.insert("remarks", diagnostics::list(&plan.remarks, diagnostics::to_json));
     let changed = plan.chat.as_ref().map(Pieces::to_vec);
-    let changed = changed.as_deref().map(|file| Chat::read(file, chat.place()));
+    let changed = changed.as_deref().map(|file| Chat::read(file, chat.kind()));
     let metadata = changed.as_ref().and_then(|changed| changed.metadata()?.json().ok());
     value.insert("metadata", metadata);
-    value.insert("messages", changed.map(|changed| messages(chat, &changed)).unwrap_or_default());
+    value.insert(
+        "messages",
+        changed.map(|changed| changed_messages(chat, &changed)).unwrap_or_default(),
+    );
     value.into()
 }
 
-/// The messages that are not the same any more, by their number.
-fn messages(before: &Chat<'_>, after: &Chat<'_>) -> Object {
+/// The messages that changed, by number.
+fn changed_messages(before: &Chat<'_>, after: &Chat<'_>) -> Object {
     let changed = (0..after.len()).filter(|&index| before.line(index) != after.line(index));
     let value = |index: usize| after.message(index)?.json().ok();
     changed.filter_map(|index| Some((index.to_string(), value(index)?))).collect()

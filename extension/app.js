@@ -1,25 +1,28 @@
 // Forklore in the page: what happens in SillyTavern comes in here, and what people ask for.
 
-import { Cleaning, QUEUE } from './cleaning.js';
-import { Combining } from './combining.js';
-import { Comparing } from './comparing.js';
-import { bytesText, toBytes } from './core.js';
-import { Forking, WITHOUT_BOOK, chatForCore, policyFor } from './forking.js';
-import { Guard } from './guard.js';
-import { Lineage } from './lineage.js';
-import { Losing } from './losing.js';
-import { Mending, wordError } from './mending.js';
-import { Recording } from './recording.js';
-import { Renaming } from './renaming.js';
-import { readBookSave } from './requests.js';
-import { Scenes } from './scenes.js';
-import { completed } from './settings.js';
-import { TimelineIndex } from './timeline_index.js';
-import { Timelines, birthOf } from './timelines.js';
-import { Trash } from './trash.js';
-import { Verifying } from './verifying.js';
-import { Waiting } from './waiting.js';
-import { WhoseBook } from './whose_book.js';
+import { chatForCore } from './core/chat.js';
+import { bytesText, toBytes } from './core/json.js';
+import { wordError } from './core/word_error.js';
+import { Cleaning, QUEUE } from './features/cleanup.js';
+import { Comparing } from './features/compare/comparison.js';
+import { Combining } from './features/compare/timeline_merge.js';
+import { WhoseBook } from './features/editor_book.js';
+import { Forking } from './features/fork/child_save.js';
+import { WITHOUT_BOOK, policyFor } from './features/fork/policy.js';
+import { Waiting } from './features/fork/queue_wait.js';
+import { Scenes } from './features/fork/scene_checkpoints.js';
+import { Guard } from './features/guard/guard.js';
+import { Lineage } from './features/guard/lineage.js';
+import { Recording } from './features/journal/recorder.js';
+import { Renaming } from './features/rename.js';
+import { Losing } from './features/repair/lost_book.js';
+import { Mending } from './features/repair/repairs.js';
+import { Verifying } from './features/repair/verifier.js';
+import { completed } from './features/settings.js';
+import { TimelineIndex } from './features/timelines/timeline_index.js';
+import { Timelines, birthOf } from './features/timelines/timelines.js';
+import { Trash } from './features/trash.js';
+import { readBookSave } from './sillytavern/requests.js';
 
 export class App {
     /**
@@ -153,7 +156,7 @@ export class App {
     /**
      * Looks at the open chat. What was found is only kept if it was not looked at again meanwhile.
      * @param {'opened' | 'again'} when
-     * @param {{reach?: import('./verifying.js').Reach, listed?: object[]}} [options]
+     * @param {{reach?: import('./features/repair/verifier.js').Reach, listed?: object[]}} [options]
      * @returns {Promise<{chat: string, findings: object[]}>}
      */
     async lookAt(open, when, options = {}) {

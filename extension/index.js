@@ -1,13 +1,13 @@
 // Where SillyTavern begins: `init` when the extension is activated, `clean` from the broom in its list of extensions.
 
 import { App } from './app.js';
-import { loadCore } from './core.js';
-import { Hearing } from './hearing.js';
-import * as screen from './host/screen.js';
-import * as story from './host/story.js';
-import { startWithoutHooks, watchCheckpoints } from './host/versions.js';
-import { EVENTS } from './recording.js';
-import { installTap } from './tap.js';
+import { loadCore } from './core/core.js';
+import { EVENTS } from './features/journal/recorder.js';
+import { Hearing } from './request_router.js';
+import * as story from './sillytavern/host.js';
+import * as screen from './sillytavern/screen.js';
+import { installTap } from './sillytavern/tap.js';
+import { startWithoutHooks, watchCheckpoints } from './sillytavern/versions.js';
 import { startUi } from './ui/index.js';
 
 /** Begun as soon as SillyTavern has read this file, so that it is there when `init` is called. */

@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { DEFAULTS } from '../../extension/settings.js';
+import { DEFAULTS } from '../../extension/features/settings.js';
 import { until } from './until.mjs';
 
 /** @typedef {import('./page.mjs').TavernPage} TavernPage */

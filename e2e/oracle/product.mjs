@@ -12,9 +12,9 @@ const KINDS = { exact: 'exact', snapshot: 'as of', live: 'live', settled: 'settl
 
 export class Product {
     static async load() {
-        const { loadCore } = await import(new URL('core.js', EXTENSION).href);
-        const { Recording } = await import(new URL('recording.js', EXTENSION).href);
-        return new Product(await loadCore(readFileSync(new URL('pkg/forklore_bg.wasm', EXTENSION))), Recording);
+        const { loadCore } = await import(new URL('core/core.js', EXTENSION).href);
+        const { Recording } = await import(new URL('features/journal/recorder.js', EXTENSION).href);
+        return new Product(await loadCore(readFileSync(new URL('core/pkg/forklore_bg.wasm', EXTENSION))), Recording);
     }
 
     constructor(core, Recording) {

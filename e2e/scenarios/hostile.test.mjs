@@ -484,7 +484,7 @@ function withUi(page, texts) {
     return page.raw.evaluate(async (texts) => {
         const from = (name) => import(`/scripts/extensions/third-party/forklore/extension/${name}.js`);
         const [screen, { createToasts }, { createDialogs }, { createLore }, { mountPanel }, { DEFAULTS }] = await Promise.all(
-            ['host/screen', 'ui/toasts', 'ui/dialogs', 'ui/lore', 'ui/panel', 'settings'].map(from));
+            ['sillytavern/screen', 'ui/toasts', 'ui/dialogs/index', 'ui/dialogs/lore', 'ui/panel/panel', 'features/settings'].map(from));
         const nothing = async () => null;
         const actions = { fork: nothing, repair: nothing, split: nothing, undo: nothing, showRemarks: nothing, showFindings: nothing, stopWaiting: nothing };
         const part = { exactness: 'exact', source: 'journal' };

@@ -289,7 +289,7 @@ async function assertReadableEverywhere({ page, files, story }) {
     await drawer.click();
 
     await page.raw.evaluate(async () => {
-        const screen = await import('/scripts/extensions/third-party/forklore/extension/host/screen.js');
+        const screen = await import('/scripts/extensions/third-party/forklore/extension/sillytavern/screen.js');
         ['success', 'info', 'warning', 'error'].forEach((kind) => screen.toast(kind, 'A text', { title: 'Forklore', buttons: [{ text: 'Press', run: () => {} }] }));
     });
     for (const kind of ['success', 'info', 'warning', 'error']) {

@@ -700,7 +700,7 @@ for (const group of [false, true]) {
         const emptied = page.switchTo(other);
         await loading.reached();
         const said = await page.raw.evaluate(async () => {
-            const host = await import('/scripts/extensions/third-party/forklore/extension/host/story.js');
+            const host = await import('/scripts/extensions/third-party/forklore/extension/sillytavern/host.js');
             return host.saveOpenChat().then(() => 'saved', (error) => error.message);
         });
         await loading.letGo();
@@ -776,7 +776,7 @@ async function panelLine(page) {
 
 // ---- A core that fails ----
 
-const CORE = /\/forklore\/extension\/pkg\/forklore(_bg\.wasm|\.js)$/;
+const CORE = /\/forklore\/extension\/core\/pkg\/forklore(_bg\.wasm|\.js)$/;
 
 for (const group of [false, true]) {
     const place = group ? 'in a group' : 'solo';

@@ -15,7 +15,7 @@ scenario('two books of ten thousand entries are compared and combined within thr
     do {
         tries.push(await page.raw.evaluate(async () => {
             const from = (name) => import(`/scripts/extensions/third-party/forklore/extension/${name}`);
-            const { core } = await from('core.js');
+            const { core } = await from('core/core.js');
             const { measureLargeBooks } = await from('bench/large_books.mjs');
             return measureLargeBooks(core);
         }));

@@ -7,10 +7,10 @@
 
 import fs from 'node:fs';
 
-import { loadCore } from '../core.js';
-import { Journal } from '../journal.js';
+import { loadCore } from '../core/core.js';
+import { Journal } from '../features/journal/journal.js';
 
-const core = await loadCore(fs.readFileSync(new URL('../pkg/forklore_bg.wasm', import.meta.url)));
+const core = await loadCore(fs.readFileSync(new URL('../core/pkg/forklore_bg.wasm', import.meta.url)));
 
 const SYLLABLES = 'ar be cor da el fi ga hol in jo ka lo mar ne or pe qui ra so ta un va wen yor zi'.split(' ');
 let state = 1;

@@ -1,6 +1,6 @@
 /** An app with made-up stories, for tests and for looking at the user interface. Names that look like markup are meant. */
 
-import { DEFAULTS } from '../settings.js';
+import { DEFAULTS } from '../features/settings.js';
 
 export const MARKUP = '<img src=x onerror=alert(1)>';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { FIELD, Journal, dealOut } from '../journal.js';
+import { FIELD, Journal, dealOut } from '../features/journal/journal.js';
 import { Page, clone, core, entry, recorded } from './journal_page.mjs';
 
 /** A chat in which the variable `gold` was 0, 1, 2, … at its messages. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { FIELD } from '../journal.js';
+import { FIELD } from '../features/journal/journal.js';
 import { Page, clone, entry, recorded } from './journal_page.mjs';
 
 const HISTORIES = Number(process.env.FORKLORE_HISTORIES ?? 800);

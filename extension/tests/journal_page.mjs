@@ -2,10 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 
-import { Journal } from '../journal.js';
-import * as core from '../pkg/forklore.js';
+import * as core from '../core/pkg/forklore.js';
+import { Journal } from '../features/journal/journal.js';
 
-core.initSync({ module: readFileSync(new URL('../pkg/forklore_bg.wasm', import.meta.url)) });
+core.initSync({ module: readFileSync(new URL('../core/pkg/forklore_bg.wasm', import.meta.url)) });
 
 const encode = (value) => new TextEncoder().encode(JSON.stringify(value));
 const decode = (bytes) => (bytes ? JSON.parse(new TextDecoder().decode(bytes)) : null);

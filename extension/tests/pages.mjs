@@ -2,10 +2,10 @@
 // own, saves that write whole books, and answers that take their time.
 
 import { chance } from '../../e2e/harness/chance.mjs';
-import { Guard } from '../guard.js';
-import { Lineage } from '../lineage.js';
-import { readBookSave, bookSave } from '../requests.js';
-import { Trash } from '../trash.js';
+import { Guard } from '../features/guard/guard.js';
+import { Lineage } from '../features/guard/lineage.js';
+import { Trash } from '../features/trash.js';
+import { readBookSave, bookSave } from '../sillytavern/requests.js';
 
 /** In turns of the event loop. */
 const LONGEST_ANSWER = 4;

@@ -2,13 +2,13 @@
 
 import fs from 'node:fs';
 
-import { loadCore } from '../core.js';
+import { loadCore } from '../core/core.js';
 
 let loaded = null;
 
 /** The real core, in Node. */
 export function realCore() {
-    loaded ??= loadCore(fs.readFileSync(new URL('../pkg/forklore_bg.wasm', import.meta.url)));
+    loaded ??= loadCore(fs.readFileSync(new URL('../core/pkg/forklore_bg.wasm', import.meta.url)));
     return loaded;
 }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { TimelineIndex, shortened } from '../timeline_index.js';
+import { TimelineIndex, shortened } from '../features/timelines/timeline_index.js';
 import { realCore } from './tavern.mjs';
 
 const ADA = { group: null, avatar: 'Ada.png' };

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { TimelineIndex } from '../timeline_index.js';
-import { Timelines } from '../timelines.js';
-import { Verifying } from '../verifying.js';
+import { Verifying } from '../features/repair/verifier.js';
+import { TimelineIndex } from '../features/timelines/timeline_index.js';
+import { Timelines } from '../features/timelines/timelines.js';
 import { Tavern, realCore } from './tavern.mjs';
 
 function child(tavern, name, parent, { messages = 3, metadata = {}, message = 1, seal = true, book = `${name} - Lore` } = {}) {

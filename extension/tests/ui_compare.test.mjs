@@ -5,9 +5,9 @@ import { wantedEntries } from '../ui/compare/answers.js';
 import { canBring, isWorthReading, itemsOf, matching, targets } from '../ui/compare/items.js';
 import { pieces } from '../ui/compare/marks.js';
 import { planView } from '../ui/compare/preview.js';
-import { smoothed } from '../ui/pieces.js';
 import { sayBeginning } from '../ui/compare/view.js';
 import { startUi } from '../ui/index.js';
+import { smoothed } from '../ui/widgets/pieces.js';
 import { fakeApp, LIVE, MARKUP } from './fake_app.mjs';
 import { fakeScreen, settled, useFakeDocument } from './fake_screen.mjs';
 

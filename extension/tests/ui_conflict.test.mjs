@@ -1,7 +1,7 @@
 /** The question about two versions of a book, and what is told of others' edits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { askConflict, conflictView, settled, shownValue } from '../ui/book_conflict.js';
+import { askConflict, conflictView, settled, shownValue } from '../ui/dialogs/book_conflict.js';
 import { createToasts } from '../ui/toasts.js';
 import { fakeApp, MARKUP } from './fake_app.mjs';
 import { fakeScreen, useFakeDocument } from './fake_screen.mjs';

@@ -6,7 +6,7 @@ import { ENGLISH } from '../ui/english.js';
 
 const read = path => readFileSync(new URL(path, import.meta.url), 'utf8');
 const UI = readdirSync(new URL('../ui/', import.meta.url), { recursive: true }).filter(name => name.endsWith('.js'));
-const SOURCES = [...UI.map(name => [`ui/${name}`, read(`../ui/${name}`)]), ['host/screen.js', read('../host/screen.js')]];
+const SOURCES = [...UI.map(name => [`ui/${name}`, read(`../ui/${name}`)]), ['sillytavern/screen.js', read('../sillytavern/screen.js')]];
 
 test('text never becomes markup', () => {
     const ways = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|\$\(|jQuery|\.html\(/;

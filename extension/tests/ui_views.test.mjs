@@ -1,15 +1,15 @@
 /** What is shown, worked out from what the app says. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { forkChoices } from '../ui/ask_fork.js';
-import { cleanupView } from '../ui/cleanup_list.js';
-import { loreView, matchingEntries } from '../ui/lore.js';
-import { matchingBooks, repairChoices } from '../ui/missing_book.js';
-import { isInUse, MORE_SETTINGS, panelView, SETTING_GROUPS, settingValue } from '../ui/panel_view.js';
-import { splitView } from '../ui/shared_book.js';
+import { birthOf } from '../features/timelines/timelines.js';
+import { forkChoices } from '../ui/dialogs/blocked_fork.js';
+import { cleanupView } from '../ui/dialogs/cleanup_list.js';
+import { loreView, matchingEntries } from '../ui/dialogs/lore.js';
+import { matchingBooks, repairChoices } from '../ui/dialogs/missing_book.js';
+import { splitView } from '../ui/dialogs/shared_book.js';
+import { verifyView } from '../ui/dialogs/verification.js';
+import { isInUse, MORE_SETTINGS, panelView, SETTING_GROUPS, settingValue } from '../ui/panel/panel_view.js';
 import { forkNotice, openedNotice } from '../ui/toasts.js';
-import { verifyView } from '../ui/verify_list.js';
-import { birthOf } from '../timelines.js';
 import { CLEANUP, EXACT, finding, LIVE, LORE, MARKUP, READINESS, REMARKS, REPORT, RESULTS, SETTINGS, SNAPSHOT, SPLIT, word } from './fake_app.mjs';
 
 const actionIds = view => view.actions.map(({ id }) => id);

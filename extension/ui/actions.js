@@ -1,5 +1,5 @@
 /** What a click sets going: ask, do, tell. Every failure is told, none is thrown. */
-import { attempting } from './attempt.js';
+import { attempting } from './widgets/attempt.js';
 import { say } from './words.js';
 
 /** @param {{app: object, screen: object, dialogs: object, toasts: object}} parts */

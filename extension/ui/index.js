@@ -2,17 +2,17 @@
 import { createActions } from './actions.js';
 import { commandList, forkCommands } from './commands.js';
 import { createCompare } from './compare/index.js';
-import { createDialogs } from './dialogs.js';
+import { createDialogs } from './dialogs/index.js';
+import { createLore } from './dialogs/lore.js';
 import { mountEditorLine } from './editor_line.js';
-import { createLore } from './lore.js';
-import { mountPanel } from './panel.js';
+import { mountPanel } from './panel/panel.js';
 import { createTimelines } from './timelines/index.js';
 import { createToasts } from './toasts.js';
 import { speakThrough } from './words.js';
 
 /**
  * Mounts everything and listens to the app from then on.
- * @param {{app: object, screen: object}} parts `screen` is the module host/screen.js
+ * @param {{app: object, screen: object}} parts `screen` is the module sillytavern/screen.js
  * @returns {{dialogs: object, toasts: object, actions: object, lore: object, panel: object}}
  */
 export function startUi({ app, screen }) {

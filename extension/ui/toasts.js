@@ -1,6 +1,6 @@
 /** What is told without being asked. */
-import { wordList } from './controls.js';
-import { element } from './dom.js';
+import { wordList } from './widgets/controls.js';
+import { element } from './widgets/dom.js';
 import { say, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayTerms } from './words.js';
 
 const REMARKS_SHOWN = 2;

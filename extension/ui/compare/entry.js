@@ -1,7 +1,7 @@
 /** One entry that differs: a line that can be ticked, and unfolded to both versions. */
-import { shownValue } from '../conflict.js';
-import { button, folded, icon, nameOf, paragraph } from '../controls.js';
-import { element, freshId } from '../dom.js';
+import { shownValue } from '../widgets/conflict.js';
+import { button, folded, icon, nameOf, paragraph } from '../widgets/controls.js';
+import { element, freshId } from '../widgets/dom.js';
 import { say, sayFields } from '../words.js';
 import { canBring, fieldsToBring, hasSomething, isRemoval, other } from './items.js';
 import { marked, pieces, sideBySide } from './marks.js';

@@ -1,9 +1,9 @@
 /** Comparing and combining: where it is opened from, and how one step leads to the next. */
-import { attempting } from '../attempt.js';
-import { element, fill } from '../dom.js';
+import { attempting } from '../widgets/attempt.js';
+import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
-import { askTarget, askWhat } from './choose.js';
 import { previewElement } from './preview.js';
+import { askTarget, askWhat } from './questions.js';
 import { CompareView } from './view.js';
 
 /** @param {{app: object, screen: object, toasts: object, actions: object}} parts */

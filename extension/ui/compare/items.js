@@ -1,5 +1,5 @@
 /** What differs, as items of a list: who did what, what can be brought where, what fits a search. */
-import { holdsWords } from '../search.js';
+import { holdsWords } from '../widgets/search.js';
 import { say, sayFields } from '../words.js';
 
 export const SIDES = ['left', 'right'];

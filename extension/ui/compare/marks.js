@@ -1,8 +1,8 @@
 /** Two versions of a value side by side, with what differs marked: by <ins> and <del>, so that no colour is needed to tell. */
-import { shownValue } from '../conflict.js';
-import { nameOf } from '../controls.js';
-import { element } from '../dom.js';
-import { smoothed } from '../pieces.js';
+import { shownValue } from '../widgets/conflict.js';
+import { nameOf } from '../widgets/controls.js';
+import { element } from '../widgets/dom.js';
+import { smoothed } from '../widgets/pieces.js';
 import { say } from '../words.js';
 
 const isText = value => value === undefined || value === null || typeof value === 'string' || Array.isArray(value);

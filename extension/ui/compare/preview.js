@@ -1,7 +1,7 @@
 /** What bringing lore over will do, step by step, and what has to be decided first. */
-import { conflictSection, sectionView, settled } from '../conflict.js';
-import { box, button, folded, heading, icon, nameOf, paragraph } from '../controls.js';
-import { element } from '../dom.js';
+import { conflictSection, sectionView, settled } from '../widgets/conflict.js';
+import { box, button, folded, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
+import { element } from '../widgets/dom.js';
 import { say, sayFields } from '../words.js';
 import { inline, marked } from './marks.js';
 

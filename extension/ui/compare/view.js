@@ -1,6 +1,6 @@
 /** Two timelines beside each other: where they part, what differs, and what of it is to be brought over. */
-import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from '../controls.js';
-import { element, fill } from '../dom.js';
+import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
+import { element, fill } from '../widgets/dom.js';
 import { say, sayMetadataKey, sayPart } from '../words.js';
 import { columns, entryRow } from './entry.js';
 import { canBring, counts, isWorthReading, itemsOf, KINDS, matching, SIDES, targets } from './items.js';

@@ -1,6 +1,6 @@
 /** One timeline on the map. */
-import { icon } from '../controls.js';
-import { element } from '../dom.js';
+import { icon } from '../widgets/controls.js';
+import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
 
 export const KIND_ICONS = {
@@ -39,7 +39,7 @@ export function stateOf({ findings, isRead, kind }) {
 }
 
 /**
- * @param {import('../../timelines.js').Shown} timeline
+ * @param {import('../../features/timelines/timelines.js').Shown} timeline
  * @param {import('./layout.js').Place} place
  * @param {{density: string, rootName: string, isSelected: boolean, isCurrent: boolean, isDimmed: boolean, isFound: boolean,
  *          isFolded: boolean, hasChildren: boolean, hidesProblem: boolean, position: number, siblings: number}} how

@@ -1,5 +1,5 @@
 /** The timeline view: where it is opened from, and what is done from there. */
-import { attempting } from '../attempt.js';
+import { attempting } from '../widgets/attempt.js';
 import { say } from '../words.js';
 import { askDelete, askNewName } from './questions.js';
 import { TimelineView } from './view.js';

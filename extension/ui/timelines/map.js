@@ -1,5 +1,5 @@
 /** The map: cards and the lines between them, moved and zoomed as one. It knows where things are, not what they mean. */
-import { element, fill } from '../dom.js';
+import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { STEP, closeUp, fitsAsCards, fitted, heldInView, middleOf, onMapAt, revealing, showingAt, zoomed } from './camera.js';
 import { card } from './card.js';

@@ -1,6 +1,6 @@
 /** What is asked before a timeline is renamed or deleted. */
-import { heading, nameOf, paragraph } from '../controls.js';
-import { element } from '../dom.js';
+import { heading, nameOf, paragraph } from '../widgets/controls.js';
+import { element } from '../widgets/dom.js';
 import { say, sayNames } from '../words.js';
 
 /** @returns {Promise<string | null>} the name, or null to leave it */

@@ -1,7 +1,7 @@
 /** The view of all timelines: a bar to search and zoom with, the map, and what is known of the chosen timeline. */
-import { box, button, heading, icon, paragraph } from '../controls.js';
-import { element, fill, freshId } from '../dom.js';
-import { holdsWords } from '../search.js';
+import { box, button, heading, icon, paragraph } from '../widgets/controls.js';
+import { element, fill, freshId } from '../widgets/dom.js';
+import { holdsWords } from '../widgets/search.js';
 import { say } from '../words.js';
 import { actionsFor, details } from './details.js';
 import { FOLDED_FROM } from './layout.js';

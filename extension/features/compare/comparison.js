@@ -1,0 +1,166 @@
+// What differs between two moments: two timelines as they are now or were at a message, or two messages of one chat.
+
+import { chatForCore, chatLooks } from '../../core/chat.js';
+import { bytesText } from '../../core/json.js';
+import { wordError } from '../../core/word_error.js';
+
+/**
+ * A timeline of the open chat's character or group, by its name: as it is now, or as it was at a message.
+ * @typedef {{chat: string, message?: number | null}} Moment
+ */
+
+/**
+ * A moment with all that is known of it.
+ * @typedef {object} Side
+ * @property {string} name
+ * @property {number | null} message `null`: now
+ * @property {boolean} isOpen whether it is the open chat
+ * @property {object} chat as `mending.carryOut` takes it
+ * @property {string | null} bookName
+ * @property {Uint8Array | undefined} book
+ * @property {object} metadata
+ * @property {object | null} part how the book is known; `null`: it is the book itself
+ */
+
+export class Comparing {
+    /** @param {{host: object, core: object, mending: object, timelines: import('../timelines/timelines.js').Timelines}} parts */
+    constructor(parts) {
+        Object.assign(this, parts);
+    }
+
+    /**
+     * What differs, to be shown.
+     * @param {{left: Moment, right: Moment}} what of two moments of one chat, the earlier is the left one in the answer
+     */
+    async compare(what) {
+        const moments = inOrder(what);
+        const open = this.mending.opened();
+        const left = await this.side(open, moments.left);
+        const right = await this.side(open, moments.right);
+        const beginning = await this.beginning(open, left, right);
+        const ask = {
+            baseKnown: beginning.known,
+            baseMetadata: beginning.metadata,
+            leftMetadata: left.metadata,
+            rightMetadata: right.metadata,
+        };
+        return {
+            ...this.core.compare(ask, beginning.book, left.book, right.book),
+            left: shown(left),
+            right: shown(right),
+            isOneChat: left.name === right.name,
+            beginning: shownBeginning(beginning),
+            words: (before, after) => this.core.words(before, after),
+        };
+    }
+
+    /** All timelines that can be compared: those of the open chat's family first. */
+    async choices() {
+        const open = this.mending.opened();
+        const { names, records } = await this.heads(open);
+        const { timelines } = this.timelines.model(open, names, records, new Map());
+        const mine = timelines.find(({ isOpen }) => isOpen)?.family;
+        return timelines
+            .filter(({ kind }) => kind !== 'gone')
+            .map(({ name, messages, family, isOpen, book }) => ({ name, messages, isOpen, book, isKin: family === mine }))
+            .sort((one, other) => Number(other.isKin) - Number(one.isKin));
+    }
+
+    /** @param {Moment} moment @returns {Promise<Side>} */
+    async side(open, { chat: name, message = null }) {
+        const isOpen = name === open.name;
+        const chat = isOpen ? open : await this.mending.closedChat({ group: open.group, avatar: open.avatar, name });
+        if (!isOpen && !chat.header) {
+            throw wordError('no-such-chat', { name });
+        }
+        const last = chat.messages.length - 1;
+        if (message !== null && !(Number.isInteger(message) && message >= 0 && message <= last)) {
+            throw wordError('no-such-message', { asked: message, last });
+        }
+        const book = await this.mending.bookOf(chat.book);
+        const now = { name, message: null, isOpen, chat, bookName: chat.book, book, metadata: chat.metadata, part: null };
+        return message === null ? now : this.then(open, now, message);
+    }
+
+    then(open, side, message) {
+        const ask = { group: Boolean(open.group), isOpen: side.isOpen, bookName: side.bookName, message };
+        const { value, book } = this.core.momentBook(ask, chatForCore(side.chat), side.book);
+        if (!value.known) {
+            throw wordError('lore-unknown', { message });
+        }
+        return { ...side, message, bookName: value.book, book, metadata: value.metadata, part: value.part };
+    }
+
+    /** What two sides began as. */
+    async beginning(open, left, right) {
+        if (left.name === right.name) {
+            return asOf(left);
+        }
+        const { names, records } = await this.heads(open);
+        const metadataOf = new Map([left, right].map(({ name, chat }) => [name, chat.metadata]));
+        const timelines = names.map((name) => ({
+            group: open.group, character: open.avatar, name, metadata: metadataOf.get(name) ?? records.get(name)?.metadata ?? {},
+        }));
+        const parting = this.core.parting({ timelines, left: left.name, right: right.name });
+        const { value, book } = await this.tell(open, left, right, parting);
+        const point = value.parting ?? null;
+        // A side that is looked at before they part is what both began as. Of the message where they part, each has told
+        // the rest by itself.
+        const early = [left, right].filter(({ message }) => message !== null && point !== null && message < point);
+        const first = early.sort((one, other) => one.message - other.message)[0];
+        return first ? asOf(first) : { ...value, book, chat: parting?.chat ?? null };
+    }
+
+    /** Lets both timelines, and the one that they come from, tell what they began as. */
+    async tell(open, left, right, parting) {
+        const isThird = parting?.chat && ![left.name, right.name].includes(parting.chat);
+        const witnesses = [left, right].map(({ chat, name }) => ({ chat, name }));
+        if (isThird) {
+            witnesses.push({ name: parting.chat, chat: (await this.side(open, { chat: parting.chat })).chat });
+        }
+        const books = [];
+        for (const { chat } of witnesses) {
+            const bytes = await this.mending.bookOf(chat.book);
+            books.push(bytes ? JSON.parse(bytesText(bytes)) : null);
+        }
+        const ask = {
+            group: Boolean(open.group),
+            message: parting?.message ?? null,
+            digest: parting?.digest ?? null,
+            isSealed: Boolean(parting?.isSealed),
+            witnesses: witnesses.map(({ name, chat }) => ({ name, bookName: chat.book })),
+        };
+        return this.core.beginning(ask, witnesses.map(({ chat }) => chatLooks(chat)), books);
+    }
+
+    /** Names of all timelines, and what is known of each header. */
+    async heads(open) {
+        const { index } = this.timelines;
+        index.learn([this.timelines.headOfOpen(open)]);
+        const names = await this.timelines.names(open);
+        const known = await index.of(open);
+        if (names.some((name) => !known.has(name))) {
+            await this.host.chatHeads(open);
+        }
+        return { names, records: await index.of(open) };
+    }
+}
+
+/** Of two moments of one chat, the earlier one comes first. @param {{left: Moment, right: Moment}} moments */
+function inOrder({ left, right }) {
+    const at = ({ message }) => message ?? Infinity;
+    return left.chat === right.chat && at(left) > at(right) ? { left: right, right: left } : { left, right };
+}
+
+function asOf({ name, message, book, metadata }) {
+    return { known: true, how: 'then', message, parting: message, chat: name, book, metadata };
+}
+
+/** @param {Side} side */
+export function shown({ name, message, isOpen, bookName, book, part, chat }) {
+    return { chat: name, message, isOpen, book: bookName, hasBook: Boolean(book), part, last: chat.messages.length - 1 };
+}
+
+export function shownBeginning({ known, how, message = null, parting = null, chat = null }) {
+    return { known: Boolean(known), how: known ? how : null, message, parting, chat };
+}

@@ -1,0 +1,201 @@
+// Bringing lore from one timeline into another: the core plans, somebody looks at it, then it is carried out.
+
+import { bytesText } from '../../core/json.js';
+import { wordError } from '../../core/word_error.js';
+import { shown, shownBeginning } from './comparison.js';
+
+/**
+ * What is to be brought.
+ * @typedef {object} Wish
+ * @property {import('./comparison.js').Moment} from
+ * @property {string} into the name of a timeline, which changes as it is now
+ * @property {Record<string, true | string[]> | null} [only] entries by their keys in the book they come from, whole or some
+ *     of their fields; null: all that was done there
+ * @property {Array<number | string>} [uids] entries by their numbers, instead
+ * @property {object} [settle] how conflicts are settled, by key and field
+ * @property {'ours' | 'theirs' | null} [otherwise] how all others are
+ */
+
+/** What makes two plans one and the same. */
+const outline = ({ steps, conflicts, kept, twins }) => JSON.stringify([steps, conflicts, kept, twins]);
+
+export class Combining {
+    /**
+     * @param {object} parts
+     * @param {object} parts.host @param {object} parts.core @param {import('../repair/repairs.js').Mending} parts.mending
+     * @param {import('./comparison.js').Comparing} parts.comparing
+     * @param {(book: string, step: () => Promise<any>) => Promise<any>} [parts.alone] runs a step while nobody else writes the book
+     */
+    constructor({ alone = (book, step) => step(), ...parts }) {
+        Object.assign(this, { ...parts, alone });
+        /** What was changed in a chat beside its book, by the token that gives the book back. */
+        this.beside = new Map();
+    }
+
+    /** What would be done. @param {Wish} wish */
+    async plan(wish) {
+        return this.planned(wish, await this.read(wish)).plan;
+    }
+
+    /**
+     * Does it.
+     * @param {Wish} wish
+     * @param {object | null} [seen] the plan that was agreed to
+     * @returns {Promise<object>} what was done; or, where the plan is another one by now, `{isStale: true, plan}`
+     */
+    async carryOut(wish, seen = null) {
+        const open = this.mending.opened();
+        const { bookName } = await this.comparing.side(open, { chat: wish.into });
+        if (bookName) {
+            await this.host.untilSaved(bookName);
+        }
+        return this.alone(bookName ?? '', async () => {
+            const found = await this.read(wish);
+            const unsettled = seen && this.planned({ ...wish, settle: {}, otherwise: null }, found).plan;
+            return unsettled && outline(unsettled) !== outline(seen)
+                ? { isStale: true, plan: unsettled }
+                : this.write(wish, this.planned(wish, found), Boolean(seen));
+        });
+    }
+
+    /** Both sides as they are, and what they began as. @param {Wish} wish */
+    async read(wish) {
+        const open = this.mending.opened();
+        const ours = await this.comparing.side(open, { chat: wish.into });
+        const theirs = await this.comparing.side(open, wish.from);
+        requireBook(ours, 'no-book-into');
+        requireBook(theirs, 'no-book-from');
+        const isSameChat = ours.name === theirs.name;
+        // What a chat was comes back as it was: seen from now, it is what changed.
+        const beginning = isSameChat
+            ? { known: true, how: 'then', book: ours.book, message: theirs.message, chat: ours.name }
+            : await this.comparing.beginning(open, ours, theirs);
+        return { ours, theirs, beginning };
+    }
+
+    planned(wish, { ours, theirs, beginning }) {
+        const only = wish.uids ? wholeEntries(theirs.book, wish.uids) : wish.only ?? null;
+        const { value, book, isByHand } = this.merged({ ...wish, only }, beginning, ours, theirs);
+        return {
+            ours,
+            bytes: book,
+            changed: changedKeys(ours.metadata, value.metadata),
+            plan: {
+                from: shown(theirs),
+                into: shown(ours),
+                beginning: shownBeginning(beginning),
+                isByHand,
+                steps: value.steps,
+                conflicts: value.conflicts.map((conflict) => ({ ...conflict, words: this.wordsOf(conflict) })),
+                kept: value.kept,
+                twins: value.twins,
+                changes: value.changes,
+                words: (before, after) => this.core.words(before, after),
+            },
+        };
+    }
+
+    merged({ only, settle = {}, otherwise = null }, beginning, ours, theirs) {
+        const ask = {
+            baseKnown: beginning.known,
+            only, settle, otherwise,
+            ourBook: ours.bookName, theirBook: theirs.bookName, ourMetadata: ours.metadata, theirMetadata: theirs.metadata,
+        };
+        const answer = this.core.merge(ask, beginning.book, ours.book, theirs.book);
+        const isNothing = ({ value }) => value.steps.length === 0 && value.conflicts.length === 0;
+        if (!only || !beginning.known || !beginning.book || !isNothing(answer)) {
+            return answer;
+        }
+        // Somebody wants an entry that was not touched there: then it is not what was done that counts, but what is. Only
+        // one that was there at the beginning is surely the same under its key in both books.
+        const began = JSON.parse(bytesText(beginning.book)).entries ?? {};
+        const known = Object.fromEntries(Object.entries(only).filter(([key]) => Object.hasOwn(began, key)));
+        const byHand = this.core.merge({ ...ask, only: known }, ours.book, ours.book, theirs.book);
+        return isNothing(byHand) || otherwise === 'ours' ? answer : { ...byHand, isByHand: true };
+    }
+
+    /** How the two texts of a conflict differ, seen from theirs; `null` where they are no texts. */
+    wordsOf({ ours, theirs }) {
+        return typeof ours === 'string' && typeof theirs === 'string' ? this.core.words(theirs, ours) : null;
+    }
+
+    async write({ from, into, otherwise = null }, { ours, bytes, changed, plan }, isSeen) {
+        // What was changed here is only written over where somebody has said so.
+        const written = plan.isByHand && !isSeen && !otherwise ? plan.steps.filter(({ what }) => what !== 'add') : [];
+        const count = plan.conflicts.filter(({ settled }) => !settled).length + written.length;
+        if (count) {
+            throw wordError('conflicts-left', { count });
+        }
+        const counted = (what) => plan.steps.filter((step) => step.what === what && !step.internal).map(({ title }) => String(title ?? ''));
+        const done = { from: from.chat, into, book: ours.bookName, added: counted('add'), changed: counted('change'), removed: counted('remove'), undo: null };
+        if (!plan.changes) {
+            return done;
+        }
+        const text = bytesText(bytes);
+        const mended = {
+            book: { name: ours.bookName },
+            bytes,
+            replaces: true,
+            // SillyTavern may have changed something else in it meanwhile.
+            get metadata() {
+                return changed && { ...ours.chat.metadata, ...changed.after };
+            },
+        };
+        await this.mending.carryOut(mended, ours.chat, `bring lore from "${from.chat}" into "${into}"`, { isOpen: ours.isOpen });
+        if (changed) {
+            this.beside.set(mended.undo, { chat: { group: ours.chat.group, avatar: ours.chat.avatar, name: into }, ...changed });
+        }
+        return { ...done, undo: mended.undo, text };
+    }
+
+    /** The book is back: so is what was changed beside it, where nothing else has changed that since. */
+    async takeBack(token) {
+        const beside = this.beside.get(token);
+        if (!beside) {
+            return;
+        }
+        this.beside.delete(token);
+        const { chat: { group, avatar, name }, before, after } = beside;
+        const open = this.host.openChat();
+        const isOpen = open?.name === name && open.group === group && open.avatar === avatar;
+        const chat = isOpen ? open : await this.mending.closedChat({ group, avatar, name });
+        const isStill = (key) => JSON.stringify(chat.metadata[key]) === JSON.stringify(after[key]);
+        const back = Object.keys(after).filter(isStill);
+        if (back.length) {
+            await this.mending.carryOut({ metadata: withBefore(chat.metadata, before, back) }, chat, 'undo', { isOpen });
+        }
+    }
+}
+
+function requireBook({ name, bookName, book }, code) {
+    if (!book) {
+        throw bookName
+            ? wordError('book-missing', { name: bookName })
+            : wordError(code, { chat: name });
+    }
+}
+
+/** Entries of a book by their numbers, which are not always what they stand under. */
+function wholeEntries(book, uids) {
+    const found = Object.entries(JSON.parse(bytesText(book)).entries ?? {}).filter(([, entry]) => uids.includes(entry?.uid));
+    return Object.fromEntries(found.map(([key]) => [key, true]));
+}
+
+/** The members that a plan changes, as they are and as they will be. */
+function changedKeys(metadata, wanted) {
+    const keys = wanted ? Object.keys(wanted).filter((key) => JSON.stringify(metadata[key]) !== JSON.stringify(wanted[key])) : [];
+    const of = (value) => Object.fromEntries(keys.map((key) => [key, structuredClone(value[key])]));
+    return keys.length ? { before: of(metadata), after: of(wanted) } : null;
+}
+
+function withBefore(metadata, before, keys) {
+    const result = { ...metadata };
+    for (const key of keys) {
+        if (before[key] === undefined) {
+            delete result[key];
+        } else {
+            result[key] = before[key];
+        }
+    }
+    return result;
+}

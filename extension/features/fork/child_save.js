@@ -1,0 +1,218 @@
+// A save that creates a child is held until the child has a book of its own.
+
+import { essence } from '../../core/chat.js';
+import { timeNow } from '../../core/core.js';
+import { bytesText, sameJson, textBytes } from '../../core/json.js';
+import { bookSave, kindOfSave, readSave, withoutBook } from '../../sillytavern/requests.js';
+import { WITHOUT_BOOK, answerTo, policyFor } from './policy.js';
+
+export class Forking {
+    /**
+     * @param {object} parts
+     * @param {object} parts.host SillyTavern's chats and books
+     * @param {object} parts.core
+     * @param {object} parts.settings
+     * @param {(refusal: object) => Promise<'nearest' | 'live' | 'without'>} parts.ask
+     * @param {() => Promise<boolean>} parts.untilReady resolves when the queue is empty, or to `false` after too long
+     * @param {() => Promise<void>} [parts.untilLooked] resolves when the open chat's journal says all it can
+     * @param {() => string | null} [parts.lost] the book that the open chat has lost, where something else took its place
+     * @param {(report: object) => void} parts.made
+     * @param {(error: Error) => void} parts.failed
+     */
+    constructor(parts) {
+        Object.assign(this, { lost: () => null, untilLooked: async () => {} }, parts);
+        /** What the owner decided when the fork began, for the save that follows. */
+        this.decision = null;
+    }
+
+    /**
+     * Handles a save of another chat than the open one.
+     * @param {import('../../sillytavern/tap.js').Held} held
+     */
+    async save(held) {
+        const text = await held.text();
+        const save = readSave(held.path, text);
+        const open = this.host.openChat();
+        const kind = open && this.settings.isolate ? kindOfSave(save, { ...open, group: Boolean(open.group) }) : 'other';
+        if (kind === 'other') {
+            return held.send();
+        }
+        let fork;
+        try {
+            if (this.isBoundElsewhere(kind, save, open) || await this.isThereAlready(save, open)) {
+                return held.send();
+            }
+            fork = await this.plan(kind, save, text, open);
+            if (fork.book) {
+                await this.writeBook(fork.report.book.name, fork.book);
+            }
+            if (fork.memories) {
+                await this.writeBook(fork.report.memories, fork.memories);
+            }
+        } catch (error) {
+            // Better no book than its parent's.
+            this.failed(Object.assign(error instanceof Error ? error : new Error(String(error)), { leftWithout: save.name }));
+            return held.send(withoutBook(text, this.childsSlug(save, open)));
+        }
+        const response = await held.send(bytesText(fork.body));
+        await this.conclude(fork, save, open, response.ok);
+        return response;
+    }
+
+    /** Whether somebody gave the child a book of its own already. */
+    isBoundElsewhere(kind, save, open) {
+        const book = save.metadata.world_info;
+        const isSame = (other) => Boolean(other) && this.core.bookKey(book) === this.core.bookKey(other);
+        return Boolean(book) && this.isChildOfOpen(kind, save, open) && !isSame(open.book);
+    }
+
+    /** Whether this is no birth: somebody writes a child that has been there before. */
+    async isThereAlready(save, open) {
+        if (this.host.isParentsSlug(save.metadata.integrity, open.integrity)) {
+            return false;
+        }
+        const whose = ownerOf(save, open);
+        const names = await this.host.chatNames(whose);
+        const key = this.core.chatStem(save.name);
+        // A group lists a new chat before it saves it.
+        if (!save.group && !names.some((name) => name === save.name || name === key)) {
+            return false;
+        }
+        const [header] = await this.host.readChat(whose, save.name);
+        return Boolean(header?.chat_metadata?.integrity) && header.chat_metadata.integrity === save.metadata.integrity;
+    }
+
+    async plan(kind, save, text, open) {
+        const decision = this.decision ?? {};
+        this.decision = null;
+        // What took a lost book's place is not the story's lore; the journal knows what was.
+        const bookName = this.lost() ?? (save.metadata.world_info || null);
+        const body = textBytes(text);
+        const later = await this.laterMessages(kind, save, open);
+        let chosen = decision;
+        let hasWaited = false;
+        for (let tries = 0; tries < 6; tries++) {
+            const books = await this.host.listBooks();
+            const isThere = bookName && books.some((book) => this.core.bookKey(book.name) === this.core.bookKey(bookName));
+            const book = isThere ? await this.host.readBook(bookName) : undefined;
+            const memoryBook = this.memoryBookBeside(bookName, save, books);
+            const ask = {
+                kind: this.host.kindOfFork(save.name),
+                parent: kind === 'conversion' ? open.name : String(save.metadata.main_chat),
+                parentIntegrity: this.parentsSlug(kind, save, open),
+                child: save.name,
+                group: save.group,
+                isOpen: this.isChildOfOpen(kind, save, open),
+                unlinked: kind === 'conversion',
+                bookName,
+                books: books.map((book) => book.name),
+                integrity: this.childsSlug(save, open),
+                selected: this.alsoSelected(bookName),
+                underWay: await this.host.recapOperations(),
+                hasMemoryBooks: this.host.hasMemoryBooks(),
+                memoryBook,
+                ...timeNow(),
+                ...policyFor(this.settings, chosen),
+            };
+            const memories = memoryBook ? await this.host.readBook(memoryBook) : undefined;
+            const answer = this.core.fork(ask, body, later, book, memories);
+            if (answer.value.made) {
+                const { value, ...files } = answer;
+                return { report: { ...value, isConversion: kind === 'conversion' }, ...files };
+            }
+            const reply = answerTo(answer.value, this.settings, { hasWaited });
+            if (reply === 'wait') {
+                hasWaited = true;
+                await this.untilReady();
+            } else if (reply === 'ask') {
+                const choice = await this.ask(answer.value);
+                chosen = { ...chosen, ...(choice === 'without' ? WITHOUT_BOOK : { allow: 'live' }) };
+            } else {
+                chosen = { ...chosen, ...reply };
+            }
+        }
+        throw new Error(`${save.name} could not be given a lorebook of its own`);
+    }
+
+    /** The book in which Memory Books keeps this chat's memories, where that is another one than the chat's own. */
+    memoryBookBeside(bookName, save, books) {
+        const name = this.host.memoryBookOf(save.metadata);
+        const isSame = (other) => Boolean(other) && this.core.bookKey(other) === this.core.bookKey(name);
+        return name && !isSame(bookName) && books.some((book) => isSame(book.name)) ? name : null;
+    }
+
+    isChildOfOpen(kind, save, open) {
+        return kind === 'conversion' || save.metadata.main_chat === open.name;
+    }
+
+    /** Which chat the child is, for ever: no other one may have its slug. */
+    childsSlug(save, open) {
+        const { integrity } = save.metadata;
+        return integrity && !this.host.isParentsSlug(integrity, open.integrity) ? String(integrity) : this.host.newSlug();
+    }
+
+    parentsSlug(kind, save, open) {
+        return this.isChildOfOpen(kind, save, open) ? open.integrity : null;
+    }
+
+    /** The parent's messages after the child's last. */
+    async laterMessages(kind, save, open) {
+        if (this.isChildOfOpen(kind, save, open)) {
+            await this.untilLooked();
+            return open.messages.slice(save.messages).map(essence);
+        }
+        const lines = await this.host.readChat(ownerOf(save, open), String(save.metadata.main_chat));
+        return lines.slice(save.messages + 1).map(essence);
+    }
+
+    alsoSelected(bookName) {
+        if (!bookName) {
+            return [];
+        }
+        const key = this.core.bookKey(bookName);
+        const places = this.host.bookReferences().filter((found) => this.core.bookKey(found.book) === key);
+        return [...new Map(places.map((found) => [found.place, found])).values()];
+    }
+
+    /** Writes a book and makes sure of it: SillyTavern answers well even when the disk was full. */
+    async writeBook(name, bytes) {
+        const text = bytesText(bytes);
+        await this.host.writeBook(bookSave(name, text));
+        const written = bytesText(await this.host.readBook(name));
+        if (!sameJson(written, text)) {
+            throw new Error(`the lorebook ${JSON.stringify(name)} was not written as it should be`);
+        }
+    }
+
+    async conclude(fork, save, open, isSaved) {
+        const books = [fork.report.book?.name, fork.report.memories].filter(Boolean);
+        try {
+            for (const book of isSaved ? [] : books) {
+                if (!(await this.isBoundTo(book, save, open))) {
+                    await this.host.deleteBook(book);
+                }
+            }
+            if (books.length) {
+                await this.host.refreshBooks(...books);
+            }
+        } catch (error) {
+            this.failed(error);
+        }
+        if (isSaved) {
+            this.made(fork.report);
+        }
+    }
+
+    /** Whether the chat in whose place the child could not be saved uses the book: another page forked just now, too. */
+    async isBoundTo(book, save, open) {
+        const [header] = await this.host.readChat(ownerOf(save, open), save.name);
+        const { world_info: bound, STMemoryBooks } = header?.chat_metadata ?? {};
+        const names = [bound, ...this.core.memoryBooksNamed({ STMemoryBooks })].filter(Boolean);
+        return names.some((name) => this.core.bookKey(name) === this.core.bookKey(book));
+    }
+}
+
+/** Whose chat a save writes. */
+function ownerOf(save, open) {
+    return save.group ? { group: open.group ?? '', avatar: null } : { group: null, avatar: save.avatar };
+}

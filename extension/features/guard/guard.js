@@ -1,0 +1,336 @@
+// Two tabs or devices on one book. SillyTavern saves whole books, and the last one to save wins. Here, a save first
+// looks at what the server has; if that is not what the saved copy is based on, the two are merged.
+
+import { bytesText, sameJson, textBytes } from '../../core/json.js';
+import { bookSave } from '../../sillytavern/requests.js';
+import { withoutOriginals } from './original_data.js';
+import { takenTwice, withMoved, withoutOldBirths } from './uids.js';
+
+/** What the server gives for a book that it does not have. */
+const PHANTOM = '{"entries":{}}';
+/** In milliseconds: so long another page may hold a book back before it is saved without waiting for it. */
+const LOCK_WAIT = 10_000;
+/** A device that shares no lock with us can have read the book before our save and written it after. */
+const LOOK_AGAIN_AFTER = 700;
+const LOOKS = 3;
+/** So many times somebody is asked about one save; the book may change while they think. */
+const QUESTIONS = 4;
+/** News of several saves are told together. */
+const NEWS_AFTER = 1500;
+
+/**
+ * A save that another device may still undo.
+ * @typedef {object} Fresh
+ * @property {string} before as the server had the book
+ * @property {string} written
+ * @property {number} looks how often it was put back already
+ * @property {boolean} [isKept] whether what was written over is in the trash
+ */
+
+export class Guard {
+    /**
+     * @param {object} parts
+     * @param {object} parts.host @param {object} parts.core @param {{guard: boolean}} parts.settings
+     * @param {import('./lineage.js').Lineage} parts.lineage @param {import('../trash.js').Trash} parts.trash
+     * @param {(question: {book: string, conflicts: object[]}) => Promise<{settle: object} | null>} parts.ask `null`: later
+     * @param {(news: object) => void} parts.came what others did to a book
+     * @param {(kept: object) => void} parts.kept what is in the trash, because something else was chosen
+     * @param {(name: string, text: string) => void} parts.changed the server has a book as we wrote it
+     * @param {(name: string, text: string) => void} [parts.found] the server has a book so, just now
+     * @param {(error: Error) => void} parts.failed
+     * @param {LockManager} [parts.locks] of all tabs of this browser; missing where the page is not served securely
+     * @param {(run: () => void, wait: number) => unknown} [parts.later]
+     */
+    constructor({ locks = globalThis.navigator?.locks, later = setTimeout, ...parts }) {
+        Object.assign(this, { found: () => {} }, parts, { locks });
+        this.later = (run, wait) => later(run, wait);
+        /** @type {Map<string, Promise<unknown>>} the save of each book that the next one waits for */
+        this.turns = new Map();
+        /** @type {Map<string, string>} each book as the server had it last */
+        this.seen = new Map();
+        /** @type {Map<string, Fresh[]>} */
+        this.fresh = new Map();
+        this.news = new Map();
+    }
+
+    /**
+     * Lets the save of a book go, with what others have done to the book since.
+     * @param {import('../../sillytavern/tap.js').Held} held
+     * @returns {Promise<{response: Response, text: string}>} the answer, and the book as it was written
+     */
+    async save(held, name, text) {
+        const version = this.lineage.begin(name, this.host.copyInMemory(name, text), text);
+        if (!this.settings.guard) {
+            const response = await held.send();
+            if (response.ok) {
+                this.lineage.saved(version);
+            }
+            return { response, text };
+        }
+        return this.inTurn(name, () => this.saveMerged(held, name, version));
+    }
+
+    /** One after the other, book by book. */
+    inTurn(name, step) {
+        const key = this.core.bookKey(name);
+        const before = this.turns.get(key) ?? Promise.resolve();
+        const mine = before.catch(() => {}).then(step);
+        this.turns.set(key, mine);
+        mine.catch(() => {}).then(() => this.turns.get(key) === mine && this.turns.delete(key));
+        return mine;
+    }
+
+    /** While no other tab of this browser is at the book. */
+    async locked(name, step) {
+        if (!this.locks) {
+            return step();
+        }
+        let hasBegun = false;
+        const begin = () => {
+            hasBegun = true;
+            return step();
+        };
+        try {
+            return await this.locks.request(`forklore book ${this.core.bookKey(name)}`, { signal: AbortSignal.timeout(LOCK_WAIT) }, begin);
+        } catch (error) {
+            if (hasBegun) {
+                throw error;
+            }
+            // Somebody holds on to it. A save that waits is not safe either.
+            return step();
+        }
+    }
+
+    /** @param {import('./lineage.js').Version} version what is to be saved */
+    async saveMerged(held, name, version) {
+        /** What was decided, by entry and field. */
+        let settle = {};
+        let otherwise = null;
+        let draft = null;
+        for (let questions = 0; ; questions += 1) {
+            // Nobody else may be kept waiting by a question, so the lock is not held while it stands.
+            const result = await this.locked(name, () => this.attempt({ held, name, version, settle, otherwise, isDecided: questions > 0 }));
+            if (!result.conflicts) {
+                if (draft && result.response.ok) {
+                    await this.host.deleteFile(draft).catch(() => {});
+                }
+                return result;
+            }
+            // A tab that is closed with the question on its screen loses nothing.
+            draft ??= await this.trash.keep(sideName(name), version.text, `two pages changed "${name}"; not decided yet`).catch(() => null);
+            const answer = questions < QUESTIONS ? await this.asked(name, result.conflicts) : null;
+            settle = withAnswer(settle, answer?.settle ?? {});
+            otherwise = answer ? null : 'ours';
+        }
+    }
+
+    /** What its owner decides about conflicts; `null` for later. */
+    async asked(name, conflicts) {
+        try {
+            const shown = conflicts.map((conflict) => ({ ...conflict, words: this.wordsOf(conflict) }));
+            return await this.ask({ book: name, conflicts: shown });
+        } catch (error) {
+            this.failed(error);
+            return null;
+        }
+    }
+
+    /** How the two texts of a conflict differ, seen from theirs; `null` where they are no texts. */
+    wordsOf({ ours, theirs }) {
+        return typeof ours === 'string' && typeof theirs === 'string' ? this.core.words(theirs, ours) : null;
+    }
+
+    /** Saves, unless something has to be asked first. @returns {Promise<{response?: Response, text?: string, conflicts?: object[]}>} */
+    async attempt({ held, name, version, settle, otherwise, isDecided = false }) {
+        const base = this.lineage.baseOf(version);
+        if (!base) {
+            return this.send(held, { name, version, before: null });
+        }
+        let ours = withMoved(version.text, base.moved);
+        const before = withMoved(base.text, base.moved);
+        const found = await this.host.bookOnServer(name);
+        this.found(name, found);
+        const theirs = await this.repaired(name, found);
+        const whole = { name, version, before: found, moved: base.moved, isDecided };
+        if (isSame(theirs, before) || isSame(theirs, ours)) {
+            return this.send(held, { ...whole, written: ours });
+        }
+        if (found === PHANTOM && !await this.isThere(name)) {
+            this.tellNews(name, { isGone: true });
+            return this.send(held, { ...whole, written: ours, before: null });
+        }
+        // An entry that was added there keeps its number, because the page that added it knows it by that.
+        const moved = { ...base.moved, ...takenTwice(before, ours, theirs, this.core.isInternal) };
+        ours = withMoved(version.text, moved);
+        const { value, text: written } = this.merge(name, { before, ours, theirs, settle, otherwise });
+        const open = value.conflicts.filter((conflict) => conflict.settled === null);
+        if (open.length > 0 && !otherwise) {
+            return { conflicts: open };
+        }
+        await this.keepWhatGoes(name, { conflicts: value.conflicts, ours: version.text, theirs });
+        if (!isSame(theirs, this.seen.get(base.key))) {
+            this.tellNews(name, { steps: value.steps });
+        }
+        return this.send(held, { ...whole, written, moved });
+    }
+
+    merge(name, { before, ours, theirs, settle = {}, otherwise = null }) {
+        const ask = {
+            baseKnown: true, queue: true, only: null, settle, otherwise,
+            ourBook: name, theirBook: name, ourMetadata: null, theirMetadata: null,
+        };
+        const originals = withoutOriginals(before, ours, theirs);
+        const { value, book } = this.core.merge(ask, textBytes(before), textBytes(ours), textBytes(originals?.theirs ?? theirs));
+        const text = bytesText(book);
+        return { value, text: originals?.putBack(text) ?? text };
+    }
+
+    async isThere(name) {
+        const key = this.core.bookKey(name);
+        return (await this.host.listBooks()).some((book) => this.core.bookKey(book.name) === key);
+    }
+
+    /** @param {{before: string | null, written?: string}} what `before`: as the server had it, `null` where it had none */
+    async send(held, { name, version, before, written = version.text, moved = {}, isDecided = false }) {
+        const { text } = version;
+        const response = await held.send(written === text ? undefined : bookSave(name, written));
+        if (!response.ok) {
+            return { response, text: written };
+        }
+        this.lineage.saved(version, moved);
+        this.wrote(name, before, written);
+        if (written !== text) {
+            this.bringIn(name, text, written, isDecided);
+        }
+        return { response, text: written };
+    }
+
+    wrote(name, before, written, looks = 0) {
+        const key = this.core.bookKey(name);
+        this.seen.set(key, written);
+        if (before === null || before === written) {
+            return;
+        }
+        const fresh = { before, written, looks };
+        this.fresh.set(key, [...(this.fresh.get(key) ?? []), fresh]);
+        this.later(() => this.lookAgain(name, fresh).catch(this.failed), LOOK_AGAIN_AFTER);
+    }
+
+    /** Forklore itself has written or deleted a book: that is nobody's news, and holds. */
+    wroteOurselves(name, text) {
+        const key = this.core.bookKey(name);
+        this.seen.set(key, text);
+        this.fresh.delete(key);
+    }
+
+    /**
+     * The page goes on with the merged book, unless it has been edited further; then the next save brings it in.
+     * @param {boolean} isDecided whether somebody was asked: then nobody was typing, and the choice is shown at once
+     */
+    bringIn(name, text, written, isDecided) {
+        const copy = this.host.replaceInMemory(name, text, written);
+        if (copy) {
+            this.lineage.replaced(name, copy, written);
+        }
+        this.host.showAnew(name, { atOnce: isDecided && Boolean(copy) });
+    }
+
+    /** What is on the server, with our last saves where another device has just undone them. */
+    async repaired(name, found) {
+        const fresh = this.fresh.get(this.core.bookKey(name)) ?? [];
+        if (fresh.length === 0 || isSame(found, fresh.at(-1).written) || found === PHANTOM) {
+            return found;
+        }
+        let whole = found;
+        for (const [index, each] of fresh.entries()) {
+            // Seen from the server, ours is what comes in. Where it was written over, the other one stays.
+            const written = withoutOldBirths(each, fresh.slice(index + 1), whole);
+            const { value, text } = this.merge(name, { before: each.before, ours: whole, theirs: written, otherwise: 'ours' });
+            if (value.conflicts.length && !each.isKept) {
+                each.isKept = true;
+                await this.keepWhatGoes(name, { conflicts: value.conflicts, ours: whole, theirs: each.written, isReversed: true });
+            }
+            whole = value.changes ? text : whole;
+        }
+        return isSame(whole, found) ? found : whole;
+    }
+
+    /** Puts back what another device has undone in the same moment. @param {Fresh} fresh */
+    async lookAgain(name, fresh) {
+        const key = this.core.bookKey(name);
+        await this.inTurn(name, () => this.locked(name, async () => {
+            if (!this.settings.guard || !this.fresh.get(key)?.includes(fresh)) {
+                return;
+            }
+            const found = await this.host.bookOnServer(name);
+            const whole = await this.repaired(name, found);
+            if (!this.fresh.get(key)?.includes(fresh)) {
+                // Forklore itself has written the book meanwhile.
+                return;
+            }
+            this.fresh.set(key, this.fresh.get(key).filter((each) => each !== fresh));
+            if (whole !== found && fresh.looks < LOOKS) {
+                await this.host.writeBook(bookSave(name, whole));
+                this.changed(name, whole);
+                this.wrote(name, found, whole, fresh.looks + 1);
+            }
+        }));
+    }
+
+    /** What a decision takes out of the book goes to the trash before. */
+    async keepWhatGoes(name, { conflicts, ours, theirs, isReversed = false }) {
+        const isGoing = (side) => conflicts.some(({ settled }) => settled && settled !== side);
+        const kept = [];
+        for (const [side, text] of [['theirs', theirs], ['ours', ours]]) {
+            if (isGoing(side)) {
+                const isMine = (side === 'ours') !== isReversed;
+                const as = sideName(name, isMine ? 'from this page' : 'from another page');
+                kept.push({ isMine, as, token: await this.trash.keep(as, text, `two pages changed "${name}"`) });
+            }
+        }
+        if (kept.length) {
+            this.kept({ book: name, kept, isLate: isReversed });
+        }
+    }
+
+    /** Collects what others did, so that it is told once. */
+    tellNews(name, { steps = [], isGone = false }) {
+        const told = steps.filter((step) => !step.internal);
+        if (told.length === 0 && !isGone) {
+            return;
+        }
+        const isFirst = this.news.size === 0;
+        const news = this.news.get(name) ?? { book: name, isGone: false, entries: new Map() };
+        this.news.set(name, news);
+        news.isGone ||= isGone;
+        told.forEach(({ to, title, what }) => news.entries.set(to, { title, what }));
+        if (isFirst) {
+            this.later(() => this.tellAll(), NEWS_AFTER);
+        }
+    }
+
+    tellAll() {
+        const all = [...this.news.values()];
+        this.news.clear();
+        all.forEach(({ entries, ...news }) => this.came({ ...news, entries: [...entries.values()] }));
+    }
+}
+
+/** Two texts of one book. Most often they are the same letter by letter. */
+function isSame(one, other) {
+    return one === other || (one !== undefined && other !== undefined && sameJson(one, other));
+}
+
+function withAnswer(settle, answer) {
+    const result = { ...settle };
+    for (const [key, choice] of Object.entries(answer)) {
+        const both = typeof choice === 'object' && typeof result[key] === 'object';
+        result[key] = both ? { ...result[key], ...choice } : choice;
+    }
+    return result;
+}
+
+/** The name under which a version comes back from the trash, beside the book that has the other one. */
+function sideName(name, what = 'not decided') {
+    return `${name} - ${what} ${new Date().toISOString().slice(0, 19).replace(/:/g, '-').replace('T', ' ')}`;
+}

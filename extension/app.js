@@ -3,24 +3,24 @@
 import { chatForCore } from './core/chat.js';
 import { bytesText, toBytes } from './core/json.js';
 import { wordError } from './core/word_error.js';
-import { Cleaning, QUEUE } from './features/cleanup.js';
-import { Comparing } from './features/compare/comparison.js';
-import { Combining } from './features/compare/timeline_merge.js';
-import { WhoseBook } from './features/editor_book.js';
-import { Forking } from './features/fork/child_save.js';
+import { Cleanup, QUEUE } from './features/cleanup.js';
+import { Comparison } from './features/compare/comparison.js';
+import { TimelineMerge } from './features/compare/timeline_merge.js';
+import { EditorBook } from './features/editor_book.js';
+import { ChildSaveHandler } from './features/fork/child_save.js';
 import { WITHOUT_BOOK, policyFor } from './features/fork/policy.js';
-import { Waiting } from './features/fork/queue_wait.js';
-import { Scenes } from './features/fork/scene_checkpoints.js';
+import { QueueWait } from './features/fork/queue_wait.js';
+import { SceneCheckpoints } from './features/fork/scene_checkpoints.js';
 import { Guard } from './features/guard/guard.js';
 import { Lineage } from './features/guard/lineage.js';
-import { Recording } from './features/journal/recorder.js';
-import { Renaming } from './features/rename.js';
-import { Losing } from './features/repair/lost_book.js';
-import { Mending } from './features/repair/repairs.js';
-import { Verifying } from './features/repair/verifier.js';
-import { completed } from './features/settings.js';
+import { Recorder } from './features/journal/recorder.js';
+import { Renames } from './features/rename.js';
+import { LostBook } from './features/repair/lost_book.js';
+import { Repairs } from './features/repair/repairs.js';
+import { Verifier } from './features/repair/verifier.js';
+import { fillDefaults } from './features/settings.js';
 import { TimelineIndex } from './features/timelines/timeline_index.js';
-import { Timelines, birthOf } from './features/timelines/timelines.js';
+import { Timelines, originOf } from './features/timelines/timelines.js';
 import { Trash } from './features/trash.js';
 import { readBookSave } from './sillytavern/requests.js';
 
@@ -32,11 +32,11 @@ export class App {
         this.host = host;
         this.core = core;
         this.coreError = coreError;
-        this.settings = completed(host.settings());
+        this.settings = fillDefaults(host.settings());
         this.listeners = new Map();
         /** What was found in the open chat when it was last looked at; `null` where something has changed since. */
         this.openFindings = null;
-        this.looks = 0;
+        this.findingsUpdates = 0;
         /** Asks the owner how to go on; the user interface puts it here. */
         this.askFork = async () => 'cancel';
         /** Asks which of two versions holds, entry by entry; the user interface puts it here. */
@@ -50,24 +50,24 @@ export class App {
         const plain = host;
         host = Object.create(plain, { writeBook: { value: (request) => this.writeBook(plain, request) } });
         this.trash = new Trash({ host });
-        this.mending = new Mending({ host, core, trash: this.trash, changed: () => this.loreChanged() });
-        this.verifying = new Verifying({ host, core, index });
-        this.cleaning = new Cleaning({ host, core, trash: this.trash, leftBehind: () => this.settings.leftBehind ?? [] });
-        this.renaming = new Renaming({ host, core, mending: this.mending });
-        this.losing = new Losing({ host, mending: this.mending, failed: (error) => this.tell('failed', error) });
-        const recordedHost = Object.create(host, { openChat: { value: () => this.losing.asRecorded() } });
-        this.recording = new Recording({ host: recordedHost, core, settings: this.settings, failed: (error) => this.tell('failed', error) });
-        this.waitingFor = new Waiting({ isBusy: async () => (await this.work()).busy, seconds: () => this.settings.waitSeconds });
-        this.forking = new Forking({
+        this.repairs = new Repairs({ host, core, trash: this.trash, onChange: () => this.loreChanged() });
+        this.verifier = new Verifier({ host, core, index });
+        this.cleanup = new Cleanup({ host, core, trash: this.trash, leftBehind: () => this.settings.leftBehind ?? [] });
+        this.renames = new Renames({ host, core, repairs: this.repairs });
+        this.lostBook = new LostBook({ host, repairs: this.repairs, onError: (error) => this.emit('failed', error) });
+        const recordedHost = Object.create(host, { openChat: { value: () => this.lostBook.asRecorded() } });
+        this.recorder = new Recorder({ host: recordedHost, core, settings: this.settings, onError: (error) => this.emit('failed', error) });
+        this.queueWait = new QueueWait({ isBusy: async () => (await this.pendingWork()).busy, seconds: () => this.settings.waitSeconds });
+        this.childSaves = new ChildSaveHandler({
             host,
             core,
             settings: this.settings,
-            untilReady: () => this.waitingFor.untilReady(),
-            untilLooked: () => this.recording.untilLooked(),
+            untilReady: () => this.queueWait.untilReady(),
+            untilFileChecked: () => this.recorder.untilFileChecked(),
             ask: (refusal) => this.askAtSave(refusal),
-            lost: () => (this.losing.isReplaced(this.host.openChat()) ? this.losing.name : null),
-            made: (report) => this.forkMade(report),
-            failed: (error) => this.tell('failed', error),
+            lost: () => (this.lostBook.isReplaced(this.host.openChat()) ? this.lostBook.name : null),
+            onForked: (report) => this.forkMade(report),
+            onError: (error) => this.emit('failed', error),
         });
         this.lineage = new Lineage(core);
         this.guard = new Guard({
@@ -77,28 +77,28 @@ export class App {
             lineage: this.lineage,
             trash: this.trash,
             ask: (question) => this.askConflict(question),
-            came: (news) => this.tell('came', news),
-            kept: (kept) => this.tell('kept', kept),
-            changed: (name, text) => this.recording.bookChanged(name, text),
-            found: (name, text) => this.recording.fileSeen(name, text),
-            failed: (error) => this.tell('failed', error),
+            onMerged: (news) => this.emit('merged', news),
+            onKept: (kept) => this.emit('kept', kept),
+            onWritten: (name, text) => this.recorder.bookChanged(name, text),
+            onRead: (name, text) => this.recorder.fileRead(name, text),
+            onError: (error) => this.emit('failed', error),
         });
-        this.whoseBook = new WhoseBook({ host, core, told: (shown) => this.tell('editor', shown) });
-        this.comparing = new Comparing({ host, core, mending: this.mending, timelines: this.timelines });
-        this.combining = new Combining({
+        this.editorBook = new EditorBook({ host, core, onChange: (shown) => this.emit('editor', shown) });
+        this.comparison = new Comparison({ host, core, repairs: this.repairs, timelines: this.timelines });
+        this.timelineMerge = new TimelineMerge({
             host,
             core,
-            mending: this.mending,
-            comparing: this.comparing,
-            alone: (book, step) => this.guard.inTurn(book, () => this.guard.locked(book, step)),
+            repairs: this.repairs,
+            comparison: this.comparison,
+            exclusively: (book, step) => this.guard.inTurn(book, () => this.guard.withLock(book, step)),
         });
-        this.scenes = new Scenes({
+        this.sceneCheckpoints = new SceneCheckpoints({
             host,
             core,
             settings: this.settings,
-            untilReady: () => this.waitingFor.untilReady(),
+            untilReady: () => this.queueWait.untilReady(),
             checkpoint: ({ message, name }) => this.fork({ kind: 'checkpoint', message, name, ask: false }),
-            quietly: (step) => this.quietly(step),
+            reportErrors: (step) => this.reportErrors(step),
         });
     }
 
@@ -106,14 +106,14 @@ export class App {
         this.listeners.set(event, [...(this.listeners.get(event) ?? []), listener]);
     }
 
-    tell(event, value) {
+    emit(event, value) {
         (this.listeners.get(event) ?? []).forEach((listener) => listener(value));
     }
 
     saveSettings() {
-        completed(this.settings);
+        fillDefaults(this.settings);
         this.host.saveSettings();
-        this.tell('changed');
+        this.emit('changed');
     }
 
     open() {
@@ -122,11 +122,11 @@ export class App {
     }
 
     /** For what is worth doing but must not stand in SillyTavern's way. */
-    async quietly(step) {
+    async reportErrors(step) {
         try {
             await step();
         } catch (error) {
-            this.tell('failed', error);
+            this.emit('failed', error);
         }
     }
 
@@ -135,21 +135,21 @@ export class App {
     /** Another chat was opened, or none. */
     async chatOpened() {
         this.openFindings = null;
-        this.forking.decision = null;
+        this.childSaves.decision = null;
         this.stopWaiting();
         const open = this.host.openChat();
-        this.losing.opened(open);
-        this.recording.opened();
-        this.scenes.opened();
+        this.lostBook.chatOpened(open);
+        this.recorder.chatOpened();
+        this.sceneCheckpoints.chatOpened();
         this.timelines.openSaved();
-        void this.quietly(() => this.whoseBook.chatOpened(open));
-        this.tell('changed');
+        void this.reportErrors(() => this.editorBook.chatOpened(open));
+        this.emit('changed');
         if (!open) {
             return;
         }
-        await this.quietly(async () => {
-            await this.meetBook(open.book);
-            await this.lookAt(open, 'opened');
+        await this.reportErrors(async () => {
+            await this.ensureListed(open.book);
+            await this.updateFindings(open, 'opened');
         });
     }
 
@@ -159,18 +159,18 @@ export class App {
      * @param {{reach?: import('./features/repair/verifier.js').Reach, listed?: object[]}} [options]
      * @returns {Promise<{chat: string, findings: object[]}>}
      */
-    async lookAt(open, when, options = {}) {
-        this.looks += 1;
-        const look = this.looks;
-        const reach = options.reach ?? await this.verifying.reach(open);
-        const found = await this.verifying.open(open, { ...options, reach });
-        found.findings = await this.losing.told(found.findings);
+    async updateFindings(open, when, options = {}) {
+        this.findingsUpdates += 1;
+        const update = this.findingsUpdates;
+        const reach = options.reach ?? await this.verifier.reach(open);
+        const found = await this.verifier.verifyOpen(open, { ...options, reach });
+        found.findings = await this.lostBook.withFinding(found.findings);
         const now = this.host.openChat();
-        if (look === this.looks && now?.name === open.name && now?.integrity === open.integrity) {
+        if (update === this.findingsUpdates && now?.name === open.name && now?.integrity === open.integrity) {
             this.openFindings = { ...found, when, book: open.book };
-            this.whoseBook.learned(found.heads);
+            this.editorBook.learned(found.heads);
             this.announce('verified', { chat: found.chat, findings: found.findings }, when === 'opened' ? 'opened' : 'checked');
-            this.tell('changed');
+            this.emit('changed');
         }
         return found;
     }
@@ -181,7 +181,7 @@ export class App {
         const { openFindings } = this;
         if (openFindings && openFindings.book !== this.host.openChat()?.book) {
             this.openFindings = null;
-            this.tell('changed');
+            this.emit('changed');
             await this.checkAgain();
         }
     }
@@ -190,15 +190,15 @@ export class App {
     async checkAgain(options) {
         const open = this.host.openChat();
         if (open) {
-            await this.quietly(() => this.lookAt(open, 'again', options));
+            await this.reportErrors(() => this.updateFindings(open, 'again', options));
         }
     }
 
     /** Another tab may have made the book since this page read the list of books. */
-    async meetBook(name) {
+    async ensureListed(name) {
         if (name && !this.host.knownBooks().includes(name)) {
             await this.host.refreshBooks();
-            this.recording.bookChanged(name, undefined);
+            this.recorder.bookChanged(name, undefined);
         }
     }
 
@@ -206,31 +206,31 @@ export class App {
     async writeBook(host, request) {
         await host.writeBook(request);
         const { name, bookText } = readBookSave(typeof request === 'string' ? request : bytesText(request));
-        this.guard.wroteOurselves(name, bookText);
+        this.guard.wroteByForklore(name, bookText);
     }
 
     /** The book was written by us: what the page and the journal know of it is old. */
     loreChanged() {
         const open = this.host.openChat();
         if (open?.book) {
-            this.recording.bookChanged(open.book, undefined);
+            this.recorder.bookChanged(open.book, undefined);
         }
         this.openFindings = null;
-        this.tell('changed');
+        this.emit('changed');
     }
 
     /** The open chat's book was deleted in this page. */
     async bookLost(book) {
-        this.losing.name = book;
+        this.lostBook.name = book;
         await this.checkAgain();
         const { journal } = await this.repairOptions();
         if (this.host.openChat()?.book === book) {
-            this.tell('lost', { book, canBringBack: Boolean(journal) });
+            this.emit('lost', { book, canBringBack: Boolean(journal) });
         }
     }
 
     announce(event, value, own = event) {
-        this.tell(own, value);
+        this.emit(own, value);
         this.host.emit(`forklore:${event}`, value);
     }
 
@@ -242,30 +242,30 @@ export class App {
 
     // Forks
 
-    async work() {
+    async pendingWork() {
         const open = this.host.openChat();
         if (!open) {
             return { busy: false, operations: 0 };
         }
         // Only the queue matters here, and this is asked often.
-        const entries = Object.entries((await this.bookSeen(open.book))?.entries ?? {});
+        const entries = Object.entries((await this.currentBook(open.book))?.entries ?? {});
         const queue = { entries: Object.fromEntries(entries.filter(([, entry]) => entry?.comment === QUEUE)) };
         const ask = { bookName: open.book, allow: 'live', message: 0, underWay: await this.host.recapOperations() };
         return this.core.check(ask, [{ chat_metadata: open.metadata }, { mes: '' }], toBytes(queue));
     }
 
     /** The open chat's book as the page knows it, without asking the server more than it must. */
-    async bookSeen(name) {
+    async currentBook(name) {
         if (!name || !this.host.knownBooks().includes(name)) {
             return undefined;
         }
-        return this.host.bookSeen(name) ?? JSON.parse(bytesText(await this.host.readBook(name)));
+        return this.host.cachedBook(name) ?? JSON.parse(bytesText(await this.host.readBook(name)));
     }
 
     async check(message, decision = {}) {
-        await this.recording.untilLooked();
-        const open = this.losing.asRecorded() ?? this.mending.opened();
-        const book = await this.mending.bookOf(open.book);
+        await this.recorder.untilFileChecked();
+        const open = this.lostBook.asRecorded() ?? this.repairs.requireOpenChat();
+        const book = await this.repairs.bookBytes(open.book);
         const ask = { parent: open.name, group: Boolean(open.group), isOpen: true, bookName: open.book, message, underWay: await this.host.recapOperations(), ...policyFor(this.settings, decision) };
         const found = this.core.check(ask, chatForCore(open), book);
         return { ...found, obstacles: [...found.obstacles, ...this.unfinished(message)] };
@@ -343,20 +343,20 @@ export class App {
                 return;
             }
             const mustBeDirect = Object.keys(decision).length > 0 || this.host.hasAutoRecap();
-            this.forking.decision = decision;
+            this.childSaves.decision = decision;
             if (!mustBeDirect) {
                 again();
                 return;
             }
             await direct();
-            this.forking.decision = null;
+            this.childSaves.decision = null;
         };
-        await this.quietly(go);
+        await this.reportErrors(go);
     }
 
     /** @returns {Promise<object | null>} the report, or `null` where there is no fork (yet) */
     async fork({ kind, message, name, whenReady = false, ask = true }) {
-        const open = this.mending.opened();
+        const open = this.repairs.requireOpenChat();
         const at = Number.isInteger(message) ? message : open.messages.length - 1;
         const begin = () => this.fork({ kind, message: at, name });
         // Nobody sits before a script: there, the settings decide, and what is nearest is taken.
@@ -365,10 +365,10 @@ export class App {
         if (!decision) {
             return null;
         }
-        this.forking.decision = decision;
+        this.childSaves.decision = decision;
         this.lastReport = null;
         const child = kind === 'branch' ? await this.host.createBranch(at) : await this.host.createCheckpoint(at, name);
-        this.forking.decision = null;
+        this.childSaves.decision = null;
         if (!child) {
             return null;
         }
@@ -376,29 +376,29 @@ export class App {
     }
 
     suggestName(message) {
-        return this.scenes.nameAt(this.mending.opened(), message);
+        return this.sceneCheckpoints.nameAt(this.repairs.requireOpenChat(), message);
     }
 
     beginWaiting(kind, message, begin) {
-        this.waiting = { kind, message, operations: 0 };
-        this.work().then(({ operations }) => {
-            if (this.waiting) {
-                this.waiting.operations = operations;
-                this.tell('changed');
+        this.pendingFork = { kind, message, operations: 0 };
+        this.pendingWork().then(({ operations }) => {
+            if (this.pendingFork) {
+                this.pendingFork.operations = operations;
+                this.emit('changed');
             }
         });
-        const mine = this.waiting;
-        this.tell('changed');
-        const isBusy = async () => this.host.isWriting() || (await this.work()).busy;
-        this.waitingFor.untilReady({ forEver: true, isBusy }).then((isReady) => {
-            if (this.waiting !== mine) {
+        const mine = this.pendingFork;
+        this.emit('changed');
+        const isBusy = async () => this.host.isWriting() || (await this.pendingWork()).busy;
+        this.queueWait.untilReady({ forEver: true, isBusy }).then((isReady) => {
+            if (this.pendingFork !== mine) {
                 return;
             }
-            this.waiting = null;
-            this.tell('changed');
+            this.pendingFork = null;
+            this.emit('changed');
             if (isReady) {
                 // What was done last may not be saved yet, and a branch is opened at once.
-                this.quietly(async () => {
+                this.reportErrors(async () => {
                     await this.host.saveOpenChat();
                     await begin();
                 });
@@ -407,16 +407,16 @@ export class App {
     }
 
     stopWaiting() {
-        this.waiting = null;
-        this.waitingFor.giveUp();
-        this.tell('changed');
+        this.pendingFork = null;
+        this.queueWait.cancel();
+        this.emit('changed');
     }
 
     // What people ask
 
     async readiness() {
         const open = this.host.openChat();
-        const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [], hasFamily: false, reach: null, owner: '', selected: [], birth: birthOf(open?.metadata?.forklore) };
+        const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [], hasFamily: false, reach: null, owner: '', selected: [], origin: originOf(open?.metadata?.forklore) };
         if (!open) {
             return answer;
         }
@@ -426,12 +426,12 @@ export class App {
         if (!open.book) {
             return { ...answer, state: 'no-book' };
         }
-        const book = await this.bookSeen(open.book);
-        if (!book || this.losing.isReplaced(open)) {
-            return { ...answer, state: 'missing', book: this.losing.name ?? open.book };
+        const book = await this.currentBook(open.book);
+        if (!book || this.lostBook.isReplaced(open)) {
+            return { ...answer, state: 'missing', book: this.lostBook.name ?? open.book };
         }
         answer.entries = Object.keys(book.entries ?? {}).length;
-        const { busy, operations } = await this.work();
+        const { busy, operations } = await this.pendingWork();
         if (busy) {
             return { ...answer, state: 'waiting', operations: Math.max(1, operations) };
         }
@@ -452,9 +452,9 @@ export class App {
     }
 
     async lore(message) {
-        await this.recording.untilLooked();
-        const open = this.mending.opened();
-        const book = await this.mending.bookOf(open.book);
+        await this.recorder.untilFileChecked();
+        const open = this.repairs.requireOpenChat();
+        const book = await this.repairs.bookBytes(open.book);
         const found = this.core.lore({ group: Boolean(open.group), isOpen: true, bookName: open.book, message }, chatForCore(open), book);
         if (!found.known) {
             throw wordError('lore-unknown', { message });
@@ -465,7 +465,7 @@ export class App {
     }
 
     async restore(message, options = {}) {
-        const result = await this.mending.restore(message, options);
+        const result = await this.repairs.restore(message, options);
         if (!options.dryRun) {
             this.announce('restored', { ...result, message });
             await this.checkAgain();
@@ -474,38 +474,38 @@ export class App {
     }
 
     async verifyOpen() {
-        const open = this.mending.opened();
-        const reach = await this.verifying.reach(open);
-        const { chat, findings } = await this.lookAt(open, 'again', { reach: reach === 'open' ? 'owner' : reach });
+        const open = this.repairs.requireOpenChat();
+        const reach = await this.verifier.reach(open);
+        const { chat, findings } = await this.updateFindings(open, 'again', { reach: reach === 'open' ? 'owner' : reach });
         return { chat, findings };
     }
 
     async verifyAll(progress) {
-        const { results, heads } = await this.verifying.all(progress);
+        const { results, heads } = await this.verifier.verifyAll(progress);
         await this.checkAgain({ reach: 'all', listed: heads });
         return results;
     }
 
     repairOptions() {
-        return this.mending.repairOptions(this.losing.name);
+        return this.repairs.repairOptions(this.lostBook.name);
     }
 
     async repair(choice) {
-        const result = await this.mending.repair(choice, this.losing.name);
-        this.losing.name = null;
+        const result = await this.repairs.repair(choice, this.lostBook.name);
+        this.lostBook.name = null;
         this.announce('repaired', { ...result, source: choice.source });
         await this.checkAgain();
         return result;
     }
 
     async splitPlan({ family = false } = {}) {
-        const { keeper, heads } = await this.verifying.sharing(this.mending.opened(), { family });
-        return { keeper, chats: await this.mending.splitPlan(heads) };
+        const { keeper, heads } = await this.verifier.sharing(this.repairs.requireOpenChat(), { family });
+        return { keeper, chats: await this.repairs.splitPlan(heads) };
     }
 
     async split({ family = false } = {}) {
-        const { keeper, heads } = await this.verifying.sharing(this.mending.opened(), { family });
-        const result = { keeper, chats: await this.mending.split(heads) };
+        const { keeper, heads } = await this.verifier.sharing(this.repairs.requireOpenChat(), { family });
+        const result = { keeper, chats: await this.repairs.split(heads) };
         this.announce('split', result);
         await this.checkAgain();
         return result;
@@ -513,38 +513,38 @@ export class App {
 
     /** Lets SillyTavern's editor show the lorebook of the open chat. */
     showOwnBook() {
-        this.whoseBook.showOwn();
+        this.editorBook.showOwn();
     }
 
     cleanupPlan() {
-        return this.cleaning.plan();
+        return this.cleanup.plan();
     }
 
     clean() {
-        return this.cleaning.clean();
+        return this.cleanup.clean();
     }
 
     /** What differs between two moments. */
     compare(what) {
-        return this.comparing.compare(what);
+        return this.comparison.compare(what);
     }
 
     /** The timelines that can be compared, or that lore can be brought into. */
     timelineChoices() {
-        return this.comparing.choices();
+        return this.comparison.choices();
     }
 
     /** What bringing lore from one timeline into another would do. */
-    bringPlan(wish) {
-        return this.combining.plan(wish);
+    bringPlan(request) {
+        return this.timelineMerge.plan(request);
     }
 
     /** @returns {Promise<object>} what was done, or `{isStale: true, plan}` where it is not what was `seen` any more */
-    async bring(wish, seen = null) {
-        const { text, ...done } = await this.combining.carryOut(wish, seen);
+    async bring(request, seen = null) {
+        const { text, ...done } = await this.timelineMerge.apply(request, seen);
         if (text !== undefined) {
-            this.recording.bookChanged(done.book, text);
-            this.host.showAnew(done.book);
+            this.recorder.bookChanged(done.book, text);
+            this.host.refreshEditor(done.book);
             this.announce('combined', done);
             await this.checkAgain();
         }
@@ -552,9 +552,9 @@ export class App {
     }
 
     async undo(token) {
-        const { restored, replaced } = await this.trash.giveBack(token);
+        const { restored, replaced } = await this.trash.restore(token);
         if (restored.length) {
-            await this.combining.takeBack(token);
+            await this.timelineMerge.undo(token);
         }
         this.announce('undone', { restored });
         this.loreChanged();
@@ -563,7 +563,7 @@ export class App {
     }
 
     async strip() {
-        const count = this.recording.strip();
+        const count = this.recorder.strip();
         if (count > 0) {
             await this.host.saveOpenChat();
         }

@@ -2,9 +2,9 @@
 
 import { App } from './app.js';
 import { loadCore } from './core/core.js';
-import { EVENTS } from './features/journal/recorder.js';
-import { Hearing } from './request_router.js';
-import * as story from './sillytavern/host.js';
+import { MESSAGE_EVENTS } from './features/journal/recorder.js';
+import { RequestRouter } from './request_router.js';
+import * as host from './sillytavern/host.js';
 import * as screen from './sillytavern/screen.js';
 import { installTap } from './sillytavern/tap.js';
 import { startWithoutHooks, watchCheckpoints } from './sillytavern/versions.js';
@@ -39,7 +39,7 @@ async function start() {
         console.warn('Forklore: WebAssembly could not be loaded, so nothing is changed', error);
         coreError = error;
     }
-    app = new App({ host: story, core, coreError });
+    app = new App({ host, core, coreError });
     if (core) {
         listen();
     }
@@ -53,21 +53,21 @@ async function start() {
 }
 
 function listen() {
-    const hearing = new Hearing(app);
-    const tap = installTap(window, (held) => hearing.request(held), (error) => app.tell('failed', error));
-    story.useFetch(tap.fetch);
-    story.watchCopies(app.lineage);
-    story.watchBooksInMemory({ before: () => app.recording.messageMayHaveCome(), after: (name) => app.recording.bookChanged(name, undefined) });
-    story.onBookInEditor(() => app.whoseBook.look());
-    story.on('CHAT_CHANGED', () => void app.chatOpened());
+    const router = new RequestRouter(app);
+    const tap = installTap(window, (held) => router.handle(held), (error) => app.emit('failed', error));
+    host.useFetch(tap.fetch);
+    host.watchCopies(app.lineage);
+    host.watchCachedBooks({ before: () => app.recorder.messageMayHaveArrived(), after: (name) => app.recorder.bookChanged(name, undefined) });
+    host.onBookInEditor(() => app.editorBook.update());
+    host.on('CHAT_CHANGED', () => void app.chatOpened());
     watchCheckpoints();
-    EVENTS.forEach((event) => story.on(event, () => void app.recording.sync()));
-    story.on('STREAM_TOKEN_RECEIVED', () => app.recording.messageMayHaveCome());
+    MESSAGE_EVENTS.forEach((event) => host.on(event, () => void app.recorder.sync()));
+    host.on('STREAM_TOKEN_RECEIVED', () => app.recorder.messageMayHaveArrived());
     screen.onAction(({ kind, message, again }) => {
         if (!app.settings.isolate) {
             return false;
         }
-        const direct = () => (kind === 'branch' ? story.createBranch(message) : story.createCheckpointAsking(message));
+        const direct = () => (kind === 'branch' ? host.createBranch(message) : host.createCheckpointAsking(message));
         app.forkByButton(kind, message, { again, direct });
         return true;
     });

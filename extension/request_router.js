@@ -3,14 +3,14 @@
 import { bytesText } from './core/json.js';
 import { avatarAtEnd, isGroupPath, readBookSave, saveTarget } from './sillytavern/requests.js';
 
-export class Hearing {
+export class RequestRouter {
     /** @param {import('./app.js').App} app */
     constructor(app) {
         this.app = app;
     }
 
-    /** @param {import('./sillytavern/tap.js').Held} held */
-    async request(held) {
+    /** @param {import('./sillytavern/tap.js').HeldRequest} held */
+    async handle(held) {
         switch (held.kind) {
             case 'chat-save': return this.chatSave(held);
             case 'book-read': return this.bookRead(held);
@@ -26,18 +26,18 @@ export class Hearing {
         const target = saveTarget(held.path, text);
         const open = this.app.host.openChat();
         if (!open || target.name !== open.name || target.group !== Boolean(open.group)) {
-            const response = await this.app.forking.save(held);
+            const response = await this.app.childSaves.handle(held);
             if (response.ok) {
                 this.noteTimeline({ ...target, avatar: target.avatar ?? avatarAtEnd(text) }, open);
             }
             return response;
         }
-        const response = await held.send(this.app.recording.carriedBy(text));
+        const response = await held.send(this.app.recorder.withRecords(text));
         if (response.ok) {
-            void this.app.quietly(() => this.app.openSaved());
+            void this.app.reportErrors(() => this.app.openSaved());
         }
-        this.app.waitingFor.lookAgain();
-        this.app.scenes.look();
+        this.app.queueWait.recheck();
+        this.app.sceneCheckpoints.makeIfDue();
         return response;
     }
 
@@ -45,38 +45,38 @@ export class Hearing {
     noteTimeline({ group, name, avatar }, open) {
         const owner = group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar };
         if (owner.group || owner.avatar) {
-            this.app.timelines.saved(owner, name).then(() => this.app.tell('timelines'), (error) => console.warn('Forklore:', error));
+            this.app.timelines.saved(owner, name).then(() => this.app.emit('timelines'), (error) => console.warn('Forklore:', error));
         }
     }
 
     /** What the page reads now is what it will save an edit of. */
     async bookRead(held) {
-        const arrived = this.app.recording.arrivedSoFar();
+        const arrived = this.app.recorder.arrivedSoFar();
         const response = await held.send();
         if (response.ok) {
             const { name } = JSON.parse(await held.text());
             const text = await response.clone().text();
             this.app.lineage.remember(name, text);
             this.app.host.bookWasRead(name, text);
-            this.app.recording.bookRead(name, text, arrived);
+            this.app.recorder.bookRead(name, text, arrived);
         }
         return response;
     }
 
     async bookSave(held) {
         const { name, bookText } = readBookSave(await held.text());
-        this.app.recording.bookChanged(name, bookText);
+        this.app.recorder.bookChanged(name, bookText);
         const edit = this.app.host.newestEdit(name);
         const { response, text } = await this.app.guard.save(held, name, bookText);
         if (response.ok) {
             if (text !== bookText && edit === this.app.host.newestEdit(name)) {
-                this.app.recording.bookChanged(name, text);
+                this.app.recorder.bookChanged(name, text);
             }
             this.app.host.bookWasSaved(name, edit);
-            this.app.recording.bookSaved(name, text);
-            this.app.renaming.bookSaved(name, text);
-            this.app.waitingFor.lookAgain();
-            this.app.tell('changed');
+            this.app.recorder.bookSaved(name, text);
+            this.app.renames.bookSaved(name, text);
+            this.app.queueWait.recheck();
+            this.app.emit('changed');
         }
         return response;
     }
@@ -84,19 +84,19 @@ export class Hearing {
     async bookDelete(held) {
         const { name } = JSON.parse(await held.text());
         const textOf = async (name) => bytesText(await this.app.host.readBook(name));
-        const newName = await this.app.renaming.renamedTo(name, textOf).catch(() => null);
+        const newName = await this.app.renames.renamedTo(name, textOf).catch(() => null);
         const response = await held.send();
         if (response.ok && newName) {
-            await this.app.quietly(() => this.app.renaming.bookRenamed(name, newName));
+            await this.app.reportErrors(() => this.app.renames.bookRenamed(name, newName));
         }
         if (response.ok) {
             const { book } = this.app.host.openChat() ?? {};
-            this.app.recording.bookChanged(name, null);
+            this.app.recorder.bookChanged(name, null);
             this.app.lineage.forget(name);
             if (book && this.app.core.bookKey(book) === this.app.core.bookKey(name)) {
-                void this.app.quietly(() => this.app.bookLost(book));
+                void this.app.reportErrors(() => this.app.bookLost(book));
             }
-            this.app.tell('changed');
+            this.app.emit('changed');
         }
         return response;
     }
@@ -104,14 +104,14 @@ export class Hearing {
     async chatRename(held) {
         const body = JSON.parse(await held.text());
         const open = this.app.host.openChat();
-        const whose = body.is_group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar: body.avatar_url };
+        const owner = body.is_group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar: body.avatar_url };
         const response = await held.send();
         if (response.ok) {
             const { sanitizedFileName } = await response.clone().json();
             const stem = (name) => String(name ?? '').replace(/\.jsonl$/, '');
             const [from, to] = [stem(body.original_file), stem(sanitizedFileName ?? body.renamed_file)];
-            this.app.timelines.index.renamed(whose, from, to);
-            await this.app.quietly(() => this.app.renaming.chatRenamed(whose, from, to));
+            this.app.timelines.index.renamed(owner, from, to);
+            await this.app.reportErrors(() => this.app.renames.chatRenamed(owner, from, to));
         }
         return response;
     }
@@ -119,19 +119,19 @@ export class Hearing {
     /** A chat, or all chats of a group or character, go; so do their own books. */
     async deletion(held) {
         if (held.kind === 'character-delete') {
-            await this.app.quietly(() => this.noteLeftBehind(held));
+            await this.app.reportErrors(() => this.noteLeftBehind(held));
         }
         if (!this.app.settings.cleanUp) {
             return held.send();
         }
-        const { whose, names, label } = await this.deleted(held).catch(() => ({ names: [] }));
-        const books = names.length ? await this.app.cleaning.booksOf(whose, names).catch(() => []) : [];
+        const { owner, names, label } = await this.deleted(held).catch(() => ({ names: [] }));
+        const books = names.length ? await this.app.cleanup.booksOf(owner, names).catch(() => []) : [];
         const response = await held.send();
         if (response.ok && books.length) {
-            const isGone = (chat) => names.includes(chat.name) && (whose.group ? Boolean(chat.group) : chat.avatar === whose.avatar);
+            const isGone = (chat) => names.includes(chat.name) && (owner.group ? Boolean(chat.group) : chat.avatar === owner.avatar);
             // SillyTavern goes on at once; what refers to the books is only settled after it has.
-            setTimeout(() => this.app.quietly(async () => {
-                const { removed, undo } = await this.app.cleaning.clean(books, `${label} was deleted`, isGone);
+            setTimeout(() => this.app.reportErrors(async () => {
+                const { removed, undo } = await this.app.cleanup.clean(books, `${label} was deleted`, isGone);
                 if (removed.length) {
                     this.app.announce('removed', { chat: label, books: removed, undo });
                 }
@@ -152,20 +152,20 @@ export class Hearing {
     async deleted(held) {
         const body = JSON.parse(await held.text());
         if (held.kind === 'group-delete') {
-            const whose = { group: String(body.id), avatar: null };
-            return { whose, names: await this.app.host.chatNames(whose), label: this.labelOf(whose) };
+            const owner = { group: String(body.id), avatar: null };
+            return { owner, names: await this.app.host.chatNames(owner), label: this.labelOf(owner) };
         }
         if (held.kind === 'character-delete') {
-            const whose = { group: null, avatar: body.avatar_url };
-            return { whose, names: body.delete_chats ? await this.app.host.chatNames(whose) : [], label: this.labelOf(whose) };
+            const owner = { group: null, avatar: body.avatar_url };
+            return { owner, names: body.delete_chats ? await this.app.host.chatNames(owner) : [], label: this.labelOf(owner) };
         }
         const isGroup = isGroupPath(held.path);
         const name = String((isGroup ? body.id : body.chatfile) ?? '').replace(/\.jsonl$/, '');
-        return { whose: isGroup ? { group: 'any', avatar: null } : { group: null, avatar: body.avatar_url }, names: [name], label: name };
+        return { owner: isGroup ? { group: 'any', avatar: null } : { group: null, avatar: body.avatar_url }, names: [name], label: name };
     }
 
-    labelOf(whose) {
-        const owner = this.app.host.owners().find((owner) => owner.group === whose.group && owner.avatar === whose.avatar);
-        return owner?.label ?? '';
+    labelOf(owner) {
+        const found = this.app.host.owners().find(({ group, avatar }) => group === owner.group && avatar === owner.avatar);
+        return found?.label ?? '';
     }
 }

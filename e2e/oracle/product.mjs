@@ -1,4 +1,4 @@
-// The product as the oracle meets it: the real `Recording` and the real core behind a host of the oracle's own. This is
+// The product as the oracle meets it: the real `Recorder` and the real core behind a host of the oracle's own. This is
 // the only file that knows their interfaces.
 
 import { readFileSync } from 'node:fs';
@@ -13,36 +13,36 @@ const KINDS = { exact: 'exact', snapshot: 'as of', live: 'live', settled: 'settl
 export class Product {
     static async load() {
         const { loadCore } = await import(new URL('core/core.js', EXTENSION).href);
-        const { Recording } = await import(new URL('features/journal/recorder.js', EXTENSION).href);
-        return new Product(await loadCore(readFileSync(new URL('core/pkg/forklore_bg.wasm', EXTENSION))), Recording);
+        const { Recorder } = await import(new URL('features/journal/recorder.js', EXTENSION).href);
+        return new Product(await loadCore(readFileSync(new URL('core/pkg/forklore_bg.wasm', EXTENSION))), Recorder);
     }
 
-    constructor(core, Recording) {
+    constructor(core, Recorder) {
         this.core = core;
-        this.Recording = Recording;
+        this.Recorder = Recorder;
         /** Errors that the product reported. A story must not make any. */
         this.errors = [];
     }
 
     /** The extension of a page. */
     recorderFor(page) {
-        const recording = new this.Recording({
+        const recorder = new this.Recorder({
             host: hostOf(page),
             core: this.core,
             settings: page.settings,
-            failed: (error) => this.errors.push(error),
+            onError: (error) => this.errors.push(error),
             soon: (run) => page.idle.push(run),
         });
         return {
-            opened: () => void recording.opened(),
-            sync: () => void recording.sync(),
-            streamed: () => void (recording.messageMayHaveCome ? recording.messageMayHaveCome() : recording.sync()),
-            bookChanges: () => void recording.messageMayHaveCome(),
-            bookChanged: (name, text) => void recording.bookChanged(name, text),
-            bookSaved: (name, text) => void recording.bookSaved(name, text),
-            bookReading: () => recording.arrivedSoFar(),
-            bookRead: (name, text, began) => void recording.bookRead(name, text, began),
-            carriedBy: (body) => recording.carriedBy(body),
+            opened: () => void recorder.chatOpened(),
+            sync: () => void recorder.sync(),
+            streamed: () => void (recorder.messageMayHaveArrived ? recorder.messageMayHaveArrived() : recorder.sync()),
+            bookChanges: () => void recorder.messageMayHaveArrived(),
+            bookChanged: (name, text) => void recorder.bookChanged(name, text),
+            bookSaved: (name, text) => void recorder.bookSaved(name, text),
+            bookReading: () => recorder.arrivedSoFar(),
+            bookRead: (name, text, began) => void recorder.bookRead(name, text, began),
+            carriedBy: (body) => recorder.withRecords(body),
         };
     }
 
@@ -75,7 +75,7 @@ function hostOf(page) {
             integrity: page.metadata.integrity ?? null,
         } : null),
         knownBooks: () => [...page.names],
-        bookInMemory: (name) => page.copy(name),
+        cachedBookText: (name) => page.copy(name),
         bookOnServer: (name) => page.requestBook(name),
         listBooks: async () => [...page.world.server.books.keys()].map((name) => ({ name })),
         saveChatSoon: () => {

@@ -99,7 +99,7 @@ scenario('every notice shows every payload as text', {
             (text) => toasts.failed(new Error(text)),
             (text) => toasts.failed(Object.assign(new Error('x'), { word: { code: 'unknown-code', values: {}, text } })),
             (text) => toasts.failed(Object.assign(new Error('x'), { word: { code: 'book-missing', values: { name: text }, text: 'x' } })),
-            (text) => toasts.tell('info', text),
+            (text) => toasts.notify('info', text),
         ];
         const wrong = [];
         for (const text of texts) {
@@ -490,7 +490,7 @@ function withUi(page, texts) {
         const part = { exactness: 'exact', source: 'journal' };
         const app = {
             settings: { ...DEFAULTS },
-            waiting: null,
+            pendingFork: null,
             coreError: null,
             on: () => {},
             saveSettings: () => {},

@@ -1,7 +1,7 @@
 // A chat of SillyTavern's as the core reads it: the header and the messages, without what the core does not look at.
 
 /** Only what the core looks at: the journal, and what a memory extension keeps. */
-export function essence(message) {
+export function slimMessage(message) {
     const memoryOf = (holder) => {
         const memory = holder?.extra?.auto_recap_memory;
         return memory === undefined ? {} : { extra: { auto_recap_memory: memory } };
@@ -17,11 +17,11 @@ export function essence(message) {
 
 /** A chat in the page as the core wants to see it. */
 export function chatForCore(open) {
-    return [{ chat_metadata: open.metadata }, ...open.messages.map(essence)];
+    return [{ chat_metadata: open.metadata }, ...open.messages.map(slimMessage)];
 }
 
 /** A chat as the core wants to see it, with what tells where two chats part. */
-export function chatLooks({ metadata, messages }) {
-    const looks = messages.map((message) => ({ ...essence(message), name: message.name, send_date: message.send_date, mes: message.mes }));
-    return [{ chat_metadata: metadata }, ...looks];
+export function comparableMessages({ metadata, messages }) {
+    const comparable = messages.map((message) => ({ ...slimMessage(message), name: message.name, send_date: message.send_date, mes: message.mes }));
+    return [{ chat_metadata: metadata }, ...comparable];
 }

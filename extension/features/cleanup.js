@@ -1,20 +1,20 @@
 // Books of ours that nothing refers to any more. Every place that can name a book is read first; what cannot be read
 // counts as naming all of them.
 
-import { essence } from '../core/chat.js';
+import { slimMessage } from '../core/chat.js';
 import { bytesText } from '../core/json.js';
 
 /** The entry in which ST-Auto-Recap keeps its queue. */
 export const QUEUE = '__operation_queue';
 
-export class Cleaning {
+export class Cleanup {
     /** @param {{host: object, core: object, trash: object, leftBehind?: () => string[]}} parts */
     constructor(parts) {
         Object.assign(this, parts);
     }
 
     /** Books that carry our mark, of all or of these names. */
-    async ours(names = null) {
+    async ownBooks(names = null) {
         const wanted = names && new Set([...names].map((name) => this.core.bookKey(name)));
         const listed = await this.host.listBooks();
         return listed
@@ -24,19 +24,19 @@ export class Cleaning {
 
     /** @param {(chat: object) => boolean} [isGone] chats that the page still shows although they were deleted */
     async plan(names = null, isGone = () => false) {
-        const ours = await this.ours(names);
+        const ours = await this.ownBooks(names);
         if (ours.length === 0) {
             return { remove: [], keep: [], unread: [] };
         }
         for (const book of ours) {
             book.bytes = (await this.host.readBook(book.name)).length;
         }
-        const { references, unread } = await this.gather(isGone);
+        const { references, unread } = await this.gatherReferences(isGone);
         // What goes, goes to the trash: a backup that its owner brings back finds its book there.
         return this.core.cleanup({ ours, references, unread, despiteBackups: true });
     }
 
-    async gather(isGone) {
+    async gatherReferences(isGone) {
         const references = this.host.bookReferences();
         const unread = [];
         const heads = await this.host.allChatHeads();
@@ -59,12 +59,12 @@ export class Cleaning {
             }
         }
         for (const head of heads) {
-            await this.look(head, references, unread);
+            await this.addReferences(head, references, unread);
         }
         return { references, unread };
     }
 
-    async look(head, references, unread) {
+    async addReferences(head, references, unread) {
         let { metadata } = head;
         let lines = null;
         const readLines = async () => (lines ??= await this.host.readChat(head, head.name));
@@ -83,7 +83,7 @@ export class Cleaning {
             add(recap, 'recap');
             this.core.memoryBooksNamed({ STMemoryBooks: metadata.STMemoryBooks }).forEach((name) => add(name, 'memories'));
             if (metadata.auto_lorebooks || metadata.auto_recap_running_scene_recaps) {
-                const names = this.core.booksNamed((await readLines()).slice(1).map(essence), await this.queueOf(metadata.world_info));
+                const names = this.core.booksNamed((await readLines()).slice(1).map(slimMessage), await this.queueOf(metadata.world_info));
                 names.forEach((name) => add(name, 'recap'));
             }
         } catch (error) {
@@ -96,7 +96,7 @@ export class Cleaning {
         if (!name || !this.host.knownBooks().includes(name)) {
             return '';
         }
-        const book = this.host.bookSeen(name) ?? JSON.parse(bytesText(await this.host.readBook(name)));
+        const book = this.host.cachedBook(name) ?? JSON.parse(bytesText(await this.host.readBook(name)));
         const entry = Object.values(book.entries ?? {}).find((entry) => entry?.comment === QUEUE);
         return String(entry?.content ?? '');
     }
@@ -110,10 +110,10 @@ export class Cleaning {
     }
 
     /** Books of chats that are about to be deleted. */
-    async booksOf(whose, names) {
+    async booksOf(owner, names) {
         const books = [];
         for (const name of names) {
-            const [header] = await this.host.readChat(whose, name);
+            const [header] = await this.host.readChat(owner, name);
             const { world_info: book, STMemoryBooks } = header?.chat_metadata ?? {};
             books.push(...[book, ...this.core.memoryBooksNamed({ STMemoryBooks })].filter(Boolean));
         }

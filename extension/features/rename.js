@@ -3,8 +3,8 @@
 /** SillyTavern deletes the old book right after it has written the new one. */
 const RENAME_MILLISECONDS = 3000;
 
-export class Renaming {
-    /** @param {{host: object, core: object, mending: object}} parts */
+export class Renames {
+    /** @param {{host: object, core: object, repairs: object}} parts */
     constructor(parts) {
         Object.assign(this, parts);
         /** The book that was saved last, to tell a rename (saved anew, then deleted) from a deletion. */
@@ -15,14 +15,14 @@ export class Renaming {
      * A chat was renamed on the server, and SillyTavern has not read it again yet.
      * @param {{group: string | null, avatar: string | null}} whose
      */
-    async chatRenamed(whose, from, to) {
+    async chatRenamed(owner, from, to) {
         this.host.copyRecapSettings(from, to);
-        const renamed = await this.ownName(whose, from, to);
+        const renamed = await this.updateOwnName(owner, from, to);
         const open = this.host.openChat();
-        const heads = await this.host.chatHeads(whose);
+        const heads = await this.host.chatHeads(owner);
         for (const head of heads.filter((head) => head.metadata?.main_chat === from)) {
             const isOpen = open?.name === head.name;
-            await this.change(whose, head.name, isOpen ? open : null, ({ metadata }) => {
+            await this.change(owner, head.name, isOpen ? open : null, ({ metadata }) => {
                 metadata.main_chat = to;
                 if (metadata.forklore?.parent?.chat === from) {
                     metadata.forklore.parent.chat = to;
@@ -32,7 +32,7 @@ export class Renaming {
         }
         const parent = renamed?.main_chat;
         if (parent && heads.some((head) => head.name === parent)) {
-            await this.change(whose, parent, open?.name === parent ? open : null, ({ messages }) => {
+            await this.change(owner, parent, open?.name === parent ? open : null, ({ messages }) => {
                 const linking = messages.filter((message) => message?.extra?.bookmark_link === from);
                 linking.forEach((message) => { message.extra.bookmark_link = to; });
                 return linking.length > 0;
@@ -44,8 +44,8 @@ export class Renaming {
      * ST-Auto-Recap empties the running recap of a main chat that is not called as it was.
      * @returns {Promise<object | undefined>} the metadata of the chat; a group lists it under its new name only later
      */
-    async ownName(whose, from, to) {
-        return this.change(whose, to, null, ({ metadata }) => {
+    async updateOwnName(owner, from, to) {
+        return this.change(owner, to, null, ({ metadata }) => {
             const recap = metadata.auto_recap_running_scene_recaps;
             if (recap?.chat_id !== from) {
                 return false;
@@ -59,16 +59,16 @@ export class Renaming {
      * Changes a chat where it lives: in the page if it is open, in its file if not. `edit` says whether it did.
      * @returns {Promise<object | undefined>} the chat's metadata
      */
-    async change(whose, name, open, edit) {
+    async change(owner, name, open, edit) {
         if (open) {
             if (edit(open)) {
                 await this.host.saveOpenChat();
             }
             return open.metadata;
         }
-        const [header, ...messages] = await this.host.readChat(whose, name);
+        const [header, ...messages] = await this.host.readChat(owner, name);
         if (header?.chat_metadata && edit({ metadata: header.chat_metadata, messages })) {
-            await this.host.writeChat(whose, name, [header, ...messages]);
+            await this.host.writeChat(owner, name, [header, ...messages]);
         }
         return header?.chat_metadata;
     }
@@ -98,11 +98,11 @@ export class Renaming {
             if (!book || this.core.bookKey(book) !== key || (open && isSame(head, open))) {
                 continue;
             }
-            await this.mending.followBook(await this.mending.closedChat(head), to, { isOpen: false });
+            await this.repairs.updateBookName(await this.repairs.closedChat(head), to, { isOpen: false });
         }
         if (open && open.book && [key, this.core.bookKey(to)].includes(this.core.bookKey(open.book))) {
             // SillyTavern may have bound the open chat anew already; the rest still speaks of the old name.
-            await this.mending.followBook({ ...open, book: from, metadata: open.metadata }, to, { isOpen: true });
+            await this.repairs.updateBookName({ ...open, book: from, metadata: open.metadata }, to, { isOpen: true });
         }
     }
 }

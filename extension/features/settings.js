@@ -22,7 +22,7 @@ const CHOICES = {
 };
 
 /** Fills in what is missing or makes no sense, in place. */
-export function completed(settings) {
+export function fillDefaults(settings) {
     for (const [key, value] of Object.entries(DEFAULTS)) {
         const isFit = typeof settings[key] === typeof value && (CHOICES[key]?.includes(settings[key]) ?? true);
         if (!isFit) {

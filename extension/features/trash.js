@@ -17,7 +17,7 @@ export class Trash {
      * @param {{replacedBy?: string}} [options] the text that is written in a book's place
      * @returns {Promise<string>} a token that gives them back
      */
-    async put(names, why, { replacedBy } = {}) {
+    async keepBooks(names, why, { replacedBy } = {}) {
         const books = [];
         for (const name of names) {
             books.push({ name, text: bytesText(await this.host.readBook(name)), ...(replacedBy && { replacedBy }) });
@@ -26,7 +26,7 @@ export class Trash {
     }
 
     /** Keeps a text that may come back as a book of this name. @returns {Promise<string>} a token that gives it back */
-    keep(name, text, why) {
+    keepText(name, text, why) {
         return this.write([{ name, text }], why);
     }
 
@@ -40,7 +40,7 @@ export class Trash {
 
     /** Removes books, copies first. @returns {Promise<string>} a token that gives them back */
     async remove(names, why) {
-        const token = await this.put(names, why);
+        const token = await this.keepBooks(names, why);
         for (const name of names) {
             await this.host.deleteBook(name);
         }
@@ -53,7 +53,7 @@ export class Trash {
      * @returns {Promise<{restored: string[], replaced: string[]}>} names of those that are back, and of those of them
      *          that were there with something else in them
      */
-    async giveBack(token) {
+    async restore(token) {
         const { format, books } = JSON.parse(await this.host.readFile(token));
         if (format !== FORMAT || !Array.isArray(books)) {
             throw new Error('this part of the trash was written by a later version');
@@ -61,7 +61,7 @@ export class Trash {
         const there = new Set((await this.host.listBooks()).map((book) => book.name));
         const back = [];
         for (const book of books) {
-            if (!there.has(book.name) || await this.isStill(book)) {
+            if (!there.has(book.name) || await this.isUnchanged(book)) {
                 back.push(book);
             }
         }
@@ -77,7 +77,7 @@ export class Trash {
     }
 
     /** Whether what was written in a book's place is unchanged. */
-    async isStill({ name, replacedBy }) {
+    async isUnchanged({ name, replacedBy }) {
         return replacedBy !== undefined && sameJson(replacedBy, bytesText(await this.host.readBook(name)));
     }
 }

@@ -4,11 +4,11 @@ import { reloadEditor } from '/scripts/world-info.js';
 
 const ENTRIES = '#world_popup_entries_list';
 /** In milliseconds. */
-const LOOK_AT_EDITOR = 1000;
+const RETRY_REFRESH_AFTER = 1000;
 /** So long another book waits to be shown, in so many looks. */
-const LOOK_FOR_PEACE = 100;
-const LOOKS_FOR_PEACE = 100;
-let anew = null;
+const RETRY_SWITCH_AFTER = 100;
+const MAX_SWITCH_TRIES = 100;
+let refreshTimer = null;
 
 /**
  * Lets the editor show a book as the page's memory has it, as soon as nobody is at work in it. Until then it shows
@@ -16,13 +16,13 @@ let anew = null;
  * @param {string} name @param {() => boolean} isUnsaved whether something that was typed is not saved yet
  * @param {{atOnce?: boolean}} [options] somebody has just decided what it holds, so what is in a field is out of date
  */
-export function showAnew(name, isUnsaved, { atOnce = false } = {}) {
-    clearTimeout(anew);
+export function refresh(name, isUnsaved, { atOnce = false } = {}) {
+    clearTimeout(refreshTimer);
     if (shownBook() !== name) {
         return;
     }
     if (!atOnce && (isTyping() || isOccupied() || isUnsaved())) {
-        anew = setTimeout(showAnew, LOOK_AT_EDITOR, name, isUnsaved);
+        refreshTimer = setTimeout(refresh, RETRY_REFRESH_AFTER, name, isUnsaved);
         return;
     }
     const focused = focusedField();
@@ -67,13 +67,13 @@ export function show(name) {
  * @param {string} shown @param {string} name
  * @param {{isUnsaved: () => boolean, isWanted: () => boolean}} when
  */
-export async function showInstead(shown, name, { isUnsaved, isWanted }) {
-    for (let looks = 0; looks < LOOKS_FOR_PEACE && isWanted() && shownBook() === shown && !isTyping(); looks++) {
+export async function switchTo(shown, name, { isUnsaved, isWanted }) {
+    for (let tries = 0; tries < MAX_SWITCH_TRIES && isWanted() && shownBook() === shown && !isTyping(); tries++) {
         if (!isOccupied() && !isUnsaved()) {
             show(name);
             return;
         }
-        await new Promise((resolve) => setTimeout(resolve, LOOK_FOR_PEACE));
+        await new Promise((resolve) => setTimeout(resolve, RETRY_SWITCH_AFTER));
     }
 }
 

@@ -62,7 +62,7 @@ async function post(path, body) {
 // The open chat
 
 /** The character or group whose chats we speak of. */
-export function owner() {
+export function currentOwner() {
     if (selected_group) {
         return { group: String(selected_group), avatar: null };
     }
@@ -72,13 +72,13 @@ export function owner() {
 
 /** The chat that the page shows, or `null`. */
 export function openChat() {
-    const whose = owner();
+    const owner = currentOwner();
     const name = getCurrentChatId();
-    if (!whose || !name) {
+    if (!owner || !name) {
         return null;
     }
     return {
-        ...whose,
+        ...owner,
         name: String(name),
         messages: chat,
         metadata: chat_metadata,
@@ -193,31 +193,31 @@ export async function openByName(name) {
 }
 
 /** Names of all chats of a character or group. */
-export async function chatNames(whose) {
-    if (whose.group) {
-        return [...(groups.find((group) => String(group.id) === whose.group)?.chats ?? [])];
+export async function chatNames(owner) {
+    if (owner.group) {
+        return [...(groups.find((group) => String(group.id) === owner.group)?.chats ?? [])];
     }
-    const answer = await post('/api/characters/chats', { avatar_url: whose.avatar, simple: true });
+    const answer = await post('/api/characters/chats', { avatar_url: owner.avatar, simple: true });
     const list = await answer.json();
     return list?.error ? [] : Object.values(list).map((chat) => stem(chat.file_name));
 }
 
 /** All chats of a character or group with their metadata; `metadata` is missing where the header cannot be read. */
-export async function chatHeads(whose) {
-    if (whose.group) {
-        const names = await chatNames(whose);
+export async function chatHeads(owner) {
+    if (owner.group) {
+        const names = await chatNames(owner);
         const recent = await allChatHeads();
-        const heads = recent.filter((head) => head.group === whose.group);
+        const heads = recent.filter((head) => head.group === owner.group);
         const known = new Set(heads.map((head) => head.name));
         for (const name of names.filter((name) => !known.has(name))) {
-            const lines = await readChat(whose, name);
-            heads.push(headOfLines(whose, name, lines));
+            const lines = await readChat(owner, name);
+            heads.push(headOfLines(owner, name, lines));
         }
         return heads;
     }
-    const answer = await post('/api/characters/chats', { avatar_url: whose.avatar, metadata: true });
+    const answer = await post('/api/characters/chats', { avatar_url: owner.avatar, metadata: true });
     const list = await answer.json();
-    return list?.error ? [] : Object.values(list).map((found) => headOf(found, whose));
+    return list?.error ? [] : Object.values(list).map((found) => headOf(found, owner));
 }
 
 /** Every chat that SillyTavern lists, of all characters and groups. */
@@ -230,14 +230,14 @@ export async function allChatHeads() {
  * holds, and puts pinned ones first when it is asked for the newest.
  * @param {string[]} names
  */
-export async function chatHeadsOf(whose, names) {
-    const { group, avatar } = whose;
+export async function chatHeadsOf(owner, names) {
+    const { group, avatar } = owner;
     const pinned = names.map((name) => ({ file_name: `${name}.jsonl`, group, avatar }));
     const wanted = new Set(names);
     const heads = (await listedFirst({ max: 0, pinned })).filter((head) => head.group === group && head.avatar === avatar && wanted.has(head.name));
     const found = new Set(heads.map((head) => head.name));
     for (const name of names.filter((name) => !found.has(name))) {
-        heads.push(headOfLines({ group, avatar }, name, await readChat(whose, name)));
+        heads.push(headOfLines({ group, avatar }, name, await readChat(owner, name)));
     }
     return heads;
 }
@@ -256,10 +256,10 @@ async function listedFirst(which) {
 /** What SillyTavern says instead of a last message that has no text. */
 const NO_TEXT = ['[The chat is empty]', '[The message is empty]'];
 
-function headOf(found, whose) {
+function headOf(found, owner) {
     const name = stem(found.file_name);
     const preview = NO_TEXT.includes(found.mes) ? '' : String(found.mes ?? '');
-    return { ...whose, name, messages: Number(found.chat_items) || 0, metadata: found.chat_metadata, preview, date: dateOf(found.last_mes) };
+    return { ...owner, name, messages: Number(found.chat_items) || 0, metadata: found.chat_metadata, preview, date: dateOf(found.last_mes) };
 }
 
 function headOfLines({ group, avatar }, name, lines) {
@@ -275,11 +275,11 @@ export function dateOf(sent) {
 }
 
 /** Renames a chat by SillyTavern's own means, which says itself what goes wrong. */
-export async function renameChat(whose, from, to) {
-    const characterId = characters.findIndex((character) => character.avatar === whose.avatar);
+export async function renameChat(owner, from, to) {
+    const characterId = characters.findIndex((character) => character.avatar === owner.avatar);
     await renameGroupOrCharacterChat({
-        characterId: whose.group ? undefined : String(characterId),
-        groupId: whose.group ?? undefined,
+        characterId: owner.group ? undefined : String(characterId),
+        groupId: owner.group ?? undefined,
         oldFileName: from,
         newFileName: to,
         loader: false,
@@ -287,26 +287,26 @@ export async function renameChat(whose, from, to) {
 }
 
 /** Deletes a chat that is not open, by SillyTavern's own means: our tap hears of it like of any other. */
-export async function deleteChat(whose, name) {
-    const characterId = characters.findIndex((character) => character.avatar === whose.avatar);
-    await (whose.group ? deleteGroupChatByName(whose.group, name) : deleteCharacterChatByName(String(characterId), name));
+export async function deleteChat(owner, name) {
+    const characterId = characters.findIndex((character) => character.avatar === owner.avatar);
+    await (owner.group ? deleteGroupChatByName(owner.group, name) : deleteCharacterChatByName(String(characterId), name));
 }
 
 /** The lines of a chat file, header first. */
-export async function readChat(whose, name) {
-    const answer = whose.group
+export async function readChat(owner, name) {
+    const answer = owner.group
         ? await post('/api/chats/group/get', { id: name })
-        : await post('/api/chats/get', { avatar_url: whose.avatar, file_name: name });
+        : await post('/api/chats/get', { avatar_url: owner.avatar, file_name: name });
     const lines = await answer.json();
     return Array.isArray(lines) ? lines : [];
 }
 
 /** Writes a chat that is not open in this page. */
-export async function writeChat(whose, name, lines) {
-    const character = characters.find((character) => character.avatar === whose.avatar);
-    await (whose.group
+export async function writeChat(owner, name, lines) {
+    const character = characters.find((character) => character.avatar === owner.avatar);
+    await (owner.group
         ? post('/api/chats/group/save', { id: name, chat: lines })
-        : post('/api/chats/save', { ch_name: character?.name, file_name: name, chat: lines, avatar_url: whose.avatar }));
+        : post('/api/chats/save', { ch_name: character?.name, file_name: name, chat: lines, avatar_url: owner.avatar }));
 }
 
 /** Every character and group, as whose chats there are. */
@@ -340,7 +340,7 @@ const SAVED_WITHIN = 5000;
 const SAVE_COMES_WITHIN = 1500;
 
 /** Hears of every change of a book in the page's memory, just before and after it, and before it is saved. */
-export function watchBooksInMemory({ before, after }) {
+export function watchCachedBooks({ before, after }) {
     const set = worldInfoCache.set;
     worldInfoCache.set = function (name, data) {
         before();
@@ -362,24 +362,24 @@ export function watchBooksInMemory({ before, after }) {
 export function watchCopies(listener) {
     const { get, set } = worldInfoCache;
     worldInfoCache.set = function (name, book) {
-        listener.met(name, book);
+        listener.cached(name, book);
         return set.call(this, name, book);
     };
     worldInfoCache.get = function (name) {
         const copy = get.call(this, name);
-        listener.copied(bookSeen(name), copy);
+        listener.copied(cachedBook(name), copy);
         return copy;
     };
     // Those that were read before anybody listened.
     for (const [name, book] of worldInfoCache) {
         listener.remember(name, JSON.stringify(book));
-        listener.met(name, book);
+        listener.cached(name, book);
     }
 }
 
 /** The page's own copy of a book, if that is what a save has just been made of. */
-export function copyInMemory(name, text) {
-    const book = bookSeen(name);
+export function cachedBookWithText(name, text) {
+    const book = cachedBook(name);
     return book && JSON.stringify(book) === text ? book : undefined;
 }
 
@@ -387,8 +387,8 @@ export function copyInMemory(name, text) {
  * Puts a book into the page's memory in place of what it was, unless it has been edited since.
  * @returns {object | undefined} the new copy
  */
-export function replaceInMemory(name, before, after) {
-    if (!copyInMemory(name, before)) {
+export function replaceCachedBook(name, before, after) {
+    if (!cachedBookWithText(name, before)) {
         return undefined;
     }
     const book = JSON.parse(after);
@@ -415,12 +415,12 @@ export function bookWasSaved(name, edit) {
  * A book as the page has it, or `undefined` where it has not read it. To look at, not to change: it is the page's
  * own object, because the copy that SillyTavern gives out takes longer to make than to look through.
  */
-export function bookSeen(name) {
+export function cachedBook(name) {
     return Map.prototype.get.call(worldInfoCache, name);
 }
 
-export function bookInMemory(name) {
-    const book = bookSeen(name);
+export function cachedBookText(name) {
+    const book = cachedBook(name);
     return book && JSON.stringify(book);
 }
 
@@ -439,13 +439,13 @@ export const knownBooks = () => [...(world_names ?? [])];
  */
 export async function readBook(name) {
     const edit = unsaved.get(name);
-    const known = edit?.isSure ? bookInMemory(name) : undefined;
+    const known = edit?.isSure ? cachedBookText(name) : undefined;
     if (known !== undefined) {
         return new TextEncoder().encode(known);
     }
     const bytes = new Uint8Array(await (await post('/api/worldinfo/get', { name })).arrayBuffer());
     const mayBeOlder = edit && edit === unsaved.get(name) && Date.now() - edit.at < SAVED_WITHIN;
-    const newest = mayBeOlder ? bookInMemory(name) : undefined;
+    const newest = mayBeOlder ? cachedBookText(name) : undefined;
     const isOlder = newest !== undefined && newest !== JSON.stringify(JSON.parse(new TextDecoder().decode(bytes)));
     return isOlder ? new TextEncoder().encode(newest) : bytes;
 }
@@ -486,9 +486,9 @@ export async function refreshBooks(...names) {
 }
 
 /** Lets SillyTavern's editor show a book as the page's memory has it, as soon as nobody is at work in it, or at once. */
-export const showAnew = (name, options) => editor.showAnew(name, () => isSaveComing(name), options);
+export const refreshEditor = (name, options) => editor.refresh(name, () => isSaveComing(name), options);
 export const { onShown: onBookInEditor, show: showInEditor, shownBook: bookInEditor } = editor;
-export const showInEditorInstead = (shown, name, isWanted) => editor.showInstead(shown, name, { isUnsaved: () => isSaveComing(shown), isWanted });
+export const switchEditor = (shown, name, isWanted) => editor.switchTo(shown, name, { isUnsaved: () => isSaveComing(shown), isWanted });
 
 /** Places beside chats that name books: settings, cards, personas. */
 export function bookReferences() {

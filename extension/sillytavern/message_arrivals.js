@@ -1,7 +1,7 @@
 // Sees messages arrive: the instant before one is put at the end of SillyTavern's array of messages.
 
 /** The wrapped methods, so that they are known again. */
-const OURS = Symbol('forklore');
+const WRAPPED = Symbol('forklore');
 
 /**
  * Wraps `push` and `splice` of this one array. What is put at its end goes through `arriving`, which has to call `put`;
@@ -11,7 +11,7 @@ const OURS = Symbol('forklore');
  * @param {(put: () => unknown) => unknown} arriving
  * @param {() => void} inserted
  */
-export function watchArrivals(messages, arriving, inserted) {
+export function watchArrivals(messages, onAppend, onInsert) {
     if (isWatched(messages)) {
         return;
     }
@@ -20,16 +20,16 @@ export function watchArrivals(messages, arriving, inserted) {
         const wrapped = function (...values) {
             const put = () => original.apply(this, values);
             if (this === messages && isAtEnd(values)) {
-                return arriving(put);
+                return onAppend(put);
             }
             const isHeard = this === messages && isBetween(values);
             const result = put();
             if (isHeard) {
-                inserted();
+                onInsert();
             }
             return result;
         };
-        wrapped[OURS] = true;
+        wrapped[WRAPPED] = true;
         Object.defineProperty(messages, name, { value: wrapped, configurable: true, writable: true, enumerable: false });
     };
     wrap('push', (values) => values.length > 0);
@@ -39,5 +39,5 @@ export function watchArrivals(messages, arriving, inserted) {
 
 /** Whether nobody has taken our wrappers off or put others in their place. */
 export function isWatched(messages) {
-    return Boolean(messages.push[OURS] && messages.splice[OURS]);
+    return Boolean(messages.push[WRAPPED] && messages.splice[WRAPPED]);
 }

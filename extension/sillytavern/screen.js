@@ -38,8 +38,8 @@ const LONG_TEXT = 120;
  * @returns {{close: Function}}
  */
 export function toast(kind, content, { title = '', buttons = [], sticky = false, closeLabel = '' } = {}) {
-    const lines = [content].flat().map(line => line instanceof Node ? line : within('div', line));
-    const body = within('div', ...lines);
+    const lines = [content].flat().map(line => line instanceof Node ? line : element('div', line));
+    const body = element('div', ...lines);
     body.className = 'forklore_toast';
     const isKept = sticky || buttons.length > 0;
     const seconds = buttons.length ? BUTTON_SECONDS : body.textContent.length > LONG_TEXT ? LONG_TEXT_SECONDS : null;
@@ -61,8 +61,8 @@ export function toast(kind, content, { title = '', buttons = [], sticky = false,
 }
 
 function toastButtons(buttons, close) {
-    const row = within('div', ...buttons.map(({ text, run }) => {
-        const button = within('button', text);
+    const row = element('div', ...buttons.map(({ text, run }) => {
+        const button = element('button', text);
         button.type = 'button';
         button.className = 'menu_button';
         button.addEventListener('click', (event) => {
@@ -195,26 +195,26 @@ export function mountInEditor(line) {
 
 /** An item in the menu of the magic wand. */
 export function addWandItem({ id, icon, text, run }) {
-    const sign = within('div');
+    const sign = element('div');
     sign.className = `fa-fw fa-solid ${icon} extensionsMenuExtensionButton`;
     sign.setAttribute('aria-hidden', 'true');
-    const item = within('div', sign, within('span', text));
+    const item = element('div', sign, element('span', text));
     item.id = id;
     item.className = 'list-group-item flex-container flexGap5 interactable';
     item.tabIndex = 0;
     item.setAttribute('role', 'listitem');
     item.addEventListener('click', () => run());
-    const container = within('div', item);
+    const container = element('div', item);
     container.className = 'extension_container';
     document.getElementById('extensionsMenu')?.append(container);
 }
 
 /** An item in the menu of the open chat, after those that lead to its other chats. */
 export function addOption({ id, icon, text, run }) {
-    const sign = within('i');
+    const sign = element('i');
     sign.className = `fa-lg fa-solid ${icon}`;
     sign.setAttribute('aria-hidden', 'true');
-    const item = within('a', sign, within('span', text));
+    const item = element('a', sign, element('span', text));
     item.id = id;
     item.className = 'interactable';
     item.tabIndex = 0;
@@ -229,7 +229,7 @@ export function addOption({ id, icon, text, run }) {
 export function addMessageAction({ name, icon, title, run }) {
     const places = document.querySelectorAll('#message_template .extraMesButtons, #chat .mes .extraMesButtons');
     places.forEach((place) => {
-        const action = within('div');
+        const action = element('div');
         action.className = `mes_button ${name} fa-solid ${icon} interactable`;
         action.title = title;
         action.tabIndex = 0;
@@ -399,7 +399,7 @@ function escaped(text) {
 
 // ---------------------------------------------------------------------------------------------------- pieces
 
-function within(tag, ...children) {
+function element(tag, ...children) {
     const result = document.createElement(tag);
     result.append(...children);
     return result;

@@ -4,7 +4,7 @@ import { PATHS } from './requests.js';
 
 /**
  * One request, held until somebody lets it go.
- * @typedef {object} Held
+ * @typedef {object} HeldRequest
  * @property {string} path
  * @property {string} kind one of the values of PATHS
  * @property {() => Promise<string>} text the body, unpacked
@@ -14,7 +14,7 @@ import { PATHS } from './requests.js';
 /**
  * Wraps `scope.fetch`. If `handle` throws before it has let a request go, the request goes out as it was.
  * @param {typeof globalThis} scope
- * @param {(held: Held) => Promise<Response>} handle
+ * @param {(held: HeldRequest) => Promise<Response>} handle
  * @param {(error: unknown) => void} report
  * @returns {{fetch: typeof fetch, remove: () => void}} the fetch that nobody listens to, and the way back
  */

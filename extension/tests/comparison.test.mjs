@@ -35,8 +35,8 @@ test('two messages of one chat: the earlier one comes first, and everything was 
     const { app, tavern, entriesOf } = story;
     await goOn(story, 'm4');
     entriesOf('One')[0].content = 'changed at 4';
-    app.recording.bookChanged(story.bookOf('One'), JSON.stringify(tavern.books.get(story.bookOf('One'))));
-    app.recording.sync();
+    app.recorder.bookChanged(story.bookOf('One'), JSON.stringify(tavern.books.get(story.bookOf('One'))));
+    app.recorder.sync();
     const now = { chat: 'One', message: null };
     for (const asked of [{ left: { chat: 'One', message: 3 }, right: now }, { left: now, right: { chat: 'One', message: 3 } }]) {
         const model = await app.compare(asked);
@@ -49,8 +49,8 @@ test('two messages of one chat: the earlier one comes first, and everything was 
 test('a message before they part is what both began as; the one where they part is not', async () => {
     const { app, entriesOf, tavern, bookOf } = await twoEndings();
     entriesOf('One')[0].content = 'edited after the fork, while message 3 was the last';
-    app.recording.bookChanged(bookOf('One'), JSON.stringify(tavern.books.get(bookOf('One'))));
-    app.recording.sync();
+    app.recorder.bookChanged(bookOf('One'), JSON.stringify(tavern.books.get(bookOf('One'))));
+    app.recorder.sync();
     const at = (message) => app.compare({ left: { chat: 'One', message }, right: { chat: 'Two' } });
     const parting = await at(3);
     assert.deepEqual(parting.beginning, { known: true, how: 'sealed', message: 3, parting: 3, chat: 'Main' });
@@ -65,7 +65,7 @@ test('without a past in common, nobody is said to have changed anything', async 
     const model = await app.compare({ left: { chat: 'One' }, right: { chat: 'Elsewhere' } });
     assert.equal(model.beginning.known, false);
     assert.deepEqual(outline(model).e0, ['unknown', 'unknown', ['content by unknown']]);
-    assert.deepEqual((await app.timelineChoices()).map(({ name, isKin }) => [name, isKin]),
+    assert.deepEqual((await app.timelineChoices()).map(({ name, isRelated }) => [name, isRelated]),
         [['One', true], ['Main', true], ['Two', true], ['Elsewhere', false]]);
 });
 

@@ -1,13 +1,13 @@
 /** Whose a lorebook is: what may be claimed of it, how far anybody has looked, and what the editor shows. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WhoseBook } from '../features/editor_book.js';
+import { EditorBook } from '../features/editor_book.js';
 import { goOn, twoEndings } from './fixtures_compare.mjs';
 
 const LARGE = 1024 ** 3;
 
 /** The open chat `One`, looked at in a tavern that lists so much. */
-async function looked({ bytes = 0, prepare = () => {} } = {}) {
+async function verified({ bytes = 0, prepare = () => {} } = {}) {
     const story = await twoEndings();
     const listed = { owner: 0, all: 0 };
     const { host } = story.app;
@@ -33,27 +33,27 @@ const counting = (call, count) => (...given) => {
 const bind = (tavern, name, metadata) => tavern.chats.set(name, [{ chat_metadata: { integrity: `slug of ${name}`, ...metadata } }, { mes: 'm', extra: {} }]);
 
 test('where all chats can be listed, they are, and only then a lorebook is one chat’s alone', async () => {
-    const { state, reach, listed } = await looked();
+    const { state, reach, listed } = await verified();
     assert.deepEqual([state, reach, listed.all], ['ready', 'all', 1]);
 });
 
 test('where there is too much to read, the character’s chats are looked at, and no more is claimed', async () => {
-    const { state, reach, listed } = await looked({ bytes: LARGE });
+    const { state, reach, listed } = await verified({ bytes: LARGE });
     assert.deepEqual([state, reach, listed], ['ready', 'owner', { owner: 1, all: 0 }]);
 });
 
 test('a chat that is alone with its character is not read to find that out', async () => {
     const only = ({ tavern }) => [...tavern.chats.keys()].filter((name) => name !== 'One').forEach((name) => tavern.chats.delete(name));
-    const { reach, listed } = await looked({ bytes: LARGE, prepare: only });
+    const { reach, listed } = await verified({ bytes: LARGE, prepare: only });
     assert.deepEqual([reach, listed], ['owner', { owner: 0, all: 0 }]);
 });
 
 test('of a character with very many chats, only those that are remembered to use the lorebook are read', async () => {
     const many = ({ tavern }) => Array.from({ length: 70 }, (_, at) => bind(tavern, `Chat ${at}`, {}));
-    const plain = await looked({ bytes: LARGE, prepare: many });
+    const plain = await verified({ bytes: LARGE, prepare: many });
     assert.deepEqual([plain.state, plain.reach, plain.listed], ['ready', 'open', { owner: 0, all: 0 }]);
 
-    const { state, sharedWith, tavern } = await looked({
+    const { state, sharedWith, tavern } = await verified({
         bytes: LARGE,
         prepare: (story) => {
             many(story);
@@ -70,12 +70,12 @@ test('of a character with very many chats, only those that are remembered to use
 
 test('a chat whose header cannot be read may use any lorebook', async () => {
     const damaged = ({ tavern }) => tavern.chats.set('Damaged', [{}, { mes: 'm', extra: {} }]);
-    assert.equal((await looked({ prepare: damaged })).reach, 'open');
+    assert.equal((await verified({ prepare: damaged })).reach, 'open');
 });
 
 test('chats that are no relatives are named, and are no family to split', async () => {
     const copy = ({ tavern, bookOf }) => bind(tavern, 'One imported', { world_info: bookOf('One') });
-    const { state, sharedWith, hasFamily, app, bookOf } = await looked({ prepare: copy });
+    const { state, sharedWith, hasFamily, app, bookOf } = await verified({ prepare: copy });
     assert.deepEqual([state, sharedWith, hasFamily], ['elsewhere', ['One imported'], false]);
 
     const old = bookOf('One');
@@ -87,7 +87,7 @@ test('chats that are no relatives are named, and are no family to split', async 
 });
 
 test('a chat that gets another lorebook is looked at again, and nothing is claimed meanwhile', async () => {
-    const { app, tavern } = await looked();
+    const { app, tavern } = await verified();
     tavern.open.metadata.world_info = 'Lore';
     assert.equal((await app.readiness()).reach, null);
     await app.openSaved();
@@ -95,7 +95,7 @@ test('a chat that gets another lorebook is looked at again, and nothing is claim
 });
 
 test('a restore and its undo are followed by a look', async () => {
-    const story = await looked();
+    const story = await verified();
     const { app, entriesOf, bookOf } = story;
     const found = [];
     app.on('checked', ({ findings }) => found.push(findings));
@@ -111,34 +111,34 @@ test('a restore and its undo are followed by a look', async () => {
 // ---- The editor ----
 
 function editor({ shown, open }) {
-    const told = [];
+    const changes = [];
     const state = { shown, open };
     const host = {
         openChat: () => state.open,
         bookInEditor: () => state.shown,
         showInEditor: (name) => { state.shown = name; },
-        showInEditorInstead: async (from, to, isWanted) => {
+        switchEditor: async (from, to, isWanted) => {
             if (!state.isTyping && state.shown === from && isWanted()) {
                 state.shown = to;
             }
         },
     };
-    const whose = new WhoseBook({ host, core: { bookKey: (name) => name.toLowerCase() }, told: (news) => told.push(news) });
+    const editorBook = new EditorBook({ host, core: { bookKey: (name) => name.toLowerCase() }, onChange: (news) => changes.push(news) });
     const opening = async (chat) => {
         state.open = chat;
-        await whose.chatOpened(chat);
+        await editorBook.chatOpened(chat);
     };
-    return { whose, state, told, opening };
+    return { editorBook, state, changes, opening };
 }
 
 const chat = (name, book, more = {}) => ({ name, book, group: null, avatar: 'Ada.png', metadata: {}, ...more });
 const CHILD = chat('Child', 'Child lore', { metadata: { forklore: { parent: { chat: 'Main' }, book: { from: 'Lore' } } } });
 
 test('the editor goes along from a chat to its fork and back', async () => {
-    const { state, told, opening } = editor({ shown: 'Lore' });
+    const { state, changes, opening } = editor({ shown: 'Lore' });
     await opening(chat('Main', 'Lore'));
     await opening(CHILD);
-    assert.deepEqual([state.shown, told.at(-1)], ['Child lore', null]);
+    assert.deepEqual([state.shown, changes.at(-1)], ['Child lore', null]);
     await opening(chat('Main', 'Lore'));
     assert.equal(state.shown, 'Lore');
 });
@@ -150,37 +150,37 @@ test('a fork that is opened by itself is known by its seal', async () => {
 });
 
 test('where somebody types, it is said whose lorebook that is, and the right one is a click away', async () => {
-    const { whose, state, told, opening } = editor({ shown: 'Lore' });
+    const { editorBook, state, changes, opening } = editor({ shown: 'Lore' });
     await opening(chat('Main', 'Lore'));
     state.isTyping = true;
     await opening(CHILD);
-    assert.deepEqual([state.shown, told.at(-1)], ['Lore', { chat: 'Main', own: 'Child lore' }]);
-    whose.showOwn();
-    whose.look();
-    assert.deepEqual([state.shown, told.at(-1)], ['Child lore', null]);
+    assert.deepEqual([state.shown, changes.at(-1)], ['Lore', { chat: 'Main', own: 'Child lore' }]);
+    editorBook.showOwn();
+    editorBook.update();
+    assert.deepEqual([state.shown, changes.at(-1)], ['Child lore', null]);
 });
 
 test('a chat that is left again before the editor could follow leaves nothing unsaid', async () => {
-    const { whose, state, told, opening } = editor({ shown: 'Lore' });
+    const { editorBook, state, changes, opening } = editor({ shown: 'Lore' });
     await opening(chat('Main', 'Lore'));
     let goOn;
-    whose.host.showInEditorInstead = () => new Promise((resolve) => { goOn = resolve; });
+    editorBook.host.switchEditor = () => new Promise((resolve) => { goOn = resolve; });
     const waiting = opening(CHILD);
     await opening(chat('Elsewhere', 'World', { avatar: 'Bo.png' }));
     goOn();
     await waiting;
-    whose.learned([{ name: 'Main', metadata: { world_info: 'Lore' } }]);
-    assert.deepEqual([state.shown, told.at(-1)], ['Lore', { chat: 'Main', own: 'World' }]);
+    editorBook.learned([{ name: 'Main', metadata: { world_info: 'Lore' } }]);
+    assert.deepEqual([state.shown, changes.at(-1)], ['Lore', { chat: 'Main', own: 'World' }]);
 });
 
 test('a lorebook of nobody’s, and one of another character’s chat, stay in the editor', async () => {
-    const { whose, state, told, opening } = editor({ shown: 'World' });
+    const { editorBook, state, changes, opening } = editor({ shown: 'World' });
     await opening(chat('Main', 'Lore'));
     await opening(CHILD);
-    assert.deepEqual([state.shown, told.at(-1)], ['World', null]);
-    whose.learned([{ name: 'Child', metadata: { world_info: 'Child lore' } }, { name: 'Other', metadata: { world_info: 'World' } }]);
-    assert.deepEqual(told.at(-1), { chat: 'Other', own: 'Child lore' });
+    assert.deepEqual([state.shown, changes.at(-1)], ['World', null]);
+    editorBook.learned([{ name: 'Child', metadata: { world_info: 'Child lore' } }, { name: 'Other', metadata: { world_info: 'World' } }]);
+    assert.deepEqual(changes.at(-1), { chat: 'Other', own: 'Child lore' });
     state.shown = 'Child lore';
     await opening(chat('Elsewhere', null, { avatar: 'Bo.png' }));
-    assert.deepEqual([state.shown, told.at(-1)], ['Child lore', { chat: 'Child', own: null }]);
+    assert.deepEqual([state.shown, changes.at(-1)], ['Child lore', { chat: 'Child', own: null }]);
 });

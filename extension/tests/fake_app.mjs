@@ -136,7 +136,7 @@ export function fakeApp(given = {}) {
         clean: answer('clean', { removed: CLEANUP.remove.map(({ name }) => name), undo: 'token' }),
         undo: answer('undo', { restored: ['Harbour lore (Scene 1)'], replaced: [] }),
         strip: answer('strip', 12),
-        waiting: null,
+        pendingFork: null,
         openFindings: null,
         stopWaiting: () => calls.push(['stopWaiting']),
         coreError: null,

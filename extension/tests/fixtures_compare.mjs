@@ -25,13 +25,13 @@ export async function twoEndings({ lore = book(), metadata = {} } = {}) {
     const opened = async (name) => {
         const [{ chat_metadata: metadata }, ...messages] = structuredClone(tavern.chats.get(name));
         Object.assign(tavern.open, { name, metadata, messages });
-        app.recording.opened();
-        app.recording.sync();
+        app.recorder.chatOpened();
+        app.recorder.sync();
         await host.saveOpenChat();
     };
     await opened('Main');
     for (const name of ['One', 'Two']) {
-        await app.forking.save(tavern.childSave({ name, metadata: { integrity: `slug of ${name}` } }));
+        await app.childSaves.handle(tavern.childSave({ name, metadata: { integrity: `slug of ${name}` } }));
     }
     await opened('One');
     const bookOf = (chat) => tavern.chats.get(chat)[0].chat_metadata.world_info;
@@ -41,7 +41,7 @@ export async function twoEndings({ lore = book(), metadata = {} } = {}) {
 /** Says something in the open chat, and lets the journal know. */
 export async function goOn({ app, tavern, host }, mes) {
     tavern.open.messages.push({ mes, extra: {} });
-    app.recording.sync();
-    await app.recording.lookAtFile();
+    app.recorder.sync();
+    await app.recorder.checkFile();
     await host.saveOpenChat();
 }

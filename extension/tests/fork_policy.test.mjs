@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { essence } from '../core/chat.js';
+import { slimMessage } from '../core/chat.js';
 import { answerTo, policyFor } from '../features/fork/policy.js';
-import { DEFAULTS, completed, nameFrom } from '../features/settings.js';
+import { DEFAULTS, fillDefaults, nameFrom } from '../features/settings.js';
 
 const refusal = (...codes) => ({ obstacles: codes.map((code) => ({ code })), remarks: [] });
 const settings = (changes = {}) => ({ ...DEFAULTS, ...changes });
@@ -36,15 +36,15 @@ test('a decision goes before the settings', () => {
 test('the core sees the journal and the memory of a message, not its text', () => {
     const memory = { scene_break: true };
     const message = { mes: 'long', swipes: ['long'], forklore: { v: 1 }, extra: { auto_recap_memory: memory, model: 'm' } };
-    assert.deepEqual(essence(message), { forklore: { v: 1 }, extra: { auto_recap_memory: memory }, mes: '' });
+    assert.deepEqual(slimMessage(message), { forklore: { v: 1 }, extra: { auto_recap_memory: memory }, mes: '' });
     const swiped = { mes: 'x', swipe_info: [null, { extra: { auto_recap_memory: memory, model: 'm' } }, { extra: {} }] };
-    assert.deepEqual(essence(swiped), { swipe_info: [{}, { extra: { auto_recap_memory: memory } }, {}], mes: '' });
-    assert.deepEqual(essence({ mes: 'x', swipe_info: [{ extra: {} }] }), { mes: '' });
-    assert.deepEqual(essence(null), { mes: '' });
+    assert.deepEqual(slimMessage(swiped), { swipe_info: [{}, { extra: { auto_recap_memory: memory } }, {}], mes: '' });
+    assert.deepEqual(slimMessage({ mes: 'x', swipe_info: [{ extra: {} }] }), { mes: '' });
+    assert.deepEqual(slimMessage(null), { mes: '' });
 });
 
 test('settings that make no sense are put right', () => {
-    const odd = completed({ isolate: 'yes', whenBusy: 'never', waitSeconds: 5, mine: 1 });
+    const odd = fillDefaults({ isolate: 'yes', whenBusy: 'never', waitSeconds: 5, mine: 1 });
     assert.deepEqual([odd.isolate, odd.whenBusy, odd.waitSeconds, odd.mine], [true, 'wait', 5, 1]);
 });
 

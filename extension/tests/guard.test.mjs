@@ -259,7 +259,7 @@ test('what Forklore itself writes right after a save holds, and is nobody’s ne
     page.editor.entries[0].content = 'typed';
     await page.save('Lore', page.editor);
     server.books.set('Lore', JSON.stringify(lore()));
-    page.guard.wroteOurselves('Lore', JSON.stringify(lore()));
+    page.guard.wroteByForklore('Lore', JSON.stringify(lore()));
     await server.quiet();
     assert.equal(server.book('Lore').entries[0].content, 'Content 0', 'a restore is not undone');
     page.editor.entries[1].content = 'typed on';
@@ -369,7 +369,7 @@ test('a book that Forklore writes during the second look stays as Forklore wrote
     page.guard.host.bookOnServer = async (name) => {
         const found = await bookOnServer(name);
         server.books.set('Lore', restored);
-        page.guard.wroteOurselves('Lore', restored);
+        page.guard.wroteByForklore('Lore', restored);
         return found;
     };
     await server.quiet();
@@ -381,7 +381,7 @@ test('what Forklore wrote itself is not told as another page’s, however the se
     const { server, pages: [page] } = await twoPages();
     const restored = { entries: { ...lore().entries, 1: entry(1, { content: 'restored' }) } };
     server.books.set('Lore', JSON.stringify(restored));
-    page.guard.wroteOurselves('Lore', JSON.stringify(restored, null, 4));
+    page.guard.wroteByForklore('Lore', JSON.stringify(restored, null, 4));
     page.editor.entries[0].content = 'edited';
     await page.save('Lore', page.editor);
     await server.quiet();

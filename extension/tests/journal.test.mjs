@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { FIELD, Journal, dealOut } from '../features/journal/journal.js';
+import { FIELD, Journal, reassignRecords } from '../features/journal/journal.js';
 import { Page, clone, core, entry, recorded } from './journal_page.mjs';
 
 /** A chat in which the variable `gold` was 0, 1, 2, … at its messages. */
@@ -295,9 +295,9 @@ test('a look at the file of another book says nothing of messages that came befo
     page.journal.arrive(page.chat, () => page.now(), () => page.chat.push({ mes: 'next' }));
     page.bound = 'Other';
     page.sync();
-    page.journal.lookedAtFile(page.chat, 'Other', () => true);
+    page.journal.fileChecked(page.chat, 'Other', () => true);
     assert.equal(page.chat[1][FIELD].came.file, undefined);
-    page.journal.lookedAtFile(page.chat, 'Lore', () => true);
+    page.journal.fileChecked(page.chat, 'Lore', () => true);
     assert.equal(page.chat[1][FIELD].came.file, true);
 });
 
@@ -343,7 +343,7 @@ test('records are dealt out without a core, where none are joined', () => {
     const ids = (dealt) => dealt.records.map((record) => record.id);
     const records = ['A', 'B', 'C'].map((id) => ({ v: 1, id }));
     const insert = (earlier, later) => [earlier, later];
-    const dealt = (before, chat) => dealOut(before, records.slice(0, before.length), chat, { insert });
+    const dealt = (before, chat) => reassignRecords(before, records.slice(0, before.length), chat, { insert });
     assert.deepEqual(ids(dealt([a, b, c], [c, a, b])), ['A', 'B', 'C']);
     assert.deepEqual(ids(dealt([a, b, c], [a, d, b, c])), ['A', 'A', 'B', 'C']);
     assert.deepEqual(dealt([a, b, c], [a]).retreats, [records[1], records[0]]);

@@ -63,7 +63,7 @@ export class Page {
 
     arrives(message) {
         this.journal.arrive(this.chat, () => this.now(), () => this.chat.push(message));
-        this.journal.lookedAtFile(this.chat, this.bound, () => true);
+        this.journal.fileChecked(this.chat, this.bound, () => true);
     }
 
     /** The variable `gold` at each message, `null` where that is not known. */

@@ -91,10 +91,10 @@ export class Page {
                 this.asked.push(question);
                 return answer(question);
             },
-            came: (news) => this.news.push(news),
-            kept: (kept) => this.kept.push(kept),
-            changed: () => {},
-            failed: (error) => this.errors.push(error),
+            onMerged: (news) => this.news.push(news),
+            onKept: (kept) => this.kept.push(kept),
+            onWritten: () => {},
+            onError: (error) => this.errors.push(error),
             locks: server.locks,
             later: (run, wait) => server.begin(turns(wait > 1000 ? 2 : LOOK_AGAIN).then(run).then(() => turns(LOOK_AGAIN))),
         });
@@ -103,15 +103,15 @@ export class Page {
     host() {
         const { server } = this;
         return {
-            copyInMemory: (name, text) => (JSON.stringify(this.memory.get(name)) === text ? this.memory.get(name) : undefined),
-            replaceInMemory: (name, before, after) => {
+            cachedBookWithText: (name, text) => (JSON.stringify(this.memory.get(name)) === text ? this.memory.get(name) : undefined),
+            replaceCachedBook: (name, before, after) => {
                 if (JSON.stringify(this.memory.get(name)) !== before) {
                     return undefined;
                 }
                 this.memory.set(name, JSON.parse(after));
                 return this.memory.get(name);
             },
-            showAnew: () => {
+            refreshEditor: () => {
                 this.mayShowAnew = true;
             },
             bookOnServer: (name) => server.answer(() => server.books.get(name) ?? '{"entries":{}}'),
@@ -145,7 +145,7 @@ export class Page {
         const text = await this.server.answer(() => this.server.books.get(name) ?? '{"entries":{}}');
         this.lineage.remember(name, text);
         const book = JSON.parse(text);
-        this.lineage.met(name, book);
+        this.lineage.cached(name, book);
         this.memory.set(name, book);
         return book;
     }
@@ -159,7 +159,7 @@ export class Page {
 
     /** As SillyTavern's `saveWorldInfo`. @returns {Promise<{ok: boolean}>} */
     save(name, copy) {
-        this.lineage.met(name, copy);
+        this.lineage.cached(name, copy);
         this.memory.set(name, copy);
         return this.send(name, JSON.stringify(copy));
     }

@@ -20,28 +20,28 @@ async function edited() {
 
 test('what was wanted comes over, under a free number where its own is taken; the rest stays', async () => {
     const { app, entriesOf, events } = await edited();
-    const wish = { from: { chat: 'Two' }, into: 'One', only: { 4: true } };
-    const plan = await app.bringPlan(wish);
+    const request = { from: { chat: 'Two' }, into: 'One', only: { 4: true } };
+    const plan = await app.bringPlan(request);
     assert.deepEqual(steps(plan), [['Theirs', 'add', '4', '5']]);
-    const done = await app.bring(wish, plan);
+    const done = await app.bring(request, plan);
     assert.deepEqual([done.added, done.changed, done.removed], [['Theirs'], [], []]);
     const now = entriesOf('One');
     assert.deepEqual([now[5].comment, now[5].uid, now[4].comment, now[1].content, Boolean(now[3])], ['Theirs', 5, 'Mine', 'one', true]);
     assert.ok(events.some(([name, value]) => name === 'forklore:combined' && value.into === 'One' && value.undo));
-    assert.deepEqual(steps(await app.bringPlan(wish)), [], 'a second time there is nothing to do');
+    assert.deepEqual(steps(await app.bringPlan(request)), [], 'a second time there is nothing to do');
 });
 
 test('conflicts stand in the way until each is settled', async () => {
     const { app, tavern, entriesOf } = await edited();
-    const wish = { from: { chat: 'Two' }, into: 'One', only: { 1: true } };
-    const plan = await app.bringPlan(wish);
+    const request = { from: { chat: 'Two' }, into: 'One', only: { 1: true } };
+    const plan = await app.bringPlan(request);
     assert.deepEqual([plan.conflicts.length, plan.steps.length], [1, 0]);
     tavern.log.length = 0;
-    assert.equal(await code(app.bring(wish, plan)), 'conflicts-left');
+    assert.equal(await code(app.bring(request, plan)), 'conflicts-left');
     assert.deepEqual(tavern.log.filter(([name]) => name.startsWith('write')), [], 'nothing was written');
     for (const [choice, content] of [['ours', 'one'], [{ value: 'by hand' }, 'by hand'], ['theirs', 'two']]) {
-        const seen = await app.bringPlan(wish);
-        await app.bring({ ...wish, settle: { 1: { content: choice } } }, seen);
+        const seen = await app.bringPlan(request);
+        await app.bring({ ...request, settle: { 1: { content: choice } } }, seen);
         assert.equal(entriesOf('One')[1].content, content);
     }
 });
@@ -60,12 +60,12 @@ test('the trash has the book first, then it is written, then the chat', async ()
 test('it can be undone, but not over later work', async () => {
     const { app, tavern, bookOf, entriesOf } = await edited();
     const before = JSON.stringify(tavern.books.get(bookOf('One')));
-    const wish = { from: { chat: 'Two' }, into: 'One', otherwise: 'theirs' };
-    const done = await app.bring(wish);
+    const request = { from: { chat: 'Two' }, into: 'One', otherwise: 'theirs' };
+    const done = await app.bring(request);
     assert.notEqual(JSON.stringify(tavern.books.get(bookOf('One'))), before);
     assert.deepEqual(await app.undo(done.undo), { restored: [bookOf('One')], replaced: [bookOf('One')] });
     assert.equal(JSON.stringify(tavern.books.get(bookOf('One'))), before);
-    const again = await app.bring(wish);
+    const again = await app.bring(request);
     entriesOf('One')[0].content = 'later work';
     assert.deepEqual(await app.undo(again.undo), { restored: [], replaced: [] });
     assert.equal(entriesOf('One')[0].content, 'later work');
@@ -73,16 +73,16 @@ test('it can be undone, but not over later work', async () => {
 
 test('a plan that has become another one is not carried out', async () => {
     const { app, entriesOf } = await edited();
-    const wish = { from: { chat: 'Two' }, into: 'One', only: { 2: true } };
-    const seen = await app.bringPlan(wish);
+    const request = { from: { chat: 'Two' }, into: 'One', only: { 2: true } };
+    const seen = await app.bringPlan(request);
     entriesOf('One')[2].content = 'meanwhile';
-    const answer = await app.bring(wish, seen);
+    const answer = await app.bring(request, seen);
     assert.ok(answer.isStale);
     assert.equal(answer.plan.conflicts.length, 1);
     assert.equal(entriesOf('One')[2].content, 'meanwhile');
     entriesOf('One')[2].content = 'content of 2';
     entriesOf('One')[0].content = 'something that the plan is not about';
-    assert.equal((await app.bring(wish, seen)).isStale, undefined);
+    assert.equal((await app.bring(request, seen)).isStale, undefined);
     assert.equal(entriesOf('One')[2].content, 'second');
 });
 
@@ -97,13 +97,13 @@ test('a timeline that is not open gets it too, and its messages stay', async () 
 test('an entry that was not touched there comes when it is asked for by name', async () => {
     const { app, entriesOf } = await edited();
     entriesOf('One')[0].content = 'changed here';
-    const wish = { from: { chat: 'Two' }, into: 'One', only: { 0: true } };
-    const plan = await app.bringPlan(wish);
+    const request = { from: { chat: 'Two' }, into: 'One', only: { 0: true } };
+    const plan = await app.bringPlan(request);
     assert.ok(plan.isByHand);
     assert.deepEqual(steps(plan), [['e0', 'change', '0', '0']]);
-    assert.equal(await code(app.bring(wish)), 'conflicts-left', 'unseen, nothing that was changed here is written over');
+    assert.equal(await code(app.bring(request)), 'conflicts-left', 'unseen, nothing that was changed here is written over');
     assert.equal(entriesOf('One')[0].content, 'changed here');
-    await app.bring(wish, plan);
+    await app.bring(request, plan);
     assert.equal(entriesOf('One')[0].content, 'content of 0');
 });
 
@@ -121,8 +121,8 @@ test('what a chat was at a message comes back as it was', async () => {
     Object.assign(entriesOf('One')[0], { content: 'later', order: 5 });
     entriesOf('One')[7] = entry(7);
     delete entriesOf('One')[2];
-    app.recording.bookChanged(bookOf('One'), JSON.stringify(tavern.books.get(bookOf('One'))));
-    app.recording.sync();
+    app.recorder.bookChanged(bookOf('One'), JSON.stringify(tavern.books.get(bookOf('One'))));
+    app.recorder.sync();
     const from = { chat: 'One', message: 3 };
     const plan = await app.bringPlan({ from, into: 'One' });
     assert.deepEqual(steps(plan).map(([title, what]) => [title, what]).sort(), [['e0', 'change'], ['e2', 'add'], ['e7', 'remove']]);
@@ -168,7 +168,7 @@ test('the journal of the open chat hears of what was brought', async () => {
     const story = await edited();
     const { app, tavern } = story;
     await app.bring({ from: { chat: 'Two' }, into: 'One', only: { 2: true } });
-    app.recording.sync();
+    app.recorder.sync();
     await goOn(story, 'm4');
     const lore = await app.lore(3);
     assert.equal(lore.entries.find(({ uid }) => uid === 2).content, 'second');

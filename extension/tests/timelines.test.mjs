@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Verifying } from '../features/repair/verifier.js';
+import { Verifier } from '../features/repair/verifier.js';
 import { TimelineIndex } from '../features/timelines/timeline_index.js';
 import { Timelines } from '../features/timelines/timelines.js';
 import { Tavern, realCore } from './tavern.mjs';
@@ -111,8 +111,8 @@ test('problems are those that verifying finds, and nothing is said of a book bef
 });
 
 async function timelinesVerified(tavern) {
-    const verifying = new Verifying({ host: tavern.host(), core: await realCore() });
-    return verifying.look(await verifying.heads(tavern.host().openChat()));
+    const verifier = new Verifier({ host: tavern.host(), core: await realCore() });
+    return verifier.verify(await verifier.heads(tavern.host().openChat()));
 }
 
 test('a parent that is gone is shown as one that is gone, with all of its forks', async () => {

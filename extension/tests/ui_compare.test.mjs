@@ -1,4 +1,4 @@
-/** Comparing and combining on the screen: what is listed, ticked, previewed and agreed to. */
+/** Comparison and combining on the screen: what is listed, ticked, previewed and agreed to. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { wantedEntries } from '../ui/compare/answers.js';
@@ -73,7 +73,7 @@ async function start(given = {}, answers = []) {
         bringPlan: answer('bringPlan', PLAN),
         bring: answer('bring', DONE),
         timelineChoices: answer('timelineChoices', [
-            { name: 'The harbour', messages: 58, isOpen: true, isKin: true }, { name: MARKUP, messages: 3, isOpen: false, isKin: true }, { name: 'Other', messages: 1, isOpen: false, isKin: false },
+            { name: 'The harbour', messages: 58, isOpen: true, isRelated: true }, { name: MARKUP, messages: 3, isOpen: false, isRelated: true }, { name: 'Other', messages: 1, isOpen: false, isRelated: false },
         ]),
         ...given,
     });
@@ -166,9 +166,9 @@ test('three entries are ticked, looked at, agreed to, and can be taken back', as
     }]);
     await ui.actions.compare({ left: 'One', right: 'Two' });
     assert.deepEqual(asked(app, 'compare'), [[{ left: { chat: 'One', message: null }, right: { chat: 'Two', message: null } }]]);
-    const wish = { from: { chat: MODEL.right.chat, message: null }, into: 'One', only: { 4: true, 5: true, 6: true } };
-    assert.deepEqual(asked(app, 'bringPlan'), [[wish]]);
-    assert.deepEqual(asked(app, 'bring'), [[{ ...wish, settle: {} }, PLAN]]);
+    const request = { from: { chat: MODEL.right.chat, message: null }, into: 'One', only: { 4: true, 5: true, 6: true } };
+    assert.deepEqual(asked(app, 'bringPlan'), [[request]]);
+    assert.deepEqual(asked(app, 'bring'), [[{ ...request, settle: {} }, PLAN]]);
     const notice = screen.toasts.at(-1);
     assert.match(notice.lines[0], /: 3 added\./);
     notice.options.buttons[0].run();

@@ -64,8 +64,8 @@ test('what came in is told by name, and what is kept can be had', () => {
     const screen = fakeScreen();
     const toasts = createToasts({ app: fakeApp(), screen });
     const entries = ['Mara', '', 'Iven', 'The Gull'].map((title) => ({ title, what: 'change' }));
-    toasts.came({ book: 'Lore', entries, isGone: false });
-    toasts.came({ book: 'Lore', entries: [], isGone: true });
+    toasts.merged({ book: 'Lore', entries, isGone: false });
+    toasts.merged({ book: 'Lore', entries: [], isGone: true });
     const got = [];
     toasts.kept({ book: 'Lore', isLate: false, kept: [{ isMine: false, token: 't' }] }, { undo: (token) => got.push(token) });
     const [came, gone, kept] = screen.toasts;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ENGLISH } from '../ui/english.js';
-import { placeholders, say, sayError, sayNames, sayPart, sayPartShort, saySize, sayWord, speakThrough } from '../ui/words.js';
+import { placeholders, say, sayError, sayNames, sayPart, sayPartShort, saySize, sayWord, useTranslations } from '../ui/words.js';
 
 const CHINESE = JSON.parse(readFileSync(new URL('../i18n/zh-cn.json', import.meta.url)));
 
@@ -92,14 +92,14 @@ test('no English is left in a translation', () => {
 
 test('every code of the core is said in our words, in every language', () => {
     for (const translator of [english => english, (english, key) => CHINESE[key]]) {
-        speakThrough(translator);
+        useTranslations(translator);
         for (const [code, values] of Object.entries(CODES)) {
             const said = sayWord({ code, values });
             assert.doesNotMatch(said, /[{}]|undefined|null|\[object/, `${code}: ${said}`);
             assert.notEqual(said, code);
         }
     }
-    speakThrough(english => english);
+    useTranslations(english => english);
 });
 
 test('what we do not know is said by its code', () => {
@@ -109,12 +109,12 @@ test('what we do not know is said by its code', () => {
 
 test('a language has as many forms as it needs', () => {
     const russian = { 'forklore.word.failed-operations': '{count} {count|операция|операции|операций|операции} с ошибкой' };
-    speakThrough((english, key) => russian[key] ?? english, 'ru-ru');
+    useTranslations((english, key) => russian[key] ?? english, 'ru-ru');
     const said = count => sayWord({ code: 'failed-operations', values: { count } }).split(' ')[1];
     assert.deepEqual([1, 2, 5, 21, 22, 111].map(said), ['операция', 'операции', 'операций', 'операция', 'операции', 'операций']);
     // What has no translation keeps the forms of English.
     assert.equal(say('verify.well', { count: 21 }), 'All is well. 21 chats were checked.');
-    speakThrough(english => english);
+    useTranslations(english => english);
 });
 
 test('one and many', () => {

@@ -12,8 +12,8 @@ export function createActions({ app, screen, dialogs, toasts }) {
             return null;
         }
         const report = await app.fork({ kind, message, ...(name ? { name } : {}), ...(whenReady ? { whenReady } : {}) });
-        if (!report && app.waiting) {
-            toasts.waiting(app.waiting, actions);
+        if (!report && app.pendingFork) {
+            toasts.waiting(app.pendingFork, actions);
         }
         return report;
     });
@@ -30,7 +30,7 @@ export function createActions({ app, screen, dialogs, toasts }) {
         checkpointAtEnd: attempt(async ({ whenReady = false } = {}) => {
             const open = app.open();
             if (!open) {
-                toasts.tell('info', say('ready.no-chat'));
+                toasts.notify('info', say('ready.no-chat'));
                 return null;
             }
             return fork({ kind: 'checkpoint', message: open.messages - 1, whenReady });
@@ -67,7 +67,7 @@ export function createActions({ app, screen, dialogs, toasts }) {
         strip: attempt(async () => {
             const open = app.open();
             if (!open) {
-                toasts.tell('info', say('ready.no-chat'));
+                toasts.notify('info', say('ready.no-chat'));
             } else if (await dialogs.askStrip(open.name)) {
                 toasts.stripped(await app.strip());
             }

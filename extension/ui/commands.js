@@ -50,7 +50,7 @@ export function commandList({ app, toasts, actions }) {
             examples: ['/forklore-fork message=42 Before the storm | /setvar key=fork {{pipe}}'],
             run: async ({ kind = 'checkpoint', message: number }, name) => {
                 if (!['checkpoint', 'branch'].includes(kind)) {
-                    throw complaint('command.bad-kind', kind);
+                    throw inputError('command.bad-kind', kind);
                 }
                 const at = messageNumber(app, number);
                 app.refuseEdited(at);
@@ -73,7 +73,7 @@ export function commandList({ app, toasts, actions }) {
             examples: ['/forklore-restore message=42'],
             run: async ({ message: number }) => {
                 if (number === undefined || number === '') {
-                    throw complaint('command.bad-message', '');
+                    throw inputError('command.bad-message', '');
                 }
                 const { entries } = await app.restore(messageNumber(app, number), { dryRun: false });
                 return String(entries);
@@ -94,12 +94,12 @@ export function commandList({ app, toasts, actions }) {
             examples: ['/forklore-tree show=false | /setvar key=family {{pipe}}'],
             run: async ({ show = 'true' }) => {
                 if (!app.open()) {
-                    throw complaint('command.no-chat');
+                    throw inputError('command.no-chat');
                 }
                 if (isTrue(show)) {
                     actions.showTimelines();
                 }
-                const { timelines, open } = await app.timelines.whole();
+                const { timelines, open } = await app.timelines.readAll();
                 const { family } = timelines.find(({ id }) => id === open);
                 return textTree(timelines.filter((timeline) => timeline.family === family));
             },
@@ -134,11 +134,11 @@ export function commandList({ app, toasts, actions }) {
             examples: ['/forklore-bring from="The harbour - Branch #2" Mara, The storm'],
             run: async ({ from, into, at, settle }, entries) => {
                 if (settle && !['ours', 'theirs'].includes(settle)) {
-                    throw complaint('command.bad-settle', settle);
+                    throw inputError('command.bad-settle', settle);
                 }
-                const wish = { from: moment(app, from, at), into: moment(app, into).chat, otherwise: settle || null };
-                const only = entries ? wantedEntries(await app.compare({ left: { chat: wish.into }, right: wish.from }), entries) : null;
-                const { into: chat, book, added, changed, removed } = await app.bring({ ...wish, only });
+                const request = { from: moment(app, from, at), into: moment(app, into).chat, otherwise: settle || null };
+                const only = entries ? wantedEntries(await app.compare({ left: { chat: request.into }, right: request.from }), entries) : null;
+                const { into: chat, book, added, changed, removed } = await app.bring({ ...request, only });
                 return JSON.stringify({ into: chat, book, added, changed, removed });
             },
         }),
@@ -188,14 +188,14 @@ export function forkCommands({ app, toasts }) {
 export function messageNumber(app, typed) {
     const open = app.open();
     if (!open) {
-        throw complaint('command.no-chat');
+        throw inputError('command.no-chat');
     }
     const text = String(typed ?? '').trim();
     if (text === '') {
         return open.messages - 1;
     }
     if (!/^\d+$/.test(text)) {
-        throw complaint('command.bad-message', text);
+        throw inputError('command.bad-message', text);
     }
     return Number(text);
 }
@@ -204,11 +204,11 @@ export function messageNumber(app, typed) {
 function moment(app, typed, message) {
     const open = app.open();
     if (!open) {
-        throw complaint('command.no-chat');
+        throw inputError('command.no-chat');
     }
     const at = String(message ?? '').trim();
     if (at !== '' && !/^\d+$/.test(at)) {
-        throw complaint('command.bad-message', at);
+        throw inputError('command.bad-message', at);
     }
     return { chat: String(typed ?? '').trim() || open.name, message: at === '' ? null : Number(at) };
 }
@@ -238,7 +238,7 @@ function checkAnswer(found) {
 
 async function openResult(app) {
     if (!app.open()) {
-        throw complaint('command.no-chat');
+        throw inputError('command.no-chat');
     }
     return app.verifyOpen();
 }
@@ -255,7 +255,7 @@ function findingsOf({ chat, owner, findings }) {
 }
 
 /** Something that was typed wrongly: told like a word of the core, not like a fault of ours. */
-function complaint(key, text) {
+function inputError(key, text) {
     const sentence = say(key, { text });
     return Object.assign(new Error(sentence), { word: { code: key, values: { text } }, sentence });
 }

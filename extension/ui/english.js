@@ -383,7 +383,7 @@ export const ENGLISH = {
     'verify.open': 'Open “{chat}”',
     'findings.title': 'Check of this chat',
 
-    // Cleaning up.
+    // Cleanup up.
     'clean.title': 'Clean up',
     'clean.remove': '{count} {count|lorebook goes|lorebooks go} to the trash ({size})',
     'clean.remove.hint': 'Forklore made them, and nothing uses them any more. You can undo this.',

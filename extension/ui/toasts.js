@@ -20,7 +20,7 @@ export function forkNotice(report, { warnings }) {
         // SillyTavern calls the chat of a new group by the time of day, and shows the group's name itself.
         name: isConversion ? '' : say('list.quote', { text: child }),
         about: book
-            ? say(isConversion ? 'notice.group.book' : 'notice.book', { book: book.name, entries: book.entries, part: cameAlong(report) })
+            ? say(isConversion ? 'notice.group.book' : 'notice.book', { book: book.name, entries: book.entries, part: partAndRecaps(report) })
             : say('notice.no-book'),
         shown: told.length <= REMARKS_SHOWN ? told : [],
         summary: told.length > REMARKS_SHOWN ? say('notice.remarks', { count: told.length }) : '',
@@ -28,7 +28,7 @@ export function forkNotice(report, { warnings }) {
 }
 
 /** How well the lorebook is known, and the recaps that came with it. */
-function cameAlong({ part, recap, combined }) {
+function partAndRecaps({ part, recap, combined }) {
     return sayTerms([
         part ? sayPart(part) : '',
         typeof recap?.version === 'number' ? say('notice.recap', { version: recap.version, count: recap.scenes }) : '',
@@ -58,7 +58,7 @@ export function openedNotice(findings) {
 /** @param {{app: object, screen: object}} parts */
 export function createToasts({ app, screen }) {
     const title = say('title');
-    const told = new WeakSet();
+    const reported = new WeakSet();
     let openNotice = null;
 
     const toast = (kind, content, options = {}) =>
@@ -66,11 +66,11 @@ export function createToasts({ app, screen }) {
 
     const failed = (error) => {
         // The same error may come back to whoever asked and be announced by the app as well.
-        if (error instanceof Error && told.has(error)) {
+        if (error instanceof Error && reported.has(error)) {
             return;
         }
         if (error instanceof Error) {
-            told.add(error);
+            reported.add(error);
         }
         // What has words of its own was expected; anything else is a fault that someone may want to report.
         (error?.word ? console.debug : console.error)('Forklore:', error);
@@ -80,7 +80,7 @@ export function createToasts({ app, screen }) {
     return {
         failed,
 
-        tell: (kind, text) => toast(kind, text),
+        notify: (kind, text) => toast(kind, text),
 
         forked(report, { showRemarks }) {
             const notice = forkNotice(report, app.settings);
@@ -135,7 +135,7 @@ export function createToasts({ app, screen }) {
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
         /** What another page did to a lorebook that this one has saved. */
-        came: ({ book, entries, isGone }) => toast(isGone ? 'warning' : 'info', isGone
+        merged: ({ book, entries, isGone }) => toast(isGone ? 'warning' : 'info', isGone
             ? say('notice.came.gone', { book })
             : say('notice.came', { book, count: entries.length, entries: sayNames(entries.map(({ title }) => title || say('notice.came.untitled')), 3) })),
 
@@ -150,7 +150,7 @@ export function createToasts({ app, screen }) {
             }),
 
         /** What was brought from one timeline into another. */
-        combined: ({ into, added, changed, removed, undo }, { undo: takeBack }) => toast(undo ? 'success' : 'info',
+        brought: ({ into, added, changed, removed, undo }, { undo: takeBack }) => toast(undo ? 'success' : 'info',
             undo ? say('notice.combined', { chat: into, changes: sayCounts({ added: added.length, changed: changed.length, removed: removed.length }) }) : say('notice.combined.none', { chat: into }),
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 

@@ -8,7 +8,7 @@ let translate = (english) => english;
 let language = 'en';
 
 /** Says everything through SillyTavern's translations into `locale` from now on: `translator(english, key)`. */
-export function speakThrough(translator, locale = 'en') {
+export function useTranslations(translator, locale = 'en') {
     translate = translator;
     language = locale;
 }

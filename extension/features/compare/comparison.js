@@ -1,6 +1,6 @@
 // What differs between two moments: two timelines as they are now or were at a message, or two messages of one chat.
 
-import { chatForCore, chatLooks } from '../../core/chat.js';
+import { chatForCore, comparableMessages } from '../../core/chat.js';
 import { bytesText } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 
@@ -15,15 +15,15 @@ import { wordError } from '../../core/word_error.js';
  * @property {string} name
  * @property {number | null} message `null`: now
  * @property {boolean} isOpen whether it is the open chat
- * @property {object} chat as `mending.carryOut` takes it
+ * @property {object} chat as `repairs.apply` takes it
  * @property {string | null} bookName
  * @property {Uint8Array | undefined} book
  * @property {object} metadata
  * @property {object | null} part how the book is known; `null`: it is the book itself
  */
 
-export class Comparing {
-    /** @param {{host: object, core: object, mending: object, timelines: import('../timelines/timelines.js').Timelines}} parts */
+export class Comparison {
+    /** @param {{host: object, core: object, repairs: object, timelines: import('../timelines/timelines.js').Timelines}} parts */
     constructor(parts) {
         Object.assign(this, parts);
     }
@@ -34,10 +34,10 @@ export class Comparing {
      */
     async compare(what) {
         const moments = inOrder(what);
-        const open = this.mending.opened();
+        const open = this.repairs.requireOpenChat();
         const left = await this.side(open, moments.left);
         const right = await this.side(open, moments.right);
-        const beginning = await this.beginning(open, left, right);
+        const beginning = await this.mergeBase(open, left, right);
         const ask = {
             baseKnown: beginning.known,
             baseMetadata: beginning.metadata,
@@ -56,20 +56,20 @@ export class Comparing {
 
     /** All timelines that can be compared: those of the open chat's family first. */
     async choices() {
-        const open = this.mending.opened();
+        const open = this.repairs.requireOpenChat();
         const { names, records } = await this.heads(open);
         const { timelines } = this.timelines.model(open, names, records, new Map());
         const mine = timelines.find(({ isOpen }) => isOpen)?.family;
         return timelines
             .filter(({ kind }) => kind !== 'gone')
-            .map(({ name, messages, family, isOpen, book }) => ({ name, messages, isOpen, book, isKin: family === mine }))
-            .sort((one, other) => Number(other.isKin) - Number(one.isKin));
+            .map(({ name, messages, family, isOpen, book }) => ({ name, messages, isOpen, book, isRelated: family === mine }))
+            .sort((one, other) => Number(other.isRelated) - Number(one.isRelated));
     }
 
     /** @param {Moment} moment @returns {Promise<Side>} */
     async side(open, { chat: name, message = null }) {
         const isOpen = name === open.name;
-        const chat = isOpen ? open : await this.mending.closedChat({ group: open.group, avatar: open.avatar, name });
+        const chat = isOpen ? open : await this.repairs.closedChat({ group: open.group, avatar: open.avatar, name });
         if (!isOpen && !chat.header) {
             throw wordError('no-such-chat', { name });
         }
@@ -77,12 +77,12 @@ export class Comparing {
         if (message !== null && !(Number.isInteger(message) && message >= 0 && message <= last)) {
             throw wordError('no-such-message', { asked: message, last });
         }
-        const book = await this.mending.bookOf(chat.book);
+        const book = await this.repairs.bookBytes(chat.book);
         const now = { name, message: null, isOpen, chat, bookName: chat.book, book, metadata: chat.metadata, part: null };
-        return message === null ? now : this.then(open, now, message);
+        return message === null ? now : this.sideAt(open, now, message);
     }
 
-    then(open, side, message) {
+    sideAt(open, side, message) {
         const ask = { group: Boolean(open.group), isOpen: side.isOpen, bookName: side.bookName, message };
         const { value, book } = this.core.momentBook(ask, chatForCore(side.chat), side.book);
         if (!value.known) {
@@ -92,9 +92,9 @@ export class Comparing {
     }
 
     /** What two sides began as. */
-    async beginning(open, left, right) {
+    async mergeBase(open, left, right) {
         if (left.name === right.name) {
-            return asOf(left);
+            return baseAt(left);
         }
         const { names, records } = await this.heads(open);
         const metadataOf = new Map([left, right].map(({ name, chat }) => [name, chat.metadata]));
@@ -102,17 +102,17 @@ export class Comparing {
             group: open.group, character: open.avatar, name, metadata: metadataOf.get(name) ?? records.get(name)?.metadata ?? {},
         }));
         const parting = this.core.parting({ timelines, left: left.name, right: right.name });
-        const { value, book } = await this.tell(open, left, right, parting);
+        const { value, book } = await this.findBase(open, left, right, parting);
         const point = value.parting ?? null;
         // A side that is looked at before they part is what both began as. Of the message where they part, each has told
         // the rest by itself.
         const early = [left, right].filter(({ message }) => message !== null && point !== null && message < point);
         const first = early.sort((one, other) => one.message - other.message)[0];
-        return first ? asOf(first) : { ...value, book, chat: parting?.chat ?? null };
+        return first ? baseAt(first) : { ...value, book, chat: parting?.chat ?? null };
     }
 
     /** Lets both timelines, and the one that they come from, tell what they began as. */
-    async tell(open, left, right, parting) {
+    async findBase(open, left, right, parting) {
         const isThird = parting?.chat && ![left.name, right.name].includes(parting.chat);
         const witnesses = [left, right].map(({ chat, name }) => ({ chat, name }));
         if (isThird) {
@@ -120,7 +120,7 @@ export class Comparing {
         }
         const books = [];
         for (const { chat } of witnesses) {
-            const bytes = await this.mending.bookOf(chat.book);
+            const bytes = await this.repairs.bookBytes(chat.book);
             books.push(bytes ? JSON.parse(bytesText(bytes)) : null);
         }
         const ask = {
@@ -130,7 +130,7 @@ export class Comparing {
             isSealed: Boolean(parting?.isSealed),
             witnesses: witnesses.map(({ name, chat }) => ({ name, bookName: chat.book })),
         };
-        return this.core.beginning(ask, witnesses.map(({ chat }) => chatLooks(chat)), books);
+        return this.core.beginning(ask, witnesses.map(({ chat }) => comparableMessages(chat)), books);
     }
 
     /** Names of all timelines, and what is known of each header. */
@@ -152,7 +152,7 @@ function inOrder({ left, right }) {
     return left.chat === right.chat && at(left) > at(right) ? { left: right, right: left } : { left, right };
 }
 
-function asOf({ name, message, book, metadata }) {
+function baseAt({ name, message, book, metadata }) {
     return { known: true, how: 'then', message, parting: message, chat: name, book, metadata };
 }
 

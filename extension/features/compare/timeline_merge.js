@@ -6,7 +6,7 @@ import { shown, shownBeginning } from './comparison.js';
 
 /**
  * What is to be brought.
- * @typedef {object} Wish
+ * @typedef {object} MergeRequest
  * @property {import('./comparison.js').Moment} from
  * @property {string} into the name of a timeline, which changes as it is now
  * @property {Record<string, true | string[]> | null} [only] entries by their keys in the book they come from, whole or some
@@ -19,63 +19,63 @@ import { shown, shownBeginning } from './comparison.js';
 /** What makes two plans one and the same. */
 const outline = ({ steps, conflicts, kept, twins }) => JSON.stringify([steps, conflicts, kept, twins]);
 
-export class Combining {
+export class TimelineMerge {
     /**
      * @param {object} parts
-     * @param {object} parts.host @param {object} parts.core @param {import('../repair/repairs.js').Mending} parts.mending
-     * @param {import('./comparison.js').Comparing} parts.comparing
-     * @param {(book: string, step: () => Promise<any>) => Promise<any>} [parts.alone] runs a step while nobody else writes the book
+     * @param {object} parts.host @param {object} parts.core @param {import('../repair/repairs.js').Repairs} parts.repairs
+     * @param {import('./comparison.js').Comparison} parts.comparison
+     * @param {(book: string, step: () => Promise<any>) => Promise<any>} [parts.exclusively] runs a step while nobody else writes the book
      */
-    constructor({ alone = (book, step) => step(), ...parts }) {
-        Object.assign(this, { ...parts, alone });
+    constructor({ exclusively = (book, step) => step(), ...parts }) {
+        Object.assign(this, { ...parts, exclusively });
         /** What was changed in a chat beside its book, by the token that gives the book back. */
-        this.beside = new Map();
+        this.metadataChanges = new Map();
     }
 
-    /** What would be done. @param {Wish} wish */
-    async plan(wish) {
-        return this.planned(wish, await this.read(wish)).plan;
+    /** What would be done. @param {MergeRequest} request */
+    async plan(request) {
+        return this.planFrom(request, await this.readSides(request)).plan;
     }
 
     /**
      * Does it.
-     * @param {Wish} wish
+     * @param {MergeRequest} request
      * @param {object | null} [seen] the plan that was agreed to
      * @returns {Promise<object>} what was done; or, where the plan is another one by now, `{isStale: true, plan}`
      */
-    async carryOut(wish, seen = null) {
-        const open = this.mending.opened();
-        const { bookName } = await this.comparing.side(open, { chat: wish.into });
+    async apply(request, seen = null) {
+        const open = this.repairs.requireOpenChat();
+        const { bookName } = await this.comparison.side(open, { chat: request.into });
         if (bookName) {
             await this.host.untilSaved(bookName);
         }
-        return this.alone(bookName ?? '', async () => {
-            const found = await this.read(wish);
-            const unsettled = seen && this.planned({ ...wish, settle: {}, otherwise: null }, found).plan;
+        return this.exclusively(bookName ?? '', async () => {
+            const found = await this.readSides(request);
+            const unsettled = seen && this.planFrom({ ...request, settle: {}, otherwise: null }, found).plan;
             return unsettled && outline(unsettled) !== outline(seen)
                 ? { isStale: true, plan: unsettled }
-                : this.write(wish, this.planned(wish, found), Boolean(seen));
+                : this.applyPlan(request, this.planFrom(request, found), Boolean(seen));
         });
     }
 
-    /** Both sides as they are, and what they began as. @param {Wish} wish */
-    async read(wish) {
-        const open = this.mending.opened();
-        const ours = await this.comparing.side(open, { chat: wish.into });
-        const theirs = await this.comparing.side(open, wish.from);
+    /** Both sides as they are, and what they began as. @param {MergeRequest} request */
+    async readSides(request) {
+        const open = this.repairs.requireOpenChat();
+        const ours = await this.comparison.side(open, { chat: request.into });
+        const theirs = await this.comparison.side(open, request.from);
         requireBook(ours, 'no-book-into');
         requireBook(theirs, 'no-book-from');
         const isSameChat = ours.name === theirs.name;
         // What a chat was comes back as it was: seen from now, it is what changed.
         const beginning = isSameChat
             ? { known: true, how: 'then', book: ours.book, message: theirs.message, chat: ours.name }
-            : await this.comparing.beginning(open, ours, theirs);
+            : await this.comparison.mergeBase(open, ours, theirs);
         return { ours, theirs, beginning };
     }
 
-    planned(wish, { ours, theirs, beginning }) {
-        const only = wish.uids ? wholeEntries(theirs.book, wish.uids) : wish.only ?? null;
-        const { value, book, isByHand } = this.merged({ ...wish, only }, beginning, ours, theirs);
+    planFrom(request, { ours, theirs, beginning }) {
+        const only = request.uids ? wholeEntries(theirs.book, request.uids) : request.only ?? null;
+        const { value, book, isByHand } = this.mergeBooks({ ...request, only }, beginning, ours, theirs);
         return {
             ours,
             bytes: book,
@@ -95,15 +95,15 @@ export class Combining {
         };
     }
 
-    merged({ only, settle = {}, otherwise = null }, beginning, ours, theirs) {
+    mergeBooks({ only, settle = {}, otherwise = null }, beginning, ours, theirs) {
         const ask = {
             baseKnown: beginning.known,
             only, settle, otherwise,
             ourBook: ours.bookName, theirBook: theirs.bookName, ourMetadata: ours.metadata, theirMetadata: theirs.metadata,
         };
         const answer = this.core.merge(ask, beginning.book, ours.book, theirs.book);
-        const isNothing = ({ value }) => value.steps.length === 0 && value.conflicts.length === 0;
-        if (!only || !beginning.known || !beginning.book || !isNothing(answer)) {
+        const isEmpty = ({ value }) => value.steps.length === 0 && value.conflicts.length === 0;
+        if (!only || !beginning.known || !beginning.book || !isEmpty(answer)) {
             return answer;
         }
         // Somebody wants an entry that was not touched there: then it is not what was done that counts, but what is. Only
@@ -111,7 +111,7 @@ export class Combining {
         const began = JSON.parse(bytesText(beginning.book)).entries ?? {};
         const known = Object.fromEntries(Object.entries(only).filter(([key]) => Object.hasOwn(began, key)));
         const byHand = this.core.merge({ ...ask, only: known }, ours.book, ours.book, theirs.book);
-        return isNothing(byHand) || otherwise === 'ours' ? answer : { ...byHand, isByHand: true };
+        return isEmpty(byHand) || otherwise === 'ours' ? answer : { ...byHand, isByHand: true };
     }
 
     /** How the two texts of a conflict differ, seen from theirs; `null` where they are no texts. */
@@ -119,7 +119,7 @@ export class Combining {
         return typeof ours === 'string' && typeof theirs === 'string' ? this.core.words(theirs, ours) : null;
     }
 
-    async write({ from, into, otherwise = null }, { ours, bytes, changed, plan }, isSeen) {
+    async applyPlan({ from, into, otherwise = null }, { ours, bytes, changed, plan }, isSeen) {
         // What was changed here is only written over where somebody has said so.
         const written = plan.isByHand && !isSeen && !otherwise ? plan.steps.filter(({ what }) => what !== 'add') : [];
         const count = plan.conflicts.filter(({ settled }) => !settled).length + written.length;
@@ -132,7 +132,7 @@ export class Combining {
             return done;
         }
         const text = bytesText(bytes);
-        const mended = {
+        const change = {
             book: { name: ours.bookName },
             bytes,
             replaces: true,
@@ -141,28 +141,28 @@ export class Combining {
                 return changed && { ...ours.chat.metadata, ...changed.after };
             },
         };
-        await this.mending.carryOut(mended, ours.chat, `bring lore from "${from.chat}" into "${into}"`, { isOpen: ours.isOpen });
+        await this.repairs.apply(change, ours.chat, `bring lore from "${from.chat}" into "${into}"`, { isOpen: ours.isOpen });
         if (changed) {
-            this.beside.set(mended.undo, { chat: { group: ours.chat.group, avatar: ours.chat.avatar, name: into }, ...changed });
+            this.metadataChanges.set(change.undo, { chat: { group: ours.chat.group, avatar: ours.chat.avatar, name: into }, ...changed });
         }
-        return { ...done, undo: mended.undo, text };
+        return { ...done, undo: change.undo, text };
     }
 
     /** The book is back: so is what was changed beside it, where nothing else has changed that since. */
-    async takeBack(token) {
-        const beside = this.beside.get(token);
-        if (!beside) {
+    async undo(token) {
+        const changes = this.metadataChanges.get(token);
+        if (!changes) {
             return;
         }
-        this.beside.delete(token);
-        const { chat: { group, avatar, name }, before, after } = beside;
+        this.metadataChanges.delete(token);
+        const { chat: { group, avatar, name }, before, after } = changes;
         const open = this.host.openChat();
         const isOpen = open?.name === name && open.group === group && open.avatar === avatar;
-        const chat = isOpen ? open : await this.mending.closedChat({ group, avatar, name });
+        const chat = isOpen ? open : await this.repairs.closedChat({ group, avatar, name });
         const isStill = (key) => JSON.stringify(chat.metadata[key]) === JSON.stringify(after[key]);
         const back = Object.keys(after).filter(isStill);
         if (back.length) {
-            await this.mending.carryOut({ metadata: withBefore(chat.metadata, before, back) }, chat, 'undo', { isOpen });
+            await this.repairs.apply({ metadata: withBefore(chat.metadata, before, back) }, chat, 'undo', { isOpen });
         }
     }
 }

@@ -1,12 +1,12 @@
 // A save that creates a child is held until the child has a book of its own.
 
-import { essence } from '../../core/chat.js';
+import { slimMessage } from '../../core/chat.js';
 import { timeNow } from '../../core/core.js';
 import { bytesText, sameJson, textBytes } from '../../core/json.js';
 import { bookSave, kindOfSave, readSave, withoutBook } from '../../sillytavern/requests.js';
 import { WITHOUT_BOOK, answerTo, policyFor } from './policy.js';
 
-export class Forking {
+export class ChildSaveHandler {
     /**
      * @param {object} parts
      * @param {object} parts.host SillyTavern's chats and books
@@ -14,22 +14,22 @@ export class Forking {
      * @param {object} parts.settings
      * @param {(refusal: object) => Promise<'nearest' | 'live' | 'without'>} parts.ask
      * @param {() => Promise<boolean>} parts.untilReady resolves when the queue is empty, or to `false` after too long
-     * @param {() => Promise<void>} [parts.untilLooked] resolves when the open chat's journal says all it can
+     * @param {() => Promise<void>} [parts.untilFileChecked] resolves when the open chat's journal says all it can
      * @param {() => string | null} [parts.lost] the book that the open chat has lost, where something else took its place
-     * @param {(report: object) => void} parts.made
-     * @param {(error: Error) => void} parts.failed
+     * @param {(report: object) => void} parts.onForked
+     * @param {(error: Error) => void} parts.onError
      */
     constructor(parts) {
-        Object.assign(this, { lost: () => null, untilLooked: async () => {} }, parts);
+        Object.assign(this, { lost: () => null, untilFileChecked: async () => {} }, parts);
         /** What the owner decided when the fork began, for the save that follows. */
         this.decision = null;
     }
 
     /**
      * Handles a save of another chat than the open one.
-     * @param {import('../../sillytavern/tap.js').Held} held
+     * @param {import('../../sillytavern/tap.js').HeldRequest} held
      */
-    async save(held) {
+    async handle(held) {
         const text = await held.text();
         const save = readSave(held.path, text);
         const open = this.host.openChat();
@@ -39,7 +39,7 @@ export class Forking {
         }
         let fork;
         try {
-            if (this.isBoundElsewhere(kind, save, open) || await this.isThereAlready(save, open)) {
+            if (this.isBoundElsewhere(kind, save, open) || await this.existsAlready(save, open)) {
                 return held.send();
             }
             fork = await this.plan(kind, save, text, open);
@@ -51,11 +51,11 @@ export class Forking {
             }
         } catch (error) {
             // Better no book than its parent's.
-            this.failed(Object.assign(error instanceof Error ? error : new Error(String(error)), { leftWithout: save.name }));
+            this.onError(Object.assign(error instanceof Error ? error : new Error(String(error)), { leftWithout: save.name }));
             return held.send(withoutBook(text, this.childsSlug(save, open)));
         }
         const response = await held.send(bytesText(fork.body));
-        await this.conclude(fork, save, open, response.ok);
+        await this.finish(fork, save, open, response.ok);
         return response;
     }
 
@@ -67,18 +67,18 @@ export class Forking {
     }
 
     /** Whether this is no birth: somebody writes a child that has been there before. */
-    async isThereAlready(save, open) {
+    async existsAlready(save, open) {
         if (this.host.isParentsSlug(save.metadata.integrity, open.integrity)) {
             return false;
         }
-        const whose = ownerOf(save, open);
-        const names = await this.host.chatNames(whose);
+        const owner = ownerOf(save, open);
+        const names = await this.host.chatNames(owner);
         const key = this.core.chatStem(save.name);
         // A group lists a new chat before it saves it.
         if (!save.group && !names.some((name) => name === save.name || name === key)) {
             return false;
         }
-        const [header] = await this.host.readChat(whose, save.name);
+        const [header] = await this.host.readChat(owner, save.name);
         return Boolean(header?.chat_metadata?.integrity) && header.chat_metadata.integrity === save.metadata.integrity;
     }
 
@@ -158,11 +158,11 @@ export class Forking {
     /** The parent's messages after the child's last. */
     async laterMessages(kind, save, open) {
         if (this.isChildOfOpen(kind, save, open)) {
-            await this.untilLooked();
-            return open.messages.slice(save.messages).map(essence);
+            await this.untilFileChecked();
+            return open.messages.slice(save.messages).map(slimMessage);
         }
         const lines = await this.host.readChat(ownerOf(save, open), String(save.metadata.main_chat));
-        return lines.slice(save.messages + 1).map(essence);
+        return lines.slice(save.messages + 1).map(slimMessage);
     }
 
     alsoSelected(bookName) {
@@ -184,7 +184,7 @@ export class Forking {
         }
     }
 
-    async conclude(fork, save, open, isSaved) {
+    async finish(fork, save, open, isSaved) {
         const books = [fork.report.book?.name, fork.report.memories].filter(Boolean);
         try {
             for (const book of isSaved ? [] : books) {
@@ -196,10 +196,10 @@ export class Forking {
                 await this.host.refreshBooks(...books);
             }
         } catch (error) {
-            this.failed(error);
+            this.onError(error);
         }
         if (isSaved) {
-            this.made(fork.report);
+            this.onForked(fork.report);
         }
     }
 

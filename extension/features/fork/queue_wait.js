@@ -1,8 +1,8 @@
-// Waiting for a memory extension to finish its work.
+// QueueWait for a memory extension to finish its work.
 
-const LOOK_EVERY = 1000;
+const CHECK_EVERY = 1000;
 
-export class Waiting {
+export class QueueWait {
     /** @param {{isBusy: () => Promise<boolean>, seconds: () => number}} parts */
     constructor({ isBusy, seconds }) {
         this.isBusy = isBusy;
@@ -16,8 +16,8 @@ export class Waiting {
      */
     untilReady({ forEver = false, isBusy = this.isBusy } = {}) {
         return new Promise((resolve) => {
-            const waiter = { look: null, end: null };
-            const timer = setInterval(() => waiter.look(), LOOK_EVERY);
+            const waiter = { check: null, end: null };
+            const timer = setInterval(() => waiter.check(), CHECK_EVERY);
             const limit = forEver ? null : setTimeout(() => waiter.end(false), this.seconds() * 1000);
             waiter.end = (result) => {
                 clearInterval(timer);
@@ -25,22 +25,22 @@ export class Waiting {
                 this.waiters.delete(waiter);
                 resolve(result);
             };
-            waiter.look = async () => {
+            waiter.check = async () => {
                 if (!(await isBusy().catch(() => true))) {
                     waiter.end(true);
                 }
             };
             this.waiters.add(waiter);
-            waiter.look();
+            waiter.check();
         });
     }
 
     /** Something was saved: it may have been the last operation. */
-    lookAgain() {
-        this.waiters.forEach((waiter) => waiter.look());
+    recheck() {
+        this.waiters.forEach((waiter) => waiter.check());
     }
 
-    giveUp() {
+    cancel() {
         [...this.waiters].forEach((waiter) => waiter.end(false));
     }
 }

@@ -4,26 +4,26 @@
 import { bytesText, sameJson, textBytes } from '../../core/json.js';
 import { bookSave } from '../../sillytavern/requests.js';
 import { withoutOriginals } from './original_data.js';
-import { takenTwice, withMoved, withoutOldBirths } from './uids.js';
+import { uidCollisions, withMoved, refreshOwnAdditions } from './uids.js';
 
 /** What the server gives for a book that it does not have. */
-const PHANTOM = '{"entries":{}}';
+const MISSING_BOOK = '{"entries":{}}';
 /** In milliseconds: so long another page may hold a book back before it is saved without waiting for it. */
 const LOCK_WAIT = 10_000;
 /** A device that shares no lock with us can have read the book before our save and written it after. */
-const LOOK_AGAIN_AFTER = 700;
-const LOOKS = 3;
+const RECHECK_AFTER = 700;
+const MAX_RECHECKS = 3;
 /** So many times somebody is asked about one save; the book may change while they think. */
-const QUESTIONS = 4;
+const MAX_QUESTIONS = 4;
 /** News of several saves are told together. */
 const NEWS_AFTER = 1500;
 
 /**
  * A save that another device may still undo.
- * @typedef {object} Fresh
+ * @typedef {object} RecentSave
  * @property {string} before as the server had the book
  * @property {string} written
- * @property {number} looks how often it was put back already
+ * @property {number} rechecks how often it was put back already
  * @property {boolean} [isKept] whether what was written over is in the trash
  */
 
@@ -33,33 +33,33 @@ export class Guard {
      * @param {object} parts.host @param {object} parts.core @param {{guard: boolean}} parts.settings
      * @param {import('./lineage.js').Lineage} parts.lineage @param {import('../trash.js').Trash} parts.trash
      * @param {(question: {book: string, conflicts: object[]}) => Promise<{settle: object} | null>} parts.ask `null`: later
-     * @param {(news: object) => void} parts.came what others did to a book
-     * @param {(kept: object) => void} parts.kept what is in the trash, because something else was chosen
-     * @param {(name: string, text: string) => void} parts.changed the server has a book as we wrote it
-     * @param {(name: string, text: string) => void} [parts.found] the server has a book so, just now
-     * @param {(error: Error) => void} parts.failed
+     * @param {(news: object) => void} parts.onMerged what others did to a book
+     * @param {(kept: object) => void} parts.onKept what is in the trash, because something else was chosen
+     * @param {(name: string, text: string) => void} parts.onWritten the server has a book as we wrote it
+     * @param {(name: string, text: string) => void} [parts.onRead] the server has a book so, just now
+     * @param {(error: Error) => void} parts.onError
      * @param {LockManager} [parts.locks] of all tabs of this browser; missing where the page is not served securely
      * @param {(run: () => void, wait: number) => unknown} [parts.later]
      */
     constructor({ locks = globalThis.navigator?.locks, later = setTimeout, ...parts }) {
-        Object.assign(this, { found: () => {} }, parts, { locks });
+        Object.assign(this, { onRead: () => {} }, parts, { locks });
         this.later = (run, wait) => later(run, wait);
         /** @type {Map<string, Promise<unknown>>} the save of each book that the next one waits for */
         this.turns = new Map();
         /** @type {Map<string, string>} each book as the server had it last */
-        this.seen = new Map();
-        /** @type {Map<string, Fresh[]>} */
-        this.fresh = new Map();
+        this.lastOnServer = new Map();
+        /** @type {Map<string, RecentSave[]>} */
+        this.recentSaves = new Map();
         this.news = new Map();
     }
 
     /**
      * Lets the save of a book go, with what others have done to the book since.
-     * @param {import('../../sillytavern/tap.js').Held} held
+     * @param {import('../../sillytavern/tap.js').HeldRequest} held
      * @returns {Promise<{response: Response, text: string}>} the answer, and the book as it was written
      */
     async save(held, name, text) {
-        const version = this.lineage.begin(name, this.host.copyInMemory(name, text), text);
+        const version = this.lineage.begin(name, this.host.cachedBookWithText(name, text), text);
         if (!this.settings.guard) {
             const response = await held.send();
             if (response.ok) {
@@ -81,7 +81,7 @@ export class Guard {
     }
 
     /** While no other tab of this browser is at the book. */
-    async locked(name, step) {
+    async withLock(name, step) {
         if (!this.locks) {
             return step();
         }
@@ -109,7 +109,7 @@ export class Guard {
         let draft = null;
         for (let questions = 0; ; questions += 1) {
             // Nobody else may be kept waiting by a question, so the lock is not held while it stands.
-            const result = await this.locked(name, () => this.attempt({ held, name, version, settle, otherwise, isDecided: questions > 0 }));
+            const result = await this.withLock(name, () => this.trySave({ held, name, version, settle, otherwise, isDecided: questions > 0 }));
             if (!result.conflicts) {
                 if (draft && result.response.ok) {
                     await this.host.deleteFile(draft).catch(() => {});
@@ -117,20 +117,20 @@ export class Guard {
                 return result;
             }
             // A tab that is closed with the question on its screen loses nothing.
-            draft ??= await this.trash.keep(sideName(name), version.text, `two pages changed "${name}"; not decided yet`).catch(() => null);
-            const answer = questions < QUESTIONS ? await this.asked(name, result.conflicts) : null;
+            draft ??= await this.trash.keepText(sideName(name), version.text, `two pages changed "${name}"; not decided yet`).catch(() => null);
+            const answer = questions < MAX_QUESTIONS ? await this.askOwner(name, result.conflicts) : null;
             settle = withAnswer(settle, answer?.settle ?? {});
             otherwise = answer ? null : 'ours';
         }
     }
 
     /** What its owner decides about conflicts; `null` for later. */
-    async asked(name, conflicts) {
+    async askOwner(name, conflicts) {
         try {
             const shown = conflicts.map((conflict) => ({ ...conflict, words: this.wordsOf(conflict) }));
             return await this.ask({ book: name, conflicts: shown });
         } catch (error) {
-            this.failed(error);
+            this.onError(error);
             return null;
         }
     }
@@ -141,7 +141,7 @@ export class Guard {
     }
 
     /** Saves, unless something has to be asked first. @returns {Promise<{response?: Response, text?: string, conflicts?: object[]}>} */
-    async attempt({ held, name, version, settle, otherwise, isDecided = false }) {
+    async trySave({ held, name, version, settle, otherwise, isDecided = false }) {
         const base = this.lineage.baseOf(version);
         if (!base) {
             return this.send(held, { name, version, before: null });
@@ -149,27 +149,27 @@ export class Guard {
         let ours = withMoved(version.text, base.moved);
         const before = withMoved(base.text, base.moved);
         const found = await this.host.bookOnServer(name);
-        this.found(name, found);
-        const theirs = await this.repaired(name, found);
+        this.onRead(name, found);
+        const theirs = await this.withLostSaves(name, found);
         const whole = { name, version, before: found, moved: base.moved, isDecided };
         if (isSame(theirs, before) || isSame(theirs, ours)) {
             return this.send(held, { ...whole, written: ours });
         }
-        if (found === PHANTOM && !await this.isThere(name)) {
-            this.tellNews(name, { isGone: true });
+        if (found === MISSING_BOOK && !await this.exists(name)) {
+            this.queueNews(name, { isGone: true });
             return this.send(held, { ...whole, written: ours, before: null });
         }
         // An entry that was added there keeps its number, because the page that added it knows it by that.
-        const moved = { ...base.moved, ...takenTwice(before, ours, theirs, this.core.isInternal) };
+        const moved = { ...base.moved, ...uidCollisions(before, ours, theirs, this.core.isInternal) };
         ours = withMoved(version.text, moved);
         const { value, text: written } = this.merge(name, { before, ours, theirs, settle, otherwise });
         const open = value.conflicts.filter((conflict) => conflict.settled === null);
         if (open.length > 0 && !otherwise) {
             return { conflicts: open };
         }
-        await this.keepWhatGoes(name, { conflicts: value.conflicts, ours: version.text, theirs });
-        if (!isSame(theirs, this.seen.get(base.key))) {
-            this.tellNews(name, { steps: value.steps });
+        await this.keepOverwritten(name, { conflicts: value.conflicts, ours: version.text, theirs });
+        if (!isSame(theirs, this.lastOnServer.get(base.key))) {
+            this.queueNews(name, { steps: value.steps });
         }
         return this.send(held, { ...whole, written, moved });
     }
@@ -185,7 +185,7 @@ export class Guard {
         return { value, text: originals?.putBack(text) ?? text };
     }
 
-    async isThere(name) {
+    async exists(name) {
         const key = this.core.bookKey(name);
         return (await this.host.listBooks()).some((book) => this.core.bookKey(book.name) === key);
     }
@@ -198,121 +198,121 @@ export class Guard {
             return { response, text: written };
         }
         this.lineage.saved(version, moved);
-        this.wrote(name, before, written);
+        this.rememberSave(name, before, written);
         if (written !== text) {
-            this.bringIn(name, text, written, isDecided);
+            this.updatePage(name, text, written, isDecided);
         }
         return { response, text: written };
     }
 
-    wrote(name, before, written, looks = 0) {
+    rememberSave(name, before, written, rechecks = 0) {
         const key = this.core.bookKey(name);
-        this.seen.set(key, written);
+        this.lastOnServer.set(key, written);
         if (before === null || before === written) {
             return;
         }
-        const fresh = { before, written, looks };
-        this.fresh.set(key, [...(this.fresh.get(key) ?? []), fresh]);
-        this.later(() => this.lookAgain(name, fresh).catch(this.failed), LOOK_AGAIN_AFTER);
+        const recent = { before, written, rechecks };
+        this.recentSaves.set(key, [...(this.recentSaves.get(key) ?? []), recent]);
+        this.later(() => this.recheck(name, recent).catch(this.onError), RECHECK_AFTER);
     }
 
     /** Forklore itself has written or deleted a book: that is nobody's news, and holds. */
-    wroteOurselves(name, text) {
+    wroteByForklore(name, text) {
         const key = this.core.bookKey(name);
-        this.seen.set(key, text);
-        this.fresh.delete(key);
+        this.lastOnServer.set(key, text);
+        this.recentSaves.delete(key);
     }
 
     /**
      * The page goes on with the merged book, unless it has been edited further; then the next save brings it in.
      * @param {boolean} isDecided whether somebody was asked: then nobody was typing, and the choice is shown at once
      */
-    bringIn(name, text, written, isDecided) {
-        const copy = this.host.replaceInMemory(name, text, written);
+    updatePage(name, text, written, isDecided) {
+        const copy = this.host.replaceCachedBook(name, text, written);
         if (copy) {
             this.lineage.replaced(name, copy, written);
         }
-        this.host.showAnew(name, { atOnce: isDecided && Boolean(copy) });
+        this.host.refreshEditor(name, { atOnce: isDecided && Boolean(copy) });
     }
 
     /** What is on the server, with our last saves where another device has just undone them. */
-    async repaired(name, found) {
-        const fresh = this.fresh.get(this.core.bookKey(name)) ?? [];
-        if (fresh.length === 0 || isSame(found, fresh.at(-1).written) || found === PHANTOM) {
+    async withLostSaves(name, found) {
+        const recent = this.recentSaves.get(this.core.bookKey(name)) ?? [];
+        if (recent.length === 0 || isSame(found, recent.at(-1).written) || found === MISSING_BOOK) {
             return found;
         }
         let whole = found;
-        for (const [index, each] of fresh.entries()) {
+        for (const [index, each] of recent.entries()) {
             // Seen from the server, ours is what comes in. Where it was written over, the other one stays.
-            const written = withoutOldBirths(each, fresh.slice(index + 1), whole);
+            const written = refreshOwnAdditions(each, recent.slice(index + 1), whole);
             const { value, text } = this.merge(name, { before: each.before, ours: whole, theirs: written, otherwise: 'ours' });
             if (value.conflicts.length && !each.isKept) {
                 each.isKept = true;
-                await this.keepWhatGoes(name, { conflicts: value.conflicts, ours: whole, theirs: each.written, isReversed: true });
+                await this.keepOverwritten(name, { conflicts: value.conflicts, ours: whole, theirs: each.written, isReversed: true });
             }
             whole = value.changes ? text : whole;
         }
         return isSame(whole, found) ? found : whole;
     }
 
-    /** Puts back what another device has undone in the same moment. @param {Fresh} fresh */
-    async lookAgain(name, fresh) {
+    /** Puts back what another device has undone in the same moment. @param {RecentSave} recent */
+    async recheck(name, recent) {
         const key = this.core.bookKey(name);
-        await this.inTurn(name, () => this.locked(name, async () => {
-            if (!this.settings.guard || !this.fresh.get(key)?.includes(fresh)) {
+        await this.inTurn(name, () => this.withLock(name, async () => {
+            if (!this.settings.guard || !this.recentSaves.get(key)?.includes(recent)) {
                 return;
             }
             const found = await this.host.bookOnServer(name);
-            const whole = await this.repaired(name, found);
-            if (!this.fresh.get(key)?.includes(fresh)) {
+            const whole = await this.withLostSaves(name, found);
+            if (!this.recentSaves.get(key)?.includes(recent)) {
                 // Forklore itself has written the book meanwhile.
                 return;
             }
-            this.fresh.set(key, this.fresh.get(key).filter((each) => each !== fresh));
-            if (whole !== found && fresh.looks < LOOKS) {
+            this.recentSaves.set(key, this.recentSaves.get(key).filter((each) => each !== recent));
+            if (whole !== found && recent.rechecks < MAX_RECHECKS) {
                 await this.host.writeBook(bookSave(name, whole));
-                this.changed(name, whole);
-                this.wrote(name, found, whole, fresh.looks + 1);
+                this.onWritten(name, whole);
+                this.rememberSave(name, found, whole, recent.rechecks + 1);
             }
         }));
     }
 
     /** What a decision takes out of the book goes to the trash before. */
-    async keepWhatGoes(name, { conflicts, ours, theirs, isReversed = false }) {
+    async keepOverwritten(name, { conflicts, ours, theirs, isReversed = false }) {
         const isGoing = (side) => conflicts.some(({ settled }) => settled && settled !== side);
         const kept = [];
         for (const [side, text] of [['theirs', theirs], ['ours', ours]]) {
             if (isGoing(side)) {
                 const isMine = (side === 'ours') !== isReversed;
                 const as = sideName(name, isMine ? 'from this page' : 'from another page');
-                kept.push({ isMine, as, token: await this.trash.keep(as, text, `two pages changed "${name}"`) });
+                kept.push({ isMine, as, token: await this.trash.keepText(as, text, `two pages changed "${name}"`) });
             }
         }
         if (kept.length) {
-            this.kept({ book: name, kept, isLate: isReversed });
+            this.onKept({ book: name, kept, isLate: isReversed });
         }
     }
 
     /** Collects what others did, so that it is told once. */
-    tellNews(name, { steps = [], isGone = false }) {
-        const told = steps.filter((step) => !step.internal);
-        if (told.length === 0 && !isGone) {
+    queueNews(name, { steps = [], isGone = false }) {
+        const shown = steps.filter((step) => !step.internal);
+        if (shown.length === 0 && !isGone) {
             return;
         }
         const isFirst = this.news.size === 0;
         const news = this.news.get(name) ?? { book: name, isGone: false, entries: new Map() };
         this.news.set(name, news);
         news.isGone ||= isGone;
-        told.forEach(({ to, title, what }) => news.entries.set(to, { title, what }));
+        shown.forEach(({ to, title, what }) => news.entries.set(to, { title, what }));
         if (isFirst) {
-            this.later(() => this.tellAll(), NEWS_AFTER);
+            this.later(() => this.reportNews(), NEWS_AFTER);
         }
     }
 
-    tellAll() {
+    reportNews() {
         const all = [...this.news.values()];
         this.news.clear();
-        all.forEach(({ entries, ...news }) => this.came({ ...news, entries: [...entries.values()] }));
+        all.forEach(({ entries, ...news }) => this.onMerged({ ...news, entries: [...entries.values()] }));
     }
 }
 

@@ -51,7 +51,7 @@ export class Lineage {
     }
 
     /** A copy was put into the page's memory: one that was just read, or one that is about to be saved. */
-    met(name, copy) {
+    cached(name, copy) {
         if (!copy || typeof copy !== 'object') {
             return;
         }

@@ -5,16 +5,16 @@
  * @param {string} before @param {string} ours @param {string} theirs @param {(title: string) => boolean} isInternal
  * @returns {Record<string, string>}
  */
-export function takenTwice(before, ours, theirs, isInternal) {
+export function uidCollisions(before, ours, theirs, isInternal) {
     const [known, mine, other] = [before, ours, theirs].map((text) => JSON.parse(text).entries ?? {});
     const isTaken = (key) => !Object.hasOwn(known, key) && Object.hasOwn(other, key)
         && JSON.stringify(mine[key]) !== JSON.stringify(other[key])
         // What ST-Auto-Recap keeps for itself is known by its title.
         && ![mine, other].some((entries) => isInternal(String(entries[key]?.comment ?? '')));
-    const twice = Object.keys(mine).filter(isTaken);
+    const collisions = Object.keys(mine).filter(isTaken);
     const taken = new Set([known, mine, other].flatMap(Object.keys));
     const moved = {};
-    for (const key of twice) {
+    for (const key of collisions) {
         let free = 0;
         while (taken.has(String(free))) {
             free += 1;
@@ -29,7 +29,7 @@ export function takenTwice(before, ours, theirs, isInternal) {
  * A save of ours, with the entries that it added as they are now. Those that the server had when we saved again are
  * not missing, and an entry that is another one by now must not be taken for a second one of the same number.
  */
-export function withoutOldBirths({ before, written }, later, now) {
+export function refreshOwnAdditions({ before, written }, later, now) {
     const entriesOf = (text) => JSON.parse(text).entries ?? {};
     const [known, there] = [entriesOf(before), entriesOf(now)];
     const seen = later.map((save) => entriesOf(save.before));

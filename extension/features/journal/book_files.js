@@ -15,29 +15,29 @@ export class BookFiles {
     }
 
     /** The page's copy is what it has just read. */
-    reads(name, text) {
+    pageRead(name, text) {
         this.#known.set(name, { texts: [text], held: text, isFresh: true });
     }
 
     /** A message has arrived, or a chat was opened: what was read before may be another by now. */
-    age() {
+    markStale() {
         this.#known.forEach((file) => Object.assign(file, { isFresh: false }));
     }
 
     /** The page's copy was met for the first time: as far as we know, it is what it has read. */
-    begins(name, text) {
+    firstSeen(name, text) {
         if (!this.isKnown(name)) {
-            this.reads(name, text);
+            this.pageRead(name, text);
         }
     }
 
-    writes(name, text) {
-        this.begins(name, text);
+    pageWrote(name, text) {
+        this.firstSeen(name, text);
         this.#known.get(name).texts.push(text);
     }
 
     /** A save has arrived. */
-    saved(name, text) {
+    fileSaved(name, text) {
         if (this.isKnown(name)) {
             this.#known.get(name).held = text;
         }
@@ -55,14 +55,14 @@ export class BookFiles {
     }
 
     /** Whether the file, as it was just read, is what the page has read or written. What is older is behind it then. */
-    isOurs(name, text) {
+    matchesPage(name, text) {
         const file = this.#known.get(name);
         if (!file) {
             return false;
         }
         file.held = text;
         const same = file.texts.lastIndexOf(text);
-        const at = same >= 0 ? same : file.texts.findLastIndex((ours) => sameJson(ours, text));
+        const at = same >= 0 ? same : file.texts.findLastIndex((known) => sameJson(known, text));
         file.texts = at < 0 ? file.texts : file.texts.slice(at);
         return at >= 0;
     }

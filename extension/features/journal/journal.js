@@ -19,7 +19,7 @@ const randomText = () => Array.from(crypto.getRandomValues(new Uint8Array(RANDOM
 
 /**
  * What the chat is bound to now.
- * @typedef {object} Now
+ * @typedef {object} CurrentState
  * @property {?string} bookName the book the chat is bound to, if any
  * @property {?string} [bookText] the book's JSON text. `undefined`: as at the last call. `null`: it cannot be had;
  *     until it is back nothing new is recorded, since what is known of it may be needed to make it again
@@ -66,7 +66,7 @@ export class Journal {
 
     /**
      * Begins with a chat that was just opened. Messages without a record stay without; only the last one gets one.
-     * @param {object[]} chat @param {Now} now @returns {Outcome}
+     * @param {object[]} chat @param {CurrentState} now @returns {Outcome}
      */
     opened(chat, now) {
         return this.#guarded(() => this.#begin(chat, now));
@@ -74,12 +74,12 @@ export class Journal {
 
     /**
      * Brings the records up to date. What changed since the last call belongs to the last message.
-     * @param {object[]} chat @param {Now} now @returns {Outcome}
+     * @param {object[]} chat @param {CurrentState} now @returns {Outcome}
      */
     sync(chat, now) {
         return this.#guarded(() => {
-            const dealt = this.#messages && this.#deal(chat);
-            return dealt ? this.#goOn(chat, now, dealt) : this.#begin(chat, now);
+            const reassigned = this.#messages && this.#reassign(chat);
+            return reassigned ? this.#continue(chat, now, reassigned) : this.#begin(chat, now);
         });
     }
 
@@ -87,11 +87,11 @@ export class Journal {
      * Messages are about to be put at the end of the chat: looks at what holds now, lets it happen, and lets the new
      * ones testify to it. Where the last message is not one that we know, they testify to nothing.
      * @template T
-     * @param {object[]} chat @param {() => Now} look @param {() => T} put
+     * @param {object[]} chat @param {() => CurrentState} look @param {() => T} put
      * @returns {T}
      */
-    arrive(chat, look, put) {
-        const isWatched = this.#isWatching(chat, look);
+    arrive(chat, observe, put) {
+        const isWatched = this.#isWatching(chat, observe);
         const result = put();
         if (isWatched) {
             this.#guarded(() => {
@@ -110,11 +110,11 @@ export class Journal {
         return result;
     }
 
-    #isWatching(chat, look) {
+    #isWatching(chat, observe) {
         if (!chat.length || !this.#messages || this.#messages.lastIndexOf(chat.at(-1)) < 0) {
             return false;
         }
-        this.sync(chat, look());
+        this.sync(chat, observe());
         return this.#messages !== null;
     }
 
@@ -123,12 +123,12 @@ export class Journal {
      * the file was then. What an earlier page has seen of the file, and could not save any more, nobody knows.
      * @param {?string} book only those that arrived while this one was bound
      */
-    notLookedAt(book) {
+    uncheckedRecords(book) {
         const isMeant = ({ came }) => came?.book && came.book !== 'none' && came.file === undefined && this.#books.get(came.book) === book;
-        return this.#records.filter((record) => record && isMeant(record) && this.#isOurs(record));
+        return this.#records.filter((record) => record && isMeant(record) && this.#isOwnRecord(record));
     }
 
-    #isOurs({ uid }) {
+    #isOwnRecord({ uid }) {
         return String(uid).replace(/^\d+-/, '').split('.')[0] === this.#random;
     }
 
@@ -139,13 +139,13 @@ export class Journal {
      *     or written; `undefined` where it does not tell
      * @returns {Outcome}
      */
-    lookedAtFile(chat, book, isOurs) {
-        const notYet = new Set(this.notLookedAt(book));
-        if (!this.#messages || !notYet.size) {
+    fileChecked(chat, book, isPages) {
+        const unchecked = new Set(this.uncheckedRecords(book));
+        if (!this.#messages || !unchecked.size) {
             return { changed: false, last: null };
         }
         return this.#guarded(() => {
-            const records = this.#records.map((record) => (notYet.has(record) ? lookedAt(record, isOurs(record)) : record));
+            const records = this.#records.map((record) => (unchecked.has(record) ? withFileCheck(record, isPages(record)) : record));
             const last = records.at(-1);
             if (last !== this.#records.at(-1)) {
                 this.#writer.amend(toBytes(last));
@@ -191,15 +191,15 @@ export class Journal {
         this.#writer.open(toBytes(records)).forEach((place) => {
             records[place] = { ...records[place], gap: MOVED };
         });
-        this.#show(now);
+        this.#observe(now);
         this.#updateLast(records);
         return this.#write(chat, records);
     }
 
-    #goOn(chat, now, { records, retreats, heritage, isAmended, isUnsure = false }) {
+    #continue(chat, now, { records, retreats, inherited, isAmended, isUnsure = false }) {
         retreats.forEach((record) => this.#writer.retreat(toBytes(record)));
-        if (heritage) {
-            this.#writer.inherit(toBytes(heritage));
+        if (inherited) {
+            this.#writer.inherit(toBytes(inherited));
         }
         if (isAmended) {
             this.#writer.amend(toBytes(records.at(-1)));
@@ -218,18 +218,18 @@ export class Journal {
             this.#writer.grow(found, Boolean(now.isTouched || isUnsure));
             records.push(...Array(found).fill(null));
         }
-        this.#show(now);
+        this.#observe(now);
         this.#updateLast(records);
         return this.#write(chat, records);
     }
 
-    #deal(chat) {
+    #reassign(chat) {
         const join = (earlier, later) => fromBytes(this.#core.join_records(toBytes(earlier), toBytes(later)));
         const insert = (earlier, later) => {
             this.#inserted += 1;
             return fromBytes(this.#core.insert_record(toBytes(earlier), toBytes(later), `${this.#random}.${this.#inserted}`));
         };
-        return dealOut(this.#messages, this.#records, chat, { join, insert });
+        return reassignRecords(this.#messages, this.#records, chat, { join, insert });
     }
 
     #prepareWriter() {
@@ -244,7 +244,7 @@ export class Journal {
     }
 
     /** Shows the writer what is new, which is nothing most of the time. */
-    #show({ bookName, bookText, isOwn = true, isAssumed = false, isUnsaved = false, metadata }) {
+    #observe({ bookName, bookText, isOwn = true, isAssumed = false, isUnsaved = false, metadata }) {
         const shown = this.#shown;
         const name = bookName || null;
         const text = bookText !== undefined ? bookText : name === shown.name ? shown.text : null;
@@ -286,14 +286,14 @@ export class Journal {
     /** A digest does not tell the name of its book, which is the one that is shown when it is first testified. */
     #rememberBook(record) {
         const digest = record.came?.book;
-        if (digest && !this.#books.has(digest) && this.#isOurs(record)) {
+        if (digest && !this.#books.has(digest) && this.#isOwnRecord(record)) {
             this.#books.set(digest, this.#shown.name);
         }
     }
 
     /** Puts the records on the messages, where they are not yet. */
-    #write(chat, dealt) {
-        const records = counted(dealt);
+    #write(chat, reassigned) {
+        const records = withGaps(reassigned);
         let changed = false;
         chat.forEach((message, place) => {
             const record = records[place];
@@ -321,7 +321,7 @@ const MOVED = -1;
  * Records that have been followed all along: each says how many messages without a record stand directly before it.
  * @param {?object[]} records @returns {?object[]}
  */
-function counted(records) {
+function withGaps(records) {
     let seen = records;
     let gap = 0;
     for (let place = 0; place < records.length; place++) {
@@ -337,11 +337,11 @@ function counted(records) {
 }
 
 /** What a record says after a look at the book's file. */
-function lookedAt(record, isOurs) {
-    if (isOurs === undefined) {
+function withFileCheck(record, isPages) {
+    if (isPages === undefined) {
         return record;
     }
-    if (!isOurs) {
+    if (!isPages) {
         return { ...record, came: { ...record.came, file: false } };
     }
     const { assumed: _, ...rest } = record;
@@ -358,25 +358,25 @@ function lookedAt(record, isOurs) {
  * @param {object} core
  * @param {(earlier: object, later: object) => ?object} core.join two records as one, or `null` if they do not fit
  * @param {(earlier: object, later: object) => ?object[]} core.insert the record of a message between two, and the later one's
- * @returns {?{records: object[], retreats: object[], heritage: ?object, isAmended: boolean, isUnsure?: boolean}} `null` if this is another
+ * @returns {?{records: object[], retreats: object[], inherited: ?object, isAmended: boolean, isUnsure?: boolean}} `null` if this is another
  *     chat altogether. What the writer has to be told of the last message: `retreats`, one for each that was deleted
- *     from the end, what the one before it carried; `heritage`, what is left of those deleted from the beginning;
+ *     from the end, what the one before it carried; `inherited`, what is left of those deleted from the beginning;
  *     `isAmended`, whether its record says something else about its arrival
  */
-export function dealOut(before, records, chat, core) {
+export function reassignRecords(before, records, chat, core) {
     if (chat.length >= before.length && before.every((message, place) => message === chat[place])) {
-        return before.length ? { records: [...records], retreats: [], heritage: null, isAmended: false } : null;
+        return before.length ? { records: [...records], retreats: [], inherited: null, isAmended: false } : null;
     }
-    const stayed = whatStayed(before, records, chat);
-    const dealt = dealtPlaces(before, records, chat, stayed, core);
-    return dealt && isMixed(before, records, chat, stayed) ? unsure(dealt, before, chat) : dealt;
+    const stayed = remainingMessages(before, records, chat);
+    const reassigned = reassignPlaces(before, records, chat, stayed, core);
+    return reassigned && isAmbiguous(before, records, chat, stayed) ? withoutClaims(reassigned, before, chat) : reassigned;
 }
 
-function dealtPlaces(before, records, chat, { kept, places }, { join, insert }) {
+function reassignPlaces(before, records, chat, { kept, places }, { join, insert }) {
     if (!kept.length) {
         return null;
     }
-    const dealt = [];
+    const reassigned = [];
     // What deleted messages at the very beginning said.
     let held = null;
     let isAmended = false;
@@ -395,18 +395,18 @@ function dealtPlaces(before, records, chat, { kept, places }, { join, insert }) 
         const isLast = place === before.length - 1;
         let record = records[place];
         for (let count = 0; count < inserted; count++) {
-            const [between, later] = (record && dealt.at(-1) && insert(dealt.at(-1), record)) || [null, record];
+            const [between, later] = (record && reassigned.at(-1) && insert(reassigned.at(-1), record)) || [null, record];
             isAmended ||= isLast && later !== record;
-            dealt.push(between);
+            reassigned.push(between);
             record = later;
         }
-        dealt.push(isLast ? record : following(record));
+        reassigned.push(isLast ? record : following(record));
     };
     const drop = (place) => {
         const record = following(records[place]);
-        if (record && dealt.length) {
-            const earlier = dealt.pop();
-            dealt.push(earlier?.id ? join(earlier, record) ?? earlier : record);
+        if (record && reassigned.length) {
+            const earlier = reassigned.pop();
+            reassigned.push(earlier?.id ? join(earlier, record) ?? earlier : record);
         } else if (record) {
             held = record;
         }
@@ -416,7 +416,7 @@ function dealtPlaces(before, records, chat, { kept, places }, { join, insert }) 
      * Some went where others came, and nobody knows in which order: what the last of those that went said, the last of
      * those that came says now. Which state the one before them had when they came, it does not.
      */
-    const replaceBy = (count, gone) => dealt.push(...Array(count - 1).fill(null), gone && { ...gone, came: undefined });
+    const replaceBy = (count, gone) => reassigned.push(...Array(count - 1).fill(null), gone && { ...gone, came: undefined });
     const replace = (end, count) => {
         replaceBy(count, records.slice(from, end).reduce((earlier, later) => (earlier && later ? join(earlier, later) ?? later : later ?? earlier), null));
         from = end;
@@ -431,13 +431,13 @@ function dealtPlaces(before, records, chat, { kept, places }, { join, insert }) 
             drop(from);
         }
         keep(from, isReplaced ? 0 : place - to);
-        const record = dealt.at(-1);
+        const record = reassigned.at(-1);
         if (record?.uid && chat[place] !== before[from]) {
             const was = before.indexOf(chat[place]);
             if (was < 0 || !records[was]) {
                 // A copy may have been put there, and its original deleted. Of a message that had no record, and took the
                 // place of one that has, the record says nothing: it was made before that one came.
-                dealt[dealt.length - 1] = { ...record, came: undefined, ...(was >= 0 && { gap: MOVED }) };
+                reassigned[reassigned.length - 1] = { ...record, came: undefined, ...(was >= 0 && { gap: MOVED }) };
                 isAmended ||= from === before.length - 1;
             }
         }
@@ -451,19 +451,19 @@ function dealtPlaces(before, records, chat, { kept, places }, { join, insert }) 
     const retreats = records.slice(from, -1).reverse();
     if (from < before.length && to < chat.length) {
         replaceBy(chat.length - to, records.at(-1));
-        return { records: dealt, retreats, heritage: held, isAmended: true };
+        return { records: reassigned, retreats, inherited: held, isAmended: true };
     }
     if (from < before.length) {
-        retreats.push(dealt.at(-1));
+        retreats.push(reassigned.at(-1));
     }
-    return { records: dealt, retreats, heritage: held, isAmended };
+    return { records: reassigned, retreats, inherited: held, isAmended };
 }
 
 /**
  * Which places of `chat` hold messages of `before`, and where those were, in order. A message is the same if it is the
  * same object, or a copy of one that is gone, with its record.
  */
-function whatStayed(before, records, chat) {
+function remainingMessages(before, records, chat) {
     const gone = new Set(before);
     const isThere = chat.map((message) => gone.delete(message));
     const copies = new Map(before.flatMap((message, place) => (gone.has(message) && records[place]?.uid ? [[records[place].uid, message]] : [])));
@@ -483,7 +483,7 @@ function whatStayed(before, records, chat) {
  * Whether messages went, came or changed places, and more than one of these since somebody looked: in which order that was
  * does not show. One that was pushed and then moved looks like one that was put in between.
  */
-function isMixed(before, records, chat, { kept, places }) {
+function isAmbiguous(before, records, chat, { kept, places }) {
     const hasGone = kept.length < before.length;
     const hasCome = kept.length < chat.length;
     const isElsewhere = (place, which) => {
@@ -496,7 +496,7 @@ function isMixed(before, records, chat, { kept, places }) {
 }
 
 /** From the first message on that is not where it was, the records say what they lead to, and claim nothing. */
-function unsure({ records, ...rest }, before, chat) {
+function withoutClaims({ records, ...rest }, before, chat) {
     const first = chat.findIndex((message, place) => message !== before[place]);
     const marked = records.map((record, place) => {
         if (!record || place < first) {

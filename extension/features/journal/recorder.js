@@ -6,7 +6,7 @@ import { BookFiles } from './book_files.js';
 import { Journal } from './journal.js';
 
 /** Events after which a message may have come, gone or settled. */
-export const EVENTS = ['MESSAGE_SENT', 'MESSAGE_RECEIVED', 'MESSAGE_DELETED', 'MESSAGE_SWIPED', 'GENERATION_ENDED'];
+export const MESSAGE_EVENTS = ['MESSAGE_SENT', 'MESSAGE_RECEIVED', 'MESSAGE_DELETED', 'MESSAGE_SWIPED', 'GENERATION_ENDED'];
 
 /** Whether saving this chat for a record alone is not noticed. */
 const isSmall = (messages) => messages.reduce((sum, message) => sum + String(message?.mes ?? '').length, 0) <= 1024 * 1024;
@@ -16,30 +16,30 @@ const isEmpty = (text) => text.length < 100 && sameJson(text, '{"entries":{}}');
 
 const idle = globalThis.requestIdleCallback?.bind(globalThis) ?? ((run) => setTimeout(run, 50));
 
-export class Recording {
+export class Recorder {
     /**
      * @param {object} parts
      * @param {object} parts.host @param {object} parts.core @param {object} parts.settings
-     * @param {(error: Error) => void} parts.failed
+     * @param {(error: Error) => void} parts.onError
      * @param {(run: () => void) => void} [parts.soon] runs something when the page is at rest
      */
-    constructor({ host, core, settings, failed, soon = idle }) {
+    constructor({ host, core, settings, onError, soon = idle }) {
         this.host = host;
         this.core = core;
         this.settings = settings;
-        this.failed = failed;
+        this.onError = onError;
         this.soon = soon;
         this.journal = null;
         this.current = null;
         this.files = new BookFiles();
         this.isScheduled = false;
-        this.isLooking = false;
+        this.isFileCheckScheduled = false;
         /** Whether a record says something that no save has carried yet. */
         this.isUnsaved = false;
     }
 
     /** A chat was opened, or none is open. */
-    opened() {
+    chatOpened() {
         const open = this.host.openChat();
         this.current = open && {
             name: open.name,
@@ -55,10 +55,10 @@ export class Recording {
         });
         this.length = 0;
         this.isUnsaved = false;
-        this.files.age();
-        this.hook();
+        this.files.markStale();
+        this.installHooks();
         this.schedule();
-        this.look();
+        this.scheduleFileCheck();
     }
 
     /** The chat the journal is for, if that is still the one on the screen. */
@@ -79,27 +79,27 @@ export class Recording {
      */
     bookChanged(name, text) {
         const open = this.chat();
-        if (!open?.book || !this.isBook(open.book, name)) {
+        if (!open?.book || !this.isSameBook(open.book, name)) {
             if (typeof text === 'string' && this.files.isKnown(name)) {
-                this.files.writes(name, text);
+                this.files.pageWrote(name, text);
             }
-            if (open && this.current.book && this.isBook(this.current.book, name)) {
+            if (open && this.current.book && this.isSameBook(this.current.book, name)) {
                 // Bound when we looked last; when it is bound again, nothing may seem to have happened.
                 this.current.isBookStale = true;
             }
             return;
         }
-        this.messageMayHaveCome();
+        this.messageMayHaveArrived();
         Object.assign(this.current, { isBookStale: true, text });
         if (typeof text === 'string') {
-            this.files.writes(open.book, text);
+            this.files.pageWrote(open.book, text);
         }
         this.schedule();
     }
 
     /** Records of messages that have arrived by now: a reading of the file that begins now is one after them. */
     arrivedSoFar() {
-        return this.chat() ? this.notLookedAt() : new Set();
+        return this.chat() ? this.uncheckedUids() : new Set();
     }
 
     /**
@@ -108,21 +108,21 @@ export class Recording {
      */
     bookRead(name, text, arrived) {
         const open = this.chat();
-        if (open?.book && this.isBook(open.book, name)) {
-            this.seen(open, text, arrived);
-            this.files.reads(open.book, text);
+        if (open?.book && this.isSameBook(open.book, name)) {
+            this.checkRecords(open, text, arrived);
+            this.files.pageRead(open.book, text);
             Object.assign(this.current, { isBookStale: true, text: undefined });
             this.schedule();
         } else if (this.files.isKnown(name)) {
-            this.files.reads(name, text);
+            this.files.pageRead(name, text);
         }
     }
 
     /** A book was saved. What the last message says of it is to be in the chat's file, too, if the page is closed now. */
     bookSaved(name, text) {
         const open = this.chat();
-        if (open?.book && this.isBook(open.book, name)) {
-            this.files.saved(open.book, text);
+        if (open?.book && this.isSameBook(open.book, name)) {
+            this.files.fileSaved(open.book, text);
             this.sync();
             if (this.isUnsaved) {
                 this.saveSoon();
@@ -136,14 +136,14 @@ export class Recording {
     }
 
     /** Somebody has read the file of a book, for a reason of their own. */
-    fileSeen(name, text) {
+    fileRead(name, text) {
         const open = this.chat();
-        if (open?.book && this.isBook(open.book, name)) {
-            this.seen(open, text);
+        if (open?.book && this.isSameBook(open.book, name)) {
+            this.checkRecords(open, text);
         }
     }
 
-    isBook(one, other) {
+    isSameBook(one, other) {
         return this.core.bookKey(one) === this.core.bookKey(other);
     }
 
@@ -159,19 +159,19 @@ export class Recording {
     }
 
     /** A message may have come that nobody saw: what changes from now on belongs to it. */
-    messageMayHaveCome() {
+    messageMayHaveArrived() {
         const open = this.chat();
-        if (open && !this.isAsSeen(open.messages)) {
+        if (open && !this.hasSameEnd(open.messages)) {
             this.sync();
         }
     }
 
-    isAsSeen(messages) {
+    hasSameEnd(messages) {
         return messages.length === this.length && messages.at(-1) === this.last;
     }
 
     /** Remembers how the chat ended when it was looked at. */
-    sees(messages) {
+    rememberEnd(messages) {
         this.length = messages.length;
         this.last = messages.at(-1);
     }
@@ -199,11 +199,11 @@ export class Recording {
                 isSeen = true;
                 return { ...this.bookNow(open, { isFresh: true }), metadata: open.metadata };
             }, putOnce);
-            this.files.age();
+            this.files.markStale();
             if (isSeen) {
-                this.sees(open.messages);
+                this.rememberEnd(open.messages);
             }
-            this.look();
+            this.scheduleFileCheck();
         });
         return isPut ? result : put();
     }
@@ -222,14 +222,14 @@ export class Recording {
             return false;
         }
         return this.guarded(() => {
-            this.hook();
-            const isFresh = !this.isAsSeen(open.messages);
+            this.installHooks();
+            const isFresh = !this.hasSameEnd(open.messages);
             if (isFresh && this.length && open.messages.length >= this.length) {
                 // A message came, and nobody saw it: what we have read of files may be older.
-                this.files.age();
-                this.look();
+                this.files.markStale();
+                this.scheduleFileCheck();
             }
-            this.sees(open.messages);
+            this.rememberEnd(open.messages);
             const isTouched = Boolean(open.book) && this.current.isBookStale;
             const { changed } = this.journal.sync(open.messages, { ...this.bookNow(open, { isFresh }), isTouched, metadata: open.metadata });
             this.isUnsaved ||= changed;
@@ -250,10 +250,10 @@ export class Recording {
         if (!isFresh && current.book === open.book && !current.isBookStale) {
             return { bookName: open.book, bookText: undefined, isUnsaved: this.isCopyUnsaved(open.book) };
         }
-        const own = this.pagesBook(open.book);
+        const own = this.pageText(open.book);
         const text = own ?? (this.isThere(open.book) ? this.files.textOf(open.book) : undefined);
         if (own !== undefined) {
-            this.files.begins(open.book, own);
+            this.files.firstSeen(open.book, own);
         }
         Object.assign(current, { book: open.book, isBookStale: text === undefined, own });
         const isAssumed = text === undefined && this.isThere(open.book);
@@ -270,73 +270,73 @@ export class Recording {
     }
 
     /** The text of the page's copy, unsaved edits included; `undefined` as long as the page has not needed the book. */
-    pagesBook(name) {
-        return this.isThere(name) ? this.host.bookInMemory(name) : undefined;
+    pageText(name) {
+        return this.isThere(name) ? this.host.cachedBookText(name) : undefined;
     }
 
     /** Reads the book's file when the page is at rest, to see whether it is what this page has read or written. */
-    look() {
-        if (!this.isLooking) {
-            this.isLooking = true;
-            this.soon(() => this.lookAtFile().catch(() => {}));
+    scheduleFileCheck() {
+        if (!this.isFileCheckScheduled) {
+            this.isFileCheckScheduled = true;
+            this.soon(() => this.checkFile().catch(() => {}));
         }
     }
 
     /** For whoever is about to say something about the past: the messages that have arrived were followed by a look. */
-    async untilLooked() {
-        if (this.chat() && this.notLookedAt().size) {
-            await this.lookAtFile().catch(() => {});
+    async untilFileChecked() {
+        if (this.chat() && this.uncheckedUids().size) {
+            await this.checkFile().catch(() => {});
         }
     }
 
-    async lookAtFile() {
-        this.isLooking = false;
+    async checkFile() {
+        this.isFileCheckScheduled = false;
         const open = this.chat();
         if (!open?.book || !this.settings.journal || !this.host.knownBooks().includes(open.book)) {
             return;
         }
         const { journal, current } = this;
         const name = open.book;
-        const uids = this.notLookedAt();
+        const uids = this.uncheckedUids();
         const last = open.messages.at(-1);
         const text = await this.host.bookOnServer(name);
         const isSameOpening = () => this.journal === journal && this.current === current;
         if (!isSameOpening() && this.chat()) {
             // Asked before a chat was opened again, and perhaps answered after a message came: it can only refute.
-            this.seen({ messages: this.chat().messages, book: name }, text, new Set());
+            this.checkRecords({ messages: this.chat().messages, book: name }, text, new Set());
         }
         const chatNow = () => (isSameOpening() ? this.chat() : null);
         let now = chatNow();
         if (now && isEmpty(text)) {
             // Another one than the page's, whether it is there or not; a later look may be answered before that is known.
-            this.seen({ messages: now.messages, book: name }, text, uids, { mayConfirm: false });
+            this.checkRecords({ messages: now.messages, book: name }, text, uids, { mayConfirm: false });
             now = (await this.isOnServer(name)) ? chatNow() : null;
         }
         if (!now) {
             return;
         }
         // Also where another book is bound by now: messages came while this one was.
-        this.seen({ messages: now.messages, book: name }, text, uids);
-        if (now.book !== name || this.pagesBook(name) !== undefined) {
+        this.checkRecords({ messages: now.messages, book: name }, text, uids);
+        if (now.book !== name || this.pageText(name) !== undefined) {
             return;
         }
         // The page has no copy of its own, so the file is what holds, if no message has arrived meanwhile.
         if (now.messages.at(-1) !== last) {
-            this.look();
+            this.scheduleFileCheck();
             return;
         }
-        this.files.reads(name, text);
+        this.files.pageRead(name, text);
         current.isBookStale = true;
         this.sync();
-        this.seen(now, text);
+        this.checkRecords(now, text);
     }
 
     async isOnServer(name) {
-        return (await this.host.listBooks()).some((book) => this.isBook(book.name, name));
+        return (await this.host.listBooks()).some((book) => this.isSameBook(book.name, name));
     }
 
-    notLookedAt() {
-        return new Set(this.journal.notLookedAt(this.host.openChat()?.book).map((record) => record.uid));
+    uncheckedUids() {
+        return new Set(this.journal.uncheckedRecords(this.host.openChat()?.book).map((record) => record.uid));
     }
 
     /**
@@ -344,16 +344,16 @@ export class Recording {
      * @param {Set<string>} uids of the records whose messages had arrived before
      * @param {{mayConfirm?: boolean}} [how] without it, only what is not so counts
      */
-    seen(open, text, uids = this.notLookedAt(), { mayConfirm = true } = {}) {
+    checkRecords(open, text, uids = this.uncheckedUids(), { mayConfirm = true } = {}) {
         this.guarded(() => {
-            const isOurs = this.files.isOurs(open.book, text);
+            const isPages = this.files.matchesPage(open.book, text);
             let digest;
             const isSame = (record) => {
                 digest ??= this.core.wasm.book_digest(open.book, textBytes(text)) ?? null;
                 return record.came.book === digest;
             };
-            const { changed } = this.journal.lookedAtFile(open.messages, open.book, (record) => {
-                const isGood = record.came.assumed ? isSame(record) : isOurs;
+            const { changed } = this.journal.fileChecked(open.messages, open.book, (record) => {
+                const isGood = record.came.assumed ? isSame(record) : isPages;
                 // What somebody else wrote was there, or came meanwhile, for every message that this page has seen since.
                 return isGood && !(mayConfirm && uids.has(record.uid)) ? undefined : isGood;
             });
@@ -364,10 +364,10 @@ export class Recording {
         });
     }
 
-    hook() {
+    installHooks() {
         const open = this.host.openChat();
         if (open) {
-            watchArrivals(open.messages, (put) => this.arriving(put), () => this.messageMayHaveCome());
+            watchArrivals(open.messages, (put) => this.arriving(put), () => this.messageMayHaveArrived());
         }
         this.host.beforeWritingOut((message) => {
             if (this.chat()?.messages[0] === message) {
@@ -382,7 +382,7 @@ export class Recording {
      * The text of a save of the open chat, with the records that the messages carry now.
      * @returns {string | undefined} `undefined` where it is right as it is
      */
-    carriedBy(text) {
+    withRecords(text) {
         const wasHooked = this.isWrittenOut;
         this.isWrittenOut = false;
         if (wasHooked || !this.sync()) {
@@ -419,7 +419,7 @@ export class Recording {
             return step();
         } catch (error) {
             this.journal = null;
-            this.failed(error);
+            this.onError(error);
             return null;
         }
     }

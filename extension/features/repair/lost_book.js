@@ -1,28 +1,28 @@
 // The book that the open chat has lost, and what another extension may have bound in its place.
 
-export class Losing {
-    /** @param {{host: object, mending: import('./repairs.js').Mending, failed: (error: Error) => void}} parts */
-    constructor({ host, mending, failed }) {
+export class LostBook {
+    /** @param {{host: object, repairs: import('./repairs.js').Repairs, onError: (error: Error) => void}} parts */
+    constructor({ host, repairs, onError }) {
         this.host = host;
-        this.mending = mending;
-        this.failed = failed;
+        this.repairs = repairs;
+        this.onError = onError;
         /** The name of the book that is lost. @type {string | null} */
         this.name = null;
     }
 
     /** Another chat was opened, or none. */
-    opened(open) {
+    chatOpened(open) {
         try {
-            this.name = open && this.mending.lostBook(open);
+            this.name = open && this.repairs.findLostBook(open);
         } catch (error) {
             this.name = null;
-            this.failed(error);
+            this.onError(error);
         }
     }
 
     /** Whether something without any lore in it was bound in place of a book that is lost: another extension's help. */
     isReplaced(open) {
-        return Boolean(open && this.name) && open.book !== this.name && !this.mending.hasLore(open.book);
+        return Boolean(open && this.name) && open.book !== this.name && !this.repairs.hasLore(open.book);
     }
 
     /** The open chat as its journal sees it, which would forget a lost book if it were shown what replaced it. */
@@ -32,8 +32,8 @@ export class Losing {
     }
 
     /** What was found in the open chat, with the loss where it is not among it. */
-    async told(findings) {
-        if (!this.isReplaced(this.host.openChat()) || await this.mending.bookOf(this.name)) {
+    async withFinding(findings) {
+        if (!this.isReplaced(this.host.openChat()) || await this.repairs.bookBytes(this.name)) {
             return findings;
         }
         const word = { code: 'book-missing', values: { name: this.name } };

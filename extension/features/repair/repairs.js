@@ -1,20 +1,20 @@
 // Repair, split and restore: the core plans, this carries out, on the open chat in the page and on others through
 // SillyTavern's own requests. The book first, then the chat; what is replaced goes to the trash before.
 
-import { chatForCore, chatLooks, essence } from '../../core/chat.js';
+import { chatForCore, comparableMessages, slimMessage } from '../../core/chat.js';
 import { timeNow } from '../../core/core.js';
 import { bytesText, toBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { bookSave } from '../../sillytavern/requests.js';
 
-export class Mending {
-    /** @param {{host: object, core: object, trash: object, changed: () => void}} parts */
+export class Repairs {
+    /** @param {{host: object, core: object, trash: object, onChange: () => void}} parts */
     constructor(parts) {
         Object.assign(this, parts);
     }
 
     /** The bound book's bytes, or `undefined` where there is none. */
-    async bookOf(name) {
+    async bookBytes(name) {
         if (!name) {
             return undefined;
         }
@@ -23,7 +23,7 @@ export class Mending {
         return books.some((book) => this.core.bookKey(book.name) === key) ? this.host.readBook(name) : undefined;
     }
 
-    opened() {
+    requireOpenChat() {
         const open = this.host.openChat();
         if (!open) {
             throw wordError('no-chat');
@@ -42,7 +42,7 @@ export class Mending {
         if (!name || !this.isKnown(name)) {
             return false;
         }
-        const book = this.host.bookSeen(name);
+        const book = this.host.cachedBook(name);
         return !book || Object.values(book.entries ?? {}).some((entry) => !this.core.isInternal(String(entry?.comment ?? '')));
     }
 
@@ -51,7 +51,7 @@ export class Mending {
      * an empty one is bound instead.
      * @returns {string | null}
      */
-    lostBook(open) {
+    findLostBook(open) {
         if (!open.book || !this.isKnown(open.book)) {
             return open.book;
         }
@@ -76,8 +76,8 @@ export class Mending {
             ...timeNow(),
             ...more,
         };
-        const book = await this.bookOf(open.book);
-        const chat = how === 'split' ? chatLooks(open) : chatForCore(open);
+        const book = await this.bookBytes(open.book);
+        const chat = how === 'split' ? comparableMessages(open) : chatForCore(open);
         const answer = this.core.mend(ask, chat, book, other);
         if (!answer.value.possible) {
             const { code, values } = answer.value.reason;
@@ -87,20 +87,20 @@ export class Mending {
     }
 
     async restore(message, { dryRun = false } = {}) {
-        const open = this.opened();
+        const open = this.requireOpenChat();
         if (!dryRun) {
             await this.host.untilSaved(open.book);
         }
         const plan = await this.plan('restore', open, { message });
         if (!dryRun) {
-            await this.carryOut(plan, open, `restore to message ${message}`);
+            await this.apply(plan, open, `restore to message ${message}`);
         }
-        return shown(plan);
+        return report(plan);
     }
 
     /** @param {string | null} lost the book that is missing, if another is bound in its place */
     async repairOptions(lost = null) {
-        const open = { ...this.opened(), ...(lost && { book: lost }) };
+        const open = { ...this.requireOpenChat(), ...(lost && { book: lost }) };
         const last = open.messages.length - 1;
         const known = async (how) => {
             try {
@@ -115,18 +115,18 @@ export class Mending {
     }
 
     async repair({ source, book }, lost = null) {
-        const open = this.opened();
-        const other = source === 'copy' ? await this.bookOf(book) : undefined;
+        const open = this.requireOpenChat();
+        const other = source === 'copy' ? await this.bookBytes(book) : undefined;
         if (source === 'copy' && !other) {
             throw wordError('no-such-book', { name: book });
         }
         await this.host.untilSaved(open.book);
         const plan = await this.plan(source, { ...open, ...(lost && { book: lost }) }, { copied: book }, other);
-        await this.carryOut(plan, open, `repair from ${source}`);
+        await this.apply(plan, open, `repair from ${source}`);
         if (plan.book && lost && open.book !== lost) {
-            await this.bindAgain(open, plan.book.name);
+            await this.rebind(open, plan.book.name);
         }
-        return shown(plan);
+        return report(plan);
     }
 
     /** Which chats would get which books. @param {Array<object>} sharing heads of the chats to be split */
@@ -145,19 +145,19 @@ export class Mending {
         const chats = [];
         for (const head of sharing) {
             const { plan, chat, isOpen } = await this.splitOne(head, []);
-            await this.carryOut(plan, chat, 'split', { isOpen });
+            await this.apply(plan, chat, 'split', { isOpen });
             chats.push({ name: head.name, book: plan.book.name, entries: plan.book.entries, part: plan.part, open: isOpen });
         }
         return chats;
     }
 
     async splitOne(head, taken) {
-        const open = this.opened();
+        const open = this.requireOpenChat();
         const isOpen = head.name === open.name;
         const chat = isOpen ? open : await this.closedChat(head);
         const parentName = chat.metadata.main_chat;
         const parent = parentName
-            ? parentName === open.name ? chatLooks(open) : await this.host.readChat(head, parentName)
+            ? parentName === open.name ? comparableMessages(open) : await this.host.readChat(head, parentName)
             : undefined;
         const books = (await this.host.listBooks()).map((book) => book.name);
         const freeName = this.core.nameForBook({ chat: head.name, books: [...books, ...taken] });
@@ -172,9 +172,9 @@ export class Mending {
     }
 
     /** Binds the open chat to a book again that it had lost, and all that speaks of what took its place. */
-    async bindAgain(open, name) {
+    async rebind(open, name) {
         if (open.book) {
-            await this.followBook(open, name, { isOpen: true });
+            await this.updateBookName(open, name, { isOpen: true });
         } else {
             open.metadata.world_info = name;
             await this.host.saveOpenChat();
@@ -182,42 +182,42 @@ export class Mending {
     }
 
     /** A book was renamed: everything in the chat that speaks of it follows. */
-    async followBook(chat, newName, { isOpen }) {
+    async updateBookName(chat, newName, { isOpen }) {
         const answer = this.core.mend(
             { how: 'follow', chat: chat.name, group: Boolean(chat.group), bookName: chat.book, freeName: newName, ...timeNow() },
-            [{ chat_metadata: chat.metadata }, ...chat.messages.map(essence)],
-            await this.bookOf(newName),
+            [{ chat_metadata: chat.metadata }, ...chat.messages.map(slimMessage)],
+            await this.bookBytes(newName),
             undefined,
         );
         if (answer.value.possible) {
-            await this.carryOut({ ...answer.value, book: null }, chat, 'rename', { isOpen });
+            await this.apply({ ...answer.value, book: null }, chat, 'rename', { isOpen });
         }
     }
 
-    async carryOut(plan, chat, why, { isOpen = true } = {}) {
+    async apply(plan, chat, why, { isOpen = true } = {}) {
         if (plan.book) {
             if (plan.replaces) {
-                plan.undo = await this.trash.put([plan.book.name], why, { replacedBy: bytesText(plan.bytes) });
+                plan.undo = await this.trash.keepBooks([plan.book.name], why, { replacedBy: bytesText(plan.bytes) });
             }
             await this.host.writeBook(bookSave(plan.book.name, bytesText(plan.bytes)));
             await this.host.refreshBooks(plan.book.name);
         }
         if (plan.metadata) {
-            follow(chat.metadata, plan.metadata);
+            overwrite(chat.metadata, plan.metadata);
             for (const [index, message] of Object.entries(plan.messages ?? {})) {
-                remember(chat.messages[index], message);
-                (message.swipe_info ?? []).forEach((swipe, at) => remember(chat.messages[index].swipe_info[at], swipe));
+                restoreExtra(chat.messages[index], message);
+                (message.swipe_info ?? []).forEach((swipe, at) => restoreExtra(chat.messages[index].swipe_info[at], swipe));
             }
             await (isOpen
                 ? this.host.saveOpenChat()
                 : this.host.writeChat(chat, chat.name, [{ ...chat.header, chat_metadata: chat.metadata }, ...chat.messages]));
         }
-        this.changed();
+        this.onChange();
     }
 }
 
 /** Makes one object hold what another does, without replacing it: the page holds on to it. */
-export function follow(live, wanted) {
+export function overwrite(live, wanted) {
     for (const key of Object.keys(live)) {
         if (!(key in wanted)) {
             delete live[key];
@@ -231,12 +231,12 @@ export function follow(live, wanted) {
 }
 
 /** Puts what a memory extension keeps in a message, or in one of its swipes, where it was. */
-function remember(holder, changed) {
+function restoreExtra(holder, changed) {
     if (changed?.extra) {
         Object.assign(holder.extra, changed.extra);
     }
 }
 
-function shown({ book, part, remarks, undo = null }) {
+function report({ book, part, remarks, undo = null }) {
     return { book: book?.name ?? null, entries: book?.entries ?? 0, part, remarks, undo };
 }

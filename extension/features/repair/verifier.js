@@ -3,17 +3,17 @@
 import { bytesText, textBytes } from '../../core/json.js';
 
 /** With more chats than this, those of a character or group are only looked at when someone asks. */
-const LOOKED_AT_OF_OWNER = 60;
+const MAX_CHATS_OF_OWNER = 60;
 
 /** SillyTavern reads whole chats to tell what their headers hold; so many bytes take it a moment. */
-const LOOKED_AT_OF_ALL = 32 * 1024 * 1024;
+const MAX_BYTES_OF_ALL = 32 * 1024 * 1024;
 
 /**
  * Which chats were looked at for the one that is open: it alone, all of its character or group, or all there are.
  * @typedef {'open' | 'owner' | 'all'} Reach
  */
 
-export class Verifying {
+export class Verifier {
     /** @param {{host: object, core: object, index: import('../timelines/timeline_index.js').TimelineIndex}} parts */
     constructor(parts) {
         Object.assign(this, parts);
@@ -28,7 +28,7 @@ export class Verifying {
     }
 
     /** What the core finds about these timelines. @param {Set<string> | null} wanted books to look into; all when null */
-    async look(heads, { wanted = null, progress = () => {} } = {}) {
+    async verify(heads, { wanted = null, progress = () => {} } = {}) {
         const listed = await this.host.listBooks();
         const used = new Set(heads.map((head) => head.metadata?.world_info).filter(Boolean).map((name) => this.core.bookKey(name)));
         const needed = listed.filter((book) => {
@@ -54,11 +54,11 @@ export class Verifying {
 
     /** How far a look may go without anybody having asked for it. @returns {Promise<Reach>} */
     async reach(open) {
-        if (open.book && this.host.bytesOfChats() <= LOOKED_AT_OF_ALL) {
+        if (open.book && this.host.bytesOfChats() <= MAX_BYTES_OF_ALL) {
             return 'all';
         }
         const names = await this.host.chatNames(open);
-        return names.length <= LOOKED_AT_OF_OWNER ? 'owner' : 'open';
+        return names.length <= MAX_CHATS_OF_OWNER ? 'owner' : 'open';
     }
 
     /**
@@ -67,22 +67,22 @@ export class Verifying {
      * @returns {Promise<{chat: string, findings: object[], entries: number, heads: object[], looked: object[], reach: Reach}>}
      *          `reach` is smaller than was asked for where a chat could not be read
      */
-    async open(open, { reach = 'owner', listed = null } = {}) {
+    async verifyOpen(open, { reach = 'owner', listed = null } = {}) {
         const all = reach === 'all' ? listed ?? await this.host.allChatHeads() : [];
-        const owned = reach === 'open' ? await this.remembered(open) : await this.heads(open, reach === 'all' ? all.filter((head) => isOf(head, open)) : null);
+        const owned = reach === 'open' ? await this.rememberedHeads(open) : await this.heads(open, reach === 'all' ? all.filter((head) => isOf(head, open)) : null);
         const others = all.filter((head) => !isOf(head, open));
         const heads = [...owned, ...others.filter((head) => this.uses(head, open.book))];
         const key = open.book ? this.core.bookKey(open.book) : null;
-        const looked = await this.look(heads, { wanted: new Set(key ? [key] : []) });
-        const [mine] = looked;
+        const verified = await this.verify(heads, { wanted: new Set(key ? [key] : []) });
+        const [mine] = verified;
         const findings = reach === 'open' ? mine.findings.filter((found) => found.code !== 'parent-missing') : mine.findings;
         const isRead = (head) => Boolean(head.metadata);
         const reached = !owned.every(isRead) ? 'open' : reach === 'all' && !others.every(isRead) ? 'owner' : reach;
-        return { chat: open.name, findings, entries: mine.entries ?? 0, heads, looked, reach: reached };
+        return { chat: open.name, findings, entries: mine.entries ?? 0, heads, verified, reach: reached };
     }
 
     /** The open chat, and those that used its book when they were last seen and still do. */
-    async remembered(open) {
+    async rememberedHeads(open) {
         const records = [...(await this.index.of(open)).values()];
         const names = records.filter((record) => record.name !== open.name && this.uses(record, open.book)).map((record) => record.name);
         const heads = names.length ? await this.host.chatHeadsOf(open, names) : [];
@@ -93,11 +93,11 @@ export class Verifying {
         return Boolean(book && metadata?.world_info) && this.core.bookKey(metadata.world_info) === this.core.bookKey(book);
     }
 
-    async all(progress = () => {}) {
+    async verifyAll(progress = () => {}) {
         const heads = await this.host.allChatHeads();
-        const looked = await this.look(heads, { progress });
+        const verified = await this.verify(heads, { progress });
         const labels = new Map(this.host.owners().map((owner) => [owner.group ?? owner.avatar, owner.label]));
-        const results = looked.map((found, at) => {
+        const results = verified.map((found, at) => {
             const id = heads[at].group ?? heads[at].avatar;
             return { chat: found.name, owner: id, ownerName: labels.get(id) ?? '', findings: found.findings };
         });
@@ -106,9 +106,9 @@ export class Verifying {
 
     /** Chats that share the open chat's book, the one that keeps it, and those to be split. */
     async sharing(open, { family }) {
-        const { heads, looked } = await this.open(open);
-        const mine = looked[0];
-        const users = heads.map((head, at) => ({ head, found: looked[at] })).filter(({ head, found }) =>
+        const { heads, verified } = await this.verifyOpen(open);
+        const mine = verified[0];
+        const users = heads.map((head, at) => ({ head, found: verified[at] })).filter(({ head, found }) =>
             found.family === mine.family && this.uses(head, open.book));
         const keeper = users.find(({ found }) => found.keeps)?.head.name ?? null;
         const toSplit = family ? users.filter(({ found }) => !found.keeps) : users.filter(({ head }) => head.name === open.name);

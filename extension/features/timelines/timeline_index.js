@@ -35,77 +35,77 @@ export class TimelineIndex {
     constructor({ store, core, now = Date.now }) {
         Object.assign(this, { store, core, now });
         /** @type {Map<string, {chats: Map<string, TimelineRecord>, gone: Set<string>, syncedAt: number, loading: Promise<void>}>} */
-        this.shelves = new Map();
-        this.waiting = new Set();
+        this.caches = new Map();
+        this.unsaved = new Set();
     }
 
     /** All records of a character or group. @param {Owner} owner @returns {Promise<Map<string, TimelineRecord>>} */
     async of(owner) {
-        const shelf = this.shelf(owner);
-        await shelf.loading;
-        return shelf.chats;
+        const cache = this.cacheOf(owner);
+        await cache.loading;
+        return cache.chats;
     }
 
-    shelf(owner) {
+    cacheOf(owner) {
         const key = keyOf(owner);
-        if (!this.shelves.has(key)) {
-            const shelf = { chats: new Map(), gone: new Set(), syncedAt: 0, loading: null };
-            shelf.loading = this.load(key, shelf);
-            this.shelves.set(key, shelf);
+        if (!this.caches.has(key)) {
+            const cache = { chats: new Map(), gone: new Set(), syncedAt: 0, loading: null };
+            cache.loading = this.load(key, cache);
+            this.caches.set(key, cache);
         }
-        return this.shelves.get(key);
+        return this.caches.get(key);
     }
 
-    async load(key, shelf) {
+    async load(key, cache) {
         const stored = await this.store.read(key).catch(() => null);
         // What came in meanwhile is newer.
         for (const record of Array.isArray(stored?.chats) ? stored.chats : []) {
-            if (!shelf.chats.has(record.name) && !shelf.gone.has(record.name)) {
-                shelf.chats.set(record.name, record);
+            if (!cache.chats.has(record.name) && !cache.gone.has(record.name)) {
+                cache.chats.set(record.name, record);
             }
         }
-        shelf.syncedAt = Math.max(shelf.syncedAt, Number(stored?.syncedAt) || 0);
-        shelf.gone.clear();
+        cache.syncedAt = Math.max(cache.syncedAt, Number(stored?.syncedAt) || 0);
+        cache.gone.clear();
     }
 
     /** Remembers chats as they were just seen. @param {Array<Owner & {name: string}>} heads with all of their metadata */
     learn(heads) {
         const own = this.ownFindings(heads);
         heads.forEach((head, at) => {
-            const shelf = this.shelf(head);
+            const cache = this.cacheOf(head);
             const record = recordOf(head, own[at], this.now());
-            const known = shelf.chats.get(head.name);
+            const known = cache.chats.get(head.name);
             if (known && isSame(known, record)) {
                 return;
             }
-            shelf.chats.set(head.name, record);
-            shelf.gone.delete(head.name);
+            cache.chats.set(head.name, record);
+            cache.gone.delete(head.name);
             this.save(head);
         });
     }
 
     ownFindings(heads) {
         const asked = heads.map(({ name, group, avatar, messages, metadata }) => ({ name, group, character: avatar, messages, metadata: metadata ?? {} }));
-        const looked = heads.length ? this.core.verify({ timelines: asked }, new TextEncoder().encode('{}')) : [];
-        return looked.map(({ findings }) => findings.filter(({ code }) => OWN_CODES.includes(code)));
+        const verified = heads.length ? this.core.verify({ timelines: asked }, new TextEncoder().encode('{}')) : [];
+        return verified.map(({ findings }) => findings.filter(({ code }) => OWN_CODES.includes(code)));
     }
 
     /** @param {Owner} owner */
     renamed(owner, from, to) {
-        const shelf = this.shelf(owner);
-        const record = shelf.chats.get(from);
+        const cache = this.cacheOf(owner);
+        const record = cache.chats.get(from);
         this.forget(owner, [from]);
         if (record) {
-            shelf.chats.set(to, { ...record, name: to, seenAt: this.now() });
-            shelf.gone.delete(to);
+            cache.chats.set(to, { ...record, name: to, seenAt: this.now() });
+            cache.gone.delete(to);
         }
     }
 
     forget(owner, names) {
-        const shelf = this.shelf(owner);
+        const cache = this.cacheOf(owner);
         for (const name of names) {
-            shelf.chats.delete(name);
-            shelf.gone.add(name);
+            cache.chats.delete(name);
+            cache.gone.add(name);
         }
         this.save(owner);
     }
@@ -121,7 +121,7 @@ export class TimelineIndex {
 
     /** Every chat of this owner was right at that time. */
     synced(owner, when) {
-        this.shelf(owner).syncedAt = when;
+        this.cacheOf(owner).syncedAt = when;
         this.save(owner);
     }
 
@@ -131,32 +131,32 @@ export class TimelineIndex {
      * @param {Owner} owner @param {Owner & {name: string}} head
      */
     proves(owner, head) {
-        const known = this.shelf(head).chats.get(head.name);
+        const known = this.cacheOf(head).chats.get(head.name);
         const isUnchanged = known && isSame(known, recordOf(head, this.ownFindings([head])[0], 0));
-        return Boolean(isUnchanged) && known.seenAt <= this.shelf(owner).syncedAt;
+        return Boolean(isUnchanged) && known.seenAt <= this.cacheOf(owner).syncedAt;
     }
 
     /** A host that tells this index whatever it reads and writes. */
     watching(host) {
         const watched = {
-            chatHeads: async (whose) => {
+            chatHeads: async (owner) => {
                 const began = this.now();
-                const heads = await host.chatHeads(whose);
+                const heads = await host.chatHeads(owner);
                 this.learn(heads);
-                this.synced(whose, began);
+                this.synced(owner, began);
                 return heads;
             },
             allChatHeads: async () => {
                 const heads = await host.allChatHeads();
                 // Of those that somebody has looked at: there may be thousands of others.
-                this.learn(heads.filter((head) => this.shelves.has(keyOf(head))));
+                this.learn(heads.filter((head) => this.caches.has(keyOf(head))));
                 return heads;
             },
-            writeChat: async (whose, name, lines) => {
-                await host.writeChat(whose, name, lines);
+            writeChat: async (owner, name, lines) => {
+                await host.writeChat(owner, name, lines);
                 const last = lines.length > 1 ? lines.at(-1) : null;
                 this.learn([{
-                    group: whose.group, avatar: whose.avatar, name, messages: lines.length - 1, metadata: lines[0]?.chat_metadata,
+                    group: owner.group, avatar: owner.avatar, name, messages: lines.length - 1, metadata: lines[0]?.chat_metadata,
                     preview: String(last?.mes ?? ''), date: host.dateOf(last?.send_date),
                 }]);
             },
@@ -167,25 +167,25 @@ export class TimelineIndex {
 
     save(owner) {
         const key = keyOf(owner);
-        if (this.waiting.has(key)) {
+        if (this.unsaved.has(key)) {
             return;
         }
-        this.waiting.add(key);
+        this.unsaved.add(key);
         const timer = setTimeout(() => this.write(key), SAVED_AFTER);
         timer.unref?.();
     }
 
     async write(key) {
-        this.waiting.delete(key);
-        const shelf = this.shelves.get(key);
-        await shelf?.loading;
-        if (shelf) {
-            await this.store.write(key, { syncedAt: shelf.syncedAt, chats: [...shelf.chats.values()] }).catch(() => {});
+        this.unsaved.delete(key);
+        const cache = this.caches.get(key);
+        await cache?.loading;
+        if (cache) {
+            await this.store.write(key, { syncedAt: cache.syncedAt, chats: [...cache.chats.values()] }).catch(() => {});
         }
     }
 
     async clear() {
-        this.shelves.clear();
+        this.caches.clear();
         await this.store.clear();
     }
 }

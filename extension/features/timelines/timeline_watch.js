@@ -65,7 +65,7 @@ export class TimelineWatch {
     }
 
     /** Something was changed: names, headers, or the open chat's book. */
-    async again() {
+    async refresh() {
         const { host, core } = this.timelines;
         const book = host.openChat()?.book;
         if (book) {
@@ -76,12 +76,12 @@ export class TimelineWatch {
 
     draw() {
         const open = this.timelines.host.openChat();
-        const shelf = this.timelines.index.shelf(this.open);
+        const cache = this.timelines.index.cacheOf(this.open);
         if (!open || this.isStopped) {
             return;
         }
         this.drawnAt = Date.now();
-        this.model = this.timelines.model(open, this.names, shelf.chats, this.books);
+        this.model = this.timelines.model(open, this.names, cache.chats, this.books);
         this.view.show(this.model);
     }
 
@@ -92,7 +92,7 @@ export class TimelineWatch {
         if (this.isOver(round)) {
             return;
         }
-        const mustReadAll = all || index.shelf(this.open).syncedAt === 0;
+        const mustReadAll = all || index.cacheOf(this.open).syncedAt === 0;
         const openName = this.model.open;
         const unread = this.names.filter((name) => name !== openName && (mustReadAll || !chats.has(name)));
         const isComplete = await this.read(round, this.nearestFirst(unread))
@@ -181,7 +181,7 @@ export class TimelineWatch {
     }
 
     /** Another family is looked at. */
-    async look(family) {
+    async showFamily(family) {
         this.family = family;
         await this.caughtUp;
         await this.readBooks(this.round);

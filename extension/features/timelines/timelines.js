@@ -12,7 +12,7 @@ const NOT_READ_YET = '{"entries":{}}';
 
 /**
  * One timeline, to be shown.
- * @typedef {object} Shown
+ * @typedef {object} ShownTimeline
  * @property {string} id its name, or something that no name can be for a parent that is gone
  * @property {string} name
  * @property {string | null} parent an id
@@ -46,7 +46,7 @@ export class Timelines {
     }
 
     /** Everything, for whoever can wait. */
-    async whole() {
+    async readAll() {
         let model = null;
         const watch = this.watch({ show: (shown) => { model = shown; }, note: () => {} });
         await watch.start();
@@ -79,9 +79,9 @@ export class Timelines {
      */
     model(open, names, records, books) {
         const heads = names.map((name) => records.get(name) ?? { name, messages: 0, preview: '', date: null, metadata: undefined, own: [] });
-        const looked = this.look(open, heads, books);
+        const verified = this.verify(open, heads, books);
         const owner = this.host.owners().find(({ group, avatar }) => group === open.group && avatar === open.avatar);
-        const timelines = withGhosts(heads.map((head, at) => this.shown(open, head, looked[at], books)));
+        const timelines = withGhosts(heads.map((head, at) => this.shown(open, head, verified[at], books)));
         return {
             owner: { label: owner?.label ?? '', group: open.group, avatar: open.avatar },
             open: open.name,
@@ -90,7 +90,7 @@ export class Timelines {
         };
     }
 
-    look(open, heads, books) {
+    verify(open, heads, books) {
         const there = new Set(this.host.knownBooks().map((name) => this.core.bookKey(name)));
         const texts = [...there].map((key) => `${JSON.stringify(key)}:${books.get(key) ?? NOT_READ_YET}`);
         const timelines = heads.map(({ name, messages, metadata }) =>
@@ -98,27 +98,27 @@ export class Timelines {
         return this.core.verify({ timelines }, textBytes(`{${texts.join(',')}}`));
     }
 
-    /** @returns {Shown} */
-    shown(open, head, looked, books) {
+    /** @returns {ShownTimeline} */
+    shown(open, head, verified, books) {
         const { metadata } = head;
         const seal = metadata?.forklore;
         const book = metadata?.world_info || null;
         const isBookRead = !book || books.has(this.core.bookKey(book));
         const without = [...OWN_CODES, ...(isBookRead ? [] : NEED_THE_BOOK)];
-        const findings = [...looked.findings.filter(({ code }) => !without.includes(code)), ...head.own];
+        const findings = [...verified.findings.filter(({ code }) => !without.includes(code)), ...head.own];
         return {
             id: head.name,
             name: head.name,
-            parent: looked.parent ?? null,
+            parent: verified.parent ?? null,
             family: '',
-            kind: looked.kind,
-            message: looked.forkPoint ?? null,
+            kind: verified.kind,
+            message: verified.forkPoint ?? null,
             messages: head.messages,
             preview: head.preview,
             date: head.date,
             made: typeof seal?.made === 'string' ? seal.made : null,
             book,
-            entries: book ? this.entriesOf(book, isBookRead ? looked.entries : undefined, seal) : null,
+            entries: book ? this.entriesOf(book, isBookRead ? verified.entries : undefined, seal) : null,
             part: book && seal?.book?.exactness ? partOf(seal) : null,
             findings: metadata === undefined ? [] : metadata === null ? [UNREADABLE] : findings,
             isOpen: head.name === open.name,
@@ -128,7 +128,7 @@ export class Timelines {
 
     /** As it was read, as the page has it, or as it was when the timeline was made; null where nobody knows. */
     entriesOf(book, read, seal) {
-        const seen = this.host.bookSeen(book);
+        const seen = this.host.cachedBook(book);
         return read ?? (seen ? Object.keys(seen.entries ?? {}).length : seal?.book?.name === book ? seal.book.entries : null);
     }
 
@@ -157,7 +157,7 @@ export class Timelines {
 
     /** @returns {Promise<string | null>} its name from now on, or null where it keeps the old one */
     async rename(from, typed) {
-        const open = this.opened();
+        const open = this.requireOpenChat();
         const to = this.core.chatStem(typed.trim());
         if (!to) {
             throw wordError('name-not-possible', { name: typed });
@@ -178,7 +178,7 @@ export class Timelines {
      * @returns {Promise<{fate: 'none' | 'trash' | 'kept', book: string | null, why?: 'off' | 'not-ours' | 'used' | 'selected', by?: string[]}>}
      */
     async fateOf(name) {
-        const open = this.opened();
+        const open = this.requireOpenChat();
         const records = await this.index.of(open);
         const book = records.get(name)?.metadata?.world_info || null;
         const key = book && this.core.bookKey(book);
@@ -194,14 +194,14 @@ export class Timelines {
     }
 
     async delete(name) {
-        const open = this.opened();
+        const open = this.requireOpenChat();
         if (open.name === name) {
             throw wordError('delete-open');
         }
         await this.host.deleteChat({ group: open.group, avatar: open.avatar }, name);
     }
 
-    opened() {
+    requireOpenChat() {
         const open = this.host.openChat();
         if (!open) {
             throw wordError('no-chat');
@@ -264,7 +264,7 @@ function partOf({ book: { exactness, as_of, settled_at, source }, parent }) {
 }
 
 /** What a chat was made of, as its seal says; `null` for a chat that no fork made. */
-export function birthOf(seal) {
+export function originOf(seal) {
     const { kind, parent, made, running_recap: recap, combined_recap: combined } = seal ?? {};
     if (!['checkpoint', 'branch'].includes(kind) || typeof parent?.chat !== 'string') {
         return null;

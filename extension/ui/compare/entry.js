@@ -33,7 +33,7 @@ export function entryRow(item, { model, from, selection, bring }) {
         fieldBoxes.forEach((field, name) => field.checked = ticked === true || Boolean(ticked?.includes(name)));
     };
     selection.watch(item, show);
-    const [{ what }] = item.doings.length ? item.doings : [{ what: 'changed' }];
+    const [{ what }] = item.changes.length ? item.changes : [{ what: 'changed' }];
     const summary = element('span', { class: 'forklore_entry_title' },
         icon(SIGNS[what], `forklore_${what}`), ' ', nameOf(item.title),
         item.isConflict ? element('small', { class: 'forklore_tag forklore_tag_both' }, say('compare.conflict')) : null,

@@ -1,9 +1,9 @@
-/** Comparing and combining: where it is opened from, and how one step leads to the next. */
+/** Comparing and merging: where it is opened from, and how one step leads to the next. */
 import { attempting } from '../widgets/attempt.js';
 import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { previewElement } from './preview.js';
-import { askTarget, askWhat } from './questions.js';
+import { askTarget, askMoments } from './questions.js';
 import { CompareView } from './view.js';
 
 /** @param {{app: object, screen: object, toasts: object, actions: object}} parts */
@@ -20,7 +20,7 @@ export function createCompare({ app, screen, toasts, actions }) {
             const view = new CompareView({
                 model,
                 close: () => close(null),
-                preview: wish => steps.preview(wish),
+                preview: request => steps.preview(request),
             });
             const steps = stepsIn(root, close, () => fill(root, view.element));
             fill(root, view.element);
@@ -29,11 +29,11 @@ export function createCompare({ app, screen, toasts, actions }) {
     });
 
     /** Shows what bringing lore over would do, and does it. */
-    const bring = attempt(async (wish) => {
-        const plan = await screen.during(app.bringPlan(wish), say('compare.loading'));
+    const bring = attempt(async (request) => {
+        const plan = await screen.during(app.bringPlan(request), say('compare.loading'));
         await screen.popup((close) => {
             const root = element('div', { class: 'forklore_steps' });
-            stepsIn(root, close, null).show(wish, plan);
+            stepsIn(root, close, null).show(request, plan);
             return root;
         }, { look: 'forklore_full' });
     });
@@ -52,33 +52,33 @@ export function createCompare({ app, screen, toasts, actions }) {
                 isBusy = false;
             }
         });
-        const showPlan = (wish, plan, isStale = false) => {
-            const shown = previewElement({ plan, isStale, back, close: () => close(null), apply: settle => apply(wish, plan, settle) });
+        const showPlan = (request, plan, isStale = false) => {
+            const shown = previewElement({ plan, isStale, back, close: () => close(null), apply: settle => apply(request, plan, settle) });
             fill(root, shown.body);
             shown.title.focus?.();
         };
-        const apply = once(async (wish, seen, settle) => {
-            const done = await app.bring({ ...wish, settle }, seen);
+        const apply = once(async (request, seen, settle) => {
+            const done = await app.bring({ ...request, settle }, seen);
             if (done.isStale) {
-                showPlan(wish, done.plan, true);
+                showPlan(request, done.plan, true);
                 return;
             }
             close(null);
-            toasts.combined(done, actions);
+            toasts.brought(done, actions);
         });
         return {
             show: showPlan,
-            preview: once(async wish => showPlan(wish, await screen.during(app.bringPlan(wish), say('compare.loading')))),
+            preview: once(async request => showPlan(request, await screen.during(app.bringPlan(request), say('compare.loading')))),
         };
     };
 
     /** Asks what to compare first. */
     const choose = attempt(async (first = {}) => {
         if (!app.open()) {
-            toasts.tell('info', say('ready.no-chat'));
+            toasts.notify('info', say('ready.no-chat'));
             return;
         }
-        const chosen = await askWhat({ screen }, await screen.during(app.timelineChoices(), say('compare.loading')), first);
+        const chosen = await askMoments({ screen }, await screen.during(app.timelineChoices(), say('compare.loading')), first);
         if (chosen) {
             await show(chosen);
         }

@@ -26,12 +26,12 @@ const FIRST = ['content', 'comment', 'key', 'keysecondary'];
 export function itemsOf(model) {
     return model.entries.map((entry, id) => {
         const fields = [...entry.fields].sort((one, other) => rank(one) - rank(other));
-        const doings = doingsOf(entry);
+        const changes = changesOf(entry);
         const item = {
             id,
             key: entry.key,
             title: entry.title || say('lore.untitled', { uid: entry.uid ?? entry.key }),
-            doings,
+            changes,
             isConflict: isConflict(entry),
             left: entry.left,
             right: entry.right,
@@ -52,7 +52,7 @@ function textOf(entry) {
 }
 
 /** Where nobody knows what both began as, what only one side has counts as added there. */
-function doingsOf({ left, right }) {
+function changesOf({ left, right }) {
     const isUnknown = left.did === 'unknown' || right.did === 'unknown';
     if (!isUnknown) {
         return SIDES.map(side => ({ side, what: { left, right }[side].did })).filter(({ what }) => what !== 'nothing');
@@ -66,15 +66,15 @@ function isConflict({ left, right, fields }) {
     return fields.some(({ by }) => by === 'both') || (dids.includes('removed') && dids.includes('changed'));
 }
 
-function summaryOf({ doings, left, fields }, model) {
+function summaryOf({ changes, left, fields }, model) {
     const names = fields.map(({ name }) => name);
     if (model.isOneChat) {
-        return sentence(`compare.since.${doings[0]?.what ?? 'changed'}`, names, {});
+        return sentence(`compare.since.${changes[0]?.what ?? 'changed'}`, names, {});
     }
     if (left.did === 'unknown') {
-        return doings.length > 1
+        return changes.length > 1
             ? sentence('compare.differs', names, {})
-            : say('compare.only', { chat: model[doings[0].side].chat });
+            : say('compare.only', { chat: model[changes[0].side].chat });
     }
     if (fields.length) {
         return [
@@ -85,7 +85,7 @@ function summaryOf({ doings, left, fields }, model) {
             .map(({ key, chat, names: changed }) => sentence(key, changed, { chat }))
             .join(say('compare.and'));
     }
-    return doings.map(({ side, what }) => say(`compare.did.${what}`, { chat: model[side].chat })).join(say('compare.and'));
+    return changes.map(({ side, what }) => say(`compare.did.${what}`, { chat: model[side].chat })).join(say('compare.and'));
 }
 
 function sentence(key, fields, values) {
@@ -99,13 +99,13 @@ function sentence(key, fields, values) {
  * @param {{kinds: Set<string>, sides: Set<string>, typed: string}} wanted
  */
 export function matching(items, { kinds, sides, typed }) {
-    return items.filter(({ doings, searched, title }) =>
-        doings.some(({ side, what }) => kinds.has(what) && sides.has(side)) && holdsWords(`${title}\n${searched}`, typed));
+    return items.filter(({ changes, searched, title }) =>
+        changes.some(({ side, what }) => kinds.has(what) && sides.has(side)) && holdsWords(`${title}\n${searched}`, typed));
 }
 
 /** How many items there are of each kind and of each side. @param {Item[]} items */
 export function counts(items) {
-    const count = fits => items.filter(({ doings }) => doings.some(fits)).length;
+    const count = fits => items.filter(({ changes }) => changes.some(fits)).length;
     return Object.fromEntries([
         ...KINDS.map(kind => [kind, count(({ what }) => what === kind)]),
         ...SIDES.map(side => [side, count(doing => doing.side === side)]),

@@ -7,8 +7,8 @@ import { say } from '../words.js';
 function timelineSelect(choices, { label, chosen, run = () => {} }) {
     const options = list => list.map(({ name, isOpen }) => element('option', { value: name, selected: name === chosen },
         isOpen ? say('choose.open', { name }) : name));
-    const kin = choices.filter(({ isKin }) => isKin);
-    const others = choices.filter(({ isKin }) => !isKin);
+    const kin = choices.filter(({ isRelated }) => isRelated);
+    const others = choices.filter(({ isRelated }) => !isRelated);
     const select = element('select', { class: 'text_pole', 'aria-label': label, on: { change: run } },
         others.length && kin.length ? [
             element('optgroup', { label: say('choose.family') }, options(kin)),
@@ -21,11 +21,11 @@ function timelineSelect(choices, { label, chosen, run = () => {} }) {
 /**
  * Asks what to compare.
  * @param {object} parts @param {object} parts.screen
- * @param {Array<{name: string, messages: number, isOpen: boolean, isKin: boolean}>} choices
+ * @param {Array<{name: string, messages: number, isOpen: boolean, isRelated: boolean}>} choices
  * @param {{left?: object, right?: object}} [first] what is chosen at first
  * @returns {Promise<{left: object, right: object}|null>}
  */
-export async function askWhat({ screen }, choices, first = {}) {
+export async function askMoments({ screen }, choices, first = {}) {
     const open = choices.find(({ isOpen }) => isOpen) ?? choices[0];
     const second = choices.find(({ name }) => name !== open.name) ?? open;
     const sides = {

@@ -122,7 +122,7 @@ export function createLore({ app, screen, dialogs, toasts, actions }) {
     /** The lore as of the last message. */
     const showLast = () => {
         const open = app.open();
-        return open?.messages ? show(open.messages - 1) : toasts.tell('info', say('ready.no-chat'));
+        return open?.messages ? show(open.messages - 1) : toasts.notify('info', say('ready.no-chat'));
     };
 
     return {

@@ -11,11 +11,11 @@ import { settingsForm } from './settings_form.js';
  */
 export function mountPanel({ app, screen, actions }) {
     const status = element('div', { class: 'forklore_status', role: 'status', 'aria-live': 'polite' });
-    const doings = element('div', { class: 'forklore_buttons' });
+    const buttons = element('div', { class: 'forklore_buttons' });
     let asked = 0;
 
-    const show = readiness => showStatus(status, doings, panelView({
-        readiness, waiting: app.waiting, coreError: app.coreError, checked: app.openFindings, sayDate: screen.sayDate,
+    const show = readiness => showStatus(status, buttons, panelView({
+        readiness, waiting: app.pendingFork, coreError: app.coreError, checked: app.openFindings, sayDate: screen.sayDate,
     }), actions, app.openFindings?.findings);
     const refresh = async () => {
         asked += 1;
@@ -28,18 +28,18 @@ export function mountPanel({ app, screen, actions }) {
     };
 
     show(null);
-    screen.mountPanel(drawer({ status, doings, app, actions, refresh }));
+    screen.mountPanel(drawer({ status, buttons, app, actions, refresh }));
     app.on('changed', refresh);
     refresh();
     return { refresh };
 }
 
-function drawer({ status, doings, app, actions, refresh }) {
+function drawer({ status, buttons, app, actions, refresh }) {
     const { common, more } = settingsForm(app, refresh);
     return element('div', { id: 'forklore_settings', class: 'extension_container' },
         inlineDrawer(say('title'), element('div', { class: 'forklore_panel' },
             status,
-            doings,
+            buttons,
             app.coreError ? null : [
                 common,
                 tools(actions),
@@ -67,13 +67,13 @@ function tools(actions) {
             tool('strip', 'fa-eraser', () => actions.strip())));
 }
 
-function showStatus(status, doings, view, actions, findings) {
+function showStatus(status, buttons, view, actions, findings) {
     status.dataset.tone = view.tone;
     fill(status,
         icon(view.icon),
         element('div', {},
             element('div', { class: 'forklore_line' }, view.line),
-            [view.birth, view.note].filter(Boolean).map(text => element('small', {}, text))));
+            [view.origin, view.note].filter(Boolean).map(text => element('small', {}, text))));
     const run = {
         checkpoint: () => actions.checkpointAtEnd(),
         'when-ready': () => actions.checkpointAtEnd({ whenReady: true }),
@@ -81,7 +81,7 @@ function showStatus(status, doings, view, actions, findings) {
         split: () => actions.split(),
         repair: () => actions.repair(),
     };
-    fill(doings,
+    fill(buttons,
         view.actions.map(({ id, text, hint, icon: sign, disabled }) =>
             button(text, { icon: sign, title: hint, disabled, run: run[id] })),
         view.hasDetails

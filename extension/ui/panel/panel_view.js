@@ -35,7 +35,7 @@ export function panelView({ readiness, waiting = null, coreError = null, checked
         state,
         ...SIGNS[state],
         line: lineOf(state, readiness, waiting, coreError),
-        birth: birthOf(readiness?.birth, sayDate),
+        origin: originLine(readiness?.origin, sayDate),
         note: noteOf(known),
         hasDetails: Boolean(known?.findings.length),
         actions: actionsOf(state),
@@ -73,11 +73,11 @@ function readyLine(readiness) {
 }
 
 /** What the chat was made of, in the words of its seal. */
-function birthOf(birth, sayDate) {
-    if (!birth) {
+function originLine(origin, sayDate) {
+    if (!origin) {
         return '';
     }
-    const { kind, parent, message, made, recap, scenes, combined } = birth;
+    const { kind, parent, message, made, recap, scenes, combined } = origin;
     return say('ready.birth', {
         terms: sayTerms([
             say(`ready.birth.${kind}`, { parent, message }),

@@ -39,7 +39,7 @@ export function stateOf({ findings, isRead, kind }) {
 }
 
 /**
- * @param {import('../../features/timelines/timelines.js').Shown} timeline
+ * @param {import('../../features/timelines/timelines.js').ShownTimeline} timeline
  * @param {import('./layout.js').Place} place
  * @param {{density: string, rootName: string, isSelected: boolean, isCurrent: boolean, isDimmed: boolean, isFound: boolean,
  *          isFolded: boolean, hasChildren: boolean, hidesProblem: boolean, position: number, siblings: number}} how

@@ -31,7 +31,7 @@ export function actionsFor(timeline, { count, canCompare }) {
 }
 
 /**
- * @param {import('../../features/timelines/timelines.js').Shown} timeline
+ * @param {import('../../features/timelines/timelines.js').ShownTimeline} timeline
  * @param {{parentName: string | null, actions: Action[], sayDate: (milliseconds: number) => string, run: (id: string) => void}} how
  */
 export function details(timeline, { parentName, actions, sayDate, run }) {

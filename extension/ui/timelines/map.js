@@ -13,8 +13,8 @@ const SVG = 'http://www.w3.org/2000/svg';
 
 export class TimelineMap {
     /** @param {{select: (id: string) => void, activate: (id: string) => void, search: () => void, leave: () => boolean}} asked */
-    constructor(asked) {
-        this.asked = asked;
+    constructor(handlers) {
+        this.handlers = handlers;
         this.timelines = [];
         this.folded = new Set();
         /** What its owner has folded or unfolded, against what is so at first. */
@@ -261,7 +261,7 @@ export class TimelineMap {
         this.zoom(1 / STEP);
     }
 
-    askedForAll() {
+    keepAllInView() {
         this.isTouched = true;
         this.showAll();
         this.showsAll = true;
@@ -332,7 +332,7 @@ export class TimelineMap {
         if (onFold) {
             this.toggleFold(id);
         } else if (id !== undefined) {
-            this.asked.select(id);
+            this.handlers.select(id);
             this.cardOf(id)?.focus({ preventScroll: true });
         }
     }
@@ -340,17 +340,17 @@ export class TimelineMap {
     keyPressed(event) {
         const { key } = event;
         const at = event.target.closest('.forklore_card')?.dataset.id ?? this.selected;
-        const doing = this.doingOf(key, at);
-        if (!doing || event.ctrlKey || event.metaKey || event.altKey) {
+        const action = this.actionFor(key, at);
+        if (!action || event.ctrlKey || event.metaKey || event.altKey) {
             return;
         }
         // SillyTavern has uses of its own for arrows and Enter.
         event.preventDefault();
         event.stopPropagation();
-        doing();
+        action();
     }
 
-    doingOf(key, at) {
+    actionFor(key, at) {
         const place = this.layout().places.get(at);
         const to = neighbour(this.layout().places, at, key);
         if (key === 'ArrowRight' && place && this.folded.has(at)) {
@@ -358,18 +358,18 @@ export class TimelineMap {
         }
         if (to !== null) {
             return () => {
-                this.asked.select(to);
+                this.handlers.select(to);
                 this.cardOf(to)?.focus({ preventScroll: true });
             };
         }
         const keys = {
-            'Enter': () => this.asked.activate(at),
-            ' ': () => place?.hidden || place?.children.length ? this.toggleFold(at) : this.asked.activate(at),
+            'Enter': () => this.handlers.activate(at),
+            ' ': () => place?.hidden || place?.children.length ? this.toggleFold(at) : this.handlers.activate(at),
             '+': () => this.zoomIn(),
             '=': () => this.zoomIn(),
             '-': () => this.zoomOut(),
-            '0': () => this.askedForAll(),
-            '/': () => this.asked.search(),
+            '0': () => this.keepAllInView(),
+            '/': () => this.handlers.search(),
             'ArrowLeft': () => {},
             'ArrowRight': () => {},
             'ArrowUp': () => {},

@@ -2,7 +2,7 @@
 import { say } from '../words.js';
 import { sayKind } from './card.js';
 
-/** @param {Array<import('../../features/timelines/timelines.js').Shown>} timelines of one family */
+/** @param {Array<import('../../features/timelines/timelines.js').ShownTimeline>} timelines of one family */
 export function textTree(timelines) {
     const ids = new Set(timelines.map(({ id }) => id));
     const lines = [];

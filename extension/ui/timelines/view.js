@@ -59,7 +59,7 @@ export class TimelineView {
                 element('div', { class: 'forklore_tools', role: 'toolbar', 'aria-label': say('timelines.tools') },
                     tool('out', 'fa-magnifying-glass-minus', () => this.map.zoomOut()),
                     tool('in', 'fa-magnifying-glass-plus', () => this.map.zoomIn()),
-                    tool('all', 'fa-expand', () => this.map.askedForAll()),
+                    tool('all', 'fa-expand', () => this.map.keepAllInView()),
                     tool('here', 'fa-location-crosshairs', () => this.goHere()),
                     this.unfolder,
                     tool('refresh', 'fa-rotate', () => this.parts.refresh())),
@@ -150,11 +150,11 @@ export class TimelineView {
         const timeline = this.timeline(this.map.selected);
         const isAlone = this.shown().length === 1 && this.model.open === this.map.selected;
         // What is told again while more is being read must not be taken from under somebody's finger.
-        const told = JSON.stringify([timeline, this.timeline(timeline?.parent)?.name, isAlone, this.model.timelines.length > 1]);
-        if (told === this.told) {
+        const content = JSON.stringify([timeline, this.timeline(timeline?.parent)?.name, isAlone, this.model.timelines.length > 1]);
+        if (content === this.shownContent) {
             return;
         }
-        this.told = told;
+        this.shownContent = content;
         const pressed = [...this.side.querySelectorAll('button')].indexOf(document.activeElement);
         this.fillSide(timeline, isAlone);
         if (pressed >= 0) {

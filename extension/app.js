@@ -1,4 +1,4 @@
-// Forklore in the page: what happens in SillyTavern comes in here, and what people ask for.
+// The extension as a whole: reacts to what happens in SillyTavern, and carries out what the user asks for.
 
 import { chatForCore } from './core/chat.js';
 import { bytesText, toBytes } from './core/json.js';
@@ -34,12 +34,12 @@ export class App {
         this.coreError = coreError;
         this.settings = fillDefaults(host.settings());
         this.listeners = new Map();
-        /** What was found in the open chat when it was last looked at; `null` where something has changed since. */
+        /** The findings of the open chat; `null` once something has changed since they were made. */
         this.openFindings = null;
         this.findingsUpdates = 0;
-        /** Asks the owner how to go on; the user interface puts it here. */
+        /** Asks the user how to proceed. Set by the user interface. */
         this.askFork = async () => 'cancel';
-        /** Asks which of two versions holds, entry by entry; the user interface puts it here. */
+        /** Asks the user which of two versions to keep, entry by entry. Set by the user interface. */
         this.askConflict = async () => null;
         if (!core) {
             return;
@@ -121,7 +121,7 @@ export class App {
         return open && { name: open.name, group: Boolean(open.group), messages: open.messages.length };
     }
 
-    /** For what is worth doing but must not stand in SillyTavern's way. */
+    /** Runs a step whose failure must not stop SillyTavern: an error is reported, not thrown. */
     async reportErrors(step) {
         try {
             await step();
@@ -130,9 +130,9 @@ export class App {
         }
     }
 
-    // What happens in the page
+    // Events in the page
 
-    /** Another chat was opened, or none. */
+    /** Another chat was opened, or the chat was closed. */
     async chatOpened() {
         this.openFindings = null;
         this.childSaves.decision = null;
@@ -154,7 +154,7 @@ export class App {
     }
 
     /**
-     * Looks at the open chat. What was found is only kept if it was not looked at again meanwhile.
+     * Verifies the open chat. The findings are only kept if no later run has started in the meantime.
      * @param {'opened' | 'again'} when
      * @param {{reach?: import('./features/repair/verifier.js').Reach, listed?: object[]}} [options]
      * @returns {Promise<{chat: string, findings: object[]}>}
@@ -175,7 +175,7 @@ export class App {
         return found;
     }
 
-    /** The open chat was saved: it may be bound to another book than when it was looked at. */
+    /** The open chat was saved. It may now be bound to a different book than when it was verified. */
     async openSaved() {
         this.timelines.openSaved();
         const { openFindings } = this;
@@ -186,7 +186,7 @@ export class App {
         }
     }
 
-    /** What was found in the open chat may not hold any more. */
+    /** The findings of the open chat may be out of date. */
     async checkAgain(options) {
         const open = this.host.openChat();
         if (open) {
@@ -194,7 +194,7 @@ export class App {
         }
     }
 
-    /** Another tab may have made the book since this page read the list of books. */
+    /** Another tab may have created the book since this page loaded its list of books. */
     async ensureListed(name) {
         if (name && !this.host.knownBooks().includes(name)) {
             await this.host.refreshBooks();
@@ -202,14 +202,14 @@ export class App {
         }
     }
 
-    /** A book that we write is no news for the guard. */
+    /** Tells the guard about a book that Forklore writes, so that it does not take it for another page's edit. */
     async writeBook(host, request) {
         await host.writeBook(request);
         const { name, bookText } = readBookSave(typeof request === 'string' ? request : bytesText(request));
         this.guard.wroteByForklore(name, bookText);
     }
 
-    /** The book was written by us: what the page and the journal know of it is old. */
+    /** Forklore has written the open chat's book: what the page and the journal know of it is out of date. */
     loreChanged() {
         const open = this.host.openChat();
         if (open?.book) {
@@ -247,14 +247,14 @@ export class App {
         if (!open) {
             return { busy: false, operations: 0 };
         }
-        // Only the queue matters here, and this is asked often.
+        // Only the queue matters here, and this is called often.
         const entries = Object.entries((await this.currentBook(open.book))?.entries ?? {});
         const queue = { entries: Object.fromEntries(entries.filter(([, entry]) => entry?.comment === QUEUE)) };
         const ask = { bookName: open.book, allow: 'live', message: 0, underWay: await this.host.recapOperations() };
         return this.core.check(ask, [{ chat_metadata: open.metadata }, { mes: '' }], toBytes(queue));
     }
 
-    /** The open chat's book as the page knows it, without asking the server more than it must. */
+    /** The open chat's book as the page knows it. Asks the server only if the page has not loaded it. */
     async currentBook(name) {
         if (!name || !this.host.knownBooks().includes(name)) {
             return undefined;
@@ -272,7 +272,7 @@ export class App {
     }
 
     /**
-     * Asks what has to be asked before a fork.
+     * Asks the user whatever has to be decided before a fork.
      * @returns {Promise<object | null>} a decision for the save that follows, or `null` for no fork
      */
     async decide(kind, message, { whenReady = false, begin } = {}) {
@@ -298,7 +298,7 @@ export class App {
         return { nearest: { allow: 'live' }, live: { allow: 'live' }, without: WITHOUT_BOOK }[choice] ?? null;
     }
 
-    /** Whoever forks without being asked is refused what is still being edited. */
+    /** A fork that cannot ask the user is refused while its messages are being edited. */
     refuseEdited(message) {
         const [edited] = this.beingEdited(message);
         if (edited) {
@@ -306,7 +306,7 @@ export class App {
         }
     }
 
-    /** The message, or one before it, may become another one any moment. */
+    /** Obstacles from messages up to this one that are being edited, and may still change. */
     beingEdited(message) {
         const edited = this.host.editedUpTo(message);
         if (edited === null) {
@@ -316,7 +316,7 @@ export class App {
         return [{ code: 'being-edited', values: isThis ? {} : { message: edited } }];
     }
 
-    /** A message that is not final yet. */
+    /** Obstacles from a message that is not final yet. */
     unfinished(message) {
         const open = this.host.openChat();
         const isWriting = this.host.isWriting() && message === open.messages.length - 1;
@@ -326,7 +326,7 @@ export class App {
         ];
     }
 
-    /** At a save there is no way back: the child is made, with the nearest book or with none. */
+    /** The save cannot be called off any more: the child is created, with the nearest book or with none. */
     async askAtSave(refusal) {
         const part = refusal.obstacles.find((obstacle) => obstacle.code === 'book-not-known');
         const asOf = part?.values?.as_of;
@@ -335,7 +335,7 @@ export class App {
         return choice === 'nearest' || choice === 'live' ? choice : 'without';
     }
 
-    /** One of SillyTavern's own buttons was pressed; `go` is what it would do. */
+    /** The user pressed one of SillyTavern's own buttons. `go` does what the button would do. */
     async forkByButton(kind, message, { again, direct }) {
         const go = async () => {
             const decision = await this.decide(kind, message, { begin: go });
@@ -354,12 +354,12 @@ export class App {
         await this.reportErrors(go);
     }
 
-    /** @returns {Promise<object | null>} the report, or `null` where there is no fork (yet) */
+    /** @returns {Promise<object | null>} the report, or `null` if there is no fork (yet) */
     async fork({ kind, message, name, whenReady = false, ask = true }) {
         const open = this.repairs.requireOpenChat();
         const at = Number.isInteger(message) ? message : open.messages.length - 1;
         const begin = () => this.fork({ kind, message: at, name });
-        // Nobody sits before a script: there, the settings decide, and what is nearest is taken.
+        // A script cannot answer questions: the settings decide, and the nearest lore is used.
         const unasked = this.settings.whenInexact === 'ask' ? { allow: 'live' } : {};
         const decision = ask ? await this.decide(kind, at, { whenReady, begin }) : unasked;
         if (!decision) {
@@ -397,7 +397,7 @@ export class App {
             this.pendingFork = null;
             this.emit('changed');
             if (isReady) {
-                // What was done last may not be saved yet, and a branch is opened at once.
+                // The last changes may not be saved yet, and a branch is opened at once.
                 this.reportErrors(async () => {
                     await this.host.saveOpenChat();
                     await begin();
@@ -412,7 +412,7 @@ export class App {
         this.emit('changed');
     }
 
-    // What people ask
+    // What the user asks for
 
     async readiness() {
         const open = this.host.openChat();
@@ -511,7 +511,7 @@ export class App {
         return result;
     }
 
-    /** Lets SillyTavern's editor show the lorebook of the open chat. */
+    /** Shows the open chat's lorebook in SillyTavern's editor. */
     showOwnBook() {
         this.editorBook.showOwn();
     }
@@ -539,7 +539,7 @@ export class App {
         return this.timelineMerge.plan(request);
     }
 
-    /** @returns {Promise<object>} what was done, or `{isStale: true, plan}` where it is not what was `seen` any more */
+    /** @returns {Promise<object>} what was done, or `{isStale: true, plan}` if the plan is no longer the one that was `seen` */
     async bring(request, seen = null) {
         const { text, ...done } = await this.timelineMerge.apply(request, seen);
         if (text !== undefined) {
@@ -571,7 +571,7 @@ export class App {
     }
 }
 
-/** How what stands in the way is known: the metadata where only that does, the book otherwise. */
+/** How well the part in question is known: the metadata if only that is an obstacle, the book otherwise. */
 function leastKnown({ obstacles, book, metadata }) {
     const codes = obstacles.map((obstacle) => obstacle.code);
     const isMetadataOnly = codes.includes('metadata-not-exact') && !codes.includes('book-not-known');

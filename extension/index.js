@@ -1,4 +1,5 @@
-// Where SillyTavern begins: `init` when the extension is activated, `clean` from the broom in its list of extensions.
+// The entry points for SillyTavern: `init` when the extension is activated, `clean` for the broom in the list of
+// extensions.
 
 import { App } from './app.js';
 import { loadCore } from './core/core.js';
@@ -10,16 +11,16 @@ import { installTap } from './sillytavern/tap.js';
 import { startWithoutHooks, watchCheckpoints } from './sillytavern/versions.js';
 import { startUi } from './ui/index.js';
 
-/** Begun as soon as SillyTavern has read this file, so that it is there when `init` is called. */
+/** Started as soon as SillyTavern has loaded this file, so that the core is ready when `init` is called. */
 const loading = loadCore();
-// Whoever waits for it is told; until then nobody is.
+// An error is handled where the promise is awaited; this avoids an unhandled rejection until then.
 loading.catch(() => {});
 
 let app = null;
 
 let isStarted = false;
 
-/** SillyTavern waits for this before it shows itself, so nothing in here waits for anything. */
+/** SillyTavern waits for this before it shows its page, so nothing in here waits. */
 export function init() {
     if (!isStarted) {
         isStarted = true;
@@ -73,7 +74,7 @@ function listen() {
     });
 }
 
-/** Takes the journal out of the open chat, and forgets what this browser remembers: what SillyTavern's broom is for. */
+/** Removes the journal from the open chat and clears the timeline index in this browser, for SillyTavern's broom. */
 export async function clean() {
     if (app?.core) {
         await app.strip();

@@ -1,4 +1,4 @@
-// What the page asks of its server, and what Forklore does about each.
+// What Forklore does about each of the page's requests to its server.
 
 import { bytesText } from './core/json.js';
 import { avatarAtEnd, isGroupPath, readBookSave, saveTarget } from './sillytavern/requests.js';
@@ -41,7 +41,7 @@ export class RequestRouter {
         return response;
     }
 
-    /** Remembers what another chat holds now. Nobody waits for it. */
+    /** Updates the index in the background with what another chat contains now. */
     noteTimeline({ group, name, avatar }, open) {
         const owner = group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar };
         if (owner.group || owner.avatar) {
@@ -49,7 +49,7 @@ export class RequestRouter {
         }
     }
 
-    /** What the page reads now is what it will save an edit of. */
+    /** The page will base its next edit on what it reads now. */
     async bookRead(held) {
         const arrived = this.app.recorder.arrivedSoFar();
         const response = await held.send();
@@ -116,7 +116,7 @@ export class RequestRouter {
         return response;
     }
 
-    /** A chat, or all chats of a group or character, go; so do their own books. */
+    /** A chat is deleted, or all chats of a group or character; so are the books that were made for them. */
     async deletion(held) {
         if (held.kind === 'character-delete') {
             await this.app.reportErrors(() => this.noteLeftBehind(held));
@@ -129,7 +129,7 @@ export class RequestRouter {
         const response = await held.send();
         if (response.ok && books.length) {
             const isGone = (chat) => names.includes(chat.name) && (owner.group ? Boolean(chat.group) : chat.avatar === owner.avatar);
-            // SillyTavern goes on at once; what refers to the books is only settled after it has.
+            // SillyTavern continues at once. Only after that are all references to the books up to date.
             setTimeout(() => this.app.reportErrors(async () => {
                 const { removed, undo } = await this.app.cleanup.clean(books, `${label} was deleted`, isGone);
                 if (removed.length) {
@@ -140,7 +140,7 @@ export class RequestRouter {
         return response;
     }
 
-    /** Characters that are deleted without their chats, which nothing lists from then on. */
+    /** Notes characters that are deleted without their chats, because nothing lists those chats any more. */
     async noteLeftBehind(held) {
         const { avatar_url: avatar, delete_chats: withChats } = JSON.parse(await held.text());
         if (!withChats) {

@@ -1,5 +1,5 @@
-// The product as the oracle meets it: the real `Recorder` and the real core behind a host of the oracle's own. This is
-// the only file that knows their interfaces.
+// The product as the oracle uses it: the real `Recorder` and the real core behind a host of the oracle's own. Only this
+// file knows their interfaces.
 
 import { readFileSync } from 'node:fs';
 
@@ -20,11 +20,11 @@ export class Product {
     constructor(core, Recorder) {
         this.core = core;
         this.Recorder = Recorder;
-        /** Errors that the product reported. A story must not make any. */
+        /** Errors that the product reported. A story must not cause any. */
         this.errors = [];
     }
 
-    /** The extension of a page. */
+    /** A page's extension. */
     recorderFor(page) {
         const recorder = new this.Recorder({
             host: hostOf(page),
@@ -46,7 +46,7 @@ export class Product {
         };
     }
 
-    /** Asks of a chat, given as a page gives it. @param {{isOpen?: boolean}} question whether it is the one that is open in the page */
+    /** Queries a chat, given as in a page. @param {{isOpen?: boolean}} question whether it is the open one */
     ask({ metadata, messages, bookName, bookText, m, isOpen = false }) {
         const lines = [{ chat_metadata: metadata, user_name: 'unused', character_name: 'unused' }, ...messages];
         const bytes = bookText === undefined ? undefined : new TextEncoder().encode(bookText);
@@ -81,7 +81,7 @@ function hostOf(page) {
         saveChatSoon: () => {
             page.isChatTimerSet = true;
         },
-        // `JSON.stringify` asks each message for `toJSON`, the first one first.
+        // `JSON.stringify` calls `toJSON` on each message, in order.
         beforeWritingOut: (before) => {
             const first = page.chat[0];
             if (first && !Object.hasOwn(first, 'toJSON')) {

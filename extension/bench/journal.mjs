@@ -1,4 +1,4 @@
-// What the journal adds to a save, beside what SillyTavern itself does for one, in the same run:
+// What the journal adds to a save, compared to SillyTavern's own work for it in the same run:
 //
 //   node extension/bench/journal.mjs
 

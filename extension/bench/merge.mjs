@@ -1,4 +1,4 @@
-// How long it takes to compare and combine two large books:
+// How long it takes to compare and merge two large books:
 //
 //   node extension/bench/merge.mjs
 

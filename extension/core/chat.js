@@ -1,6 +1,6 @@
-// A chat of SillyTavern's as the core reads it: the header and the messages, without what the core does not look at.
+// A SillyTavern chat as the core reads it: the header and the messages, without the parts that the core ignores.
 
-/** Only what the core looks at: the journal, and what a memory extension keeps. */
+/** Only what the core reads: the journal, and the data of a memory extension. */
 export function slimMessage(message) {
     const memoryOf = (holder) => {
         const memory = holder?.extra?.auto_recap_memory;
@@ -15,12 +15,12 @@ export function slimMessage(message) {
     };
 }
 
-/** A chat in the page as the core wants to see it. */
+/** The chat that is open in the page. */
 export function chatForCore(open) {
     return [{ chat_metadata: open.metadata }, ...open.messages.map(slimMessage)];
 }
 
-/** A chat as the core wants to see it, with what tells where two chats part. */
+/** A chat with everything it takes to compare messages, so that the core can find where two chats diverge. */
 export function comparableMessages({ metadata, messages }) {
     const comparable = messages.map((message) => ({ ...slimMessage(message), name: message.name, send_date: message.send_date, mes: message.mes }));
     return [{ chat_metadata: metadata }, ...comparable];

@@ -1,5 +1,5 @@
-// The core, as WebAssembly. Values go in and come out as JSON text in UTF-8: a string of JavaScript's can hold half
-// a character, which `JSON.stringify` writes as an escape and nothing on the way may lose.
+// The core, as WebAssembly. Values cross the boundary as JSON text in UTF-8, not as JavaScript strings: those can hold
+// half of a surrogate pair, which `JSON.stringify` writes as an escape and which must not get lost on the way.
 
 import { fromBytes, toBytes } from './json.js';
 import load, * as wasm from './pkg/forklore.js';
@@ -10,7 +10,7 @@ export async function loadCore(source = new URL('./pkg/forklore_bg.wasm', import
     return core;
 }
 
-/** Takes an answer apart and gives its memory back. */
+/** Unpacks an answer and frees its memory. */
 function opened(answer) {
     try {
         return { value: fromBytes(answer.value()), body: answer.take_body(), book: answer.take_book(), memories: answer.take_memories() };
@@ -19,7 +19,7 @@ function opened(answer) {
     }
 }
 
-/** What the core can be asked. Books and bodies are bytes; `undefined` where there is none. */
+/** The functions of the core. Books and bodies are bytes, or `undefined` if there is none. */
 export const core = {
     fork: (ask, body, later, book, memories) => opened(wasm.fork(toBytes(ask), body, toBytes(later), book, memories)),
     check: (ask, chat, book) => opened(wasm.check(toBytes(ask), toBytes(chat), book)).value,
@@ -43,7 +43,7 @@ export const core = {
     wasm,
 };
 
-/** The time, as the core is told it. */
+/** The current time, as the core expects it. */
 export function timeNow() {
     return { now: new Date().toISOString() };
 }

@@ -1,5 +1,5 @@
-// Books of ours that nothing refers to any more. Every place that can name a book is read first; what cannot be read
-// counts as naming all of them.
+// Finds books made by Forklore that nothing refers to any more. Everything that can refer to a book is read first;
+// whatever cannot be read counts as a reference to all of them.
 
 import { slimMessage } from '../core/chat.js';
 import { bytesText } from '../core/json.js';
@@ -13,7 +13,7 @@ export class Cleanup {
         Object.assign(this, parts);
     }
 
-    /** Books that carry our mark, of all or of these names. */
+    /** Books with Forklore's mark: all of them, or those with these names. */
     async ownBooks(names = null) {
         const wanted = names && new Set([...names].map((name) => this.core.bookKey(name)));
         const listed = await this.host.listBooks();
@@ -22,7 +22,7 @@ export class Cleanup {
             .map((book) => ({ name: book.name, madeFor: String(book.extensions.forklore.chat ?? ''), bytes: 0 }));
     }
 
-    /** @param {(chat: object) => boolean} [isGone] chats that the page still shows although they were deleted */
+    /** @param {(chat: object) => boolean} [isGone] true for chats that the page still shows although they were deleted */
     async plan(names = null, isGone = () => false) {
         const ours = await this.ownBooks(names);
         if (ours.length === 0) {
@@ -32,7 +32,7 @@ export class Cleanup {
             book.bytes = (await this.host.readBook(book.name)).length;
         }
         const { references, unread } = await this.gatherReferences(isGone);
-        // What goes, goes to the trash: a backup that its owner brings back finds its book there.
+        // Removed books go to the trash, so a chat that the user restores from a backup can still get its book back.
         return this.core.cleanup({ ours, references, unread, despiteBackups: true });
     }
 
@@ -44,7 +44,7 @@ export class Cleanup {
         if (open && !isGone(open)) {
             heads.push({ ...open, messages: open.messages.length });
         }
-        // A character may be deleted and its chats kept: nothing lists them any more, and they are there.
+        // A character can be deleted without its chats: they still exist, but nothing lists them any more.
         const leftBehind = (this.leftBehind?.() ?? []).map((avatar) => ({ group: null, avatar, label: avatar }));
         for (const owner of [...this.host.owners(), ...leftBehind]) {
             const seen = new Set(heads.filter((head) => head.group === owner.group && head.avatar === owner.avatar).map((head) => head.name));
@@ -71,7 +71,7 @@ export class Cleanup {
         try {
             metadata ??= (await readLines())[0]?.chat_metadata;
             if (!metadata) {
-                // Nothing was found under a listed name: gone since, or not to be read.
+                // A listed chat that has no content was deleted since, or cannot be read.
                 if ((await readLines()).length > 0) {
                     unread.push(head.name);
                 }
@@ -109,7 +109,7 @@ export class Cleanup {
         return { removed, undo };
     }
 
-    /** Books of chats that are about to be deleted. */
+    /** The books of chats that are about to be deleted. */
     async booksOf(owner, names) {
         const books = [];
         for (const name of names) {

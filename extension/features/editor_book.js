@@ -1,7 +1,7 @@
-// Whose book SillyTavern's editor shows. It does not change with the chat, so after a fork it shows the parent's, and
-// whatever is typed goes there.
+// Whose book SillyTavern's editor shows. The editor does not follow the chat: after a fork it still shows the parent's
+// book, and that is where new edits would go.
 
-/** @typedef {{name: string, book: string}} Bound a chat and the book that is bound to it */
+/** @typedef {{name: string, book: string}} Bound a chat and its bound book */
 
 export class EditorBook {
     /** @param {{host: object, core: object, onChange: (shown: {chat: string, own: string | null} | null) => void}} parts */
@@ -9,13 +9,13 @@ export class EditorBook {
         Object.assign(this, { host, core, onChange });
         /** @type {(Bound & {group: string | null, avatar: string | null}) | null} the chat that was opened last */
         this.lastOpened = null;
-        /** @type {Bound[]} chats that are not open, as far as anybody knows */
+        /** @type {Bound[]} chats that are not open, as far as they are known */
         this.others = [];
-        /** The chat whose book the editor is about to show. */
+        /** Set while the editor is about to switch to this chat's book. */
         this.following = null;
     }
 
-    /** Another chat was opened, or none. An editor that shows the book of a relative goes along. */
+    /** Another chat was opened, or the chat was closed. If the editor shows a relative's book, it switches to the chat's own. */
     async chatOpened(open) {
         const before = this.lastOpened;
         if (!open) {
@@ -39,14 +39,14 @@ export class EditorBook {
         this.update();
     }
 
-    /** The chats of the open one's character or group are known by now. @param {Array<{name: string, metadata?: object}>} heads */
+    /** The chats of the open chat's character or group have been read. @param {Array<{name: string, metadata?: object}>} heads */
     learned(heads) {
         const others = heads.map(({ name, metadata }) => ({ name, book: metadata?.world_info })).filter(({ book }) => book);
         this.others = [...others, ...this.others].filter(({ name }) => name !== this.lastOpened?.name);
         this.update();
     }
 
-    /** Tells whose book is shown, where it is another chat's and not the open one's. */
+    /** Reports whose book the editor shows, if it is another chat's and not the open one's. */
     update() {
         const open = this.host.openChat();
         const shown = this.host.bookInEditor();

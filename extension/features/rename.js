@@ -1,19 +1,19 @@
-// When a chat or a book gets another name, what points at it follows. SillyTavern itself moves only the file.
+// Updates references when a chat or book is renamed. SillyTavern itself only moves the file.
 
-/** SillyTavern deletes the old book right after it has written the new one. */
+/** In milliseconds: SillyTavern deletes the old book right after it has written the new one. */
 const RENAME_MILLISECONDS = 3000;
 
 export class Renames {
     /** @param {{host: object, core: object, repairs: object}} parts */
     constructor(parts) {
         Object.assign(this, parts);
-        /** The book that was saved last, to tell a rename (saved anew, then deleted) from a deletion. */
+        /** The last book saved, to tell a rename (saved under a new name, then deleted) from a deletion. */
         this.lastBookSave = null;
     }
 
     /**
-     * A chat was renamed on the server, and SillyTavern has not read it again yet.
-     * @param {{group: string | null, avatar: string | null}} whose
+     * A chat was renamed on the server, but SillyTavern has not reloaded it yet.
+     * @param {{group: string | null, avatar: string | null}} owner
      */
     async chatRenamed(owner, from, to) {
         this.host.copyRecapSettings(from, to);
@@ -41,8 +41,8 @@ export class Renames {
     }
 
     /**
-     * ST-Auto-Recap empties the running recap of a main chat that is not called as it was.
-     * @returns {Promise<object | undefined>} the metadata of the chat; a group lists it under its new name only later
+     * ST-Auto-Recap clears the running recap of a main chat whose name has changed.
+     * @returns {Promise<object | undefined>} the chat's metadata; a group lists the new name only later
      */
     async updateOwnName(owner, from, to) {
         return this.change(owner, to, null, ({ metadata }) => {
@@ -56,7 +56,7 @@ export class Renames {
     }
 
     /**
-     * Changes a chat where it lives: in the page if it is open, in its file if not. `edit` says whether it did.
+     * Changes a chat: in the page if it is open, otherwise in its file. `edit` returns whether it changed anything.
      * @returns {Promise<object | undefined>} the chat's metadata
      */
     async change(owner, name, open, edit) {
@@ -78,7 +78,7 @@ export class Renames {
     }
 
     /**
-     * The new name of a book that is being deleted, where SillyTavern has just written the same book under it.
+     * The new name of a book that is being deleted, if SillyTavern has just written the same book under another name.
      * @param {(name: string) => Promise<string>} textOf
      */
     async renamedTo(name, textOf) {
@@ -89,7 +89,7 @@ export class Renames {
         return isSameLore(last.text, await textOf(name)) ? last.name : null;
     }
 
-    /** A book was renamed: every chat bound to it follows, the open one included. */
+    /** A book was renamed: updates every chat bound to it, including the open one. */
     async bookRenamed(from, to) {
         const key = this.core.bookKey(from);
         const open = this.host.openChat();
@@ -101,7 +101,7 @@ export class Renames {
             await this.repairs.updateBookName(await this.repairs.closedChat(head), to, { isOpen: false });
         }
         if (open && open.book && [key, this.core.bookKey(to)].includes(this.core.bookKey(open.book))) {
-            // SillyTavern may have bound the open chat anew already; the rest still speaks of the old name.
+            // SillyTavern may have rebound the open chat already; other references still have the old name.
             await this.repairs.updateBookName({ ...open, book: from, metadata: open.metadata }, to, { isOpen: true });
         }
     }
@@ -111,7 +111,7 @@ function isSame(head, open) {
     return head.name === open.name && (head.group ?? null) === (open.group ?? null) && (head.avatar ?? null) === (open.avatar ?? null);
 }
 
-/** Whether two texts are one book. SillyTavern's editor puts other fields right as soon as it shows an entry. */
+/** Whether two texts are the same book. SillyTavern's editor normalizes other fields as soon as it shows an entry. */
 function isSameLore(one, other) {
     const lore = (text) => JSON.stringify(Object.entries(JSON.parse(text).entries).map(([place, { uid, key, comment, content }]) =>
         [place, uid, key, comment, content]));

@@ -1,4 +1,4 @@
-// What its owner can decide.
+// The settings, with their defaults.
 
 export const DEFAULTS = {
     isolate: true,
@@ -21,7 +21,7 @@ const CHOICES = {
     whenBusy: ['wait', 'drain', 'without'],
 };
 
-/** Fills in what is missing or makes no sense, in place. */
+/** Replaces missing or invalid values by the defaults, in place. */
 export function fillDefaults(settings) {
     for (const [key, value] of Object.entries(DEFAULTS)) {
         const isFit = typeof settings[key] === typeof value && (CHOICES[key]?.includes(settings[key]) ?? true);
@@ -33,7 +33,7 @@ export function fillDefaults(settings) {
 }
 
 /**
- * The name of a checkpoint by the owner's template.
+ * The name of a checkpoint from the user's template.
  * @param {string} template with {scene_number}, {scene_name}, {chat}, {message}
  */
 export function nameFrom(template, values) {

@@ -1,4 +1,4 @@
-// What we remove is kept in a file of the user's own, with all that it takes to put it back.
+// The trash: everything that Forklore removes is kept in one of the user's files, with all it takes to restore it.
 
 import { bytesText, sameJson } from '../core/json.js';
 import { bookSave } from '../sillytavern/requests.js';
@@ -14,8 +14,8 @@ export class Trash {
     /**
      * Keeps copies of books.
      * @param {string[]} names @param {string} why
-     * @param {{replacedBy?: string}} [options] the text that is written in a book's place
-     * @returns {Promise<string>} a token that gives them back
+     * @param {{replacedBy?: string}} [options] the text that replaces a book
+     * @returns {Promise<string>} a token to restore them with
      */
     async keepBooks(names, why, { replacedBy } = {}) {
         const books = [];
@@ -25,7 +25,7 @@ export class Trash {
         return this.write(books, why);
     }
 
-    /** Keeps a text that may come back as a book of this name. @returns {Promise<string>} a token that gives it back */
+    /** Keeps a text that can be restored as a book of this name. @returns {Promise<string>} a token to restore it with */
     keepText(name, text, why) {
         return this.write([{ name, text }], why);
     }
@@ -33,12 +33,12 @@ export class Trash {
     /** @param {Array<{name: string, text: string, replacedBy?: string}>} books */
     write(books, why) {
         const now = new Date();
-        // SillyTavern takes letters, digits, dots, dashes and underscores.
+        // SillyTavern only allows letters, digits, dots, dashes and underscores.
         const file = `forklore-trash-${now.toISOString().replace(/[^0-9A-Za-z]/g, '-')}-${this.host.newSlug().slice(0, 8)}.json`;
         return this.host.writeFile(file, JSON.stringify({ format: FORMAT, when: now.toISOString(), why, books }));
     }
 
-    /** Removes books, copies first. @returns {Promise<string>} a token that gives them back */
+    /** Removes books after copying them. @returns {Promise<string>} a token to restore them with */
     async remove(names, why) {
         const token = await this.keepBooks(names, why);
         for (const name of names) {
@@ -49,9 +49,9 @@ export class Trash {
     }
 
     /**
-     * Puts books back, each unless there is another one of that name by now.
-     * @returns {Promise<{restored: string[], replaced: string[]}>} names of those that are back, and of those of them
-     *          that were there with something else in them
+     * Restores books, except where a different book of that name exists by now.
+     * @returns {Promise<{restored: string[], replaced: string[]}>} the restored ones, and those of
+     *          them that replaced other content
      */
     async restore(token) {
         const { format, books } = JSON.parse(await this.host.readFile(token));
@@ -76,7 +76,7 @@ export class Trash {
         return { restored, replaced: restored.filter((name) => there.has(name)) };
     }
 
-    /** Whether what was written in a book's place is unchanged. */
+    /** Whether the text that replaced a book is unchanged. */
     async isUnchanged({ name, replacedBy }) {
         return replacedBy !== undefined && sameJson(replacedBy, bytesText(await this.host.readBook(name)));
     }

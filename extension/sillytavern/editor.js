@@ -1,20 +1,20 @@
-// SillyTavern's editor of books.
+// SillyTavern's lorebook editor.
 
 import { reloadEditor } from '/scripts/world-info.js';
 
 const ENTRIES = '#world_popup_entries_list';
-/** In milliseconds. */
+/** In milliseconds: how long to wait before the editor is refreshed, while it is in use. */
 const RETRY_REFRESH_AFTER = 1000;
-/** So long another book waits to be shown, in so many looks. */
+/** How long, in milliseconds, and how many times to wait for a save before the editor is switched to another book. */
 const RETRY_SWITCH_AFTER = 100;
 const MAX_SWITCH_TRIES = 100;
 let refreshTimer = null;
 
 /**
- * Lets the editor show a book as the page's memory has it, as soon as nobody is at work in it. Until then it shows
- * what its own copy holds, which is what it would save.
- * @param {string} name @param {() => boolean} isUnsaved whether something that was typed is not saved yet
- * @param {{atOnce?: boolean}} [options] somebody has just decided what it holds, so what is in a field is out of date
+ * Makes the editor show the book in the page's cache, as soon as it is not in use. Until then it shows its own copy,
+ * which is also what it would save.
+ * @param {string} name @param {() => boolean} isUnsaved whether an edit is not saved yet
+ * @param {{atOnce?: boolean}} [options] the user has just settled a conflict, so the fields are out of date
  */
 export function refresh(name, isUnsaved, { atOnce = false } = {}) {
     clearTimeout(refreshTimer);
@@ -46,15 +46,15 @@ export function refresh(name, isUnsaved, { atOnce = false } = {}) {
     });
 }
 
-/** The name of the book that is shown, or `null`. */
+/** The name of the book in the editor, or `null`. */
 export function shownBook() {
     const chosen = document.querySelector('#world_editor_select option:checked');
     return chosen?.value ? chosen.textContent : null;
 }
 
-/** Tells whenever another book is shown, or the same one again. */
+/** Calls the listener whenever a book is shown, even if it is the same one. */
 export function onShown(listener) {
-    // SillyTavern chooses books by jQuery, which only its own listeners hear.
+    // SillyTavern selects books through jQuery, and only jQuery listeners are notified of that.
     globalThis.jQuery?.('#world_editor_select').on('change', () => listener());
 }
 
@@ -63,7 +63,8 @@ export function show(name) {
 }
 
 /**
- * Shows a book in place of another, as soon as nothing of that one waits to be saved. Nobody's field is taken away.
+ * Switches from one book to another, as soon as all edits of the first one are saved. Does nothing while the user is
+ * typing.
  * @param {string} shown @param {string} name
  * @param {{isUnsaved: () => boolean, isWanted: () => boolean}} when
  */
@@ -77,18 +78,18 @@ export async function switchTo(shown, name, { isUnsaved, isWanted }) {
     }
 }
 
-/** Whether somebody is in a field of an entry, or looks at what they searched for. */
+/** Whether the user is in a field of an entry, or has searched for something. */
 function isTyping() {
     return Boolean(document.activeElement?.closest(ENTRIES) && document.activeElement.matches('input, textarea, select'))
         || Boolean(document.querySelector('#world_info_search')?.value);
 }
 
-/** Whether a question or a loading chat is on the screen, or an entry is being dragged. */
+/** Whether a dialog or a loading screen is open, or an entry is being dragged. */
 function isOccupied() {
     return Boolean(document.querySelector('dialog[open], .ui-sortable-helper'));
 }
 
-/** Where the field can be found again that somebody is in. */
+/** A selector for the focused field, so that it can be found again. */
 function focusedField() {
     const field = document.activeElement;
     const uid = field?.closest(`${ENTRIES} .world_entry`)?.getAttribute('uid');
@@ -96,7 +97,7 @@ function focusedField() {
     return uid && name ? `${ENTRIES} .world_entry[uid="${Number(uid)}"] ${field.localName}[name="${CSS.escape(name)}"]` : null;
 }
 
-/** Goes on as soon as something is there, or not at all. */
+/** Continues as soon as something exists, or gives up. */
 function waitFor(isThere, goOn, tries = 40) {
     if (isThere()) {
         goOn();

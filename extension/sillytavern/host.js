@@ -1,5 +1,5 @@
-// SillyTavern's chats and books, as the rest of Forklore knows them. Everything here that has a name of
-// SillyTavern's was looked up in 1.19.0.
+// SillyTavern's chats and books, as the rest of Forklore sees them. All names of SillyTavern's were checked against
+// 1.19.0.
 
 import {
     characters,
@@ -37,7 +37,7 @@ export { isParentsSlug, kindOfFork } from './versions.js';
 
 const SETTINGS_KEY = 'forklore';
 
-/** @type {typeof fetch} the fetch that our own tap does not hear */
+/** @type {typeof fetch} the original fetch, past our own tap */
 let untapped = (...request) => fetch(...request);
 
 /** @param {typeof fetch} plain */
@@ -45,7 +45,7 @@ export function useFetch(plain) {
     untapped = plain;
 }
 
-/** Posts to SillyTavern's server behind the back of our own tap. @returns {Promise<Response>} */
+/** Posts to SillyTavern's server, past our own tap. @returns {Promise<Response>} */
 async function post(path, body) {
     const response = await untapped(path, {
         method: 'POST',
@@ -61,7 +61,7 @@ async function post(path, body) {
 
 // The open chat
 
-/** The character or group whose chats we speak of. */
+/** The character or group that is selected. */
 export function currentOwner() {
     if (selected_group) {
         return { group: String(selected_group), avatar: null };
@@ -70,7 +70,7 @@ export function currentOwner() {
     return character ? { group: null, avatar: character.avatar } : null;
 }
 
-/** The chat that the page shows, or `null`. */
+/** The open chat, or `null`. */
 export function openChat() {
     const owner = currentOwner();
     const name = getCurrentChatId();
@@ -88,8 +88,9 @@ export function openChat() {
 }
 
 /**
- * Saves the chat that is open now. SillyTavern's own way waits a moment before it looks at what is open: another chat,
- * which is empty until it is loaded, and would be saved so. Here nothing waits between the look and the writing out.
+ * Saves the open chat. SillyTavern's own function waits a moment before it checks which chat is open: by then it may be
+ * another one, which is empty until it is loaded, and would be saved like that. Here, nothing happens between the check
+ * and the serialization.
  */
 export async function saveOpenChat() {
     const meant = openChat();
@@ -107,7 +108,7 @@ export async function saveOpenChat() {
     await (selected_group ? saveGroupChat() : saveChat());
 }
 
-/** SillyTavern keeps its own to itself. */
+/** SillyTavern does not export its own function for this. */
 async function saveGroupChat() {
     const group = groups.find((group) => group.id === selected_group);
     const body = JSON.stringify({ id: group.chat_id, chat: [{ chat_metadata, user_name: 'unused', character_name: 'unused' }, ...chat], force: false });
@@ -119,16 +120,16 @@ async function saveGroupChat() {
 
 export const isWriting = () => isGenerating();
 
-/** In milliseconds: so long a save of SillyTavern's may take before ours is given up. */
+/** In milliseconds: how long to wait for a running save before giving up. */
 const SAVE_UNDER_WAY = 30_000;
-/** In milliseconds: most often SillyTavern saves the chat itself before that. */
+/** In milliseconds: usually SillyTavern saves the chat itself before that. */
 const CHAT_SAVED_WITHIN = 3000;
 let savingSoon = null;
 
 /**
- * Saves the open chat in a while, unless SillyTavern did meanwhile, or the server has another one: another tab may have
- * gone on with it, and its messages would be lost.
- * @param {() => boolean} isNeeded whether there still is something to save
+ * Saves the open chat after a while, unless SillyTavern has saved it by then, or the file differs: another tab may have
+ * continued the chat, and its messages would be lost.
+ * @param {() => boolean} isNeeded whether there is still something to save
  */
 export function saveChatSoon(isNeeded) {
     clearTimeout(savingSoon);
@@ -162,9 +163,9 @@ export function editedUpTo(message) {
 export const newSlug = () => uuidv4();
 
 /**
- * Runs `before` whenever the chat is about to be written out. `JSON.stringify` asks each message for `toJSON`, the
- * first one first, so what `before` puts on any message still goes along. The hook is not enumerable: no copy of
- * the message has it, and no file.
+ * Runs `before` whenever the chat is about to be serialized. `JSON.stringify` calls `toJSON` on each message, in order,
+ * so `before` can still change any of them. The hook is not enumerable, so it is in no copy of the message and in no
+ * file.
  */
 export function beforeWritingOut(before) {
     const first = chat[0];
@@ -182,9 +183,9 @@ export function beforeWritingOut(before) {
 
 // Chats
 
-/** Puts a checkpoint at a message, by SillyTavern's own means. @returns {Promise<string?>} its name */
+/** Creates a checkpoint at a message with SillyTavern's own function. @returns {Promise<string?>} its name */
 export const createCheckpoint = (message, name) => createNewBookmark(message, { forceName: name ?? '' });
-/** Asks for a name first, as the button does. */
+/** Asks for a name first, like the button. */
 export const createCheckpointAsking = (message) => createNewBookmark(message);
 export const createBranch = (message, swipeId = null) => branchChat(message, { swipeId });
 
@@ -192,7 +193,7 @@ export async function openByName(name) {
     await (selected_group ? openGroupChat(selected_group, name) : openCharacterChat(name));
 }
 
-/** Names of all chats of a character or group. */
+/** The names of all chats of a character or group. */
 export async function chatNames(owner) {
     if (owner.group) {
         return [...(groups.find((group) => String(group.id) === owner.group)?.chats ?? [])];
@@ -202,7 +203,7 @@ export async function chatNames(owner) {
     return list?.error ? [] : Object.values(list).map((chat) => stem(chat.file_name));
 }
 
-/** All chats of a character or group with their metadata; `metadata` is missing where the header cannot be read. */
+/** All chats of a character or group with their metadata; `metadata` is missing if the header cannot be read. */
 export async function chatHeads(owner) {
     if (owner.group) {
         const names = await chatNames(owner);
@@ -220,14 +221,14 @@ export async function chatHeads(owner) {
     return list?.error ? [] : Object.values(list).map((found) => headOf(found, owner));
 }
 
-/** Every chat that SillyTavern lists, of all characters and groups. */
+/** All chats of all characters and groups. */
 export async function allChatHeads() {
     return listedFirst({ max: Number.MAX_SAFE_INTEGER });
 }
 
 /**
- * These chats of a character or group, and no others: SillyTavern reads a chat as a whole to tell what its header
- * holds, and puts pinned ones first when it is asked for the newest.
+ * Only these chats of a character or group. SillyTavern reads whole chats to return their headers, but a request for
+ * the newest ones returns the pinned ones first.
  * @param {string[]} names
  */
 export async function chatHeadsOf(owner, names) {
@@ -242,7 +243,7 @@ export async function chatHeadsOf(owner, names) {
     return heads;
 }
 
-/** The chats that were written last, of all characters and groups, newest first. */
+/** The most recently written chats of all characters and groups, newest first. */
 export async function newestHeads(count) {
     return listedFirst({ max: count });
 }
@@ -253,7 +254,7 @@ async function listedFirst(which) {
         headOf(found, { group: found.group ? String(found.group) : null, avatar: found.avatar || null }));
 }
 
-/** What SillyTavern says instead of a last message that has no text. */
+/** What SillyTavern returns for a last message without text. */
 const NO_TEXT = ['[The chat is empty]', '[The message is empty]'];
 
 function headOf(found, owner) {
@@ -268,13 +269,13 @@ function headOfLines({ group, avatar }, name, lines) {
     return { group, avatar, name, messages: Math.max(0, lines.length - 1), metadata: lines[0]?.chat_metadata, preview, date: dateOf(last?.send_date) };
 }
 
-/** When a message was sent, in milliseconds; SillyTavern has written dates in many ways. */
+/** When a message was sent, in milliseconds; SillyTavern has used many date formats. */
 export function dateOf(sent) {
     const moment = sent ? timestampToMoment(sent) : null;
     return moment?.isValid() ? moment.valueOf() : null;
 }
 
-/** Renames a chat by SillyTavern's own means, which says itself what goes wrong. */
+/** Renames a chat with SillyTavern's own function, which reports errors itself. */
 export async function renameChat(owner, from, to) {
     const characterId = characters.findIndex((character) => character.avatar === owner.avatar);
     await renameGroupOrCharacterChat({
@@ -286,7 +287,7 @@ export async function renameChat(owner, from, to) {
     });
 }
 
-/** Deletes a chat that is not open, by SillyTavern's own means: our tap hears of it like of any other. */
+/** Deletes a chat that is not open with SillyTavern's own function, so our tap sees the request like any other. */
 export async function deleteChat(owner, name) {
     const characterId = characters.findIndex((character) => character.avatar === owner.avatar);
     await (owner.group ? deleteGroupChatByName(owner.group, name) : deleteCharacterChatByName(String(characterId), name));
@@ -309,7 +310,7 @@ export async function writeChat(owner, name, lines) {
         : post('/api/chats/save', { ch_name: character?.name, file_name: name, chat: lines, avatar_url: owner.avatar }));
 }
 
-/** Every character and group, as whose chats there are. */
+/** All characters and groups, as owners of chats. */
 export function owners() {
     return [
         ...characters.map((character) => ({ group: null, avatar: character.avatar, label: character.name })),
@@ -317,7 +318,7 @@ export function owners() {
     ];
 }
 
-/** How long all chats together were when SillyTavern last listed its characters and groups. */
+/** The total size of all chats when SillyTavern last listed its characters and groups. */
 export const bytesOfChats = () => [...characters, ...groups].reduce((sum, { chat_size: bytes }) => sum + (Number(bytes) || 0), 0);
 
 function stem(fileName) {
@@ -327,19 +328,19 @@ function stem(fileName) {
 // Books
 
 /**
- * Books whose newest text is in the page and not on the server yet, each with its newest edit. Whether a book that
- * was put in the page's memory for the first time was read or written is not always sure.
+ * Books with an edit that is not on the server yet. If a book is new in the page's cache, it is not always certain
+ * whether it was read or written.
  * @type {Map<string, {isSure: boolean, at: number}>}
  */
 const unsaved = new Map();
-/** What the page is reading into its memory just now. @type {Map<string, string>} */
+/** Texts that the page is about to put into its cache. @type {Map<string, string>} */
 const reading = new Map();
-/** In milliseconds: by then SillyTavern, which waits for one second, has saved a book that was written. */
+/** In milliseconds: SillyTavern saves after one second, so a changed book is saved by then. */
 const SAVED_WITHIN = 5000;
-/** When a save comes at all: another book's may have taken its place. */
+/** In milliseconds: a save that has not started by then never will, because another book's save has replaced it. */
 const SAVE_COMES_WITHIN = 1500;
 
-/** Hears of every change of a book in the page's memory, just before and after it, and before it is saved. */
+/** Calls `before` and `after` around every change of a book in the page's cache, before it is saved. */
 export function watchCachedBooks({ before, after }) {
     const set = worldInfoCache.set;
     worldInfoCache.set = function (name, data) {
@@ -356,8 +357,8 @@ export function watchCachedBooks({ before, after }) {
 }
 
 /**
- * Tells of every copy of a book that the page makes.
- * @param {{remember: Function, met: Function, copied: Function}} listener
+ * Reports every copy of a book that the page makes.
+ * @param {{remember: Function, cached: Function, copied: Function}} listener
  */
 export function watchCopies(listener) {
     const { get, set } = worldInfoCache;
@@ -370,21 +371,21 @@ export function watchCopies(listener) {
         listener.copied(cachedBook(name), copy);
         return copy;
     };
-    // Those that were read before anybody listened.
+    // Books that were read before this was called.
     for (const [name, book] of worldInfoCache) {
         listener.remember(name, JSON.stringify(book));
         listener.cached(name, book);
     }
 }
 
-/** The page's own copy of a book, if that is what a save has just been made of. */
+/** The page's own copy of a book, if its text is the one that was just saved. */
 export function cachedBookWithText(name, text) {
     const book = cachedBook(name);
     return book && JSON.stringify(book) === text ? book : undefined;
 }
 
 /**
- * Puts a book into the page's memory in place of what it was, unless it has been edited since.
+ * Replaces a book in the page's cache, unless it was edited in the meantime.
  * @returns {object | undefined} the new copy
  */
 export function replaceCachedBook(name, before, after) {
@@ -396,15 +397,15 @@ export function replaceCachedBook(name, before, after) {
     return book;
 }
 
-/** The server has answered with a book, and the page is about to hear it. */
+/** The server has returned a book, and the page is about to receive it. */
 export function bookWasRead(name, text) {
     reading.set(name, text);
 }
 
-/** The newest edit of a book that is not known to be on the server. */
+/** The newest edit of a book that may not be on the server yet. */
 export const newestEdit = (name) => unsaved.get(name);
 
-/** @param {object | undefined} edit the newest one when the save went out; there may have been others since */
+/** @param {object | undefined} edit the newest one when the save was sent; there may have been others since */
 export function bookWasSaved(name, edit) {
     if (unsaved.get(name) === edit) {
         unsaved.delete(name);
@@ -412,8 +413,8 @@ export function bookWasSaved(name, edit) {
 }
 
 /**
- * A book as the page has it, or `undefined` where it has not read it. To look at, not to change: it is the page's
- * own object, because the copy that SillyTavern gives out takes longer to make than to look through.
+ * The page's own copy of a book, or `undefined` if it has not loaded it. Do not change it: it is the page's object,
+ * because making a copy takes longer than reading through the book.
  */
 export function cachedBook(name) {
     return Map.prototype.get.call(worldInfoCache, name);
@@ -424,18 +425,18 @@ export function cachedBookText(name) {
     return book && JSON.stringify(book);
 }
 
-/** All books on the server with what they carry in `extensions`. The names list tells what exists; reading does not. */
+/** All books on the server, with their `extensions`. Only this list tells whether a book exists; reading one does not. */
 export async function listBooks() {
     const list = await (await post('/api/worldinfo/list', {})).json();
     return list.map((book) => ({ name: book.file_id, extensions: book.extensions ?? {} }));
 }
 
-/** Names of books as of the last time the page looked. */
+/** The names of books when the page last listed them. */
 export const knownBooks = () => [...(world_names ?? [])];
 
 /**
- * A book as it is now: from memory while an edit waits to be saved, from the server otherwise.
- * @returns {Promise<Uint8Array>} a book that is not there reads as an empty one, so ask `listBooks` first
+ * The current content of a book: from the page's cache if it has an unsaved edit, otherwise from the server.
+ * @returns {Promise<Uint8Array>} a missing book reads as an empty one, so check `listBooks` first
  */
 export async function readBook(name) {
     const edit = unsaved.get(name);
@@ -450,7 +451,7 @@ export async function readBook(name) {
     return isOlder ? new TextEncoder().encode(newest) : bytes;
 }
 
-/** A book as the server has it, whatever the page knows of it. */
+/** A book as it is on the server, whatever the page has. */
 export async function bookOnServer(name) {
     return (await post('/api/worldinfo/get', { name })).text();
 }
@@ -460,14 +461,14 @@ function isSaveComing(name) {
     return Boolean(edit?.isSure) && Date.now() - edit.at < SAVE_COMES_WITHIN;
 }
 
-/** Waits for a save of the page's own that is still to come, and would undo what we write. */
+/** Waits for one of the page's own saves that is about to start, and would overwrite what we write. */
 export async function untilSaved(name) {
     while (isSaveComing(name)) {
         await new Promise((resolve) => setTimeout(resolve, 50));
     }
 }
 
-/** @param {string} request as `requests.bookSave` makes it */
+/** @param {string} request as made by `requests.bookSave` */
 export async function writeBook(request) {
     await post('/api/worldinfo/edit', request);
 }
@@ -476,7 +477,7 @@ export async function deleteBook(name) {
     await post('/api/worldinfo/delete', { name });
 }
 
-/** Lets SillyTavern see books that were written or removed behind its back. */
+/** Makes SillyTavern notice books that were written or removed without it. */
 export async function refreshBooks(...names) {
     for (const name of names) {
         worldInfoCache.delete(name);
@@ -485,12 +486,12 @@ export async function refreshBooks(...names) {
     await updateWorldInfoList();
 }
 
-/** Lets SillyTavern's editor show a book as the page's memory has it, as soon as nobody is at work in it, or at once. */
+/** Makes SillyTavern's editor show the book in the page's cache, as soon as it is not in use, or at once. */
 export const refreshEditor = (name, options) => editor.refresh(name, () => isSaveComing(name), options);
 export const { onShown: onBookInEditor, show: showInEditor, shownBook: bookInEditor } = editor;
 export const switchEditor = (shown, name, isWanted) => editor.switchTo(shown, name, { isUnsaved: () => isSaveComing(shown), isWanted });
 
-/** Places beside chats that name books: settings, cards, personas. */
+/** Other places than chats that refer to books: settings, cards, personas. */
 export function bookReferences() {
     const found = [];
     const add = (book, place, name) => book && found.push({ book: String(book), place, name: String(name ?? '') });
@@ -510,7 +511,7 @@ export function bookReferences() {
     return found;
 }
 
-// Files of ours on the server
+// Forklore's files on the server
 
 export async function writeFile(name, text) {
     const bytes = new TextEncoder().encode(text);
@@ -543,35 +544,35 @@ export function settings() {
 
 export const saveSettings = () => saveSettingsDebounced();
 
-/** Whether Memory Books is loaded, which copies the lorebook of a branch itself unless it is told that this was done. */
+/** Whether Memory Books is loaded. It copies the lorebook of a branch itself unless it finds that this was done. */
 export const hasMemoryBooks = () => [...document.scripts].some(({ src }) => /\/third-party\/[^/]*memory-?books[^/]*\//i.test(src));
 
-/** The book in which Memory Books keeps a chat's memories in its manual mode, or `null`. */
+/** The book in which Memory Books keeps a chat's memories in manual mode, or `null`. */
 export function memoryBookOf(metadata) {
     const isManual = extension_settings.STMemoryBooks?.moduleSettings?.manualModeEnabled;
     return isManual ? metadata?.STMemoryBooks?.manualLorebook || null : null;
 }
 
-/** Whether ST-Auto-Recap is at home here, whose own handlers would undo a fork of ours. */
+/** Whether ST-Auto-Recap is installed. Its own click handlers would undo our fork. */
 export const hasAutoRecap = () => Boolean(extension_settings.auto_recap_memory);
 
 /**
- * How many operations ST-Auto-Recap has still to run, as it knows itself: it writes them into the lorebook a little
- * later, and not if that fails. None where it does not run, or keeps them elsewhere.
+ * How many operations ST-Auto-Recap still has to run, according to its own queue: it writes them to the lorebook a
+ * little later, or never if that fails. Zero if it is not running, or keeps its queue elsewhere.
  */
 export async function recapOperations() {
     const queue = await queueOfRecap();
     try {
         return queue.getAllOperations().filter(({ status }) => ['pending', 'in_progress', 'retrying'].includes(status)).length;
     } catch {
-        // Not there, or not begun yet.
+        // Not loaded, or not initialized yet.
         return 0;
     }
 }
 
 let recapQueue = null;
 
-/** The module that its own script has loaded, which may be later than ours. */
+/** The module instance that ST-Auto-Recap itself uses. Its script may be loaded after ours. */
 function queueOfRecap() {
     const script = recapQueue ? null : [...document.scripts].find(({ src }) => /\/third-party\/[^/]*auto-?(recap|summarize)[^/]*\//i.test(src));
     if (script && hasAutoRecap()) {
@@ -580,7 +581,7 @@ function queueOfRecap() {
     return recapQueue;
 }
 
-/** What ST-Auto-Recap keeps by a chat's name in its settings: another name, or a child, has none of its own. */
+/** Copies the settings that ST-Auto-Recap keeps by chat name: a renamed chat, or a child, would have none. */
 export function copyRecapSettings(parent, child) {
     const settings = extension_settings.auto_recap_memory ?? {};
     for (const key of ['chats_enabled', 'chat_profiles', 'chat_sticky_presets', 'chat_strip_patterns']) {

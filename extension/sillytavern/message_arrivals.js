@@ -1,14 +1,13 @@
-// Sees messages arrive: the instant before one is put at the end of SillyTavern's array of messages.
+// Notices messages that arrive, just before they are appended to SillyTavern's array of messages.
 
-/** The wrapped methods, so that they are known again. */
+/** Marks the wrapped methods. */
 const WRAPPED = Symbol('forklore');
 
 /**
- * Wraps `push` and `splice` of this one array. What is put at its end goes through `arriving`, which has to call `put`;
- * what is put in between happens as ever, and `inserted` hears of it. The wrappers are not enumerable: no copy of the
- * array has them.
+ * Wraps `push` and `splice` of this array. Appending goes through `onAppend`, which has to call `put`; `onInsert` is
+ * called after messages were inserted. The wrappers are not enumerable, so copies of the array do not have them.
  * @param {object[]} messages
- * @param {(put: () => unknown) => unknown} arriving
+ * unknown) => unknown) => unknown} arriving
  * @param {() => void} inserted
  */
 export function watchArrivals(messages, onAppend, onInsert) {
@@ -37,7 +36,7 @@ export function watchArrivals(messages, onAppend, onInsert) {
     wrap('splice', isEnd, ([start, count, ...values]) => values.length > 0 && count === 0 && start > 0 && start < messages.length);
 }
 
-/** Whether nobody has taken our wrappers off or put others in their place. */
+/** Whether our wrappers are still in place. */
 export function isWatched(messages) {
     return Boolean(messages.push[WRAPPED] && messages.splice[WRAPPED]);
 }

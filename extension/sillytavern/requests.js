@@ -1,6 +1,6 @@
-// What SillyTavern's page asks of its server, told from the path and the body alone.
+// The requests that SillyTavern's page sends to its server, understood from their path and body alone.
 
-/** Where something that matters to timelines is read, written, renamed or deleted. */
+/** Requests that read, write, rename or delete something that matters to timelines. */
 export const PATHS = {
     '/api/chats/save': 'chat-save',
     '/api/chats/group/save': 'chat-save',
@@ -20,8 +20,8 @@ export function isGroupPath(path) {
 }
 
 /**
- * Whose chat a save writes, without parsing a chat that may be a hundred megabytes long: SillyTavern puts the name
- * before the chat.
+ * Which chat a save is for, without parsing the chat, which may be a hundred megabytes long: SillyTavern puts the name
+ * before it.
  * @param {string} path @param {string} text
  * @returns {{group: boolean, name: string, avatar: string | null}}
  */
@@ -41,14 +41,17 @@ export function saveTarget(path, text) {
     return { group, name, avatar: fields.avatar_url ?? null };
 }
 
-/** Whose solo chat a save writes, where SillyTavern says so after the chat. Quotes inside messages are escaped. @param {string} text */
+/**
+ * Which character a solo chat belongs to, if SillyTavern put that after the chat. Quotes inside messages are escaped.
+ * @param {string} text
+ */
 export function avatarAtEnd(text) {
     const found = /"avatar_url":("(?:[^"\\]|\\.)*")/.exec(text.slice(-2000));
     return found ? JSON.parse(found[1]) : null;
 }
 
 /**
- * All that a save says about its chat beside the messages.
+ * Everything in a save except for the messages.
  * @param {string} path @param {string} text
  */
 export function readSave(path, text) {
@@ -66,13 +69,13 @@ export function readSave(path, text) {
 }
 
 /**
- * What a save of another chat than the open one is.
+ * Classifies a save of a chat other than the open one.
  *
  * - `child`: SillyTavern forks the open chat.
- * - `conversion`: the open chat becomes a group's, and would take the book along.
- * - `other`: someone saves a chat of its own.
+ * - `conversion`: the open chat is converted to a group chat, which would keep the book.
+ * - `other`: an unrelated chat is saved.
  * @param {ReturnType<typeof readSave>} save
- * @param {{name: string, group: boolean, integrity?: string, book?: string}} open the chat the page shows
+ * @param {{name: string, group: boolean, integrity?: string, book?: string}} open the open chat
  */
 export function kindOfSave(save, open) {
     if (!save.metadata) {
@@ -86,7 +89,7 @@ export function kindOfSave(save, open) {
 }
 
 /**
- * The last resort, when nothing of ours works: the same save, bound to no book rather than to its parent's.
+ * The last resort when a fork fails: the same save, bound to no book rather than to the parent's.
  * @param {string} text
  * @param {string} slug the child's own
  */
@@ -95,13 +98,13 @@ export function withoutBook(text, slug) {
     const metadata = body.chat[0].chat_metadata;
     metadata.integrity = slug;
     delete metadata.world_info;
-    // An inherited seal speaks of the parent, and ST-Auto-Recap writes where its own notes say.
+    // An inherited seal describes the parent, and ST-Auto-Recap writes to the book named in its own data.
     delete metadata.forklore;
     delete metadata.auto_lorebooks?.lorebookName;
     return JSON.stringify(body);
 }
 
-/** The request that writes a book, around the text of the book itself. */
+/** The request that writes a book with this text. */
 export function bookSave(name, bookText) {
     return `{"name":${JSON.stringify(name)},"data":${bookText}}`;
 }
@@ -112,14 +115,14 @@ export function bookSave(name, bookText) {
  * @returns {{name: string, bookText: string}}
  */
 export function readBookSave(text) {
-    // As SillyTavern writes it, the book needs no parsing.
+    // In SillyTavern's own format, the book does not have to be parsed.
     const start = text.indexOf(',"data":');
     if (start > 0 && text.startsWith('{"name":"') && text.endsWith('}')) {
         try {
             const { name } = JSON.parse(`${text.slice(0, start)}}`);
             return { name, bookText: text.slice(start + ',"data":'.length, -1) };
         } catch {
-            // A name with that very text in it.
+            // The name contains that text.
         }
     }
     const { name, data } = JSON.parse(text);

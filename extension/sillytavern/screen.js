@@ -1,8 +1,8 @@
 /**
- * SillyTavern's screen: notices, popups, the places where things are mounted, slash commands, translations.
+ * SillyTavern's screen: notices, popups, mount points, slash commands, translations.
  *
- * It knows SillyTavern and nothing of Forklore. Whatever is shown comes in as text or as an element; text never
- * becomes markup.
+ * It knows SillyTavern and nothing of Forklore. Whatever is shown comes in as text or as an element; text never becomes
+ * markup.
  */
 import * as groupChats from '/scripts/group-chats.js';
 import { getCurrentLocale } from '/scripts/i18n.js';
@@ -11,15 +11,15 @@ const stContext = () => globalThis.SillyTavern.getContext();
 
 // ---------------------------------------------------------------------------------------------- translations
 
-/** The translation of a text that SillyTavern has loaded under this key, or the text itself. */
+/** The translation that SillyTavern has loaded under this key, or the text itself. */
 export function translate(text, key) {
     return stContext().translate(text, key);
 }
 
-/** The language that SillyTavern speaks. */
+/** SillyTavern's language. */
 export const locale = () => getCurrentLocale();
 
-/** A date and a time of day, as people write them where SillyTavern speaks their language. */
+/** A date and time in the format of SillyTavern's language. */
 export function sayDate(milliseconds) {
     return new Intl.DateTimeFormat(getCurrentLocale(), { dateStyle: 'medium', timeStyle: 'short' }).format(milliseconds);
 }
@@ -44,10 +44,10 @@ export function toast(kind, content, { title = '', buttons = [], sticky = false,
     const isKept = sticky || buttons.length > 0;
     const seconds = buttons.length ? BUTTON_SECONDS : body.textContent.length > LONG_TEXT ? LONG_TEXT_SECONDS : null;
 
-    // toastr escapes only strings, and fails on anything else, so its escaping is off and it is given nodes alone.
+    // toastr only escapes strings, and fails on anything else, so its escaping is turned off and it only gets nodes.
     const shown = toastr[kind](body, title ? document.createTextNode(title) : undefined, {
         escapeHtml: false,
-        // A notice with buttons must not go away by a click beside them, but by a button of its own.
+        // A notice with buttons is not dismissed by a click beside them, but with its close button.
         tapToDismiss: !isKept,
         closeButton: isKept,
         ...(sticky ? { timeOut: 0, extendedTimeOut: 0 } : seconds ? { timeOut: seconds * 1000 } : {}),
@@ -78,7 +78,7 @@ function toastButtons(buttons, close) {
 }
 
 /**
- * Says that something is going on, if it takes long enough to be noticed.
+ * Shows a notice while something is in progress, if it takes long enough to be noticed.
  * @template T
  * @param {Promise<T>} promise
  * @param {string} text
@@ -103,18 +103,18 @@ const CUSTOM_RESULT = 1001;
 
 /**
  * A popup around an element.
- * @param {HTMLElement|((close: (value: any) => void) => HTMLElement)} content an element, or what makes it when it is
- *        given the function that closes the popup with a value
+ * @param {HTMLElement|((close: (value: any) => void) => HTMLElement)} content an element, or a function that makes it and is
+ *        given a function to close the popup with a value
  * @param {object} [options]
  * @param {boolean} [options.wide]
  * @param {boolean} [options.large]
  * @param {string|null} [options.okText] no button without a text
  * @param {string|null} [options.cancelText] no button without a text
  * @param {Array<{text: string, value: any, icon?: string, title?: string, disabled?: boolean}>} [options.buttons] before OK
- * @param {'ok'|'cancel'} [options.focus] which button Enter presses at first
- * @param {(value: any) => boolean} [options.mayClose] asked before it closes with anything but null
- * @param {string} [options.look] a class of its own
- * @returns {Promise<any>} `'ok'`, a button's value, what it was closed with, or null if it was left
+ * @param {'ok'|'cancel'} [options.focus] the button that Enter presses initially
+ * @param {(value: any) => boolean} [options.mayClose] called before it closes with a value other than null
+ * @param {string} [options.look] an additional class
+ * @returns {Promise<any>} `'ok'`, a button's value, the value it was closed with, or null if it was dismissed
  */
 export async function popup(content, { wide = false, large = false, okText = null, cancelText = null, buttons = [], focus = 'ok', mayClose, look } = {}) {
     const { Popup, POPUP_TYPE, POPUP_RESULT } = stContext();
@@ -150,14 +150,14 @@ export async function popup(content, { wide = false, large = false, okText = nul
     return valueOf(await shown.show());
 }
 
-/** Asks whether to go on. Enter means no unless `focus` is 'ok'. */
+/** Asks for confirmation. Enter means no unless `focus` is 'ok'. */
 export async function confirm(content, { okText, cancelText, focus = 'cancel' }) {
     return await popup(content, { okText, cancelText, focus }) === 'ok';
 }
 
 /**
  * Asks for a line of text.
- * @returns {Promise<string|null>} null if it was left
+ * @returns {Promise<string|null>} null if it was dismissed
  */
 export async function ask(content, { value = '', okText, cancelText, placeholder = '' }) {
     const { Popup, POPUP_TYPE } = stContext();
@@ -180,20 +180,20 @@ function disable(control) {
     control.setAttribute('aria-disabled', 'true');
 }
 
-// ------------------------------------------------------------------------------------------- where things go
+// ---------------------------------------------------------------------------------------------- mount points
 
-/** Puts our settings among those of the other extensions. */
+/** Adds our settings to those of the other extensions. */
 export function mountPanel(panel) {
     const place = document.getElementById('extensions_settings2') ?? document.getElementById('extensions_settings');
     place?.append(panel);
 }
 
-/** Puts a line into SillyTavern's editor of lorebooks, below the name of the one that it shows. */
+/** Adds a line to SillyTavern's lorebook editor, below the name of the book. */
 export function mountInEditor(line) {
     document.getElementById('world_editor_select')?.parentElement?.after(line);
 }
 
-/** An item in the menu of the magic wand. */
+/** Adds an item to the wand menu. */
 export function addWandItem({ id, icon, text, run }) {
     const sign = element('div');
     sign.className = `fa-fw fa-solid ${icon} extensionsMenuExtensionButton`;
@@ -209,7 +209,7 @@ export function addWandItem({ id, icon, text, run }) {
     document.getElementById('extensionsMenu')?.append(container);
 }
 
-/** An item in the menu of the open chat, after those that lead to its other chats. */
+/** Adds an item to the chat menu, after those for other chats. */
 export function addOption({ id, icon, text, run }) {
     const sign = element('i');
     sign.className = `fa-lg fa-solid ${icon}`;
@@ -223,7 +223,7 @@ export function addOption({ id, icon, text, run }) {
 }
 
 /**
- * A button among the actions of every message, those already shown included.
+ * Adds a button to the actions of every message, including those already shown.
  * @param {{name: string, icon: string, title: string, run: (message: number) => void}} action
  */
 export function addMessageAction({ name, icon, title, run }) {
@@ -244,7 +244,7 @@ export function addMessageAction({ name, icon, title, run }) {
     });
 }
 
-/** How SillyTavern's own buttons begin a fork. Its Shift+click on the flag makes a new checkpoint. */
+/** SillyTavern's own controls that start a fork. Shift+click on the flag creates a new checkpoint. */
 const FORK_CONTROLS = [
     { selector: '.mes_create_bookmark', kind: 'checkpoint' },
     { selector: '.mes_bookmark', kind: 'checkpoint', needsShift: true },
@@ -253,9 +253,9 @@ const FORK_CONTROLS = [
 ];
 
 /**
- * Listens to SillyTavern's own buttons for checkpoints and branches before SillyTavern does.
+ * Handles clicks on SillyTavern's checkpoint and branch buttons before SillyTavern does.
  * @param {(action: {kind: 'checkpoint'|'branch', message: number, again: Function}) => boolean} listener
- *        `true` keeps the click from SillyTavern; `again()` lets it through later
+ *        returns `true` to keep the click from SillyTavern; `again()` passes it on later
  */
 export function onAction(listener) {
     let isRepeated = false;
@@ -292,7 +292,7 @@ function messageOf(control) {
 
 /**
  * Opens a chat of any character or group.
- * @param {{owner: string, chat: string}} where the owner as avatar, group id or name
+ * @param {{owner: string, chat: string}} where the owner by avatar, group id or name
  * @returns {Promise<boolean>} whether it was found
  */
 export async function openChat({ owner, chat }) {
@@ -319,10 +319,10 @@ export async function openChat({ owner, chat }) {
 
 /**
  * @typedef {object} Argument
- * @property {string} [name] a named argument's name
+ * @property {string} [name] of a named argument
  * @property {string} description
- * @property {'string'|'number'|'bool'|'message'} type a message is chosen from those of the open chat
- * @property {string[]} [values] what it may be
+ * @property {'string'|'number'|'bool'|'message'} type `message`: one of the open chat's messages
+ * @property {string[]} [values] the allowed values
  * @property {string} [byDefault]
  * @property {boolean} [isRequired]
  */
@@ -346,7 +346,7 @@ export function addCommands(commands) {
 }
 
 /**
- * Asks before each of these commands of SillyTavern's own whether it may run; one that may not answers with nothing.
+ * Makes some of SillyTavern's own commands ask first whether they may run; otherwise they return an empty string.
  * @param {Array<{name: string, mayRun: (named: object, unnamed: any) => boolean}>} commands
  */
 export function guardCommands(commands) {
@@ -382,8 +382,8 @@ function messagesToChoose() {
     return chat.map(({ name, mes }, index) => new SlashCommandEnumValue(String(index), escaped(`${name}: ${mes}`), 'number', '💬'));
 }
 
-// SillyTavern takes the help of a command and the description of what it may be given as markup, so here, and only
-// here, text is escaped instead.
+// SillyTavern treats the help of commands and the descriptions of enum values as markup, so here, and only here, text
+// is escaped.
 
 function helpMarkup(help, exampleTitle, examples) {
     const items = examples.map(({ code, text }) =>
@@ -397,7 +397,7 @@ function escaped(text) {
     return text.replace(/[&<>"']/g, sign => ENTITIES[sign]);
 }
 
-// ---------------------------------------------------------------------------------------------------- pieces
+// --------------------------------------------------------------------------------------------------- helpers
 
 function element(tag, ...children) {
     const result = document.createElement(tag);
@@ -406,6 +406,7 @@ function element(tag, ...children) {
 }
 
 function leaveEnterToTheBrowser(button) {
-    // SillyTavern presses everything that looks like one of its buttons; a real one would be pressed twice.
+    // SillyTavern's key handler clicks everything that looks like one of its buttons; a real button would be clicked
+    // twice.
     button.addEventListener('keydown', event => event.key === 'Enter' && event.stopPropagation());
 }

@@ -1,22 +1,23 @@
-// Sees every request of the page that writes, renames or deletes chats and books or reads a book, and lets the rest pass untouched.
+// Intercepts the page's requests that write, rename or delete chats and books or read a book. All others pass
+// untouched.
 
 import { PATHS } from './requests.js';
 
 /**
- * One request, held until somebody lets it go.
+ * A request that is held back until it is sent.
  * @typedef {object} HeldRequest
  * @property {string} path
  * @property {string} kind one of the values of PATHS
- * @property {() => Promise<string>} text the body, unpacked
- * @property {(text?: string) => Promise<Response>} send lets it go, as it is or with another body; once only
+ * @property {() => Promise<string>} text the body, decompressed
+ * @property {(text?: string) => Promise<Response>} send sends it, as it is or with a different body; only once
  */
 
 /**
- * Wraps `scope.fetch`. If `handle` throws before it has let a request go, the request goes out as it was.
+ * Wraps `scope.fetch`. If `handle` throws before it has sent a request, the request is sent unchanged.
  * @param {typeof globalThis} scope
  * @param {(held: HeldRequest) => Promise<Response>} handle
  * @param {(error: unknown) => void} report
- * @returns {{fetch: typeof fetch, remove: () => void}} the fetch that nobody listens to, and the way back
+ * @returns {{fetch: typeof fetch, remove: () => void}} the original fetch, and a function that removes the tap
  */
 export function installTap(scope, handle, report) {
     const plain = scope.fetch;
@@ -53,7 +54,7 @@ export function installTap(scope, handle, report) {
     return {
         fetch: untapped,
         remove: () => {
-            // Somebody may have wrapped us in the meantime; then there is no way out.
+            // If another extension has wrapped fetch in the meantime, the tap cannot be removed.
             if (scope.fetch === tapped) {
                 scope.fetch = plain;
             }
@@ -61,7 +62,7 @@ export function installTap(scope, handle, report) {
     };
 }
 
-/** The path of a request to our own server that can change something, or `null`. */
+/** The path of a POST request to our own server, or `null`. */
 function pathOf(scope, resource, init) {
     try {
         const isRequest = typeof Request !== 'undefined' && resource instanceof Request;
@@ -93,7 +94,7 @@ async function bodyText(resource, init) {
     return new Response(response.body.pipeThrough(new DecompressionStream('gzip'))).text();
 }
 
-/** The same request with another body, which is plain whatever the old one was. */
+/** The same request with a different body, which is never compressed. */
 function withBody(resource, init, text) {
     const isRequest = typeof Request !== 'undefined' && resource instanceof Request;
     const headers = new Headers(init?.headers ?? (isRequest ? resource.headers : undefined));

@@ -1,4 +1,4 @@
-// Where records of timelines are kept between visits: in this browser, apart from everything of SillyTavern's.
+// Where timeline records are kept between visits: in this browser, separate from SillyTavern's own data.
 
 import { currentUser } from '/scripts/user.js';
 
@@ -9,7 +9,7 @@ function store() {
     return opened;
 }
 
-/** Several people may use SillyTavern in one browser. */
+/** Several people may use SillyTavern in the same browser. */
 const keyFor = (key) => `${currentUser?.handle ?? 'default-user'} ${key}`;
 
 export const read = (key) => store().getItem(keyFor(key));

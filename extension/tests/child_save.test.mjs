@@ -1,4 +1,4 @@
-// What happens to the save of a child, with the real core and a tavern in memory.
+// Saves of new children, with the real core and a tavern in memory.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Two timelines, or two messages of one, and what differs between them. */
+/** Comparisons of two timelines, or of two messages of one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { entry, goOn, twoEndings } from './fixtures_compare.mjs';

@@ -1,4 +1,4 @@
-/** Whose a lorebook is: what may be claimed of it, how far anybody has looked, and what the editor shows. */
+/** Whose lorebook it is: what may be claimed about it, how many chats were checked, and what the editor shows. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EditorBook } from '../features/editor_book.js';
@@ -6,7 +6,7 @@ import { goOn, twoEndings } from './fixtures_compare.mjs';
 
 const LARGE = 1024 ** 3;
 
-/** The open chat `One`, looked at in a tavern that lists so much. */
+/** The open chat `One`, verified in a tavern whose chats have this total size. */
 async function verified({ bytes = 0, prepare = () => {} } = {}) {
     const story = await twoEndings();
     const listed = { owner: 0, all: 0 };

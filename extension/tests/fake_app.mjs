@@ -1,4 +1,4 @@
-/** An app with made-up stories, for tests and for looking at the user interface. Names that look like markup are meant. */
+/** An app with made-up stories, for tests and for trying out the user interface. Names that look like markup are intentional. */
 
 import { DEFAULTS } from '../features/settings.js';
 
@@ -104,7 +104,7 @@ export const SPLIT = {
     ],
 };
 
-/** What is given replaces what the app would say; `calls` keeps what was asked of it. */
+/** `given` overrides what the app would return; `calls` records the calls. */
 export function fakeApp(given = {}) {
     const listeners = {};
     const calls = [];

@@ -1,4 +1,4 @@
-/** A story with two endings: a main chat and two branches of its last message, each with a book of its own. */
+/** A story with two endings: a main chat and two branches at its last message, each with its own book. */
 import { App } from '../app.js';
 import { realCore, Tavern } from './tavern.mjs';
 
@@ -38,7 +38,7 @@ export async function twoEndings({ lore = book(), metadata = {} } = {}) {
     return { app, tavern, host, events, opened, bookOf, entriesOf: (chat) => tavern.books.get(bookOf(chat)).entries };
 }
 
-/** Says something in the open chat, and lets the journal know. */
+/** Adds a message to the open chat and lets the journal record it. */
 export async function goOn({ app, tavern, host }, mes) {
     tavern.open.messages.push({ mes, extra: {} });
     app.recorder.sync();

@@ -96,7 +96,7 @@ describe('records belong to places', () => {
         page.chat.unshift({ mes: 'unseen' });
         page.isOn = true;
         page.reload();
-        // Whether it was put there, or a message with a record moved, nobody knows.
+        // It cannot be told whether it was inserted, or a message with a record was moved.
         assert.deepEqual(page.gold(), [null, null, null, 3, 3]);
         page.chat.splice(0, 3);
         page.sync();
@@ -334,7 +334,7 @@ test('when nothing changed 5,000 messages are looked through in well under a mil
         assert.equal(page.journal.sync(page.chat, now).changed, false);
         return performance.now() - start;
     });
-    // The fastest, because a busy machine says nothing about the code.
+    // The fastest run, because a busy machine says nothing about the code.
     assert.ok(Math.min(...times) < 0.5, `${Math.min(...times)} ms`);
 });
 

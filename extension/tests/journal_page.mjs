@@ -1,4 +1,4 @@
-// A page as far as the journal sees one: a chat, the books, the metadata.
+// As much of a page as the journal sees: a chat, the books, the metadata.
 
 import { readFileSync } from 'node:fs';
 
@@ -11,7 +11,7 @@ const encode = (value) => new TextEncoder().encode(JSON.stringify(value));
 const decode = (bytes) => (bytes ? JSON.parse(new TextDecoder().decode(bytes)) : null);
 export const clone = (value) => JSON.parse(JSON.stringify(value));
 
-/** What the core says of a message: `{message, state}` or `null`. */
+/** What the core knows about a message: `{message, state}` or `null`. */
 export const recorded = (chat, message) => decode(core.recorded_state(encode([{ chat_metadata: {} }, ...chat]), message));
 
 /** A chat with a book, and a journal over it. */
@@ -55,7 +55,7 @@ export class Page {
         return this.journal.opened(this.chat, this.now());
     }
 
-    /** Messages arrive one by one, and the book's file is looked at afterwards. */
+    /** Messages arrive one by one, and the book's file is checked afterwards. */
     says(...messages) {
         messages.forEach((mes) => this.arrives({ mes }));
         return this.sync();
@@ -66,7 +66,7 @@ export class Page {
         this.journal.fileChecked(this.chat, this.bound, () => true);
     }
 
-    /** The variable `gold` at each message, `null` where that is not known. */
+    /** The variable `gold` at each message, `null` if unknown. */
     gold() {
         return this.chat.map((_, message) => {
             const found = recorded(this.chat, message);

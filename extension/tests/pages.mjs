@@ -1,5 +1,5 @@
-// Pages of SillyTavern on one server, as far as books go: a memory that gives out copies, an editor with a copy of its
-// own, saves that write whole books, and answers that take their time.
+// SillyTavern pages on one server, as far as books are concerned: a cache that hands out copies, an editor with its own
+// copy, saves that write whole books, and answers that take a while.
 
 import { chance } from '../../e2e/harness/chance.mjs';
 import { Guard } from '../features/guard/guard.js';
@@ -25,11 +25,11 @@ export class Server {
         this.slugs = 0;
         this.chance = chance(seed);
         this.locks = hasLocks ? new Locks() : undefined;
-        /** What was begun and is to come to its end. */
+        /** Everything that was started and has not finished. */
         this.begun = new Set();
     }
 
-    /** The request takes a while to arrive, and the answer to come back. */
+    /** The request takes a while to arrive, and so does the answer. */
     async answer(step) {
         await turns(this.chance.below(LONGEST_ANSWER));
         const result = step();
@@ -54,7 +54,7 @@ export class Server {
     }
 }
 
-/** As much of the browser's locks as the guard uses. */
+/** The part of the browser's locks that the guard uses. */
 class Locks {
     constructor() {
         this.last = new Map();
@@ -68,7 +68,7 @@ class Locks {
 }
 
 export class Page {
-    /** @param {{server: Server, core: object, isGuarded?: boolean, answer?: Function}} parts `answer` to what is asked */
+    /** @param {{server: Server, core: object, isGuarded?: boolean, answer?: Function}} parts `answer`: the user's answer to a question */
     constructor({ server, core, isGuarded = true, answer = () => null }) {
         this.server = server;
         this.settings = { guard: isGuarded };
@@ -135,7 +135,7 @@ export class Page {
         };
     }
 
-    /** As SillyTavern's `loadWorldInfo`: the first one to ask gets the memory's own copy. */
+    /** Like SillyTavern's `loadWorldInfo`: the first caller gets the cache's own copy. */
     async load(name) {
         if (this.memory.has(name)) {
             const copy = structuredClone(this.memory.get(name));
@@ -150,14 +150,14 @@ export class Page {
         return book;
     }
 
-    /** Opens a book in the editor, or shows it anew. */
+    /** Opens a book in the editor, or refreshes it. */
     async open(name) {
         this.editor = await this.load(name);
         this.mayShowAnew = false;
         return this.editor;
     }
 
-    /** As SillyTavern's `saveWorldInfo`. @returns {Promise<{ok: boolean}>} */
+    /** Like SillyTavern's `saveWorldInfo`. @returns {Promise<{ok: boolean}>} */
     save(name, copy) {
         this.lineage.cached(name, copy);
         this.memory.set(name, copy);
@@ -180,7 +180,7 @@ export class Page {
     }
 }
 
-/** Versions in the trash, as texts. */
+/** The texts of all versions in the trash. */
 export function inTrash(server) {
     return [...server.files.values()].flatMap((file) => JSON.parse(file).books.map((book) => book.text));
 }

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
-/** Every module of the page but what wasm-bindgen writes. */
+/** All modules of the page, except for what wasm-bindgen generates. */
 const modules = fs.readdirSync(root, { recursive: true })
     .map((name) => name.split(path.sep).join('/'))
     .filter((name) => name.endsWith('.js') && !name.startsWith('core/pkg/') && !name.startsWith('tests/'));
@@ -41,7 +41,7 @@ test('only the host and the tap know SillyTavern', () => {
 
 test('nothing is fetched from anywhere but SillyTavern', () => {
     for (const name of modules) {
-        // SVG is known by an address that nobody fetches.
+        // The SVG namespace is a URL that is never fetched.
         assert.doesNotMatch(code(name), /https?:\/\/(?!localhost\/|www\.w3\.org\/2000\/svg')/, name);
     }
 });

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 
 import { installTap } from '../sillytavern/tap.js';
 
-/** A page whose server answers with what it was sent. */
+/** A page whose server returns what it was sent. */
 function page() {
     const sent = [];
     const scope = {

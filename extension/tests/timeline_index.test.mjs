@@ -1,4 +1,4 @@
-// What is remembered of timelines.
+// The index of timelines.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

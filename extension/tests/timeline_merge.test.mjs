@@ -1,4 +1,4 @@
-/** Lore that is brought from one timeline into another: planned, looked at, carried out, taken back. */
+/** Lore brought from one timeline into another: planned, reviewed, applied, undone. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { entry, goOn, twoEndings } from './fixtures_compare.mjs';

@@ -1,4 +1,4 @@
-// The families of a character as they are shown, from a tavern in memory and the real core.
+// A character's families as they are displayed, from a tavern in memory and the real core.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -29,7 +29,7 @@ async function begin(tavern, { now } = {}) {
     return new Timelines({ host: index.watching(tavern.host()), core, index, settings: { cleanUp: true } });
 }
 
-/** Everything that is shown, one after the other. */
+/** Everything that is displayed, in order. */
 async function watched(timelines, options) {
     const shown = [];
     const notes = [];
@@ -78,7 +78,7 @@ test('the next time everything is shown at once, and only what is new is read', 
     assert.ok(shown[0].timelines.every(({ isRead }) => isRead));
     assert.deepEqual(tavern.log, [['newestHeads', 4]], 'four chats are read, not forty');
 
-    // Another device writes three chats, and one that this page has just saved is newer still.
+    // Another device writes three chats, and this page has just saved one that is even newer.
     now = 3000;
     for (const number of [3, 4, 5]) {
         const lines = tavern.chats.get(`Story ${number}`);

@@ -1,4 +1,4 @@
-// Cleanup up, the trash and renames, with the real core and a tavern in memory.
+// Cleanup, the trash and renames, with the real core and a tavern in memory.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Comparison and combining on the screen: what is listed, ticked, previewed and agreed to. */
+/** Comparing and merging in the user interface: what is listed, ticked, previewed and confirmed. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { wantedEntries } from '../ui/compare/answers.js';

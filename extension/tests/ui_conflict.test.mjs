@@ -1,4 +1,4 @@
-/** The question about two versions of a book, and what is told of others' edits. */
+/** The question about two versions of a book, and notices about other pages' edits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { askConflict, conflictView, settled, shownValue } from '../ui/dialogs/book_conflict.js';

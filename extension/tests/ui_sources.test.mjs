@@ -1,4 +1,4 @@
-/** What must hold in every source of the user interface. */
+/** Rules for the sources of the user interface. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -38,7 +38,7 @@ test('every text that is said exists, and every text is said somewhere', () => {
 });
 
 test('colours come from the theme', () => {
-    // SillyTavern's notices have colours of their own, which no theme changes.
+    // SillyTavern's notices have their own colours, which no theme changes.
     const imported = [...read('../style.css').matchAll(/@import url\('([^']+)'\)/g)].map(found => found[1]);
     assert.ok(imported.length > 0);
     const style = imported.map(file => read(`../${file}`)).join('\n').replace(/#toast-container [^}]*\}/g, '');

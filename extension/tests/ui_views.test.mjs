@@ -1,4 +1,4 @@
-/** What is shown, worked out from what the app says. */
+/** What is displayed, derived from the state of the app. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { originOf } from '../features/timelines/timelines.js';

@@ -1,4 +1,4 @@
-/** Clicks, dialogs and notices, put together as in the page. */
+/** Clicks, dialogs and notices, wired up as in the page. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { startUi } from '../ui/index.js';

@@ -6,7 +6,7 @@ import { placeholders, say, sayError, sayNames, sayPart, sayPartShort, saySize, 
 
 const CHINESE = JSON.parse(readFileSync(new URL('../i18n/zh-cn.json', import.meta.url)));
 
-/** Every code of the core, with values as the core gives them. */
+/** All codes of the core, with values like the core's. */
 const CODES = {
     'no-messages': {},
     'no-such-message': { asked: 9, last: 4 },
@@ -81,7 +81,7 @@ test('no text is empty or has a brace left over', () => {
     }
 });
 
-/** Names, formats, and words that are typed as they are. */
+/** Names, formats, and keywords that are not translated. */
 const SAME_EVERYWHERE = /Forklore|SillyTavern|ST-Auto-Recap|JSON|BOM|CFG|pick|checkpoint|branch|ready|blocked|false|left|right|beginning|entries|ours|theirs|into|book|added|changed|removed|ST|ID|[KM]B/g;
 
 test('no English is left in a translation', () => {
@@ -112,7 +112,7 @@ test('a language has as many forms as it needs', () => {
     useTranslations((english, key) => russian[key] ?? english, 'ru-ru');
     const said = count => sayWord({ code: 'failed-operations', values: { count } }).split(' ')[1];
     assert.deepEqual([1, 2, 5, 21, 22, 111].map(said), ['операция', 'операции', 'операций', 'операция', 'операции', 'операций']);
-    // What has no translation keeps the forms of English.
+    // A text without a translation keeps the plural forms of English.
     assert.equal(say('verify.well', { count: 21 }), 'All is well. 21 chats were checked.');
     useTranslations(english => english);
 });

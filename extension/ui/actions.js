@@ -1,4 +1,4 @@
-/** What a click sets going: ask, do, tell. Every failure is told, none is thrown. */
+/** What clicks do: ask, act, report. Errors are shown, never thrown. */
 import { attempting } from './widgets/attempt.js';
 import { say } from './words.js';
 
@@ -26,7 +26,7 @@ export function createActions({ app, screen, dialogs, toasts }) {
     const actions = {
         fork,
 
-        /** A checkpoint of the last message. `whenReady` waits for the queue without asking. */
+        /** A checkpoint at the last message. `whenReady` waits for the queue without asking. */
         checkpointAtEnd: attempt(async ({ whenReady = false } = {}) => {
             const open = app.open();
             if (!open) {
@@ -45,7 +45,7 @@ export function createActions({ app, screen, dialogs, toasts }) {
             }
         }),
 
-        /** The lorebook of the open chat, as its journal has it, without a question. */
+        /** Restores the open chat's lorebook from its journal, without asking. */
         bringBack: attempt(async () => toasts.repaired('journal', await app.repair({ source: 'journal' }))),
 
         split: attempt(async () => {

@@ -1,4 +1,4 @@
-/** Slash commands. They never ask; what they answer can be piped. */
+/** Slash commands. They never ask questions, and their results can be piped. */
 import { compareAnswer, wantedEntries } from './compare/answers.js';
 import { textTree } from './timelines/text_tree.js';
 import { say, sayWord } from './words.js';
@@ -7,7 +7,7 @@ const TRUE_WORDS = ['true', 'on', '1', 'yes'];
 
 /**
  * @param {{app: object, toasts: object, actions: object}} parts
- * @returns {Array<object>} as `screen.addCommands` takes them
+ * @returns {Array<object>} as expected by `screen.addCommands`
  */
 export function commandList({ app, toasts, actions }) {
     const command = ({ name, named = [], unnamed = [], examples, run }) => ({
@@ -158,9 +158,9 @@ export function commandList({ app, toasts, actions }) {
 }
 
 /**
- * SillyTavern's own commands that fork, each with the message that it will take.
+ * SillyTavern's own commands that fork, each with the message it will fork at.
  * @param {{app: object, toasts: object}} parts
- * @returns {Array<{name: string, mayRun: (named: object, unnamed: any) => boolean}>} as `screen.guardCommands` takes them
+ * @returns {Array<{name: string, mayRun: (named: object, unnamed: any) => boolean}>} as expected by `screen.guardCommands`
  */
 export function forkCommands({ app, toasts }) {
     const guarded = (name, messageOf) => ({
@@ -184,7 +184,7 @@ export function forkCommands({ app, toasts }) {
     ];
 }
 
-/** The number of a message as it was typed; the last one if nothing was. */
+/** The message number that was typed, or the last message if none was. */
 export function messageNumber(app, typed) {
     const open = app.open();
     if (!open) {
@@ -200,7 +200,7 @@ export function messageNumber(app, typed) {
     return Number(text);
 }
 
-/** A timeline by its name, the open one if none was given, as it is now or was at a message. */
+/** A timeline by name, or the open one if none was given; as it is now, or as it was at a message. */
 function moment(app, typed, message) {
     const open = app.open();
     if (!open) {
@@ -254,7 +254,7 @@ function findingsOf({ chat, owner, findings }) {
     }));
 }
 
-/** Something that was typed wrongly: told like a word of the core, not like a fault of ours. */
+/** An error in what the user typed: shown as a message, not as a failure of Forklore. */
 function inputError(key, text) {
     const sentence = say(key, { text });
     return Object.assign(new Error(sentence), { word: { code: key, values: { text } }, sentence });

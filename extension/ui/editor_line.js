@@ -1,4 +1,4 @@
-/** A line in SillyTavern's editor of lorebooks, where that shows another chat's. */
+/** A line in SillyTavern's lorebook editor that warns if the lorebook belongs to another chat. */
 import { button, icon } from './widgets/controls.js';
 import { element, fill } from './widgets/dom.js';
 import { say } from './words.js';

@@ -1,4 +1,4 @@
-/** The whole user interface, put together. */
+/** Puts the user interface together. */
 import { createActions } from './actions.js';
 import { commandList, forkCommands } from './commands.js';
 import { createCompare } from './compare/index.js';
@@ -11,7 +11,7 @@ import { createToasts } from './toasts.js';
 import { useTranslations } from './words.js';
 
 /**
- * Mounts everything and listens to the app from then on.
+ * Mounts everything and starts to listen to the app.
  * @param {{app: object, screen: object}} parts `screen` is the module sillytavern/screen.js
  * @returns {{dialogs: object, toasts: object, actions: object, lore: object, panel: object}}
  */

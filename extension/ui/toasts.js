@@ -1,4 +1,4 @@
-/** What is told without being asked. */
+/** Notices that are shown without the user asking. */
 import { wordList } from './widgets/controls.js';
 import { element } from './widgets/dom.js';
 import { say, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayTerms } from './words.js';
@@ -6,7 +6,7 @@ import { say, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayTerms } f
 const REMARKS_SHOWN = 2;
 
 /**
- * A new fork, as a notice.
+ * The notice about a new fork.
  * @param {object} report
  * @param {{warnings: boolean}} settings
  */
@@ -17,7 +17,7 @@ export function forkNotice(report, { warnings }) {
     return {
         kind: isAsItWas && !remarks.some(({ code }) => code === 'without-book') ? 'success' : 'warning',
         title: say(`notice.${isConversion ? 'group' : kind}`),
-        // SillyTavern calls the chat of a new group by the time of day, and shows the group's name itself.
+        // SillyTavern names the chat of a new group after the time of day, and shows the group's name itself.
         name: isConversion ? '' : say('list.quote', { text: child }),
         about: book
             ? say(isConversion ? 'notice.group.book' : 'notice.book', { book: book.name, entries: book.entries, part: partAndRecaps(report) })
@@ -27,7 +27,7 @@ export function forkNotice(report, { warnings }) {
     };
 }
 
-/** How well the lorebook is known, and the recaps that came with it. */
+/** How well the lorebook is known, and the recaps that were copied with it. */
 function partAndRecaps({ part, recap, combined }) {
     return sayTerms([
         part ? sayPart(part) : '',
@@ -37,7 +37,7 @@ function partAndRecaps({ part, recap, combined }) {
 }
 
 /**
- * What to say when a chat was opened: nothing at all unless something is wrong.
+ * The notice when a chat was opened, only if something is wrong.
  * @param {Array<object>} findings
  * @returns {{text: string, act: 'repair'|'split'|'details'}|null}
  */
@@ -65,14 +65,14 @@ export function createToasts({ app, screen }) {
         screen.toast(kind, content, { title, closeLabel: say('toast.close'), ...options });
 
     const failed = (error) => {
-        // The same error may come back to whoever asked and be announced by the app as well.
+        // The same error may reach the caller and be emitted by the app as well.
         if (error instanceof Error && reported.has(error)) {
             return;
         }
         if (error instanceof Error) {
             reported.add(error);
         }
-        // What has words of its own was expected; anything else is a fault that someone may want to report.
+        // An error with a code was expected; anything else is a bug that the user may want to report.
         (error?.word ? console.debug : console.error)('Forklore:', error);
         toast(error?.word ? 'warning' : 'error', sayError(error));
     };
@@ -100,7 +100,7 @@ export function createToasts({ app, screen }) {
         }),
 
         opened({ findings }, { repair, split, showFindings }) {
-            // What was said about the chat before is no longer true of the one on the screen.
+            // The previous notice was about another chat.
             openNotice?.close();
             openNotice = null;
             const notice = openedNotice(findings);
@@ -122,7 +122,7 @@ export function createToasts({ app, screen }) {
             openNotice = { ...toast('warning', say('notice.deleted', { name: book }), { sticky: true, buttons: [button] }), act: 'repair' };
         },
 
-        /** The open chat was looked at again: what was said of it is taken back where it no longer holds. */
+        /** The open chat was verified again: closes the notice if it no longer applies. */
         checked({ findings }) {
             if (openNotice && openNotice.act !== openedNotice(findings)?.act) {
                 openNotice.close();
@@ -134,12 +134,12 @@ export function createToasts({ app, screen }) {
             say('notice.removed', { chat, books: sayNames(books), count: books.length }),
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
-        /** What another page did to a lorebook that this one has saved. */
+        /** Changes that another page made to a lorebook that this page has saved. */
         merged: ({ book, entries, isGone }) => toast(isGone ? 'warning' : 'info', isGone
             ? say('notice.came.gone', { book })
             : say('notice.came', { book, count: entries.length, entries: sayNames(entries.map(({ title }) => title || say('notice.came.untitled')), 3) })),
 
-        /** Versions that are in the trash because another one was taken. */
+        /** Versions that went to the trash because another one was chosen. */
         kept: ({ book, kept, isLate }, { undo: takeBack }) => toast(isLate ? 'warning' : 'success',
             say(isLate ? 'notice.kept.late' : 'notice.kept', { book }),
             {
@@ -176,7 +176,7 @@ export function createToasts({ app, screen }) {
     };
 }
 
-/** @param {string[]} restored lorebooks that are back @param {string[]} replaced those of them that were there, with other content */
+/** @param {string[]} restored lorebooks that were restored @param {string[]} replaced those of them that replaced other content */
 function undoneText(restored, replaced) {
     if (!restored.length) {
         return say('notice.undone.none');

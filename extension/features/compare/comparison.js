@@ -1,21 +1,21 @@
-// What differs between two moments: two timelines as they are now or were at a message, or two messages of one chat.
+// Compares two moments: two timelines, as they are now or were at a message, or two messages of one chat.
 
 import { chatForCore, comparableMessages } from '../../core/chat.js';
 import { bytesText } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 
 /**
- * A timeline of the open chat's character or group, by its name: as it is now, or as it was at a message.
+ * A timeline of the open chat's character or group: as it is now, or as it was at a message.
  * @typedef {{chat: string, message?: number | null}} Moment
  */
 
 /**
- * A moment with all that is known of it.
+ * A moment, with everything known about it.
  * @typedef {object} Side
  * @property {string} name
  * @property {number | null} message `null`: now
  * @property {boolean} isOpen whether it is the open chat
- * @property {object} chat as `repairs.apply` takes it
+ * @property {object} chat as expected by `repairs.apply`
  * @property {string | null} bookName
  * @property {Uint8Array | undefined} book
  * @property {object} metadata
@@ -29,8 +29,8 @@ export class Comparison {
     }
 
     /**
-     * What differs, to be shown.
-     * @param {{left: Moment, right: Moment}} what of two moments of one chat, the earlier is the left one in the answer
+     * Compares two moments for the comparison view.
+     * @param {{left: Moment, right: Moment}} what of two moments of one chat, the earlier one is always on the left in the answer
      */
     async compare(what) {
         const moments = inOrder(what);
@@ -54,7 +54,7 @@ export class Comparison {
         };
     }
 
-    /** All timelines that can be compared: those of the open chat's family first. */
+    /** The timelines that can be compared, the open chat's family first. */
     async choices() {
         const open = this.repairs.requireOpenChat();
         const { names, records } = await this.heads(open);
@@ -91,7 +91,7 @@ export class Comparison {
         return { ...side, message, bookName: value.book, book, metadata: value.metadata, part: value.part };
     }
 
-    /** What two sides began as. */
+    /** The state that both sides started from. */
     async mergeBase(open, left, right) {
         if (left.name === right.name) {
             return baseAt(left);
@@ -104,14 +104,14 @@ export class Comparison {
         const parting = this.core.parting({ timelines, left: left.name, right: right.name });
         const { value, book } = await this.findBase(open, left, right, parting);
         const point = value.parting ?? null;
-        // A side that is looked at before they part is what both began as. Of the message where they part, each has told
-        // the rest by itself.
+        // A side from before the fork point is itself what both started from. At the fork point this does not hold:
+        // each side has recorded by itself what happened after that message arrived.
         const early = [left, right].filter(({ message }) => message !== null && point !== null && message < point);
         const first = early.sort((one, other) => one.message - other.message)[0];
         return first ? baseAt(first) : { ...value, book, chat: parting?.chat ?? null };
     }
 
-    /** Lets both timelines, and the one that they come from, tell what they began as. */
+    /** Asks the journals of both timelines, and of the one they were forked from, what both started with. */
     async findBase(open, left, right, parting) {
         const isThird = parting?.chat && ![left.name, right.name].includes(parting.chat);
         const witnesses = [left, right].map(({ chat, name }) => ({ chat, name }));
@@ -133,7 +133,7 @@ export class Comparison {
         return this.core.beginning(ask, witnesses.map(({ chat }) => comparableMessages(chat)), books);
     }
 
-    /** Names of all timelines, and what is known of each header. */
+    /** The names of all timelines, and what is known of their headers. */
     async heads(open) {
         const { index } = this.timelines;
         index.learn([this.timelines.headOfOpen(open)]);
@@ -146,7 +146,7 @@ export class Comparison {
     }
 }
 
-/** Of two moments of one chat, the earlier one comes first. @param {{left: Moment, right: Moment}} moments */
+/** Puts the earlier of two moments of one chat first. @param {{left: Moment, right: Moment}} moments */
 function inOrder({ left, right }) {
     const at = ({ message }) => message ?? Infinity;
     return left.chat === right.chat && at(left) > at(right) ? { left: right, right: left } : { left, right };

@@ -1,22 +1,22 @@
-// Bringing lore from one timeline into another: the core plans, somebody looks at it, then it is carried out.
+// Brings lore from one timeline into another: the core makes a plan, the user reviews it, then it is applied.
 
 import { bytesText } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { shown, shownBeginning } from './comparison.js';
 
 /**
- * What is to be brought.
+ * What to bring over.
  * @typedef {object} MergeRequest
  * @property {import('./comparison.js').Moment} from
- * @property {string} into the name of a timeline, which changes as it is now
- * @property {Record<string, true | string[]> | null} [only] entries by their keys in the book they come from, whole or some
- *     of their fields; null: all that was done there
- * @property {Array<number | string>} [uids] entries by their numbers, instead
- * @property {object} [settle] how conflicts are settled, by key and field
- * @property {'ours' | 'theirs' | null} [otherwise] how all others are
+ * @property {string} into the name of the timeline to change, in its current state
+ * @property {Record<string, true | string[]> | null} [only] entries by their keys in the source book, whole or only some of
+ *     their fields; null: everything that was changed there
+ * @property {Array<number | string>} [uids] entries by their uids, instead of `only`
+ * @property {object} [settle] how to settle conflicts, by key and field
+ * @property {'ours' | 'theirs' | null} [otherwise] how to settle all others
  */
 
-/** What makes two plans one and the same. */
+/** Two plans with the same outline are the same plan. */
 const outline = ({ steps, conflicts, kept, twins }) => JSON.stringify([steps, conflicts, kept, twins]);
 
 export class TimelineMerge {
@@ -24,24 +24,24 @@ export class TimelineMerge {
      * @param {object} parts
      * @param {object} parts.host @param {object} parts.core @param {import('../repair/repairs.js').Repairs} parts.repairs
      * @param {import('./comparison.js').Comparison} parts.comparison
-     * @param {(book: string, step: () => Promise<any>) => Promise<any>} [parts.exclusively] runs a step while nobody else writes the book
+     * @param {(book: string, step: () => Promise<any>) => Promise<any>} [parts.exclusively] runs a step while no other tab writes the book
      */
     constructor({ exclusively = (book, step) => step(), ...parts }) {
         Object.assign(this, { ...parts, exclusively });
-        /** What was changed in a chat beside its book, by the token that gives the book back. */
+        /** Changes to a chat's metadata that came with a change of its book, by the token that restores the book. */
         this.metadataChanges = new Map();
     }
 
-    /** What would be done. @param {MergeRequest} request */
+    /** Plans without changing anything. @param {MergeRequest} request */
     async plan(request) {
         return this.planFrom(request, await this.readSides(request)).plan;
     }
 
     /**
-     * Does it.
+     * Carries the request out.
      * @param {MergeRequest} request
-     * @param {object | null} [seen] the plan that was agreed to
-     * @returns {Promise<object>} what was done; or, where the plan is another one by now, `{isStale: true, plan}`
+     * @param {object | null} [seen] the plan that the user agreed to
+     * @returns {Promise<object>} what was done, or `{isStale: true, plan}` if the plan has changed in the meantime
      */
     async apply(request, seen = null) {
         const open = this.repairs.requireOpenChat();
@@ -58,7 +58,7 @@ export class TimelineMerge {
         });
     }
 
-    /** Both sides as they are, and what they began as. @param {MergeRequest} request */
+    /** Both sides as they are, and what they started from. @param {MergeRequest} request */
     async readSides(request) {
         const open = this.repairs.requireOpenChat();
         const ours = await this.comparison.side(open, { chat: request.into });
@@ -66,7 +66,8 @@ export class TimelineMerge {
         requireBook(ours, 'no-book-into');
         requireBook(theirs, 'no-book-from');
         const isSameChat = ours.name === theirs.name;
-        // What a chat was comes back as it was: seen from now, it is what changed.
+        // To bring back an earlier state of the same chat, its current state serves as the base: everything that was
+        // different then counts as changed.
         const beginning = isSameChat
             ? { known: true, how: 'then', book: ours.book, message: theirs.message, chat: ours.name }
             : await this.comparison.mergeBase(open, ours, theirs);
@@ -106,21 +107,21 @@ export class TimelineMerge {
         if (!only || !beginning.known || !beginning.book || !isEmpty(answer)) {
             return answer;
         }
-        // Somebody wants an entry that was not touched there: then it is not what was done that counts, but what is. Only
-        // one that was there at the beginning is surely the same under its key in both books.
+        // The user wants an entry that was not changed there. Then its current content counts, not its changes. Only an
+        // entry that existed at the fork point is certain to be the same one under the same key in both books.
         const began = JSON.parse(bytesText(beginning.book)).entries ?? {};
         const known = Object.fromEntries(Object.entries(only).filter(([key]) => Object.hasOwn(began, key)));
         const byHand = this.core.merge({ ...ask, only: known }, ours.book, ours.book, theirs.book);
         return isEmpty(byHand) || otherwise === 'ours' ? answer : { ...byHand, isByHand: true };
     }
 
-    /** How the two texts of a conflict differ, seen from theirs; `null` where they are no texts. */
+    /** The word diff of a conflict's two texts, from theirs to ours; `null` if they are not texts. */
     wordsOf({ ours, theirs }) {
         return typeof ours === 'string' && typeof theirs === 'string' ? this.core.words(theirs, ours) : null;
     }
 
     async applyPlan({ from, into, otherwise = null }, { ours, bytes, changed, plan }, isSeen) {
-        // What was changed here is only written over where somebody has said so.
+        // Local changes are only overwritten if the user agreed to it.
         const written = plan.isByHand && !isSeen && !otherwise ? plan.steps.filter(({ what }) => what !== 'add') : [];
         const count = plan.conflicts.filter(({ settled }) => !settled).length + written.length;
         if (count) {
@@ -136,7 +137,7 @@ export class TimelineMerge {
             book: { name: ours.bookName },
             bytes,
             replaces: true,
-            // SillyTavern may have changed something else in it meanwhile.
+            // SillyTavern may have changed other keys in the meantime.
             get metadata() {
                 return changed && { ...ours.chat.metadata, ...changed.after };
             },
@@ -148,7 +149,7 @@ export class TimelineMerge {
         return { ...done, undo: change.undo, text };
     }
 
-    /** The book is back: so is what was changed beside it, where nothing else has changed that since. */
+    /** The book was restored. Restores the metadata that was changed along with it, unless it was changed again since. */
     async undo(token) {
         const changes = this.metadataChanges.get(token);
         if (!changes) {
@@ -175,13 +176,13 @@ function requireBook({ name, bookName, book }, code) {
     }
 }
 
-/** Entries of a book by their numbers, which are not always what they stand under. */
+/** Entries by their uids, which are not always the keys they are stored under. */
 function wholeEntries(book, uids) {
     const found = Object.entries(JSON.parse(bytesText(book)).entries ?? {}).filter(([, entry]) => uids.includes(entry?.uid));
     return Object.fromEntries(found.map(([key]) => [key, true]));
 }
 
-/** The members that a plan changes, as they are and as they will be. */
+/** The metadata keys that a plan changes, with their values before and after. */
 function changedKeys(metadata, wanted) {
     const keys = wanted ? Object.keys(wanted).filter((key) => JSON.stringify(metadata[key]) !== JSON.stringify(wanted[key])) : [];
     const of = (value) => Object.fromEntries(keys.map((key) => [key, structuredClone(value[key])]));

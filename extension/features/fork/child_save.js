@@ -1,4 +1,4 @@
-// A save that creates a child is held until the child has a book of its own.
+// Holds back the request that saves a new child until the child has a book of its own.
 
 import { slimMessage } from '../../core/chat.js';
 import { timeNow } from '../../core/core.js';
@@ -13,20 +13,20 @@ export class ChildSaveHandler {
      * @param {object} parts.core
      * @param {object} parts.settings
      * @param {(refusal: object) => Promise<'nearest' | 'live' | 'without'>} parts.ask
-     * @param {() => Promise<boolean>} parts.untilReady resolves when the queue is empty, or to `false` after too long
-     * @param {() => Promise<void>} [parts.untilFileChecked] resolves when the open chat's journal says all it can
-     * @param {() => string | null} [parts.lost] the book that the open chat has lost, where something else took its place
+     * @param {() => Promise<boolean>} parts.untilReady resolves to `true` when the queue is empty, or to `false` on timeout
+     * @param {() => Promise<void>} [parts.untilFileChecked] resolves when the open chat's journal is as complete as it can be
+     * @param {() => string | null} [parts.lost] the open chat's lost book, if another one is bound in its place
      * @param {(report: object) => void} parts.onForked
      * @param {(error: Error) => void} parts.onError
      */
     constructor(parts) {
         Object.assign(this, { lost: () => null, untilFileChecked: async () => {} }, parts);
-        /** What the owner decided when the fork began, for the save that follows. */
+        /** What the user decided when the fork began, for the save that follows. */
         this.decision = null;
     }
 
     /**
-     * Handles a save of another chat than the open one.
+     * Handles a request that saves a chat other than the open one.
      * @param {import('../../sillytavern/tap.js').HeldRequest} held
      */
     async handle(held) {
@@ -50,7 +50,7 @@ export class ChildSaveHandler {
                 await this.writeBook(fork.report.memories, fork.memories);
             }
         } catch (error) {
-            // Better no book than its parent's.
+            // Better no book than the parent's.
             this.onError(Object.assign(error instanceof Error ? error : new Error(String(error)), { leftWithout: save.name }));
             return held.send(withoutBook(text, this.childsSlug(save, open)));
         }
@@ -59,14 +59,14 @@ export class ChildSaveHandler {
         return response;
     }
 
-    /** Whether somebody gave the child a book of its own already. */
+    /** Whether the child already has a book of its own. */
     isBoundElsewhere(kind, save, open) {
         const book = save.metadata.world_info;
         const isSame = (other) => Boolean(other) && this.core.bookKey(book) === this.core.bookKey(other);
         return Boolean(book) && this.isChildOfOpen(kind, save, open) && !isSame(open.book);
     }
 
-    /** Whether this is no birth: somebody writes a child that has been there before. */
+    /** Whether this is an existing child that is saved again. */
     async existsAlready(save, open) {
         if (this.host.isParentsSlug(save.metadata.integrity, open.integrity)) {
             return false;
@@ -74,7 +74,7 @@ export class ChildSaveHandler {
         const owner = ownerOf(save, open);
         const names = await this.host.chatNames(owner);
         const key = this.core.chatStem(save.name);
-        // A group lists a new chat before it saves it.
+        // A group lists a new chat before it is saved.
         if (!save.group && !names.some((name) => name === save.name || name === key)) {
             return false;
         }
@@ -85,7 +85,7 @@ export class ChildSaveHandler {
     async plan(kind, save, text, open) {
         const decision = this.decision ?? {};
         this.decision = null;
-        // What took a lost book's place is not the story's lore; the journal knows what was.
+        // The book that replaced a lost one is not the story's lore. The journal has the right one.
         const bookName = this.lost() ?? (save.metadata.world_info || null);
         const body = textBytes(text);
         const later = await this.laterMessages(kind, save, open);
@@ -134,7 +134,7 @@ export class ChildSaveHandler {
         throw new Error(`${save.name} could not be given a lorebook of its own`);
     }
 
-    /** The book in which Memory Books keeps this chat's memories, where that is another one than the chat's own. */
+    /** The book in which Memory Books keeps this chat's memories, if it is not the chat's own book. */
     memoryBookBeside(bookName, save, books) {
         const name = this.host.memoryBookOf(save.metadata);
         const isSame = (other) => Boolean(other) && this.core.bookKey(other) === this.core.bookKey(name);
@@ -145,7 +145,7 @@ export class ChildSaveHandler {
         return kind === 'conversion' || save.metadata.main_chat === open.name;
     }
 
-    /** Which chat the child is, for ever: no other one may have its slug. */
+    /** The child's permanent slug, which no other chat may have. */
     childsSlug(save, open) {
         const { integrity } = save.metadata;
         return integrity && !this.host.isParentsSlug(integrity, open.integrity) ? String(integrity) : this.host.newSlug();
@@ -155,7 +155,7 @@ export class ChildSaveHandler {
         return this.isChildOfOpen(kind, save, open) ? open.integrity : null;
     }
 
-    /** The parent's messages after the child's last. */
+    /** The parent's messages after the child's last one. */
     async laterMessages(kind, save, open) {
         if (this.isChildOfOpen(kind, save, open)) {
             await this.untilFileChecked();
@@ -174,7 +174,7 @@ export class ChildSaveHandler {
         return [...new Map(places.map((found) => [found.place, found])).values()];
     }
 
-    /** Writes a book and makes sure of it: SillyTavern answers well even when the disk was full. */
+    /** Writes a book and reads it back: SillyTavern reports success even if the disk is full. */
     async writeBook(name, bytes) {
         const text = bytesText(bytes);
         await this.host.writeBook(bookSave(name, text));
@@ -203,7 +203,7 @@ export class ChildSaveHandler {
         }
     }
 
-    /** Whether the chat in whose place the child could not be saved uses the book: another page forked just now, too. */
+    /** Whether the existing chat of this name uses the book: another page may have made the same fork first. */
     async isBoundTo(book, save, open) {
         const [header] = await this.host.readChat(ownerOf(save, open), save.name);
         const { world_info: bound, STMemoryBooks } = header?.chat_metadata ?? {};
@@ -212,7 +212,7 @@ export class ChildSaveHandler {
     }
 }
 
-/** Whose chat a save writes. */
+/** The character or group whose chat is being saved. */
 function ownerOf(save, open) {
     return save.group ? { group: open.group ?? '', avatar: null } : { group: null, avatar: save.avatar };
 }

@@ -1,17 +1,17 @@
-// How a fork may go, and what to do when the core refuses it.
+// What a fork is allowed to do, and how to react when the core refuses it.
 
-/** The decision that always leads to a child: with no book, and so with nothing to wait for or to know. */
+/** A decision with which a fork is never refused: without a book, there is nothing to wait for and nothing to look up. */
 export const WITHOUT_BOOK = { leaveBook: true, drain: true, allow: 'live', requireScene: false };
 
-/** How a fork may go: what the owner's settings, or the owner, decided. */
+/** What a fork is allowed to do, according to the settings or the user's decision. */
 export function policyFor(settings, decision = {}) {
     const allow = { ask: 'message', nearest: 'live', refuse: 'message' }[settings.whenInexact] ?? 'message';
     return { allow, requireScene: Boolean(settings.requireScene), ...decision };
 }
 
 /**
- * What to do about a refusal when nobody can be asked to try again later.
- * @returns {'wait' | 'ask' | object} a decision to try again with
+ * How to react to a refusal at a save, which cannot be postponed.
+ * @returns {'wait' | 'ask' | object} `'wait'`, `'ask'`, or the decision to try again with
  */
 export function answerTo(refusal, settings, { hasWaited }) {
     const codes = refusal.obstacles.map((obstacle) => obstacle.code);

@@ -1,4 +1,4 @@
-// QueueWait for a memory extension to finish its work.
+// Waits for a memory extension to finish its work.
 
 const CHECK_EVERY = 1000;
 
@@ -12,7 +12,7 @@ export class QueueWait {
 
     /**
      * @param {{forEver?: boolean, isBusy?: () => Promise<boolean>}} [options]
-     * @returns {Promise<boolean>} `true` when nothing is left to do, `false` after too long or when told to stop
+     * @returns {Promise<boolean>} `true` when no work is left, `false` on timeout or after `cancel`
      */
     untilReady({ forEver = false, isBusy = this.isBusy } = {}) {
         return new Promise((resolve) => {

@@ -1,16 +1,16 @@
-// ST-Auto-Recap's scenes: names for checkpoints at them, and checkpoints that make themselves.
+// ST-Auto-Recap's scenes: names for checkpoints at scene breaks, and automatic checkpoints.
 
 import { nameFrom } from '../settings.js';
 
-/** One that was hidden again is none. */
+/** A break that was hidden again does not count. */
 const isSceneBreak = (memory) => Boolean(memory?.scene_break) && memory.scene_break_visible !== false;
 
 export class SceneCheckpoints {
     /**
      * @param {object} parts
      * @param {object} parts.host @param {object} parts.core @param {object} parts.settings
-     * @param {() => Promise<boolean>} parts.untilReady waits for the queue; whether it is empty then
-     * @param {(wanted: {message: number, name: string}) => Promise<unknown>} parts.checkpoint makes one, without asking
+     * @param {() => Promise<boolean>} parts.untilReady waits for the queue; resolves to whether it is empty
+     * @param {(wanted: {message: number, name: string}) => Promise<unknown>} parts.checkpoint creates a checkpoint without asking
      * @param {(step: () => Promise<void>) => Promise<void>} parts.reportErrors
      */
     constructor({ host, core, settings, untilReady, checkpoint, reportErrors }) {
@@ -19,18 +19,18 @@ export class SceneCheckpoints {
         this.isMaking = false;
     }
 
-    /** Another chat is open: the scenes that it has already are nobody's news. */
+    /** Another chat is open. Scene breaks that it already has get no automatic checkpoint. */
     chatOpened() {
         this.seen = new Set(this.sceneBreaks());
     }
 
-    /** Numbers of the messages that end a scene. */
+    /** Indexes of the messages that end a scene. */
     sceneBreaks() {
         const messages = this.host.openChat()?.messages ?? [];
         return messages.flatMap((message, index) => (isSceneBreak(message?.extra?.auto_recap_memory) ? [index] : []));
     }
 
-    /** A name for a checkpoint by the owner's template, or nothing where no scene ends. */
+    /** A name for a checkpoint from the user's template, or an empty string if the message ends no scene. */
     async nameAt(open, message) {
         const number = this.sceneBreaks().indexOf(message) + 1;
         if (number === 0) {
@@ -42,7 +42,7 @@ export class SceneCheckpoints {
         return wanted ? this.core.nameForChat({ wanted, taken, parent: open.name, kind: 'checkpoint' }) : '';
     }
 
-    /** A checkpoint at every scene break, once its recap is there. */
+    /** Creates a checkpoint at a new scene break once its recap is there. */
     makeIfDue() {
         const open = this.host.openChat();
         if (!this.settings.checkpointAtScenes || !open || this.isMaking) {

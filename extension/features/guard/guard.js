@@ -1,30 +1,33 @@
-// Two tabs or devices on one book. SillyTavern saves whole books, and the last one to save wins. Here, a save first
-// looks at what the server has; if that is not what the saved copy is based on, the two are merged.
+// Two tabs or devices editing the same book. SillyTavern saves whole books, so the last save wins. Here, a save first
+// checks what the server has; if that is not what the saved copy is based on, the two are merged.
 
 import { bytesText, sameJson, textBytes } from '../../core/json.js';
 import { bookSave } from '../../sillytavern/requests.js';
 import { withoutOriginals } from './original_data.js';
 import { uidCollisions, withMoved, refreshOwnAdditions } from './uids.js';
 
-/** What the server gives for a book that it does not have. */
+/** What the server returns for a book that does not exist. */
 const MISSING_BOOK = '{"entries":{}}';
-/** In milliseconds: so long another page may hold a book back before it is saved without waiting for it. */
+/** In milliseconds: how long to wait for another page's lock before saving without it. */
 const LOCK_WAIT = 10_000;
-/** A device that shares no lock with us can have read the book before our save and written it after. */
+/**
+ * In milliseconds: another device, which shares no lock with this one, may have read the book before our save and
+ * written it afterwards.
+ */
 const RECHECK_AFTER = 700;
 const MAX_RECHECKS = 3;
-/** So many times somebody is asked about one save; the book may change while they think. */
+/** How many times to ask about one save; the book may change while the user decides. */
 const MAX_QUESTIONS = 4;
-/** News of several saves are told together. */
+/** In milliseconds: the news of several saves is reported together. */
 const NEWS_AFTER = 1500;
 
 /**
  * A save that another device may still undo.
  * @typedef {object} RecentSave
- * @property {string} before as the server had the book
+ * @property {string} before the book as it was on the server
  * @property {string} written
- * @property {number} rechecks how often it was put back already
- * @property {boolean} [isKept] whether what was written over is in the trash
+ * @property {number} rechecks how many times it was restored
+ * @property {boolean} [isKept] whether the overwritten version is in the trash
  */
 
 export class Guard {
@@ -32,21 +35,21 @@ export class Guard {
      * @param {object} parts
      * @param {object} parts.host @param {object} parts.core @param {{guard: boolean}} parts.settings
      * @param {import('./lineage.js').Lineage} parts.lineage @param {import('../trash.js').Trash} parts.trash
-     * @param {(question: {book: string, conflicts: object[]}) => Promise<{settle: object} | null>} parts.ask `null`: later
-     * @param {(news: object) => void} parts.onMerged what others did to a book
-     * @param {(kept: object) => void} parts.onKept what is in the trash, because something else was chosen
-     * @param {(name: string, text: string) => void} parts.onWritten the server has a book as we wrote it
-     * @param {(name: string, text: string) => void} [parts.onRead] the server has a book so, just now
+     * @param {(question: {book: string, conflicts: object[]}) => Promise<{settle: object} | null>} parts.ask resolves to `null` for "later"
+     * @param {(news: object) => void} parts.onMerged called with other pages' changes to a book
+     * @param {(kept: object) => void} parts.onKept called with versions that went to the trash because the other one was chosen
+     * @param {(name: string, text: string) => void} parts.onWritten called after Forklore wrote a book
+     * @param {(name: string, text: string) => void} [parts.onRead] called with a book as it was just read from the server
      * @param {(error: Error) => void} parts.onError
-     * @param {LockManager} [parts.locks] of all tabs of this browser; missing where the page is not served securely
+     * @param {LockManager} [parts.locks] shared by all tabs of this browser; missing if the page is not served securely
      * @param {(run: () => void, wait: number) => unknown} [parts.later]
      */
     constructor({ locks = globalThis.navigator?.locks, later = setTimeout, ...parts }) {
         Object.assign(this, { onRead: () => {} }, parts, { locks });
         this.later = (run, wait) => later(run, wait);
-        /** @type {Map<string, Promise<unknown>>} the save of each book that the next one waits for */
+        /** @type {Map<string, Promise<unknown>>} for each book, the save that the next one waits for */
         this.turns = new Map();
-        /** @type {Map<string, string>} each book as the server had it last */
+        /** @type {Map<string, string>} the last known content of each book on the server */
         this.lastOnServer = new Map();
         /** @type {Map<string, RecentSave[]>} */
         this.recentSaves = new Map();
@@ -54,7 +57,7 @@ export class Guard {
     }
 
     /**
-     * Lets the save of a book go, with what others have done to the book since.
+     * Sends a save, merged with what other pages have changed since.
      * @param {import('../../sillytavern/tap.js').HeldRequest} held
      * @returns {Promise<{response: Response, text: string}>} the answer, and the book as it was written
      */
@@ -70,7 +73,7 @@ export class Guard {
         return this.inTurn(name, () => this.saveMerged(held, name, version));
     }
 
-    /** One after the other, book by book. */
+    /** Runs the steps for one book one after the other. */
     inTurn(name, step) {
         const key = this.core.bookKey(name);
         const before = this.turns.get(key) ?? Promise.resolve();
@@ -80,7 +83,7 @@ export class Guard {
         return mine;
     }
 
-    /** While no other tab of this browser is at the book. */
+    /** Runs a step while no other tab of this browser works on the book. */
     async withLock(name, step) {
         if (!this.locks) {
             return step();
@@ -96,19 +99,19 @@ export class Guard {
             if (hasBegun) {
                 throw error;
             }
-            // Somebody holds on to it. A save that waits is not safe either.
+            // Another tab holds the lock for too long. A save that keeps waiting is not safe either.
             return step();
         }
     }
 
-    /** @param {import('./lineage.js').Version} version what is to be saved */
+    /** @param {import('./lineage.js').Version} version the version to save */
     async saveMerged(held, name, version) {
-        /** What was decided, by entry and field. */
+        /** Decisions made so far, by entry and field. */
         let settle = {};
         let otherwise = null;
         let draft = null;
         for (let questions = 0; ; questions += 1) {
-            // Nobody else may be kept waiting by a question, so the lock is not held while it stands.
+            // The lock is released while the user is asked, so that other tabs do not have to wait.
             const result = await this.withLock(name, () => this.trySave({ held, name, version, settle, otherwise, isDecided: questions > 0 }));
             if (!result.conflicts) {
                 if (draft && result.response.ok) {
@@ -116,7 +119,7 @@ export class Guard {
                 }
                 return result;
             }
-            // A tab that is closed with the question on its screen loses nothing.
+            // Nothing is lost if the tab is closed while the question is open.
             draft ??= await this.trash.keepText(sideName(name), version.text, `two pages changed "${name}"; not decided yet`).catch(() => null);
             const answer = questions < MAX_QUESTIONS ? await this.askOwner(name, result.conflicts) : null;
             settle = withAnswer(settle, answer?.settle ?? {});
@@ -124,7 +127,7 @@ export class Guard {
         }
     }
 
-    /** What its owner decides about conflicts; `null` for later. */
+    /** Asks the user about conflicts; `null` for "later". */
     async askOwner(name, conflicts) {
         try {
             const shown = conflicts.map((conflict) => ({ ...conflict, words: this.wordsOf(conflict) }));
@@ -135,12 +138,12 @@ export class Guard {
         }
     }
 
-    /** How the two texts of a conflict differ, seen from theirs; `null` where they are no texts. */
+    /** The word diff of a conflict's two texts, from theirs to ours; `null` if they are not texts. */
     wordsOf({ ours, theirs }) {
         return typeof ours === 'string' && typeof theirs === 'string' ? this.core.words(theirs, ours) : null;
     }
 
-    /** Saves, unless something has to be asked first. @returns {Promise<{response?: Response, text?: string, conflicts?: object[]}>} */
+    /** Saves, unless the user has to be asked first. @returns {Promise<{response?: Response, text?: string, conflicts?: object[]}>} */
     async trySave({ held, name, version, settle, otherwise, isDecided = false }) {
         const base = this.lineage.baseOf(version);
         if (!base) {
@@ -159,7 +162,7 @@ export class Guard {
             this.queueNews(name, { isGone: true });
             return this.send(held, { ...whole, written: ours, before: null });
         }
-        // An entry that was added there keeps its number, because the page that added it knows it by that.
+        // An entry added on the server keeps its number, because the page that added it knows it by that number.
         const moved = { ...base.moved, ...uidCollisions(before, ours, theirs, this.core.isInternal) };
         ours = withMoved(version.text, moved);
         const { value, text: written } = this.merge(name, { before, ours, theirs, settle, otherwise });
@@ -190,7 +193,7 @@ export class Guard {
         return (await this.host.listBooks()).some((book) => this.core.bookKey(book.name) === key);
     }
 
-    /** @param {{before: string | null, written?: string}} what `before`: as the server had it, `null` where it had none */
+    /** @param {{before: string | null, written?: string}} what `before`: the book as it was on the server, `null` if there was none */
     async send(held, { name, version, before, written = version.text, moved = {}, isDecided = false }) {
         const { text } = version;
         const response = await held.send(written === text ? undefined : bookSave(name, written));
@@ -216,7 +219,7 @@ export class Guard {
         this.later(() => this.recheck(name, recent).catch(this.onError), RECHECK_AFTER);
     }
 
-    /** Forklore itself has written or deleted a book: that is nobody's news, and holds. */
+    /** Forklore itself has written or deleted a book: not news to report, and not to be reverted. */
     wroteByForklore(name, text) {
         const key = this.core.bookKey(name);
         this.lastOnServer.set(key, text);
@@ -224,8 +227,8 @@ export class Guard {
     }
 
     /**
-     * The page goes on with the merged book, unless it has been edited further; then the next save brings it in.
-     * @param {boolean} isDecided whether somebody was asked: then nobody was typing, and the choice is shown at once
+     * Gives the page the merged book, unless it was edited in the meantime; then the next save merges again.
+     * @param {boolean} isDecided whether the user was just asked: then no field is being edited, and the choice can be shown at once
      */
     updatePage(name, text, written, isDecided) {
         const copy = this.host.replaceCachedBook(name, text, written);
@@ -235,7 +238,7 @@ export class Guard {
         this.host.refreshEditor(name, { atOnce: isDecided && Boolean(copy) });
     }
 
-    /** What is on the server, with our last saves where another device has just undone them. */
+    /** The book from the server, with our recent saves put back if another device has just overwritten them. */
     async withLostSaves(name, found) {
         const recent = this.recentSaves.get(this.core.bookKey(name)) ?? [];
         if (recent.length === 0 || isSame(found, recent.at(-1).written) || found === MISSING_BOOK) {
@@ -243,7 +246,8 @@ export class Guard {
         }
         let whole = found;
         for (const [index, each] of recent.entries()) {
-            // Seen from the server, ours is what comes in. Where it was written over, the other one stays.
+            // From the server's point of view, our save is the incoming side. In a conflict, the server's version
+            // stays.
             const written = refreshOwnAdditions(each, recent.slice(index + 1), whole);
             const { value, text } = this.merge(name, { before: each.before, ours: whole, theirs: written, otherwise: 'ours' });
             if (value.conflicts.length && !each.isKept) {
@@ -255,7 +259,7 @@ export class Guard {
         return isSame(whole, found) ? found : whole;
     }
 
-    /** Puts back what another device has undone in the same moment. @param {RecentSave} recent */
+    /** Restores a save that another device has overwritten at the same moment. @param {RecentSave} recent */
     async recheck(name, recent) {
         const key = this.core.bookKey(name);
         await this.inTurn(name, () => this.withLock(name, async () => {
@@ -265,7 +269,7 @@ export class Guard {
             const found = await this.host.bookOnServer(name);
             const whole = await this.withLostSaves(name, found);
             if (!this.recentSaves.get(key)?.includes(recent)) {
-                // Forklore itself has written the book meanwhile.
+                // Forklore itself has written the book in the meantime.
                 return;
             }
             this.recentSaves.set(key, this.recentSaves.get(key).filter((each) => each !== recent));
@@ -277,7 +281,7 @@ export class Guard {
         }));
     }
 
-    /** What a decision takes out of the book goes to the trash before. */
+    /** Puts a version into the trash before a decision overwrites it. */
     async keepOverwritten(name, { conflicts, ours, theirs, isReversed = false }) {
         const isGoing = (side) => conflicts.some(({ settled }) => settled && settled !== side);
         const kept = [];
@@ -293,7 +297,7 @@ export class Guard {
         }
     }
 
-    /** Collects what others did, so that it is told once. */
+    /** Collects other pages' changes, to report them once. */
     queueNews(name, { steps = [], isGone = false }) {
         const shown = steps.filter((step) => !step.internal);
         if (shown.length === 0 && !isGone) {
@@ -316,7 +320,7 @@ export class Guard {
     }
 }
 
-/** Two texts of one book. Most often they are the same letter by letter. */
+/** Two texts of one book. Most of the time they are identical. */
 function isSame(one, other) {
     return one === other || (one !== undefined && other !== undefined && sameJson(one, other));
 }
@@ -330,7 +334,7 @@ function withAnswer(settle, answer) {
     return result;
 }
 
-/** The name under which a version comes back from the trash, beside the book that has the other one. */
+/** The name under which a version can be restored from the trash, beside the book that has the other one. */
 function sideName(name, what = 'not decided') {
     return `${name} - ${what} ${new Date().toISOString().slice(0, 19).replace(/:/g, '-').replace('T', ' ')}`;
 }

@@ -1,21 +1,21 @@
-// What every copy of a book in the page is based on.
+// What each copy of a book in the page is based on.
 //
-// The page holds a book more than once: in its memory, in the editor, in the hands of an extension. Each was taken at
-// another time, one from another, and each can be saved. What a save changed can only be told from what the server is
-// known to have of that very copy.
+// The page holds several copies of a book: in its cache, in the editor, in other extensions. They are made at different
+// times, some from one another, and each can be saved. What a save has changed can only be determined against the
+// version of that very copy that is known to be on the server.
 
-/** Books whose newest version is remembered by name, for copies that nobody saw being made. */
+/** How many books to remember by name, for copies whose origin was not observed. */
 const REMEMBERED = 30;
 
 /**
- * A book as a copy of it was at some time.
+ * The content of a copy at some point in time.
  * @typedef {object} Version
- * @property {string} key the book, as `core.bookKey` says it
+ * @property {string} key the book, as given by `core.bookKey`
  * @property {string} text
- * @property {Version | null} parent what it was made of; not needed any more once it is saved
- * @property {boolean} isSaved whether all that it holds has reached the server
- * @property {string} [earlier] what was read before, of a version that was read
- * @property {Record<string, string>} moved entries of it that have another key on the server
+ * @property {Version | null} parent the version it was made from; not needed once it is saved
+ * @property {boolean} isSaved whether its content has reached the server
+ * @property {string} [earlier] the text that was read before this one, if it was read
+ * @property {Record<string, string>} moved entries that have a different key on the server
  */
 
 export class Lineage {
@@ -24,13 +24,13 @@ export class Lineage {
         this.core = core;
         /** @type {WeakMap<object, Version>} */
         this.ofCopy = new WeakMap();
-        /** Copies that may hold more than their version does. @type {WeakSet<object>} */
+        /** Copies that may have been edited since their version. @type {WeakSet<object>} */
         this.edited = new WeakSet();
-        /** @type {Map<string, Version>} by book, the one used last at the end */
+        /** @type {Map<string, Version>} by book, the most recently used last */
         this.newest = new Map();
     }
 
-    /** A book as the server has it. */
+    /** A book was read from the server. */
     remember(name, text) {
         const key = this.core.bookKey(name);
         const { text: earlier } = this.newest.get(key) ?? {};
@@ -50,7 +50,7 @@ export class Lineage {
         return version;
     }
 
-    /** A copy was put into the page's memory: one that was just read, or one that is about to be saved. */
+    /** A copy was put into the page's cache: just read, or about to be saved. */
     cached(name, copy) {
         if (!copy || typeof copy !== 'object') {
             return;
@@ -58,14 +58,14 @@ export class Lineage {
         const key = this.core.bookKey(name);
         if (this.ofCopy.get(copy)?.key !== key && this.newest.has(key)) {
             const newest = this.newest.get(key);
-            // Of two answers to the same question, the page may take the first one after the second has come.
+            // If the server was asked twice, the page may use the first answer after the second has arrived.
             const isEarlier = newest.earlier !== undefined && newest.earlier === JSON.stringify(copy);
             this.ofCopy.set(copy, isEarlier ? { ...newest, text: newest.earlier } : newest);
         }
         this.edited.add(copy);
     }
 
-    /** One copy was made of another, with whatever had been changed in that one. */
+    /** A copy was made from another one, including its edits so far. */
     copied(original, copy) {
         if (!original || !copy || !this.ofCopy.has(original)) {
             return;
@@ -74,7 +74,7 @@ export class Lineage {
             const parent = this.ofCopy.get(original);
             const text = JSON.stringify(original);
             if (text !== parent.text) {
-                // From here on the two go apart. Whichever is saved first, what they share is saved with it.
+                // From here on the two differ. Whichever is saved first, their common part is saved with it.
                 this.ofCopy.set(original, { key: parent.key, text, parent, isSaved: false, moved: {} });
             }
         }
@@ -82,8 +82,8 @@ export class Lineage {
     }
 
     /**
-     * A save goes out.
-     * @param {object | undefined} copy the one that is saved, where it is known
+     * A save is sent.
+     * @param {object | undefined} copy the copy that is saved, if known
      * @returns {Version}
      */
     begin(name, copy, text) {
@@ -98,7 +98,7 @@ export class Lineage {
         return version;
     }
 
-    /** The nearest that a version descends from and the server has; `undefined` where it never had the book. */
+    /** The nearest ancestor of a version that is on the server; `undefined` if the book never was. */
     baseOf(version) {
         let base = version.parent;
         while (base && !base.isSaved) {
@@ -107,7 +107,7 @@ export class Lineage {
         return base ?? undefined;
     }
 
-    /** A version has reached the server, and with it all that it was made of. */
+    /** A version has reached the server, and with it everything it was made from. */
     saved(version, moved = {}) {
         for (let each = version; each && !each.isSaved;) {
             const { parent } = each;
@@ -116,7 +116,7 @@ export class Lineage {
         }
     }
 
-    /** A copy has taken the place of another in the page's memory, as the server has it. */
+    /** A copy was replaced in the page's cache by the book as it is on the server. */
     replaced(name, copy, text) {
         this.remember(name, text);
         this.ofCopy.set(copy, this.newest.get(this.core.bookKey(name)));

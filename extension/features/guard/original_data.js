@@ -1,7 +1,7 @@
-// A book that was imported from a card keeps the card's own form of it beside its entries, as SillyTavern's
-// `originalData`, and every edit is written into both. It follows the entries, and is nothing to be asked about.
+// A book imported from a card keeps the card's own version of its entries, as SillyTavern's `originalData`, and every
+// edit is written to both. It follows the entries; the user is never asked about it.
 
-/** What SillyTavern calls a field there. Others are either the same on both sides or of the side that is kept. */
+/** SillyTavern's names of the fields there. All other fields are equal on both sides or taken from the side that is kept. */
 const FIELDS = {
     content: 'content',
     comment: 'comment',
@@ -13,9 +13,9 @@ const FIELDS = {
 };
 
 /**
- * Takes the card's form out of a merge where both sides have changed it.
+ * Takes `originalData` out of a merge if both sides have changed it.
  * @param {string} before @param {string} ours @param {string} theirs
- * @returns {{theirs: string, putBack: (merged: string) => string} | null} `null` where the merge needs no help
+ * @returns {{theirs: string, putBack: (merged: string) => string} | null} `null` if the merge can handle it by itself
  */
 export function withoutOriginals(before, ours, theirs) {
     if (![before, ours, theirs].every((text) => text.includes('"originalData"'))) {
@@ -36,13 +36,13 @@ export function withoutOriginals(before, ours, theirs) {
     };
 }
 
-/** The card's form of each entry from the side that the entry is from. */
+/** The card's version of each entry, taken from the side that the entry came from. */
 function reconciled(book, mine, other) {
     const mineById = byId(mine);
     const otherById = byId(other);
     const isGone = (uid) => !book.entries?.[uid] && (mine.entries?.[uid] || other.entries?.[uid]);
     const ids = [...new Set([...mineById.keys(), ...otherById.keys()])].filter((uid) => !isGone(uid));
-    // One that only they have, with no entry of its own, was removed here or never belonged to one.
+    // If only their side has it and it has no entry, it was removed here or never belonged to an entry.
     return ids.filter((uid) => mineById.has(uid) || book.entries?.[uid]).map((uid) => {
         const entry = book.entries?.[uid];
         const isTheirs = otherById.has(uid) && isSame(entry, other.entries?.[uid]) && !isSame(entry, mine.entries?.[uid]);

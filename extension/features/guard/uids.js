@@ -1,7 +1,7 @@
-// SillyTavern gives a new entry the lowest free number, so two pages give the same one to two entries.
+// Collisions of entry numbers: SillyTavern gives a new entry the lowest free one, so two pages use the same one.
 
 /**
- * Entries that two pages added under the same key, each with a free one for ours.
+ * Entries that both pages added under the same key, mapped to a free key for ours.
  * @param {string} before @param {string} ours @param {string} theirs @param {(title: string) => boolean} isInternal
  * @returns {Record<string, string>}
  */
@@ -9,7 +9,7 @@ export function uidCollisions(before, ours, theirs, isInternal) {
     const [known, mine, other] = [before, ours, theirs].map((text) => JSON.parse(text).entries ?? {});
     const isTaken = (key) => !Object.hasOwn(known, key) && Object.hasOwn(other, key)
         && JSON.stringify(mine[key]) !== JSON.stringify(other[key])
-        // What ST-Auto-Recap keeps for itself is known by its title.
+        // ST-Auto-Recap finds its internal entries by their titles.
         && ![mine, other].some((entries) => isInternal(String(entries[key]?.comment ?? '')));
     const collisions = Object.keys(mine).filter(isTaken);
     const taken = new Set([known, mine, other].flatMap(Object.keys));
@@ -26,8 +26,8 @@ export function uidCollisions(before, ours, theirs, isInternal) {
 }
 
 /**
- * A save of ours, with the entries that it added as they are now. Those that the server had when we saved again are
- * not missing, and an entry that is another one by now must not be taken for a second one of the same number.
+ * Updates the entries that one of our saves added to their current content. Entries that were on the server at a later
+ * save are not missing, and an entry edited since must not look like a second one with the same number.
  */
 export function refreshOwnAdditions({ before, written }, later, now) {
     const entriesOf = (text) => JSON.parse(text).entries ?? {};
@@ -47,7 +47,7 @@ function isAlike(one, other) {
     return ['comment', 'content'].some((field) => one?.[field] && one[field] === other?.[field]);
 }
 
-/** A book with some of its entries under other keys. */
+/** A book with some of its entries moved to other keys. */
 export function withMoved(text, moved) {
     if (Object.keys(moved).length === 0) {
         return text;

@@ -1,11 +1,11 @@
-// What this page knows of the files behind its copies of bound books.
+// What this page knows about the files behind its copies of bound books.
 
 import { sameJson } from '../../core/json.js';
 
 export class BookFiles {
     /**
-     * Of each book: what the page has read or written, oldest first, which is what was read and every save since;
-     * what the file held when it was read or saved last; and whether it was read since the last message arrived.
+     * For each book: `texts`, what the page has read and every save since, oldest first; `held`, the file's content
+     * when it was last read or saved; `isFresh`, whether it was read since the last message arrived.
      * @type {Map<string, {texts: string[], held: string, isFresh: boolean}>}
      */
     #known = new Map();
@@ -14,17 +14,17 @@ export class BookFiles {
         return this.#known.has(name);
     }
 
-    /** The page's copy is what it has just read. */
+    /** The page has read the book; its copy is this text. */
     pageRead(name, text) {
         this.#known.set(name, { texts: [text], held: text, isFresh: true });
     }
 
-    /** A message has arrived, or a chat was opened: what was read before may be another by now. */
+    /** A message has arrived, or a chat was opened: the file may have changed since it was read. */
     markStale() {
         this.#known.forEach((file) => Object.assign(file, { isFresh: false }));
     }
 
-    /** The page's copy was met for the first time: as far as we know, it is what it has read. */
+    /** The first time the page's copy is seen: presumably it is what the page has read. */
     firstSeen(name, text) {
         if (!this.isKnown(name)) {
             this.pageRead(name, text);
@@ -36,25 +36,25 @@ export class BookFiles {
         this.#known.get(name).texts.push(text);
     }
 
-    /** A save has arrived. */
+    /** A save has arrived at the server. */
     fileSaved(name, text) {
         if (this.isKnown(name)) {
             this.#known.get(name).held = text;
         }
     }
 
-    /** Whether the page's copy, which is `text`, has still to be saved, or was overtaken by another device. */
+    /** Whether the page's copy, which is `text`, is not saved yet, or was overwritten by another device. */
     isUnsaved(name, text) {
         return this.isKnown(name) && this.#known.get(name).held !== text;
     }
 
-    /** What the file holds, for a page that has not read the book itself; `undefined` where nobody looked since the last message arrived. */
+    /** The file's content, for a page without a copy of its own; `undefined` if it was not read since the last message arrived. */
     textOf(name) {
         const file = this.#known.get(name);
         return file?.isFresh ? file.texts.at(-1) : undefined;
     }
 
-    /** Whether the file, as it was just read, is what the page has read or written. What is older is behind it then. */
+    /** Whether the file's content, as just read, is something the page has read or written. Older texts are dropped then. */
     matchesPage(name, text) {
         const file = this.#known.get(name);
         if (!file) {

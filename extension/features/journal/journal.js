@@ -1,9 +1,8 @@
-// The journal of the open chat: which record sits on which message. Nothing here knows SillyTavern: a chat is an array
-// of messages, and a message is an object that can carry a record.
+// The journal of the open chat: which record is on which message. Nothing here knows SillyTavern: a chat is an array of
+// messages, and a message is an object that can carry a record.
 //
-// Records belong to places in the chat, not to messages: each says what changed while its place was the last one. So
-// when messages are deleted, inserted or swapped, the records are dealt out again such that each still follows on the
-// one before it.
+// Records belong to places in the chat, not to messages: each says what changed while its place was the last one. When
+// messages are deleted, inserted or swapped, the records are reassigned so that each still follows the one before it.
 
 /** The field of a message that holds its record. */
 export const FIELD = 'forklore';
@@ -13,50 +12,50 @@ const decoder = new TextDecoder();
 const toBytes = (value) => encoder.encode(JSON.stringify(value));
 const fromBytes = (bytes) => (bytes ? JSON.parse(decoder.decode(bytes)) : null);
 
-/** Tells the records of this page from those of any other. */
+/** Distinguishes this page's records from those of other pages. */
 const RANDOM_LETTERS = 5;
 const randomText = () => Array.from(crypto.getRandomValues(new Uint8Array(RANDOM_LETTERS)), (byte) => (byte % 36).toString(36)).join('');
 
 /**
- * What the chat is bound to now.
+ * The current state of the chat.
  * @typedef {object} CurrentState
- * @property {?string} bookName the book the chat is bound to, if any
- * @property {?string} [bookText] the book's JSON text. `undefined`: as at the last call. `null`: it cannot be had;
- *     until it is back nothing new is recorded, since what is known of it may be needed to make it again
- * @property {boolean} [isOwn] whether that is the page's own copy, and not the file's text because it has none
- * @property {boolean} [isUnsaved] the book's file does not hold that yet
- * @property {boolean} [isAssumed] the book is there, and nobody has looked at it since the last message arrived
- * @property {boolean} [isTouched] somebody told of a change of the book since the last call
+ * @property {?string} bookName the bound book, if any
+ * @property {?string} [bookText] the book's JSON text. `undefined`: unchanged since the last call. `null`: not
+ *     available; nothing new is recorded until it is back, because the journal may be needed to restore it
+ * @property {boolean} [isOwn] whether the text is the page's own copy; otherwise the page has none, and it is the file's
+ * @property {boolean} [isUnsaved] whether the text is not in the book's file yet
+ * @property {boolean} [isAssumed] whether the book exists, but was not read since the last message arrived
+ * @property {boolean} [isTouched] whether a change of the book was reported since the last call
  * @property {object} metadata the chat's metadata
  *
- * @typedef {{changed: boolean, last: ?object}} Outcome whether any message was given another record, and the last one's
+ * @typedef {{changed: boolean, last: ?object}} Outcome whether any message got a different record, and the last message's record
  */
 
 export class Journal {
     #core;
     #isOn;
     #largestBook;
-    /** The core's journal, which keeps the last message's record, and the size of book it was made for. */
+    /** The core's journal, which holds the last message's record, and the book size limit it was created with. */
     #writer = null;
     #limit = NaN;
     /** @type {Map<string, boolean>} */
     #keys = new Map();
-    /** What the writer was shown last. */
+    /** What the writer last observed. */
     #shown = {};
-    /** The messages at the last call, or `null` where we know nothing of the chat; and the record of each. */
+    /** The messages at the last call, or `null` if nothing is known of the chat; and the record of each. */
     #messages = null;
     #records = [];
-    /** The book behind each digest that a message of this page testifies. @type {Map<string, ?string>} */
+    /** The book that each digest in this page's records belongs to. @type {Map<string, ?string>} */
     #books = new Map();
-    /** Makes the uids of messages that are put in between. */
+    /** Numbers the uids of inserted messages. */
     #inserted = 0;
     #random = randomText();
 
     /**
      * @param {object} parts
-     * @param {object} parts.core the core's `Journal`, `join_records`, `insert_record` and `is_recorded`
-     * @param {() => boolean} parts.isOn whether anything is to be recorded
-     * @param {() => number} parts.largestBook in bytes: of a larger book only digests are kept
+     * @param {object} parts.core `Journal`, `join_records`, `insert_record` and `is_recorded` of the core
+     * @param {() => boolean} parts.isOn whether the journal is turned on
+     * @param {() => number} parts.largestBook in bytes; only digests are kept of a larger book
      */
     constructor({ core, isOn, largestBook }) {
         this.#core = core;
@@ -65,7 +64,8 @@ export class Journal {
     }
 
     /**
-     * Begins with a chat that was just opened. Messages without a record stay without; only the last one gets one.
+     * Starts with a chat that was just opened. Only the last message gets a new record; others without one stay
+     * without.
      * @param {object[]} chat @param {CurrentState} now @returns {Outcome}
      */
     opened(chat, now) {
@@ -84,10 +84,10 @@ export class Journal {
     }
 
     /**
-     * Messages are about to be put at the end of the chat: looks at what holds now, lets it happen, and lets the new
-     * ones testify to it. Where the last message is not one that we know, they testify to nothing.
+     * Messages are about to be appended: observes the current state, appends them, and notes that state in their
+     * records. If the last message is unknown, nothing is noted.
      * @template T
-     * @param {object[]} chat @param {() => CurrentState} look @param {() => T} put
+     * @param {object[]} chat CurrentState} look => CurrentState} look @param {() => T} put
      * @returns {T}
      */
     arrive(chat, observe, put) {
@@ -97,7 +97,7 @@ export class Journal {
             this.#guarded(() => {
                 const { isOwn, text, isAssumed } = this.#shown;
                 if (!isOwn && (text !== null || isAssumed)) {
-                    // The page has not read the book yet: what its file holds now, the next look tells.
+                    // The page has not read the book yet. The next file check tells what the file holds.
                     this.#assume(this.#shown.name);
                 }
                 const records = [...this.#records];
@@ -119,9 +119,9 @@ export class Journal {
     }
 
     /**
-     * Records whose message's arrival was seen with a book, since the chat was opened, and of which it is not known what
-     * the file was then. What an earlier page has seen of the file, and could not save any more, nobody knows.
-     * @param {?string} book only those that arrived while this one was bound
+     * Records of messages that arrived in this page while a book was bound, and whose book file was not checked since.
+     * What an earlier page saw but could not save is lost.
+     * @param {?string} book only records of messages that arrived while this book was bound
      */
     uncheckedRecords(book) {
         const isMeant = ({ came }) => came?.book && came.book !== 'none' && came.file === undefined && this.#books.get(came.book) === book;
@@ -133,10 +133,10 @@ export class Journal {
     }
 
     /**
-     * The book's file was read after messages had arrived.
+     * The book's file was read after messages arrived.
      * @param {object[]} chat @param {string} book
-     * @param {(record: object) => boolean | undefined} isOurs whether it was what the page that saw the message had read
-     *     or written; `undefined` where it does not tell
+     * @param {(record: object) => boolean | undefined} isPages whether the file's content was what this page
+     *     had read or written; `undefined` if that cannot be told
      * @returns {Outcome}
      */
     fileChecked(chat, book, isPages) {
@@ -156,7 +156,7 @@ export class Journal {
         });
     }
 
-    /** Takes all records out of a chat. @param {object[]} chat @returns {number} how many there were */
+    /** Removes all records from a chat. @param {object[]} chat @returns {number} how many there were */
     strip(chat) {
         this.forget();
         const carriers = chat.filter((message) => message && Object.hasOwn(message, FIELD));
@@ -164,13 +164,13 @@ export class Journal {
         return carriers.length;
     }
 
-    /** Lets go of the chat. The next call begins with the records that the messages carry then. */
+    /** Forgets the chat. The next call starts from the records that its messages carry then. */
     forget() {
         this.#messages = null;
         this.#records = [];
     }
 
-    /** No message is written to before everything is worked out, so an error harms none. */
+    /** No message is changed before everything is worked out, so an error does no harm. */
     #guarded(work) {
         if (!this.#isOn()) {
             this.forget();
@@ -209,10 +209,10 @@ export class Journal {
             this.#writer.doubt();
         }
         if (found > 0) {
-            // Nobody saw them arrive. Whatever differs from what was seen before belongs to the last of them.
+            // Their arrival was not observed. Any change since the last observation belongs to the last of them.
             this.#updateLast(records);
             if (isUnsure && records.at(-1)) {
-                // What held while it was the last, nobody has seen.
+                // The state while this message was the last one was not observed.
                 records[records.length - 1] = { ...records.at(-1), gap: MOVED };
             }
             this.#writer.grow(found, Boolean(now.isTouched || isUnsure));
@@ -243,7 +243,7 @@ export class Journal {
         this.#shown = {};
     }
 
-    /** Shows the writer what is new, which is nothing most of the time. */
+    /** Passes on to the writer what has changed, which is usually nothing. */
     #observe({ bookName, bookText, isOwn = true, isAssumed = false, isUnsaved = false, metadata }) {
         const shown = this.#shown;
         const name = bookName || null;
@@ -263,7 +263,7 @@ export class Journal {
         }
     }
 
-    /** Which keys of a chat's metadata belong to a moment: there are few, and the same ones are asked for all the time. */
+    /** Whether a metadata key is recorded. There are few keys, and they are asked for all the time. */
     #isRecorded(key) {
         if (!this.#keys.has(key)) {
             this.#keys.set(key, this.#core.is_recorded(key));
@@ -283,7 +283,7 @@ export class Journal {
         }
     }
 
-    /** A digest does not tell the name of its book, which is the one that is shown when it is first testified. */
+    /** A digest does not contain the name of its book: it is the one bound when the digest first appears. */
     #rememberBook(record) {
         const digest = record.came?.book;
         if (digest && !this.#books.has(digest) && this.#isOwnRecord(record)) {
@@ -291,7 +291,7 @@ export class Journal {
         }
     }
 
-    /** Puts the records on the messages, where they are not yet. */
+    /** Writes the records to the messages, where they differ. */
     #write(chat, reassigned) {
         const records = withGaps(reassigned);
         let changed = false;
@@ -314,11 +314,11 @@ export class Journal {
     }
 }
 
-/** The gap of a record that is not where it was made. */
+/** The gap of a record that was moved from the place where it was made. */
 const MOVED = -1;
 
 /**
- * Records that have been followed all along: each says how many messages without a record stand directly before it.
+ * Sets the gap of records that were followed all along: the number of messages without a record directly before them.
  * @param {?object[]} records @returns {?object[]}
  */
 function withGaps(records) {
@@ -336,7 +336,7 @@ function withGaps(records) {
     return seen;
 }
 
-/** What a record says after a look at the book's file. */
+/** The record after the book's file was checked. */
 function withFileCheck(record, isPages) {
     if (isPages === undefined) {
         return record;
@@ -350,18 +350,18 @@ function withFileCheck(record, isPages) {
 }
 
 /**
- * Deals the records of `before` out to the places of `chat`, up to the messages that came at the end.
+ * Reassigns the records of `before` to the places of `chat`, except for messages appended at the end.
  *
- * A deleted message's record goes to the one before it, or from the beginning to the next that has one. A message
- * that came in between changed nothing, and arrived together with the next. Order among the messages does not matter.
- * @param {object[]} before @param {?object[]} records what each of them carried
+ * The record of a deleted message is joined to the one before it or, at the start of the chat, to the next one. An
+ * inserted message changed nothing and arrived together with the next one. The order of the messages does not matter.
+ * @param {object[]} before @param {?object[]} records the record of each
  * @param {object} core
- * @param {(earlier: object, later: object) => ?object} core.join two records as one, or `null` if they do not fit
- * @param {(earlier: object, later: object) => ?object[]} core.insert the record of a message between two, and the later one's
- * @returns {?{records: object[], retreats: object[], inherited: ?object, isAmended: boolean, isUnsure?: boolean}} `null` if this is another
- *     chat altogether. What the writer has to be told of the last message: `retreats`, one for each that was deleted
- *     from the end, what the one before it carried; `inherited`, what is left of those deleted from the beginning;
- *     `isAmended`, whether its record says something else about its arrival
+ * @param {(earlier: object, later: object) => ?object} core.join joins two records, or returns `null` if they do not fit
+ * @param {(earlier: object, later: object) => ?object[]} core.insert the record of a message between two, and the later one's new one
+ * @returns {?{records: object[], retreats: object[], inherited: ?object, isAmended: boolean, isUnsure?: boolean}} `null` if this is a
+ *     different chat. For the writer, about the last message: `retreats`, for each message deleted from the end, the
+ *     record of the one before it; `inherited`, the rest of records deleted from the start; `isAmended`, whether its
+ *     record now says something different about its arrival
  */
 export function reassignRecords(before, records, chat, core) {
     if (chat.length >= before.length && before.every((message, place) => message === chat[place])) {
@@ -377,7 +377,7 @@ function reassignPlaces(before, records, chat, { kept, places }, { join, insert 
         return null;
     }
     const reassigned = [];
-    // What deleted messages at the very beginning said.
+    // The joined records of messages deleted at the very start.
     let held = null;
     let isAmended = false;
     let [from, to] = [0, 0];
@@ -391,7 +391,7 @@ function reassignPlaces(before, records, chat, { kept, places }, { join, insert 
         return joined;
     };
     const keep = (place, inserted) => {
-        // The record of the last one is the writer's business, here and below.
+        // The writer takes care of the last message's record, here and below.
         const isLast = place === before.length - 1;
         let record = records[place];
         for (let count = 0; count < inserted; count++) {
@@ -413,8 +413,8 @@ function reassignPlaces(before, records, chat, { kept, places }, { join, insert 
     };
 
     /**
-     * Some went where others came, and nobody knows in which order: what the last of those that went said, the last of
-     * those that came says now. Which state the one before them had when they came, it does not.
+     * Some messages were deleted where others were inserted, in an unknown order: the last inserted one gets the last
+     * deleted one's record, without a claim about the state at its arrival.
      */
     const replaceBy = (count, gone) => reassigned.push(...Array(count - 1).fill(null), gone && { ...gone, came: undefined });
     const replace = (end, count) => {
@@ -435,15 +435,15 @@ function reassignPlaces(before, records, chat, { kept, places }, { join, insert 
         if (record?.uid && chat[place] !== before[from]) {
             const was = before.indexOf(chat[place]);
             if (was < 0 || !records[was]) {
-                // A copy may have been put there, and its original deleted. Of a message that had no record, and took the
-                // place of one that has, the record says nothing: it was made before that one came.
+                // It may be a copy whose original was deleted. If a message without a record took the place of one that
+                // has a record, the record says nothing about it: it was made before that message arrived.
                 reassigned[reassigned.length - 1] = { ...record, came: undefined, ...(was >= 0 && { gap: MOVED }) };
                 isAmended ||= from === before.length - 1;
             }
         }
         [from, to] = [from + 1, place + 1];
     });
-    // At the end, only a copy takes its original's place; anything else is a new message.
+    // At the end, only a copy takes its original's place; any other message is new.
     while (from < before.length && isCopy(chat[to], records[from])) {
         keep(from, 0);
         [from, to] = [from + 1, to + 1];
@@ -460,8 +460,8 @@ function reassignPlaces(before, records, chat, { kept, places }, { join, insert 
 }
 
 /**
- * Which places of `chat` hold messages of `before`, and where those were, in order. A message is the same if it is the
- * same object, or a copy of one that is gone, with its record.
+ * Which places of `chat` hold messages of `before`, and where those were, in order. A message counts as the same if it
+ * is the same object, or a copy of a deleted one that carries its record.
  */
 function remainingMessages(before, records, chat) {
     const gone = new Set(before);
@@ -480,8 +480,8 @@ function remainingMessages(before, records, chat) {
 }
 
 /**
- * Whether messages went, came or changed places, and more than one of these since somebody looked: in which order that was
- * does not show. One that was pushed and then moved looks like one that was put in between.
+ * Whether messages were deleted, inserted or moved, and more than one of these since the last call: the order cannot be
+ * reconstructed. A message that was pushed and then moved looks like an inserted one.
  */
 function isAmbiguous(before, records, chat, { kept, places }) {
     const hasGone = kept.length < before.length;
@@ -490,12 +490,12 @@ function isAmbiguous(before, records, chat, { kept, places }) {
         const was = places[which];
         return chat[place] !== before[was] && chat[place]?.[FIELD]?.uid !== records[was]?.uid;
     };
-    // Written anew where it was.
+    // Replaced in place.
     const isReplaced = chat.length === before.length && chat.at(-1) === before.at(-1) && kept.every((place, which) => place === places[which]);
     return (hasGone && hasCome && !isReplaced) || ((hasGone || hasCome) && kept.some(isElsewhere));
 }
 
-/** From the first message on that is not where it was, the records say what they lead to, and claim nothing. */
+/** From the first message on that has moved, the records keep their content but claim nothing about arrivals. */
 function withoutClaims({ records, ...rest }, before, chat) {
     const first = chat.findIndex((message, place) => message !== before[place]);
     const marked = records.map((record, place) => {

@@ -1,17 +1,18 @@
-// Keeps the journal of the open chat: when to look, and at what. What goes on which message is journal.js's business.
+// Keeps the journal of the open chat: decides when to record and what. journal.js decides which record goes on which
+// message.
 
 import { sameJson, textBytes } from '../../core/json.js';
 import { watchArrivals } from '../../sillytavern/message_arrivals.js';
 import { BookFiles } from './book_files.js';
 import { Journal } from './journal.js';
 
-/** Events after which a message may have come, gone or settled. */
+/** Events after which a message may have been added, deleted or finished. */
 export const MESSAGE_EVENTS = ['MESSAGE_SENT', 'MESSAGE_RECEIVED', 'MESSAGE_DELETED', 'MESSAGE_SWIPED', 'GENERATION_ENDED'];
 
-/** Whether saving this chat for a record alone is not noticed. */
+/** Whether the chat is small enough to be saved just for a record. */
 const isSmall = (messages) => messages.reduce((sum, message) => sum + String(message?.mes ?? '').length, 0) <= 1024 * 1024;
 
-/** Whether this is also what SillyTavern answers for a book that is not there. */
+/** Whether this is what SillyTavern returns for a book that does not exist. */
 const isEmpty = (text) => text.length < 100 && sameJson(text, '{"entries":{}}');
 
 const idle = globalThis.requestIdleCallback?.bind(globalThis) ?? ((run) => setTimeout(run, 50));
@@ -21,7 +22,7 @@ export class Recorder {
      * @param {object} parts
      * @param {object} parts.host @param {object} parts.core @param {object} parts.settings
      * @param {(error: Error) => void} parts.onError
-     * @param {(run: () => void) => void} [parts.soon] runs something when the page is at rest
+     * @param {(run: () => void) => void} [parts.soon] runs something when the page is idle
      */
     constructor({ host, core, settings, onError, soon = idle }) {
         this.host = host;
@@ -34,11 +35,11 @@ export class Recorder {
         this.files = new BookFiles();
         this.isScheduled = false;
         this.isFileCheckScheduled = false;
-        /** Whether a record says something that no save has carried yet. */
+        /** Whether a record has changed since the last save. */
         this.isUnsaved = false;
     }
 
-    /** A chat was opened, or none is open. */
+    /** A chat was opened, or the chat was closed. */
     chatOpened() {
         const open = this.host.openChat();
         this.current = open && {
@@ -61,21 +62,21 @@ export class Recorder {
         this.scheduleFileCheck();
     }
 
-    /** The chat the journal is for, if that is still the one on the screen. */
+    /** The chat that is being recorded, if it is still the one on the screen. */
     chat() {
         const open = this.host.openChat();
         if (!open || !this.journal || open.name !== this.current.name) {
             return null;
         }
-        // A new chat of a group gets its slug a little later than the others.
+        // A new group chat gets its slug a little later.
         this.current.integrity ??= open.integrity;
         return open.integrity === this.current.integrity ? open : null;
     }
 
     /**
-     * The text of a book is another one.
-     * @param {string | null | undefined} text what is being saved; `null` when it was deleted, `undefined` when the
-     *     page's memory has it
+     * The text of a book has changed.
+     * @param {string | null | undefined} text the text being saved; `null` if the book was deleted, `undefined` if
+     *     the text is in the page's cache
      */
     bookChanged(name, text) {
         const open = this.chat();
@@ -84,7 +85,7 @@ export class Recorder {
                 this.files.pageWrote(name, text);
             }
             if (open && this.current.book && this.isSameBook(this.current.book, name)) {
-                // Bound when we looked last; when it is bound again, nothing may seem to have happened.
+                // It was bound at the last check. When it is bound again, this change must not be missed.
                 this.current.isBookStale = true;
             }
             return;
@@ -97,14 +98,14 @@ export class Recorder {
         this.schedule();
     }
 
-    /** Records of messages that have arrived by now: a reading of the file that begins now is one after them. */
+    /** Uids of the messages that have arrived so far: a file read that starts now comes after them. */
     arrivedSoFar() {
         return this.chat() ? this.uncheckedUids() : new Set();
     }
 
     /**
-     * The page has read a book from the server: that is what its copy is from now on.
-     * @param {Set<string>} [arrived] `arrivedSoFar` when it began
+     * The page has read a book from the server, and this is its new copy.
+     * @param {Set<string>} [arrived] `arrivedSoFar` from when the read started
      */
     bookRead(name, text, arrived) {
         const open = this.chat();
@@ -118,7 +119,7 @@ export class Recorder {
         }
     }
 
-    /** A book was saved. What the last message says of it is to be in the chat's file, too, if the page is closed now. */
+    /** A book was saved. The last message's record should be saved with the chat as well, in case the page is closed now. */
     bookSaved(name, text) {
         const open = this.chat();
         if (open?.book && this.isSameBook(open.book, name)) {
@@ -135,7 +136,7 @@ export class Recorder {
         this.host.saveChatSoon(() => this.isUnsaved);
     }
 
-    /** Somebody has read the file of a book, for a reason of their own. */
+    /** A book's file was read for some other reason. */
     fileRead(name, text) {
         const open = this.chat();
         if (open?.book && this.isSameBook(open.book, name)) {
@@ -158,7 +159,7 @@ export class Recorder {
         });
     }
 
-    /** A message may have come that nobody saw: what changes from now on belongs to it. */
+    /** A message may have arrived unnoticed: changes from now on belong to it. */
     messageMayHaveArrived() {
         const open = this.chat();
         if (open && !this.hasSameEnd(open.messages)) {
@@ -170,13 +171,13 @@ export class Recorder {
         return messages.length === this.length && messages.at(-1) === this.last;
     }
 
-    /** Remembers how the chat ended when it was looked at. */
+    /** Remembers the last message, to notice new ones. */
     rememberEnd(messages) {
         this.length = messages.length;
         this.last = messages.at(-1);
     }
 
-    /** A message is about to be put at the end of the chat. */
+    /** A message is about to be appended to the chat. */
     arriving(put) {
         const open = this.settings.journal ? this.chat() : null;
         if (!open || !open.messages.length) {
@@ -191,7 +192,7 @@ export class Recorder {
         };
         this.guarded(() => {
             if (!this.length) {
-                // Opened a moment ago, and not looked at yet.
+                // Just opened, and not recorded yet.
                 this.sync();
             }
             let isSeen = false;
@@ -215,7 +216,7 @@ export class Recorder {
             return false;
         }
         if (!this.settings.journal) {
-            // What happens meanwhile is not known afterwards, of the messages or of the book.
+            // Changes from now on, to messages or the book, are not recorded.
             this.journal.forget();
             this.length = 0;
             Object.assign(this.current, { isBookStale: true, text: undefined });
@@ -225,7 +226,7 @@ export class Recorder {
             this.installHooks();
             const isFresh = !this.hasSameEnd(open.messages);
             if (isFresh && this.length && open.messages.length >= this.length) {
-                // A message came, and nobody saw it: what we have read of files may be older.
+                // A message arrived unnoticed: what was read of files may be older than the message.
                 this.files.markStale();
                 this.scheduleFileCheck();
             }
@@ -238,8 +239,8 @@ export class Recorder {
     }
 
     /**
-     * The book as the journal wants it: its text only where that is new, `null` where it is lost.
-     * @param {{isFresh: boolean}} how `isFresh`: whatever we were told, the page's copy itself has to be looked at
+     * The book as the journal expects it: its text only if it is new, `null` if the book is lost.
+     * @param {{isFresh: boolean}} how `isFresh`: read the page's copy even if no change was reported
      */
     bookNow(open, { isFresh }) {
         const { current } = this;
@@ -269,12 +270,12 @@ export class Recorder {
         return this.current.text !== null && this.host.knownBooks().includes(name);
     }
 
-    /** The text of the page's copy, unsaved edits included; `undefined` as long as the page has not needed the book. */
+    /** The text of the page's copy, including unsaved edits; `undefined` until the page has loaded the book. */
     pageText(name) {
         return this.isThere(name) ? this.host.cachedBookText(name) : undefined;
     }
 
-    /** Reads the book's file when the page is at rest, to see whether it is what this page has read or written. */
+    /** Checks the book's file when the page is idle: is it what this page has read or written? */
     scheduleFileCheck() {
         if (!this.isFileCheckScheduled) {
             this.isFileCheckScheduled = true;
@@ -282,7 +283,7 @@ export class Recorder {
         }
     }
 
-    /** For whoever is about to say something about the past: the messages that have arrived were followed by a look. */
+    /** Waits until the file was checked after the last message, so that claims about the past are as exact as possible. */
     async untilFileChecked() {
         if (this.chat() && this.uncheckedUids().size) {
             await this.checkFile().catch(() => {});
@@ -302,25 +303,27 @@ export class Recorder {
         const text = await this.host.bookOnServer(name);
         const isSameOpening = () => this.journal === journal && this.current === current;
         if (!isSameOpening() && this.chat()) {
-            // Asked before a chat was opened again, and perhaps answered after a message came: it can only refute.
+            // The request was sent before the chat was reopened, and possibly answered after a message arrived: it can
+            // refute, but not confirm.
             this.checkRecords({ messages: this.chat().messages, book: name }, text, new Set());
         }
         const chatNow = () => (isSameOpening() ? this.chat() : null);
         let now = chatNow();
         if (now && isEmpty(text)) {
-            // Another one than the page's, whether it is there or not; a later look may be answered before that is known.
+            // It differs from the page's copy, whether the book exists or not. A later check may be answered before
+            // that is known.
             this.checkRecords({ messages: now.messages, book: name }, text, uids, { mayConfirm: false });
             now = (await this.isOnServer(name)) ? chatNow() : null;
         }
         if (!now) {
             return;
         }
-        // Also where another book is bound by now: messages came while this one was.
+        // Even if another book is bound by now: messages arrived while this one was bound.
         this.checkRecords({ messages: now.messages, book: name }, text, uids);
         if (now.book !== name || this.pageText(name) !== undefined) {
             return;
         }
-        // The page has no copy of its own, so the file is what holds, if no message has arrived meanwhile.
+        // The page has no copy of its own, so the file counts, unless a message has arrived in the meantime.
         if (now.messages.at(-1) !== last) {
             this.scheduleFileCheck();
             return;
@@ -340,9 +343,9 @@ export class Recorder {
     }
 
     /**
-     * The book's file was read, and held `text`.
-     * @param {Set<string>} uids of the records whose messages had arrived before
-     * @param {{mayConfirm?: boolean}} [how] without it, only what is not so counts
+     * Checks the records against the book's file, which contains `text`.
+     * @param {Set<string>} uids of the records whose messages had arrived before the read
+     * @param {{mayConfirm?: boolean}} [how] if false, records can only be refuted
      */
     checkRecords(open, text, uids = this.uncheckedUids(), { mayConfirm = true } = {}) {
         this.guarded(() => {
@@ -354,10 +357,11 @@ export class Recorder {
             };
             const { changed } = this.journal.fileChecked(open.messages, open.book, (record) => {
                 const isGood = record.came.assumed ? isSame(record) : isPages;
-                // What somebody else wrote was there, or came meanwhile, for every message that this page has seen since.
+                // A foreign write was there already, or arrived in the meantime, for every message that this page has
+                // seen since.
                 return isGood && !(mayConfirm && uids.has(record.uid)) ? undefined : isGood;
             });
-            // Where saving takes long, it goes along with the next save.
+            // If saving would take long, the next save includes it.
             if (changed && isSmall(open.messages)) {
                 this.saveSoon();
             }
@@ -379,8 +383,8 @@ export class Recorder {
     }
 
     /**
-     * The text of a save of the open chat, with the records that the messages carry now.
-     * @returns {string | undefined} `undefined` where it is right as it is
+     * The body of a save of the open chat, with the current records.
+     * @returns {string | undefined} `undefined` if nothing has to be changed
      */
     withRecords(text) {
         const wasHooked = this.isWrittenOut;
@@ -402,9 +406,9 @@ export class Recorder {
     }
 
     /**
-     * Takes the journal out of the open chat, which then rests until the chat is opened again: else the next save
-     * would write the whole book into the last message.
-     * @returns {number} how many records that were
+     * Removes the journal from the open chat, and stops recording until the chat is opened again: otherwise the next
+     * save would write the whole book into the last message.
+     * @returns {number} how many records there were
      */
     strip() {
         const open = this.chat();
@@ -413,7 +417,7 @@ export class Recorder {
         return count;
     }
 
-    /** The chat must not suffer from us: after an error its journal rests until it is opened again. */
+    /** An error must not affect the chat: its journal stops until it is opened again. */
     guarded(step) {
         try {
             return step();

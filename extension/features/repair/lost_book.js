@@ -1,4 +1,4 @@
-// The book that the open chat has lost, and what another extension may have bound in its place.
+// The open chat's lost book, and what another extension may have bound in its place.
 
 export class LostBook {
     /** @param {{host: object, repairs: import('./repairs.js').Repairs, onError: (error: Error) => void}} parts */
@@ -6,11 +6,11 @@ export class LostBook {
         this.host = host;
         this.repairs = repairs;
         this.onError = onError;
-        /** The name of the book that is lost. @type {string | null} */
+        /** The name of the lost book. @type {string | null} */
         this.name = null;
     }
 
-    /** Another chat was opened, or none. */
+    /** Another chat was opened, or the chat was closed. */
     chatOpened(open) {
         try {
             this.name = open && this.repairs.findLostBook(open);
@@ -20,18 +20,18 @@ export class LostBook {
         }
     }
 
-    /** Whether something without any lore in it was bound in place of a book that is lost: another extension's help. */
+    /** Whether an empty book was bound in place of the lost one, as other extensions do. */
     isReplaced(open) {
         return Boolean(open && this.name) && open.book !== this.name && !this.repairs.hasLore(open.book);
     }
 
-    /** The open chat as its journal sees it, which would forget a lost book if it were shown what replaced it. */
+    /** The open chat as the journal should see it: if it were shown the replacement, it would forget the lost book. */
     asRecorded() {
         const open = this.host.openChat();
         return this.isReplaced(open) ? { ...open, book: this.name } : open;
     }
 
-    /** What was found in the open chat, with the loss where it is not among it. */
+    /** The findings of the open chat, with the lost book added if it is not among them. */
     async withFinding(findings) {
         if (!this.isReplaced(this.host.openChat()) || await this.repairs.bookBytes(this.name)) {
             return findings;

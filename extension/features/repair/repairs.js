@@ -1,5 +1,6 @@
-// Repair, split and restore: the core plans, this carries out, on the open chat in the page and on others through
-// SillyTavern's own requests. The book first, then the chat; what is replaced goes to the trash before.
+// Repair, split and restore: the core makes a plan, and this applies it, to the open chat in the page and to others
+// through SillyTavern's own requests. The book is written first, then the chat; what is replaced goes to the trash
+// before that.
 
 import { chatForCore, comparableMessages, slimMessage } from '../../core/chat.js';
 import { timeNow } from '../../core/core.js';
@@ -13,7 +14,7 @@ export class Repairs {
         Object.assign(this, parts);
     }
 
-    /** The bound book's bytes, or `undefined` where there is none. */
+    /** The bytes of a book, or `undefined` if there is none. */
     async bookBytes(name) {
         if (!name) {
             return undefined;
@@ -37,7 +38,7 @@ export class Repairs {
         return known.includes(name) || known.some((other) => this.core.bookKey(other) === key);
     }
 
-    /** Whether a book holds anything that a story would miss. One that the page has not read yet may. */
+    /** Whether a book has any lore in it. One that the page has not loaded yet might. */
     hasLore(name) {
         if (!name || !this.isKnown(name)) {
             return false;
@@ -47,8 +48,8 @@ export class Repairs {
     }
 
     /**
-     * The book that a chat has lost: the bound one that is not there, or the one of the journal where that is gone and
-     * an empty one is bound instead.
+     * The book that a chat has lost: the bound one if it is missing, or the journal's if that is missing and an empty
+     * one is bound instead.
      * @returns {string | null}
      */
     findLostBook(open) {
@@ -58,7 +59,7 @@ export class Repairs {
         if (this.hasLore(open.book) || !open.messages.some((message) => message?.forklore)) {
             return null;
         }
-        // Without a book to look at, the journal answers.
+        // Without a book to read, the core answers from the journal.
         const ask = { group: Boolean(open.group), bookName: open.book, message: open.messages.length - 1 };
         const { book, part, entries = [] } = this.core.lore(ask, chatForCore(open), undefined);
         const isLost = book && part.source === 'journal' && entries.some((entry) => !entry.internal) && !this.isKnown(book);
@@ -98,7 +99,7 @@ export class Repairs {
         return report(plan);
     }
 
-    /** @param {string | null} lost the book that is missing, if another is bound in its place */
+    /** @param {string | null} lost the missing book, if another is bound in its place */
     async repairOptions(lost = null) {
         const open = { ...this.requireOpenChat(), ...(lost && { book: lost }) };
         const last = open.messages.length - 1;
@@ -129,7 +130,7 @@ export class Repairs {
         return report(plan);
     }
 
-    /** Which chats would get which books. @param {Array<object>} sharing heads of the chats to be split */
+    /** Plans which chats would get which books. @param {Array<object>} sharing heads of the chats to be split */
     async splitPlan(sharing) {
         const taken = [];
         const chats = [];
@@ -171,7 +172,7 @@ export class Repairs {
         return { group: head.group, avatar: head.avatar, name: head.name, header, messages, metadata, book: metadata.world_info || null };
     }
 
-    /** Binds the open chat to a book again that it had lost, and all that speaks of what took its place. */
+    /** Rebinds the open chat to its lost book, and updates everything that refers to the replacement. */
     async rebind(open, name) {
         if (open.book) {
             await this.updateBookName(open, name, { isOpen: true });
@@ -181,7 +182,7 @@ export class Repairs {
         }
     }
 
-    /** A book was renamed: everything in the chat that speaks of it follows. */
+    /** A book was renamed: updates everything in the chat that refers to it. */
     async updateBookName(chat, newName, { isOpen }) {
         const answer = this.core.mend(
             { how: 'follow', chat: chat.name, group: Boolean(chat.group), bookName: chat.book, freeName: newName, ...timeNow() },
@@ -216,7 +217,7 @@ export class Repairs {
     }
 }
 
-/** Makes one object hold what another does, without replacing it: the page holds on to it. */
+/** Makes one object equal to another without replacing it, because the page keeps a reference to it. */
 export function overwrite(live, wanted) {
     for (const key of Object.keys(live)) {
         if (!(key in wanted)) {
@@ -230,7 +231,7 @@ export function overwrite(live, wanted) {
     }
 }
 
-/** Puts what a memory extension keeps in a message, or in one of its swipes, where it was. */
+/** Restores what a memory extension keeps in a message, or in one of its swipes. */
 function restoreExtra(holder, changed) {
     if (changed?.extra) {
         Object.assign(holder.extra, changed.extra);

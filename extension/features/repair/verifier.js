@@ -1,15 +1,15 @@
-// Are timelines what they should be? Headers are read, never whole chats.
+// Verifies timelines. Only headers are read, never whole chats.
 
 import { bytesText, textBytes } from '../../core/json.js';
 
-/** With more chats than this, those of a character or group are only looked at when someone asks. */
+/** If a character or group has more chats than this, they are only verified on request. */
 const MAX_CHATS_OF_OWNER = 60;
 
-/** SillyTavern reads whole chats to tell what their headers hold; so many bytes take it a moment. */
+/** SillyTavern reads whole chats to list their headers; this many bytes take it a moment. */
 const MAX_BYTES_OF_ALL = 32 * 1024 * 1024;
 
 /**
- * Which chats were looked at for the one that is open: it alone, all of its character or group, or all there are.
+ * Which chats were taken into account: the open one, all of its character or group, or all there are.
  * @typedef {'open' | 'owner' | 'all'} Reach
  */
 
@@ -19,15 +19,15 @@ export class Verifier {
         Object.assign(this, parts);
     }
 
-    /** The chats of the open chat's character or group, with the open one first and as it is in the page. */
+    /** The chats of the open chat's character or group, the open one first and as it is in the page. */
     async heads(open, listed = null) {
         const isOther = (name) => name !== open.name && name !== this.core.chatStem(open.name);
-        // A list of chats reads all of them, and the open one alone can be a hundred megabytes.
+        // Listing chats reads all of them, and the open one alone can be a hundred megabytes.
         const heads = listed ?? ((await this.host.chatNames(open)).some(isOther) ? await this.host.chatHeads(open) : []);
         return [liveHead(open), ...heads.filter((head) => isOther(head.name))];
     }
 
-    /** What the core finds about these timelines. @param {Set<string> | null} wanted books to look into; all when null */
+    /** The core's findings about these timelines. @param {Set<string> | null} wanted books to read; all if null */
     async verify(heads, { wanted = null, progress = () => {} } = {}) {
         const listed = await this.host.listBooks();
         const used = new Set(heads.map((head) => head.metadata?.world_info).filter(Boolean).map((name) => this.core.bookKey(name)));
@@ -52,7 +52,7 @@ export class Verifier {
         return this.core.verify({ timelines }, textBytes(`{${texts.join(',')}}`));
     }
 
-    /** How far a look may go without anybody having asked for it. @returns {Promise<Reach>} */
+    /** How many chats may be taken into account without the user asking for it. @returns {Promise<Reach>} */
     async reach(open) {
         if (open.book && this.host.bytesOfChats() <= MAX_BYTES_OF_ALL) {
             return 'all';
@@ -62,10 +62,10 @@ export class Verifier {
     }
 
     /**
-     * The open chat, its findings and who uses its book.
-     * @param {{reach?: Reach, listed?: object[] | null}} [options] `listed`: all chats, where somebody has just listed them
-     * @returns {Promise<{chat: string, findings: object[], entries: number, heads: object[], looked: object[], reach: Reach}>}
-     *          `reach` is smaller than was asked for where a chat could not be read
+     * The open chat, its findings, and the chats that use its book.
+     * @param {{reach?: Reach, listed?: object[] | null}} [options] `listed`: all chats, if they have just been listed
+     * @returns {Promise<{chat: string, findings: object[], entries: number, heads: object[], verified: object[], reach: Reach}>}
+     *          `reach` is smaller than requested if a chat could not be read
      */
     async verifyOpen(open, { reach = 'owner', listed = null } = {}) {
         const all = reach === 'all' ? listed ?? await this.host.allChatHeads() : [];
@@ -81,7 +81,7 @@ export class Verifier {
         return { chat: open.name, findings, entries: mine.entries ?? 0, heads, verified, reach: reached };
     }
 
-    /** The open chat, and those that used its book when they were last seen and still do. */
+    /** The open chat, and the chats that used its book when last seen and still do. */
     async rememberedHeads(open) {
         const records = [...(await this.index.of(open)).values()];
         const names = records.filter((record) => record.name !== open.name && this.uses(record, open.book)).map((record) => record.name);
@@ -104,7 +104,7 @@ export class Verifier {
         return { results, heads };
     }
 
-    /** Chats that share the open chat's book, the one that keeps it, and those to be split. */
+    /** The chats that share the open chat's book: the one that keeps it, and the ones to split off. */
     async sharing(open, { family }) {
         const { heads, verified } = await this.verifyOpen(open);
         const mine = verified[0];
@@ -116,12 +116,12 @@ export class Verifier {
     }
 }
 
-/** The open chat as the page has it now: others may bind it to another book while we look. */
+/** The open chat as it is in the page now. The metadata is copied, because the chat may be rebound in the meantime. */
 function liveHead({ group, avatar, name, messages, metadata }) {
     return { group, avatar, name, messages: messages.length, metadata: { ...metadata } };
 }
 
-/** Whether a chat is of the same character or group. */
+/** Whether a chat belongs to the same character or group. */
 function isOf(head, { group, avatar }) {
     return (head.group ?? null) === (group ?? null) && (head.avatar ?? null) === (avatar ?? null);
 }

@@ -1,12 +1,12 @@
-// What is known of timelines without reading their chats: a record for each, kept between visits.
+// What is known about timelines without reading their chats: a record for each, kept between visits.
 //
-// SillyTavern reads a whole file to say what its header holds, so a header that was seen once is remembered. Records
-// come from every listing and every save that passes by; whoever needs to be sure asks SillyTavern again.
+// SillyTavern reads a whole file to return its header, so every header that was seen is remembered. Records come from
+// every listing and every save that passes by; if the current state matters, SillyTavern is asked again.
 
-/** Of the metadata, what tells a timeline's place, book and seal. The rest can be megabytes long. */
+/** The metadata keys to keep: they describe a timeline's place, book and seal. The rest can be megabytes long. */
 const KEPT = ['main_chat', 'world_info', 'integrity', 'forklore', 'auto_recap_checkpoint_state'];
 
-/** What the core finds in the part that is not kept, so it is found while that is still at hand. */
+/** Findings that depend on metadata that is not kept, so they are made while it is still available. */
 export const OWN_CODES = ['running-missing', 'running-gone', 'running-changed', 'running-another', 'running-past-the-end', 'combined-changed'];
 
 const PREVIEW_LENGTH = 160;
@@ -18,11 +18,11 @@ const SAVED_AFTER = 1000;
  * @typedef {object} TimelineRecord
  * @property {string} name
  * @property {number} messages
- * @property {string} preview the beginning of the last message
+ * @property {string} preview the start of the last message
  * @property {number | null} date of the last message, in milliseconds
- * @property {object | null} metadata what is kept of it; null where the header cannot be read
- * @property {object[]} own findings of OWN_CODES
- * @property {number} seenAt when it was first seen like this
+ * @property {object | null} metadata the keys that are kept; null if the header cannot be read
+ * @property {object[]} own its findings with a code of OWN_CODES
+ * @property {number} seenAt when this state was first seen
  */
 
 export class TimelineIndex {
@@ -58,7 +58,7 @@ export class TimelineIndex {
 
     async load(key, cache) {
         const stored = await this.store.read(key).catch(() => null);
-        // What came in meanwhile is newer.
+        // Records that arrived in the meantime are newer.
         for (const record of Array.isArray(stored?.chats) ? stored.chats : []) {
             if (!cache.chats.has(record.name) && !cache.gone.has(record.name)) {
                 cache.chats.set(record.name, record);
@@ -68,7 +68,7 @@ export class TimelineIndex {
         cache.gone.clear();
     }
 
-    /** Remembers chats as they were just seen. @param {Array<Owner & {name: string}>} heads with all of their metadata */
+    /** Remembers the current state of chats. @param {Array<Owner & {name: string}>} heads with all of their metadata */
     learn(heads) {
         const own = this.ownFindings(heads);
         heads.forEach((head, at) => {
@@ -110,7 +110,7 @@ export class TimelineIndex {
         this.save(owner);
     }
 
-    /** Forgets chats that are not there any more. */
+    /** Forgets chats that no longer exist. */
     async keepOnly(owner, names) {
         const there = new Set(names);
         const gone = [...(await this.of(owner)).keys()].filter((name) => !there.has(name));
@@ -119,15 +119,15 @@ export class TimelineIndex {
         }
     }
 
-    /** Every chat of this owner was right at that time. */
+    /** Every record of this owner was up to date at that time. */
     synced(owner, when) {
         this.cacheOf(owner).syncedAt = when;
         this.save(owner);
     }
 
     /**
-     * Whether a chat, as it was just read and before it is learned, proves that whatever was last written before it
-     * is known: it has not changed since, and all chats of `owner` were right at a later time than that.
+     * Whether a chat that was just read (and not learned yet) proves that all chats last written before it are up to
+     * date: it has not changed, and all records of `owner` were up to date at a later time.
      * @param {Owner} owner @param {Owner & {name: string}} head
      */
     proves(owner, head) {
@@ -136,7 +136,7 @@ export class TimelineIndex {
         return Boolean(isUnchanged) && known.seenAt <= this.cacheOf(owner).syncedAt;
     }
 
-    /** A host that tells this index whatever it reads and writes. */
+    /** A host that passes everything it reads and writes on to this index. */
     watching(host) {
         const watched = {
             chatHeads: async (owner) => {
@@ -148,7 +148,7 @@ export class TimelineIndex {
             },
             allChatHeads: async () => {
                 const heads = await host.allChatHeads();
-                // Of those that somebody has looked at: there may be thousands of others.
+                // Only of owners whose timelines were viewed: there may be thousands of others.
                 this.learn(heads.filter((head) => this.caches.has(keyOf(head))));
                 return heads;
             },
@@ -161,7 +161,7 @@ export class TimelineIndex {
                 }]);
             },
         };
-        // Defined rather than set: what a module exports cannot be set, not even on what inherits from it.
+        // Defined rather than assigned: a module's exports are read-only, even on an object that inherits from it.
         return Object.create(host, Object.fromEntries(Object.entries(watched).map(([name, value]) => [name, { value }])));
     }
 
@@ -200,7 +200,7 @@ function recordOf({ name, messages, metadata, preview = '', date = null }, own, 
     return { name, messages, preview: shortened(preview), date, metadata: kept ?? null, own, seenAt };
 }
 
-/** One line that does not end in half a character. */
+/** Shortens a text to one line without cutting a surrogate pair in half. */
 export function shortened(text) {
     const line = String(text).replace(/\s+/g, ' ').trim();
     return line.length > PREVIEW_LENGTH ? `${line.slice(0, PREVIEW_LENGTH).replace(/[\ud800-\udbff]$/, '')}…` : line;

@@ -1,21 +1,21 @@
-// Keeps a view of timelines up to date: first what is remembered, then what SillyTavern says, a few files at a time so
-// that nothing else has to wait for it.
+// Keeps a view of timelines up to date: shows what is remembered first, then asks SillyTavern for a few files at a
+// time, so that nothing else has to wait.
 
 import { bytesText } from '../../core/json.js';
 
-/** Files read at once: more while SillyTavern is quick, fewer while it is not. */
+/** Files to read at once: more while SillyTavern answers quickly, fewer while it does not. */
 const FIRST_BATCH = 4;
 const LARGEST_BATCH = 64;
 const QUICK = 200;
 const SLOW = 1500;
 
-/** How many chats in a row must be as they were before those written earlier are taken to be, too. */
+/** How many chats in a row must be unchanged before all chats written earlier are taken to be unchanged, too. */
 const PROOFS = 2;
 const NEWEST_ASKED_FOR = 64;
 const REDRAWN_AFTER = 300;
 const REDRAWN_WITH_BOOKS_AFTER = 1500;
 
-/** By then what was shown first is on the screen. */
+/** Waits until the first drawing is on the screen. */
 function afterDrawing() {
     return new Promise((resolve) => setTimeout(resolve, 50));
 }
@@ -29,12 +29,12 @@ export class TimelineWatch {
         Object.assign(this, { timelines, view });
         this.round = 0;
         this.isStopped = false;
-        /** Texts of books by their keys, for as long as the view is open. */
+        /** Texts of books by key, as long as the view is open. */
         this.books = new Map();
         this.caughtUp = Promise.resolve();
     }
 
-    /** Resolves when what is remembered has been shown. */
+    /** Resolves when the remembered timelines have been shown. */
     async start({ all = false } = {}) {
         this.round += 1;
         const round = this.round;
@@ -64,7 +64,7 @@ export class TimelineWatch {
         return this.isStopped || round !== this.round;
     }
 
-    /** Something was changed: names, headers, or the open chat's book. */
+    /** Names, headers or the open chat's book have changed. */
     async refresh() {
         const { host, core } = this.timelines;
         const book = host.openChat()?.book;
@@ -112,7 +112,7 @@ export class TimelineWatch {
         return [...names].sort((one, other) => Number(familyOf.get(other) === mine) - Number(familyOf.get(one) === mine));
     }
 
-    /** @returns {Promise<boolean>} whether all were read */
+    /** @returns {Promise<boolean>} whether all of them were read */
     async read(round, names) {
         let batch = FIRST_BATCH;
         for (let done = 0; done < names.length;) {
@@ -133,8 +133,8 @@ export class TimelineWatch {
     }
 
     /**
-     * Reads what was written since this owner's chats were last read: the newest files, as many as it takes to meet
-     * ones that have not changed.
+     * Reads the chats that were written since this owner's chats were last read: the newest ones, until some are found
+     * that have not changed.
      */
     async readNewest(round) {
         const { index, host } = this.timelines;
@@ -158,7 +158,7 @@ export class TimelineWatch {
         return head.group === this.open.group && head.avatar === this.open.avatar && head.name === this.model.open;
     }
 
-    /** Of the family that is shown; the view says which, if not the open chat's. */
+    /** Reads the books of a family: the one on display or, by default, the open chat's. */
     async readBooks(round, family = this.family ?? null) {
         const { host, core } = this.timelines;
         const shown = this.model.timelines.find(({ isOpen }) => isOpen)?.family;
@@ -180,7 +180,7 @@ export class TimelineWatch {
         this.draw();
     }
 
-    /** Another family is looked at. */
+    /** Another family is displayed. */
     async showFamily(family) {
         this.family = family;
         await this.caughtUp;

@@ -1,34 +1,34 @@
-// The families of a character or group as they can be shown: what the index knows, judged by the core.
+// The families of a character or group as they are displayed: what the index knows, verified by the core.
 
 import { textBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { OWN_CODES } from './timeline_index.js';
 import { TimelineWatch } from './timeline_watch.js';
 
-/** What can only be said of a book that has been read. */
+/** Findings that need the book to be read. */
 const NEED_THE_BOOK = ['book-edited', 'book-unreadable', 'book-bom', 'registry', 'queue-past-end'];
 
 const NOT_READ_YET = '{"entries":{}}';
 
 /**
- * One timeline, to be shown.
+ * One timeline, as it is displayed.
  * @typedef {object} ShownTimeline
- * @property {string} id its name, or something that no name can be for a parent that is gone
+ * @property {string} id its name or, for a parent that is gone, something that cannot be a name
  * @property {string} name
  * @property {string | null} parent an id
  * @property {string} family the id of its root
  * @property {'main' | 'checkpoint' | 'branch' | 'fork' | 'gone'} kind
- * @property {number | null} message it was cut at
+ * @property {number | null} message where it was forked
  * @property {number} messages
  * @property {string} preview
  * @property {number | null} date
  * @property {string | null} made
  * @property {string | null} book
  * @property {number | null} entries
- * @property {object | null} part how its book is known
+ * @property {object | null} part how well its book is known
  * @property {object[]} findings
  * @property {boolean} isOpen
- * @property {boolean} isRead whether its header is known
+ * @property {boolean} isRead whether its header was read
  */
 
 export class Timelines {
@@ -38,14 +38,14 @@ export class Timelines {
     }
 
     /**
-     * Shows the families of the open chat's character or group at once, and again whenever more is known.
+     * Displays the families of the open chat's character or group immediately, and again whenever more is known.
      * @param {{show: (model: object) => void, note: (progress: {what: 'headers' | 'books', done: number, total: number} | null) => void}} view
      */
     watch(view) {
         return new TimelineWatch(this, view);
     }
 
-    /** Everything, for whoever can wait. */
+    /** Reads everything before it returns. */
     async readAll() {
         let model = null;
         const watch = this.watch({ show: (shown) => { model = shown; }, note: () => {} });
@@ -55,7 +55,7 @@ export class Timelines {
         return model;
     }
 
-    /** The open chat as the page has it. */
+    /** The open chat's head as it is in the page. */
     headOfOpen(open) {
         const last = open.messages.at(-1);
         return {
@@ -64,7 +64,7 @@ export class Timelines {
         };
     }
 
-    /** Names of all timelines there are, with the open one called as the page calls it. */
+    /** The names of all timelines, with the open one under the name that the page uses. */
     async names(open) {
         const stem = this.core.chatStem(open.name);
         const names = (await this.host.chatNames(open)).filter((name) => name !== open.name && name !== stem);
@@ -126,13 +126,13 @@ export class Timelines {
         };
     }
 
-    /** As it was read, as the page has it, or as it was when the timeline was made; null where nobody knows. */
+    /** The number of entries: as read, as in the page, or as recorded in the seal; null if unknown. */
     entriesOf(book, read, seal) {
         const seen = this.host.cachedBook(book);
         return read ?? (seen ? Object.keys(seen.entries ?? {}).length : seal?.book?.name === book ? seal.book.entries : null);
     }
 
-    // What is heard
+    // Events
 
     openSaved() {
         const open = this.host.openChat();
@@ -141,13 +141,13 @@ export class Timelines {
         }
     }
 
-    /** Another chat was saved: what it holds now is read again, by itself. */
+    /** Another chat was saved: reads it again. */
     async saved(owner, name) {
         this.index.forget(owner, [name]);
         this.index.learn(await this.host.chatHeadsOf(owner, [name]));
     }
 
-    // What is asked
+    // What the user asks for
 
     async open(name) {
         if (this.host.openChat()?.name !== name) {
@@ -155,7 +155,7 @@ export class Timelines {
         }
     }
 
-    /** @returns {Promise<string | null>} its name from now on, or null where it keeps the old one */
+    /** @returns {Promise<string | null>} its new name, or null if it keeps the old one */
     async rename(from, typed) {
         const open = this.requireOpenChat();
         const to = this.core.chatStem(typed.trim());
@@ -174,7 +174,7 @@ export class Timelines {
     }
 
     /**
-     * What becomes of its book when a timeline is deleted.
+     * What will happen to a timeline's book if the timeline is deleted.
      * @returns {Promise<{fate: 'none' | 'trash' | 'kept', book: string | null, why?: 'off' | 'not-ours' | 'used' | 'selected', by?: string[]}>}
      */
     async fateOf(name) {
@@ -212,13 +212,13 @@ export class Timelines {
 
 const UNREADABLE = { code: 'header-unreadable', values: {}, problem: true };
 
-/** A parent that is not there any more is shown all the same: it is what its children have in common. */
+/** Adds parents that no longer exist, because they connect their children. */
 function withGhosts(timelines) {
     const ghosts = new Map();
     for (const timeline of timelines) {
         const gone = timeline.parent === null && timeline.findings.find(({ code }) => code === 'parent-missing')?.values?.name;
         if (gone) {
-            // No name of a file holds a slash.
+            // No file name contains a slash.
             const id = `/${gone.toLowerCase()}`;
             ghosts.set(id, ghost(id, gone));
             timeline.parent = id;
@@ -243,7 +243,7 @@ function ghost(id, name) {
     };
 }
 
-/** The open chat's family first, then by when they were last continued. */
+/** The open chat's family first, then the most recently continued ones. */
 function familiesOf(timelines) {
     const families = new Map();
     for (const { id, name, family, kind, date, isOpen, findings } of timelines) {
@@ -258,12 +258,12 @@ function familiesOf(timelines) {
     return [...families.values()].sort((one, other) => Number(other.hasOpen) - Number(one.hasOpen) || other.date - one.date);
 }
 
-/** How well a timeline's book was known when it was made. */
+/** How well a timeline's book was known when it was forked. */
 function partOf({ book: { exactness, as_of, settled_at, source }, parent }) {
     return { exactness, as_of, settled_at, source, ...(exactness === 'snapshot' && as_of === parent?.message ? { here: true } : {}) };
 }
 
-/** What a chat was made of, as its seal says; `null` for a chat that no fork made. */
+/** Where a chat was forked from, according to its seal; `null` if it was not forked by Forklore. */
 export function originOf(seal) {
     const { kind, parent, made, running_recap: recap, combined_recap: combined } = seal ?? {};
     if (!['checkpoint', 'branch'].includes(kind) || typeof parent?.chat !== 'string') {

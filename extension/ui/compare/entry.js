@@ -1,4 +1,4 @@
-/** One entry that differs: a line that can be ticked, and unfolded to both versions. */
+/** One entry that differs: a row with a checkbox that unfolds to both versions. */
 import { shownValue } from '../widgets/conflict.js';
 import { button, folded, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, freshId } from '../widgets/dom.js';
@@ -12,7 +12,7 @@ const SIGNS = { added: 'fa-plus', changed: 'fa-pen', removed: 'fa-minus' };
  * @param {import('./items.js').Item} item
  * @param {object} parts
  * @param {object} parts.model
- * @param {'left'|'right'} parts.from where lore is brought from
+ * @param {'left'|'right'} parts.from the side that lore is brought from
  * @param {import('./selection.js').Selection} parts.selection
  * @param {(item: object, from: string) => void} parts.bring
  */
@@ -95,7 +95,7 @@ function wholeEntry(item, model) {
     return sideBySide(contents, model);
 }
 
-/** Brings just this one: the way that is chosen below the list, and back where the other side did something, too. */
+/** Buttons that bring just this entry over: in the chosen direction, and back if the other side has changed it, too. */
 function bringButtons(item, { model, from, bring }) {
     const ways = [
         hasSomething(item, from, model) ? from : null,

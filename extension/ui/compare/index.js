@@ -1,4 +1,4 @@
-/** Comparing and merging: where it is opened from, and how one step leads to the next. */
+/** Comparing and merging: the entry points, and the steps from the comparison to the result. */
 import { attempting } from '../widgets/attempt.js';
 import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
@@ -11,7 +11,7 @@ export function createCompare({ app, screen, toasts, actions }) {
     const attempt = attempting(toasts);
     const moment = what => typeof what === 'string' ? { chat: what, message: null } : what;
 
-    /** Shows what differs between two timelines, by their names or as moments, and brings over what is chosen there. */
+    /** Compares two timelines, given by name or as moments, and brings over what the user selects. */
     const show = attempt(async ({ left, right, model: known }) => {
         const asked = { left: moment(left), right: moment(right) };
         const model = known ?? await screen.during(app.compare(asked), say('compare.loading'));
@@ -38,7 +38,7 @@ export function createCompare({ app, screen, toasts, actions }) {
         }, { look: 'forklore_full' });
     });
 
-    /** The steps inside of one popup. Whatever closes it but the last button does nothing. */
+    /** The steps inside one popup. Only the last button changes anything; closing the popup does nothing. */
     const stepsIn = (root, close, back) => {
         let isBusy = false;
         const once = step => attempt(async (...given) => {
@@ -72,7 +72,7 @@ export function createCompare({ app, screen, toasts, actions }) {
         };
     };
 
-    /** Asks what to compare first. */
+    /** Asks what to compare. */
     const choose = attempt(async (first = {}) => {
         if (!app.open()) {
             toasts.notify('info', say('ready.no-chat'));

@@ -1,9 +1,9 @@
-/** Which two moments to compare, or which timeline to bring something into. */
+/** Asks which two moments to compare, or which timeline to bring something into. */
 import { heading, paragraph } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
 
-/** A list of timelines to choose from: the family first. */
+/** A select box with timelines, the family first. */
 function timelineSelect(choices, { label, chosen, run = () => {} }) {
     const options = list => list.map(({ name, isOpen }) => element('option', { value: name, selected: name === chosen },
         isOpen ? say('choose.open', { name }) : name));
@@ -22,7 +22,7 @@ function timelineSelect(choices, { label, chosen, run = () => {} }) {
  * Asks what to compare.
  * @param {object} parts @param {object} parts.screen
  * @param {Array<{name: string, messages: number, isOpen: boolean, isRelated: boolean}>} choices
- * @param {{left?: object, right?: object}} [first] what is chosen at first
+ * @param {{left?: object, right?: object}} [first] the initial choice
  * @returns {Promise<{left: object, right: object}|null>}
  */
 export async function askMoments({ screen }, choices, first = {}) {
@@ -75,7 +75,7 @@ function side(name, choices, { chat, message = null }) {
 }
 
 /**
- * Asks for the timeline that an entry is brought into.
+ * Asks for the timeline to bring an entry into.
  * @returns {Promise<string|null>} its name
  */
 export async function askTarget({ screen }, choices, { title }) {

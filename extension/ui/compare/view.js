@@ -1,4 +1,4 @@
-/** Two timelines beside each other: where they part, what differs, and what of it is to be brought over. */
+/** The comparison of two timelines: where they diverge, what differs, and what to bring over. */
 import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { say, sayMetadataKey, sayPart } from '../words.js';
@@ -7,15 +7,15 @@ import { canBring, counts, isWorthReading, itemsOf, KINDS, matching, SIDES, targ
 import { sideBySide } from './marks.js';
 import { Selection } from './selection.js';
 
-/** So many lines are drawn at once; the rest when somebody comes near them. */
+/** How many rows to draw at once; the rest is drawn on scrolling. */
 const DRAWN = 100;
-/** In pixels. */
+/** In pixels: how close to the end to draw more. */
 const NEAR = 400;
 
 export class CompareView {
     /**
      * @param {object} parts
-     * @param {object} parts.model what `app.compare()` said
+     * @param {object} parts.model the result of `app.compare()`
      * @param {(request: object) => void} parts.preview
      * @param {() => void} parts.close
      */
@@ -37,7 +37,7 @@ export class CompareView {
         });
         this.list = element('div', { class: 'forklore_rows', role: 'list', 'aria-label': say('compare.list') });
         this.rest = element('div', { class: 'forklore_sections' });
-        // Where there is little room, all of it is scrolled; else only the list.
+        // On a small screen everything scrolls, otherwise only the list.
         const scrolled = { scroll: event => this.drawMore(event.target) };
         const body = element('div', { class: 'forklore_compare_body', tabindex: -1, on: scrolled }, this.list, this.rest);
         this.status = element('span', { class: 'forklore_chosen', role: 'status' });
@@ -56,7 +56,7 @@ export class CompareView {
         fill(this.rest, sections(this.model));
     }
 
-    // What is shown
+    // Display
 
     filters() {
         const count = counts(this.items);
@@ -110,9 +110,9 @@ export class CompareView {
         }
     }
 
-    // What is chosen
+    // Selection
 
-    /** From which side lore comes. */
+    /** Sets the side that lore comes from. */
     setDirection(from) {
         this.direction = targets(this.model).find(direction => direction.from === from);
         this.selection.start(from);
@@ -177,7 +177,7 @@ function headerElement(model) {
         model.isOneChat ? null : paragraph(icon(model.beginning.known ? 'fa-code-fork' : 'fa-circle-question'), ' ', sayBeginning(model.beginning)));
 }
 
-/** Where two timelines part, and how that is known. */
+/** Where two timelines diverge, and how that is known. */
 export function sayBeginning({ known, how, message, parting, chat }) {
     if (!known) {
         return parting === null ? say('compare.began.never') : say('compare.began.unknown', { parting });
@@ -186,7 +186,7 @@ export function sayBeginning({ known, how, message, parting, chat }) {
     return chat === null && how !== 'earlier' ? say('compare.began.nameless', { message }) : say(key, { message, parting, chat: chat ?? '' });
 }
 
-/** What is only read: recap, variables, and the rest that SillyTavern keeps with a chat. */
+/** Read-only sections: recap, variables, and other metadata of the chat. */
 function sections(model) {
     const section = (name, sayName, hasKeys = false) => {
         const list = model[name].filter(isWorthReading);

@@ -1,9 +1,9 @@
-/** A fork that cannot be made just now: why, and what can be done instead. */
+/** A fork that cannot be made right now: why, and what can be done instead. */
 import { heading, icon, paragraph, wordList } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
 
-/** Nothing but another message, or mending the chat, helps against these. */
+/** Obstacles that only go away if the user forks at another message or repairs the chat. */
 const FINAL = ['no-messages', 'no-such-message', 'damaged', 'not-a-scene-break', 'being-edited'];
 const BUSY = ['queue-busy', 'queue-unreadable'];
 const BROKEN = ['book-missing', 'book-unreadable'];
@@ -16,7 +16,7 @@ const ICONS = {
 };
 
 /**
- * What may be chosen, the best first.
+ * The available choices, the best one first.
  * @param {{obstacles: object[], part?: object|null, canWait?: boolean}} question
  * @param {{whenInexact: string}} settings
  * @returns {Array<'wait'|'nearest'|'live'|'without'>}
@@ -27,7 +27,7 @@ export function forkChoices({ obstacles, part = null, canWait = false }, { whenI
         return [];
     }
     const mayBeInexact = whenInexact !== 'refuse';
-    // Work that is under way leaves the book half written.
+    // While the queue is busy, the book may be half written.
     return [
         canWait && 'wait',
         mayBeInexact && part?.exactness === 'snapshot' && !has(BUSY) && 'nearest',

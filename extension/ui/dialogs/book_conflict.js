@@ -1,4 +1,4 @@
-/** A lorebook that two pages changed in the same place: which of the two holds, entry by entry. */
+/** A lorebook that two pages changed in the same place: asks which version to keep, entry by entry. */
 import { conflictSection, sectionView, settled } from '../widgets/conflict.js';
 import { button, heading, paragraph } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
@@ -6,13 +6,13 @@ import { say } from '../words.js';
 
 export { settled, shownValue } from '../widgets/conflict.js';
 
-/** What the guard asks, as sections to show. */
+/** The guard's question as sections. */
 export function conflictView({ book, conflicts }) {
     const names = { mine: say('conflict.mine'), theirs: say('conflict.theirs') };
     return { text: say('conflict.text', { book }), sections: conflicts.map(conflict => sectionView(conflict, names)) };
 }
 
-/** @returns {Promise<{settle: object}|null>} null: later */
+/** @returns {Promise<{settle: object}|null>} null for "later" */
 export async function askConflict({ screen }, question) {
     const { text, sections } = conflictView(question);
     const shown = sections.map(section => conflictSection(section));

@@ -1,4 +1,4 @@
-/** What cleaning up would move to the trash, and what stays and why. */
+/** The cleanup dialog: what would go to the trash, and what stays and why. */
 import { box, folded, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say, saySize, sayWord } from '../words.js';
@@ -20,7 +20,7 @@ export function cleanupView({ remove, keep, unread }) {
     };
 }
 
-/** @returns {Promise<boolean>} whether to go on */
+/** @returns {Promise<boolean>} whether to proceed */
 export async function askCleanup({ screen }, plan) {
     const view = cleanupView(plan);
     const content = element('div', { class: 'forklore_dialog' },

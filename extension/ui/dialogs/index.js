@@ -1,4 +1,4 @@
-/** Every question that is asked in a popup. A dialog asks and answers; it does nothing itself. */
+/** All questions that are asked in popups. A dialog only returns the answer; it does nothing itself. */
 import { exactnessIcon, heading, paragraph, wordList } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say, sayPart } from '../words.js';
@@ -14,19 +14,19 @@ export function createDialogs({ app, screen }) {
     return {
         /** Why a fork cannot be made now: `{obstacles, remarks, part, canWait}` -> 'wait'|'nearest'|'live'|'without'|'cancel' */
         askFork: question => askFork({ screen, settings: app.settings }, question),
-        /** `{book, conflicts}` -> `{settle}`, or null for later */
+        /** `{book, conflicts}` -> `{settle}`, or null for "later" */
         askConflict: question => askConflict({ screen }, question),
-        /** What `app.repairOptions()` said -> `{source, book?}`, or null for not now */
+        /** The result of `app.repairOptions()` -> `{source, book?}`, or null for "not now" */
         askRepair: options => askRepair({ screen }, options),
-        /** What `app.readiness()` said -> `{family}`, or null for not now */
+        /** The result of `app.readiness()` -> `{family}`, or null for "not now" */
         askSplit: shared => askSplit({ screen, plan: family => app.splitPlan({ family }) }, shared),
-        /** What `app.cleanupPlan()` said -> whether to go on */
+        /** The result of `app.cleanupPlan()` -> whether to proceed */
         askCleanup: plan => askCleanup({ screen }, plan),
-        /** Whether to take the journal out of this chat */
+        /** Whether to remove the journal from this chat */
         askStrip: chat => askStrip(screen, chat),
-        /** What a dry run of a restore said -> whether to go on */
+        /** The result of a dry run of a restore -> whether to proceed */
         askRestore: (message, preview, changes) => askRestore(screen, message, preview, changes),
-        /** -> a name, '' for one that SillyTavern chooses, or null for no checkpoint */
+        /** -> a name, '' to let SillyTavern choose one, or null for no checkpoint */
         askName: suggestion => askName(screen, suggestion),
         /** Verifies all chats -> the chat to open, or null */
         showVerification: () => showVerification({ screen, verify: progress => app.verifyAll(progress) }),

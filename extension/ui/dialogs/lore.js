@@ -1,25 +1,25 @@
-/** The lore of a message: what the lorebook held then, and what has happened to it since. */
+/** The lore of a message: what the lorebook contained then, and how it has changed since. */
 import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { holdsWords } from '../widgets/search.js';
 import { say, sayCounts, sayFields, sayList, sayPart } from '../words.js';
 
-/** From so many entries on there is a field to search them. */
+/** A search field is shown for at least this many entries. */
 const SEARCH_FROM = 8;
 
-/** Up to so many changes are shown unfolded. */
+/** Up to this many changes are shown unfolded. */
 const CHANGES_SHOWN = 5;
 
 const ICONS = { added: 'fa-plus', removed: 'fa-minus', changed: 'fa-pen' };
 
-/** What a restore does about what has happened since. */
+/** What a restore does about each kind of change. */
 const WHEN_RESTORED = {
     added: { what: 'removed', key: 'restore.gone' },
     removed: { what: 'added', key: 'restore.back' },
     changed: { what: 'changed', key: 'restore.reverted' },
 };
 
-/** What `app.lore()` said, as lines to show. */
+/** The result of `app.lore()` as lines of text. */
 export function loreView({ message, part, book, entries, changes, isInherited = false }) {
     const shown = entries.map(entry => ({
         uid: entry.uid,
@@ -43,7 +43,7 @@ export function loreView({ message, part, book, entries, changes, isInherited = 
     };
 }
 
-/** A branch carries its parent's records, which name the parent's lorebook. */
+/** A branch inherits its parent's records, which name the parent's lorebook. */
 function bookLine({ part, book, entries, isInherited }) {
     if (!book) {
         return say(part.exactness === 'live' ? 'lore.no-book.now' : 'lore.no-book');
@@ -51,7 +51,7 @@ function bookLine({ part, book, entries, isInherited }) {
     return say(isInherited ? 'lore.book.inherited' : 'lore.book', { book, count: entries.length });
 }
 
-/** What is shown is compared with today's lorebook, so the sentence begins where what is shown is known from. */
+/** The lore is compared with today's lorebook, so the sentence starts at the message that the lore is known from. */
 function sinceLine({ exactness, as_of }, changes) {
     if (exactness === 'live') {
         return say('lore.since.unknown');
@@ -75,14 +75,14 @@ function restoredLine(change) {
     return { ...changeLine(change), what, about: say(key, { fields: sayFields(change.fields) }) };
 }
 
-/** The entries that hold all the words that were typed. */
+/** The entries that contain all of the typed words. */
 export function matchingEntries(entries, typed) {
     return entries.filter(({ searched }) => holdsWords(searched, typed));
 }
 
 /** @param {{app: object, screen: object, dialogs: object, toasts: object, actions: object}} parts */
 export function createLore({ app, screen, dialogs, toasts, actions }) {
-    /** Shows the lore of a message, and does what is chosen there. */
+    /** Shows the lore of a message, and does what the user chooses there. */
     const show = async (message) => {
         try {
             const lore = await screen.during(app.lore(message), say('lore.loading'));
@@ -119,7 +119,7 @@ export function createLore({ app, screen, dialogs, toasts, actions }) {
         }
     };
 
-    /** The lore as of the last message. */
+    /** The lore at the last message. */
     const showLast = () => {
         const open = app.open();
         return open?.messages ? show(open.messages - 1) : toasts.notify('info', say('ready.no-chat'));
@@ -128,7 +128,7 @@ export function createLore({ app, screen, dialogs, toasts, actions }) {
     return {
         show,
         showLast,
-        /** Puts the button on every message and the item into the menu of the wand. */
+        /** Adds the button to every message, and the item to the wand menu. */
         mount: () => {
             screen.addMessageAction({ name: 'forklore_lore', icon: 'fa-book-atlas', title: say('lore.action'), run: show });
             screen.addWandItem({ id: 'forklore_wand', icon: 'fa-book-atlas', text: say('lore.wand'), run: showLast });

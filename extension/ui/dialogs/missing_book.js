@@ -1,11 +1,11 @@
-/** A chat whose lorebook is missing: where to get one from. */
+/** A chat whose lorebook is missing: asks where to get one from. */
 import { choice, heading, paragraph } from '../widgets/controls.js';
 import { element, fill, freshId } from '../widgets/dom.js';
 import { holdsWords } from '../widgets/search.js';
 import { say } from '../words.js';
 
 /**
- * The ways there are. What is not possible is shown all the same, with the reason.
+ * The choices. Those that are not possible are shown as well, with the reason.
  * @param {{journal: {message: number}|null, recap: {message: number}|null, books: string[]}} options
  */
 export function repairChoices({ journal, recap, books }) {
@@ -26,12 +26,12 @@ export function repairChoices({ journal, recap, books }) {
     return ways.map(found => ({ ...found, checked: found === best }));
 }
 
-/** The books whose names hold all the words that were typed. */
+/** The books whose names contain all of the typed words. */
 export function matchingBooks(books, typed) {
     return books.filter(name => holdsWords(name, typed));
 }
 
-/** @returns {Promise<{source: string, book?: string}|null>} null: not now */
+/** @returns {Promise<{source: string, book?: string}|null>} null for "not now" */
 export async function askRepair({ screen }, options) {
     let source = null;
     const group = freshId('source');

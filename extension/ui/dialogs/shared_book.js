@@ -1,18 +1,18 @@
-/** A lorebook that several chats share: who, and how it would be split. */
+/** A lorebook that several chats share: shows which, and how it would be split. */
 import { choice, exactnessIcon, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, fill, freshId } from '../widgets/dom.js';
 import { say, sayError, sayPartShort } from '../words.js';
 
 /**
- * A split as lines to show.
+ * A plan for a split as lines of text.
  * @param {{keeper: string|null, chats: Array<{name: string, book: string, entries: number, part: object, open: boolean}>}} plan
- * @param {string} book the book that is shared
+ * @param {string} book the shared book
  */
 export function splitView({ keeper, chats }, book) {
     return {
         keeper: keeper ? say('shared.keeper', { chat: keeper, book }) : '',
         isEmpty: chats.length === 0,
-        // The open chat is the one that was asked about.
+        // The open chat comes first: it is the one in question.
         lines: [...chats].sort((one, other) => Number(other.open) - Number(one.open)).map(chat => ({
             ...chat,
             title: chat.open ? say('shared.open') : '',
@@ -23,8 +23,8 @@ export function splitView({ keeper, chats }, book) {
 
 /**
  * @param {{screen: object, plan: (family: boolean) => Promise<object>}} parts
- * @param {{book: string, sharedWith: string[], hasFamily: boolean}} shared `hasFamily`: forks of one story are among them
- * @returns {Promise<{family: boolean}|null>} null: not now
+ * @param {{book: string, sharedWith: string[], hasFamily: boolean}} shared `hasFamily`: whether relatives of the chat are among them
+ * @returns {Promise<{family: boolean}|null>} null for "not now"
  */
 export async function askSplit({ screen, plan }, { book, sharedWith, hasFamily }) {
     let family = false;

@@ -1,9 +1,9 @@
-/** What was found in all chats: problems first, and calm when there are none. */
+/** The findings of all chats, problems first. */
 import { box, button, folded, heading, icon, nameOf, paragraph, wordList } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { say, sayError } from '../words.js';
 
-/** @param {Array<{chat: string, owner: string, ownerName?: string, findings: object[]}>} results the owner as id and by name */
+/** @param {Array<{chat: string, owner: string, ownerName?: string, findings: object[]}>} results `owner` is an id, `ownerName` a name */
 export function verifyView(results) {
     const hasProblem = ({ findings }) => findings.some(({ problem }) => problem);
     const problems = results.filter(hasProblem).map(result => ({
@@ -22,7 +22,7 @@ export function verifyView(results) {
 }
 
 /**
- * Verifies while it is shown.
+ * Verifies all chats while the popup is open.
  * @param {{screen: object, verify: (progress: Function) => Promise<Array>}} parts
  * @returns {Promise<{chat: string, owner: string}|null>} the chat to open
  */
@@ -39,7 +39,7 @@ export function showVerification({ screen, verify }) {
     }, { wide: true, okText: say('button.close') });
 }
 
-/** What was found in one chat. */
+/** The findings of one chat. */
 export function showFindings({ screen }, findings) {
     const problems = findings.filter(({ problem }) => problem);
     const notes = findings.filter(({ problem }) => !problem);

@@ -1,4 +1,4 @@
-/** The drawer among the extensions' settings. */
+/** The drawer in the extension settings. */
 import { button, icon } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
@@ -21,7 +21,7 @@ export function mountPanel({ app, screen, actions }) {
         asked += 1;
         const question = asked;
         const readiness = app.coreError ? null : await app.readiness().catch(() => null);
-        // An older answer may come later than a newer one.
+        // An older answer may arrive after a newer one.
         if (question === asked) {
             show(readiness);
         }
@@ -47,7 +47,7 @@ function drawer({ status, buttons, app, actions, refresh }) {
             ])));
 }
 
-/** A drawer as SillyTavern opens and closes it. */
+/** A drawer like SillyTavern's own. */
 function inlineDrawer(title, content) {
     return element('div', { class: 'inline-drawer wide100p' },
         element('div', { class: 'inline-drawer-toggle inline-drawer-header' },

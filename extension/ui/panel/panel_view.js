@@ -1,4 +1,4 @@
-/** What the panel shows, worked out from what the app says. */
+/** What the panel shows, derived from the state of the app. */
 import { say, sayTerms } from '../words.js';
 
 const SIGNS = {
@@ -15,17 +15,17 @@ const SIGNS = {
     missing: { icon: 'fa-triangle-exclamation', tone: 'bad' },
 };
 
-/** States in which a checkpoint may be asked for; what stands in the way otherwise is asked about then. */
+/** States in which a checkpoint can be requested. If something is in the way, the user is asked then. */
 const FORKABLE = ['no-book', 'ready', 'waiting', 'shared', 'elsewhere', 'missing', 'off'];
 
 /**
  * @param {object} facts
- * @param {object|null} facts.readiness what `app.readiness()` said; null while it is not known
- * @param {object|null} [facts.waiting] `app.waiting`
+ * @param {object|null} facts.readiness the result of `app.readiness()`; null while it is unknown
+ * @param {object|null} [facts.waiting] `app.pendingFork`
  * @param {Error|null} [facts.coreError] `app.coreError`
- * @param {{findings: Array, when: 'opened'|'again'}|null} [facts.checked] what was found in the chat; null if it was not checked
+ * @param {{findings: Array, when: 'opened'|'again'}|null} [facts.checked] the findings of the chat; null if it was not verified
  * @param {(milliseconds: number) => string} [facts.sayDate]
- * @returns {{state: string, icon: string, tone: string, line: string, birth: string, note: string, hasDetails: boolean,
+ * @returns {{state: string, icon: string, tone: string, line: string, origin: string, note: string, hasDetails: boolean,
  *            actions: Array<{id: string, text: string, hint: string, icon: string, disabled: boolean}>}}
  */
 export function panelView({ readiness, waiting = null, coreError = null, checked = null, sayDate = String }) {
@@ -62,7 +62,7 @@ function lineOf(state, readiness, waiting, coreError) {
     }
 }
 
-/** Whose the lorebook is, as far as anybody has looked. */
+/** Who uses the lorebook, as far as the chats were checked. */
 function readyLine(readiness) {
     const { reach, selected } = readiness;
     if (reach === 'all' && !selected.length) {
@@ -72,7 +72,7 @@ function readyLine(readiness) {
     return selected.reduce((first, place) => say('list.sentences', { first, then: say(`ready.selected.${place}`) }), say(linked, readiness));
 }
 
-/** What the chat was made of, in the words of its seal. */
+/** Where the chat was forked from, according to its seal. */
 function originLine(origin, sayDate) {
     if (!origin) {
         return '';
@@ -123,7 +123,7 @@ function action(id, key, icon, disabled = false) {
     return { id, text: say(key), hint: hint === `${key}.hint` ? '' : hint, icon, disabled };
 }
 
-/** Settings in the order in which they are shown. */
+/** The settings in display order. */
 export const SETTING_GROUPS = [
     {
         title: 'group.forks',
@@ -159,12 +159,12 @@ export const MORE_SETTINGS = [
     { name: 'journalLimit', type: 'number', min: 1, max: 1024, needs: 'journal' },
 ];
 
-/** Whether a setting has any effect, the others being what they are. */
+/** Whether a setting has any effect, given the others. */
 export function isInUse({ needs, being = true }, settings) {
     return !needs || settings[needs] === being;
 }
 
-/** What was typed into a field as the value of its setting; undefined if it cannot be one. */
+/** The value of a setting from what was typed; undefined if it is not valid. */
 export function settingValue({ type, min, max }, typed) {
     if (type !== 'number') {
         return typed;

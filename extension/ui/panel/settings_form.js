@@ -1,4 +1,4 @@
-/** The settings as controls. Each one says in a tooltip what it does. */
+/** The settings as controls, each with an explanation as tooltip. */
 import { element, freshId } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { isInUse, MORE_SETTINGS, SETTING_GROUPS, settingValue } from './panel_view.js';
@@ -6,7 +6,7 @@ import { isInUse, MORE_SETTINGS, SETTING_GROUPS, settingValue } from './panel_vi
 /**
  * @param {{settings: object, saveSettings: Function}} app
  * @param {Function} whenChanged
- * @returns {{common: HTMLElement, more: HTMLElement}} what most people need, and the rest
+ * @returns {{common: HTMLElement, more: HTMLElement}} the common settings, and the rest
  */
 export function settingsForm(app, whenChanged) {
     const controls = [];
@@ -48,7 +48,7 @@ function settingRow(setting, change) {
     };
 }
 
-/** A tooltip cannot be had by touch, so a tap on the sign shows the hint below. */
+/** There are no tooltips on touch screens, so a tap on the sign shows the hint below. */
 function hintSign(description) {
     const toggle = (event) => {
         event.preventDefault();

@@ -1,4 +1,4 @@
-/** The timeline view: where it is opened from, and what is done from there. */
+/** The timeline view: its entry points, and its actions. */
 import { attempting } from '../widgets/attempt.js';
 import { say } from '../words.js';
 import { askDelete, askNewName } from './questions.js';
@@ -33,7 +33,7 @@ export function createTimelines({ app, screen, toasts, actions }) {
             isShown = false;
         }
     });
-    /** The view that is open, with what keeps it up to date. */
+    /** The open view, and the watch that keeps it up to date. */
     let shown = null;
 
     const viewOf = (close, watchNow) => new TimelineView({
@@ -46,7 +46,7 @@ export function createTimelines({ app, screen, toasts, actions }) {
         run: (id, timeline) => handlers[id](timeline, () => close(null)),
     });
 
-    /** Whoever works on another timeline has it open. */
+    /** Actions on another timeline open it first. */
     const ensureOpen = async (name, close) => {
         if (app.open()?.name !== name) {
             close();
@@ -91,7 +91,7 @@ export function createTimelines({ app, screen, toasts, actions }) {
         }),
     };
 
-    /** What happens to the story while it is looked at: forks, splits, another chat opened behind the view. */
+    /** Forks, splits, or another chat opened behind the view. */
     let refreshTimer = null;
     const scheduleRefresh = () => {
         clearTimeout(refreshTimer);

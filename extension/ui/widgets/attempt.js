@@ -1,5 +1,5 @@
 /**
- * Wraps steps so that a failure is told and not thrown; the step then gives null.
+ * Wraps steps so that an error is shown and not thrown; the step then returns null.
  * @param {{failed: (error: Error) => void}} toasts
  */
 export function attempting(toasts) {

@@ -1,17 +1,17 @@
-/** One thing that two sides changed in different ways: both versions with the words that differ, and which one holds. */
+/** One conflict: both versions with the differing words marked, and the choice between them. */
 import { say, sayFields, sayList } from '../words.js';
 import { choice, nameOf } from './controls.js';
 import { element, freshId } from './dom.js';
 import { smoothed } from './pieces.js';
 
-/** Fields that are written by hand; others are chosen from what there is. */
+/** Fields with free text; the others have a fixed set of values. */
 const WRITTEN = ['content', 'comment'];
 
 /**
- * A conflict as it is shown.
- * @param {object} conflict as the core tells it, with `words`: how the two texts differ, seen from theirs
- * @param {{mine: string, theirs: string, hand?: string, what?: (kind: string) => string}} names of the two sides, and what
- *        is said beside the way to write it by hand
+ * A conflict as it is displayed.
+ * @param {object} conflict as given by the core, with `words`: the word diff from theirs to ours
+ * @param {{mine: string, theirs: string, hand?: string, what?: (kind: string) => string}} names of the two sides, and the
+ *        hint for writing a version by hand
  */
 export function sectionView(conflict, { mine, theirs, hand = say('conflict.write.hint'), what = kind => say(`conflict.${kind}`) }) {
     const { key, title, field, kind, words } = conflict;
@@ -48,7 +48,7 @@ export function shownValue(value) {
     return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** What was chosen, as the core wants it. @param {Array<{key: string, field: string|null, choice: any}>} choices */
+/** The choices in the form that the core expects. @param {Array<{key: string, field: string|null, choice: any}>} choices */
 export function settled(choices) {
     const settle = {};
     for (const { key, field, choice: chosen } of choices) {
@@ -58,8 +58,8 @@ export function settled(choices) {
 }
 
 /**
- * @param {object} view what `sectionView` said
- * @param {{taken?: 'ours'|'theirs'|null, changed?: () => void}} [options] what is chosen at first; null: nothing is
+ * @param {object} view the result of `sectionView`
+ * @param {{taken?: 'ours'|'theirs'|null, changed?: () => void}} [options] the initial choice; null for none
  * @returns {{body: HTMLElement, choose: (value: string) => void, chosen: () => {key: string, field: string|null, choice: any}, isSettled: () => boolean}}
  */
 export function conflictSection({ key, field, title, what, mine, theirs, canWrite, written, hand: hint }, { taken = 'ours', changed = () => {} } = {}) {

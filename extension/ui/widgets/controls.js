@@ -1,14 +1,14 @@
-/** The few controls that panel and dialogs are made of, in SillyTavern's own classes. */
+/** The controls that the panel and the dialogs are made of, with SillyTavern's own classes. */
 import { sayPart, sayWord } from '../words.js';
 import { element, fill, freshId } from './dom.js';
 
-/** A Font Awesome icon that says nothing to a screen reader: text stands beside it. */
+/** A Font Awesome icon that screen readers ignore: there is text beside it. */
 export function icon(name, extra = '') {
     return element('i', { class: `fa-solid fa-fw ${name} ${extra}`.trim(), 'aria-hidden': 'true' });
 }
 
 /**
- * A button as in SillyTavern's menus.
+ * A button in SillyTavern's style.
  * @param {string} text
  * @param {{icon?: string, title?: string, label?: string, disabled?: boolean, class?: string, run: Function}} options
  */
@@ -21,18 +21,19 @@ export function button(text, { icon: name, title, label, disabled = false, class
         disabled,
         on: {
             click: run,
-            // A real button is pressed by the browser; SillyTavern, whose buttons are no real ones, would press it again.
+            // The browser clicks a real button on Enter; SillyTavern, whose buttons are not real ones, would click it
+            // again.
             keydown: event => event.key === 'Enter' && event.stopPropagation(),
         },
     }, name ? icon(name) : null, element('span', {}, text));
 }
 
-/** A name from a chat or book: text of its own direction, which may be long. */
+/** The name of a chat or book: text with its own direction, which may be long. */
 export function nameOf(text) {
     return element('bdi', { class: 'forklore_name' }, text);
 }
 
-/** A heading for a popup; the popup is named by it. */
+/** The heading of a popup, which also names it for screen readers. */
 export function heading(text) {
     return element('h3', { class: 'forklore_heading' }, text);
 }
@@ -41,7 +42,7 @@ export function paragraph(...children) {
     return element('p', { class: 'forklore_text' }, ...children);
 }
 
-/** Words of the core as a list, or nothing if there are none. */
+/** Coded messages of the core as a list, or nothing if there are none. */
 export function wordList(words, extra = '') {
     if (!words.length) {
         return null;
@@ -49,15 +50,15 @@ export function wordList(words, extra = '') {
     return element('ul', { class: `forklore_words ${extra}`.trim() }, words.map(word => element('li', {}, sayWord(word))));
 }
 
-/** A box in one of SillyTavern's tones: hint, info, warning or error. */
+/** A box in one of SillyTavern's styles: hint, info, warning or error. */
 export function box(tone, ...children) {
     return element('div', { class: `info-block ${tone} forklore_box` }, ...children);
 }
 
 /**
- * Something that can be unfolded.
+ * A section that can be unfolded.
  * @param {Node|string} summary
- * @param {() => any} content what makes the rest; asked when it is unfolded, for there may be hundreds of these
+ * @param {() => any} content makes the content; called on unfolding, because there may be hundreds of these
  */
 export function folded(summary, content, { open = false } = {}) {
     const inside = element('div', { class: 'forklore_unfolded' });
@@ -77,7 +78,7 @@ const EXACTNESS_ICONS = {
     live: 'fa-triangle-exclamation',
 };
 
-/** How well something is known, as a sign; the words stand beside it. */
+/** How well something is known, as an icon beside the words. */
 export function exactnessIcon(part) {
     const exactness = part?.exactness ?? 'live';
     const sign = icon(EXACTNESS_ICONS[exactness], `forklore_${exactness}`);
@@ -85,7 +86,7 @@ export function exactnessIcon(part) {
     return sign;
 }
 
-/** One of several choices; a choice that cannot be taken says why. */
+/** One of several choices. One that is not possible shows the reason as its hint. */
 export function choice({ group, value, title, hint, disabled = false, checked = false, run }, ...children) {
     const id = freshId('choice');
     return element('div', { class: `forklore_choice${disabled ? ' forklore_disabled' : ''}` },

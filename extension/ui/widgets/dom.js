@@ -1,9 +1,9 @@
-/** Builds elements. Text only ever becomes text: nothing here can turn it into markup. */
+/** Builds elements. Text always stays text: nothing here can turn it into markup. */
 
 /**
  * @param {string} tag
- * @param {object} [properties] `class`, `on` ({click: listener}), `data`, and attributes by their names;
- *                              `true` sets an attribute, `false`, `null` and `undefined` leave it out
+ * @param {object} [properties] `class`, `on` ({click: listener}), `data`, and attributes by name;
+ *                              `true` sets an attribute, `false`, `null` and `undefined` omit it
  * @param {...(Node|string|null|undefined|Array)} children
  * @returns {HTMLElement}
  */
@@ -16,7 +16,7 @@ export function element(tag, properties = {}, ...children) {
     return result;
 }
 
-/** Puts new children in place of all there are. */
+/** Replaces all children. */
 export function fill(parent, ...children) {
     parent.replaceChildren(...nodes(children));
     return parent;

@@ -1,14 +1,14 @@
-/** How one text became another, in pieces that are easy on the eye. */
+/** The pieces of a text diff, in a form that is easy to read. */
 
 const isBlank = text => text.trim() === '';
 
 /**
- * Joins changed words that have nothing but blanks between them, so that a changed sentence is one mark and not ten.
+ * Joins changed words with only blanks between them, so that a changed sentence is one mark and not ten.
  * @param {Array<{is: string, text: string}>} pieces
  */
 export function smoothed(pieces) {
     const result = [];
-    /** Changed text by its kind, in the order in which the kinds came. */
+    /** Changed text by kind, in order of appearance. */
     let run = new Map();
     const end = () => {
         result.push(...[...run].map(([is, text]) => ({ is, text })).filter(({ text }) => text !== ''));
@@ -28,7 +28,7 @@ export function smoothed(pieces) {
     return result;
 }
 
-/** Whether the same kinds of change go on: a word that only one side has would take a blank from the other. */
+/** Whether the same kinds of change continue: otherwise a word that only one side has would take a blank from the other. */
 function goesOn(run, next) {
     const end = next.findIndex(({ is }) => is === 'same');
     const kinds = new Set(next.slice(0, end < 0 ? next.length : end).map(({ is }) => is));

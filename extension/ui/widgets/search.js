@@ -1,4 +1,4 @@
-/** Searching as people type: every word must be there, in any order. */
+/** Search as in other programs: all words must be found, in any order. */
 
 export function holdsWords(text, typed) {
     const searched = text.toLowerCase();

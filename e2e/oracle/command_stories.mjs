@@ -20,7 +20,7 @@ const ON_DISK = DAMAGES.filter((kind) => kind !== 'byte order mark');
  */
 export async function tellAndRun(seed, product, tally) {
     const random = new Random(seed);
-    const story = new Story(random, { recorderFor: (page) => product.recorderFor(page), extension: !random.chance(0.1) });
+    const story = new Story(random, { recorderFor: (page) => product.recorderFor(page), extension: !random.chance(0.1), isRealTime: true });
     const { world } = story;
     const folder = new Folder();
     try {

@@ -37,11 +37,12 @@ export class Story {
      * @param {(page: object) => object} [parts.recorderFor]
      * @param {string} [parts.profile]
      * @param {boolean} [parts.extension] whether the extension is enabled at all
+     * @param {boolean} [parts.isRealTime]
      */
-    constructor(random, { recorderFor, profile = random.weighted(SHARES), extension = true } = {}) {
+    constructor(random, { recorderFor, profile = random.weighted(SHARES), extension = true, isRealTime = false } = {}) {
         this.random = random;
         this.values = new Values(random);
-        this.world = new World({ recorderFor });
+        this.world = new World({ recorderFor, isRealTime });
         this.profile = profile;
         this.extension = extension;
         this.hasGaps = !WITHOUT_GAPS.includes(profile);

@@ -9,8 +9,10 @@ export class World {
     /**
      * @param {object} [parts]
      * @param {(page: Page) => object} [parts.recorderFor] creates a page's extension
+     * @param {boolean} [parts.isRealTime] dates are those of the clock, as the times of files are
      */
-    constructor({ recorderFor = () => null } = {}) {
+    constructor({ recorderFor = () => null, isRealTime = false } = {}) {
+        this.isRealTime = isRealTime;
         this.ledger = new Ledger();
         this.server = new Server();
         this.recorderFor = recorderFor;
@@ -99,7 +101,16 @@ export class World {
         this.ledger.unsee(page.label);
     }
 
+    /** A date that no other message has. */
     nextDate() {
+        if (this.isRealTime) {
+            let now = Date.now();
+            while (now <= this.dates) {
+                now = Date.now();
+            }
+            this.dates = now;
+            return new Date(now).toISOString();
+        }
         return new Date(Date.UTC(2026, 0, 1) + ++this.dates * 1000).toISOString();
     }
 }

@@ -67,6 +67,11 @@ impl<'a> Identity<'a> {
         Some(identity)
     }
 
+    /// Its own date and those of its swipes, as they are written.
+    pub fn dates(&self) -> impl Iterator<Item = &[u8]> {
+        self.dates.iter().map(|date| &**date)
+    }
+
     /// Whether it is the message that stands in the same place of another version, where all messages
     /// before the two are the same.
     pub fn is_same_in_place(&self, other: &Identity<'_>) -> bool {

@@ -1,4 +1,4 @@
-// Writes docs/compatibility.md from what the last runs have left in target/compatibility.
+// Writes docs/compatibility.md from the results of the last runs in target/compatibility.
 //
 //   .ci/check-versions
 //   FORKLORE_NEIGHBOURS=/folder/of/unpacked/extensions node --test e2e/neighbours/
@@ -11,7 +11,7 @@ import { checkout } from './harness/places.mjs';
 
 const folder = path.join(checkout, 'target/compatibility');
 
-/** Notes that something was seen to work. @param {string} name of the file @param {any} result */
+/** Records that something was seen to work. @param {string} name of the file @param {any} result */
 export function note(name, result) {
     fs.mkdirSync(folder, { recursive: true });
     const file = path.join(folder, `${name.replace(/[^\w.-]+/g, '-')}.json`);

@@ -1,5 +1,5 @@
-// Takes the pictures of the README and the guide: `node e2e/pictures.mjs`, or with names of pictures to take only those.
-// A real SillyTavern with the real extension; what is shown has happened.
+// Takes the pictures for the README and the guide: `node e2e/pictures.mjs`, or with the names of pictures to take only
+// those. A real SillyTavern with the real extension; everything shown has really happened.
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -85,7 +85,7 @@ const PICTURES = {
         const flagged = page.raw.locator(`.mes[mesid="${TURN}"]`);
         await page.checkpointByButton(TURN, { name: 'Before the lighthouse' });
         await notice(page, /Checkpoint created/);
-        // What lies under the mouse stays; SillyTavern's own notice, how to open a checkpoint, goes.
+        // What is under the mouse stays; SillyTavern's own notice about opening a checkpoint goes.
         await page.raw.addStyleTag({ content: '#toast-container .toast { pointer-events: auto !important }' });
         const ours = page.raw.locator('.toast:has(.forklore_toast)');
         await until('SillyTavern’s own notice to go', async () => {
@@ -147,7 +147,7 @@ const PICTURES = {
         const { page, files, story } = given;
         const tale = await begin(given, { chat: 'The light of Vell', bookName: 'Vell' });
         await page.open(tale);
-        // What another device does.
+        // Another device's edit.
         const theirs = files.book(tale.book).value;
         theirs.entries[2].content = 'A smuggler who has become honest, or says so. Has not been seen for a week.';
         story.writeBook(tale.book, theirs);
@@ -258,7 +258,7 @@ async function main(wanted) {
     try {
         const portraits = await drawPortraits(browser);
         for (const name of Object.keys(PICTURES).filter((name) => !wanted.length || wanted.includes(name))) {
-            // Each on a disk of its own: a list of lorebooks shows no others.
+            // Each with its own data root, so that a list of lorebooks shows no others.
             const st = await SillyTavern.start({ settings: (settings) => asForPictures(settings, model) });
             try {
                 fs.writeFileSync(path.join(st.user, 'User Avatars/user-default.png'), portraits.user);
@@ -278,7 +278,7 @@ async function main(wanted) {
 }
 
 function asForPictures(settings, model) {
-    // Otherwise signs of a missing connection are in the pictures.
+    // Otherwise the pictures show signs of a missing connection.
     model.connect(settings);
     settings.username = 'Tom';
     settings.power_user.chat_width = 70;
@@ -320,7 +320,7 @@ const FORKS = [
     ['The light of Vell - Branch #2', 'The light of Vell - Branch #1', 'branch', 18, 22, 'exact'],
 ];
 
-/** A family in which one still shares its parent's book, shown as a whole. */
+/** A family in which one member still shares its parent's book, shown as a whole. */
 async function showFamily(given) {
     const { page, story } = given;
     const tale = await begin(given, { chat: 'The light of Vell', bookName: 'Vell', count: TOLD.length });
@@ -355,7 +355,7 @@ const ENDINGS = {
     },
 };
 
-/** One story with two endings, beside each other. */
+/** One story with two endings, side by side. */
 async function compareEndings(given) {
     const { page, files } = given;
     const tale = await begin(given, { chat: 'The light of Vell', bookName: 'Vell', count: TURN + 1 });
@@ -378,7 +378,7 @@ async function compareEndings(given) {
     return compare(page, dead, lives);
 }
 
-/** The same, opened and told to its end, the lore changing on the way. */
+/** The same, opened and continued to its end, with lore that changes on the way. */
 async function tell(given, how) {
     const { page, files } = given;
     const { told = TOLD } = how;
@@ -421,7 +421,7 @@ async function openPanel(page) {
     const panel = page.raw.locator('#forklore_settings .forklore_panel');
     await panel.waitFor();
     await until('the drawer to be open', () => panel.evaluate((node) => !node.closest('.inline-drawer-content').style.height));
-    // As long as it is, so that all of it is in the picture.
+    // At full height, so that all of it is in the picture.
     await page.raw.setViewportSize({ width: WINDOW.width, height: 1200 });
     await panel.scrollIntoViewIfNeeded();
 }

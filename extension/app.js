@@ -1,25 +1,28 @@
-// Forklore in the page: what happens in SillyTavern comes in here, and what people ask for.
+// The extension as a whole: reacts to what happens in SillyTavern, and carries out what the user asks for.
 
-import { Cleaning, QUEUE } from './cleaning.js';
-import { Combining } from './combining.js';
-import { Comparing } from './comparing.js';
-import { bytesText, toBytes } from './core.js';
-import { Forking, WITHOUT_BOOK, chatForCore, policyFor } from './forking.js';
-import { Guard } from './guard.js';
-import { Lineage } from './lineage.js';
-import { Losing } from './losing.js';
-import { Mending, wordError } from './mending.js';
-import { Recording } from './recording.js';
-import { Renaming } from './renaming.js';
-import { readBookSave } from './requests.js';
-import { Scenes } from './scenes.js';
-import { completed } from './settings.js';
-import { TimelineIndex } from './timeline_index.js';
-import { Timelines, birthOf } from './timelines.js';
-import { Trash } from './trash.js';
-import { Verifying } from './verifying.js';
-import { Waiting } from './waiting.js';
-import { WhoseBook } from './whose_book.js';
+import { chatForCore } from './core/chat.js';
+import { bytesText, toBytes } from './core/json.js';
+import { wordError } from './core/word_error.js';
+import { Cleanup, QUEUE } from './features/cleanup.js';
+import { Comparison } from './features/compare/comparison.js';
+import { TimelineMerge } from './features/compare/timeline_merge.js';
+import { EditorBook } from './features/editor_book.js';
+import { ChildSaveHandler } from './features/fork/child_save.js';
+import { WITHOUT_BOOK, policyFor } from './features/fork/policy.js';
+import { QueueWait } from './features/fork/queue_wait.js';
+import { SceneCheckpoints } from './features/fork/scene_checkpoints.js';
+import { Guard } from './features/guard/guard.js';
+import { Lineage } from './features/guard/lineage.js';
+import { Recorder } from './features/journal/recorder.js';
+import { Renames } from './features/rename.js';
+import { LostBook } from './features/repair/lost_book.js';
+import { Repairs } from './features/repair/repairs.js';
+import { Verifier } from './features/repair/verifier.js';
+import { fillDefaults } from './features/settings.js';
+import { TimelineIndex } from './features/timelines/timeline_index.js';
+import { Timelines, originOf } from './features/timelines/timelines.js';
+import { Trash } from './features/trash.js';
+import { readBookSave } from './sillytavern/requests.js';
 
 export class App {
     /**
@@ -29,14 +32,14 @@ export class App {
         this.host = host;
         this.core = core;
         this.coreError = coreError;
-        this.settings = completed(host.settings());
+        this.settings = fillDefaults(host.settings());
         this.listeners = new Map();
-        /** What was found in the open chat when it was last looked at; `null` where something has changed since. */
+        /** The findings of the open chat; `null` once something has changed since they were made. */
         this.openFindings = null;
-        this.looks = 0;
-        /** Asks the owner how to go on; the user interface puts it here. */
+        this.findingsUpdates = 0;
+        /** Asks the user how to proceed. Set by the user interface. */
         this.askFork = async () => 'cancel';
-        /** Asks which of two versions holds, entry by entry; the user interface puts it here. */
+        /** Asks the user which of two versions to keep, entry by entry. Set by the user interface. */
         this.askConflict = async () => null;
         if (!core) {
             return;
@@ -47,24 +50,24 @@ export class App {
         const plain = host;
         host = Object.create(plain, { writeBook: { value: (request) => this.writeBook(plain, request) } });
         this.trash = new Trash({ host });
-        this.mending = new Mending({ host, core, trash: this.trash, changed: () => this.loreChanged() });
-        this.verifying = new Verifying({ host, core, index });
-        this.cleaning = new Cleaning({ host, core, trash: this.trash, leftBehind: () => this.settings.leftBehind ?? [] });
-        this.renaming = new Renaming({ host, core, mending: this.mending });
-        this.losing = new Losing({ host, mending: this.mending, failed: (error) => this.tell('failed', error) });
-        const recordedHost = Object.create(host, { openChat: { value: () => this.losing.asRecorded() } });
-        this.recording = new Recording({ host: recordedHost, core, settings: this.settings, failed: (error) => this.tell('failed', error) });
-        this.waitingFor = new Waiting({ isBusy: async () => (await this.work()).busy, seconds: () => this.settings.waitSeconds });
-        this.forking = new Forking({
+        this.repairs = new Repairs({ host, core, trash: this.trash, onChange: () => this.loreChanged() });
+        this.verifier = new Verifier({ host, core, index });
+        this.cleanup = new Cleanup({ host, core, trash: this.trash, leftBehind: () => this.settings.leftBehind ?? [] });
+        this.renames = new Renames({ host, core, repairs: this.repairs });
+        this.lostBook = new LostBook({ host, repairs: this.repairs, onError: (error) => this.emit('failed', error) });
+        const recordedHost = Object.create(host, { openChat: { value: () => this.lostBook.asRecorded() } });
+        this.recorder = new Recorder({ host: recordedHost, core, settings: this.settings, onError: (error) => this.emit('failed', error) });
+        this.queueWait = new QueueWait({ isBusy: async () => (await this.pendingWork()).busy, seconds: () => this.settings.waitSeconds });
+        this.childSaves = new ChildSaveHandler({
             host,
             core,
             settings: this.settings,
-            untilReady: () => this.waitingFor.untilReady(),
-            untilLooked: () => this.recording.untilLooked(),
+            untilReady: () => this.queueWait.untilReady(),
+            untilFileChecked: () => this.recorder.untilFileChecked(),
             ask: (refusal) => this.askAtSave(refusal),
-            lost: () => (this.losing.isReplaced(this.host.openChat()) ? this.losing.name : null),
-            made: (report) => this.forkMade(report),
-            failed: (error) => this.tell('failed', error),
+            lost: () => (this.lostBook.isReplaced(this.host.openChat()) ? this.lostBook.name : null),
+            onForked: (report) => this.forkMade(report),
+            onError: (error) => this.emit('failed', error),
         });
         this.lineage = new Lineage(core);
         this.guard = new Guard({
@@ -74,28 +77,28 @@ export class App {
             lineage: this.lineage,
             trash: this.trash,
             ask: (question) => this.askConflict(question),
-            came: (news) => this.tell('came', news),
-            kept: (kept) => this.tell('kept', kept),
-            changed: (name, text) => this.recording.bookChanged(name, text),
-            found: (name, text) => this.recording.fileSeen(name, text),
-            failed: (error) => this.tell('failed', error),
+            onMerged: (news) => this.emit('merged', news),
+            onKept: (kept) => this.emit('kept', kept),
+            onWritten: (name, text) => this.recorder.bookChanged(name, text),
+            onRead: (name, text) => this.recorder.fileRead(name, text),
+            onError: (error) => this.emit('failed', error),
         });
-        this.whoseBook = new WhoseBook({ host, core, told: (shown) => this.tell('editor', shown) });
-        this.comparing = new Comparing({ host, core, mending: this.mending, timelines: this.timelines });
-        this.combining = new Combining({
+        this.editorBook = new EditorBook({ host, core, onChange: (shown) => this.emit('editor', shown) });
+        this.comparison = new Comparison({ host, core, repairs: this.repairs, timelines: this.timelines });
+        this.timelineMerge = new TimelineMerge({
             host,
             core,
-            mending: this.mending,
-            comparing: this.comparing,
-            alone: (book, step) => this.guard.inTurn(book, () => this.guard.locked(book, step)),
+            repairs: this.repairs,
+            comparison: this.comparison,
+            exclusively: (book, step) => this.guard.inTurn(book, () => this.guard.withLock(book, step)),
         });
-        this.scenes = new Scenes({
+        this.sceneCheckpoints = new SceneCheckpoints({
             host,
             core,
             settings: this.settings,
-            untilReady: () => this.waitingFor.untilReady(),
+            untilReady: () => this.queueWait.untilReady(),
             checkpoint: ({ message, name }) => this.fork({ kind: 'checkpoint', message, name, ask: false }),
-            quietly: (step) => this.quietly(step),
+            reportErrors: (step) => this.reportErrors(step),
         });
     }
 
@@ -103,14 +106,14 @@ export class App {
         this.listeners.set(event, [...(this.listeners.get(event) ?? []), listener]);
     }
 
-    tell(event, value) {
+    emit(event, value) {
         (this.listeners.get(event) ?? []).forEach((listener) => listener(value));
     }
 
     saveSettings() {
-        completed(this.settings);
+        fillDefaults(this.settings);
         this.host.saveSettings();
-        this.tell('changed');
+        this.emit('changed');
     }
 
     open() {
@@ -118,116 +121,116 @@ export class App {
         return open && { name: open.name, group: Boolean(open.group), messages: open.messages.length };
     }
 
-    /** For what is worth doing but must not stand in SillyTavern's way. */
-    async quietly(step) {
+    /** Runs a step whose failure must not stop SillyTavern: an error is reported, not thrown. */
+    async reportErrors(step) {
         try {
             await step();
         } catch (error) {
-            this.tell('failed', error);
+            this.emit('failed', error);
         }
     }
 
-    // What happens in the page
+    // Events in the page
 
-    /** Another chat was opened, or none. */
+    /** Another chat was opened, or the chat was closed. */
     async chatOpened() {
         this.openFindings = null;
-        this.forking.decision = null;
+        this.childSaves.decision = null;
         this.stopWaiting();
         const open = this.host.openChat();
-        this.losing.opened(open);
-        this.recording.opened();
-        this.scenes.opened();
+        this.lostBook.chatOpened(open);
+        this.recorder.chatOpened();
+        this.sceneCheckpoints.chatOpened();
         this.timelines.openSaved();
-        void this.quietly(() => this.whoseBook.chatOpened(open));
-        this.tell('changed');
+        void this.reportErrors(() => this.editorBook.chatOpened(open));
+        this.emit('changed');
         if (!open) {
             return;
         }
-        await this.quietly(async () => {
-            await this.meetBook(open.book);
-            await this.lookAt(open, 'opened');
+        await this.reportErrors(async () => {
+            await this.ensureListed(open.book);
+            await this.updateFindings(open, 'opened');
         });
     }
 
     /**
-     * Looks at the open chat. What was found is only kept if it was not looked at again meanwhile.
+     * Verifies the open chat. The findings are only kept if no later run has started in the meantime.
      * @param {'opened' | 'again'} when
-     * @param {{reach?: import('./verifying.js').Reach, listed?: object[]}} [options]
+     * @param {{reach?: import('./features/repair/verifier.js').Reach, listed?: object[]}} [options]
      * @returns {Promise<{chat: string, findings: object[]}>}
      */
-    async lookAt(open, when, options = {}) {
-        this.looks += 1;
-        const look = this.looks;
-        const reach = options.reach ?? await this.verifying.reach(open);
-        const found = await this.verifying.open(open, { ...options, reach });
-        found.findings = await this.losing.told(found.findings);
+    async updateFindings(open, when, options = {}) {
+        this.findingsUpdates += 1;
+        const update = this.findingsUpdates;
+        const reach = options.reach ?? await this.verifier.reach(open);
+        const found = await this.verifier.verifyOpen(open, { ...options, reach });
+        found.findings = await this.lostBook.withFinding(found.findings);
         const now = this.host.openChat();
-        if (look === this.looks && now?.name === open.name && now?.integrity === open.integrity) {
+        if (update === this.findingsUpdates && now?.name === open.name && now?.integrity === open.integrity) {
             this.openFindings = { ...found, when, book: open.book };
-            this.whoseBook.learned(found.heads);
+            this.editorBook.learned(found.heads);
             this.announce('verified', { chat: found.chat, findings: found.findings }, when === 'opened' ? 'opened' : 'checked');
-            this.tell('changed');
+            this.emit('changed');
         }
         return found;
     }
 
-    /** The open chat was saved: it may be bound to another book than when it was looked at. */
+    /** The open chat was saved. It may now be bound to a different book than when it was verified. */
     async openSaved() {
         this.timelines.openSaved();
         const { openFindings } = this;
         if (openFindings && openFindings.book !== this.host.openChat()?.book) {
             this.openFindings = null;
-            this.tell('changed');
+            this.emit('changed');
             await this.checkAgain();
         }
     }
 
-    /** What was found in the open chat may not hold any more. */
+    /** The findings of the open chat may be out of date. */
     async checkAgain(options) {
         const open = this.host.openChat();
         if (open) {
-            await this.quietly(() => this.lookAt(open, 'again', options));
+            await this.reportErrors(() => this.updateFindings(open, 'again', options));
         }
     }
 
-    /** Another tab may have made the book since this page read the list of books. */
-    async meetBook(name) {
+    /** Another tab may have created the book since this page loaded its list of books. */
+    async ensureListed(name) {
         if (name && !this.host.knownBooks().includes(name)) {
             await this.host.refreshBooks();
-            this.recording.bookChanged(name, undefined);
+            this.recorder.bookChanged(name, undefined);
         }
     }
 
-    /** A book that we write is no news for the guard. */
+    /** Tells the guard about a book that Forklore writes, so that it does not take it for another page's edit. */
     async writeBook(host, request) {
         await host.writeBook(request);
         const { name, bookText } = readBookSave(typeof request === 'string' ? request : bytesText(request));
-        this.guard.wroteOurselves(name, bookText);
+        this.guard.wroteByForklore(name, bookText);
     }
 
-    /** The book was written by us: what the page and the journal know of it is old. */
+    /** Forklore has written the open chat's book: what the page and the journal know of it is out of date. */
     loreChanged() {
         const open = this.host.openChat();
         if (open?.book) {
-            this.recording.bookChanged(open.book, undefined);
+            this.recorder.bookChanged(open.book, undefined);
         }
         this.openFindings = null;
-        this.tell('changed');
+        this.emit('changed');
     }
 
     /** The open chat's book was deleted in this page. */
     async bookLost(book) {
-        this.losing.name = book;
+        this.lostBook.name = book;
         await this.checkAgain();
         const { journal } = await this.repairOptions();
         if (this.host.openChat()?.book === book) {
-            this.tell('lost', { book, canBringBack: Boolean(journal) });
+            this.emit('lost', { book, canBringBack: Boolean(journal) });
         }
     }
 
     announce(event, value, own = event) {
-        this.tell(own, value);
+        this.emit(own, value);
         this.host.emit(`forklore:${event}`, value);
     }
 
@@ -239,37 +242,37 @@ export class App {
 
     // Forks
 
-    async work() {
+    async pendingWork() {
         const open = this.host.openChat();
         if (!open) {
             return { busy: false, operations: 0 };
         }
-        // Only the queue matters here, and this is asked often.
-        const entries = Object.entries((await this.bookSeen(open.book))?.entries ?? {});
+        // Only the queue matters here, and this is called often.
+        const entries = Object.entries((await this.currentBook(open.book))?.entries ?? {});
         const queue = { entries: Object.fromEntries(entries.filter(([, entry]) => entry?.comment === QUEUE)) };
         const ask = { bookName: open.book, allow: 'live', message: 0, underWay: await this.host.recapOperations() };
         return this.core.check(ask, [{ chat_metadata: open.metadata }, { mes: '' }], toBytes(queue));
     }
 
-    /** The open chat's book as the page knows it, without asking the server more than it must. */
-    async bookSeen(name) {
+    /** The open chat's book as the page knows it. Asks the server only if the page has not loaded it. */
+    async currentBook(name) {
         if (!name || !this.host.knownBooks().includes(name)) {
             return undefined;
         }
-        return this.host.bookSeen(name) ?? JSON.parse(bytesText(await this.host.readBook(name)));
+        return this.host.cachedBook(name) ?? JSON.parse(bytesText(await this.host.readBook(name)));
     }
 
     async check(message, decision = {}) {
-        await this.recording.untilLooked();
-        const open = this.losing.asRecorded() ?? this.mending.opened();
-        const book = await this.mending.bookOf(open.book);
+        await this.recorder.untilFileChecked();
+        const open = this.lostBook.asRecorded() ?? this.repairs.requireOpenChat();
+        const book = await this.repairs.bookBytes(open.book);
         const ask = { parent: open.name, group: Boolean(open.group), isOpen: true, bookName: open.book, message, underWay: await this.host.recapOperations(), ...policyFor(this.settings, decision) };
         const found = this.core.check(ask, chatForCore(open), book);
         return { ...found, obstacles: [...found.obstacles, ...this.unfinished(message)] };
     }
 
     /**
-     * Asks what has to be asked before a fork.
+     * Asks the user whatever has to be decided before a fork.
      * @returns {Promise<object | null>} a decision for the save that follows, or `null` for no fork
      */
     async decide(kind, message, { whenReady = false, begin } = {}) {
@@ -295,7 +298,7 @@ export class App {
         return { nearest: { allow: 'live' }, live: { allow: 'live' }, without: WITHOUT_BOOK }[choice] ?? null;
     }
 
-    /** Whoever forks without being asked is refused what is still being edited. */
+    /** A fork that cannot ask the user is refused while its messages are being edited. */
     refuseEdited(message) {
         const [edited] = this.beingEdited(message);
         if (edited) {
@@ -303,7 +306,7 @@ export class App {
         }
     }
 
-    /** The message, or one before it, may become another one any moment. */
+    /** Obstacles from messages up to this one that are being edited, and may still change. */
     beingEdited(message) {
         const edited = this.host.editedUpTo(message);
         if (edited === null) {
@@ -313,7 +316,7 @@ export class App {
         return [{ code: 'being-edited', values: isThis ? {} : { message: edited } }];
     }
 
-    /** A message that is not final yet. */
+    /** Obstacles from a message that is not final yet. */
     unfinished(message) {
         const open = this.host.openChat();
         const isWriting = this.host.isWriting() && message === open.messages.length - 1;
@@ -323,7 +326,7 @@ export class App {
         ];
     }
 
-    /** At a save there is no way back: the child is made, with the nearest book or with none. */
+    /** The save cannot be called off any more: the child is created, with the nearest book or with none. */
     async askAtSave(refusal) {
         const part = refusal.obstacles.find((obstacle) => obstacle.code === 'book-not-known');
         const asOf = part?.values?.as_of;
@@ -332,7 +335,7 @@ export class App {
         return choice === 'nearest' || choice === 'live' ? choice : 'without';
     }
 
-    /** One of SillyTavern's own buttons was pressed; `go` is what it would do. */
+    /** The user pressed one of SillyTavern's own buttons. `go` does what the button would do. */
     async forkByButton(kind, message, { again, direct }) {
         const go = async () => {
             const decision = await this.decide(kind, message, { begin: go });
@@ -340,32 +343,32 @@ export class App {
                 return;
             }
             const mustBeDirect = Object.keys(decision).length > 0 || this.host.hasAutoRecap();
-            this.forking.decision = decision;
+            this.childSaves.decision = decision;
             if (!mustBeDirect) {
                 again();
                 return;
             }
             await direct();
-            this.forking.decision = null;
+            this.childSaves.decision = null;
         };
-        await this.quietly(go);
+        await this.reportErrors(go);
     }
 
-    /** @returns {Promise<object | null>} the report, or `null` where there is no fork (yet) */
+    /** @returns {Promise<object | null>} the report, or `null` if there is no fork (yet) */
     async fork({ kind, message, name, whenReady = false, ask = true }) {
-        const open = this.mending.opened();
+        const open = this.repairs.requireOpenChat();
         const at = Number.isInteger(message) ? message : open.messages.length - 1;
         const begin = () => this.fork({ kind, message: at, name });
-        // Nobody sits before a script: there, the settings decide, and what is nearest is taken.
+        // A script cannot answer questions: the settings decide, and the nearest lore is used.
         const unasked = this.settings.whenInexact === 'ask' ? { allow: 'live' } : {};
         const decision = ask ? await this.decide(kind, at, { whenReady, begin }) : unasked;
         if (!decision) {
             return null;
         }
-        this.forking.decision = decision;
+        this.childSaves.decision = decision;
         this.lastReport = null;
         const child = kind === 'branch' ? await this.host.createBranch(at) : await this.host.createCheckpoint(at, name);
-        this.forking.decision = null;
+        this.childSaves.decision = null;
         if (!child) {
             return null;
         }
@@ -373,29 +376,29 @@ export class App {
     }
 
     suggestName(message) {
-        return this.scenes.nameAt(this.mending.opened(), message);
+        return this.sceneCheckpoints.nameAt(this.repairs.requireOpenChat(), message);
     }
 
     beginWaiting(kind, message, begin) {
-        this.waiting = { kind, message, operations: 0 };
-        this.work().then(({ operations }) => {
-            if (this.waiting) {
-                this.waiting.operations = operations;
-                this.tell('changed');
+        this.pendingFork = { kind, message, operations: 0 };
+        this.pendingWork().then(({ operations }) => {
+            if (this.pendingFork) {
+                this.pendingFork.operations = operations;
+                this.emit('changed');
             }
         });
-        const mine = this.waiting;
-        this.tell('changed');
-        const isBusy = async () => this.host.isWriting() || (await this.work()).busy;
-        this.waitingFor.untilReady({ forEver: true, isBusy }).then((isReady) => {
-            if (this.waiting !== mine) {
+        const mine = this.pendingFork;
+        this.emit('changed');
+        const isBusy = async () => this.host.isWriting() || (await this.pendingWork()).busy;
+        this.queueWait.untilReady({ forEver: true, isBusy }).then((isReady) => {
+            if (this.pendingFork !== mine) {
                 return;
             }
-            this.waiting = null;
-            this.tell('changed');
+            this.pendingFork = null;
+            this.emit('changed');
             if (isReady) {
-                // What was done last may not be saved yet, and a branch is opened at once.
-                this.quietly(async () => {
+                // The last changes may not be saved yet, and a branch is opened at once.
+                this.reportErrors(async () => {
                     await this.host.saveOpenChat();
                     await begin();
                 });
@@ -404,16 +407,16 @@ export class App {
     }
 
     stopWaiting() {
-        this.waiting = null;
-        this.waitingFor.giveUp();
-        this.tell('changed');
+        this.pendingFork = null;
+        this.queueWait.cancel();
+        this.emit('changed');
     }
 
-    // What people ask
+    // What the user asks for
 
     async readiness() {
         const open = this.host.openChat();
-        const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [], hasFamily: false, reach: null, owner: '', selected: [], birth: birthOf(open?.metadata?.forklore) };
+        const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [], hasFamily: false, reach: null, owner: '', selected: [], origin: originOf(open?.metadata?.forklore) };
         if (!open) {
             return answer;
         }
@@ -423,12 +426,12 @@ export class App {
         if (!open.book) {
             return { ...answer, state: 'no-book' };
         }
-        const book = await this.bookSeen(open.book);
-        if (!book || this.losing.isReplaced(open)) {
-            return { ...answer, state: 'missing', book: this.losing.name ?? open.book };
+        const book = await this.currentBook(open.book);
+        if (!book || this.lostBook.isReplaced(open)) {
+            return { ...answer, state: 'missing', book: this.lostBook.name ?? open.book };
         }
         answer.entries = Object.keys(book.entries ?? {}).length;
-        const { busy, operations } = await this.work();
+        const { busy, operations } = await this.pendingWork();
         if (busy) {
             return { ...answer, state: 'waiting', operations: Math.max(1, operations) };
         }
@@ -449,9 +452,9 @@ export class App {
     }
 
     async lore(message) {
-        await this.recording.untilLooked();
-        const open = this.mending.opened();
-        const book = await this.mending.bookOf(open.book);
+        await this.recorder.untilFileChecked();
+        const open = this.repairs.requireOpenChat();
+        const book = await this.repairs.bookBytes(open.book);
         const found = this.core.lore({ group: Boolean(open.group), isOpen: true, bookName: open.book, message }, chatForCore(open), book);
         if (!found.known) {
             throw wordError('lore-unknown', { message });
@@ -462,7 +465,7 @@ export class App {
     }
 
     async restore(message, options = {}) {
-        const result = await this.mending.restore(message, options);
+        const result = await this.repairs.restore(message, options);
         if (!options.dryRun) {
             this.announce('restored', { ...result, message });
             await this.checkAgain();
@@ -471,77 +474,77 @@ export class App {
     }
 
     async verifyOpen() {
-        const open = this.mending.opened();
-        const reach = await this.verifying.reach(open);
-        const { chat, findings } = await this.lookAt(open, 'again', { reach: reach === 'open' ? 'owner' : reach });
+        const open = this.repairs.requireOpenChat();
+        const reach = await this.verifier.reach(open);
+        const { chat, findings } = await this.updateFindings(open, 'again', { reach: reach === 'open' ? 'owner' : reach });
         return { chat, findings };
     }
 
     async verifyAll(progress) {
-        const { results, heads } = await this.verifying.all(progress);
+        const { results, heads } = await this.verifier.verifyAll(progress);
         await this.checkAgain({ reach: 'all', listed: heads });
         return results;
     }
 
     repairOptions() {
-        return this.mending.repairOptions(this.losing.name);
+        return this.repairs.repairOptions(this.lostBook.name);
     }
 
     async repair(choice) {
-        const result = await this.mending.repair(choice, this.losing.name);
-        this.losing.name = null;
+        const result = await this.repairs.repair(choice, this.lostBook.name);
+        this.lostBook.name = null;
         this.announce('repaired', { ...result, source: choice.source });
         await this.checkAgain();
         return result;
     }
 
     async splitPlan({ family = false } = {}) {
-        const { keeper, heads } = await this.verifying.sharing(this.mending.opened(), { family });
-        return { keeper, chats: await this.mending.splitPlan(heads) };
+        const { keeper, heads } = await this.verifier.sharing(this.repairs.requireOpenChat(), { family });
+        return { keeper, chats: await this.repairs.splitPlan(heads) };
     }
 
     async split({ family = false } = {}) {
-        const { keeper, heads } = await this.verifying.sharing(this.mending.opened(), { family });
-        const result = { keeper, chats: await this.mending.split(heads) };
+        const { keeper, heads } = await this.verifier.sharing(this.repairs.requireOpenChat(), { family });
+        const result = { keeper, chats: await this.repairs.split(heads) };
         this.announce('split', result);
         await this.checkAgain();
         return result;
     }
 
-    /** Lets SillyTavern's editor show the lorebook of the open chat. */
+    /** Shows the open chat's lorebook in SillyTavern's editor. */
     showOwnBook() {
-        this.whoseBook.showOwn();
+        this.editorBook.showOwn();
     }
 
     cleanupPlan() {
-        return this.cleaning.plan();
+        return this.cleanup.plan();
     }
 
     clean() {
-        return this.cleaning.clean();
+        return this.cleanup.clean();
     }
 
     /** What differs between two moments. */
     compare(what) {
-        return this.comparing.compare(what);
+        return this.comparison.compare(what);
     }
 
     /** The timelines that can be compared, or that lore can be brought into. */
     timelineChoices() {
-        return this.comparing.choices();
+        return this.comparison.choices();
     }
 
     /** What bringing lore from one timeline into another would do. */
-    bringPlan(wish) {
-        return this.combining.plan(wish);
+    bringPlan(request) {
+        return this.timelineMerge.plan(request);
     }
 
-    /** @returns {Promise<object>} what was done, or `{isStale: true, plan}` where it is not what was `seen` any more */
-    async bring(wish, seen = null) {
-        const { text, ...done } = await this.combining.carryOut(wish, seen);
+    /** @returns {Promise<object>} what was done, or `{isStale: true, plan}` if the plan is no longer the one that was `seen` */
+    async bring(request, seen = null) {
+        const { text, ...done } = await this.timelineMerge.apply(request, seen);
         if (text !== undefined) {
-            this.recording.bookChanged(done.book, text);
-            this.host.showAnew(done.book);
+            this.recorder.bookChanged(done.book, text);
+            this.host.refreshEditor(done.book);
             this.announce('combined', done);
             await this.checkAgain();
         }
@@ -549,9 +552,9 @@ export class App {
     }
 
     async undo(token) {
-        const { restored, replaced } = await this.trash.giveBack(token);
+        const { restored, replaced } = await this.trash.restore(token);
         if (restored.length) {
-            await this.combining.takeBack(token);
+            await this.timelineMerge.undo(token);
         }
         this.announce('undone', { restored });
         this.loreChanged();
@@ -560,7 +563,7 @@ export class App {
     }
 
     async strip() {
-        const count = this.recording.strip();
+        const count = this.recorder.strip();
         if (count > 0) {
             await this.host.saveOpenChat();
         }
@@ -568,7 +571,7 @@ export class App {
     }
 }
 
-/** How what stands in the way is known: the metadata where only that does, the book otherwise. */
+/** How well the part in question is known: the metadata if only that is an obstacle, the book otherwise. */
 function leastKnown({ obstacles, book, metadata }) {
     const codes = obstacles.map((obstacle) => obstacle.code);
     const isMetadataOnly = codes.includes('metadata-not-exact') && !codes.includes('book-not-known');

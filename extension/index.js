@@ -1,25 +1,26 @@
-// Where SillyTavern begins: `init` when the extension is activated, `clean` from the broom in its list of extensions.
+// The entry points for SillyTavern: `init` when the extension is activated, `clean` for the broom in the list of
+// extensions.
 
 import { App } from './app.js';
-import { loadCore } from './core.js';
-import { Hearing } from './hearing.js';
-import * as screen from './host/screen.js';
-import * as story from './host/story.js';
-import { startWithoutHooks, watchCheckpoints } from './host/versions.js';
-import { EVENTS } from './recording.js';
-import { installTap } from './tap.js';
+import { loadCore } from './core/core.js';
+import { MESSAGE_EVENTS } from './features/journal/recorder.js';
+import { RequestRouter } from './request_router.js';
+import * as host from './sillytavern/host.js';
+import * as screen from './sillytavern/screen.js';
+import { installTap } from './sillytavern/tap.js';
+import { startWithoutHooks, watchCheckpoints } from './sillytavern/versions.js';
 import { startUi } from './ui/index.js';
 
-/** Begun as soon as SillyTavern has read this file, so that it is there when `init` is called. */
+/** Started as soon as SillyTavern has loaded this file, so that the core is ready when `init` is called. */
 const loading = loadCore();
-// Whoever waits for it is told; until then nobody is.
+// An error is handled where the promise is awaited; this avoids an unhandled rejection until then.
 loading.catch(() => {});
 
 let app = null;
 
 let isStarted = false;
 
-/** SillyTavern waits for this before it shows itself, so nothing in here waits for anything. */
+/** SillyTavern waits for this before it shows its page, so nothing in here waits. */
 export function init() {
     if (!isStarted) {
         isStarted = true;
@@ -39,7 +40,7 @@ async function start() {
         console.warn('Forklore: WebAssembly could not be loaded, so nothing is changed', error);
         coreError = error;
     }
-    app = new App({ host: story, core, coreError });
+    app = new App({ host, core, coreError });
     if (core) {
         listen();
     }
@@ -53,27 +54,27 @@ async function start() {
 }
 
 function listen() {
-    const hearing = new Hearing(app);
-    const tap = installTap(window, (held) => hearing.request(held), (error) => app.tell('failed', error));
-    story.useFetch(tap.fetch);
-    story.watchCopies(app.lineage);
-    story.watchBooksInMemory({ before: () => app.recording.messageMayHaveCome(), after: (name) => app.recording.bookChanged(name, undefined) });
-    story.onBookInEditor(() => app.whoseBook.look());
-    story.on('CHAT_CHANGED', () => void app.chatOpened());
+    const router = new RequestRouter(app);
+    const tap = installTap(window, (held) => router.handle(held), (error) => app.emit('failed', error));
+    host.useFetch(tap.fetch);
+    host.watchCopies(app.lineage);
+    host.watchCachedBooks({ before: () => app.recorder.messageMayHaveArrived(), after: (name) => app.recorder.bookChanged(name, undefined) });
+    host.onBookInEditor(() => app.editorBook.update());
+    host.on('CHAT_CHANGED', () => void app.chatOpened());
     watchCheckpoints();
-    EVENTS.forEach((event) => story.on(event, () => void app.recording.sync()));
-    story.on('STREAM_TOKEN_RECEIVED', () => app.recording.messageMayHaveCome());
+    MESSAGE_EVENTS.forEach((event) => host.on(event, () => void app.recorder.sync()));
+    host.on('STREAM_TOKEN_RECEIVED', () => app.recorder.messageMayHaveArrived());
     screen.onAction(({ kind, message, again }) => {
         if (!app.settings.isolate) {
             return false;
         }
-        const direct = () => (kind === 'branch' ? story.createBranch(message) : story.createCheckpointAsking(message));
+        const direct = () => (kind === 'branch' ? host.createBranch(message) : host.createCheckpointAsking(message));
         app.forkByButton(kind, message, { again, direct });
         return true;
     });
 }
 
-/** Takes the journal out of the open chat, and forgets what this browser remembers: what SillyTavern's broom is for. */
+/** Removes the journal from the open chat and clears the timeline index in this browser, for SillyTavern's broom. */
 export async function clean() {
     if (app?.core) {
         await app.strip();

@@ -1,4 +1,4 @@
-// Saves a chat again and again as SillyTavern does: node saves.cjs FILE SAVES PAUSE BYTES RESULT
+// Saves a chat repeatedly, like SillyTavern: node saves.cjs FILE SAVES PAUSE BYTES RESULT
 const fs = require('fs');
 const { sync: save } = require('write-file-atomic');
 

@@ -1,4 +1,4 @@
-// One headless Chromium, and pages in it that show SillyTavern.
+// A headless Chromium with pages that show SillyTavern.
 
 import { chromium } from 'playwright-core';
 
@@ -7,7 +7,7 @@ import { Watch } from './watch.mjs';
 
 const EXECUTABLE = process.env.FORKLORE_CHROMIUM ?? '/usr/bin/chromium-headless-shell';
 
-/** Nothing may reach outside loopback, and Chromium must not try. */
+/** Nothing may connect to anything but loopback, and Chromium must not try. */
 const FLAGS = [
     '--no-sandbox',
     '--disable-gpu',
@@ -37,11 +37,11 @@ export function launchBrowser() {
 }
 
 /**
- * Opens SillyTavern in a context of its own, and waits until it can be used.
+ * Opens SillyTavern in its own context, and waits until it is ready.
  *
  * @param {import('playwright-core').Browser} browser
  * @param {import('./sillytavern.mjs').SillyTavern} st
- * @param {{ viewport?: keyof typeof VIEWPORTS, locale?: string }} [options] `locale` as in `zh-CN`
+ * @param {{ viewport?: keyof typeof VIEWPORTS, locale?: string }} [options] `locale` such as `zh-CN`
  * @returns {Promise<TavernPage>}
  */
 export async function openPage(browser, st, { viewport = 'desktop', locale = 'en-US' } = {}) {

@@ -1,4 +1,4 @@
-// Chance that can be repeated: the same seed, the same story.
+// Repeatable randomness: the same seed gives the same story.
 
 /** @param {number} seed */
 export function chance(seed) {
@@ -13,7 +13,7 @@ export function chance(seed) {
     return {
         below,
         of: (list) => list[below(list.length)],
-        /** Different numbers below `limit`, in order of chance. */
+        /** Distinct numbers below `limit`, in random order. */
         several: (count, limit) => {
             const all = Array.from({ length: limit }, (_, index) => index);
             return Array.from({ length: Math.min(count, limit) }, () => all.splice(below(all.length), 1)[0]);

@@ -1,11 +1,11 @@
-// Comparing two timelines and combining them, as a user does it.
+// Comparing and merging two timelines, as a user does.
 
 import { until } from './until.mjs';
 
 /** @typedef {import('./page.mjs').TavernPage} TavernPage */
 
 /**
- * Two branches of a tale's chat, each with its own book, edited on both sides.
+ * Two branches of a tale's chat, each with its own book, which was edited.
  *
  * @param {{ page: TavernPage, files: import('./files.mjs').Files }} given
  * @param {import('./story.mjs').Tale} tale
@@ -29,7 +29,7 @@ export async function twoEndings({ page, files }, tale, { one, two, message = 5 
     return { one: first.name, two: second.name, books: { one: first.book, two: second.book } };
 }
 
-/** Opens the comparison of two timelines from the magic wand. @param {TavernPage} page */
+/** Opens the comparison of two timelines from the wand menu. @param {TavernPage} page */
 export async function compare(page, left, right) {
     await page.raw.locator('#extensionsMenuButton').click();
     await page.raw.locator('#forklore_wand_compare').click();
@@ -42,14 +42,14 @@ export async function compare(page, left, right) {
     return comparison(page);
 }
 
-/** The comparison that is open. @param {TavernPage} page */
+/** The open comparison. @param {TavernPage} page */
 export async function comparison(page) {
     const view = page.raw.locator('.forklore_compare');
     await view.locator('.forklore_footer').waitFor();
     return view;
 }
 
-/** One entry of the list, by its title. */
+/** An entry in the list, by its title. */
 export function row(view, title) {
     return view.locator('.forklore_row').filter({ has: view.page().locator('bdi', { hasText: new RegExp(`^${escaped(title)}$`) }) });
 }
@@ -68,7 +68,7 @@ export async function unfold(view, title) {
     return found;
 }
 
-/** The button that leads on: to the preview, or to the deed. */
+/** The button to continue: to the preview, or to apply it. */
 export const go = (view) => view.locator('.forklore_go');
 
 /** From the list to the preview. */
@@ -77,14 +77,14 @@ export async function preview(view) {
     await view.getByRole('heading', { name: 'What will be done' }).waitFor();
 }
 
-/** Does what the preview shows, and waits until the popup is gone. @param {TavernPage} page */
+/** Applies the preview, and waits until the popup is closed. @param {TavernPage} page */
 export async function apply(page, view) {
     await go(view).click();
     await until('the popup to be gone', async () => (await page.raw.locator('.forklore_compare').count()) === 0);
     await page.settle();
 }
 
-/** Chooses what holds in a conflict. @param {'ours' | 'theirs' | 'value'} value */
+/** Settles a conflict. @param {'ours' | 'theirs' | 'value'} value */
 export async function settle(view, title, value, text) {
     const section = view.locator('.forklore_conflict').filter({ hasText: title });
     await section.locator('.forklore_choice', { has: view.page().locator(`input[value="${value}"]`) }).locator('label').first().click();
@@ -94,7 +94,7 @@ export async function settle(view, title, value, text) {
 }
 
 /**
- * What SillyTavern loads and activates for a text in the open chat: titles.
+ * The titles of the entries that SillyTavern loads and activates for a text in the open chat.
  *
  * @param {TavernPage} page
  * @returns {Promise<{ loaded: string[], activated: string[], prompt: string }>}

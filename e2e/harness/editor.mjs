@@ -1,4 +1,4 @@
-// SillyTavern's own World Info editor, looked through as somebody does who changes nothing.
+// SillyTavern's own World Info editor, used by someone who only reads.
 
 import { book, entry } from './lore.mjs';
 import { until } from './until.mjs';
@@ -7,10 +7,10 @@ import { until } from './until.mjs';
 
 const LIST = '#world_popup_entries_list';
 
-/** A page of entries takes the editor a while. In milliseconds. */
+/** In milliseconds: the editor takes a while to show a page of entries. */
 const PATIENCE = { within: 120_000, every: 200 };
 
-/** Fields that say the same in another way than SillyTavern 1.19 writes it. */
+/** Fields with the same meaning as SillyTavern 1.19 gives them, but written differently. */
 const ODD = [
     { key: null }, { keysecondary: null }, { comment: null }, { constant: null, vectorized: null }, { selective: false },
     { role: 1 }, { role: null, position: 4 }, { delayUntilRecursion: false }, { sticky: 0, cooldown: null, delay: 0 }, { addMemo: true },
@@ -19,7 +19,7 @@ const ODD = [
     { content: 'Two lines,\r\nwritten on Windows.' }, { displayIndex: null }, { foreign: { kept: [1, null] }, extensions: {} },
 ];
 
-/** Fifty entries: as an importer makes them, as SillyTavern makes them, and odd ones. */
+/** Fifty entries: as made by importers, as made by SillyTavern, and odd ones. */
 export function fiftyEntries() {
     const sparse = (uid) => ({ uid, key: [`key${uid}`], content: `content of ${uid}` });
     const entries = Array.from({ length: 50 }, (_, uid) => {
@@ -36,7 +36,7 @@ export function fiftyEntries() {
  *
  * @param {TavernPage} page
  * @param {string} book
- * @returns {Promise<number>} how many entries were opened
+ * @returns {Promise<number>} the number of entries that were opened
  */
 export async function lookThrough(page, book) {
     await page.showInEditor(book);
@@ -47,7 +47,7 @@ export async function lookThrough(page, book) {
         await until('all entries to be open', async () => (await openEntries(page)) === count, PATIENCE);
         seen += count;
         await pressAll(page);
-        // It takes a closed entry apart a second later.
+        // It removes a closed entry's form a second later.
         await until('all entries to be closed', async () => (await openEntries(page)) === 0, PATIENCE);
         isLast = !(await turnPage(page));
     }
@@ -57,7 +57,7 @@ export async function lookThrough(page, book) {
     return seen;
 }
 
-/** The list is drawn when all of its entries are. */
+/** The list is complete when all of its entries are. */
 async function entriesShown(page) {
     let before = 0;
     return until('the entries to be shown', async () => {
@@ -78,7 +78,7 @@ function pressAll(page) {
     }, LIST);
 }
 
-/** @returns {Promise<boolean>} whether there was another page */
+/** @returns {Promise<boolean>} whether there is another page */
 function turnPage(page) {
     return page.raw.evaluate((list) => {
         const next = document.querySelector('#world_info_pagination .paginationjs-next:not(.disabled)');
@@ -90,7 +90,7 @@ function turnPage(page) {
     }, LIST);
 }
 
-/** Writes into a field what stands in it, which SillyTavern saves like any edit. */
+/** Types a field's current content into it, which SillyTavern saves like any edit. */
 async function saveAsItIs(page, book) {
     const saved = page.raw.waitForResponse((response) =>
         response.url().endsWith('/api/worldinfo/edit') && response.request().postDataJSON()?.name === book);

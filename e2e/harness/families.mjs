@@ -1,4 +1,4 @@
-// Families of any size on disk: a main chat and what was forked from it, sealed as Forklore seals a child.
+// Families of any size on disk: a main chat and its forks, sealed as by Forklore.
 
 import { randomUUID } from 'node:crypto';
 
@@ -9,14 +9,14 @@ const PLACES = ['the harbour', 'the lighthouse', 'the old mill', 'the salt road'
 const DEEDS = ['Mara opens the letter', 'Iven stays behind', 'the storm breaks', 'nobody answers', 'the keeper is seen', 'Tom tells the truth', 'the ship is sold'];
 
 /**
- * Grows the family of a tale's chat to `count` timelines. Every seventh is older than Forklore and shares its parent's
- * book; of one, the book is missing.
+ * Grows the family of a tale's chat to `count` timelines. Every seventh one is older than Forklore and shares its
+ * parent's book; one has lost its book.
  *
  * @param {import('./story.mjs').Story} story
  * @param {import('./story.mjs').Tale} tale
- * @param {number} count the main chat included
+ * @param {number} count including the main chat
  * @param {{ chance: { below: (limit: number) => number, of: (list: any[]) => any }, ballast?: number, isWell?: boolean }} how
- *   `ballast` is how many messages of four kilobytes come before the rest; with `isWell` nothing is wrong with any
+ *   `ballast`: how many messages of four kilobytes come first; `isWell`: whether there are no problems
  * @returns {Promise<string[]>} the names, the main chat's first
  */
 export async function growFamily(story, tale, count, { chance, ballast = 0, isWell = false }) {
@@ -24,7 +24,7 @@ export async function growFamily(story, tale, count, { chance, ballast = 0, isWe
     const isIn = (percent) => chance.below(100) < percent;
     const known = [{ name: tale.chat, messages: 60, book: tale.book }];
     for (let number = 1; number < count; number += 1) {
-        // Most forks are of the main chat, and some stories go deep.
+        // Most forks are of the main chat, and some branches are deep.
         const parent = isIn(45) ? known[0] : isIn(50) ? known.at(-1) : pick(known);
         const kind = isIn(60) ? 'checkpoint' : 'branch';
         const message = chance.below(parent.messages - 1);
@@ -52,7 +52,7 @@ export async function growFamily(story, tale, count, { chance, ballast = 0, isWe
     return known.map(({ name }) => name);
 }
 
-/** Messages that only take room. */
+/** Messages that only take up space. */
 export function ballastOf(count) {
     return Array(count).fill(question(0, { mes: 'The tide goes out, and the tide comes in. '.repeat(100) }));
 }

@@ -1,4 +1,4 @@
-// What SillyTavern's files hold, read from disk.
+// The contents of SillyTavern's files, read from disk.
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { until } from './until.mjs';
 
 /**
  * @typedef {object} Chat
- * @property {string} text the file as it is
+ * @property {string} text the file's text
  * @property {any} header
  * @property {any} metadata
  * @property {any[]} messages
@@ -29,7 +29,7 @@ export class Files {
     }
 
     /**
-     * Waits until a chat is on disk and as wanted: a message is on screen before it is in its file.
+     * Waits until a chat is on disk and meets a condition: a message is on the screen before it is in its file.
      *
      * @param {Tale} tale
      * @param {string} name
@@ -47,7 +47,7 @@ export class Files {
         return tale.group ? this.group(tale).chats : stems(this.chatFolder(tale), '.jsonl');
     }
 
-    /** The names of all group chats that there are, listed by a group or not. */
+    /** The names of all group chats, whether a group lists them or not. */
     groupChats() {
         return stems(path.join(this.user, 'group chats'), '.jsonl');
     }

@@ -1,21 +1,21 @@
-// What Forklore itself adds to the page: notices, dialogs, its drawer, its settings, and its trash on disk.
+// What Forklore adds to the page: notices, dialogs, its drawer, its settings, and its trash on disk.
 
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { DEFAULTS } from '../../extension/settings.js';
+import { DEFAULTS } from '../../extension/features/settings.js';
 import { until } from './until.mjs';
 
 /** @typedef {import('./page.mjs').TavernPage} TavernPage */
 
-/** Forklore's settings from now on: as given, and as they are by default otherwise. @param {TavernPage} page */
+/** Sets Forklore's settings: the given ones, and defaults for the rest. @param {TavernPage} page */
 export function decide(page, settings = {}) {
     return page.raw.evaluate((settings) => {
         Object.assign(SillyTavern.getContext().extensionSettings.forklore, settings);
     }, { ...DEFAULTS, ...settings });
 }
 
-/** A `scenario` whose options may hold Forklore's `settings`; the page is shared, so each scenario sets them all. */
+/** A `scenario` with an option for Forklore's `settings`; the page is shared, so each scenario sets all of them. */
 export function withSettings(scenario) {
     return (name, { settings, ...options }, act) =>
         scenario(name, options, async (given) => {
@@ -26,7 +26,7 @@ export function withSettings(scenario) {
 
 // ---- Notices ----
 
-/** Waits until a notice has been shown, and returns its text. @param {TavernPage} page @param {RegExp} text */
+/** Waits for a notice and returns its text. @param {TavernPage} page @param {RegExp} text */
 export function notice(page, text, type) {
     return until(`a notice like ${text}`, () => {
         const found = page.watch.toasts.find((toast) => text.test(toast.text) && (!type || toast.type === type));
@@ -34,7 +34,7 @@ export function notice(page, text, type) {
     });
 }
 
-/** What Forklore has said of itself so far. @param {TavernPage} page */
+/** Forklore's notices so far. @param {TavernPage} page */
 export function said(page) {
     return page.watch.toasts.filter(({ text }) => text.startsWith('Forklore: '));
 }
@@ -43,11 +43,11 @@ export function said(page) {
 export async function pressNotice(page, text, label) {
     await notice(page, text);
     const toast = page.raw.locator('#toast-container .toast').filter({ hasText: text });
-    // Toasts are transparent to the mouse here, so this does not go through it.
+    // Toasts let clicks through here, so the mouse is not used.
     await toast.getByRole('button', { name: label, exact: true }).dispatchEvent('click');
 }
 
-/** Opens a chat, waits until Forklore has looked at it, and returns what it found. */
+/** Opens a chat, waits until Forklore has verified it, and returns the findings. */
 export async function lookingAt(page, open) {
     const before = await listening(page);
     await open();
@@ -70,21 +70,21 @@ function listening(page) {
     });
 }
 
-/** What verifying all chats finds, as `/forklore-verify` says it. @returns {Promise<{ chat: string, code: string }[]>} */
+/** The findings of all chats, from `/forklore-verify`. @returns {Promise<{ chat: string, code: string }[]>} */
 export async function verifyAll(page) {
     return JSON.parse(await page.run('/forklore-verify all=true'));
 }
 
 // ---- Dialogs ----
 
-/** Forklore's dialog on top. @param {TavernPage} page @param {string} title */
+/** Forklore's topmost dialog. @param {TavernPage} page @param {string} title */
 export async function dialog(page, title) {
     const shown = page.dialog();
     await shown.locator('.forklore_heading', { hasText: title }).waitFor();
     return shown;
 }
 
-/** Chooses one of the ways that a dialog offers. @param {TavernPage} page @param {string} value of the radio button */
+/** Selects one of a dialog's choices. @param {TavernPage} page @param {string} value of the radio button */
 export async function choose(page, value) {
     await page.dialog().locator('.forklore_choice', { has: page.raw.locator(`input[value="${value}"]`) }).locator('label').click();
 }
@@ -99,10 +99,10 @@ export async function pressInDialog(page, text) {
     await page.raw.waitForFunction((dialog) => !dialog.isConnected || !dialog.open, open);
 }
 
-/** Forklore's drawer among the extensions, which can be read while it is closed. @param {TavernPage} page */
+/** Forklore's drawer in the extension settings, which can be read while it is closed. @param {TavernPage} page */
 export const panel = (page) => page.raw.locator('#forklore_settings .forklore_panel');
 
-/** Waits until the panel says so about the open chat. @param {TavernPage} page @param {RegExp} text */
+/** Waits until the panel shows this text about the open chat. @param {TavernPage} page @param {RegExp} text */
 export const panelSays = (page, text) => until(`the panel to say ${text}`, async () => {
     const shown = (await panel(page).locator('.forklore_status').textContent()).replace(/\s+/g, ' ');
     if (!text.test(shown)) {
@@ -111,10 +111,10 @@ export const panelSays = (page, text) => until(`the panel to say ${text}`, async
     return shown;
 });
 
-/** A button of the panel, which may be closed. @param {TavernPage} page */
+/** A button of the panel, which does not have to be open. @param {TavernPage} page */
 export const inPanel = (page, text) => panel(page).locator('.forklore_buttons button', { hasText: text });
 
-/** Presses one of the buttons of Forklore's drawer among the extensions. @param {TavernPage} page */
+/** Presses a button in Forklore's drawer. @param {TavernPage} page */
 export async function pressInDrawer(page, text) {
     await drawer(page, true);
     if (!(await panel(page).isVisible())) {
@@ -124,7 +124,7 @@ export async function pressInDrawer(page, text) {
     await drawer(page, false);
 }
 
-/** Opens or closes SillyTavern's drawer of extensions. While it moves, SillyTavern does not hear a click on it. */
+/** Opens or closes SillyTavern's extension drawer. While it moves, SillyTavern ignores clicks on it. */
 async function drawer(page, isWanted) {
     const isOpen = () => page.raw.locator('#rm_extensions_block').evaluate((block) => block.classList.contains('openDrawer'));
     await until(`the drawer to be ${isWanted ? 'open' : 'closed'}`, async () => {
@@ -147,7 +147,7 @@ export function trash(files) {
         .map((name) => JSON.parse(fs.readFileSync(path.join(folder, name), 'utf8')));
 }
 
-/** The books that lie in the trash, by name; the newest of each. */
+/** The books in the trash by name; the newest version of each. */
 export function trashed(files) {
     return Object.fromEntries(trash(files).flatMap(({ books }) => books.map(({ name, text }) => [name, JSON.parse(text)])));
 }

@@ -1,4 +1,4 @@
-// What must hold of the files after a fork.
+// What must be true of the files after a fork.
 
 import assert from 'node:assert/strict';
 
@@ -11,11 +11,11 @@ import assert from 'node:assert/strict';
  * @typedef {object} Fork
  * @property {string} child its name
  * @property {'checkpoint' | 'branch'} kind
- * @property {number} message the last one of the child
- * @property {number} [swipe] of that message, if another one than is shown
+ * @property {number} message the child's last one
+ * @property {number} [swipe] of that message, if it is not the one on display
  */
 
-/** The files before a fork. The chat has to be saved as it is in the page. @param {Files} files @param {Tale} tale */
+/** The files before a fork. The chat in the page has to be saved. @param {Files} files @param {Tale} tale */
 export function lookAround(files, tale) {
     return {
         chats: files.chats(tale),
@@ -26,7 +26,7 @@ export function lookAround(files, tale) {
 }
 
 /**
- * What SillyTavern itself does, and must still do: the child, its parent, and nothing else.
+ * What SillyTavern itself does, and must still do: it writes the child and its parent, and nothing else.
  *
  * @param {Files} files
  * @param {Tale} tale
@@ -59,12 +59,12 @@ export function assertForked(files, tale, before, { child, kind, message, swipe 
 }
 
 /**
- * What Forklore adds: a book of the child's own, with what the parent's book held at that message.
+ * What Forklore adds: the child has its own book, with the content of the parent's book at that message.
  *
  * @param {Files} files
  * @param {Tale} tale
  * @param {ReturnType<typeof lookAround>} before
- * @param {Fork & { book: any, part?: any }} fork `book` is what the child's must hold; `part` how it is known
+ * @param {Fork & { book: any, part?: any }} fork `book`: the child's expected book; `part`: how well it is known
  */
 export function assertOwnLore(files, tale, before, { child, kind, message, book, part = { exactness: 'exact' } }) {
     const { metadata } = files.chat(tale, child);
@@ -94,7 +94,7 @@ export function assertOwnLore(files, tale, before, { child, kind, message, book,
     assertTime(mark.made);
 }
 
-/** Everything in the same order, but for our mark. */
+/** Everything in the same order, except for Forklore's mark. */
 export function assertSameBook(actual, expected) {
     const text = (book) => JSON.stringify(withoutMark(book), null, 4);
     assert.equal(text(actual), text(expected), 'the book');
@@ -109,13 +109,13 @@ function withoutMark(book) {
     return copy;
 }
 
-/** A message without the field that Forklore keeps its journal in. */
+/** A message without Forklore's journal field. */
 export function withoutJournal(message) {
     const { forklore: _record, ...rest } = structuredClone(message);
     return rest;
 }
 
-/** A message as SillyTavern shows it after a swipe: the swipe's own text, dates and `extra`. */
+/** A message as SillyTavern shows it after a swipe: with the swipe's own text, dates and `extra`. */
 function swipedTo(message, swipe) {
     return { ...message, swipe_id: swipe, mes: message.swipes[swipe], ...message.swipe_info[swipe] };
 }
@@ -124,12 +124,12 @@ function assertTime(text) {
     assert.match(text, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 }
 
-/** What a child takes over from its parent as it is. */
+/** What a child inherits unchanged from its parent. */
 function inherited({ main_chat, integrity, world_info, forklore, ...rest }) {
     return rest;
 }
 
-/** Each once: a chat may take the place of another. */
+/** Without duplicates: a chat may have replaced another. */
 function sorted(names) {
     return [...new Set(names)].sort();
 }

@@ -1,4 +1,4 @@
-// This checkout as a repository that can be cloned over http, with everything that is not committed yet.
+// This checkout as a repository that can be cloned over HTTP, including uncommitted changes.
 
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -29,7 +29,7 @@ export async function serveCheckout(name) {
     };
 }
 
-/** One commit that holds what a commit of everything would hold now. */
+/** A commit with everything in the working tree. */
 function repository(bare, tree) {
     const listed = git(checkout, 'ls-files', '-z', '--cached', '--others', '--exclude-standard').split('\0').filter(Boolean);
     const files = [...new Set(listed)].filter((file) => fs.existsSync(path.join(checkout, file)));
@@ -45,12 +45,12 @@ function repository(bare, tree) {
 }
 
 function git(folder, ...command) {
-    // Nothing of whoever runs the tests: neither hooks nor signatures.
+    // Nothing of the user who runs the tests: no hooks, no signatures.
     const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
     return execFileSync('git', ['-C', folder, ...command], { encoding: 'utf8', env });
 }
 
-/** A shallow clone needs git's own protocol, so files alone would not do. */
+/** A shallow clone needs git's own protocol, so static files are not enough. */
 function answer(root, request, response) {
     const { pathname, search } = new URL(request.url, 'http://127.0.0.1');
     const backend = spawn('git', ['http-backend'], {

@@ -1,15 +1,15 @@
-// How something looks: does it fit, can it be touched, can it be read? Judged by what the browser computed.
+// Appearance: does it fit, can it be tapped, is it readable? Based on what the browser has computed.
 
 /** @typedef {import('playwright-core').Locator} Locator */
 
-/** What reaches out of the window, or has to be scrolled sideways. @param {Locator} root @returns {Promise<string[]>} */
+/** Elements that extend beyond the window, or have to be scrolled sideways. @param {Locator} root @returns {Promise<string[]>} */
 export function overflowing(root) {
     return root.evaluate((root) => {
         const wrong = [];
         const label = (node) => `${node.tagName.toLowerCase()}.${node.className} “${node.textContent.trim().slice(0, 40)}”`;
         for (const node of [root, ...root.querySelectorAll('*')]) {
             const { left, right, width, height } = node.getBoundingClientRect();
-            // What only a screen reader sees is one pixel large.
+            // Content for screen readers only is one pixel large.
             if (!node.checkVisibility() || width <= 1 || height <= 1) {
                 continue;
             }
@@ -28,7 +28,7 @@ export function overflowing(root) {
     });
 }
 
-/** Controls that are too small for a finger; what belongs to a control by its label counts. @returns {Promise<string[]>} */
+/** Controls that are too small for a finger; a control's label counts as part of it. @returns {Promise<string[]>} */
 export function tooSmall(root, pixels = 40) {
     return root.evaluate((root, pixels) => {
         const controls = root.querySelectorAll('button, input, select, textarea, summary, .menu_button, .inline-drawer-toggle');
@@ -45,7 +45,7 @@ export function tooSmall(root, pixels = 40) {
 }
 
 /**
- * Texts that do not stand out enough from what lies behind them.
+ * Texts with too little contrast to their background.
  *
  * @returns {Promise<{ checked: number, poor: string[] }>}
  */
@@ -72,7 +72,7 @@ export function poorlyVisible(root, ratio = 4.5) {
             const [red, green, blue] = parts.map((part) => part / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
             return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
         };
-        /** The pixel of a letter and the one beside it, through everything that lies below them. */
+        /** The pixel of a letter and the one beside it, through all layers below them. */
         const pixels = (node) => {
             let text = rgba(getComputedStyle(node).color);
             let ground = { parts: [0, 0, 0], alpha: 0 };
@@ -107,7 +107,7 @@ export function poorlyVisible(root, ratio = 4.5) {
     }, ratio);
 }
 
-/** Everything in it that is read: texts, tooltips, labels and placeholders. @returns {Promise<string[]>} */
+/** All readable content: texts, tooltips, labels and placeholders. @returns {Promise<string[]>} */
 export function readable(root) {
     return root.evaluate((root) => {
         const texts = [];

@@ -1,11 +1,11 @@
 // Lorebooks of any shape.
 
-/** @param {any[]} entries @param {any} [rest] what else is in the file, after the entries */
+/** @param {any[]} entries @param {any} [rest] other keys of the file, after the entries */
 export function book(entries, rest = {}) {
     return { entries: Object.fromEntries(entries.map((entry) => [String(entry.uid), entry])), ...rest };
 }
 
-/** An entry as SillyTavern 1.19 makes it, in its order of fields. */
+/** An entry as SillyTavern 1.19 makes it, with fields in the same order. */
 export function entry(uid, fields = {}) {
     return {
         uid,
@@ -55,8 +55,8 @@ export function entry(uid, fields = {}) {
 }
 
 /**
- * A book that only a faithful copy survives: gaps in the uids, one that is no array index, every field that a rebuilt
- * entry would lose, and fields that nobody knows.
+ * A book that only an exact copy survives: gaps in the uids, a uid that is not an array index, every field that a
+ * rebuilt entry would lose, and unknown fields.
  */
 export function loreWithGaps() {
     return book(

@@ -1,11 +1,11 @@
-// A language model on loopback that says what it is told to, token by token, behind SillyTavern's real backend.
+// A language model on loopback that says what the test tells it to, token by token, behind SillyTavern's real backend.
 
 import http from 'node:http';
 
 import { until } from './until.mjs';
 
 export class FakeModel {
-    /** Requests for a reply that nobody has taken yet. @type {Reply[]} */
+    /** Requests that have not been answered yet. @type {Reply[]} */
     #waiting = [];
     #answerTo;
 
@@ -17,8 +17,8 @@ export class FakeModel {
     /**
      * Listens until the process ends.
      *
-     * @param {ConstructorParameters<typeof FakeModel>[0]} [answerTo] what the model says by itself to a request; a
-     *   request that it has no answer to waits for `asked`
+     * @param {ConstructorParameters<typeof FakeModel>[0]} [answerTo] the model's automatic answer to a
+     *   request; a request without one waits for `asked`
      */
     static async start(answerTo) {
         const model = new FakeModel(answerTo);
@@ -29,11 +29,11 @@ export class FakeModel {
         return model;
     }
 
-    /** Changes a settings.json such that the page connects to this model when it loads. */
+    /** Changes a settings.json so that the page connects to this model when it loads. */
     connect(settings) {
         settings.main_api = 'openai';
         settings.power_user.auto_connect = true;
-        // Of words that come faster than this, SillyTavern shows only some.
+        // If words come faster than this, SillyTavern shows only some of them.
         settings.power_user.streaming_fps = 1000;
         Object.assign(settings.oai_settings, {
             chat_completion_source: 'custom',
@@ -43,7 +43,7 @@ export class FakeModel {
         });
     }
 
-    /** Waits until SillyTavern asks for a reply. @returns {Promise<Reply>} */
+    /** Waits until SillyTavern requests a reply. @returns {Promise<Reply>} */
     asked() {
         return until('SillyTavern to ask the model', () => this.#waiting.shift());
     }
@@ -68,7 +68,7 @@ export class FakeModel {
     }
 }
 
-/** A reply under way. */
+/** A reply in progress. */
 export class Reply {
     /** @param {any} asked the request @param {http.ServerResponse} response */
     constructor(asked, response) {
@@ -76,7 +76,7 @@ export class Reply {
         this.response = response;
     }
 
-    /** Says everything at once, streamed or not, as it was asked for. */
+    /** Sends everything at once, streamed or not, as requested. */
     whole(text) {
         if (this.asked.stream) {
             this.begin();
@@ -89,7 +89,7 @@ export class Reply {
         this.response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));
     }
 
-    /** Says that something will come: SillyTavern shows a new message. */
+    /** Announces a reply: SillyTavern shows a new message. */
     begin() {
         this.response.writeHead(200, { 'content-type': 'text/event-stream' });
         this.response.flushHeaders();
@@ -100,8 +100,8 @@ export class Reply {
     }
 
     /**
-     * A word without letters. Of two words in the same millisecond SillyTavern shows only the first, and counts the
-     * beginning as one; the next word, even an empty one, shows what it left out.
+     * A word without letters. Of two words in the same millisecond SillyTavern shows only the first, and the start
+     * counts as one; the next word, even an empty one, shows what was left out.
      */
     nudge() {
         this.say('');

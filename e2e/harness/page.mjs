@@ -1,4 +1,4 @@
-// Drives SillyTavern's page, by its real controls wherever a user would use them.
+// Drives SillyTavern's page, through its real controls wherever a user would use them.
 
 import { until } from './until.mjs';
 
@@ -14,11 +14,11 @@ export class TavernPage {
         this.raw = raw;
         this.watch = watch;
         this.st = st;
-        /** Whether bodies are sent gzipped. */
+        /** Whether request bodies are gzipped. */
         this.gzip = st.requestCompression;
     }
 
-    // ---- Being there ----
+    // ---- Loading ----
 
     /** Waits until SillyTavern has loaded, extensions included. */
     async ready() {
@@ -56,15 +56,15 @@ export class TavernPage {
     }
 
     /**
-     * Does something that opens a chat, and waits until it is open and SillyTavern has written what it writes then.
+     * Runs an action that opens a chat, and waits until it is open and SillyTavern has finished writing.
      *
      * @param {() => unknown} action
-     * @returns {Promise<string>} the chat that is open now
+     * @returns {Promise<string>} the open chat
      */
     async opening(action) {
         const count = await this.raw.evaluate(() => globalThis.harness.opened.length);
         const opened = () => this.raw.evaluate((count) => globalThis.harness.opened.length > count, count);
-        // While a chat is being saved SillyTavern opens no other, and says so: then it is asked again.
+        // While a chat is being saved SillyTavern refuses to open another one, so this tries again.
         const refusals = () => this.watch.toastsOf('info').filter((text) => text.includes('chat is still saving')).length;
         do {
             await this.raw.waitForFunction(async () => !(await import('/script.js')).isChatSaving);
@@ -76,7 +76,7 @@ export class TavernPage {
         return (await this.current()).chat;
     }
 
-    /** What is open. `book` is the lorebook bound to it. */
+    /** What is open. `book` is the bound lorebook. */
     current() {
         return this.raw.evaluate(() => {
             const { chatId, groupId, chat, chatMetadata } = SillyTavern.getContext();
@@ -93,7 +93,7 @@ export class TavernPage {
     // ---- Opening chats ----
 
     /**
-     * Opens a tale, which may have been written to disk a moment ago, without using the controls.
+     * Opens a tale, which may have just been written to disk, without using the controls.
      *
      * @param {Tale} tale
      * @param {string} [chat] another chat of the same character or group
@@ -124,7 +124,7 @@ export class TavernPage {
         );
     }
 
-    /** Opens a tale as a user does: by its character or group in the list. @param {Tale} tale */
+    /** Opens a tale as a user does: from the list of characters and groups. @param {Tale} tale */
     async pick(tale) {
         await this.refresh();
         await this.raw.locator('#rightNavDrawerIcon').click();
@@ -139,7 +139,7 @@ export class TavernPage {
         return opened;
     }
 
-    /** Makes the page know characters, groups and books that were made behind its back. */
+    /** Makes the page notice characters, groups and books that were created on disk. */
     async refresh() {
         await this.raw.evaluate(async () => {
             const { getCharacters, updateWorldInfoList } = SillyTavern.getContext();
@@ -157,7 +157,7 @@ export class TavernPage {
         );
     }
 
-    /** Types into the message box, and waits until what was typed has been carried out. */
+    /** Types into the message box, and waits until it has been processed. */
     async type(text) {
         await this.raw.locator('#send_textarea').fill(text);
         await this.raw.locator('#send_textarea').press('Enter');
@@ -168,23 +168,23 @@ export class TavernPage {
         );
     }
 
-    /** A message of the user, without asking a language model. */
+    /** A user message, without asking a language model. */
     send(text) {
         return this.run(`/send ${text}`);
     }
 
-    /** A message of a character. */
+    /** A character message. */
     sendAs(name, text) {
         return this.run(`/sendas name="${name}" ${text}`);
     }
 
-    /** Saves the open chat now, so that the file holds what SillyTavern adds on loading. */
+    /** Saves the open chat, so that the file contains what SillyTavern adds on loading. */
     async save() {
         await this.raw.evaluate(() => SillyTavern.getContext().saveChat());
         await this.settle();
     }
 
-    /** Whether SillyTavern sends its bodies gzipped from now on. */
+    /** Whether SillyTavern gzips request bodies from now on. */
     async compressRequests(enabled) {
         await this.raw.evaluate(async (enabled) => {
             const { setRequestCompressionConfig } = await import('/scripts/request-compression.js');
@@ -200,12 +200,12 @@ export class TavernPage {
         return this.#checkpoint(message, name, () => this.messageAction(message, '.mes_create_bookmark'));
     }
 
-    /** Shift and click on the flag of a message that has a checkpoint, which replaces it. */
+    /** Shift+click on the flag of a message that has a checkpoint, which replaces it. */
     checkpointByFlag(message, { name } = {}) {
         return this.#checkpoint(message, name, () => this.#flag(message).click({ modifiers: ['Shift'] }));
     }
 
-    /** "Save checkpoint" in the menu, which takes the last message. */
+    /** "Save checkpoint" in the menu, which uses the last message. */
     async checkpointByMenu({ name } = {}) {
         const { messages } = await this.current();
         return this.#checkpoint(messages - 1, name, () => this.menu('#option_new_bookmark'));
@@ -219,11 +219,11 @@ export class TavernPage {
     }
 
     /**
-     * `/checkpoint-create` with the name of a solo chat that exists. SillyTavern asks whether to overwrite it; the
-     * answer here is no, after which it loads its page anew.
+     * `/checkpoint-create` with the name of an existing solo chat. SillyTavern asks whether to overwrite it; here the
+     * answer is no, and SillyTavern reloads its page.
      */
     async checkpointRefused(message, name) {
-        // The page is loaded anew under the command, so it never ends.
+        // The page is reloaded while the command runs, so it never returns.
         this.run(`/checkpoint-create mesId=${message} ${name}`).catch(() => {});
         await this.dialog().locator('.popup-input').waitFor();
         const loaded = this.raw.waitForEvent('domcontentloaded');
@@ -232,7 +232,7 @@ export class TavernPage {
         await this.ready();
     }
 
-    /** The same, but the answer is to overwrite that chat. */
+    /** The same, with the answer to overwrite the chat. */
     async checkpointOverwriting(message, name) {
         const made = this.run(`/checkpoint-create mesId=${message} ${name}`);
         await this.answer('OVERWRITE');
@@ -241,7 +241,7 @@ export class TavernPage {
         return name;
     }
 
-    /** The branch button of a message. @returns {Promise<string>} the branch, which is open now */
+    /** The branch button of a message. @returns {Promise<string>} the branch, which is now open */
     branchByButton(message) {
         return this.opening(() => this.messageAction(message, '.mes_create_branch'));
     }
@@ -263,7 +263,7 @@ export class TavernPage {
         return this.opening(() => this.run(`/branch-create ${message}`));
     }
 
-    /** SillyTavern's own function, as another extension calls it; the branch is not opened. */
+    /** SillyTavern's own function, as called by other extensions; the branch is not opened. */
     async branchByImport(message) {
         const made = await this.raw.evaluate(async (message) => {
             const { createBranch } = await import('/scripts/bookmarks.js');
@@ -281,7 +281,7 @@ export class TavernPage {
         });
     }
 
-    /** Clicks on the flag of a message. */
+    /** Clicks the flag of a message. */
     openCheckpoint(message) {
         return this.opening(() => this.#flag(message).click());
     }
@@ -308,11 +308,11 @@ export class TavernPage {
         return this.raw.locator(`.mes[mesid="${message}"] .mes_bookmark`);
     }
 
-    /** Clicks on one of the buttons that a message hides behind its three dots. */
+    /** Clicks one of the buttons behind a message's three dots. */
     async messageAction(message, selector) {
         const shown = this.raw.locator(`.mes[mesid="${message}"]`);
         const button = shown.locator(selector);
-        // While something is generated, SillyTavern shows neither; when it draws the chat again, the dots are closed again.
+        // During generation, SillyTavern shows neither; when it redraws the chat, the dots are closed again.
         await until(`the button ${selector} of message ${message}`, async () => {
             await shown.locator(`${selector}, .extraMesButtonsHint`).filter({ visible: true }).first().waitFor();
             if (!(await button.isVisible())) {
@@ -323,7 +323,7 @@ export class TavernPage {
         }, { within: 30_000 });
     }
 
-    /** Clicks on an item of the menu beside the message box. */
+    /** Clicks an item of the menu beside the message box. */
     async menu(selector) {
         await this.raw.locator('#options_button').click();
         await this.raw.locator(selector).click();
@@ -331,7 +331,7 @@ export class TavernPage {
 
     // ---- Dialogs ----
 
-    /** The dialog on top that waits for somebody; not SillyTavern's loading screens. */
+    /** The topmost dialog that waits for the user, not counting SillyTavern's loading screens. */
     dialog() {
         return this.raw
             .locator('dialog.popup[open]:not([closing])')
@@ -339,7 +339,7 @@ export class TavernPage {
             .last();
     }
 
-    /** Fills in the dialog's text box, or leaves what is suggested there, and says OK. @param {string} [text] */
+    /** Fills in the dialog's text box, or keeps the suggestion, and presses OK. @param {string} [text] */
     async answer(text) {
         const input = this.dialog().locator('.popup-input');
         await input.waitFor();
@@ -349,12 +349,12 @@ export class TavernPage {
         await this.confirm();
     }
 
-    /** Says OK to the dialog on top, and waits until it has gone. */
+    /** Presses OK in the topmost dialog, and waits until it is closed. */
     async confirm() {
         await this.press('.popup-button-ok');
     }
 
-    /** Presses a button of the dialog on top, and waits until the dialog has gone. */
+    /** Presses a button of the topmost dialog, and waits until it is closed. */
     async press(selector) {
         const open = await this.dialog().elementHandle();
         await this.dialog().locator(selector).click();
@@ -436,7 +436,7 @@ export class TavernPage {
         return entry.locator('textarea[name="content"]');
     }
 
-    /** Replaces a whole book as an extension does it, and waits until it is saved. */
+    /** Replaces a whole book as an extension does, and waits until it is saved. */
     async saveBook(name, book) {
         await this.raw.evaluate(
             ({ name, book }) => SillyTavern.getContext().saveWorldInfo(name, book, true),
@@ -455,14 +455,14 @@ export class TavernPage {
 
     // ---- Toasts ----
 
-    /** Takes away the toasts that are shown. */
+    /** Removes all toasts. */
     async clearToasts() {
         await this.raw.evaluate(() => toastr.remove());
     }
 
-    /** Clicks on a toast, or on something in it. */
+    /** Clicks a toast, or something in it. */
     async clickToast(text, selector) {
-        // Toasts are transparent to the mouse here, so this does not go through it.
+        // Toasts let clicks through here, so the mouse is not used.
         const toast = this.raw.locator('#toast-container .toast').filter({ hasText: text });
         await (selector ? toast.locator(selector) : toast).dispatchEvent('click');
     }

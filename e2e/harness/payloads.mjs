@@ -1,5 +1,5 @@
-// Three hundred texts that want to become markup or script. Each tries to call `__trap` with its number, to open a
-// dialog, or to ask a server of ours for `/<number>`.
+// Three hundred texts that try to become markup or script. Each tries to call `__trap` with its number, to open a
+// dialog, or to request `/<number>` from a server of the test.
 
 export const COUNT = 300;
 
@@ -7,10 +7,10 @@ export const COUNT = 300;
  * @typedef {object} Payload
  * @property {number} number
  * @property {string} text
- * @property {boolean} fires whether it calls `__trap` by itself wherever it is taken for markup; others may, too
+ * @property {boolean} fires whether it always calls `__trap` if it is treated as markup; others may, too
  */
 
-/** @param {string} origin of the server that nobody should ask @returns {Payload[]} */
+/** @param {string} origin of the server that must get no requests @returns {Payload[]} */
 export function payloads(origin) {
     const made = [];
     const add = (make, fires = false) => {
@@ -31,7 +31,7 @@ export function payloads(origin) {
     return made;
 }
 
-/** What is left of a text where a file is named by it. SillyTavern cuts names, and no system takes a slash. */
+/** What remains of a text in a file name. SillyTavern truncates names, and no system allows a slash. */
 export function asFileName(text, bytes = 180) {
     const possible = text.replace(/[/\0]/g, '').trim();
     let name = '';
@@ -41,11 +41,11 @@ export function asFileName(text, bytes = 180) {
         }
         name += sign;
     }
-    // Two may only differ in what was cut off, and a system may not tell them apart by case.
+    // Two texts may only differ in what was cut off, and some systems ignore case.
     return `${name} ${hash(text)}`;
 }
 
-/** What is left of it after SillyTavern has made a name for a file of it; entities and braces survive. */
+/** What remains of it after SillyTavern has made a file name of it; entities and braces survive. */
 export function asSavedName(text) {
     return asFileName(text.replaceAll('<', '&lt;').replaceAll('>', '&gt;').replace(/[\x00-\x1f\x80-\x9f:"\\|?*]/g, ''), 120);
 }
@@ -60,7 +60,7 @@ function hash(text) {
 
 const call = (number) => `__trap(${number})`;
 
-/** What a payload does once it runs. The last ones are only written down: where they run differs. */
+/** What a payload does once it runs. The last ones are listed only: where they run varies. */
 const DEEDS = [
     (number) => call(number),
     (number) => `window['__trap'](${number})`,

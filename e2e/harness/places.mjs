@@ -2,25 +2,25 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of this repository. */
+/** The repository's folder. */
 export const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 /** Where screenshots of failed scenarios go. */
 export const failures = path.join(checkout, 'e2e/failures');
 
-/** Whether there is time for everything. */
+/** Whether this is a nightly run, which has time for everything. */
 export const isNight = process.env.FORKLORE_NIGHTLY === '1';
 
-/** The folder that SillyTavern's server.js is in. */
+/** The folder with SillyTavern's server.js. */
 export const install = locateInstall();
 
 /** The version of that SillyTavern. */
 export const version = JSON.parse(fs.readFileSync(path.join(install, 'package.json'), 'utf8')).version;
 
-/** Whether it is this version or a later one. @param {string} other such as 1.17 */
+/** Whether it is at least this version. @param {string} other such as 1.17 */
 export const isSince = (other) => version.localeCompare(other, 'en', { numeric: true }) >= 0;
 
-// Without one the tests fail: a skipped test looks green.
+// Without it the tests fail: a skipped test looks green.
 function locateInstall() {
     const folder = path.resolve(process.env.FORKLORE_SILLYTAVERN ?? path.join(checkout, 'target/sillytavern'));
     if (!['server.js', 'node_modules'].every((name) => fs.existsSync(path.join(folder, name)))) {

@@ -1,11 +1,11 @@
-// What ST-Auto-Recap leaves in books, messages and metadata.
+// What ST-Auto-Recap writes to books, messages and metadata.
 
 import { entry } from './lore.mjs';
 
 const CLOCK = 1_763_632_438_061;
 export const QUEUE_UID = CLOCK;
 
-/** The registry of one type. `items` are `{ uid, name, aliases?, synopsis? }`; a name is the entry's title. */
+/** The registry of one type. `items` are `{ uid, name, aliases?, synopsis? }`; the name is the entry's title. */
 export function registryEntry(uid, type, items) {
     const line = ({ uid, name, aliases = [], synopsis }) =>
         `- UID=${uid} | name: ${name} | aliases: ${aliases.join('; ') || '—'} | synopsis: ${synopsis || '—'}`;
@@ -23,7 +23,7 @@ export function registryEntry(uid, type, items) {
     return made;
 }
 
-/** The entry that holds the queue. @param {any[]} operations see `operation` */
+/** The entry that contains the queue. @param {any[]} operations see `operation` */
 export function queueEntry(operations = [], { current = null, paused = false } = {}) {
     const queue = { queue: operations, current_operation_id: current, paused, version: 1, queueVersion: 0 };
     return {
@@ -77,7 +77,7 @@ export function operation(number, status, { type = 'generate_scene_recap', index
 }
 
 /**
- * The `extra` of a message that ends a scene whose recap is written and whose lorebook operations are done.
+ * The `extra` of a message that ends a scene, with its recap written and its lorebook operations finished.
  *
  * @param {{ name: string, start: number, end: number, book: any, bookName: string }} scene
  */
@@ -159,8 +159,8 @@ function activated(entry, world) {
 }
 
 /**
- * `chat_metadata` of a chat with these scenes, each `{ start, end }`, its running recap at the last of them. What is
- * in the `registry` has the name that the registry's entry gives it.
+ * `chat_metadata` of a chat with these scenes, each `{ start, end }`, with the running recap at the last of them. Items
+ * of the `registry` have the name from the registry's entry.
  */
 export function recapMetadata({ chat, bookName, scenes, registry = [] }) {
     const index = registry.map(({ uid, type, name, aliases = [], synopsis = '' }) => [

@@ -1,4 +1,4 @@
-// Scenarios of one file share a SillyTavern and a browser, and usually a page.
+// The scenarios of a file share a SillyTavern and a browser, and usually a page.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -14,28 +14,28 @@ import { Story } from './story.mjs';
 const LIMIT = 120_000;
 
 /**
- * What a scenario must bring about and is otherwise forbidden: the console red, a toast of an error, a save refused
- * because the file is another chat.
+ * What a scenario must cause and is otherwise forbidden: console errors, error toasts, a save refused because the file
+ * is a different chat.
  *
  * @typedef {object} Expected
- * @property {RegExp[]} [errors] each must be in the console, and nothing else that is red
- * @property {RegExp[]} [toasts] each must be among the error toasts, and nothing else
+ * @property {RegExp[]} [errors] each must be in the console, and no other errors
+ * @property {RegExp[]} [toasts] each must be among the error toasts, and no others
  * @property {boolean} [refusedSave]
- * @property {boolean} [ours] only what Forklore says counts: beside other extensions, which have errors of their own
+ * @property {boolean} [ours] only Forklore's messages count, because other extensions have errors of their own
  */
 
 /**
  * @typedef {object} ScenarioOptions
- * @property {boolean} [group] whether tales are of groups, unless they say otherwise
- * @property {boolean} [gzip] whether the page sends its bodies gzipped, where SillyTavern can
- * @property {boolean} [freshPage] a page of its own, loaded for it
- * @property {'desktop' | 'phone'} [viewport] implies a page of its own
- * @property {string} [locale] implies a page of its own
+ * @property {boolean} [group] whether tales are about groups by default
+ * @property {boolean} [gzip] whether request bodies are gzipped, if SillyTavern supports it
+ * @property {boolean} [freshPage] uses a newly loaded page
+ * @property {'desktop' | 'phone'} [viewport] implies `freshPage`
+ * @property {string} [locale] implies `freshPage`
  * @property {Expected} [expects]
- * @property {number} [limit] milliseconds it may take
- * @property {string} [nightly] why it is left to `.ci/nightly`
- * @property {boolean} [besides] whether other extensions are loaded, whose errors do not count
- * @property {string} [since] the first version of SillyTavern that has what it is about
+ * @property {number} [limit] in milliseconds
+ * @property {string} [nightly] why it only runs in `.ci/nightly`
+ * @property {boolean} [besides] whether other extensions are loaded; their errors do not count
+ * @property {string} [since] the first version of SillyTavern with the feature
  * @property {boolean} [skip]
  * @property {boolean} [only]
  */
@@ -49,7 +49,7 @@ const LIMIT = 120_000;
  */
 
 /**
- * Sets the stage for the scenarios of a file, and returns the function that adds one.
+ * Sets up the scenarios of a file, and returns the function that adds one.
  *
  * @param {import('./seed.mjs').ServerOptions} [serverOptions]
  */
@@ -104,7 +104,7 @@ export function stage(serverOptions = {}) {
                 await page.settle();
                 await assertNothingUnexpected(page, expects);
             } catch (error) {
-                // The next scenario shall not inherit this one's mess.
+                // The next scenario must not inherit this one's mess.
                 shared = page === shared ? undefined : shared;
                 await report(name, page, st.log().slice(logged));
                 await page?.close();

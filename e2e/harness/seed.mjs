@@ -1,4 +1,4 @@
-// What has to lie on disk before SillyTavern starts.
+// What has to be on disk before SillyTavern starts.
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -7,19 +7,19 @@ import { checkout, install, version } from './places.mjs';
 
 /**
  * @typedef {object} ServerOptions
- * @property {boolean | string} [extension] the extension under test: the one of this checkout (true), none, or
- *   another folder that has a manifest.json
- * @property {Record<string, string>} [extensions] further extensions: name of the folder to make, folder to link to
- * @property {boolean | string[]} [builtIns] whether the extensions that SillyTavern brings along are on, or which of
+ * @property {boolean | string} [extension] the extension under test: this checkout (true), none, or
+ *   another folder with a manifest.json
+ * @property {Record<string, string>} [extensions] additional extensions: folder name, and the folder to link to
+ * @property {boolean | string[]} [builtIns] whether SillyTavern's built-in extensions are enabled, or which of
  *   them; loading takes longer
- * @property {boolean} [requestCompression] whether the page sends its bodies gzipped, however small
- * @property {boolean} [backups] whether every save of a chat leaves a copy in backups/
- * @property {any} [preset] changes to SillyTavern's default preset for chat completions, which is there only then
- * @property {string} [theme] one of SillyTavern's own, by name
+ * @property {boolean} [requestCompression] whether request bodies are gzipped, however small
+ * @property {boolean} [backups] whether every save of a chat is backed up
+ * @property {any} [preset] changes to SillyTavern's default chat completion preset, which only exists if this is given
+ * @property {string} [theme] the name of one of SillyTavern's themes
  * @property {(settings: any) => void} [settings] changes settings.json before the first start
  */
 
-/** Nothing in it may reach outside loopback: no browser, no updates, no model downloads. */
+/** Nothing may connect to anything but loopback: no browser, no updates, no model downloads. */
 export function config(port, { requestCompression = false, backups = false }) {
     return JSON.stringify({
         port,
@@ -61,7 +61,7 @@ export function seed(dataRoot, options) {
 function settings({ builtIns = false, theme, settings: change }) {
     const settings = readJson('default/content/settings.json');
     settings.firstRun = false;
-    // The default backend is asked on loading.
+    // The page contacts the default backend on loading.
     settings.main_api = 'textgenerationwebui';
     settings.currentVersion = `SillyTavern:${version}:Cohee#1207`;
     settings.power_user.reduced_motion = true;
@@ -81,7 +81,7 @@ function builtInExtensions() {
     return fs.readdirSync(folder).filter((name) => fs.existsSync(path.join(folder, name, 'manifest.json')));
 }
 
-/** The part of the default content without which the page complains in its console. */
+/** The part of the default content that the page needs to load without errors. */
 function defaultContent(dataRoot, user) {
     const content = path.join(install, 'default/content');
     const put = (from, to) => {
@@ -107,8 +107,8 @@ function extensions(user, { extension = true, extensions: more = {} }) {
         if (!fs.existsSync(path.join(source, 'manifest.json'))) {
             throw new Error(`there is no extension to test in ${source}: it has no manifest.json`);
         }
-        // Not the whole checkout: SillyTavern would take its .git for the extension's, and a browser
-        // sees only what an installed copy needs.
+        // Not the whole checkout: SillyTavern would take its .git for the extension's, and the browser should only see
+        // what an installed copy contains.
         const installed = path.join(folder, 'forklore');
         fs.mkdirSync(installed);
         for (const part of ['manifest.json', 'extension']) {
@@ -120,7 +120,7 @@ function extensions(user, { extension = true, extensions: more = {} }) {
     }
 }
 
-/** Whether the extension that was installed as Forklore is Forklore. */
+/** Whether the extension installed as Forklore really is Forklore. */
 export function hasForklore(user) {
     const manifest = path.join(user, 'extensions/forklore/manifest.json');
     return fs.existsSync(manifest) && JSON.parse(fs.readFileSync(manifest, 'utf8')).display_name === 'Forklore';

@@ -1,4 +1,4 @@
-// A real SillyTavern on loopback, with a data root of its own.
+// A real SillyTavern on loopback, with its own data root.
 
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -11,12 +11,12 @@ import { install } from './places.mjs';
 import { config, hasForklore, seed } from './seed.mjs';
 import { until } from './until.mjs';
 
-/** A cold start on a busy machine was seen to take two minutes. */
+/** In milliseconds: a cold start on a busy machine has taken two minutes. */
 const START_LIMIT = 300_000;
 const STOP_LIMIT = 10_000;
 const LIFELINE = fileURLToPath(new URL('./lifeline.cjs', import.meta.url));
 
-// So that what is to be done on exit is done then, too.
+// Makes exit handlers run in this case, too.
 for (const [signal, number] of [['SIGHUP', 1], ['SIGINT', 2], ['SIGTERM', 15]]) {
     process.once(signal, () => process.exit(128 + number));
 }
@@ -26,7 +26,7 @@ export class SillyTavern {
     static async start(options = {}) {
         const turn = await takeTurn();
         try {
-            // It binds its port seconds after we chose it, so somebody else may have it by then.
+            // It binds its port seconds after we chose it, so another process may have taken it by then.
             for (let attempt = 0; attempt < 3; attempt += 1) {
                 const server = new SillyTavern(await freePort(), options);
                 try {
@@ -56,7 +56,7 @@ export class SillyTavern {
         this.url = `http://127.0.0.1:${port}`;
         this.requestCompression = options.requestCompression ?? false;
         this.dataRoot = path.join(this.#desk, 'data');
-        /** The folder of the one user. */
+        /** The folder of the only user. */
         this.user = path.join(this.dataRoot, 'default-user');
         try {
             seed(this.dataRoot, options);
@@ -64,7 +64,7 @@ export class SillyTavern {
             fs.rmSync(this.#desk, { recursive: true });
             throw error;
         }
-        /** Whether the pages run Forklore, and not a stand-in for it. */
+        /** Whether the pages run Forklore, and not a stand-in. */
         this.hasForklore = hasForklore(this.user);
         fs.writeFileSync(this.#on('config.yaml'), config(port, options));
         this.#child = this.#spawn();
@@ -72,13 +72,13 @@ export class SillyTavern {
     }
 
     /**
-     * Posts JSON to one of SillyTavern's endpoints and insists on success.
+     * Posts JSON to one of SillyTavern's endpoints and throws unless it succeeds.
      *
      * @returns {Promise<any>} the answer, parsed if it is JSON
      */
     async post(endpoint, body = {}) {
         const response = await this.#session(endpoint, body).catch((error) => {
-            // While gigabytes are written, SillyTavern closes a connection that nobody uses.
+            // While gigabytes are being written, SillyTavern closes idle connections.
             if (error.cause?.code !== 'UND_ERR_SOCKET') {
                 throw error;
             }
@@ -91,12 +91,12 @@ export class SillyTavern {
         return response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text;
     }
 
-    /** Everything it has printed so far. */
+    /** Its output so far. */
     log() {
         return fs.existsSync(this.#on('log')) ? fs.readFileSync(this.#on('log'), 'utf8') : '';
     }
 
-    /** Asks it to leave, as a service manager would, and removes its data. */
+    /** Stops it like a service manager would, and removes its data. */
     async stop() {
         if (!this.#ended) {
             const ended = new Promise((resolve) => this.#child.once('exit', resolve));
@@ -131,8 +131,8 @@ export class SillyTavern {
             {
                 cwd: install,
                 stdio: ['pipe', log, log],
-                // Below a checkout, SillyTavern takes that checkout's revision for its own and compiles anew
-                // after every commit.
+                // Inside a checkout, SillyTavern takes that checkout's revision for its own and recompiles after every
+                // commit.
                 env: { ...Object.fromEntries(environment), GIT_CEILING_DIRECTORIES: path.dirname(install) },
             },
         );
@@ -141,7 +141,7 @@ export class SillyTavern {
         return child;
     }
 
-    /** Ready means that *ours* listens: another SillyTavern on the port would answer as well. */
+    /** Ready means that this very process listens: another SillyTavern on the port would answer as well. */
     async #ready() {
         this.#session = await until(
             'SillyTavern to start',
@@ -154,7 +154,7 @@ export class SillyTavern {
     }
 }
 
-/** One visitor: a token, and the pair of cookies that it is bound to. */
+/** One visitor: a token, and the cookies that it is bound to. */
 async function openSession(url) {
     const response = await fetch(`${url}/csrf-token`);
     const cookie = response.headers
@@ -167,8 +167,8 @@ async function openSession(url) {
 }
 
 /**
- * One start at a time, in whatever process: two would compile into the same cache at once. The lock is the one
- * that the Rust tests take; it ends with the input of the process that holds it.
+ * One start at a time across all processes: two would compile into the same cache at once. The Rust tests use the same
+ * lock; it ends with the input of the process that holds it.
  */
 async function takeTurn() {
     const holder = spawn('flock', [path.join(install, '.start.lock'), 'sh', '-c', 'echo; exec cat'], {

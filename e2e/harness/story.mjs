@@ -1,5 +1,5 @@
-// Characters, groups and chats to drive the page with. Chats and lorebooks are written to disk, in the form in
-// which SillyTavern writes them, before the page opens them.
+// Characters, groups and chats for the page. Chats and lorebooks are written to disk, in SillyTavern's format, before
+// the page opens them.
 
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
@@ -8,30 +8,30 @@ import path from 'node:path';
 import { Files } from './files.mjs';
 
 /**
- * One character or group with a chat: whatever the page can open and the files can be asked for.
+ * A character or group with a chat, for the page to open and the files to be checked.
  *
  * @typedef {object} Tale
  * @property {string | null} group the group's id, or null for a solo chat
  * @property {string | null} avatar the character's file, or null for a group
- * @property {string} name of the character or group, as shown
- * @property {string} speaker a character who can be spoken for
+ * @property {string} of the character or group, as displayed
+ * @property {string} speaker a character who can speak
  * @property {string} chat the chat that opens first
- * @property {string | null} book the lorebook that is bound to it
+ * @property {string | null} book the bound lorebook
  */
 
 /**
  * @typedef {object} Beginning
  * @property {boolean} [group]
- * @property {number | ((cast: { name: string, group: boolean }) => any[])} [messages] how many, or these; `name` is
+ * @property {number | ((cast: { name: string, group: boolean }) => any[])} [messages] how many, or the messages; `name` is
  *   the speaker's
  * @property {any} [book] the lorebook to bind; none if null
- * @property {any} [metadata] further `chat_metadata`
+ * @property {any} [metadata] additional `chat_metadata`
  */
 
 let count = 0;
 
 export class Story {
-    /** @param {import('./sillytavern.mjs').SillyTavern} st @param {Beginning} [usual] unless said otherwise */
+    /** @param {import('./sillytavern.mjs').SillyTavern} st @param {Beginning} [usual] the defaults */
     constructor(st, usual = {}) {
         this.st = st;
         this.usual = usual;
@@ -39,7 +39,7 @@ export class Story {
     }
 
     /**
-     * Makes a character, or a group of two, with a chat of names that nobody else has.
+     * Creates a character, or a group of two, with a chat, all with unique names.
      *
      * @param {Beginning} [beginning]
      * @returns {Promise<Tale>}
@@ -68,7 +68,7 @@ export class Story {
         return tale;
     }
 
-    /** @param {string} [chat] the one that opens with it @returns {Promise<string>} the avatar */
+    /** @param {string} [chat] its active chat @returns {Promise<string>} the avatar */
     async character(name, chat) {
         const avatar = await this.st.post('/api/characters/create', { ch_name: name, first_mes: 'Hello.' });
         if (chat) {
@@ -84,7 +84,7 @@ export class Story {
     }
 
     /**
-     * Writes a chat, or another one of the same tale. A group has to be told of it: see `list`.
+     * Writes the tale's chat, or another one. A group has to list it: see `list`.
      *
      * @param {Tale} tale
      * @param {{ messages: any[], metadata?: any }} content
@@ -99,7 +99,7 @@ export class Story {
         write(this.files.chatPath(tale, name), text);
     }
 
-    /** Adds a chat to the list that a group keeps. Before the page has loaded the group. */
+    /** Adds a chat to a group's list, before the page has loaded the group. */
     async list(tale, name) {
         const group = this.files.group(tale);
         await this.st.post('/api/groups/edit', { ...group, chats: [...group.chats, name] });
@@ -110,14 +110,14 @@ export class Story {
     }
 }
 
-/** Messages that take turns, the character's first. */
+/** Messages in turn, starting with the character. */
 export function conversation(count, { name = 'Ada', group = false } = {}) {
     return Array.from({ length: count }, (_, number) =>
         number % 2 === 0 ? reply(number, { name, group }) : question(number),
     );
 }
 
-/** What the user says. */
+/** A user message. */
 export function question(number, fields = {}) {
     return {
         name: 'User',
@@ -130,7 +130,7 @@ export function question(number, fields = {}) {
     };
 }
 
-/** What a character says, with as many swipes as wanted; the first one is shown. */
+/** A character's message with as many swipes as given; the first one is on display. */
 export function reply(number, { name = 'Ada', group = false, swipes = 1, ...fields } = {}) {
     const texts = Array.from({ length: swipes }, (_, swipe) =>
         swipe === 0 ? `reply ${number}` : `reply ${number}, swipe ${swipe}`,

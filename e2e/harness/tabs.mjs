@@ -1,10 +1,10 @@
-// Several tabs of one browser on the same SillyTavern, and tabs that go in the middle of something.
+// Several tabs of one browser on the same SillyTavern, and tabs that are closed in the middle of something.
 
 import { TavernPage } from './page.mjs';
 import { until } from './until.mjs';
 import { Watch } from './watch.mjs';
 
-/** Another tab beside a page. It has to be closed by `closeTab`: a page takes all of them along. @param {TavernPage} page */
+/** Another tab beside a page. It has to be closed with `closeTab`: closing a page closes all of its tabs. @param {TavernPage} page */
 export async function openTab(page) {
     const raw = await page.raw.context().newPage();
     const tab = new TavernPage(raw, await Watch.on(raw), page.st);
@@ -14,7 +14,7 @@ export async function openTab(page) {
     return tab;
 }
 
-/** As a user closes it: at once, whatever is under way. @param {TavernPage} tab */
+/** Closes a tab as a user does: at once, whatever is in progress. @param {TavernPage} tab */
 export async function closeTab(tab) {
     await tab.raw.close({ runBeforeUnload: false });
 }
@@ -22,15 +22,15 @@ export async function closeTab(tab) {
 /**
  * @typedef {object} LastRequest
  * @property {string} endpoint
- * @property {boolean} arrives whether it reaches the server; the page hears no answer in any case
+ * @property {boolean} arrives whether it reaches the server; the page gets no answer either way
  * @property {string} [about] the chat or book that it has to be about
  * @property {string} [notAbout] one that it must not be about
  */
 
 /**
- * Does something in a tab from which nothing goes out any more at a certain request.
+ * Runs an action in a tab that sends nothing more after a certain request.
  *
- * A request that is only held on its way would still go out when its page is closed, so this is done in the page.
+ * A request that is only held by the driver would still be sent when its page is closed, so this is done in the page.
  *
  * @param {TavernPage} tab
  * @param {LastRequest} last
@@ -42,7 +42,7 @@ export async function cutOff(tab, last, act) {
     await until(`the last request, ${JSON.stringify(last)}`, () => tab.raw.evaluate(() => globalThis.mortal.isGone));
 }
 
-/** Runs in the page, before anything else does. */
+/** Runs in the page, before anything else. */
 function beMortal() {
     const mortal = { last: null, isGone: false };
     const never = new Promise(() => {});

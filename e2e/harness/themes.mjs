@@ -1,9 +1,9 @@
-// Themes that SillyTavern does not bring along.
+// Themes that are not part of SillyTavern.
 
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** A light one. */
+/** A light theme. */
 export const PAPER = {
     name: 'Paper',
     blur_strength: 0,
@@ -20,7 +20,7 @@ export const PAPER = {
     border_color: 'rgba(0, 0, 0, 0.25)',
 };
 
-/** Adds a theme to those of the user; the page knows it once it is loaded anew. What it leaves open is as in Dark Lite. */
+/** Adds a theme to the user's; the page knows it after a reload. Missing values are those of Dark Lite. */
 export function writeTheme(st, theme) {
     const folder = path.join(st.user, 'themes');
     const like = JSON.parse(fs.readFileSync(path.join(folder, 'Dark Lite.json'), 'utf8'));

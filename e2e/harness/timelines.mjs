@@ -1,17 +1,17 @@
-// The view of all timelines, as a user has it.
+// The timeline view, as a user sees it.
 
 import { until } from './until.mjs';
 
 /** @typedef {import('./page.mjs').TavernPage} TavernPage */
 
-/** Opens the view from the magic wand and waits until it is drawn. @param {TavernPage} page */
+/** Opens the view from the wand menu and waits until it is drawn. @param {TavernPage} page */
 export async function openTimelines(page) {
     await page.raw.locator('#extensionsMenuButton').click();
     await page.raw.locator('#forklore_wand_timelines').click();
     return timelines(page);
 }
 
-/** The view that is open. @param {TavernPage} page */
+/** The open view. @param {TavernPage} page */
 export async function timelines(page) {
     const view = page.raw.locator('.forklore_timelines');
     await view.locator('.forklore_card').first().waitFor();
@@ -24,12 +24,12 @@ export async function caughtUp(view, within = 15_000) {
         && !/reading/.test(await view.locator('.forklore_map_status').textContent()), { within });
 }
 
-/** One timeline on the map, by its whole name. */
+/** A timeline on the map, by its full name. */
 export function card(view, name) {
     return view.locator(`.forklore_card[data-id=${JSON.stringify(name)}]`);
 }
 
-/** Chooses a timeline: by its name in the search, so that it need not be in sight. */
+/** Selects a timeline by searching for its name, so that it does not have to be visible. */
 export async function chooseTimeline(view, name) {
     const search = view.getByRole('searchbox');
     await search.fill(name);
@@ -42,12 +42,12 @@ export async function chooseTimeline(view, name) {
     await search.fill('');
 }
 
-/** What is said about the chosen timeline. */
+/** The details of the selected timeline. */
 export function details(view) {
     return view.locator('.forklore_side_content');
 }
 
-/** Presses one of the buttons below what is said about the chosen timeline. */
+/** Presses one of the buttons below the details of the selected timeline. */
 export async function act(view, label) {
     const grip = view.locator('.forklore_grip');
     if (await grip.isVisible() && (await grip.getAttribute('aria-expanded')) === 'false') {
@@ -63,7 +63,7 @@ export async function leaveTimelines(page) {
 }
 
 /**
- * How long an empty popup of SillyTavern's takes until it is on the screen: what this machine needs at least, just now.
+ * How long SillyTavern takes to show an empty popup: the least that this machine needs at the moment.
  *
  * @param {TavernPage} page
  * @returns {Promise<number>} milliseconds
@@ -84,7 +84,7 @@ export function timeOfEmptyPopup(page) {
 }
 
 /**
- * How long it takes from the click to the drawn view, told by the page itself. The view is left open.
+ * How long it takes from the click to the drawn view, measured by the page itself. The view is left open.
  *
  * @param {TavernPage} page
  * @returns {Promise<number>} milliseconds
@@ -97,7 +97,7 @@ export function timeToDraw(page) {
         while (!performance.getEntriesByName('forklore:timelines-drawn').length) {
             await new Promise(requestAnimationFrame);
         }
-        // Drawn is what is on the screen.
+        // Drawn means visible on the screen.
         await new Promise(requestAnimationFrame);
         await new Promise(requestAnimationFrame);
         return performance.now() - began;

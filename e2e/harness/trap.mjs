@@ -1,21 +1,21 @@
-// Notices when a text was taken for markup: what it called, asked for or opened, and what became of the page.
+// Notices when a text was treated as markup: what it called, requested or opened, and what happened to the page.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
 
 import { payloads } from './payloads.mjs';
 
-/** All that Forklore's own lists, notices and dialogs are made of, and the text box of SillyTavern's. */
+/** All elements that Forklore's own lists, notices and dialogs are made of, and SillyTavern's text box. */
 const TAGS = [
     ...['DIV', 'SPAN', 'P', 'B', 'I', 'BDI', 'SMALL', 'H3', 'H4', 'UL', 'LI', 'DETAILS', 'SUMMARY', 'PROGRESS', 'DL', 'DT', 'DD'],
     ...['SECTION', 'MARK', 'INS', 'DEL', 'EM', 'OPTGROUP'],
     ...['BUTTON', 'INPUT', 'SELECT', 'OPTION', 'LABEL', 'TEXTAREA'],
 ];
 
-/** Where Forklore puts what it shows. */
+/** The places where Forklore shows something. */
 export const OURS = '.forklore_dialog, .forklore_toast, #forklore_settings, .forklore_popup .popup-controls, .toast:has(.forklore_toast)';
 
-/** Attributes that ask for something, or run it. */
+/** Attributes that request something, or run it. */
 const ACTIVE = ['src', 'srcset', 'href', 'srcdoc', 'action', 'formaction', 'background', 'poster', 'data', 'xlink:href'];
 
 export class Trap {
@@ -23,7 +23,7 @@ export class Trap {
     #asked = [];
     #dialogs = [];
 
-    /** Sets a trap in a page that has not seen a payload yet. @param {import('playwright-core').Page} raw */
+    /** Sets a trap in a page before it has seen any payload. @param {import('playwright-core').Page} raw */
     static async in(raw) {
         const trap = new Trap();
         await trap.#listen();
@@ -79,14 +79,14 @@ function lay({ tags, ours, active, origin }) {
 
     const note = (text) => laid.foreign.length < 20 && !laid.foreign.includes(text) && laid.foreign.push(text);
 
-    /** Inside what is ours nothing else may be. */
+    /** Inside Forklore's elements, nothing else is allowed. */
     const judge = (node) => {
-        // The lines between timelines are drawn; nothing else is.
+        // Only the lines between timelines are drawn as SVG.
         if (!tags.includes(node.tagName) && !node.closest('svg.forklore_links')) {
             note(`an element: ${node.outerHTML.slice(0, 200)}`);
         }
         for (const { name, value } of node.attributes) {
-            // jQuery shows and hides by styles.
+            // jQuery shows and hides elements with styles.
             const isForeign = name.startsWith('on') || active.includes(name) || (name === 'style' && value.includes('url('));
             if (isForeign) {
                 note(`an attribute: ${node.tagName} ${name}=${value.slice(0, 200)}`);
@@ -94,7 +94,7 @@ function lay({ tags, ours, active, origin }) {
         }
     };
 
-    /** Elsewhere nothing may carry a payload into something that acts. */
+    /** Elsewhere, no payload may be in anything that acts. */
     function lookAround() {
         for (const node of document.querySelectorAll('*')) {
             for (const { name, value } of node.attributes) {

@@ -1,9 +1,9 @@
 /**
- * Polls until `probe` gives something truthy, and returns that. What `probe` throws counts as "not yet",
- * and is told of when the time is over.
+ * Polls until `probe` returns something truthy, and returns that. An exception in `probe` counts as "not yet", and is
+ * reported on timeout.
  *
  * @template T
- * @param {string} what is waited for, for the error
+ * @param {string} what it waits for, for the error message
  * @param {() => T | Promise<T>} probe
  * @param {{ within?: number, every?: number }} [limits] in milliseconds
  * @returns {Promise<T>}

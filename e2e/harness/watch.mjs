@@ -1,25 +1,28 @@
-// What a page says while it is driven: console, toasts, refused saves, and whether the wire is quiet.
+// What a page reports while it is driven: console, toasts, refused saves, and whether the network is idle.
 
 import { until } from './until.mjs';
 
 const QUIET = 250;
 
 export class Watch {
-    /** Errors in the console and uncaught ones: what is red there. @type {string[]} */
+    /** Errors in the console, including uncaught ones. @type {string[]} */
     errors = [];
     /** @type {string[]} */
     warnings = [];
     /** @type {{ type: 'error' | 'warning' | 'success' | 'info', text: string }[]} */
     toasts = [];
-    /** Chats that SillyTavern did not save because the file on disk is another chat. @type {string[]} */
+    /** Chats that SillyTavern did not save because the file on disk is a different chat. @type {string[]} */
     refusedSaves = [];
-    /** What was posted to, in order, and how the body travelled. @type {{ endpoint: string, gzip: boolean }[]} */
+    /**
+     * The endpoints of all POST requests, in order, and whether their bodies were gzipped.
+     * @type {{ endpoint: string, gzip: boolean }[]}
+     */
     posts = [];
 
     #underWay = new Set();
     #lastSeen = Date.now();
 
-    /** Begins to watch; before the page goes anywhere. @param {import('playwright-core').Page} raw */
+    /** Starts to watch, before the page navigates. @param {import('playwright-core').Page} raw */
     static async on(raw) {
         const watch = new Watch();
         raw.on('console', (message) => {
@@ -37,7 +40,7 @@ export class Watch {
         return watch;
     }
 
-    /** Waits until nothing has been on the wire for a while: after a chat has opened SillyTavern still writes. */
+    /** Waits until the network has been idle for a while: SillyTavern keeps writing after a chat was opened. */
     async settle() {
         await until(
             'the wire to be quiet',
@@ -51,7 +54,7 @@ export class Watch {
         return this.toasts.filter((toast) => toast.type === type).map((toast) => toast.text);
     }
 
-    /** Forgets what was said so far. */
+    /** Forgets everything so far. */
     clear() {
         this.errors = [];
         this.warnings = [];
@@ -96,12 +99,12 @@ export class Watch {
                 }
             }
         });
-        // A page that is left takes its requests with it.
+        // Leaving a page cancels its requests.
         raw.on('framenavigated', (frame) => frame === raw.mainFrame() && this.#underWay.clear());
     }
 }
 
-/** Runs in the page. Toasts are moved between dialogs, so each is told of once. */
+/** Runs in the page. Toasts are moved between dialogs, so each is reported once. */
 function reportToasts() {
     const told = new WeakSet();
     const report = (toast) => {
@@ -109,7 +112,7 @@ function reportToasts() {
             told.add(toast);
             const type = ['error', 'warning', 'success'].find((type) => toast.classList.contains(`toast-${type}`));
             const parts = toast.querySelectorAll('.toast-title, .toast-message');
-            // A toast that is not shown yet has no innerText.
+            // A toast that is not visible yet has no innerText.
             const text = [...parts].map((part) => (part.innerText || part.textContent).trim()).join(': ');
             globalThis.harnessToast({ type: type ?? 'info', text });
         }
@@ -123,7 +126,7 @@ function reportToasts() {
         }
     }).observe(document, { childList: true, subtree: true });
 
-    // Toasts lie over the message buttons for seconds, and swallow clicks.
+    // Toasts cover the message buttons for seconds, and swallow clicks.
     document.addEventListener('DOMContentLoaded', () => {
         const style = document.createElement('style');
         style.textContent = '#toast-container, #toast-container * { pointer-events: none !important }';

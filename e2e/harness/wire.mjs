@@ -1,4 +1,4 @@
-// The wire between a page and its server: what goes over it, in order, and requests that wait until they are let go.
+// The network between a page and its server: the order of requests, and requests that are held back.
 
 import { gunzipSync } from 'node:zlib';
 
@@ -18,7 +18,7 @@ export function bookWrites(page) {
 }
 
 /**
- * Holds the first request that matches until it is told to let go.
+ * Holds back the first request that matches until it is released.
  *
  * @param {TavernPage} page
  * @param {string} endpoint
@@ -40,7 +40,7 @@ export async function holdRequest(page, endpoint, matches = () => true) {
         done.resolve();
     });
     return {
-        /** Waits until it has gone out, as far as the page can tell. */
+        /** Waits until it was sent, as far as the page can tell. */
         reached: () => until(`a request to ${endpoint}`, () => held),
         async letGo() {
             gate.resolve();
@@ -55,7 +55,7 @@ export function endpointOf(request) {
     return new URL(request.url()).pathname;
 }
 
-/** What a request carries, if it is JSON. @param {import('playwright-core').Request} request */
+/** A request's body, if it is JSON. @param {import('playwright-core').Request} request */
 export function bodyOf(request) {
     const bytes = request.postDataBuffer();
     if (!bytes) {

@@ -12,25 +12,25 @@ import { PARTING } from './recap_model.mjs';
 const NAME = 'ST-Auto-Recap';
 const at = (module) => `/scripts/extensions/third-party/${NAME}/${module}.js`;
 
-/** Its folder, or undefined where none was named. */
+/** Its folder, or undefined if none was given. */
 export const folder = process.env.FORKLORE_AUTO_RECAP && path.resolve(process.env.FORKLORE_AUTO_RECAP);
 
 if (folder && !fs.existsSync(path.join(folder, 'operationQueue.js'))) {
     throw new Error(`no ST-Auto-Recap in ${folder}, which FORKLORE_AUTO_RECAP names`);
 }
 
-/** Says why nothing is run, or false. */
+/** The reason to skip everything, or false. */
 export const missing = folder ? false : 'FORKLORE_AUTO_RECAP does not name the folder of ST-Auto-Recap';
 
 /**
  * ST-Auto-Recap 2.0 was written for a SillyTavern whose `substituteParams` took its macros as the seventh argument.
- * Since then the second one, undefined here, is an object of options, and what follows it is ignored: every prompt
- * would be sent with `{{messages}}` in it instead of the messages. This is the one thing that is changed in it.
+ * Since then the second one, which is undefined here, is an object of options, and the rest is ignored: every prompt
+ * would be sent with `{{messages}}` in place of the messages. This is the only thing that is changed in it.
  */
 const OLD_CALL = /return substituteParams\(\s*text,\s*undefined,[\s\S]*?\bparams\b[^\n]*\s*\);/;
 const NEW_CALL = 'return substituteParams(text, { dynamicMacros: params });';
 
-/** A copy whose prompts are filled in. Removed with the process. */
+/** A copy whose prompts are filled in. Removed when the process ends. */
 function copyForThisSillyTavern() {
     const copy = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'forklore-auto-recap-'));
     process.on('exit', () => fs.rmSync(copy, { recursive: true, force: true }));
@@ -40,20 +40,20 @@ function copyForThisSillyTavern() {
     return copy;
 }
 
-/** A server with it. @param {import('./recap_model.mjs').RecapModel} model */
+/** A server with it installed. @param {import('./recap_model.mjs').RecapModel} model */
 export const serverWith = (model, options = {}) => ({
     extensions: { [NAME]: copyForThisSillyTavern() },
     builtIns: ['connection-manager'],
     preset: { openai_max_context: 32_000, stream_openai: false },
     settings: (settings) => {
         model.connect(settings);
-        // Where they are folded away, whatever ST-Auto-Recap draws anew may fold them up again before they are pressed.
+        // If they are folded, a redraw by ST-Auto-Recap may fold them again before they are pressed.
         settings.power_user.expand_message_actions = true;
     },
     ...options,
 });
 
-/** Its own settings, short scenes above all: by default one has ten messages and is looked at eight messages later. */
+/** Its own settings, mainly for short scenes: by default a scene has ten messages and is processed eight messages later. */
 const SETTINGS = {
     debug_mode: false,
     default_chat_enabled: true,
@@ -64,7 +64,7 @@ const SETTINGS = {
     running_scene_recap_auto_generate: true,
 };
 
-/** Waits until it has loaded, and sets and saves its settings by its own code. @param {TavernPage} page */
+/** Waits until it has loaded, and sets and saves its settings with its own code. @param {TavernPage} page */
 export async function prepare(page, settings = {}) {
     await page.raw.locator('.running-recap-controls').waitFor({ state: 'attached' });
     await page.settle();
@@ -75,13 +75,13 @@ export async function prepare(page, settings = {}) {
     }, { index: at('index'), settings: { ...SETTINGS, ...settings } });
 }
 
-/** How its queue stands. @param {TavernPage} page */
+/** The state of its queue. @param {TavernPage} page */
 export const queue = (page) => page.raw.evaluate(async (module) => {
     const { getQueueStats, isQueueProcessorActive, getAllOperations } = await import(module);
     return { ...getQueueStats(), active: isQueueProcessorActive(), types: getAllOperations().map(({ type }) => type) };
 }, at('operationQueue'));
 
-/** Waits until its queue is empty, messages have their buttons again and everything is on disk. @param {TavernPage} page */
+/** Waits until its queue is empty, messages have their buttons again, and everything is on disk. @param {TavernPage} page */
 export async function idle(page) {
     await until('the queue of ST-Auto-Recap to be empty', async () => {
         const { total, active, paused } = await queue(page);
@@ -96,7 +96,7 @@ export async function idle(page) {
 }
 
 /**
- * A message of the user and the model's reply to it, as SillyTavern makes them; then ST-Auto-Recap's work.
+ * A user message and the model's reply, as SillyTavern makes them; then ST-Auto-Recap's work.
  *
  * @param {TavernPage} page
  * @param {import('./recap_model.mjs').RecapModel} model
@@ -114,9 +114,9 @@ export async function turnWithoutWaiting(page, model, user, reply) {
 }
 
 /**
- * Goes on by one scene: a turn that ends it and one more, after which ST-Auto-Recap sees that it has ended.
+ * Continues by one scene: a turn that ends it and one more, after which ST-Auto-Recap notices the end.
  *
- * @returns {Promise<number>} the message that the scene ends with
+ * @returns {Promise<number>} the scene's last message
  */
 export async function scene(page, model, facts, { wait = true } = {}) {
     await turn(page, model, `And then ${facts.join(' ')}`, `So it was. ${PARTING}`);
@@ -133,17 +133,17 @@ export const queueOf = (book) => {
 
 const isInternal = ({ comment }) => comment.startsWith('_registry_') || comment.startsWith('__');
 
-/** The lore that it wrote: what each entry says, by its title. */
+/** The lore that it wrote: the content of each entry by title. */
 export const loreOf = (book) =>
     Object.fromEntries(Object.values(book.entries).filter((entry) => !isInternal(entry)).map(({ comment, content }) => [comment, content]));
 
-/** What the registries of a book list, as `[uid, name]`. */
+/** The items in a book's registries, as `[uid, name]`. */
 export const listedIn = (book) =>
     Object.values(book.entries)
         .filter(({ comment }) => comment.startsWith('_registry_'))
         .flatMap(({ content }) => [...content.matchAll(/^- UID=(\d+) \| name: ([^|]+) \|/gm)].map(([, uid, name]) => [uid, name.trim()]));
 
-/** What it keeps on a message. */
+/** What it keeps in a message. */
 export const memoryOf = (message) => message.extra?.auto_recap_memory ?? {};
 
 /** The scene breaks of a chat. */
@@ -152,15 +152,15 @@ export const sceneBreaks = (messages) => messages.flatMap((message, at) => (memo
 /**
  * Edits the running recap, which makes a new version for the same scene.
  *
- * By its own editor the text is lost here: it reads the text box after the dialog has closed, when SillyTavern has
- * removed it. The version is made, without `content`. By its own function it is complete.
+ * Its own editor loses the text here: it reads the text box after the dialog has closed, when SillyTavern has removed
+ * it. The version is made, but without `content`. With its own function it is complete.
  *
  * @param {TavernPage} page
  * @param {'by its editor' | 'by its function'} how
  */
 export async function editRunningRecap(page, how, added) {
     if (how === 'by its editor') {
-        // The bar that the button is in is folded away by default.
+        // The bar with the button is folded by default.
         await page.raw.locator('[data-testid="running-edit-btn"]').dispatchEvent('click');
         const text = page.dialog().locator('[data-testid="running-edit-textarea"]');
         await text.fill(`${await text.inputValue()}\n${added}`);
@@ -175,7 +175,7 @@ export async function editRunningRecap(page, how, added) {
     await idle(page);
 }
 
-/** Presses Combine at a scene break. @param {TavernPage} page */
+/** Presses *Combine* at a scene break. @param {TavernPage} page */
 export async function combine(page, message) {
     const scene = page.raw.locator(`.mes[mesid="${message}"] [data-testid="scene-break-div"]`);
     await scene.locator('[data-testid="scene-collapse-toggle"]').click();

@@ -1,4 +1,5 @@
-// Forks beside the real ST-Auto-Recap, which works on through SillyTavern's real backend with a fake model behind it.
+// Forks beside the real ST-Auto-Recap, which keeps working through SillyTavern's real backend with a fake model behind
+// it.
 //
 //   FORKLORE_AUTO_RECAP=/its/folder node --test e2e/neighbours/auto_recap.test.mjs
 
@@ -19,7 +20,7 @@ import { PARTING, RecapModel, fact } from './recap_model.mjs';
 const KINDS = ['branch', 'checkpoint'];
 const FIRST_SCENE = { 'character-Mara': 'Mara: trunk-1', 'location-Quay': 'Quay: trunk-1' };
 const RECAP = 'auto_recap_running_scene_recaps';
-/** For everything that it does beside two tests on one machine. */
+/** In milliseconds, for all its work while two tests run on one machine. */
 const LIMIT = 300_000;
 const WORK = { within: 120_000 };
 
@@ -33,8 +34,8 @@ if (missing) {
         const inStory = taleOf(twoScenes);
 
         /**
-         * The function that adds scenarios of one story. It goes on in each of them, and is told anew after one that
-         * failed.
+         * Returns the function that adds scenarios of one story. The story continues in each of them, and starts over
+         * after one that failed.
          */
         function taleOf(tell, settings = {}) {
             let told;
@@ -74,7 +75,7 @@ if (missing) {
             }
         }
 
-        // ---- What it is at ----
+        // ---- While it is busy ----
 
         for (const { kind, name, justDone } of [
             ...KINDS.map((kind) => ({ kind, name: `a ${kind} while its queue works is made when the queue is empty` })),
@@ -93,7 +94,7 @@ if (missing) {
                 const { queue: working, current_operation_id: current } = queueOf(JSON.parse(before.bookText));
                 assert.deepEqual(working.map(({ id, type, status }) => [id, type, status]), [[current, 'organize_scene_recap', 'in_progress']]);
 
-                // Of the last message SillyTavern hides the buttons meanwhile.
+                // SillyTavern hides the buttons of the last message in the meantime.
                 const message = end;
                 const button = kind === 'branch' ? '.mes_create_branch' : '.mes_create_bookmark';
                 for (const answer of ['no', 'Create when ready']) {
@@ -136,7 +137,7 @@ if (missing) {
             const list = await holdRequest(page, '/api/worldinfo/list');
             const made = page.checkpointByCommand(2, { name: `Meanwhile of ${tale.chat}` });
             await list.reached();
-            // As ST-Auto-Recap does it, a second after its queue is empty.
+            // As ST-Auto-Recap does, a second after its queue is empty.
             await page.raw.evaluate(async () => {
                 const { eventSource, eventTypes, saveChat } = SillyTavern.getContext();
                 const saved = new Promise((resolve) => eventSource.once(eventTypes.ITEMIZED_PROMPTS_SAVED, resolve));
@@ -189,7 +190,7 @@ if (missing) {
 
         for (const { where, message, lore } of [
             { where: 'after', message: 5, lore: FIRST_SCENE },
-            // A later *Combine* overwrites the snapshot by which the end of a scene is known.
+            // A later *Combine* overwrites the snapshot that marks the end of a scene.
             { where: 'at', message: 2, lore: {} },
         ]) {
             for (const kind of KINDS) {
@@ -216,7 +217,8 @@ if (missing) {
 
         // ---- What it does in between ----
 
-        // Recaps tell only what their scene tells, also where they were made after the message. The lorebook is that of the message.
+        // Recaps only contain their own scene, even if they were made after the message. The lorebook is that of the
+        // message.
         for (const kind of KINDS) {
             inStory(`a ${kind} after a scene whose lore was not written yet has its recap, and not its lore`, {}, async ({ page, files, tale }) => {
                 const child = await fork(page, kind, 7);
@@ -236,7 +238,7 @@ if (missing) {
             assert.deepEqual(await sticking(page), ['character-Mara']);
         });
 
-        // The model names the entry that Mara is, as it is asked to, and finds that Quayside is Quay.
+        // The model names Mara's entry, as the prompt asks, and finds that Quayside is Quay.
         const withLeftovers = taleOf(async (given) => {
             model.namesUids = true;
             return twoScenes(given, fact('location', 'Quayside', 'trunk-2')).finally(() => { model.namesUids = false; });
@@ -324,9 +326,9 @@ if (missing) {
         });
     });
 
-    // ---- Telling ----
+    // ---- The story ----
 
-    /** Messages 0 to 8: scenes end with 2 and 6, and are worked on with 4 and 8. */
+    /** Messages 0 to 8: scenes end at 2 and 6, and are processed at 4 and 8. */
     async function twoScenes({ page, files, story }, ...more) {
         const begun = await story.begin({ messages: 1 });
         await page.open(begun);
@@ -344,12 +346,12 @@ if (missing) {
         if (kind === 'branch') {
             return page.branchByButton(message);
         }
-        // A message that has a checkpoint already has no button for another one.
+        // A message that has a checkpoint has no button for another one.
         const link = await page.raw.locator(`.mes[mesid="${message}"]`).getAttribute('bookmark_link');
         return link ? page.checkpointByFlag(message) : page.checkpointByButton(message);
     }
 
-    /** One more scene in the child and then in its parent: neither hears of the other's. */
+    /** One more scene in the child and then in its parent: neither gets anything of the other's. */
     async function goOn({ page, files, tale }, { child, tag }) {
         const own = files.chat(tale, child).metadata.world_info;
         const bookOfParent = files.book(tale.book).text;
@@ -380,13 +382,13 @@ if (missing) {
         }
     }
 
-    /** Makes the second that the page waits before it saves a chat much longer, as the rest of it is on a fast machine. */
+    /** Makes the second that the page waits before it saves a chat much longer, relative to everything else, as on a fast machine. */
     const slowToSave = (page) => page.raw.evaluate(() => {
         const { setTimeout } = globalThis;
         globalThis.setTimeout = (act, delay, ...given) => setTimeout(act, delay === 1000 ? 6000 : delay, ...given);
     });
 
-    /** Opens a tale unless it is open; its character may be. */
+    /** Opens a tale unless it is open; its character may be open already. */
     async function reopen(page, tale) {
         const { chat, avatar } = await page.raw.evaluate(() => {
             const { chatId, characters, characterId } = SillyTavern.getContext();
@@ -398,14 +400,14 @@ if (missing) {
         }
     }
 
-    /** Opens a chat, in which Forklore has nothing to complain of. */
+    /** Opens a chat in which Forklore finds no problems. */
     async function openWell(page, chat) {
         const findings = await lookingAt(page, () => page.switchTo(chat));
         assert.deepEqual(findings.filter(({ problem }) => problem), []);
         await idle(page);
     }
 
-    /** The entries that stay active although the chat does not speak of them. */
+    /** The entries that stay active although the chat does not mention them. */
     const sticking = (page) => page.raw.evaluate(async () => {
         const { checkWorldInfo } = await import('/scripts/world-info.js');
         const silence = SillyTavern.getContext().chat.filter((message) => !message.is_system).map(() => '…');
@@ -413,15 +415,15 @@ if (missing) {
         return [...allActivatedEntries].map(({ comment }) => comment).sort();
     });
 
-    // ---- Judging ----
+    // ---- Checks ----
 
-    /** What must hold of the files after a fork. `linked`: `before` was looked at when the fork had been made. */
+    /** What must be true of the files after a fork. `linked`: `before` was read after the fork had been made. */
     function judge(files, tale, before, { child, kind, message, lore, versions = upTo(message), linked = false }) {
         const { metadata, messages } = files.chat(tale, child);
         const own = metadata.world_info;
         const book = files.book(own).value;
 
-        // A book of its own, with the lore of then.
+        // Its own book, with the lore of that time.
         assert.deepEqual(files.books(), [...before.books, own].sort());
         assert.ok(!before.books.includes(own));
         assert.deepEqual(loreOf(book), lore);
@@ -432,7 +434,7 @@ if (missing) {
         assert.equal(metadata.auto_lorebooks.lorebookName, own);
         assertSound(metadata, book);
 
-        // Of the running recap, what had been told by then.
+        // The running recap up to that point.
         const all = before.parent.metadata[RECAP];
         const { chat_id: owner, current_version: current, versions: kept } = metadata[RECAP];
         assert.equal(owner, child);
@@ -450,18 +452,18 @@ if (missing) {
             assert.ok(snapshots[index].allEntries.every(({ world }) => world === own));
         }
 
-        // Its messages are its parent's, but for the name of the book. Where it is open already, ST-Auto-Recap has shown
-        // messages again that it had hidden.
+        // Its messages are its parent's, except for the name of the book. If it is already open, ST-Auto-Recap has
+        // unhidden some messages.
         if (!linked) {
             const copied = JSON.stringify(before.parent.messages.slice(0, message + 1)).replaceAll(`"${tale.book}"`, JSON.stringify(own));
             const shown = (message) => ({ ...asItWas(message), is_system: false });
             assert.deepEqual(messages.map(shown), JSON.parse(copied).map(shown));
         }
 
-        // Nothing in it points to its parent's book.
+        // Nothing in it refers to its parent's book.
         assert.deepEqual(pathsOf({ metadata, messages }, (value) => value === tale.book), []);
 
-        // The parent is as it was.
+        // The parent is unchanged.
         const parent = files.chat(tale);
         assert.deepEqual(parent.metadata, before.parent.metadata);
         const expected = before.parent.messages.map(asItWas);
@@ -472,7 +474,7 @@ if (missing) {
         assert.equal(files.book(tale.book).text, before.bookText);
     }
 
-    /** A message without its journal and without the names of its branches, which SillyTavern saves with the next save. */
+    /** A message without its journal and the names of its branches, which SillyTavern writes with the next save. */
     function asItWas(message) {
         const { extra: { branches, ...extra }, ...rest } = withoutJournal(message);
         return { ...rest, extra };
@@ -480,7 +482,7 @@ if (missing) {
 
     const upTo = (message) => ({ new_scene_index: end }) => end <= message;
 
-    /** Its queue is empty, and its registries name what is there. */
+    /** Its queue is empty, and its registries match its entries. */
     function assertSound(metadata, book) {
         const { queue, current_operation_id: current } = queueOf(book);
         assert.deepEqual([queue, current], [[], null], 'the queue');
@@ -492,7 +494,7 @@ if (missing) {
         assert.deepEqual(indexed.sort(), listed.sort(), 'the index is that of the registries');
     }
 
-    /** Where a value of the kind is, as paths; not in what Forklore keeps about the fork. */
+    /** The paths of all values that match, except in Forklore's own data about the fork. */
     function pathsOf(value, isIt, path = '') {
         if (isIt(value)) {
             return [path];
@@ -502,7 +504,7 @@ if (missing) {
             (isIt(key) ? [`${path}/${key}`] : pathsOf(member, isIt, `${path}/${key}`)));
     }
 
-    /** In which keys and types two values differ; an empty list may be a list of anything. */
+    /** The keys and types in which two values differ; an empty list may be a list of anything. */
     function differences(one, other, path = '') {
         const kindOf = (value) => (value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value);
         if (kindOf(one) !== kindOf(other)) {

@@ -42,7 +42,7 @@ if (why) {
     });
 }
 
-/** The memories of a book: which messages each is about, and in which chat. */
+/** The memories in a book: which messages each is about, and in which chat. */
 function memoriesIn(files, name) {
     return Object.values(files.book(name).value.entries)
         .filter((entry) => entry.stmemorybooks)

@@ -1,17 +1,17 @@
-// Other people's extensions, as they were unpacked, and what they keep in a chat.
+// Third-party extensions, unpacked, and what they keep in a chat.
 
 import fs from 'node:fs';
 import path from 'node:path';
 
 import { until } from '../harness/until.mjs';
 
-/** The folder that they are unpacked in, or undefined where none was named. */
+/** The folder with the unpacked extensions, or undefined if none was given. */
 const folder = process.env.FORKLORE_NEIGHBOURS && path.resolve(process.env.FORKLORE_NEIGHBOURS);
 
-/** Says why nothing is run, or false. */
+/** The reason to skip everything, or false. */
 export const missing = folder ? false : 'FORKLORE_NEIGHBOURS does not name a folder of unpacked extensions';
 
-/** By the name of their folder. @type {Record<string, string>} */
+/** By folder name. @type {Record<string, string>} */
 export const neighbours = folder ? Object.fromEntries(unpacked(folder)) : {};
 
 function unpacked(folder) {
@@ -24,7 +24,7 @@ function unpacked(folder) {
 
 export const manifestOf = (name) => JSON.parse(fs.readFileSync(path.join(neighbours[name], 'manifest.json'), 'utf8'));
 
-/** Those that can be loaded together: of two that define the same global, one is in each set. */
+/** Sets that can be loaded together: if two extensions define the same global, they are in different sets. */
 export function sets() {
     const hooks = new Map();
     for (const name of Object.keys(neighbours)) {
@@ -41,8 +41,9 @@ export function sets() {
 }
 
 /**
- * Waits until Memory Books is at work, which begins seconds after the page, and puts away the dialog in which it misses
- * another extension, whenever it comes. @param {import('../harness/page.mjs').TavernPage} page
+ * Waits until Memory Books has started, seconds after the page, and closes its dialog about another missing extension,
+ * whenever it appears.
+ * @param {import('../harness/page.mjs').TavernPage} page
  */
 export async function memoryBooksBegun(page) {
     const question = page.raw.locator('dialog[open]', { hasText: 'Chat Top Bar is either disabled or not installed' });
@@ -56,10 +57,10 @@ export async function memoryBooksBegun(page) {
 export const EARLY = { count: 2, list: ['a lamp'], progress: { upTo: 1 } };
 export const LATE = { count: 7, list: ['a lamp', 'a letter', 'a debt'], progress: { upTo: 5 }, isNew: true };
 
-/** Under which keys; a made-up one stands for all that nobody has heard of. */
+/** The keys they use; a made-up one stands for all unknown extensions. */
 export const KEYS = ['qvink_memory', 'someQuestLog'];
 
-/** Puts something into the open chat's metadata, as an extension does. @param {import('../harness/page.mjs').TavernPage} page */
+/** Writes something into the open chat's metadata, as an extension does. @param {import('../harness/page.mjs').TavernPage} page */
 export function keep(page, values) {
     return page.raw.evaluate(async (values) => {
         const context = SillyTavern.getContext();

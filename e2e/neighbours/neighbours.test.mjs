@@ -1,4 +1,4 @@
-// Forks beside other people's extensions: each alone, and all that can be loaded together.
+// Forks beside third-party extensions: each alone, and all that can be loaded together.
 //
 //   FORKLORE_NEIGHBOURS=/folder/of/unpacked/extensions node --test e2e/neighbours/neighbours.test.mjs
 
@@ -85,7 +85,7 @@ async function forks({ page, files, story }) {
         const { metadata } = files.chat(tale, child);
         assert.deepEqual(files.books(), [...before.books, metadata.world_info].sort(), `${told}one book more`);
         const { entries } = files.book(metadata.world_info).value;
-        // ST-Auto-Recap puts entries of its own beside them.
+        // ST-Auto-Recap adds its own entries.
         const lore = Object.fromEntries(Object.keys(early.entries).map((uid) => [uid, entries[uid]]));
         assert.deepEqual(lore, early.entries, `${told}the lore`);
         for (const key of KEYS) {
@@ -100,7 +100,7 @@ async function forks({ page, files, story }) {
         const text = ({ mes }) => mes;
         assert.deepEqual(parent.messages.map(withoutJournal).map(text), before.parent.messages.map(text), `${told}the parent's messages`);
 
-        // It works on in the child, and its parent hears nothing of it.
+        // It keeps working in the child, and its parent is not affected.
         await page.send('and then?');
         const own = files.book(metadata.world_info).value;
         own.entries[0].content = `Told in ${child}.`;

@@ -1,5 +1,5 @@
-// An extension that nobody knows keeps counters, lists and ids with the chat. Whatever a child has of them is as it was
-// at the message, or is named as not known. The judge notes what it sees at the instant when a message is put in.
+// An unknown extension keeps counters, lists and ids with the chat. Whatever a child has of them is as it was at the
+// message, or is reported as unknown. The test records what is true at the instant a message is added.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -35,7 +35,7 @@ for (const group of [false, true]) {
         const tally = { exact: 0, named: 0 };
         const wrong = [];
         for (let fork = 0; fork < FORKS; fork += 1) {
-            // What was there before anybody looked is not asked for.
+            // What was there before the test started to record is not checked.
             const message = 2 + random.below(MESSAGES - 3);
             const child = await page.branchByImport(message);
             const { metadata } = files.chat(tale, child);
@@ -57,7 +57,7 @@ for (const group of [false, true]) {
     });
 }
 
-/** Runs in the page: what was there when the message of each number was put in. */
+/** Runs in the page: records the state when each message is added, by number. */
 function watchArrivals(keys) {
     const { chat } = SillyTavern.getContext();
     globalThis.harnessSeen = {};

@@ -1,11 +1,11 @@
-// What a language model says to ST-Auto-Recap. Everything it says comes from facts in the messages, which name the
-// story they belong to, so what is found in a lorebook or a recap can be followed back to where it was told.
+// What a language model answers to ST-Auto-Recap. All of it comes from facts in the messages, which name the story they
+// belong to, so that everything in a lorebook or recap can be traced back to its source.
 
 import { FakeModel } from '../harness/model.mjs';
 import { until } from '../harness/until.mjs';
 
 /**
- * A fact as a message tells it. `tag` names the story and the scene, and is found in whatever is made of the fact.
+ * A fact in a message. `tag` names the story and the scene, and appears in everything that is made from the fact.
  *
  * @param {string} type one of ST-Auto-Recap's entity types, or `resolved` for a thread that ends
  * @param {string} name of the entity
@@ -13,14 +13,14 @@ import { until } from '../harness/until.mjs';
  */
 export const fact = (type, name, tag) => `«${type} ${name}: ${tag}»`;
 
-/** What a message says with which a scene ends. */
+/** The text of a message that ends a scene. */
 export const PARTING = 'They left the place.';
 
 const FACT = /«(\w+) (\w+): ([^»]+)»/g;
 const factsIn = (text) =>
     [...text.matchAll(FACT)].map(([whole, type, name, tag]) => ({ whole, type, name, tag }));
 
-/** The kinds of prompts, by words that only they hold, and what is said to each. */
+/** The kinds of prompts, with words that only they contain, and the answer to each. */
 const PROMPTS = {
     'scene break': { sign: 'You are a scene break analyst.', answer: sceneBreak },
     extract: { sign: 'TASK: Extract what an LLM would need', answer: extract },
@@ -35,7 +35,7 @@ const PROMPTS = {
 };
 
 export class RecapModel {
-    /** What the character says next, oldest first. @type {string[]} */
+    /** What the character says next, in order. @type {string[]} */
     replies = [];
     /** The kinds of prompts that were answered, in order. @type {string[]} */
     answered = [];
@@ -51,7 +51,7 @@ export class RecapModel {
         return model;
     }
 
-    /** Changes a settings.json such that the page and ST-Auto-Recap talk to this model. */
+    /** Changes a settings.json so that the page and ST-Auto-Recap use this model. */
     connect(settings) {
         this.model.connect(settings);
         settings.oai_settings.stream_openai = false;
@@ -61,12 +61,12 @@ export class RecapModel {
         };
     }
 
-    /** From now on prompts of this kind wait for `release`. */
+    /** From now on, prompts of this kind wait for `release`. */
     hold(kind) {
         this.#held = { kind, waiting: [] };
     }
 
-    /** Waits until a prompt of the kind that is held has come. */
+    /** Waits for a prompt of the kind that is held back. */
     async holding() {
         await until(`ST-Auto-Recap to ask for "${this.#held.kind}"`, () => this.#held.waiting.length > 0);
     }
@@ -94,7 +94,7 @@ export class RecapModel {
     }
 }
 
-/** What is between `<NAME>` and `</NAME>`. */
+/** The text between `<NAME>` and `</NAME>`. */
 function part(prompt, name) {
     const found = new RegExp(`<${name}>\\n([\\s\\S]*?)\\n?</${name}>`).exec(prompt);
     if (!found) {
@@ -125,7 +125,7 @@ function organize(prompt) {
     return { sn: JSON.parse(text).sn, recap: { outcomes, threads, state: '' }, entities: entitiesOf(facts.filter(({ type }) => type !== 'resolved')) };
 }
 
-/** One for each name, whatever is said of it. */
+/** One for each name, whatever is said about it. */
 function entitiesOf(facts) {
     const entities = new Map();
     for (const { type, name, tag } of facts) {
@@ -156,7 +156,7 @@ function runningRecap(prompt) {
     return { recap: { developments: [...new Set([...known, ...developments])], open: [], state: [] }, entities };
 }
 
-/** The same name is the same entity; a name that another begins with has to be looked at. */
+/** The same name is the same entity; a name that is the start of another one has to be examined. */
 function lookup(prompt) {
     const { comment, type, content } = JSON.parse(part(prompt, 'NEW_ENTRY'));
     const listed = [...part(prompt, 'REGISTRY_LISTING').matchAll(/^- UID=(\d+) \| name: ([^|]+) \|/gm)]

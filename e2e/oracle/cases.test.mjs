@@ -1,4 +1,4 @@
-// The twenty cases of the rule, by number, on a simulated page; those that need files or a running watch on real ones.
+// The twenty cases of the rule, by number, on a simulated page; those that need files or a running watch use real ones.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { readable, Stage } from './stage.mjs';
 const product = await Product.load();
 const needsCommand = { skip: commandPath() ? false : 'there is no forklore: cargo build -p forklore' };
 
-/** Runs a case on a data folder that is gone afterwards. */
+/** Runs a case on a data folder that is removed afterwards. */
 async function inFolder(work) {
     const folder = new Folder();
     try {
@@ -155,7 +155,7 @@ test('case 09: the same without the extension', needsCommand, () => inFolder(asy
     assert.equal((await shown(folder, 1)).book, 'as of 1 a');
 }));
 
-/** Message 1 is saved; 2 streams while the lore is edited and saved; then 2 is saved. Waits until the watch has each. */
+/** Message 1 is saved; 2 streams while the lore is edited and saved; then 2 is saved. Waits until the watch has recorded each. */
 async function streamingBesideWatch(folder, extension) {
     const stage = new Stage(product, { extension });
     const { server } = stage.world;
@@ -178,7 +178,7 @@ async function streamingBesideWatch(folder, extension) {
     return stage;
 }
 
-/** Writes each file of a simulated server as it is written there. */
+/** Writes each file of a simulated server whenever the server writes it. */
 function mirror(folder, server) {
     const write = (kind, name) => {
         if (kind === 'chat') {
@@ -191,7 +191,7 @@ function mirror(folder, server) {
     server.wrote = write;
 }
 
-/** Waits until the newest recorded version of both files is what they hold. */
+/** Waits until the newest recorded versions match both files. */
 async function recorded(folder, stage) {
     const wanted = [['Ada/Main', chatText(stage.world.server)], ['book:Lore', bookText(stage.world.server.books.get('Lore'))]];
     for (const [name, text] of wanted) {
@@ -462,8 +462,7 @@ test('case 20: a child that a page continues', needsCommand, () => inFolder(asyn
     const { child } = forkedClaims(folder, made);
     const { world } = stage;
     const metadata = folder.readHeader(child);
-    // The child is the chat now, and its book the book.
-    // Forklore's own mark in it is no lore.
+    // From here on, the chat is the child and the book is its book. Forklore's own mark in it is not lore.
     const { extensions, ...lore } = folder.readBook(metadata.world_info);
     assert.deepEqual(Object.keys(extensions), ['forklore']);
     world.server.writeBook(metadata.world_info, JSON.stringify(lore));

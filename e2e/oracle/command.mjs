@@ -12,7 +12,7 @@ import { metadataText } from './values.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The command: `FORKLORE`, which has to be there, else the one that was built here. `null` where there is none. */
+/** The command: `FORKLORE`, which must exist, or the one built here. `null` if there is none. */
 export function commandPath() {
     const asked = process.env.FORKLORE;
     if (asked && !existsSync(asked)) {
@@ -45,9 +45,9 @@ export class Folder {
         return join(this.user, 'worlds', `${name}.json`);
     }
 
-    /** Writes a simulated server's files, under names of this story's own. */
+    /** Writes a simulated server's files, with names that belong to this story. */
     write(server, { chat = 'Main', bookName = (name) => name } = {}) {
-        // What was found is told by its times: the books were there when the chat was saved.
+        // The command goes by the files' times: the books existed when the chat was saved.
         const there = new Set([...server.books.keys()].map((name) => `${bookName(name)}.json`));
         readdirSync(join(this.user, 'worlds')).filter((file) => !there.has(file)).forEach((file) => rmSync(join(this.user, 'worlds', file)));
         for (const [name, text] of server.books) {
@@ -64,14 +64,14 @@ export class Folder {
                 try {
                     answer = JSON.parse(stdout);
                 } catch {
-                    // No answer is an answer: the caller fails with `text`.
+                    // The caller fails with `text` if there is no answer.
                 }
                 resolve({ code: error ? error.code ?? -1 : 0, answer, isDone: Boolean(answer) && !answer.error, text: `${stdout}\n${stderr}` });
             });
         });
     }
 
-    /** Starts `forklore watch`, and is done when it watches. @returns {Promise<import('node:child_process').ChildProcess>} */
+    /** Starts `forklore watch`, and resolves when it is watching. @returns {Promise<import('node:child_process').ChildProcess>} */
     async watch(...args) {
         const child = spawn(commandPath(), ['--data', this.data, 'watch', ...args], { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] });
         let said = '';
@@ -115,7 +115,7 @@ export class Folder {
     }
 }
 
-/** Ends a watch and waits for it. */
+/** Stops a watch and waits for it. */
 export async function stop(child) {
     if (child.exitCode === null && child.signalCode === null) {
         const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -124,7 +124,7 @@ export async function stop(child) {
     }
 }
 
-/** A chat's file as SillyTavern writes it. */
+/** A chat's file in SillyTavern's format. */
 export function chatText({ chat }, bookName = (name) => name) {
     const header = chat.header.startsWith('\ufeff') ? chat.header : JSON.stringify(bound(JSON.parse(chat.header), bookName));
     return [header, ...chat.lines.map(({ text }) => text)].join('\n');
@@ -135,17 +135,17 @@ function bound(header, bookName) {
     return metadata.world_info ? { ...header, chat_metadata: { ...metadata, world_info: bookName(metadata.world_info) } } : header;
 }
 
-/** A book's file as SillyTavern writes it. */
+/** A book's file in SillyTavern's format. */
 export function bookText(text) {
     return JSON.stringify(JSON.parse(text), null, 4);
 }
 
-/** What `show --at` says of the book. */
+/** The claim in the output of `show --at` about the book. */
 export function shownClaim({ answer }) {
     return claim(answer.known, bookKey(answer.book, answer.content ? JSON.stringify(answer.content) : undefined));
 }
 
-/** What `show --at` says where there is no book; nothing if it is another refusal. */
+/** The claim in the output of `show --at` if there is no book; nothing if it was refused for another reason. */
 export function noBookClaim({ answer }, m) {
     const words = /has no lorebook (?:(at message|today|as last seen)|as of message (\d+))/.exec(answer?.error?.message ?? '');
     if (!words) {
@@ -155,10 +155,7 @@ export function noBookClaim({ answer }, m) {
     return { 'at message': of('exact'), today: of('live'), 'as last seen': of('as of', m) }[words[1]] ?? of('as of', Number(words[2]));
 }
 
-/**
- * What a fork's files say. The child's book carries a mark and its running effects are named after it; nothing else of
- * the moment may differ.
- */
+/** The claim in a fork's files. The child's book has a mark, and running effects contain its name; nothing else may differ. */
 export function forkedClaims(folder, { answer }) {
     const child = answer.child.slice(answer.child.indexOf('/') + 1);
     const metadata = folder.readHeader(child);
@@ -176,7 +173,7 @@ export function forkedClaims(folder, { answer }) {
     };
 }
 
-/** Metadata without running effects, whose keys and digests change with the book's name. */
+/** Metadata without running effects, whose keys and digests depend on the book's name. */
 export function withoutTimed(text) {
     const { timedWorldInfo, ...rest } = JSON.parse(text);
     return JSON.stringify({ ...rest, effects: Object.values(timedWorldInfo?.cooldown ?? {}).map(({ start, end }) => [start, end]) });

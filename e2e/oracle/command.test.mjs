@@ -1,4 +1,4 @@
-// Random stories on disk, asked with the real command: `show`, `branch`, `checkpoint`, `restore`, and `undo` of each.
+// Random stories on disk, queried with the real command: `show`, `branch`, `checkpoint`, `restore`, and `undo` of each.
 //
 // FORKLORE: the command; ORACLE_SEED: the first seed; ORACLE_STORIES: how many.
 

@@ -1,4 +1,4 @@
-// Random stories on disk, asked with the real command.
+// Random stories on disk, queried with the real command.
 
 import { Folder, forkedClaims, noBookClaim, shownClaim, withoutTimed } from './command.mjs';
 import { damage, DAMAGES, OF_RECORDS } from './damage.mjs';
@@ -11,16 +11,16 @@ import { metadataText } from './values.mjs';
 
 const FIELD = 'forklore';
 const CHAT = 'Ada/Main';
-/** The command may read a header behind a byte order mark, which SillyTavern does not: whose numbers hold is not said. */
+/** The command can read a header after a byte order mark, but SillyTavern cannot: it is undefined whose numbers count. */
 const ON_DISK = DAMAGES.filter((kind) => kind !== 'byte order mark');
 
 /**
- * Tells the story of a seed, writes its files and asks the command.
+ * Runs the story of a seed, writes its files and queries the command.
  * @param {import('./product.mjs').Product} product @param {import('./tally.mjs').Tally} tally
  */
 export async function tellAndRun(seed, product, tally) {
     const random = new Random(seed);
-    const story = new Story(random, { recorderFor: (page) => product.recorderFor(page), extension: !random.chance(0.1) });
+    const story = new Story(random, { recorderFor: (page) => product.recorderFor(page), extension: !random.chance(0.1), isRealTime: true });
     const { world } = story;
     const folder = new Folder();
     try {
@@ -48,7 +48,7 @@ export async function tellAndRun(seed, product, tally) {
     tally.stories++;
 }
 
-/** Pages are closed, with or without a last save, or still have something on their way. */
+/** Pages are closed, with or without a last save, or still have requests in progress. */
 async function close(story, random) {
     if (!story.hasGaps || random.chance(0.6)) {
         await story.settle();
@@ -123,7 +123,7 @@ async function restore(asking, m) {
     const bound = folder.readHeader('Main').world_info;
     if (known && name && bound === name) {
         const book = folder.readBook(name);
-        // It takes the content of then into today's book, whatever that one was called then.
+        // It restores the content of that time into today's book, whatever the book was called then.
         const anyName = (text) => text.slice(text.indexOf('\n'));
         settle(asking, m, {
             book: claim(known, anyName(bookKey(name, JSON.stringify(book)))),
@@ -147,7 +147,7 @@ function settle({ seed, story, tally }, m, answer, rest) {
     const { world } = story;
     const { server, ledger } = world;
     const { metadata, messages } = server.readChat();
-    // Unreadable lines were messages, too: one that follows says that the message before it was not the last.
+    // Unreadable lines were messages, too: an unreadable line means that the message before it was not the last.
     const all = server.chat.lines.map(({ token }) => token).filter((token) => token !== null);
     const place = (k) => all.indexOf(messages[k]?.token);
     const bookName = metadata.world_info || null;
@@ -162,7 +162,7 @@ function settle({ seed, story, tally }, m, answer, rest) {
     const crossing = ledger.crossing(question.tokens, question.m);
     const then = crossing ? crossing.held : question.live;
     if (!story.hasGaps && !story.isDamaged && story.extension && then) {
-        // A fork that has no book where none was bound is as it was.
+        // A fork without a book, where none was bound, is correct.
         const hasRightlyNone = answer.book.kind === 'none' && !then.bookName;
         const counted = { book: hasRightlyNone ? { kind: 'exact' } : answer.book, metadata: rest.isBookOnly ? { kind: 'exact' } : answer.metadata };
         tally.addPlain(counted, `seed ${seed} message ${m} of ${messages.length} (${[...situations].join(', ')})`);

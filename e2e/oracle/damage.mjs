@@ -1,4 +1,4 @@
-// What happens to files outside SillyTavern. Lines keep their tokens: the ledger still knows which message they were.
+// What happens to files outside SillyTavern. Lines keep their tokens, so the ledger still knows which message each was.
 
 const FIELD = 'forklore';
 
@@ -88,7 +88,7 @@ const KINDS = {
     },
 };
 
-/** The place of a line that can be read; there always is one. */
+/** The index of a readable line; there is always one. */
 function soundPlace(lines, random) {
     const sound = lines.flatMap(({ text }, place) => {
         try {
@@ -102,10 +102,10 @@ function soundPlace(lines, random) {
 
 export const DAMAGES = Object.keys(KINDS);
 
-/** Kinds that only take something away. More than one may happen to a file. */
+/** Kinds of damage that only remove something. A file may get more than one. */
 export const LOSSES = ['torn end', 'cut at a line', 'bad line in between', 'message torn', 'line dropped'];
 
-/** Kinds after which the record on the last message may be anybody's. */
+/** Kinds of damage after which the last message may carry any record. */
 export const OF_RECORDS = ['record copied', 'records exchanged', 'record removed', 'keys doubled', 'record scratched', 'lines swapped', 'line doubled', 'bad line in between', 'byte order mark'];
 
 /**
@@ -115,7 +115,7 @@ export const OF_RECORDS = ['record copied', 'records exchanged', 'record removed
  */
 export function damage(world, random, kind) {
     const chat = { header: world.server.chat.header, lines: [...world.server.chat.lines] };
-    // Where messages changed places unseen, a record that goes as well leaves what a deletion would leave.
+    // If messages were swapped unnoticed and a record is removed as well, the result looks like a deletion.
     if (world.server.tokens().length < 3 || (world.hasUnseenSwap && !LOSSES.includes(kind))) {
         return false;
     }

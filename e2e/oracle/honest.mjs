@@ -1,5 +1,5 @@
-// A product that does what the rule asks and nothing more: whole states instead of differences, no files, no speed.
-// It is here to show that an honest product passes the judge, so that a failure means something.
+// A product that follows the rule and does nothing more: whole states instead of differences, no files, no speed. It
+// shows that an honest product passes the judge, so that a failure means something.
 
 import { bookKey } from './ledger.mjs';
 import { metadataText } from './values.mjs';
@@ -81,7 +81,7 @@ class HonestRecorder {
     bookRead(name, text) {
         const known = this.#knownOf(name);
         if (text !== known.read && !known.written.has(text)) {
-            // The first reading since: the page was behind.
+            // The first read since then: the page was behind.
             this.pending = this.pending.filter((one) => one.name !== name);
         }
         known.read = text;
@@ -118,7 +118,7 @@ class HonestRecorder {
         return this.known.get(name);
     }
 
-    /** Both parts as they are in memory; the book is missing where it is not known. */
+    /** Both parts as they are in memory; the book is missing if it is unknown. */
     #state() {
         const { page } = this;
         const name = page.book;
@@ -236,7 +236,7 @@ class HonestRecorder {
         this.#deal();
     }
 
-    /** Messages went or came in between: records belong to places. */
+    /** Messages were deleted or inserted: records belong to places. */
     #deal() {
         const { chat } = this.page;
         const before = this.messages;
@@ -259,7 +259,7 @@ class HonestRecorder {
             if (chat.includes(message)) {
                 places.push({ message, record: record && { ...record } });
             } else if (places.length && record) {
-                // The later one's content and number, the earlier one's coming.
+                // The later one's content and number, and the earlier one's arrival.
                 const earlier = places.at(-1);
                 const { came, ...rest } = record;
                 earlier.record = earlier.record?.came ? { ...rest, came: earlier.record.came } : rest;
@@ -316,7 +316,7 @@ class HonestRecorder {
                         message[FIELD] = { ...message[FIELD], came: { ...message[FIELD].came, file: true } };
                     }
                 });
-                // What came while the answer was on its way was behind as well.
+                // The page was behind for messages that arrived while the answer was on its way, too.
                 this.pending = isKnown ? this.pending.filter((one) => !waiting.includes(one)) : [];
                 this.isLooking = false;
                 this.sync();
@@ -332,7 +332,7 @@ class HonestRecorder {
     }
 }
 
-/** Tells a record that was scratched. */
+/** Marks a record that was tampered with. */
 function sumOf({ uid, place, book, metadata, came }) {
     const text = JSON.stringify([uid, place, book, metadata, came]);
     let sum = 0;
@@ -350,7 +350,7 @@ function put(message, record) {
     }
 }
 
-/** The record of each message, `null` where there is none that can be trusted. */
+/** The record of each message, `null` if there is none that can be trusted. */
 function recordsOf(messages) {
     return messages.map(({ [FIELD]: record }) => (record && record.sum === sumOf(record) ? record : null));
 }

@@ -1,31 +1,31 @@
-// Holds an answer against the truth. There is no option to be lenient.
+// Compares an answer to the truth. There is no lenient mode.
 
 import { bookKey, exactBooks } from './ledger.mjs';
 
 /**
- * What the product said of one part of a moment.
+ * What the product claims about one part of a moment.
  * @typedef {object} Claim
  * @property {'exact' | 'as of' | 'live' | 'settled' | 'none'} kind
- * @property {?number} k of `as of` and `settled`
+ * @property {?number} k for `as of` and `settled`
  * @property {?string} source
- * @property {string} content a book with its name (`bookKey`), or the text of the metadata
+ * @property {string} content a book with its name (`bookKey`), or the metadata as text
  *
  * @typedef {object} Question
  * @property {import('./ledger.mjs').Ledger} ledger
- * @property {number[]} tokens the messages of the chat that was asked, unreadable ones included
- * @property {number} m the place among them
- * @property {(k: number) => number} place the place among them of the message that an answer calls `k`
- * @property {{bookName: ?string, bookText: string | undefined, metadata: string}} live what holds now: in the page that asks, or in the files
- * @property {boolean} isFiles whether files were asked, and no page
- * @property {Map<number, {bookName: string, entries: string[]}>} [recaps] what recaps kept, by token
- * @property {(text: string) => string} [bookView] what of a book can be compared in this answer
- * @property {(text: string) => string} [metadataView] and what of the metadata
- * @property {boolean} lastHasRecord whether the last message in the files carries a record of its own that nobody touched
+ * @property {number[]} tokens the messages of the chat, including unreadable ones
+ * @property {number} m the index among them
+ * @property {(k: number) => number} place the index among them of the message that the answer calls `k`
+ * @property {{bookName: ?string, bookText: string | undefined, metadata: string}} live the current state: in the page that asks, or in the files
+ * @property {boolean} isFiles whether the files were queried, and not a page
+ * @property {Map<number, {bookName: string, entries: string[]}>} [recaps] the snapshots of recaps, by token
+ * @property {(text: string) => string} [bookView] the part of a book that can be compared in this answer
+ * @property {(text: string) => string} [metadataView] the same for the metadata
+ * @property {boolean} lastHasRecord whether the last message in the files has its own record, untouched
  */
 
 /**
  * @param {Question} question @param {{book: Claim, metadata: Claim}} answer
- * @returns {{part: string, claim: Claim, why: string, allowed: string[]}[]} what is false in the answer
+ * @returns {{part: string, claim: Claim, why: string, allowed: string[]}[]} the false claims in the answer
  */
 export function judge(question, answer) {
     return ['book', 'metadata'].flatMap((part) => {
@@ -66,7 +66,7 @@ function falseIn(part, question, claim) {
     }
 }
 
-/** A recap's snapshot is as of its scene in the fields that it keeps: it must be the one that the message carries. */
+/** A recap's snapshot is as of its scene, in the fields that it keeps: it must be the one on the message. */
 function falseRecap(recap, { content }, view) {
     const [name, text] = content.split('\n');
     const entries = Object.values(JSON.parse(text ?? '{}').entries ?? {}).map(({ uid, content: lore }) => JSON.stringify([uid, lore]));
@@ -78,7 +78,7 @@ function liveSets({ live }) {
     return { books: new Set([bookKey(live.bookName, live.bookText)]), metadata: new Set([live.metadata]) };
 }
 
-/** What may be called exact. */
+/** What may be claimed as exact. */
 function exactAt(question) {
     const { ledger, tokens, m, isFiles, lastHasRecord } = question;
     const crossings = ledger.readings(tokens).map((reading) => ledger.crossing(tokens, m, reading));
@@ -92,16 +92,16 @@ function exactAt(question) {
     if (!isFiles || !lastHasRecord) {
         return now;
     }
-    // Today's files are the last message's only where its record does not disagree.
+    // Today's files only belong to the last message if its record does not contradict them.
     const recorded = ledger.asOf(tokens, m, { watchedOnly: true });
     const both = (one, other) => new Set([...one].filter((value) => other.has(value)));
-    // A book that only has another name now is the one that was recorded.
+    // A book that was only renamed is the recorded one.
     const lore = (book) => book.slice(book.indexOf('\n'));
     const known = new Set([...recorded.books].map(lore));
     return { books: new Set([...now.books].filter((book) => known.has(lore(book)))), metadata: both(now.metadata, recorded.metadata) };
 }
 
-/** A false claim, for people. */
+/** A false claim, in words. */
 export function describe({ seed, world, question, found }) {
     const short = (text) => (text.length > 900 ? `${text.slice(0, 900)}… (${text.length})` : text);
     const { claim } = found;
@@ -114,7 +114,7 @@ export function describe({ seed, world, question, found }) {
     ].join('\n');
 }
 
-/** The situations that a question is about. */
+/** The situations that a question involves. */
 export function situationsOf({ ledger, tokens, m }, world) {
     const crossing = ledger.crossing(tokens, m);
     return new Set([

@@ -1,4 +1,4 @@
-// A judge that cannot fail is worth nothing: false answers are handed to it here, and it must find each.
+// A judge that cannot fail is worthless: here it gets false answers, and must find each.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -38,7 +38,7 @@ const hp = (page, value) => page.changeMetadata((metadata) => {
 const saying = (text) => bookKey('Lore', JSON.stringify(bookSaying(text)));
 const having = (value) => metadataText({ variables: { hp: value } });
 
-/** The faults of an answer about the page's chat. */
+/** The faults in an answer about the page's chat. */
 function faults({ world, page }, m, { book = { kind: 'none' }, metadata = { kind: 'none' } }, rest = {}) {
     const { bookName, bookText, metadata: now } = page.held();
     const question = { ledger: world.ledger, tokens: page.tokens(), m, place: (k) => k, isFiles: false, lastHasRecord: false, live: { bookName, bookText, metadata: now }, ...rest };
@@ -188,7 +188,7 @@ test('the last message in files is exact only where its record does not disagree
     lore(page, 'b');
     const files = { isFiles: true, live: { bookName: 'Lore', bookText: JSON.stringify(bookSaying('b')), metadata: having(10) } };
     assert.deepEqual(faults(stage, 1, { book: exact(saying('b')) }, files), []);
-    // No page with the extension on has ever seen "b".
+    // No page with the extension enabled has ever seen "b".
     assert.deepEqual(faults(stage, 1, { book: exact(saying('b')) }, { ...files, lastHasRecord: true }), ['book']);
 });
 
@@ -201,7 +201,7 @@ test('a message that no page told has no exact state before it', () => {
     assert.equal(judge(question, { book: exact('(no book)'), metadata: exact('{}') }).length, 2);
 });
 
-// Products that lie. Each plays along with the real interface, and a run with it must not pass.
+// Products that lie. Each implements the real interface, and a run with it must not pass.
 
 class Liar {
     errors = [];

@@ -1,23 +1,23 @@
-// The truth. Knows who arrived when and what held then, by definition alone: nothing here knows what the product
-// writes down, and nothing is read from the files it wrote.
+// The truth: which message arrived when, and what the state was, by definition alone. Nothing here depends on what the
+// product records, or reads the files that it wrote.
 //
-// A message is a token, a number of its own. Where a message is in a page's array or a file's line, the simulator says
-// which token that is.
+// Each message has a token, a unique number. The simulator knows which token is at which place of a page's array or a
+// file.
 
 /**
- * What a page held when a message was put at the end of its array.
+ * The state of a page when a message was appended to its array.
  * @typedef {object} Held
- * @property {string} metadata text of the recorded metadata
+ * @property {string} metadata the recorded metadata as text
  * @property {?string} bookName the bound book, if any
- * @property {string | undefined} bookText the page's copy, or the file if it had none; `undefined`: there was neither
- * @property {boolean} hadCopy whether the page had a copy of its own
+ * @property {string | undefined} bookText the page's copy, or the file's content if it had none; `undefined` if there was neither
+ * @property {boolean} hadCopy whether the page had its own copy
  *
  * @typedef {object} Arrival
- * @property {number} token the message that came then
+ * @property {number} token the message that arrived
  * @property {number} time
- * @property {?Held} held `null` where no page told it
- * @property {boolean} fileWasForeign at that instant the file held what the page had neither read nor written
- * @property {?{isForeign: boolean, text: string}} look the first reading of the file by that page afterwards
+ * @property {?Held} held `null` if it did not arrive in a page
+ * @property {boolean} fileWasForeign whether the file's content at that instant was neither read nor written by the page
+ * @property {?{isForeign: boolean, text: string}} look the page's first read of the file afterwards
  * @property {Set<string>} tags
  */
 
@@ -32,43 +32,43 @@ export class Ledger {
         this.tokens = 0;
         /** @type {Map<number, Arrival>} */
         this.arrivals = new Map();
-        /** The same, where a swap leaves the arrivals at their places. @type {Map<number, Arrival>} */
+        /** The same, if a swap leaves the arrivals in their places. @type {Map<number, Arrival>} */
         this.atPlaces = new Map();
-        /** When a message last changed places. @type {Map<number, number>} */
+        /** When a message was last moved. @type {Map<number, number>} */
         this.swaps = new Map();
-        /** The message before which one was put in. @type {Map<number, number>} */
+        /** The message that one was inserted before. @type {Map<number, number>} */
         this.anchors = new Map();
         this.sightings = [];
         this.open = new Map();
     }
 
-    /** @returns {number} the token of a message that nobody has seen yet */
+    /** @returns {number} the token of a new message */
     newToken() {
         return ++this.tokens;
     }
 
-    /** A message is put at the end of a page's array. Called before it is there. @returns {Arrival} */
+    /** A message is appended to a page's array. Called just before that. @returns {Arrival} */
     arrives(token, held, { fileWasForeign = false, tags = [] } = {}) {
         const arrival = { token, time: ++this.time, held, fileWasForeign, look: null, tags: new Set(tags) };
         this.#set(token, arrival, arrival);
         return arrival;
     }
 
-    /** A message is put in between: it arrives together with the one after it. */
+    /** A message is inserted: it arrives together with the one after it. */
     putBetween(token, next) {
         this.anchors.set(token, next);
         this.#set(token, this.arrivals.get(next), this.atPlaces.get(next));
     }
 
-    /** A message that no page told. */
+    /** A message that arrived in no page. */
     madeByHand(token, tags = []) {
         const arrival = { token, time: ++this.time, held: null, fileWasForeign: false, look: null, tags: new Set(tags) };
         this.#set(token, arrival, arrival);
     }
 
     /**
-     * Two messages change places in a page. That moves no state. What holds if one of them goes afterwards can be read
-     * in two ways: the message that is left came when it came, or it has taken over the place of the other.
+     * Two messages are swapped in a page, which changes no state. If one of them is deleted afterwards, there are two
+     * ways to see it: the other one arrived when it did, or it has taken over the deleted one's place.
      */
     swapped(one, other) {
         const [first, second] = [this.atPlaces.get(one), this.atPlaces.get(other)];
@@ -82,14 +82,14 @@ export class Ledger {
         this.atPlaces.set(token, atPlace);
     }
 
-    /** Both readings, which are one where nothing was swapped. */
+    /** Both readings, which are the same if nothing was swapped. */
     readings(tokens) {
         const isSame = tokens.every((token) => this.arrivals.get(token) === this.atPlaces.get(token));
         return isSame ? [this.arrivals] : [this.arrivals, this.atPlaces];
     }
 
     /**
-     * What a page with the chat open, or the file, holds from now on.
+     * The new state of a page with the open chat, or of the file.
      * @param {string} where
      * @param {{tokens: number[], metadata: string, books: string[], isWatched: boolean}} seen
      */
@@ -112,13 +112,14 @@ export class Ledger {
         }
     }
 
-    /** When the messages of a chat arrived, earliest first. @param {number[]} tokens */
+    /** The arrivals of a chat's messages, earliest first. @param {number[]} tokens */
     #inOrder(tokens, reading = this.arrivals) {
         return tokens.map((token) => reading.get(token)).sort((one, other) => one.time - other.time);
     }
 
     /**
-     * The arrival that ended the time in which place `m` of this chat was the last: the state of m is what held then.
+     * The arrival that ended the time in which place `m` of this chat was the last: the state of `m` is the state at
+     * that moment.
      * @returns {Arrival | undefined} `undefined` for the last message
      */
     crossing(tokens, m, reading = this.arrivals) {
@@ -131,10 +132,9 @@ export class Ledger {
     }
 
     /**
-     * All that was in the file or in a page with the chat open while place `k` was the last, and was made before the
-     * next one arrived.
+     * Every state of the file, or of a page with the open chat, while place `k` was the last, up to the next arrival.
      * @param {number[]} tokens @param {number} k
-     * @param {{watchedOnly?: boolean}} [options] only what a page saw in which the extension was on
+     * @param {{watchedOnly?: boolean}} [options] only states seen by a page with the extension enabled
      */
     asOf(tokens, k, { watchedOnly = false } = {}) {
         const books = new Set();
@@ -144,7 +144,7 @@ export class Ledger {
         return { books, metadata };
     }
 
-    /** What was seen while this very message was the last, before any that comes after it today was anywhere. */
+    /** The states while this very message was the last, before any of today's later messages existed anywhere. */
     #addLiterally(tokens, k, watchedOnly, { books, metadata }) {
         const later = new Set(tokens.slice(k + 1));
         const until = this.sightings.find((sighting) => sighting.tokens.some((token) => later.has(token)))?.from ?? Infinity;
@@ -157,7 +157,8 @@ export class Ledger {
 
     #addAsOf(reading, tokens, k, watchedOnly, { books, metadata }) {
         const order = this.#inOrder(tokens, reading);
-        // After a swap, a message may stand for the one whose place it has: before, it was there when that one was.
+        // After a swap, a message may stand for the one whose place it took: before that, it was there when that one
+        // was.
         const hasCome = (token, sighting) => {
             const standsForItself = reading === this.arrivals || sighting.from >= (this.swaps.get(token) ?? 0);
             if (standsForItself && sighting.set.has(token)) {
@@ -188,7 +189,7 @@ export class Ledger {
 }
 
 /**
- * The book texts that may be called exact where this arrival ended a message's time.
+ * The book texts that may be claimed as exact if this arrival ended a message's time.
  * @param {Arrival} arrival @returns {Set<string>}
  */
 export function exactBooks({ held, fileWasForeign, look }) {
@@ -204,13 +205,13 @@ export function exactBooks({ held, fileWasForeign, look }) {
         if (held.bookText !== undefined) {
             allowed.add(key);
         }
-        // A foreign write that was undone before anybody looked was never this story's.
+        // A foreign write that was undone before anything read it was never part of this story.
         if (look && !look.isForeign) {
             allowed.add(bookKey(held.bookName, look.text));
         }
         return allowed;
     }
-    // What somebody else wrote may be the same, letter by letter: then only one state held.
+    // A foreign write may be identical, character by character: then there was only one state.
     const isBehind = look ? look.isForeign && bookKey(held.bookName, look.text) !== key : fileWasForeign;
     return isBehind ? allowed : allowed.add(key);
 }

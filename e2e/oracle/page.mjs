@@ -1,5 +1,5 @@
-// A page of SillyTavern with the chat open: its array of messages, its metadata, its copies of books, its timers and
-// its requests. Each change is one step of the world, so that the ledger misses none.
+// A SillyTavern page with the open chat: its array of messages, its metadata, its copies of books, its timers and its
+// requests. Each change is one step of the world, so that the ledger misses none.
 
 import { bookKey } from './ledger.mjs';
 import { metadataText } from './values.mjs';
@@ -10,7 +10,7 @@ export class Page {
     /**
      * @param {import('./world.mjs').World} world
      * @param {string} label
-     * @param {{extension?: boolean, limit?: number}} [options] `limit` in megabytes: of larger books only digests are kept
+     * @param {{extension?: boolean, limit?: number}} [options] `limit` in megabytes: only digests are kept of larger books
      */
     constructor(world, label, { extension = true, limit = 8 } = {}) {
         this.world = world;
@@ -22,21 +22,24 @@ export class Page {
         /** SillyTavern's copies of books: read once, and never again. @type {Map<string, object>} */
         this.cache = new Map();
         this.names = [];
-        /** The one timer for all books. @type {?{name: string, data: object}} */
+        /** The single timer for all books. @type {?{name: string, data: object}} */
         this.bookTimer = null;
         this.isChatTimerSet = false;
         this.isFrozen = false;
         this.isOpen = false;
-        /** Saves that the server has not done yet, in order. @type {{words: string, land: () => void}[]} */
+        /** Saves that the server has not processed yet, in order. @type {{words: string, land: () => void}[]} */
         this.inFlight = [];
-        /** Readings that the server has not answered yet. */
+        /** Reads that the server has not answered yet. */
         this.requests = [];
         /** Idle work. @type {(() => void)[]} */
         this.idle = [];
-        /** What this page read last and wrote, of each book. @type {Map<string, {read?: string, copied?: string, written: Set<string>}>} */
+        /**
+         * What this page last read and has written, for each book.
+         * @type {Map<string, {read?: string, copied?: string, written: Set<string>}>}
+         */
         this.known = new Map();
         this.tokenOf = new WeakMap();
-        /** Arrivals whose book has not been read since. */
+        /** Arrivals after which the book has not been read yet. */
         this.unlooked = [];
         this.recorder = extension ? world.recorderFor(this) : null;
     }
@@ -55,7 +58,7 @@ export class Page {
 
     knownOf(name) {
         if (!this.known.has(name)) {
-            // Who has not read it yet goes by what the chat's records say, which is what the page before knew.
+            // A page that has not read it yet goes by the chat's records, which contain what the previous page knew.
             this.known.set(name, { read: this.world.known.get(name)?.text, copied: undefined, written: new Set() });
         }
         return this.known.get(name);
@@ -66,7 +69,7 @@ export class Page {
         return this.cache.has(name) ? JSON.stringify(this.cache.get(name)) : undefined;
     }
 
-    /** What the page holds now, as the definition reads it. @returns {import('./ledger.mjs').Held} */
+    /** The page's current state, by the definition. @returns {import('./ledger.mjs').Held} */
     held() {
         const name = this.book;
         const copy = name ? this.copy(name) : undefined;
@@ -90,14 +93,14 @@ export class Page {
     /** Opens the chat, in a new page or again in this one. `later` runs between the messages and the event. */
     open({ preload = true, later = () => {} } = {}) {
         const { metadata, messages } = this.world.server.readChat();
-        // SillyTavern keeps its one array. An extension that was on before still sees what happens to it.
+        // SillyTavern keeps the same array. An extension that was enabled before still sees what happens to it.
         this.chat.length = 0;
         this.isChatTimerSet = false;
         this.metadata = metadata;
         this.names = [...this.world.server.books.keys()];
         this.chat.splice(0, this.chat.length, ...messages.map(({ value }) => value));
         messages.forEach(({ value, token }) => this.tokenOf.set(value, token));
-        // A swap that was not saved has never been.
+        // A swap that was not saved never happened.
         this.world.server.chat.lines.filter(({ atPlace }) => atPlace).forEach(({ token, atPlace }) => this.world.ledger.atPlaces.set(token, atPlace));
         this.isOpen = true;
         this.world.tick();
@@ -109,7 +112,7 @@ export class Page {
         this.world.tick();
     }
 
-    /** The tab is closed, or left alone for ever: what it had not sent is lost. */
+    /** The tab is closed, or abandoned: what it had not sent is lost. */
     close() {
         this.isOpen = false;
         this.recorder = null;
@@ -130,7 +133,7 @@ export class Page {
         return message;
     }
 
-    /** The ledger's part of an arrival: what holds at this instant. */
+    /** The ledger's part of an arrival: the state at this instant. */
     #arrive(message, tags) {
         this.world.tick();
         const { ledger, server } = this.world;
@@ -148,14 +151,14 @@ export class Page {
         this.world.tick();
     }
 
-    /** Puts a message at the end behind the back of `push`. */
+    /** Appends a message without `push`. */
     pushBypassed(message, tags = []) {
         this.#arrive(message, ['push bypassed', ...tags]);
         this.chat[this.chat.length] = message;
         this.world.tick();
     }
 
-    /** Puts a message at a place, as `/send at=` and the copy button do. */
+    /** Inserts a message, like `/send at=` and the copy button. */
     insert(place, message, tags = []) {
         if (place >= this.chat.length) {
             this.#arrive(message, tags);
@@ -167,7 +170,7 @@ export class Page {
         this.world.tick();
     }
 
-    /** Takes messages away. @param {'splice' | 'length' | 'pop'} how */
+    /** Removes messages. @param {'splice' | 'length' | 'pop'} how */
     remove(place, count, how, tags = []) {
         this.world.touch([this.chat[place - 1], this.chat[place + count]], this, tags);
         if (how === 'length') {
@@ -192,14 +195,14 @@ export class Page {
         this.world.tick();
     }
 
-    /** An event of SillyTavern's that the extension hears. */
+    /** An event of SillyTavern's that the extension receives. */
     event() {
         this.recorder?.sync();
     }
 
     // Books
 
-    /** SillyTavern reads a book that it has no copy of, and the answer is there at once. */
+    /** SillyTavern reads a book that it has no copy of, and is answered at once. */
     readBookNow(name) {
         if (!this.cache.has(name)) {
             const text = this.world.server.serve(name);
@@ -208,7 +211,7 @@ export class Page {
         }
     }
 
-    /** The same, and the answer takes its time. If there is a copy by then, it is replaced. */
+    /** The same, but the answer takes a while. If there is a copy by then, it is replaced. */
     readBookSlowly(name) {
         if (!this.cache.has(name)) {
             const began = this.recorder?.bookReading();
@@ -216,7 +219,7 @@ export class Page {
         }
     }
 
-    /** @param {unknown} began what the extension said when the page asked for it */
+    /** @param {unknown} began what the extension returned when the page sent the request */
     #bookArrived(name, text, began) {
         this.recorder?.bookRead(name, text, began);
         this.knownOf(name).copied = text;
@@ -227,9 +230,9 @@ export class Page {
     }
 
     /**
-     * Somebody in this page has read the book's file: a look for what arrived before, here or in another page. Not behind
-     * is who finds there what it read last, what its copy was read from, or what it wrote. `takenAt`: when the server
-     * looked at the file.
+     * This page has read the book's file, which checks all earlier arrivals, in this page or in others. A page is not
+     * behind if it finds what it last read, what its copy was read from, or what it wrote. `takenAt`: when the server
+     * read the file.
      */
     noteReading(name, text, takenAt) {
         const isMeant = ({ arrival }) => arrival.held.bookName === name && arrival.time <= takenAt;
@@ -242,7 +245,7 @@ export class Page {
             arrival.firstLook ??= lookOf(page);
         });
         [...this.unlooked, ...this.world.orphans].filter(isMeant).forEach(({ arrival, page }) => {
-            // Undone before this page looked, or before anybody did.
+            // Undone before this page checked, or before any page did.
             const look = lookOf(page);
             arrival.look = arrival.firstLook && !arrival.firstLook.isForeign ? arrival.firstLook : look;
         });
@@ -252,14 +255,14 @@ export class Page {
         this.#nowKnown(name, text, takenAt);
     }
 
-    /** The extension reads a book. The server looks at it at one time, and the answer comes at another. */
+    /** The extension reads a book. The server reads the file at one time, and the answer arrives at another. */
     requestBook(name) {
         return new Promise((resolve, reject) => {
             this.requests.push({ name, resolve, reject, text: null, takenAt: 0 });
         });
     }
 
-    /** The server reads what the oldest request wants. */
+    /** The server reads the file for the oldest request. */
     serverReads() {
         const request = this.requests.find(({ text }) => text === null);
         if (request) {
@@ -268,7 +271,7 @@ export class Page {
         }
     }
 
-    /** The answer to the oldest request is there. */
+    /** The answer to the oldest request arrives. */
     serverAnswers({ fails = false } = {}) {
         this.serverReads();
         const request = this.requests.shift();
@@ -284,9 +287,9 @@ export class Page {
     }
 
     /**
-     * An edit, as SillyTavern's editor and other extensions make it: the copy is replaced, and saved in a second.
+     * An edit, as made by SillyTavern's editor and other extensions: the copy is replaced, and saved a second later.
      * @param {(book: object) => void} change
-     * @param {{immediately?: boolean}} [options] saves at once, which cancels the timer, whichever book that was for
+     * @param {{immediately?: boolean}} [options] saves at once, which cancels the timer, whichever book it was for
      */
     editBook(name, change, { immediately = false } = {}) {
         this.readBookNow(name);
@@ -303,21 +306,21 @@ export class Page {
         return undefined;
     }
 
-    /** The editor changes the copy itself and tells nobody. */
+    /** The editor changes the copy itself without notifying anything. */
     editBookInPlace(name, change) {
         this.readBookNow(name);
         change(this.cache.get(name));
         this.world.tick();
     }
 
-    /** An answer that was taken before the last write says nothing new. */
+    /** An answer from before the last write says nothing new. */
     #nowKnown(name, text, at) {
         if (at >= (this.world.known.get(name)?.at ?? 0)) {
             this.world.known.set(name, { text, at });
         }
     }
 
-    /** The timer has run out. @param {'at once' | 'later' | 'lost'} [outcome] */
+    /** The timer has fired. @param {'at once' | 'later' | 'lost'} [outcome] */
     saveBook(outcome = 'at once') {
         const timer = this.bookTimer;
         this.bookTimer = null;
@@ -338,7 +341,7 @@ export class Page {
         });
     }
 
-    /** Saves all that the page holds, as if it had been left alone for a while. */
+    /** Saves everything in the page, as if it had been left alone for a while. */
     saveAll() {
         this.saveBook();
         if (this.book && this.copy(this.book) !== undefined && this.copy(this.book) !== this.world.server.books.get(this.book)) {
@@ -350,7 +353,7 @@ export class Page {
 
     removeBook(name) {
         this.world.server.removeBook(name);
-        // That there is none now is what this page wrote.
+        // This page's own write is why there is none now.
         this.knownOf(name).written.add(this.world.server.serve(name));
         this.cache.delete(name);
         this.names = this.names.filter((known) => known !== name);
@@ -358,7 +361,7 @@ export class Page {
         this.recorder?.bookChanged(name, null);
     }
 
-    /** As the editor does it: saved under the new name, the old one deleted, the open chat follows. */
+    /** Like the editor: saved under the new name, the old one deleted, and the open chat is rebound. */
     renameBook(from, to) {
         this.readBookNow(from);
         this.bookTimer = { name: to, data: structuredClone(this.cache.get(from)) };
@@ -394,11 +397,11 @@ export class Page {
         }
     }
 
-    /** The whole chat is written out and sent. @param {'at once' | 'later' | 'lost'} [outcome] */
+    /** The whole chat is serialized and sent. @param {'at once' | 'later' | 'lost'} [outcome] */
     saveChat(outcome = 'at once') {
         this.isChatTimerSet = false;
         const header = { chat_metadata: this.metadata, user_name: 'unused', character_name: 'unused' };
-        // The same order in which `JSON.stringify` would go through the body.
+        // In the same order as `JSON.stringify` would go through the body.
         let texts = [header, ...this.chat].map((line) => JSON.stringify(line));
         const carried = this.recorder?.carriedBy(`{"ch_name":"Ada","file_name":"${CHAT_NAME}","chat":[${texts.join(',')}],"avatar_url":"Ada.png"}`);
         if (carried !== undefined) {

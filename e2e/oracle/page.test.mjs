@@ -1,6 +1,6 @@
 // Random stories through the page's journal.
 //
-// ORACLE_SEED: the first seed; ORACLE_STORIES: how many. `ORACLE_SEED=17 ORACLE_STORIES=1` tells one story again.
+// ORACLE_SEED: the first seed; ORACLE_STORIES: how many. `ORACLE_SEED=17 ORACLE_STORIES=1` repeats one story.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

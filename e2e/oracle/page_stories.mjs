@@ -1,4 +1,4 @@
-// Random stories through the page's journal: tells one, asks of it, judges every answer.
+// Random stories through the page's journal: runs one, queries it, and judges every answer.
 
 import { damage, DAMAGES, LOSSES, OF_RECORDS } from './damage.mjs';
 import { describe, judge, situationsOf } from './judge.mjs';
@@ -9,7 +9,7 @@ import { metadataText } from './values.mjs';
 const FIELD = 'forklore';
 
 /**
- * Tells the story of a seed, and asks of it.
+ * Runs the story of a seed, and queries it.
  * @param {import('./product.mjs').Product} product @param {import('./tally.mjs').Tally} tally
  */
 export async function tellAndAsk(seed, product, tally) {
@@ -25,7 +25,7 @@ export async function tellAndAsk(seed, product, tally) {
     await story.settle();
     world.pages.forEach((page) => askPage(asking, page));
     if (random.chance(0.5)) {
-        // The chat is asked by a page that has another one open.
+        // The query comes from a page that has another chat open.
         for (const page of [...world.pages]) {
             if (story.hasGaps) {
                 page.saveChat();
@@ -36,7 +36,7 @@ export async function tellAndAsk(seed, product, tally) {
             page.close();
         }
         if (story.hasGaps && random.chance(0.5)) {
-            // Two kinds together could forge what neither can.
+            // Two kinds of damage together could forge what neither can alone.
             const kind = random.pick(DAMAGES);
             story.isDamaged = damage(world, random, kind);
             if (LOSSES.includes(kind) && random.chance(0.3)) {
@@ -54,7 +54,7 @@ export async function tellAndAsk(seed, product, tally) {
     }
 }
 
-/** A page opens the file as it is, and the story goes on. */
+/** A page opens the file as it is, and the story continues. */
 async function goOn({ story, random, ...asking }) {
     story.openPage();
     await story.breathe();
@@ -66,7 +66,7 @@ async function goOn({ story, random, ...asking }) {
     story.world.pages.forEach((page) => askPage({ story, random, ...asking }, page));
 }
 
-/** Some messages, the last one always. */
+/** Some messages, and always the last one. */
 function chosen(random, count) {
     const all = Array.from({ length: count }, (_, m) => m);
     return all.filter((m) => m === count - 1 || count < 7 || random.chance(6 / count));

@@ -1,5 +1,5 @@
-// The product as the oracle meets it: the real `Recording` and the real core behind a host of the oracle's own. This is
-// the only file that knows their interfaces.
+// The product as the oracle uses it: the real `Recorder` and the real core behind a host of the oracle's own. Only this
+// file knows their interfaces.
 
 import { readFileSync } from 'node:fs';
 
@@ -12,41 +12,41 @@ const KINDS = { exact: 'exact', snapshot: 'as of', live: 'live', settled: 'settl
 
 export class Product {
     static async load() {
-        const { loadCore } = await import(new URL('core.js', EXTENSION).href);
-        const { Recording } = await import(new URL('recording.js', EXTENSION).href);
-        return new Product(await loadCore(readFileSync(new URL('pkg/forklore_bg.wasm', EXTENSION))), Recording);
+        const { loadCore } = await import(new URL('core/core.js', EXTENSION).href);
+        const { Recorder } = await import(new URL('features/journal/recorder.js', EXTENSION).href);
+        return new Product(await loadCore(readFileSync(new URL('core/pkg/forklore_bg.wasm', EXTENSION))), Recorder);
     }
 
-    constructor(core, Recording) {
+    constructor(core, Recorder) {
         this.core = core;
-        this.Recording = Recording;
-        /** Errors that the product reported. A story must not make any. */
+        this.Recorder = Recorder;
+        /** Errors that the product reported. A story must not cause any. */
         this.errors = [];
     }
 
-    /** The extension of a page. */
+    /** A page's extension. */
     recorderFor(page) {
-        const recording = new this.Recording({
+        const recorder = new this.Recorder({
             host: hostOf(page),
             core: this.core,
             settings: page.settings,
-            failed: (error) => this.errors.push(error),
+            onError: (error) => this.errors.push(error),
             soon: (run) => page.idle.push(run),
         });
         return {
-            opened: () => void recording.opened(),
-            sync: () => void recording.sync(),
-            streamed: () => void (recording.messageMayHaveCome ? recording.messageMayHaveCome() : recording.sync()),
-            bookChanges: () => void recording.messageMayHaveCome(),
-            bookChanged: (name, text) => void recording.bookChanged(name, text),
-            bookSaved: (name, text) => void recording.bookSaved(name, text),
-            bookReading: () => recording.arrivedSoFar(),
-            bookRead: (name, text, began) => void recording.bookRead(name, text, began),
-            carriedBy: (body) => recording.carriedBy(body),
+            opened: () => void recorder.chatOpened(),
+            sync: () => void recorder.sync(),
+            streamed: () => void (recorder.messageMayHaveArrived ? recorder.messageMayHaveArrived() : recorder.sync()),
+            bookChanges: () => void recorder.messageMayHaveArrived(),
+            bookChanged: (name, text) => void recorder.bookChanged(name, text),
+            bookSaved: (name, text) => void recorder.bookSaved(name, text),
+            bookReading: () => recorder.arrivedSoFar(),
+            bookRead: (name, text, began) => void recorder.bookRead(name, text, began),
+            carriedBy: (body) => recorder.withRecords(body),
         };
     }
 
-    /** Asks of a chat, given as a page gives it. @param {{isOpen?: boolean}} question whether it is the one that is open in the page */
+    /** Queries a chat, given as in a page. @param {{isOpen?: boolean}} question whether it is the open one */
     ask({ metadata, messages, bookName, bookText, m, isOpen = false }) {
         const lines = [{ chat_metadata: metadata, user_name: 'unused', character_name: 'unused' }, ...messages];
         const bytes = bookText === undefined ? undefined : new TextEncoder().encode(bookText);
@@ -75,13 +75,13 @@ function hostOf(page) {
             integrity: page.metadata.integrity ?? null,
         } : null),
         knownBooks: () => [...page.names],
-        bookInMemory: (name) => page.copy(name),
+        cachedBookText: (name) => page.copy(name),
         bookOnServer: (name) => page.requestBook(name),
         listBooks: async () => [...page.world.server.books.keys()].map((name) => ({ name })),
         saveChatSoon: () => {
             page.isChatTimerSet = true;
         },
-        // `JSON.stringify` asks each message for `toJSON`, the first one first.
+        // `JSON.stringify` calls `toJSON` on each message, in order.
         beforeWritingOut: (before) => {
             const first = page.chat[0];
             if (first && !Object.hasOwn(first, 'toJSON')) {

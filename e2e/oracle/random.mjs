@@ -1,4 +1,4 @@
-// Chance that can be repeated: a story is its seed.
+// Repeatable randomness: a story is its seed.
 
 export class Random {
     /** @param {number} seed */

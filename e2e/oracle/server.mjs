@@ -1,10 +1,10 @@
 // SillyTavern's server: one chat file and some books. It keeps nothing in memory and watches nothing.
 
-/** What it answers for a book that does not exist. */
+/** What it returns for a book that does not exist. */
 const NO_BOOK = '{"entries":{}}';
 
 /**
- * A line of a chat file. `token` is `null` for a line that is no message; `isSound` where it is known that it can be read.
+ * A line of a chat file. `token` is `null` if the line is not a message; `isSound` if it is known to be readable.
  * @typedef {{text: string, token: ?number, isSound?: boolean}} Line
  */
 
@@ -14,7 +14,7 @@ export class Server {
         this.chat = null;
         /** @type {Map<string, string>} compact JSON text by name */
         this.books = new Map();
-        /** Told of each file that is written: `(kind, name)`. */
+        /** Called with each file that is written: `(kind, name)`. */
         this.wrote = () => {};
     }
 
@@ -39,8 +39,8 @@ export class Server {
     }
 
     /**
-     * The answer to `/api/chats/get`, with the token of each message: lines that cannot be read are left out, and the
-     * first that is left is the header.
+     * The answer to `/api/chats/get`, with the token of each message: unreadable lines are left out, and the first
+     * remaining one is the header.
      */
     readChat() {
         const read = [{ text: this.chat.header, token: null }, ...this.chat.lines].flatMap(({ text, token }) => {
@@ -55,7 +55,7 @@ export class Server {
         return { metadata: header?.value.chat_metadata ?? {}, messages };
     }
 
-    /** What a reader sees of the chat without its texts. Kept until the file is written again. */
+    /** What a reader sees of the chat, without its texts. Kept until the file is written again. */
     readHeader() {
         if (this.seen?.chat !== this.chat) {
             const isSound = this.chat.lines.every((line) => line.isSound) && !this.chat.header.startsWith('\ufeff');

@@ -1,4 +1,4 @@
-// A small stage for named cases: one lore letter, one variable, messages by number.
+// A small stage for named cases: one letter of lore, one variable, messages by number.
 
 import assert from 'node:assert/strict';
 
@@ -10,7 +10,7 @@ import { World } from './world.mjs';
 const FIELD = 'forklore';
 const BOOK = 'Lore';
 
-/** A book that says one thing. */
+/** A book with one statement. */
 export const bookSaying = (lore) => ({ entries: { 0: { uid: 0, key: ['king'], comment: 'The king', content: lore } } });
 
 export class Stage {
@@ -38,7 +38,7 @@ export class Stage {
         return { name: 'Ada', is_user: false, is_system: false, send_date: this.world.nextDate(), mes: text, extra: {}, swipes: [text], swipe_id: 0 };
     }
 
-    /** Opens the chat in a page of its own. */
+    /** Opens the chat in a new page. */
     open({ extension = true, preload = true } = {}) {
         const page = this.world.addPage(`page ${++this.pages}`, { extension, limit: this.limit });
         page.open({ preload });
@@ -67,7 +67,7 @@ export class Stage {
         return this.page.makeMessage(this.fields(text));
     }
 
-    /** A message arrives as usual: pushed, told, saved; then all that is on its way gets there. */
+    /** A message arrives as usual: pushed, reported, saved; then all requests are completed. */
     async arrives({ save = true } = {}) {
         this.page.push(this.message());
         this.page.event();
@@ -77,7 +77,7 @@ export class Stage {
         await this.settle();
     }
 
-    /** The lore is edited in the page, and by default saved. */
+    /** Edits the lore in the page, and saves it by default. */
     async lore(lore, { save = true } = {}) {
         this.page.editBook(BOOK, (book) => {
             book.entries[0].content = lore;
@@ -107,7 +107,7 @@ export class Stage {
         await this.settle();
     }
 
-    /** Takes a message away, or other things that a page does with the extension on or off. */
+    /** Deletes a message, or does something else in a page, with the extension enabled or not. */
     async does(work) {
         work(this.page);
         this.page.event();
@@ -122,7 +122,7 @@ export class Stage {
         });
     }
 
-    /** Asks in the page. Whatever is said must be true. */
+    /** Queries the page. Whatever is claimed must be true. */
     ask(m) {
         const { page } = this;
         page.recorder?.sync();
@@ -132,7 +132,7 @@ export class Stage {
         return readable(answer);
     }
 
-    /** Asks of the files, as a page with another chat open does. */
+    /** Queries the files, as a page with another chat open does. */
     askFiles(m) {
         const { server } = this.world;
         const { metadata, messages } = server.readChat();
@@ -151,7 +151,7 @@ export class Stage {
     }
 }
 
-/** An answer in few words: `exact b`, `as of 1 a`. */
+/** An answer in a few words: `exact b`, `as of 1 a`. */
 export function readable({ book, metadata }) {
     const words = (claim, value) => [claim.kind, ...(claim.k === null || claim.k === undefined ? [] : [String(claim.k)]), value].join(' ');
     return { book: words(book, loreIn(book.content)), metadata: words(metadata, String(hpIn(metadata.content))), source: book.source };

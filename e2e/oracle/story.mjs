@@ -27,7 +27,7 @@ const PROFILES = {
 };
 const SHARES = { clean: 30, quick: 8, gaps: 16, devices: 14, bypassed: 8, books: 8, restored: 6, wild: 10 };
 
-/** In these, every message is asked for an exact answer, and nearly all get one. */
+/** In these, every message should have an exact answer, and nearly all of them do. */
 const WITHOUT_GAPS = ['clean', 'quick', 'watched'];
 
 export class Story {
@@ -36,12 +36,13 @@ export class Story {
      * @param {object} parts
      * @param {(page: object) => object} [parts.recorderFor]
      * @param {string} [parts.profile]
-     * @param {boolean} [parts.extension] whether the extension is there at all
+     * @param {boolean} [parts.extension] whether the extension is enabled at all
+     * @param {boolean} [parts.isRealTime]
      */
-    constructor(random, { recorderFor, profile = random.weighted(SHARES), extension = true } = {}) {
+    constructor(random, { recorderFor, profile = random.weighted(SHARES), extension = true, isRealTime = false } = {}) {
         this.random = random;
         this.values = new Values(random);
-        this.world = new World({ recorderFor });
+        this.world = new World({ recorderFor, isRealTime });
         this.profile = profile;
         this.extension = extension;
         this.hasGaps = !WITHOUT_GAPS.includes(profile);
@@ -54,7 +55,7 @@ export class Story {
         this.world.storyTags.add(`story: ${profile}`);
     }
 
-    /** Begins with a chat in the file that nobody has opened yet, of one message or a few. */
+    /** Starts with a chat file that no page has opened yet, with one message or a few. */
     begin() {
         const { world, random, values } = this;
         BOOKS.forEach((name) => world.server.writeBook(name, JSON.stringify(values.book())));
@@ -107,7 +108,7 @@ export class Story {
         await this.go(steps);
     }
 
-    /** Goes on for a while. */
+    /** Continues for a while. */
     async go(steps) {
         for (let step = 0; step < steps; step++) {
             await this.step(this.random.weighted(PROFILES[this.profile]));
@@ -119,10 +120,10 @@ export class Story {
         await this[name]();
     }
 
-    /** Idle work, answers and saves on their way, as far as they get now. */
+    /** Runs some of the pending idle work, answers and saves. */
     async breathe(promptness = this.promptness) {
         if (!this.hasGaps && this.freshPage === this.page) {
-            // Who opens a chat reads before writing, nearly always.
+            // A page that opens a chat nearly always reads before it writes.
             this.freshPage = null;
             if (this.random.chance(0.95)) {
                 await this.settle();
@@ -148,7 +149,7 @@ export class Story {
         }
     }
 
-    /** Everything that is on its way gets there. */
+    /** Completes everything that is pending. */
     async settle() {
         for (let round = 0; round < 8; round++) {
             for (const page of this.world.pages) {
@@ -385,7 +386,7 @@ export class Story {
         this.save();
     }
 
-    /** Unseen, a swap and a message put in together leave what nobody can tell from nothing: every record counts right again. */
+    /** A swap and an insertion, both unnoticed, cannot be told from nothing: all records count correctly again. */
     wouldForge() {
         const { world, page } = this;
         world.hasUnseenInsert ||= !page.isWatched && !world.hasUnseenSwap;
@@ -430,7 +431,7 @@ export class Story {
         this.save();
     }
 
-    /** Saves of book and chat in turn, as fast as they can be written. */
+    /** Saves the book and the chat in turn, as fast as possible. */
     burst() {
         const { page, world, random } = this;
         world.say('book and chat are saved in turn, as fast as they can be');
@@ -443,7 +444,7 @@ export class Story {
         }
     }
 
-    /** Another extension takes the last message away and puts another there, and no event tells. */
+    /** Another extension removes the last message and adds another one, without any event. */
     async silentChange() {
         const { page, world } = this;
         if (page.chat.length < 2) {
@@ -455,7 +456,7 @@ export class Story {
         await this.interrupt(0.8);
     }
 
-    /** Another extension puts the array's own methods back. */
+    /** Another extension restores the array's original methods. */
     async unwrap() {
         this.world.say("another extension puts the array's own push and splice back");
         this.world.tag('unwrapped');
@@ -513,7 +514,7 @@ export class Story {
         }
     }
 
-    /** Another book is saved within the second: the edit stays in the page's memory. */
+    /** Another book is saved within the second: the edit stays in the page's cache. */
     async cancelledSave() {
         const { page, world } = this;
         if (!page.book) {
@@ -596,7 +597,7 @@ export class Story {
         }
     }
 
-    /** ST-Auto-Recap ends a scene, works on its lore a little later, and keeps a snapshot. */
+    /** ST-Auto-Recap ends a scene, updates its lore a little later, and keeps a snapshot. */
     async sceneBreak() {
         const { page, world } = this;
         if (!page.book) {
@@ -660,7 +661,7 @@ export class Story {
 
     async leave(page) {
         if (!this.hasGaps) {
-            // People look away for longer than a look takes.
+            // People look away for longer than a file check takes.
             await this.settle();
         }
         if (this.random.chance(0.7)) {
@@ -831,7 +832,7 @@ export class Story {
     }
 }
 
-/** Lets what waits for an answer go on. */
+/** Lets pending answers arrive. */
 export function microtasks() {
     return new Promise((resolve) => setImmediate(resolve));
 }

@@ -9,7 +9,7 @@ export class Tally {
         this.rows = new Map();
         this.false = [];
         this.stories = 0;
-        /** Of stories without gaps and damage. */
+        /** In stories without gaps and damage. */
         this.plain = { book: { asked: 0, exact: 0 }, metadata: { asked: 0, exact: 0 } };
         this.notExact = [];
     }
@@ -42,7 +42,7 @@ export class Tally {
         }
     }
 
-    /** A story that could not be told to its end. */
+    /** A story that could not be finished. */
     crashed(seed, error) {
         this.false.push(`CRASHED: seed ${seed}: ${error.stack}`);
     }
@@ -70,7 +70,7 @@ export class Tally {
     }
 
     /**
-     * What was hardly met. `needs`: how many of a thousand stories' questions there must be.
+     * Situations that came up too rarely. `needs`: how many questions about each there must be per thousand stories.
      * @param {{situation: string, part?: string, kind?: string, perThousand: number}[]} needs
      */
     hardlyMet(needs) {

@@ -1,14 +1,14 @@
-// What is in books and metadata, odd values included.
+// Contents of books and metadata, including odd values.
 
 /** Keys of `chat_metadata` that SillyTavern itself writes and the oracle's stories change. */
 export const METADATA_KEYS = ['variables', 'timedWorldInfo', 'note_prompt', 'note_depth', 'script_injects'];
 
-/** The part of a chat's metadata that answers are compared in, as text. */
+/** The part of a chat's metadata that is compared, as text. */
 export function metadataText(metadata) {
     return JSON.stringify(Object.fromEntries(METADATA_KEYS.map((key) => [key, metadata?.[key]])));
 }
 
-/** A text of JSON as SillyTavern's page would write it. */
+/** A JSON text as SillyTavern's page would write it. */
 export function sameText(text) {
     return JSON.stringify(JSON.parse(text));
 }
@@ -16,7 +16,7 @@ export function sameText(text) {
 const ODD_KEYS = ['__proto__', 'constructor', 'toString', '01', '-1', '4294967295', '4294967294', '1763632438061', ' ', '\ud800', 'ключ'];
 const ODD_TEXTS = ['\ud800', '\udfff\ud800', 'ünï', '"quoted"', '\\', '\u2028', '</script>', '', '\u0000', '😀'];
 
-/** Sets a member, whatever its name is: `object.__proto__ = …` would do something else. */
+/** Sets a property, whatever its name: `object.__proto__ = …` would do something else. */
 export function setMember(object, key, value) {
     Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
 }
@@ -28,7 +28,7 @@ export class Values {
         this.count = 0;
     }
 
-    /** A text that no other is equal to. */
+    /** A unique text. */
     text() {
         const { random } = this;
         this.count++;
@@ -72,7 +72,7 @@ export class Values {
         return book;
     }
 
-    /** Changes a book in place, and never into what it was before. */
+    /** Changes a book in place, and never back to an earlier state. */
     editBook(book) {
         const { random } = this;
         const entries = book.entries;
@@ -109,7 +109,7 @@ export class Values {
         }
     }
 
-    /** Changes metadata in place, and never into what it was before. */
+    /** Changes metadata in place, and never back to an earlier state. */
     editMetadata(metadata) {
         const { random } = this;
         switch (random.weighted({ variable: 6, object: 1, timed: 2, note: 1, inject: 1, odd: 0.5 })) {

@@ -1,4 +1,4 @@
-// When a run as a whole has passed.
+// Decides whether a run has passed.
 
 /** Situations that stories through the page must meet, and how many questions about each per thousand stories. */
 const PAGE_SITUATIONS = {
@@ -12,7 +12,7 @@ const PAGE_SITUATIONS = {
     'damage: byte order mark': 15,
 };
 
-/** Claims that must come about, so that nobody passes who claims nothing. */
+/** Claims that must occur, so that a product that claims nothing does not pass. */
 const PAGE_CLAIMS = [
     { situation: 'all', part: 'book', kind: 'exact', perThousand: 4000 },
     { situation: 'all', part: 'metadata', kind: 'exact', perThousand: 4000 },
@@ -31,11 +31,11 @@ const PAGE_CLAIMS = [
     { situation: 'swapped, extension on', part: 'book', kind: 'exact', perThousand: 25 },
 ];
 
-/** The least share of exact answers in stories without gaps and damage. */
+/** The minimum share of exact answers in stories without gaps and damage. */
 const PLAIN_SHARE = 0.99;
 
 /**
- * Why a run through the page has not passed; nothing if it has. Where one seed is asked for again, only false claims count.
+ * Why a run through the page has not passed; empty if it has. If a single seed is repeated, only false claims count.
  * @param {import('./tally.mjs').Tally} tally
  */
 export function pageVerdict(tally) {
@@ -69,7 +69,7 @@ export function commandVerdict(tally) {
 export function tooFewExact(tally, least = PLAIN_SHARE) {
     return ['book', 'metadata'].flatMap((part) => {
         const { asked, exact } = tally.plain[part];
-        // A few unlucky stories weigh much in a short run.
+        // A few unlucky stories count a lot in a short run.
         const allowance = asked < 2000 ? 3 * Math.sqrt(asked * (1 - least)) : 0;
         return asked >= 200 && exact < least * asked - allowance
             ? [`TOO FEW: without gaps and damage ${exact} of ${asked} are exact (${part}); for example\n  ${tally.notExact.join('\n  ')}`]

@@ -1,7 +1,7 @@
 // Random saves beside `forklore watch`.
 //
-// FORKLORE: the command; ORACLE_SEED: the seed; ORACLE_SAVES: how many saves a run has at least (500).
-// ORACLE_COARSE: it runs where the system says little, and may miss any number of versions, but not hide it.
+// FORKLORE: the command; ORACLE_SEED: the seed; ORACLE_SAVES: the minimum number of saves in a run (500).
+// ORACLE_COARSE: runs on a system that reports few changes; versions may be missed, but that must not be hidden.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -40,7 +40,7 @@ for (const [name, plan] of Object.entries(PLANS)) {
             return;
         }
         assert.ok(run.missed <= (plan.missedAtMost ?? 1) * run.saves, `${run.missed} of ${run.saves} versions were missed`);
-        // Where the watch keeps up, most messages are known as of some message.
+        // If the watch keeps up, most messages are known as of some message.
         const [asOf, live] = ['as of', 'live'].map((kind) => run.tally.count('all', 'book', kind));
         assert.ok(plan.missedAtMost === undefined || asOf > 4 * live, `${asOf} as of, ${live} live`);
     });

@@ -1,5 +1,5 @@
-// Random saves beside a real `forklore watch`: every version that it recorded against what was written, and every
-// moment against the truth.
+// Random saves beside a real `forklore watch`: compares every recorded version to what was written, and every moment to
+// the truth.
 
 import { closeSync, existsSync, openSync, renameSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,15 +16,15 @@ const FIELD = 'forklore';
 /**
  * @typedef {object} Plan
  * @property {number} seed
- * @property {number} saves how many there are at least
- * @property {number} pause the longest time between two steps of a story, in milliseconds
- * @property {number} [shortest] the shortest
+ * @property {number} saves the minimum number
+ * @property {number} pause the maximum time between two steps of a story, in milliseconds
+ * @property {number} [shortest] the minimum
  * @property {number} [inPlace] the share of saves that truncate the file and write into it
- * @property {number} [stalls] how often the watch is stopped for two seconds
- * @property {number} [bursts] how often files are saved in turn as fast as they can be
- * @property {boolean} [renames] whether chats are renamed, and books deleted and made again
+ * @property {number} [stalls] how often the watch is paused for two seconds
+ * @property {number} [bursts] how often files are saved in turn as fast as possible
+ * @property {boolean} [renames] whether chats are renamed, and books deleted and recreated
  * @property {?import('./product.mjs').Product} [product] whose records the chats carry, if any
- * @property {number} [stories] how many there are side by side
+ * @property {number} [stories] how many run in parallel
  */
 
 /** Runs a plan. @param {Plan} plan @returns {Promise<{tally: Tally, versions: number, missed: number, faults: string[]}>} */
@@ -60,7 +60,7 @@ export async function runBesideWatch(plan) {
     return run;
 }
 
-/** Stops the watch for two seconds now and then, as a busy machine does. */
+/** Pauses the watch for two seconds now and then, like a busy machine. */
 async function stall(run, watch) {
     for (let left = run.plan.stalls ?? 0; left > 0 && !run.isTold; left--) {
         await sleep(700);
@@ -70,7 +70,7 @@ async function stall(run, watch) {
     }
 }
 
-/** One story, whose files are written as its server writes them. */
+/** One story, whose files are written whenever its server writes them. */
 class Teller {
     constructor(run, number) {
         this.run = run;
@@ -95,7 +95,7 @@ class Teller {
         }
     }
 
-    /** As SillyTavern does it, by a file beside it that takes its place; or by truncating, as other tools do. */
+    /** Like SillyTavern, with a temporary file that replaces it; or by truncating it, like other tools. */
     save(path, name, text) {
         const { run, random } = this;
         run.saves++;
@@ -128,7 +128,7 @@ class Teller {
         const { run, story, random } = this;
         const { plan } = run;
         const share = plan.saves / (plan.stories ?? 4);
-        // Whoever waits for seconds waits for looks and answers, too.
+        // A pause of seconds is long enough for file checks and answers, too.
         const settle = () => plan.shortest > 1000 && story.settle();
         await settle();
         for (let before = run.saves, steps = 0; run.saves < plan.saves && steps < 4 * share; steps++) {
@@ -151,7 +151,7 @@ class Teller {
         story.page.close();
     }
 
-    /** As SillyTavern renames a chat: copied under the new name, and the old one removed. */
+    /** Like SillyTavern: copied to the new name, and the old one removed. */
     rename() {
         const { folder, files } = this.run;
         const from = this.chat;
@@ -200,7 +200,7 @@ class Teller {
     }
 }
 
-/** Waits until the newest recorded version of each file is what it holds. */
+/** Waits until the newest recorded version of each file matches it. */
 async function untilRecorded(run) {
     const open = new Map(run.files);
     for (let tries = 0; open.size; tries++) {
@@ -222,7 +222,7 @@ async function untilRecorded(run) {
     }
 }
 
-/** Every recorded version must be one that was written, in the order in which they were. */
+/** Every recorded version must be one that was written, in the same order. */
 async function compareVersions(run, name, { written }) {
     const { answer, text } = await run.folder.run('log', name, '-n', '100000');
     if (!answer?.versions) {
@@ -243,7 +243,7 @@ async function compareVersions(run, name, { written }) {
         if (found < 0) {
             const early = written.indexOf(content);
             if (early < 0 && why === 'found') {
-                // The file did hold it, for an instant, and the history does not say that it was saved.
+                // The file did contain it for an instant, and the history does not claim that it was saved.
                 run.torn++;
                 return;
             }

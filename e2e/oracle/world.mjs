@@ -1,4 +1,4 @@
-// The world of one story: a server, the pages that have its chat open, and what everybody did, in words.
+// The world of one story: a server, the pages that have its chat open, and a log of everything in words.
 
 import { bookKey, Ledger } from './ledger.mjs';
 import { Page } from './page.mjs';
@@ -8,15 +8,17 @@ import { metadataText } from './values.mjs';
 export class World {
     /**
      * @param {object} [parts]
-     * @param {(page: Page) => object} [parts.recorderFor] gives a page its extension
+     * @param {(page: Page) => object} [parts.recorderFor] creates a page's extension
+     * @param {boolean} [parts.isRealTime] dates are those of the clock, as the times of files are
      */
-    constructor({ recorderFor = () => null } = {}) {
+    constructor({ recorderFor = () => null, isRealTime = false } = {}) {
+        this.isRealTime = isRealTime;
         this.ledger = new Ledger();
         this.server = new Server();
         this.recorderFor = recorderFor;
         /** @type {Page[]} */
         this.pages = [];
-        /** Arrivals in pages that were closed before anybody in them read the book's file. */
+        /** Arrivals in pages that were closed before they read the book's file. */
         this.orphans = [];
         this.words = [];
         /** Situations since the last arrival. */
@@ -25,22 +27,22 @@ export class World {
         this.storyTags = new Set();
         /** Copies of the chat's file. */
         this.backups = [];
-        /** What a recap kept of the lore, by the message that carries it. @type {Map<number, {bookName: string, entries: string[]}>} */
+        /** The lore in each recap's snapshot, by the message that carries it. @type {Map<number, {bookName: string, entries: string[]}>} */
         this.recaps = new Map();
-        /** Messages that carry what another one carried, and which. @type {Map<number, {original: number, isUnseen: boolean}>} */
+        /** Messages that are copies, and of which. @type {Map<number, {original: number, isUnseen: boolean}>} */
         this.copies = new Map();
-        /** What a page has read or written of a book last. @type {Map<string, {text: string, at: number}>} */
+        /** What a page has last read or written of a book. @type {Map<string, {text: string, at: number}>} */
         this.known = new Map();
         this.dates = 0;
-        /** Messages changed places in a page that keeps no journal. */
+        /** Whether messages were swapped in a page without a journal. */
         this.hasUnseenSwap = false;
-        /** And such in which one was put between others. */
+        /** Whether one was inserted in such a page. */
         this.hasUnseenInsert = false;
     }
 
     /**
-     * The messages as anybody can tell them: a copy that was made while no journal was kept, and whose original is gone,
-     * is its original in every byte.
+     * The messages as far as they can be distinguished: a copy that was made without a journal, and whose original was
+     * deleted, is identical to its original.
      */
     toldApart(tokens) {
         return tokens.map((token) => {
@@ -53,7 +55,7 @@ export class World {
         this.words.push(words);
     }
 
-    /** Notes a situation: it counts for the message whose time it is. */
+    /** Notes a situation for the message whose time it is. */
     tag(name) {
         this.tags.add(name);
     }
@@ -64,7 +66,7 @@ export class World {
         return tags;
     }
 
-    /** Notes a situation for messages that are there already. */
+    /** Notes a situation for existing messages. */
     touch(messages, page, tags) {
         messages.filter(Boolean).forEach((message) => {
             const arrival = this.ledger.arrivals.get(page.tokenOf.get(message));
@@ -72,7 +74,7 @@ export class World {
         });
     }
 
-    /** Lets the ledger see everything as it is now. */
+    /** Shows the current state of everything to the ledger. */
     tick() {
         this.pages.filter((page) => page.isOpen).forEach((page) => this.ledger.see(page.label, page.seen()));
         if (this.server.chat) {
@@ -99,7 +101,16 @@ export class World {
         this.ledger.unsee(page.label);
     }
 
+    /** A date that no other message has. */
     nextDate() {
+        if (this.isRealTime) {
+            let now = Date.now();
+            while (now <= this.dates) {
+                now = Date.now();
+            }
+            this.dates = now;
+            return new Date(now).toISOString();
+        }
         return new Date(Date.UTC(2026, 0, 1) + ++this.dates * 1000).toISOString();
     }
 }

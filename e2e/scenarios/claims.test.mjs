@@ -1,5 +1,5 @@
-// What is claimed of a message, where only a real page shows when things happen: replies that come word by word,
-// listeners, reloads, another device, swipes and regenerations.
+// Claims about messages that need a real page, because timing matters: replies that arrive word by word, listeners,
+// reloads, another device, swipes and regenerations.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -78,7 +78,7 @@ scenario('a reload between an edit and the next message costs nothing', {}, asyn
 scenario('where another device has changed the lore and the page did not know, nothing is called exact', {}, async (given) => {
     const { page, st } = given;
     const tale = await begun(given);
-    // The page has its own copy, and does not look at the file again before it must.
+    // The page has its own copy, and does not read the file again before it has to.
     await page.raw.evaluate((name) => SillyTavern.getContext().loadWorldInfo(name), tale.book);
     await st.post('/api/worldinfo/edit', { name: tale.book, data: lore('b') });
     await page.send('What does the tide do?');
@@ -158,7 +158,7 @@ async function begun({ page, story }) {
     return tale;
 }
 
-/** Sends a message and waits until the reply has begun. */
+/** Sends a message and waits until the reply has started. */
 async function asked(page, text) {
     await page.type(text);
     return begins(page);
@@ -183,7 +183,7 @@ async function ended(page, reply) {
     await page.settle();
 }
 
-/** How the lore of a message is known and what it was, by what a fork there gets. */
+/** The lore of a message and how well it is known, from a fork there. */
 async function known({ page, files }, tale, message) {
     const child = await page.branchByImport(message);
     const { metadata } = files.chat(tale, child);

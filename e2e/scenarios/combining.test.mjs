@@ -1,4 +1,4 @@
-// Two endings of one story: what differs, and what of the one is brought into the other.
+// Two endings of one story: what differs, and bringing lore from one into the other.
 
 import assert from 'node:assert/strict';
 
@@ -41,7 +41,7 @@ const EDITS = {
 
 const BROUGHT = ['The wedding', 'The new ship', 'The keeper'];
 
-// ---- What it is for ----
+// ---- The purpose ----
 
 for (const group of [false, true]) {
     const kind = group ? 'group' : 'solo';

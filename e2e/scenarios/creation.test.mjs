@@ -1,5 +1,5 @@
-// Every way in which SillyTavern makes a checkpoint or a branch, and what is in the files afterwards: the child has
-// a lorebook of its own, with what the parent's held at that message, and the parent has not changed.
+// Every way to create a checkpoint or a branch in SillyTavern, and the files afterwards: the child has its own
+// lorebook, with the content of the parent's at that message, and the parent has not changed.
 
 import assert from 'node:assert/strict';
 
@@ -52,7 +52,7 @@ const ways = [
     {
         name: 'createBranch, called by another extension',
         kind: 'branch',
-        // It leaves the name of each branch in the parent's memory, unsaved, for the next to inherit.
+        // It leaves the name of each branch in the parent's memory, unsaved, for the next one to inherit.
         prepare: (page) => page.save(),
         make: (page, message) => page.branchByImport(message),
     },
@@ -60,7 +60,7 @@ const ways = [
 
 for (const [number, way] of ways.entries()) {
     for (const group of [false, true]) {
-        // So that each way is seen gzipped once and plain once.
+        // So that each way is tested once gzipped and once plain.
         const gzip = group === (number % 2 === 0);
         const name = `${way.name}, ${group ? 'in a group' : 'solo'}${gzip ? ', gzipped' : ''}`;
         scenario(name, { group, gzip, since: way.since }, async (given) => {
@@ -87,7 +87,7 @@ for (const [number, way] of ways.entries()) {
 
 for (const group of [false, true]) {
     const place = group ? 'in a group' : 'solo';
-    /** What SillyTavern says where a chat may not be written over. */
+    /** What SillyTavern says if a chat may not be overwritten. */
     const refusal = {
         refusedSave: true,
         errors: group ? [/status of 400/, /Group chat could not be saved/] : [/status of 400/],
@@ -142,7 +142,7 @@ for (const group of [false, true]) {
         assertSameBook(files.book(tale.book).value, loreWithGaps());
     });
 
-    // Before 1.19 a child had its parent's slug, by which SillyTavern tells whether a file is the chat that is saved.
+    // Before 1.19 a child had its parent's slug, by which SillyTavern checks whether a file is the chat being saved.
     scenario(`a second checkpoint of a name is refused and leaves the first one its book, ${place}`, {
         group,
         expects: refusal,
@@ -215,7 +215,7 @@ scenario('a solo chat that becomes a group chat takes a copy of the book along',
 /**
  * A chat that was written in the page, so that the journal knows it, and whose book changed on the way.
  *
- * The moments lie well inside what the same book held for: nothing changes just before or after their messages.
+ * The moments are in the middle of stretches with the same book: nothing changes just before or after their messages.
  */
 async function writtenInThePage({ page, files, story }) {
     const first = loreWithGaps();
@@ -239,7 +239,7 @@ async function swiped(page, tale, text) {
     await page.run(`/addswipe ${text}, told otherwise`);
 }
 
-/** An entry edited, one gone, one new, and something new beside the entries. */
+/** One entry edited, one removed, one added, and a new key beside the entries. */
 function changed(book) {
     const later = structuredClone(book);
     later.entries[0].content = 'Captain without a ship.';

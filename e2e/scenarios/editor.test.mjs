@@ -1,4 +1,4 @@
-// SillyTavern's editor completes an entry by showing it. Whoever only looks through a lorebook has changed nothing.
+// SillyTavern's editor completes an entry when it shows it. Someone who only reads a lorebook has changed nothing.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -15,7 +15,7 @@ const scenario = withSettings(stage());
 
 const LIMIT = 900_000;
 
-/** How many entries and fields are written otherwise than before. */
+/** How many entries and fields are written differently than before. */
 function rewritten(before, after) {
     const fields = Object.entries(after.entries).map(([key, now]) => {
         const was = before.entries[key];
@@ -34,12 +34,12 @@ async function showLore(page, message) {
 scenario('a lorebook of 50 entries is looked through twice, and nothing has changed', { limit: LIMIT }, async ({ page, files, story }) => {
     const tale = await story.begin({ book: fiftyEntries() });
     await page.open(tale);
-    // So that the lore of message 5 is recorded as it was before anybody looked.
+    // So that the lore of message 5 is recorded as it was before the editor showed it.
     await page.run('/send The story goes on.');
     await page.settle();
     const { one, two, books } = await twoEndings({ page, files }, tale, { one: () => {}, two: () => {}, message: 6 });
     const before = files.book(books.one);
-    // A tab that has the lorebook as it was.
+    // A tab that has the old lorebook.
     const other = await openTab(page);
     await decide(other);
     await other.open(tale);
@@ -84,7 +84,7 @@ scenario('a lorebook of 50 entries is looked through twice, and nothing has chan
     await page.raw.keyboard.press('Escape');
 });
 
-/** Leaves the files to be looked at with `forklore diff`, where somebody says where. */
+/** Keeps the files for `forklore diff`, if a folder for them was given. */
 function keepForTheCommand(files, books) {
     const folder = process.env.FORKLORE_KEEP_USER;
     if (folder) {

@@ -1,4 +1,5 @@
-// What SillyTavern's World Info editor writes by showing entries, without Forklore. The core's tests read the two files.
+// What SillyTavern's World Info editor writes just by showing entries, without Forklore. The core's tests read the two
+// files.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';

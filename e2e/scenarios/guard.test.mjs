@@ -11,7 +11,7 @@ import { closeTab, openTab } from '../harness/tabs.mjs';
 import { PAPER, writeTheme } from '../harness/themes.mjs';
 import { until } from '../harness/until.mjs';
 
-/** How long the two tabs edit, with the guard and without. */
+/** In milliseconds: how long the two tabs edit, with the guard and without. */
 const SECONDS = Number(process.env.FORKLORE_GUARD_SECONDS ?? 10);
 const SEED = Number(process.env.FORKLORE_SEED ?? 20_261_115);
 const ENTRIES = 12;
@@ -37,7 +37,7 @@ for (const guard of [true, false]) {
         const counts = await Promise.all(tabs.map((tab, which) => atWork(tab, { tale, which, dice, ends })));
         await Promise.all(tabs.map(untilSaved));
         for (const tab of tabs) {
-            // No two of them are at one entry, and a save waits for its question.
+            // No two of them edit the same entry, and a save waits for its question.
             assert.deepEqual(await tab.raw.locator('dialog[open]').allInnerTexts(), [], 'nobody is asked anything');
         }
 
@@ -58,7 +58,7 @@ for (const guard of [true, false]) {
     });
 }
 
-/** Every edit adds a word of its own, by the editor or by one of SillyTavern's commands. @returns {Promise<string[]>} the words */
+/** Every edit adds a unique word, through the editor or one of SillyTavern's commands. @returns {Promise<string[]>} the words */
 async function atWork(tab, { tale, which, dice, ends }) {
     const mine = Array.from({ length: ENTRIES }, (_, uid) => uid).filter((uid) => uid % 2 === which);
     const made = [];
@@ -76,7 +76,7 @@ async function atWork(tab, { tale, which, dice, ends }) {
         made.push(word);
         last.set(uid, word);
         if (dice.below(4) === 0) {
-            // Somebody who leaves the field, so that the editor may be shown anew.
+            // Leaves the field, so that the editor may be refreshed.
             await tab.raw.evaluate(() => document.activeElement.blur());
         }
         await tab.raw.waitForTimeout(dice.below(1500));
@@ -86,7 +86,7 @@ async function atWork(tab, { tale, which, dice, ends }) {
 
 /** @param {string} [had] what this tab wrote there before */
 async function byEditor(tab, uid, word, had) {
-    // Shown anew, the editor folds its entries for a moment, so this is done in one go.
+    // A refresh folds the editor's entries for a moment, so this is done in one go.
     await until(`entry ${uid} to be edited`, () => tab.raw.evaluate(({ uid, word, had }) => {
         const field = document.querySelector(`.world_entry[uid="${uid}"] textarea[name="content"]`);
         if (!field) {
@@ -94,8 +94,8 @@ async function byEditor(tab, uid, word, had) {
             return false;
         }
         if (had && !field.value.split(' ').includes(had)) {
-            // When SillyTavern is told twice to show the editor, the older book may be shown in the end. To type there
-            // would be a change of one entry in two places, about which one is asked.
+            // If SillyTavern is told twice to show the editor, it may end up with the older book. Typing there would
+            // change an entry in two places, which raises a question.
             $('#world_editor_select').trigger('change');
             return false;
         }
@@ -109,7 +109,7 @@ async function byCommand(tab, name, uid, word) {
     const content = await tab.run(`/getentryfield file="${name}" field=content ${uid}`);
     const old = await tab.raw.locator('.world_entry').first().elementHandle();
     await tab.run(`/setentryfield file="${name}" uid=${uid} field=content ${content} ${word}`);
-    // It shows the editor anew; until then the old one is still there to be clicked on.
+    // It refreshes the editor; until then the old one can still be clicked.
     await until('the editor to be shown anew', () => old.evaluate((entry) => !entry.isConnected));
     await tab.raw.locator('.world_entry').first().waitFor();
 }
@@ -129,7 +129,7 @@ async function closeEditors(page) {
     }
 }
 
-/** SillyTavern saves after a second, and the guard looks again after that. */
+/** In milliseconds: SillyTavern saves after a second, and the guard rechecks after that. */
 async function untilSaved(tab) {
     await tab.raw.waitForTimeout(2500);
     await tab.settle();
@@ -146,7 +146,7 @@ async function saving(tab, name, uid, content) {
     await untilSaved(tab);
 }
 
-/** Versions of a tale's book that are in the trash. */
+/** Versions of a tale's book in the trash. */
 function inTrashOf(files, tale) {
     return Object.entries(trashed(files)).filter(([name]) => name.startsWith(`${tale.book} - `)).map(([, found]) => found);
 }
@@ -215,7 +215,7 @@ scenario('a tab that is closed with the question on its screen loses nothing', {
     assert.deepEqual(inTrashOf(files, tale).map((found) => found.entries[3].content), ['by a tab that goes']);
 });
 
-// ---- What came in ----
+// ---- News from other tabs ----
 
 scenario('what came in is told, and shown where nobody is typing', {}, async ({ page, files, story }) => {
     const tale = await story.begin({ book: lore() });
@@ -315,7 +315,7 @@ for (const { where, viewport, theme, width } of [
             entry(2, { comment: 'Iven', content: 'A smuggler.' }),
         ]) });
         await page.open(tale);
-        // What another device does: behind the back of this page.
+        // What another device does, without this page knowing.
         const theirs = structuredClone(files.book(tale.book).value);
         theirs.entries[0].content = THERE;
         theirs.entries[1].key = ['light', 'lamp'];

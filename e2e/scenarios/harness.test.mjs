@@ -1,5 +1,5 @@
-// The harness itself, on a SillyTavern without Forklore. That forks share their parent's book here is the
-// problem that Forklore solves.
+// The harness itself, on a SillyTavern without Forklore. Here, forks share their parent's book: the problem that
+// Forklore solves.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -41,7 +41,7 @@ const ways = [
 for (const group of [false, true]) {
     const place = group ? 'in a group' : 'solo';
 
-    // Gzipped is how this server wants it; plain, the page is told.
+    // This server wants gzip; for plain bodies the page has to be told.
     scenario(`every fork is left on its parent's book, ${place}${group ? ', gzipped' : ''}`, {
         group,
         gzip: group,
@@ -132,7 +132,7 @@ scenario('messages are sent, and an entry is edited in the editor', {}, async ({
 
     assert.ok(fs.readdirSync(path.join(st.user, 'backups')).some((name) => name.startsWith('chat_')), 'a backup');
 
-    // The editor also puts right what it does not like in other fields.
+    // The editor also corrects other fields.
     await page.editEntry(tale.book, 5, 'as edited');
     const edited = files.book(tale.book).value;
     const contents = (book) => Object.values(book.entries).map(({ uid, content }) => [uid, content]);

@@ -1,4 +1,4 @@
-// Names and texts that want to be markup: wherever Forklore shows one, it is text and nothing else.
+// Names and texts that try to be markup: wherever Forklore shows one, it stays text.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -15,7 +15,7 @@ import { until } from '../harness/until.mjs';
 
 const stageScenario = withSettings(stage());
 
-/** A scenario with a trap in its page, which must be empty at the end. Books with such names do not outlive it. */
+/** A scenario with a trap in its page, which must be empty at the end. Books with such names are removed afterwards. */
 function scenario(name, options, act) {
     stageScenario(name, { limit: 300_000, ...options }, async (given) => {
         const trap = await Trap.in(given.page.raw);
@@ -26,7 +26,7 @@ function scenario(name, options, act) {
             await trap.assertEmpty();
         } finally {
             trap.close();
-            // SillyTavern's own list of lorebooks takes names for markup when the page is loaded.
+            // SillyTavern's own list of lorebooks treats names as markup when the page is loaded.
             given.files.books().filter((book) => !books.includes(book)).forEach((book) => fs.rmSync(given.files.bookPath(book)));
         }
     });
@@ -68,7 +68,7 @@ stageScenario('three hundred payloads, and a trap that catches them', {}, async 
     await blank.close();
 });
 
-// ---- Every notice, dialog and line there is, by itself ----
+// ---- Every notice, dialog and line, by itself ----
 
 scenario('every notice shows every payload as text', {
     expects: { errors: [/Forklore:/], toasts: [/Something went wrong/] },
@@ -99,7 +99,7 @@ scenario('every notice shows every payload as text', {
             (text) => toasts.failed(new Error(text)),
             (text) => toasts.failed(Object.assign(new Error('x'), { word: { code: 'unknown-code', values: {}, text } })),
             (text) => toasts.failed(Object.assign(new Error('x'), { word: { code: 'book-missing', values: { name: text }, text: 'x' } })),
-            (text) => toasts.tell('info', text),
+            (text) => toasts.notify('info', text),
         ];
         const wrong = [];
         for (const text of texts) {
@@ -335,7 +335,7 @@ scenario('names of lorebooks and of what uses them: the clean-up', {}, async ({ 
 
     assert.deepEqual(JSON.parse(await page.run('/forklore-clean preview=true')).sort(), names.slice(users.length).sort());
 
-    // A chat that cannot be read may use any of them.
+    // An unreadable chat may use any of them.
     fs.writeFileSync(files.chatPath(tale, asSavedName(texts[13])), 'not a chat\n{}');
     await pressInPanel(page, 'Clean up…');
     await dialog(page, 'Clean up');
@@ -405,7 +405,7 @@ scenario('variables, metadata and scenes: what a fork says of them', {}, async (
     await until('the question to be closed', async () => (await page.dialog().count()) === 0);
     assert.deepEqual(files.chats(tale), [tale.chat], 'Escape does not fork');
 
-    // By the template, and asked for it.
+    // From the template, and from the question.
     await pressInPanel(page, 'Create checkpoint');
     const said = await notice(page, /Checkpoint created/);
     const child = files.chats(tale).find((chat) => chat !== tale.chat);
@@ -421,12 +421,12 @@ scenario('slash commands: what they answer, their help and what they offer', {},
     const { texts } = trap;
     const tale = await story.begin({
         book: book([entry(0)]),
-        // SillyTavern would ask our server for the pictures in them.
+        // SillyTavern would request the pictures in them from our server.
         messages: (cast) => texts.filter((text) => !text.includes(trap.origin)).slice(0, 60)
             .map((mes, number) => reply(number, { ...cast, mes, swipes: [mes] })),
     });
     await page.open(tale);
-    // It shows messages as markup from which it has taken what could act, and asks for their pictures.
+    // It shows messages as sanitized markup, and requests their pictures.
     page.watch.clear();
 
     const wrong = await page.raw.evaluate(async (texts) => {
@@ -450,7 +450,7 @@ scenario('slash commands: what they answer, their help and what they offer', {},
     }, some(texts));
     assert.deepEqual(wrong, []);
 
-    // Typing one shows its help, and the messages that it may be given.
+    // Typing one shows its help, and the messages that it can be given.
     const typed = page.raw.locator('#send_textarea');
     await typed.fill('');
     await typed.pressSequentially('/forklore-restore message=');
@@ -479,18 +479,18 @@ scenario('slash commands: what they answer, their help and what they offer', {},
 
 // ---- Helpers ----
 
-/** Puts Forklore's own user interface on a stage of its own in the page, where it can be given anything. */
+/** Mounts Forklore's own user interface in the page, so that it can be given anything. */
 function withUi(page, texts) {
     return page.raw.evaluate(async (texts) => {
         const from = (name) => import(`/scripts/extensions/third-party/forklore/extension/${name}.js`);
         const [screen, { createToasts }, { createDialogs }, { createLore }, { mountPanel }, { DEFAULTS }] = await Promise.all(
-            ['host/screen', 'ui/toasts', 'ui/dialogs', 'ui/lore', 'ui/panel', 'settings'].map(from));
+            ['sillytavern/screen', 'ui/toasts', 'ui/dialogs/index', 'ui/dialogs/lore', 'ui/panel/panel', 'features/settings'].map(from));
         const nothing = async () => null;
         const actions = { fork: nothing, repair: nothing, split: nothing, undo: nothing, showRemarks: nothing, showFindings: nothing, stopWaiting: nothing };
         const part = { exactness: 'exact', source: 'journal' };
         const app = {
             settings: { ...DEFAULTS },
-            waiting: null,
+            pendingFork: null,
             coreError: null,
             on: () => {},
             saveSettings: () => {},
@@ -530,28 +530,28 @@ function withUi(page, texts) {
     }, texts);
 }
 
-/** Presses a button of the panel, whose drawer need not be open for that: a dialog would cover the way back. */
+/** Presses a button of the panel, whose drawer does not have to be open: a dialog would cover the way back. */
 async function pressInPanel(page, name) {
     await page.raw.locator('#forklore_settings .forklore_panel').locator('button', { hasText: name }).dispatchEvent('click');
 }
 
-/** Calls a command as it is, whatever a parser would make of its arguments. */
+/** Calls a command directly, whatever a parser would make of its arguments. */
 function command(page, name, named, unnamed) {
     return page.raw.evaluate(({ name, named, unnamed }) =>
         SillyTavern.getContext().SlashCommandParser.commands[name].callback(named, unnamed), { name, named, unnamed });
 }
 
-/** Forklore sets texts of another direction apart by signs that are not seen. */
+/** Forklore isolates texts of the other direction with invisible characters. */
 function bare(text) {
     return text.replace(/[\u2066-\u2069]/g, '');
 }
 
-/** As a notice is read by the harness, which trims. */
+/** As the harness reads a notice, trimmed. */
 function oneLine(text) {
     return text.trim();
 }
 
-/** Unfolds everything in the dialog on top, and asserts that it shows these texts, as they are. */
+/** Unfolds everything in the topmost dialog, and asserts that it shows exactly these texts. */
 async function assertShows(page, texts, where) {
     const open = page.dialog();
     await open.evaluate((dialog) => dialog.querySelectorAll('details').forEach((details) => { details.open = true; }));

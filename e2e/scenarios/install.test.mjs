@@ -1,4 +1,4 @@
-// Forklore as its users get it: its address is given to SillyTavern's own installer, and nothing else is done.
+// Forklore as its users get it: only its URL is given to SillyTavern's own installer.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -23,7 +23,7 @@ scenario('installed by its address, it gives a checkpoint its own book', {}, asy
     assert.ok(fs.existsSync(path.join(installed, '.git')), 'a clone, which SillyTavern can update');
     assert.deepEqual(repository.files.filter((file) => !fs.existsSync(path.join(installed, file))), [], 'all of it');
 
-    // SillyTavern starts it at once; it works without loading the page again.
+    // SillyTavern starts it at once; it works without reloading the page.
     await assertWorks(page, files, story);
 
     await page.reload();
@@ -31,7 +31,7 @@ scenario('installed by its address, it gives a checkpoint its own book', {}, asy
     await assertWorks(page, files, story);
 });
 
-/** As a user does it: the button among the extensions, the address, and yes to SillyTavern's warning. */
+/** As a user does: the button in the extension settings, the URL, and yes to SillyTavern's warning. */
 async function install(page, url) {
     await page.raw.locator('#extensions-settings-button .drawer-toggle').click();
     await page.raw.locator('#third_party_extension_button').click();

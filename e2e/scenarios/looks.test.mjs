@@ -1,5 +1,5 @@
-// How Forklore looks and how it is used: in Chinese, on a phone, in a light theme, by the keyboard, in two tabs; and
-// that nobody has to wait for it.
+// How Forklore looks and how it is used: in Chinese, on a phone, in a light theme, with the keyboard, in two tabs; and
+// that nothing has to wait for it.
 
 import assert from 'node:assert/strict';
 
@@ -59,7 +59,7 @@ scenario('in Chinese there is no English left', { locale: 'zh-CN' }, async ({ pa
 
 scenario('in Chinese, a walk through the views and questions', { locale: 'zh-CN' }, async ({ page, files, story }) => {
     const tale = await written(page, files, story, loreOf(3));
-    // What people wrote, and how SillyTavern calls a branch, stays as it is.
+    // Texts by the user, and SillyTavern's names of branches, stay as they are.
     const theirs = ['Changed since.', /(Branch|Checkpoint) #\d+( - Lore)?/g, ...files.chat(tale).messages.map(({ mes }) => mes)];
     const walk = async (root, where) => {
         await page.settle();
@@ -289,7 +289,7 @@ async function assertReadableEverywhere({ page, files, story }) {
     await drawer.click();
 
     await page.raw.evaluate(async () => {
-        const screen = await import('/scripts/extensions/third-party/forklore/extension/host/screen.js');
+        const screen = await import('/scripts/extensions/third-party/forklore/extension/sillytavern/screen.js');
         ['success', 'info', 'warning', 'error'].forEach((kind) => screen.toast(kind, 'A text', { title: 'Forklore', buttons: [{ text: 'Press', run: () => {} }] }));
     });
     for (const kind of ['success', 'info', 'warning', 'error']) {
@@ -310,7 +310,7 @@ scenario('the keyboard is enough, and Escape never agrees', { freshPage: true },
         await keyboard.press('Enter');
     });
 
-    // Each control in its turn, and it can be seen where one is.
+    // Each control in turn, with a visible focus.
     const panel = page.raw.locator('#forklore_settings .forklore_panel');
     const controls = await panel.locator('button:enabled, input:enabled, select:enabled').filter({ visible: true }).count();
     const reached = new Set();
@@ -419,7 +419,7 @@ scenario('in two tabs at once each fork has its own book, and both panels are ri
     await other.raw.close();
 });
 
-// ---- Being ready ----
+// ---- Startup time ----
 
 scenario('it is ready soon', { freshPage: true, nightly: 'it measures how long something takes' }, async ({ page }) => {
     const took = await page.raw.evaluate(() => {
@@ -457,7 +457,7 @@ function loreOf(count) {
     return book(Array.from({ length: count }, (_, uid) => entry(uid, { comment: `Person ${uid} of the harbour`, content: `What is known of person ${uid}. `.repeat(5) })));
 }
 
-/** A chat whose book changed on the way, written in the page. */
+/** A chat written in the page, whose book changed on the way. */
 async function written(page, files, story, lore) {
     const tale = await story.begin({ book: lore, messages: 2 });
     await page.open(tale);
@@ -474,7 +474,7 @@ async function written(page, files, story, lore) {
     return tale;
 }
 
-/** An older fork that still uses the book of its parent. */
+/** An older fork that still uses its parent's book. */
 async function withSharer(story, name) {
     const tale = await story.begin({ book: loreOf(3) });
     const child = `${name} of ${tale.chat}`;
@@ -515,7 +515,7 @@ async function assertReadable(root, where) {
     assert.deepEqual(poor, [], `what can hardly be read: ${where}`);
 }
 
-/** Names of ours and of SillyTavern's, and what is filled into names by a template, are the same in every language. */
+/** Names of Forklore's and SillyTavern's, and template values in names, are the same in every language. */
 function assertChinese(texts, where, tale) {
     const known = [/Forklore|SillyTavern|ST-Auto-Recap/g, /\{\w+\}|Scene /g, /\b[KM]B\b|\bBOM\b/g, ...[tale.chat, tale.book, tale.name, tale.speaker].filter(Boolean)];
     const names = /Person \d+ of the harbour|What is known of person \d+\.|New since|key\d+|Story \d+|Ada \d+|Lore \d+|content of \d+/g;
@@ -524,7 +524,7 @@ function assertChinese(texts, where, tale) {
     assert.deepEqual(left, [], `what is not in Chinese: ${where}`);
 }
 
-/** Elsewhere toasts let clicks through; here they are what is pressed. */
+/** Elsewhere toasts let clicks through; here they are what is clicked. */
 function makeToastsTouchable(page) {
     return page.raw.addStyleTag({ content: '#toast-container .toast, #toast-container .toast * { pointer-events: auto !important }' });
 }
@@ -542,7 +542,7 @@ async function tapMessageAction(page, message, selector) {
     await shown.locator(selector).tap();
 }
 
-/** Taps something in the dialog on top, and waits until that dialog has gone. */
+/** Taps something in the topmost dialog, and waits until that dialog is closed. */
 async function tapAway(page, control) {
     const open = await page.dialog().elementHandle();
     await control.tap();

@@ -1,5 +1,5 @@
-// Nothing that is written meanwhile is lost, and nothing is half done: edits that wait to be saved, saves and replies
-// under way, a tab that closes at any step, a second tab, a core that fails.
+// Nothing written in the meantime is lost, and nothing is left half done: edits that are not saved yet, saves and
+// replies in progress, a tab that closes at any step, a second tab, a core that fails.
 
 import assert from 'node:assert/strict';
 
@@ -13,15 +13,15 @@ import { closeTab, cutOff, openTab } from '../harness/tabs.mjs';
 import { until } from '../harness/until.mjs';
 import { bookWrites, endpointOf, holdRequest } from '../harness/wire.mjs';
 
-/** What SillyTavern adds when it has put a prompt together, which it does at any time. */
+/** What SillyTavern adds after it has built a prompt, which can be at any time. */
 const afterPrompt = { timedWorldInfo: { sticky: {}, cooldown: {} } };
 
 const model = await FakeModel.start();
 const scenario = withSettings(stage({ settings: (settings) => model.connect(settings) }));
 
-// ---- Edits of other books that wait to be saved ----
+// ---- Unsaved edits of other books ----
 
-/** SillyTavern waits a second before it saves a book, in one timer for all books. Each forks with the edit waiting. */
+/** SillyTavern waits a second before it saves a book, with a single timer for all books. Each case forks while the edit is waiting. */
 const forksWhileWaiting = [
     {
         name: 'createBranch',
@@ -51,7 +51,7 @@ const forksWhileWaiting = [
     },
 ];
 
-/** Tries until an edit was still waiting when the child's book was written: on a busy machine a second is soon over. */
+/** Repeats until an edit was still waiting when the child's book was written: on a busy machine a second is over quickly. */
 async function whileWaiting(attempt) {
     for (let tries = 0; tries < 5; tries += 1) {
         if (await attempt(tries)) {
@@ -130,7 +130,7 @@ scenario('pending edits of other books survive a fork, typed in the real editor'
     await page.raw.locator('#WIDrawerIcon').click();
 });
 
-// ---- Edits of the bound book that wait to be saved ----
+// ---- Unsaved edits of the bound book ----
 
 for (const way of forksWhileWaiting) {
     for (const group of [false, true]) {
@@ -152,7 +152,8 @@ for (const way of forksWhileWaiting) {
                 await files.bookWhen(tale.book, (book) => book.entries[0].content === 'edited before the fork');
                 const wasWaiting = writes[0] === metadata.world_info;
 
-                // What comes after the fork is the parent's alone, and what came before it is not in an earlier message.
+                // Edits after the fork only belong to the parent, and edits before it do not belong to an earlier
+                // message.
                 await page.saveBook(tale.book, edited(loreWithGaps(), 'edited after the fork'));
                 const earlier = await page.branchByImport(5);
                 assertSameBook(files.book(metadata.world_info).value, first);
@@ -199,7 +200,7 @@ scenario('a pending edit of a bound book that the page never read is in the chil
 
 // ---- A fork while the chat is being saved ----
 
-/** The first look that SillyTavern takes at a chat's lore, even in a dry run, adds an empty list of running effects. */
+/** The first time SillyTavern evaluates a chat's lore, even in a dry run, it adds an empty list of running effects. */
 const lookedThroughByWorldInfo = (page) => page.raw.evaluate(() => SillyTavern.getContext().getWorldInfoPrompt(['a look'], 4096, true));
 
 const forksWhileSaving = [
@@ -302,7 +303,7 @@ for (const { name, isLinked, fork } of forksWhileWriting) {
     }
 }
 
-// To open another chat is to leave the reply behind: SillyTavern's stream fails on the message that is no longer there.
+// Opening another chat abandons the reply: SillyTavern's stream fails because its message no longer exists.
 scenario('a branch that opens while a reply is written is right, and so is its parent', {
     expects: { errors: [/Cannot read properties of undefined \(reading 'mes'\)/] },
 }, async (given) => {
@@ -323,7 +324,7 @@ scenario('a branch that opens while a reply is written is right, and so is its p
     assert.equal(files.chat(tale).metadata.world_info, tale.book);
 });
 
-// SillyTavern hides the buttons of the message being written; these stay.
+// SillyTavern hides the buttons of the message being generated; these stay.
 const forksOfTheLast = [
     { name: 'a checkpoint by the menu', kind: 'checkpoint', asksForName: true, begin: (page) => page.menu('#option_new_bookmark') },
     {
@@ -421,14 +422,14 @@ scenario('what is edited while a new message waits for its save belongs to it', 
     await assertMoments({ ...given, tale }, { 3: loreWithGaps(), 4: later });
 });
 
-/** A chat of four messages to which a fifth was written in the page, and a sixth is under way. */
+/** A chat of four messages with a fifth written in the page, and a sixth in progress. */
 async function beingReplied({ page, files, story }) {
     const tale = await story.begin({ book: loreWithGaps(), messages: 4 });
     await page.open(tale);
     await connected(page);
     if (tale.group) {
         await page.send('What does the tide do?');
-        // Its end is the end of the reply.
+        // The end of the reply.
         page.run(`/trigger ${tale.speaker}`).catch(() => {});
     } else {
         await page.type('What does the tide do?');
@@ -441,7 +442,7 @@ async function beingReplied({ page, files, story }) {
     return { tale, reply };
 }
 
-/** Lets a reply come to its end. @returns {Promise<import('../harness/files.mjs').Chat>} the parent with all of it */
+/** Lets a reply finish. @returns {Promise<import('../harness/files.mjs').Chat>} the parent with the whole reply */
 async function finished({ page, files, tale, reply }) {
     reply.say('and goes out.');
     reply.end();
@@ -453,7 +454,7 @@ async function finished({ page, files, tale, reply }) {
     return files.chat(tale);
 }
 
-/** What the journal says the book was, by what a fork there gets. */
+/** What the book was according to the journal, from a fork there. */
 async function assertMoments({ page, files, tale }, books) {
     for (const [message, book] of Object.entries(books)) {
         const child = await page.branchByImport(Number(message));
@@ -463,12 +464,12 @@ async function assertMoments({ page, files, tale }, books) {
     }
 }
 
-/** A branch that is not opened. Unlike the page's own way, this does not wait for a quiet wire. */
+/** A branch that is not opened. Unlike the page helper, this does not wait for an idle network. */
 function createBranch(page, message) {
     return page.raw.evaluate(async (message) => (await import('/scripts/bookmarks.js')).createBranch(message), message);
 }
 
-/** The checkpoint that a message links to, as soon as it does. */
+/** Waits for the checkpoint that a message links to. */
 function flagOf(page, message) {
     return until('the flag of the checkpoint', () =>
         page.raw.locator(`.mes[mesid="${message}"]`).getAttribute('bookmark_link'));
@@ -482,7 +483,7 @@ function isWriting(page) {
     return page.raw.evaluate(async () => (await import('/script.js')).isGenerating());
 }
 
-/** Says something in message 5 and waits until it is read there. */
+/** Adds words to message 5 and waits until they are displayed. */
 async function said(page, reply, text) {
     reply.say(text);
     const shown = page.raw.locator('.mes[mesid="5"] .mes_text');
@@ -494,7 +495,7 @@ async function said(page, reply, text) {
 
 // ---- A tab that closes at any step of a fork ----
 
-/** The requests of a fork, and which of several to the same place each is. */
+/** The requests of a fork, and which of several to the same endpoint each is. */
 const requests = {
     'the group lists the child': () => ({ endpoint: '/api/groups/edit' }),
     'the child’s book is written': () => ({ endpoint: '/api/worldinfo/edit' }),
@@ -631,7 +632,7 @@ async function assertWholeAfter({ page, files }, tale, before, { before: sent, a
     return there.length ? [] : made;
 }
 
-/** What a person is told on opening a chat; nothing, if all is well. */
+/** What the user is told on opening a chat; nothing if all is well. */
 async function problemsOf(page, open) {
     page.watch.clear();
     const findings = await lookingAt(page, open);
@@ -642,7 +643,7 @@ async function problemsOf(page, open) {
     ];
 }
 
-/** A message but for what a fork may change in it. */
+/** A message without what a fork may change in it. */
 function told(message) {
     const { extra, ...rest } = withoutJournal(message);
     delete extra?.bookmark_link;
@@ -650,9 +651,9 @@ function told(message) {
     return { ...rest, extra };
 }
 
-// ---- The page's own moments of emptiness ----
+// ---- Moments in which the page is empty ----
 
-/** What empties the page for a moment, just when Forklore saves an edit's record by itself, some seconds after it. */
+/** Things that empty the page for a moment, just when Forklore saves an edit's record by itself, some seconds later. */
 const emptyings = [
     { name: 'another chat opens', empty: (page, other) => page.switchTo(other) },
     {
@@ -670,7 +671,7 @@ for (const group of [false, true]) {
             await page.send('And then?');
             const other = await page.branchByImport(6);
             const before = [tale.chat, other].map((chat) => files.chat(tale, chat).messages.length);
-            // Before it saves, Forklore looks whether the server has the same chat.
+            // Before it saves, Forklore checks whether the server has the same chat.
             const looked = page.raw.waitForResponse((response) =>
                 endpointOf(response.request()) === '/api/chats/recent' && response.request().postData().includes(`"${tale.chat}.jsonl"`));
             const lore = files.book(tale.book).value;
@@ -700,7 +701,7 @@ for (const group of [false, true]) {
         const emptied = page.switchTo(other);
         await loading.reached();
         const said = await page.raw.evaluate(async () => {
-            const host = await import('/scripts/extensions/third-party/forklore/extension/host/story.js');
+            const host = await import('/scripts/extensions/third-party/forklore/extension/sillytavern/host.js');
             return host.saveOpenChat().then(() => 'saved', (error) => error.message);
         });
         await loading.letGo();
@@ -716,7 +717,7 @@ scenario('two tabs on one chat, one of which forks, solo', {}, async (given) => 
     const { page, files } = given;
     const { tale, other, child, born } = await forkedInAnotherTab(given);
 
-    // This tab has not heard of the child, and opens it.
+    // This tab does not know the child yet, and opens it.
     assert.deepEqual(await problemsOf(page, () => page.switchTo(child)), []);
     await until('the panel to know the book', async () => (await panelLine(page)).includes(`“${born.metadata.world_info}” (4 entries)`));
     await page.send('the child goes on');
@@ -727,7 +728,7 @@ scenario('two tabs on one chat, one of which forks, solo', {}, async (given) => 
     assert.equal(files.book(tale.book).value.entries[0].content, 'edited in the other tab');
     await assertMoments({ page, files, tale }, { 5: loreWithGaps(), 6: edited(loreWithGaps(), 'edited in the child') });
 
-    // The tab that forked opens everything clean, too.
+    // The tab that forked opens everything without problems, too.
     assert.deepEqual(await problemsOf(other, () => other.switchTo(child)), []);
     assert.equal((await other.current()).messages, 8);
     assert.deepEqual(await problemsOf(other, () => other.switchTo(tale.chat)), []);
@@ -736,14 +737,14 @@ scenario('two tabs on one chat, one of which forks, solo', {}, async (given) => 
     await closeTab(other);
 });
 
-// There, the tab that goes on writes its own list of the group's chats, which has no child: so SillyTavern is made.
+// In a group, the tab that continues writes its own list of chats, without the child: that is how SillyTavern works.
 scenario('two tabs on one chat, one of which forks, in a group', { group: true }, async (given) => {
     const { other } = await forkedInAnotherTab(given);
     await assertNothingUnexpected(other, {});
     await closeTab(other);
 });
 
-/** A chat in two tabs; one has made a checkpoint of it, and the other has gone on without knowing. */
+/** A chat in two tabs; one has made a checkpoint, and the other has continued without knowing. */
 async function forkedInAnotherTab({ page, files, story }) {
     const tale = await story.begin({ book: loreWithGaps(), metadata: afterPrompt });
     const other = await openTab(page);
@@ -768,7 +769,7 @@ async function forkedInAnotherTab({ page, files, story }) {
     return { tale, other, child, born };
 }
 
-/** What Forklore's drawer says of the open chat. */
+/** What Forklore's panel says about the open chat. */
 async function panelLine(page) {
     await page.settle();
     return page.raw.locator('#forklore_settings .forklore_line').textContent();
@@ -776,7 +777,7 @@ async function panelLine(page) {
 
 // ---- A core that fails ----
 
-const CORE = /\/forklore\/extension\/pkg\/forklore(_bg\.wasm|\.js)$/;
+const CORE = /\/forklore\/extension\/core\/pkg\/forklore(_bg\.wasm|\.js)$/;
 
 for (const group of [false, true]) {
     const place = group ? 'in a group' : 'solo';
@@ -842,7 +843,7 @@ for (const group of [false, true]) {
         assert.deepEqual(files.books(), before.books);
         assert.match(page.watch.toastsOf('error')[0], new RegExp(`“${child}” has no lorebook.*the core broke`));
 
-        // It is well again for the next; and where it fails there, nothing of that one's seal is left in its child.
+        // It works again for the next one; and where it fails, nothing of that chat's seal is left in its child.
         await page.raw.evaluate(() => void (globalThis.breaksCore = false));
         const next = await page.branchByButton(5);
         const own = files.chat(tale, next).metadata.world_info;
@@ -862,7 +863,7 @@ function edited(book, text) {
     return book;
 }
 
-/** As SillyTavern's own editor and other extensions do it: saved a second later, unless something comes between. */
+/** Like SillyTavern's own editor and other extensions: saved a second later, unless something intervenes. */
 function editUnsaved(page, edit) {
     return page.raw.evaluate(({ name, book }) => void SillyTavern.getContext().saveWorldInfo(name, book), edit);
 }

@@ -1,5 +1,5 @@
-// A long story whose lore and metadata change all the time, and forks at some of its messages: what each
-// child holds is what the story held when the message after was written.
+// A long story whose lore and metadata change all the time, with forks at some of its messages: each child has the
+// state of the story at the time the next message was written.
 
 import assert from 'node:assert/strict';
 
@@ -10,10 +10,10 @@ import { isNight } from '../harness/places.mjs';
 import { stage } from '../harness/scenario.mjs';
 
 const [MESSAGES, EDITS] = isNight ? [300, 200] : [60, 40];
-/** `FORKLORE_FORKS=300`: at all of them. */
+/** `FORKLORE_FORKS=300` forks at all of them. */
 const FORKS = Number(process.env.FORKLORE_FORKS ?? 10);
 const SEED = Number(process.env.FORKLORE_SEED ?? 20261115);
-/** A reload costs nothing; each takes some seconds. `FORKLORE_RELOAD_EVERY=7` */
+/** Reloads must lose nothing; each takes some seconds. `FORKLORE_RELOAD_EVERY=7` */
 const RELOAD_EVERY = Number(process.env.FORKLORE_RELOAD_EVERY ?? MESSAGES / 2);
 
 const scenario = stage();
@@ -60,7 +60,7 @@ scenario(`forked at random messages of ${MESSAGES}, with ${EDITS} edits of its b
     }
 });
 
-/** The metadata that belongs to a moment. Effects are told by entry: their keys and hashes follow the book's name. */
+/** The metadata that belongs to a moment. Effects are listed by entry, because their keys and hashes depend on the book's name. */
 function seen(metadata, bookName) {
     const effects = Object.entries(metadata.timedWorldInfo?.sticky ?? {}).map(([key, { start, end }]) => {
         assert.ok(key.startsWith(`${bookName}.`), `${key} is an effect of ${bookName}`);
@@ -69,11 +69,11 @@ function seen(metadata, bookName) {
     return { variables: metadata.variables ?? {}, note: metadata.note_prompt ?? '', effects };
 }
 
-/** The story as it is told, and what was true at each of its messages. */
+/** The story as it goes on, and what was true at each of its messages. */
 class Told {
     steps = 0;
     edits = 0;
-    /** What held when the next message came, by message; the last one's is not settled yet. */
+    /** The state when the next message arrived, by message; the last one's is not final yet. */
     truth = [];
 
     constructor(page, tale, lore) {
@@ -88,7 +88,7 @@ class Told {
         await this.page.settle();
     }
 
-    /** What holds now: the book as it was edited here, the metadata as the page has it. */
+    /** The current state: the book as edited here, and the metadata in the page. */
     async now() {
         const { metadata } = await this.page.current();
         return { book: structuredClone(this.book), metadata };
@@ -131,7 +131,7 @@ class Told {
         await this.page.raw.evaluate(write, { name: this.tale.book, book: this.book, how });
     }
 
-    /** Has everything saved that waits to be. */
+    /** Saves everything that waits to be saved. */
     async flush() {
         await this.page.raw.evaluate(write, { name: this.tale.book, book: this.book, how: 'saved' });
         await this.page.save();
@@ -142,7 +142,7 @@ class Told {
         await this.page.run(`/setvar key=v${random.below(4)} ${this.steps}`);
     }
 
-    /** As SillyTavern does when an entry with a running effect comes up: in memory, for the next save. */
+    /** Like SillyTavern when an entry with a running effect is activated: in memory, for the next save. */
     async effect(random) {
         const uid = Number(random.of(Object.keys(this.book.entries)));
         await this.page.raw.evaluate(({ name, uid, step }) => {
@@ -174,7 +174,7 @@ class Told {
         this.truth.pop();
     }
 
-    /** The message before takes over: the one after came when this one's moment ended. */
+    /** The message before takes over: the next one arrived when this one's moment ended. */
     async deleteOlder(random) {
         const at = 1 + random.below(this.length - 2);
         await this.page.run(`/cut ${at}`);
@@ -183,8 +183,8 @@ class Told {
 }
 
 /**
- * Writes a book in the page, at once or a second later. Not behind its back: an extension that knows only the server
- * leaves the page's copy as it was, and that is what the prompt is made of.
+ * Writes a book in the page, at once or a second later. Not on the server alone: an extension that only writes there
+ * leaves the page's copy unchanged, and prompts are built from that.
  */
 async function write({ name, book, how }) {
     await SillyTavern.getContext().saveWorldInfo(name, book, how === 'saved');

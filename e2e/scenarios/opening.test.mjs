@@ -1,4 +1,4 @@
-// What Forklore finds when a chat is opened, what it says about it, and what becomes of each answer.
+// What Forklore finds when a chat is opened, what it says about it, and what each answer does.
 
 import assert from 'node:assert/strict';
 
@@ -14,7 +14,7 @@ const scenario = withSettings(stage());
 const IS_MISSING = /The lorebook “.*” of this chat is missing/;
 const IS_SHARED = /The lorebook “.*” is shared with/;
 
-// ---- Nothing to say ----
+// ---- No findings ----
 
 for (const group of [false, true]) {
     const place = group ? 'in a group' : 'solo';
@@ -185,7 +185,7 @@ scenario('the journal outlives a missing book, whatever is written meanwhile', {
     await page.save();
     assert.deepEqual(files.chat(tale).messages.slice(0, recorded.length).map(({ forklore }) => forklore), recorded);
 
-    // A page that has only just been loaded knows the book as the empty one that the server makes up for it.
+    // A freshly loaded page knows the book as the empty one that the server returns for it.
     await page.reload();
     await lookingAt(page, () => page.open(tale));
     await page.send('and once more');
@@ -239,7 +239,7 @@ for (const group of [false, true]) {
         await choose(page, 'family');
         await shown.locator('.forklore_preview', { hasText: `“${tale.chat}” keeps “${tale.book}”.` }).waitFor();
         const items = shown.locator('.forklore_preview .forklore_item');
-        // The plan for this chat alone says who keeps the book, too.
+        // The plan for this chat alone also says which chat keeps the book.
         await items.nth(2).waitFor();
         const plan = await items.allTextContents();
         assert.equal(plan.length, 3);
@@ -259,9 +259,9 @@ for (const group of [false, true]) {
     });
 }
 
-// ---- Pieces ----
+// ---- Helpers ----
 
-/** A chat that was written in the page and whose book has gone since; another chat is open. */
+/** A chat that was written in the page and whose book was deleted since; another chat is open. */
 async function withLostBook({ page, files, story }, prepare) {
     const tale = await story.begin({ book: loreWithGaps() });
     await page.open(tale);
@@ -275,7 +275,7 @@ async function withLostBook({ page, files, story }, prepare) {
     return { tale, truth, elsewhere, ...more };
 }
 
-/** Deletes a book in the page, as its owner does, while another chat is open. */
+/** Deletes a book in the page, as a user does, while another chat is open. */
 async function loseBook(page, files, story, { book }) {
     const elsewhere = await story.begin({ book: null, group: false });
     await page.open(elsewhere);
@@ -298,13 +298,13 @@ async function repair(page, way, pick) {
     await page.settle();
 }
 
-/** Opened once more, the chat has nothing wrong with it. */
+/** Opened again, the chat has no problems. */
 async function assertWell(page, tale) {
     const findings = await lookingAt(page, () => page.switchTo(tale.chat));
     assert.deepEqual(findings.filter(({ problem }) => problem), []);
 }
 
-/** A child as SillyTavern makes it without Forklore. @returns {Promise<string>} its name */
+/** A child as SillyTavern creates it without Forklore. @returns {Promise<string>} its name */
 async function olderChild(story, tale, suffix, metadata, messages = 4) {
     const name = `${tale.chat} - ${suffix}`;
     const parent = story.files.chat(tale).messages;
@@ -318,12 +318,12 @@ async function olderChild(story, tale, suffix, metadata, messages = 4) {
     return name;
 }
 
-/** The bytes that must stay. */
+/** The bytes that must not change. */
 function untouched(files, tale, chats) {
     return { chats: chats.map((name) => files.chat(tale, name).text), book: files.book(tale.book).text };
 }
 
-/** A child of old that has a book and a seal of its own now. */
+/** An old child that now has its own book and seal. */
 function assertSplit(files, tale, child, { from, message }) {
     const { metadata } = files.chat(tale, child);
     const own = `${child} - Lore`;
@@ -340,7 +340,7 @@ async function problems(page, tale) {
     return found.filter(({ chat, problem }) => problem && chat.startsWith(tale.chat));
 }
 
-/** An entry edited, one gone, one new, and something new beside the entries. */
+/** One entry edited, one removed, one added, and a new key beside the entries. */
 function changed(lore, mark) {
     const later = structuredClone(lore);
     later.entries[0].content = 'Captain without a ship.';

@@ -1,4 +1,4 @@
-// Forks of chats in which ST-Auto-Recap keeps its memory, beside an extension that behaves as it does.
+// Forks of chats with ST-Auto-Recap's data, beside an extension that behaves like it.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -159,7 +159,7 @@ describe('beside ST-Auto-Recap', () => {
             const own = metadata.world_info;
             assertOwnLore(files, tale, before, { child, kind, message: end, book: lore, part: { exactness: 'settled', source: 'journal' } });
 
-            // What it remembers is of its own book, and ends with that scene.
+            // Its data refers to its own book, and ends with that scene.
             assert.equal(metadata.auto_lorebooks.lorebookName, own);
             assert.deepEqual(Object.keys(metadata.auto_lorebooks.registry.index), ['1', '2']);
             const { versions } = before.parent.metadata.auto_recap_running_scene_recaps;
@@ -170,7 +170,7 @@ describe('beside ST-Auto-Recap', () => {
             const renamed = JSON.parse(JSON.stringify(before.parent.messages.slice(0, end + 1)).replaceAll(`"${tale.book}"`, JSON.stringify(own)));
             assert.deepEqual(messages.map(withoutJournal), renamed.map(withoutJournal), 'and nothing else in the messages');
 
-            // The parent's is untouched.
+            // The parent's is unchanged.
             const parent = files.chat(tale);
             assert.deepEqual(parent.metadata, before.parent.metadata);
             const linked = before.parent.messages.map(withoutJournal);
@@ -233,7 +233,7 @@ describe('beside ST-Auto-Recap', () => {
         assert.equal((await page.current()).chat, tale.chat);
     });
 
-    // ---- What it does by itself ----
+    // ---- What it does on its own ----
 
     for (const kind of ['checkpoint', 'branch']) {
         scenario(`it makes and rebinds the ${kind} itself where Forklore is off`, { settings: { isolate: false } }, async (given) => {
@@ -313,7 +313,7 @@ describe('beside ST-Auto-Recap', () => {
         }
     }
 
-    /** A chat bound to the book that its template names, with a checkpoint. */
+    /** A chat bound to the book named by its template, with a checkpoint. */
     async function withItsOwnBook({ page, files, story }) {
         const begun = await story.begin({ book: null });
         const tale = { ...begun, book: `z-AutoLB-${begun.chat}-${begun.chat}` };
@@ -329,7 +329,7 @@ describe('beside ST-Auto-Recap', () => {
         return { tale, child, own };
     }
 
-    /** A chat that was written in the page and whose book has gone; another chat is open. */
+    /** A chat that was written in the page and whose book was deleted; another chat is open. */
     async function withLostBook({ page, files, story }, whose) {
         let tale = await story.begin({ book: loreWithGaps() });
         await page.open(tale);
@@ -338,7 +338,7 @@ describe('beside ST-Auto-Recap', () => {
             tale = { ...tale, chat, book: files.chat(tale, chat).metadata.world_info };
         }
         await page.send('we wait at the quay');
-        // Only the record of the last message knows of this.
+        // Only the record of the last message has this.
         const truth = files.book(tale.book).value;
         truth.entries[0].content = 'Captain without a ship.';
         await page.saveBook(tale.book, truth);
@@ -387,9 +387,9 @@ describe('without a memory extension', () => {
     });
 });
 
-// ---- Pieces ----
+// ---- Helpers ----
 
-/** A book with a registry, one that its queue is in. */
+/** A book with a registry and a queue. */
 function lore(operations, more = []) {
     const people = [{ uid: 1, name: 'character-Mara', aliases: ['cap'] }];
     const places = more.map(({ uid, comment }) => ({ uid, name: comment }));
@@ -411,8 +411,8 @@ function idle() {
 }
 
 /**
- * A chat of two scenes, written in the page. The lore of a scene is only complete when the next message is there
- * already, as it is with ST-Auto-Recap.
+ * A chat of two scenes, written in the page. As with ST-Auto-Recap, the lore of a scene is only complete when the next
+ * message is already there.
  */
 async function withTwoScenes({ page, files, story }) {
     const start = idle();
@@ -443,7 +443,7 @@ async function withTwoScenes({ page, files, story }) {
     return { tale, scenes };
 }
 
-/** Puts what ST-Auto-Recap has to say on a message and into the metadata, and saves the chat. */
+/** Writes ST-Auto-Recap's data to a message and the metadata, and saves the chat. */
 async function remember(page, message, extra, metadata = {}) {
     await page.raw.evaluate(async ({ message, extra, metadata }) => {
         const { chat, chatMetadata, saveChat } = SillyTavern.getContext();

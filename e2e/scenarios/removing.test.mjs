@@ -1,4 +1,4 @@
-// When a chat goes, the book that Forklore made for it goes, too: into the trash, from which it comes back. A book
+// When a chat is deleted, the book that Forklore made for it goes to the trash, and can be restored from there. A book
 // that anything else uses stays.
 
 import assert from 'node:assert/strict';
@@ -75,7 +75,7 @@ scenario('the book of a main chat is its owner’s, and stays', {}, async ({ pag
     assert.ok(files.books().includes(own));
 });
 
-// Each returns what puts the page back as it was.
+// Each returns a function that restores the page.
 const users = [
     {
         name: 'a chat of another character is bound to it',
@@ -167,7 +167,7 @@ scenario('a deleted group takes the books of all its children along', { group: t
     await page.raw.locator('#rightNavDrawerIcon').click();
     await page.raw.locator('#rm_group_delete').click();
     await page.confirm();
-    // SillyTavern still shows a chat of the group by now.
+    // SillyTavern still shows one of the group's chats at this point.
     await notice(page, IS_GONE, 'info');
     await letGo();
     await page.settle();
@@ -209,7 +209,7 @@ for (const withChats of [true, false]) {
     });
 }
 
-// ---- When its owner wants it otherwise ----
+// ---- If the user turned it off ----
 
 scenario('nothing is removed when cleaning up is off', { settings: { cleanUp: false } }, async ({ page, files, story }) => {
     const { tale, child, own } = await withChild({ page, files, story });
@@ -269,9 +269,9 @@ scenario('a list of chats that cannot be had counts as a use of every book', {
     assert.deepEqual(files.books(), books);
 });
 
-// ---- Pieces ----
+// ---- Helpers ----
 
-/** A chat with a child that has a book of its own; the parent is open. */
+/** A chat with a child that has its own book; the parent is open. */
 async function withChild({ page, files, story }) {
     const tale = await story.begin({ book: loreWithGaps() });
     await page.open(tale);
@@ -282,12 +282,12 @@ async function withChild({ page, files, story }) {
     return { tale, child, own };
 }
 
-/** What cleaning up would remove now. @returns {Promise<string[]>} */
+/** What a cleanup would remove now. @returns {Promise<string[]>} */
 async function wouldGo(page) {
     return JSON.parse(await page.run('/forklore-clean preview=true'));
 }
 
-/** Another extension that takes its time over an event. @returns {Promise<() => Promise<void>>} what ends that */
+/** Promise<void>>} what ends that => Promise<void>>} what ends that */
 async function slowListener(page, event) {
     await page.raw.evaluate((event) => {
         const { eventSource, eventTypes } = SillyTavern.getContext();

@@ -1,4 +1,4 @@
-// When a chat or a lorebook gets another name, everything that points at it follows. SillyTavern moves only the file.
+// When a chat or a lorebook is renamed, everything that refers to it is updated. SillyTavern only moves the file.
 
 import assert from 'node:assert/strict';
 
@@ -176,7 +176,7 @@ scenario('a book that is deleted right after another was saved is not taken for 
     assert.equal(files.chat(tale).text, text);
 });
 
-// ---- Pieces ----
+// ---- Helpers ----
 
 /** A chat with a checkpoint at its last message; one of the two is open. */
 async function withCheckpoint({ page, files, story }, open, lore = loreWithGaps()) {
@@ -192,7 +192,7 @@ async function withCheckpoint({ page, files, story }, open, lore = loreWithGaps(
     return { tale, child, own };
 }
 
-/** When the editor shows an entry, it takes away a role that has no meaning there. */
+/** When the editor shows an entry, it removes a role that has no effect. */
 function asTheEditorHasIt(lore) {
     Object.values(lore.entries).forEach((entry) => { entry.role = null; });
     return lore;
@@ -209,7 +209,7 @@ async function renameBook(page, book, name) {
     await page.raw.locator('#WIDrawerIcon').click();
 }
 
-/** Notes, at every opening and before anybody else, whose running recap the chat carries. */
+/** Records, at every opening and before any other listener, whose running recap the chat carries. */
 function noteRunningRecap(page) {
     return page.raw.evaluate(() => {
         const { eventSource, eventTypes } = SillyTavern.getContext();
@@ -223,7 +223,7 @@ function noteRunningRecap(page) {
     });
 }
 
-/** What verifying finds about these tales: codes, and how often. */
+/** The findings about these tales: codes and counts. */
 async function findingsAbout(page, ...tales) {
     const found = await verifyAll(page);
     const codes = found.filter(({ chat }) => tales.some((tale) => chat.startsWith(tale.chat))).map(({ code }) => code);

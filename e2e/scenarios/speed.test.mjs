@@ -1,4 +1,4 @@
-// What people wait for, measured in the page beside what the browser itself takes in the same run.
+// Waiting times, measured in the page and compared to what the browser itself takes in the same run.
 
 import assert from 'node:assert/strict';
 
@@ -6,7 +6,7 @@ import { stage } from '../harness/scenario.mjs';
 
 const scenario = stage();
 
-/** Shared cores give one part of a run more than another; a bound is missed if it is missed every time. */
+/** Shared cores slow down some parts of a run; a limit only counts as exceeded if it is exceeded every time. */
 const TRIES = 3;
 
 scenario('two books of ten thousand entries are compared and combined within three times their parsing', { nightly: 'it measures how long something takes', limit: 240_000 }, async ({ page, story }) => {
@@ -15,7 +15,7 @@ scenario('two books of ten thousand entries are compared and combined within thr
     do {
         tries.push(await page.raw.evaluate(async () => {
             const from = (name) => import(`/scripts/extensions/third-party/forklore/extension/${name}`);
-            const { core } = await from('core.js');
+            const { core } = await from('core/core.js');
             const { measureLargeBooks } = await from('bench/large_books.mjs');
             return measureLargeBooks(core);
         }));

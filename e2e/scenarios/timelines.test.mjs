@@ -1,4 +1,4 @@
-// The view of all timelines: what it shows of a family of any size, what can be done from there, and how soon it is there.
+// The timeline view: what it shows of a family of any size, what can be done from there, and how fast it opens.
 
 import assert from 'node:assert/strict';
 
@@ -22,7 +22,7 @@ const isBig = process.env.FORKLORE_BIG === '1';
 const BALLAST = isBig ? 4700 : 0;
 const DRAWN_WITHIN = 500;
 
-// ---- Ways to it ----
+// ---- Entry points ----
 
 scenario('the wand, the drawer, the menu of the chat and /forklore-tree lead to it', { freshPage: true }, async ({ page, story }) => {
     await openTimelinesWithoutChat(page);
@@ -118,7 +118,7 @@ for (const group of [false, true]) {
         assert.equal(await card(view, names[5]).getAttribute('data-state'), 'problem');
         await chooseTimeline(view, names[5]);
         await details(view).getByText(/The lorebook “.*” does not exist/).waitFor();
-        // Number 3 and 10 are older than Forklore and share.
+        // Numbers 3 and 10 are older than Forklore and share a book.
         await chooseTimeline(view, names[3]);
         await details(view).getByText(/Shares its lorebook/).waitFor();
         assert.ok(await details(view).getByRole('button', { name: 'Split…' }).isEnabled());
@@ -147,7 +147,7 @@ for (const group of [false, true]) {
         };
         const first = await bestOf(3, drawAnew, () => leaveTimelines(page));
         await leaveTimelines(page);
-        // Where all chats together are small, the page lists them when one is opened. Here it is to find them unread.
+        // If all chats together are small, the page lists them when one is opened. Here they should be unread.
         await page.raw.route('**/api/chats/recent', (route) => (route.request().postDataJSON().max > 1e9 ? route.fulfill({ json: [] }) : route.fallback()));
         await drawAnew();
         await page.raw.unroute('**/api/chats/recent');
@@ -176,8 +176,8 @@ for (const group of [false, true]) {
         const listing = await sillyTavernsListing(page, tale);
         await leaveTimelines(page);
         const empty = await timeOfEmptyPopup(page);
-        // On a machine that is busy with something else, as much longer as everything takes there. The big one is run by
-        // hand, and has no such excuse.
+        // On a busy machine it may take as much longer as everything else does. The big one is run by hand, and has no
+        // such excuse.
         const bound = isBig ? DRAWN_WITHIN : Math.max(DRAWN_WITHIN, empty * 5);
         console.log(`${kind}, 200 timelines${isBig ? ' of 20 MB' : ''}: drawn in ${Math.round(first)} ms with ${unread} unread, all read ${readIn} ms later; `
             + `again in ${Math.round(later)} ms, after a reload in ${Math.round(afterReload)} ms; SillyTavern’s own listing takes ${Math.round(listing)} ms, an empty popup ${Math.round(empty)} ms`);
@@ -200,7 +200,7 @@ for (const group of [false, true]) {
         await leaveTimelines(page);
     });
 
-    // ---- What is done from there ----
+    // ---- Actions ----
 
     scenario(`${kind}: open, rename, split and delete from there`, { group, settings: { whenInexact: 'nearest' } }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
@@ -436,7 +436,7 @@ async function fits(view, where) {
     }
 }
 
-/** Fingers that come down, move through these places and leave. */
+/** Fingers that touch, move through these points and lift. */
 async function touch(page, places) {
     const session = await page.raw.context().newCDPSession(page.raw);
     const send = (type, points) => session.send('Input.dispatchTouchEvent', { type, touchPoints: points.map((point, id) => ({ ...point, id })) });
@@ -533,7 +533,7 @@ scenario('names and messages that want to be markup are text', { freshPage: true
 
 // ---- Helpers ----
 
-/** Which cards are not wholly seen on the map. */
+/** The cards that are not fully visible on the map. */
 function inMap(view) {
     return view.locator('.forklore_map').evaluate(async (map) => {
         await Promise.all(map.getAnimations({ subtree: true }).map((animation) => animation.finished));
@@ -546,7 +546,7 @@ function inMap(view) {
     });
 }
 
-/** The least of some times: the machine is shared, and what is measured is the view. Between two of them, `between`. */
+/** The minimum of several times: the machine is shared, and only the view should be measured. `between` runs in between. */
 async function bestOf(count, measure, between) {
     const times = [await measure()];
     while (times.length < count && Math.min(...times) >= DRAWN_WITHIN) {
@@ -556,7 +556,7 @@ async function bestOf(count, measure, between) {
     return Math.min(...times);
 }
 
-/** What SillyTavern needs to list the same chats with their headers, in milliseconds. */
+/** How long SillyTavern takes to list the same chats with their headers, in milliseconds. */
 function sillyTavernsListing(page, tale) {
     return page.raw.evaluate(async ({ group, avatar }) => {
         const began = performance.now();

@@ -1,4 +1,4 @@
-// Nothing untrue on the screen: what the panel, the notices and the editor say is what the files say.
+// Nothing untrue on the screen: the panel, the notices and the editor agree with the files.
 
 import assert from 'node:assert/strict';
 
@@ -125,7 +125,7 @@ scenario('after a restore, and after its undo, the panel and its details agree',
     assert.equal(Object.keys(files.book(tale.book).value.entries).length, 3);
 });
 
-// ---- The editor of lorebooks ----
+// ---- The lorebook editor ----
 
 scenario('the editor that showed the parent’s lorebook shows the child’s after a branch: what is typed goes there', {}, async ({ page, files, story }) => {
     const tale = await story.begin({ book: lore() });
@@ -166,7 +166,7 @@ scenario('whoever is typing in the editor is told that it is another chat’s lo
     await until('the editor to show the child’s', async () => await shownInEditor(page) === own);
     await line.waitFor({ state: 'hidden' });
 
-    // Chosen by hand, it is said just the same; a book that is no chat's is nobody's business.
+    // It is reported for a book selected by hand, too, but not for a book that belongs to no chat.
     story.writeBook(`Free ${tale.chat}`, lore());
     await page.refresh();
     await chooseInEditor(page, tale.book);
@@ -232,7 +232,7 @@ scenario('of a message that nothing recorded, nothing is claimed', { settings: {
     assert.doesNotMatch(shown, /Nothing has changed/);
 });
 
-// ---- Pieces ----
+// ---- Helpers ----
 
 /** A chat whose last messages were written in the page. */
 async function withJournal({ page, story }) {

@@ -1,11 +1,11 @@
-// What the journal adds to a save, beside what SillyTavern itself does for one, in the same run:
+// What the journal adds to a save, compared to SillyTavern's own work for it in the same run:
 //
 //   node extension/bench/journal.mjs
 
 import fs from 'node:fs';
 
-import { loadCore } from '../core.js';
-import { Journal } from '../journal.js';
+import { loadCore } from '../core/core.js';
+import { Journal } from '../features/journal/journal.js';
 
 const MESSAGES = 5000;
 const ENTRIES = 1000;
@@ -26,7 +26,7 @@ const chat = Array.from({ length: MESSAGES }, (_, at) => ({
     swipes: [words(300, at)], swipe_id: 0, swipe_info: [{ send_date: '2026-11-15T00:00:00.000Z', extra: {} }],
 }));
 
-const core = await loadCore(fs.readFileSync(new URL('../pkg/forklore_bg.wasm', import.meta.url)));
+const core = await loadCore(fs.readFileSync(new URL('../core/pkg/forklore_bg.wasm', import.meta.url)));
 const journal = new Journal({ core: core.wasm, isOn: () => true, largestBook: () => 8 * 1024 * 1024 });
 
 const middle = (times) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)];

@@ -1,13 +1,13 @@
-// How long it takes to compare and combine two large books:
+// How long it takes to compare and merge two large books:
 //
 //   node extension/bench/merge.mjs
 
 import fs from 'node:fs';
 
-import { loadCore } from '../core.js';
+import { loadCore } from '../core/core.js';
 import { measureLargeBooks } from './large_books.mjs';
 
-const core = await loadCore(fs.readFileSync(new URL('../pkg/forklore_bg.wasm', import.meta.url)));
+const core = await loadCore(fs.readFileSync(new URL('../core/pkg/forklore_bg.wasm', import.meta.url)));
 const { megabytes, parsingTwo, parsing, comparing, merging, ratio, differences, steps } = measureLargeBooks(core);
 const ms = (time) => `${time.toFixed(1)} ms`;
 console.log(`two books of ${megabytes.toFixed(1)} MB, ${differences} differences, ${steps} steps`);

@@ -1,16 +1,16 @@
-// What the journal adds to a chat file: a story of 300 messages with a lorebook of 120 entries, 284 KB, that is saved
-// 61 times, one or two entries changed each, as a memory extension does it; once in 20 messages with a copy of the
-// whole book in the message, as a recap leaves it, and once without. Then the same with what two other extensions
-// keep: one counts every message and notes how far it has come, one keeps a list of tasks that is rewritten every 20.
+// What the journal adds to a chat file: a story of 300 messages with a lorebook of 120 entries (284 KB), which is saved
+// 61 times with one or two changed entries, as a memory extension does; once with a copy of the whole book in every
+// twentieth message, like a recap, and once without. Then the same with the data of two other extensions: one counts
+// every message and notes its progress, the other keeps a list of tasks that is rewritten every 20 messages.
 //
 //   node extension/bench/size.mjs
 
 import fs from 'node:fs';
 
-import { loadCore } from '../core.js';
-import { Journal } from '../journal.js';
+import { loadCore } from '../core/core.js';
+import { Journal } from '../features/journal/journal.js';
 
-const core = await loadCore(fs.readFileSync(new URL('../pkg/forklore_bg.wasm', import.meta.url)));
+const core = await loadCore(fs.readFileSync(new URL('../core/pkg/forklore_bg.wasm', import.meta.url)));
 
 const SYLLABLES = 'ar be cor da el fi ga hol in jo ka lo mar ne or pe qui ra so ta un va wen yor zi'.split(' ');
 let state = 1;
@@ -20,7 +20,7 @@ const below = (limit) => {
 };
 const word = () => Array.from({ length: 1 + below(3) }, () => SYLLABLES[below(SYLLABLES.length)]).join('');
 const DICTIONARY = Array.from({ length: 4000 }, word);
-// Language is uneven: few words make up most of it.
+// Language is uneven: a few words make up most of it.
 const prose = (bytes) => {
     let text = '';
     while (text.length < bytes) {

@@ -1,6 +1,6 @@
-/** An app with made-up stories, for tests and for looking at the user interface. Names that look like markup are meant. */
+/** An app with made-up stories, for tests and for trying out the user interface. Names that look like markup are intentional. */
 
-import { DEFAULTS } from '../settings.js';
+import { DEFAULTS } from '../features/settings.js';
 
 export const MARKUP = '<img src=x onerror=alert(1)>';
 
@@ -104,7 +104,7 @@ export const SPLIT = {
     ],
 };
 
-/** What is given replaces what the app would say; `calls` keeps what was asked of it. */
+/** `given` overrides what the app would return; `calls` records the calls. */
 export function fakeApp(given = {}) {
     const listeners = {};
     const calls = [];
@@ -136,7 +136,7 @@ export function fakeApp(given = {}) {
         clean: answer('clean', { removed: CLEANUP.remove.map(({ name }) => name), undo: 'token' }),
         undo: answer('undo', { restored: ['Harbour lore (Scene 1)'], replaced: [] }),
         strip: answer('strip', 12),
-        waiting: null,
+        pendingFork: null,
         openFindings: null,
         stopWaiting: () => calls.push(['stopWaiting']),
         coreError: null,

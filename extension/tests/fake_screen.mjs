@@ -1,4 +1,4 @@
-/** A screen that shows nothing and remembers everything, and just enough of a document to build elements in. */
+/** A screen that shows nothing and remembers everything, with just enough of a document to build elements. */
 
 class FakeNode {
     constructor(tag, text = '') {
@@ -44,12 +44,12 @@ class FakeNode {
         this.replaceChildren(text);
     }
 
-    /** Every element below that fits. */
+    /** All matching descendants. */
     all(fits) {
         return this.children.flatMap(child => [...(fits(child) ? [child] : []), ...child.all(fits)]);
     }
 
-    /** The first element below whose text is this. */
+    /** The first descendant with this text. */
     saying(text) {
         const found = this.all(node => node.tagName !== '#text' && node.textContent === text);
         if (!found.length) {
@@ -67,9 +67,7 @@ export function useFakeDocument() {
     globalThis.document = { createElement: tag => new FakeNode(tag) };
 }
 
-/**
- * @param {Array<any>} answers what the popups are answered with, one after the other; a function is given the popup
- */
+/** @param {Array<any>} answers the answers to the popups, in order; a function is called with the popup */
 export function fakeScreen(answers = []) {
     const popups = [];
     const toasts = [];
@@ -109,7 +107,7 @@ export function fakeScreen(answers = []) {
     };
 }
 
-/** Lets everything that was begun come to its end. */
+/** Waits until everything that was started has finished. */
 export function settled() {
     return new Promise(resolve => setTimeout(resolve, 5));
 }

@@ -1,4 +1,4 @@
-// Two pages that edit one book, with the real core and a server in memory.
+// Two pages that edit the same book, with the real core and a server in memory.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -51,7 +51,7 @@ test('entries that go and come elsewhere go and come here', async () => {
     await one.save('Lore', one.editor);
     other.editor.entries[0].content = 'by the other';
     await other.save('Lore', other.editor);
-    // Its editor still shows what it showed; that must not bring anything back, or take anything away.
+    // Its editor still shows the old content; that must not bring anything back, or remove anything.
     other.editor.entries[0].content = 'by the other, again';
     await other.save('Lore', other.editor);
     await server.quiet();
@@ -112,7 +112,7 @@ test('written by hand, both are in the trash', async () => {
     await server.quiet();
     assert.equal(server.book('Lore').entries[1].content, 'by hand');
     assert.deepEqual(inTrash(server).map((text) => JSON.parse(text).entries[1].content).sort(), ['by one', 'by the other']);
-    // Its editor goes on from there without being asked again.
+    // Its editor continues from there without another question.
     other.editor.entries[2].content = 'more';
     await other.save('Lore', other.editor);
     assert.equal(server.book('Lore').entries[1].content, 'by hand');
@@ -259,7 +259,7 @@ test('what Forklore itself writes right after a save holds, and is nobody’s ne
     page.editor.entries[0].content = 'typed';
     await page.save('Lore', page.editor);
     server.books.set('Lore', JSON.stringify(lore()));
-    page.guard.wroteOurselves('Lore', JSON.stringify(lore()));
+    page.guard.wroteByForklore('Lore', JSON.stringify(lore()));
     await server.quiet();
     assert.equal(server.book('Lore').entries[0].content, 'Content 0', 'a restore is not undone');
     page.editor.entries[1].content = 'typed on';
@@ -293,7 +293,7 @@ test('what such a device wrote over for good is in the trash', async () => {
     assert.deepEqual(page.kept.map(({ isLate }) => isLate), [true]);
 });
 
-/** One page of two, which edits entries of its own at random times, by its editor and by copies. */
+/** One of two pages. It edits its own entries at random times, through its editor and through copies. */
 async function work(page, { mine, edits, dice, expected, pause = 0 }) {
     for (let edit = 0; edit < edits; edit += 1) {
         const key = dice.of(mine);
@@ -311,7 +311,7 @@ async function work(page, { mine, edits, dice, expected, pause = 0 }) {
         }
         const saved = page.save('Lore', copy);
         if (copy !== page.editor) {
-            // As SillyTavern's own commands do after a save.
+            // Like SillyTavern's own commands after a save.
             await page.open('Lore');
         }
         if (pause || dice.below(2) === 0) {
@@ -322,7 +322,8 @@ async function work(page, { mine, edits, dice, expected, pause = 0 }) {
 }
 
 for (const hasLocks of [true, false]) {
-    // Without locks, a device is saved from another one that saves at the same moment, not from one that never rests.
+    // Without locks, a device is protected from another one that saves at the same moment, but not from one that never
+    // stops.
     const pause = hasLocks ? 0 : 45;
     test(`whatever the order, no edit is lost of entries that only one page edits${hasLocks ? '' : ', without locks'}`, async () => {
         for (let seed = 1; seed <= (hasLocks ? 80 : 30); seed += 1) {
@@ -369,7 +370,7 @@ test('a book that Forklore writes during the second look stays as Forklore wrote
     page.guard.host.bookOnServer = async (name) => {
         const found = await bookOnServer(name);
         server.books.set('Lore', restored);
-        page.guard.wroteOurselves('Lore', restored);
+        page.guard.wroteByForklore('Lore', restored);
         return found;
     };
     await server.quiet();
@@ -381,7 +382,7 @@ test('what Forklore wrote itself is not told as another page’s, however the se
     const { server, pages: [page] } = await twoPages();
     const restored = { entries: { ...lore().entries, 1: entry(1, { content: 'restored' }) } };
     server.books.set('Lore', JSON.stringify(restored));
-    page.guard.wroteOurselves('Lore', JSON.stringify(restored, null, 4));
+    page.guard.wroteByForklore('Lore', JSON.stringify(restored, null, 4));
     page.editor.entries[0].content = 'edited';
     await page.save('Lore', page.editor);
     await server.quiet();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { FIELD, Journal, dealOut } from '../journal.js';
+import { FIELD, Journal, reassignRecords } from '../features/journal/journal.js';
 import { Page, clone, core, entry, recorded } from './journal_page.mjs';
 
 /** A chat in which the variable `gold` was 0, 1, 2, … at its messages. */
@@ -96,7 +96,7 @@ describe('records belong to places', () => {
         page.chat.unshift({ mes: 'unseen' });
         page.isOn = true;
         page.reload();
-        // Whether it was put there, or a message with a record moved, nobody knows.
+        // It cannot be told whether it was inserted, or a message with a record was moved.
         assert.deepEqual(page.gold(), [null, null, null, 3, 3]);
         page.chat.splice(0, 3);
         page.sync();
@@ -295,9 +295,9 @@ test('a look at the file of another book says nothing of messages that came befo
     page.journal.arrive(page.chat, () => page.now(), () => page.chat.push({ mes: 'next' }));
     page.bound = 'Other';
     page.sync();
-    page.journal.lookedAtFile(page.chat, 'Other', () => true);
+    page.journal.fileChecked(page.chat, 'Other', () => true);
     assert.equal(page.chat[1][FIELD].came.file, undefined);
-    page.journal.lookedAtFile(page.chat, 'Lore', () => true);
+    page.journal.fileChecked(page.chat, 'Lore', () => true);
     assert.equal(page.chat[1][FIELD].came.file, true);
 });
 
@@ -334,7 +334,7 @@ test('when nothing changed 5,000 messages are looked through in well under a mil
         assert.equal(page.journal.sync(page.chat, now).changed, false);
         return performance.now() - start;
     });
-    // The fastest, because a busy machine says nothing about the code.
+    // The fastest run, because a busy machine says nothing about the code.
     assert.ok(Math.min(...times) < 0.5, `${Math.min(...times)} ms`);
 });
 
@@ -343,7 +343,7 @@ test('records are dealt out without a core, where none are joined', () => {
     const ids = (dealt) => dealt.records.map((record) => record.id);
     const records = ['A', 'B', 'C'].map((id) => ({ v: 1, id }));
     const insert = (earlier, later) => [earlier, later];
-    const dealt = (before, chat) => dealOut(before, records.slice(0, before.length), chat, { insert });
+    const dealt = (before, chat) => reassignRecords(before, records.slice(0, before.length), chat, { insert });
     assert.deepEqual(ids(dealt([a, b, c], [c, a, b])), ['A', 'B', 'C']);
     assert.deepEqual(ids(dealt([a, b, c], [a, d, b, c])), ['A', 'A', 'B', 'C']);
     assert.deepEqual(dealt([a, b, c], [a]).retreats, [records[1], records[0]]);

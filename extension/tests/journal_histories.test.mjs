@@ -1,9 +1,9 @@
-// Thousands of invented histories of a chat, held against a plain model of what was the case at each message.
+// Thousands of random histories of a chat, compared to a simple model of what was true at each message.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { FIELD } from '../journal.js';
+import { FIELD } from '../features/journal/journal.js';
 import { Page, clone, entry, recorded } from './journal_page.mjs';
 
 const HISTORIES = Number(process.env.FORKLORE_HISTORIES ?? 800);
@@ -21,16 +21,16 @@ function random(seed) {
 }
 
 /**
- * What is true of a place in the chat.
- * @typedef {{states: string[], isSure: boolean}} Truth `states`: the state, or those that it may be said to have had,
- *     none where nobody looked. `isSure`: the journal has to know it
+ * What is true about a place in the chat.
+ * @typedef {{states: string[], isSure: boolean}} Truth `states`: the state, or all that may be claimed;
+ *     empty if it was not observed. `isSure`: the journal has to know it
  */
 const unknown = () => ({ states: [], isSure: false });
 
 class History extends Page {
     /** @type {Truth[]} one for each message */
     truths = [];
-    /** The state that is being recorded, or `null` where it cannot be seen. */
+    /** The state that is being recorded, or `null` if it is not visible. */
     seen() {
         const isSeen = this.isOn && !(this.bound && this.isMissing);
         return isSeen ? { states: [this.state()], isSure: !this.isTooLarge() } : null;
@@ -69,25 +69,25 @@ class History extends Page {
         }
         if (at > 0) {
             const before = truths[at - 1];
-            // Where the chain was broken the two may not fit together, and the earlier one stays as it is.
+            // After a break in the chain, the two may not fit together; then the earlier one stays as it is.
             truths[at - 1] = before.isSure && gone.isSure
                 ? gone
                 : { states: [...before.states, ...gone.states], isSure: gone.isSure && !before.states.length };
         } else if (chat.every((message) => !(FIELD in message))) {
-            // Nobody else knows anything: the last one keeps it, so that the lore is not lost.
+            // Nothing else knows it: the last one keeps it, so that the lore is not lost.
             truths[truths.length - 1] = { states: gone.states, isSure: false };
         }
     }
 
     insert(at, message) {
         this.chat.splice(at, 0, message);
-        // It gets a record only where the next one was seen to arrive.
+        // It only gets a record if the arrival of the next one was observed.
         this.truths.splice(at, 0, at > 0 ? { ...this.truths[at - 1], isSure: false } : unknown());
     }
 
     swap(one, other) {
         if ((FIELD in this.chat[one]) !== (FIELD in this.chat[other])) {
-            // Of the message that has none now, the record says nothing.
+            // The record says nothing about the message that has none now.
             [one, other].forEach((place) => (this.truths[place] = { ...this.truths[place], isSure: false }));
         }
         [this.chat[one], this.chat[other]] = [this.chat[other], this.chat[one]];
@@ -120,7 +120,7 @@ class History extends Page {
     }
 }
 
-/** Something changes that is recorded. */
+/** Changes something that is recorded. */
 function changeState(page, { below, oneIn, pick }) {
     const text = () => pick(['', 'short', '\ud83d', 'é', 'long '.repeat(80)]) + below(4);
     const { metadata } = page;
@@ -135,7 +135,7 @@ function changeState(page, { below, oneIn, pick }) {
             } else {
                 delete metadata.note_prompt;
             }
-            // Of an extension that nobody knows.
+            // From an unknown extension.
             if (oneIn(2)) {
                 metadata.quests = { open: [text(), text()], count: below(5) };
             } else if (oneIn(4)) {
@@ -176,7 +176,7 @@ function changeMessages(page, chance) {
     } else if (action === 6 && chat.length > 1 && page.isOn) {
         page.swap(below(chat.length), below(chat.length));
     } else if (action === 7) {
-        // An edit or a swipe: the same message says something else.
+        // An edit or a swipe: the same message with a different text.
         chat[below(chat.length)].mes += 'y';
     } else if (action === 8) {
         page.insert(below(chat.length), oneIn(2) ? { mes: 'new' } : clone(chat[below(chat.length)]));
@@ -251,7 +251,7 @@ test('whatever happens between two saves, the chain holds and time does not run 
         page.sync();
         const times = new Map([[page.state(), 0]]);
         for (let step = 1; step < 12; step++) {
-            // Each state is another, so that it tells its time.
+            // Each state is unique, so it identifies its time.
             page.metadata.variables = { ...page.metadata.variables, step };
             change(page, chance);
             const before = new Set(page.chat);
@@ -259,7 +259,7 @@ test('whatever happens between two saves, the chain holds and time does not run 
                 changeMessages(page, chance);
             }
             if (!page.chat.some((message) => before.has(message))) {
-                // Copies of messages that are gone would be another chat, with a past that has holes.
+                // Copies of deleted messages would be a different chat, with gaps in its past.
                 page.chat = [{ mes: 'all over again' }];
                 page.truths = [unknown()];
             }

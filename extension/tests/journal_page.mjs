@@ -1,17 +1,17 @@
-// A page as far as the journal sees one: a chat, the books, the metadata.
+// As much of a page as the journal sees: a chat, the books, the metadata.
 
 import { readFileSync } from 'node:fs';
 
-import { Journal } from '../journal.js';
-import * as core from '../pkg/forklore.js';
+import * as core from '../core/pkg/forklore.js';
+import { Journal } from '../features/journal/journal.js';
 
-core.initSync({ module: readFileSync(new URL('../pkg/forklore_bg.wasm', import.meta.url)) });
+core.initSync({ module: readFileSync(new URL('../core/pkg/forklore_bg.wasm', import.meta.url)) });
 
 const encode = (value) => new TextEncoder().encode(JSON.stringify(value));
 const decode = (bytes) => (bytes ? JSON.parse(new TextDecoder().decode(bytes)) : null);
 export const clone = (value) => JSON.parse(JSON.stringify(value));
 
-/** What the core says of a message: `{message, state}` or `null`. */
+/** What the core knows about a message: `{message, state}` or `null`. */
 export const recorded = (chat, message) => decode(core.recorded_state(encode([{ chat_metadata: {} }, ...chat]), message));
 
 /** A chat with a book, and a journal over it. */
@@ -55,7 +55,7 @@ export class Page {
         return this.journal.opened(this.chat, this.now());
     }
 
-    /** Messages arrive one by one, and the book's file is looked at afterwards. */
+    /** Messages arrive one by one, and the book's file is checked afterwards. */
     says(...messages) {
         messages.forEach((mes) => this.arrives({ mes }));
         return this.sync();
@@ -63,10 +63,10 @@ export class Page {
 
     arrives(message) {
         this.journal.arrive(this.chat, () => this.now(), () => this.chat.push(message));
-        this.journal.lookedAtFile(this.chat, this.bound, () => true);
+        this.journal.fileChecked(this.chat, this.bound, () => true);
     }
 
-    /** The variable `gold` at each message, `null` where that is not known. */
+    /** The variable `gold` at each message, `null` if unknown. */
     gold() {
         return this.chat.map((_, message) => {
             const found = recorded(this.chat, message);

@@ -1,11 +1,11 @@
-// Pages of SillyTavern on one server, as far as books go: a memory that gives out copies, an editor with a copy of its
-// own, saves that write whole books, and answers that take their time.
+// SillyTavern pages on one server, as far as books are concerned: a cache that hands out copies, an editor with its own
+// copy, saves that write whole books, and answers that take a while.
 
 import { chance } from '../../e2e/harness/chance.mjs';
-import { Guard } from '../guard.js';
-import { Lineage } from '../lineage.js';
-import { readBookSave, bookSave } from '../requests.js';
-import { Trash } from '../trash.js';
+import { Guard } from '../features/guard/guard.js';
+import { Lineage } from '../features/guard/lineage.js';
+import { Trash } from '../features/trash.js';
+import { readBookSave, bookSave } from '../sillytavern/requests.js';
 
 /** In turns of the event loop. */
 const LONGEST_ANSWER = 4;
@@ -25,11 +25,11 @@ export class Server {
         this.slugs = 0;
         this.chance = chance(seed);
         this.locks = hasLocks ? new Locks() : undefined;
-        /** What was begun and is to come to its end. */
+        /** Everything that was started and has not finished. */
         this.begun = new Set();
     }
 
-    /** The request takes a while to arrive, and the answer to come back. */
+    /** The request takes a while to arrive, and so does the answer. */
     async answer(step) {
         await turns(this.chance.below(LONGEST_ANSWER));
         const result = step();
@@ -54,7 +54,7 @@ export class Server {
     }
 }
 
-/** As much of the browser's locks as the guard uses. */
+/** The part of the browser's locks that the guard uses. */
 class Locks {
     constructor() {
         this.last = new Map();
@@ -68,7 +68,7 @@ class Locks {
 }
 
 export class Page {
-    /** @param {{server: Server, core: object, isGuarded?: boolean, answer?: Function}} parts `answer` to what is asked */
+    /** @param {{server: Server, core: object, isGuarded?: boolean, answer?: Function}} parts `answer`: the user's answer to a question */
     constructor({ server, core, isGuarded = true, answer = () => null }) {
         this.server = server;
         this.settings = { guard: isGuarded };
@@ -91,10 +91,10 @@ export class Page {
                 this.asked.push(question);
                 return answer(question);
             },
-            came: (news) => this.news.push(news),
-            kept: (kept) => this.kept.push(kept),
-            changed: () => {},
-            failed: (error) => this.errors.push(error),
+            onMerged: (news) => this.news.push(news),
+            onKept: (kept) => this.kept.push(kept),
+            onWritten: () => {},
+            onError: (error) => this.errors.push(error),
             locks: server.locks,
             later: (run, wait) => server.begin(turns(wait > 1000 ? 2 : LOOK_AGAIN).then(run).then(() => turns(LOOK_AGAIN))),
         });
@@ -103,15 +103,15 @@ export class Page {
     host() {
         const { server } = this;
         return {
-            copyInMemory: (name, text) => (JSON.stringify(this.memory.get(name)) === text ? this.memory.get(name) : undefined),
-            replaceInMemory: (name, before, after) => {
+            cachedBookWithText: (name, text) => (JSON.stringify(this.memory.get(name)) === text ? this.memory.get(name) : undefined),
+            replaceCachedBook: (name, before, after) => {
                 if (JSON.stringify(this.memory.get(name)) !== before) {
                     return undefined;
                 }
                 this.memory.set(name, JSON.parse(after));
                 return this.memory.get(name);
             },
-            showAnew: () => {
+            refreshEditor: () => {
                 this.mayShowAnew = true;
             },
             bookOnServer: (name) => server.answer(() => server.books.get(name) ?? '{"entries":{}}'),
@@ -135,7 +135,7 @@ export class Page {
         };
     }
 
-    /** As SillyTavern's `loadWorldInfo`: the first one to ask gets the memory's own copy. */
+    /** Like SillyTavern's `loadWorldInfo`: the first caller gets the cache's own copy. */
     async load(name) {
         if (this.memory.has(name)) {
             const copy = structuredClone(this.memory.get(name));
@@ -145,21 +145,21 @@ export class Page {
         const text = await this.server.answer(() => this.server.books.get(name) ?? '{"entries":{}}');
         this.lineage.remember(name, text);
         const book = JSON.parse(text);
-        this.lineage.met(name, book);
+        this.lineage.cached(name, book);
         this.memory.set(name, book);
         return book;
     }
 
-    /** Opens a book in the editor, or shows it anew. */
+    /** Opens a book in the editor, or refreshes it. */
     async open(name) {
         this.editor = await this.load(name);
         this.mayShowAnew = false;
         return this.editor;
     }
 
-    /** As SillyTavern's `saveWorldInfo`. @returns {Promise<{ok: boolean}>} */
+    /** Like SillyTavern's `saveWorldInfo`. @returns {Promise<{ok: boolean}>} */
     save(name, copy) {
-        this.lineage.met(name, copy);
+        this.lineage.cached(name, copy);
         this.memory.set(name, copy);
         return this.send(name, JSON.stringify(copy));
     }
@@ -180,7 +180,7 @@ export class Page {
     }
 }
 
-/** Versions in the trash, as texts. */
+/** The texts of all versions in the trash. */
 export function inTrash(server) {
     return [...server.files.values()].flatMap((file) => JSON.parse(file).books.map((book) => book.text));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { bookSave, kindOfSave, readBookSave, readSave, saveTarget, withoutBook } from '../requests.js';
+import { bookSave, kindOfSave, readBookSave, readSave, saveTarget, withoutBook } from '../sillytavern/requests.js';
 
 const solo = '/api/chats/save';
 const group = '/api/chats/group/save';

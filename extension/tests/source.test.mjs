@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
-/** Every module of the page but what wasm-bindgen writes. */
+/** All modules of the page, except for what wasm-bindgen generates. */
 const modules = fs.readdirSync(root, { recursive: true })
     .map((name) => name.split(path.sep).join('/'))
-    .filter((name) => name.endsWith('.js') && !name.startsWith('pkg/') && !name.startsWith('tests/'));
+    .filter((name) => name.endsWith('.js') && !name.startsWith('core/pkg/') && !name.startsWith('tests/'));
 
 const source = (name) => fs.readFileSync(path.join(root, name), 'utf8');
 
@@ -35,13 +35,13 @@ test('the rule about markup catches what it is for', () => {
 
 test('only the host and the tap know SillyTavern', () => {
     const knows = /from '\/(?:script|scripts|lib)|\bSillyTavern\.(?:getContext|libs)|\bgetContext\(|\btoastr\b|\bjQuery\b|\beventSource\b/;
-    const knowing = modules.filter((name) => knows.test(code(name)) && !name.startsWith('host/'));
+    const knowing = modules.filter((name) => knows.test(code(name)) && !name.startsWith('sillytavern/'));
     assert.deepEqual(knowing, []);
 });
 
 test('nothing is fetched from anywhere but SillyTavern', () => {
     for (const name of modules) {
-        // SVG is known by an address that nobody fetches.
+        // The SVG namespace is a URL that is never fetched.
         assert.doesNotMatch(code(name), /https?:\/\/(?!localhost\/|www\.w3\.org\/2000\/svg')/, name);
     }
 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
-import { installTap } from '../tap.js';
+import { installTap } from '../sillytavern/tap.js';
 
-/** A page whose server answers with what it was sent. */
+/** A page whose server returns what it was sent. */
 function page() {
     const sent = [];
     const scope = {

@@ -1,27 +1,27 @@
-// A tavern in memory, for speed beside the real one: a server that keeps chats and books, and a host on top of it.
+// A tavern in memory, because the real one is slow: a server with chats and books, and a host on top of it.
 
 import fs from 'node:fs';
 
-import { loadCore } from '../core.js';
+import { loadCore } from '../core/core.js';
 
 let loaded = null;
 
 /** The real core, in Node. */
 export function realCore() {
-    loaded ??= loadCore(fs.readFileSync(new URL('../pkg/forklore_bg.wasm', import.meta.url)));
+    loaded ??= loadCore(fs.readFileSync(new URL('../core/pkg/forklore_bg.wasm', import.meta.url)));
     return loaded;
 }
 
 const bytes = (value) => new TextEncoder().encode(JSON.stringify(value));
 const copy = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
-/** One character with chats, books, and one chat open. */
+/** One character with chats and books; one chat is open. */
 export class Tavern {
     constructor({ name = 'Main', messages = 4, book = { entries: { 0: { uid: 0, comment: 'a', content: 'old' } } }, metadata = {} } = {}) {
         this.books = new Map();
         this.chats = new Map();
         this.files = new Map();
-        /** What the browser keeps. */
+        /** The browser's storage. */
         this.stored = new Map();
         this.log = [];
         /** Names of calls that fail. */
@@ -47,7 +47,7 @@ export class Tavern {
         }
     }
 
-    /** What the rest of Forklore takes for SillyTavern. */
+    /** A host for the rest of Forklore. */
     host() {
         const tavern = this;
         return {
@@ -101,8 +101,8 @@ export class Tavern {
             },
             listBooks: async () => [...tavern.books].map(([name, book]) => ({ name, extensions: book.extensions ?? {} })),
             knownBooks: () => [...tavern.books.keys()],
-            bookSeen: (name) => tavern.books.get(name),
-            bookInMemory: (name) => tavern.books.has(name) ? JSON.stringify(tavern.books.get(name)) : undefined,
+            cachedBook: (name) => tavern.books.get(name),
+            cachedBookText: (name) => tavern.books.has(name) ? JSON.stringify(tavern.books.get(name)) : undefined,
             bookOnServer: async (name) => JSON.stringify(tavern.books.get(name) ?? { entries: {} }),
             saveChatSoon: () => {},
             readBook: async (name) => bytes(tavern.books.get(name) ?? { entries: {} }),
@@ -117,7 +117,7 @@ export class Tavern {
             },
             refreshBooks: async () => {},
             untilSaved: async () => {},
-            showAnew: () => {},
+            refreshEditor: () => {},
             bookInEditor: () => null,
             bookReferences: () => tavern.references,
             saveOpenChat: async () => {
@@ -139,7 +139,7 @@ export class Tavern {
             ({ ...whose, name, messages: messages.length, metadata: copy(header.chat_metadata), preview: String(messages.at(-1)?.mes ?? ''), date: null }));
     }
 
-    /** The request with which SillyTavern saves a child cut at message `last`, held as the tap holds it. */
+    /** The request with which SillyTavern saves a child cut at message `last`, held like by the tap. */
     childSave({ name = 'Child', last = this.open.messages.length - 1, metadata = {}, accepted = true } = {}) {
         const header = { chat_metadata: { ...this.open.metadata, main_chat: this.open.name, integrity: 'slug of the child', ...metadata } };
         const chat = [header, ...this.open.messages.slice(0, last + 1)];

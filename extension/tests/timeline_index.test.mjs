@@ -1,9 +1,9 @@
-// What is remembered of timelines.
+// The index of timelines.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { TimelineIndex, shortened } from '../timeline_index.js';
+import { TimelineIndex, shortened } from '../features/timelines/timeline_index.js';
 import { realCore } from './tavern.mjs';
 
 const ADA = { group: null, avatar: 'Ada.png' };
@@ -105,12 +105,12 @@ test('a host that is watched tells of its listings and of chats that it writes',
     });
     await host.chatHeads(ADA);
     await host.allChatHeads();
-    assert.ok(!index.shelves.has('group 17'), 'whose chats nobody has looked at is not kept');
+    assert.ok(!index.caches.has('group 17'), 'whose chats nobody has looked at is not kept');
     await host.writeChat(ADA, 'Three', [{ chat_metadata: { world_info: 'Lore' } }, { mes: 'first' }, { mes: 'second' }]);
     const chats = await index.of(ADA);
     assert.deepEqual([...chats.keys()].sort(), ['One', 'Three', 'Two']);
     assert.deepEqual([chats.get('Three').messages, chats.get('Three').preview, chats.get('Three').date], [2, 'second', 99]);
-    assert.equal(index.shelf(ADA).syncedAt, 40);
+    assert.equal(index.cacheOf(ADA).syncedAt, 40);
     assert.equal(host.other, 'as it is');
 });
 

@@ -1,11 +1,11 @@
-// Where timelines are drawn.
+// The layout of timelines.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { DENSITIES, SHELF_FROM, fitting, layoutOf } from '../ui/timelines/layout.js';
 
-/** Numbers that look like chance and are the same every time. */
+/** Pseudorandom numbers, the same every time. */
 function chanceFrom(seed) {
     let state = seed;
     return () => {
@@ -14,7 +14,7 @@ function chanceFrom(seed) {
     };
 }
 
-/** A family grown at random: sometimes like a comb, sometimes like a star. */
+/** A random family: sometimes like a comb, sometimes like a star. */
 function family(count, chance) {
     const isStar = chance() < 0.4;
     return Array.from({ length: count }, (_, number) => ({

@@ -1,11 +1,11 @@
-// The families of a character as they are shown, from a tavern in memory and the real core.
+// A character's families as they are displayed, from a tavern in memory and the real core.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { TimelineIndex } from '../timeline_index.js';
-import { Timelines } from '../timelines.js';
-import { Verifying } from '../verifying.js';
+import { Verifier } from '../features/repair/verifier.js';
+import { TimelineIndex } from '../features/timelines/timeline_index.js';
+import { Timelines } from '../features/timelines/timelines.js';
 import { Tavern, realCore } from './tavern.mjs';
 
 function child(tavern, name, parent, { messages = 3, metadata = {}, message = 1, seal = true, book = `${name} - Lore` } = {}) {
@@ -29,7 +29,7 @@ async function begin(tavern, { now } = {}) {
     return new Timelines({ host: index.watching(tavern.host()), core, index, settings: { cleanUp: true } });
 }
 
-/** Everything that is shown, one after the other. */
+/** Everything that is displayed, in order. */
 async function watched(timelines, options) {
     const shown = [];
     const notes = [];
@@ -78,7 +78,7 @@ test('the next time everything is shown at once, and only what is new is read', 
     assert.ok(shown[0].timelines.every(({ isRead }) => isRead));
     assert.deepEqual(tavern.log, [['newestHeads', 4]], 'four chats are read, not forty');
 
-    // Another device writes three chats, and one that this page has just saved is newer still.
+    // Another device writes three chats, and this page has just saved one that is even newer.
     now = 3000;
     for (const number of [3, 4, 5]) {
         const lines = tavern.chats.get(`Story ${number}`);
@@ -111,8 +111,8 @@ test('problems are those that verifying finds, and nothing is said of a book bef
 });
 
 async function timelinesVerified(tavern) {
-    const verifying = new Verifying({ host: tavern.host(), core: await realCore() });
-    return verifying.look(await verifying.heads(tavern.host().openChat()));
+    const verifier = new Verifier({ host: tavern.host(), core: await realCore() });
+    return verifier.verify(await verifier.heads(tavern.host().openChat()));
 }
 
 test('a parent that is gone is shown as one that is gone, with all of its forks', async () => {

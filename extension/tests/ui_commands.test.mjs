@@ -1,4 +1,4 @@
-/** Slash commands: what they ask of the app, and what they answer. */
+/** Slash commands: their calls to the app, and their results. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { commandList } from '../ui/commands.js';

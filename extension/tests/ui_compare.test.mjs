@@ -1,13 +1,13 @@
-/** Comparing and combining on the screen: what is listed, ticked, previewed and agreed to. */
+/** Comparing and merging in the user interface: what is listed, ticked, previewed and confirmed. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { wantedEntries } from '../ui/compare/answers.js';
 import { canBring, isWorthReading, itemsOf, matching, targets } from '../ui/compare/items.js';
 import { pieces } from '../ui/compare/marks.js';
 import { planView } from '../ui/compare/preview.js';
-import { smoothed } from '../ui/pieces.js';
 import { sayBeginning } from '../ui/compare/view.js';
 import { startUi } from '../ui/index.js';
+import { smoothed } from '../ui/widgets/pieces.js';
 import { fakeApp, LIVE, MARKUP } from './fake_app.mjs';
 import { fakeScreen, settled, useFakeDocument } from './fake_screen.mjs';
 
@@ -73,7 +73,7 @@ async function start(given = {}, answers = []) {
         bringPlan: answer('bringPlan', PLAN),
         bring: answer('bring', DONE),
         timelineChoices: answer('timelineChoices', [
-            { name: 'The harbour', messages: 58, isOpen: true, isKin: true }, { name: MARKUP, messages: 3, isOpen: false, isKin: true }, { name: 'Other', messages: 1, isOpen: false, isKin: false },
+            { name: 'The harbour', messages: 58, isOpen: true, isRelated: true }, { name: MARKUP, messages: 3, isOpen: false, isRelated: true }, { name: 'Other', messages: 1, isOpen: false, isRelated: false },
         ]),
         ...given,
     });
@@ -166,9 +166,9 @@ test('three entries are ticked, looked at, agreed to, and can be taken back', as
     }]);
     await ui.actions.compare({ left: 'One', right: 'Two' });
     assert.deepEqual(asked(app, 'compare'), [[{ left: { chat: 'One', message: null }, right: { chat: 'Two', message: null } }]]);
-    const wish = { from: { chat: MODEL.right.chat, message: null }, into: 'One', only: { 4: true, 5: true, 6: true } };
-    assert.deepEqual(asked(app, 'bringPlan'), [[wish]]);
-    assert.deepEqual(asked(app, 'bring'), [[{ ...wish, settle: {} }, PLAN]]);
+    const request = { from: { chat: MODEL.right.chat, message: null }, into: 'One', only: { 4: true, 5: true, 6: true } };
+    assert.deepEqual(asked(app, 'bringPlan'), [[request]]);
+    assert.deepEqual(asked(app, 'bring'), [[{ ...request, settle: {} }, PLAN]]);
     const notice = screen.toasts.at(-1);
     assert.match(notice.lines[0], /: 3 added\./);
     notice.options.buttons[0].run();

@@ -1,7 +1,7 @@
-/** The question about two versions of a book, and what is told of others' edits. */
+/** The question about two versions of a book, and notices about other pages' edits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { askConflict, conflictView, settled, shownValue } from '../ui/book_conflict.js';
+import { askConflict, conflictView, settled, shownValue } from '../ui/dialogs/book_conflict.js';
 import { createToasts } from '../ui/toasts.js';
 import { fakeApp, MARKUP } from './fake_app.mjs';
 import { fakeScreen, useFakeDocument } from './fake_screen.mjs';
@@ -64,8 +64,8 @@ test('what came in is told by name, and what is kept can be had', () => {
     const screen = fakeScreen();
     const toasts = createToasts({ app: fakeApp(), screen });
     const entries = ['Mara', '', 'Iven', 'The Gull'].map((title) => ({ title, what: 'change' }));
-    toasts.came({ book: 'Lore', entries, isGone: false });
-    toasts.came({ book: 'Lore', entries: [], isGone: true });
+    toasts.merged({ book: 'Lore', entries, isGone: false });
+    toasts.merged({ book: 'Lore', entries: [], isGone: true });
     const got = [];
     toasts.kept({ book: 'Lore', isLate: false, kept: [{ isMine: false, token: 't' }] }, { undo: (token) => got.push(token) });
     const [came, gone, kept] = screen.toasts;

@@ -1,4 +1,4 @@
-// Names that run from right to left, or want to turn what follows them.
+// Right-to-left names, and names that try to change the direction of the text after them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 

@@ -1,4 +1,4 @@
-/** What must hold in every source of the user interface. */
+/** Rules for the sources of the user interface. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { ENGLISH } from '../ui/english.js';
 
 const read = path => readFileSync(new URL(path, import.meta.url), 'utf8');
 const UI = readdirSync(new URL('../ui/', import.meta.url), { recursive: true }).filter(name => name.endsWith('.js'));
-const SOURCES = [...UI.map(name => [`ui/${name}`, read(`../ui/${name}`)]), ['host/screen.js', read('../host/screen.js')]];
+const SOURCES = [...UI.map(name => [`ui/${name}`, read(`../ui/${name}`)]), ['sillytavern/screen.js', read('../sillytavern/screen.js')]];
 
 test('text never becomes markup', () => {
     const ways = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|\$\(|jQuery|\.html\(/;
@@ -38,7 +38,7 @@ test('every text that is said exists, and every text is said somewhere', () => {
 });
 
 test('colours come from the theme', () => {
-    // SillyTavern's notices have colours of their own, which no theme changes.
+    // SillyTavern's notices have their own colours, which no theme changes.
     const imported = [...read('../style.css').matchAll(/@import url\('([^']+)'\)/g)].map(found => found[1]);
     assert.ok(imported.length > 0);
     const style = imported.map(file => read(`../${file}`)).join('\n').replace(/#toast-container [^}]*\}/g, '');

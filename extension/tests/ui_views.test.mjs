@@ -1,15 +1,15 @@
-/** What is shown, worked out from what the app says. */
+/** What is displayed, derived from the state of the app. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { forkChoices } from '../ui/ask_fork.js';
-import { cleanupView } from '../ui/cleanup_list.js';
-import { loreView, matchingEntries } from '../ui/lore.js';
-import { matchingBooks, repairChoices } from '../ui/missing_book.js';
-import { isInUse, MORE_SETTINGS, panelView, SETTING_GROUPS, settingValue } from '../ui/panel_view.js';
-import { splitView } from '../ui/shared_book.js';
+import { originOf } from '../features/timelines/timelines.js';
+import { forkChoices } from '../ui/dialogs/blocked_fork.js';
+import { cleanupView } from '../ui/dialogs/cleanup_list.js';
+import { loreView, matchingEntries } from '../ui/dialogs/lore.js';
+import { matchingBooks, repairChoices } from '../ui/dialogs/missing_book.js';
+import { splitView } from '../ui/dialogs/shared_book.js';
+import { verifyView } from '../ui/dialogs/verification.js';
+import { isInUse, MORE_SETTINGS, panelView, SETTING_GROUPS, settingValue } from '../ui/panel/panel_view.js';
 import { forkNotice, openedNotice } from '../ui/toasts.js';
-import { verifyView } from '../ui/verify_list.js';
-import { birthOf } from '../timelines.js';
 import { CLEANUP, EXACT, finding, LIVE, LORE, MARKUP, READINESS, REMARKS, REPORT, RESULTS, SETTINGS, SNAPSHOT, SPLIT, word } from './fake_app.mjs';
 
 const actionIds = view => view.actions.map(({ id }) => id);
@@ -178,7 +178,7 @@ test('the notice names the recaps that came along, in one sentence', () => {
 
 test('the panel says what a chat was made of', () => {
     const seal = { kind: 'checkpoint', parent: { chat: 'Main', message: 12 }, made: '2026-11-15T00:00:00.000Z', running_recap: { version: 3, count: 5, scenes: 4 }, combined_recap: { messages: 10 } };
-    const birth = (it) => panelView({ readiness: { ...READINESS, birth: birthOf(it) }, sayDate: (time) => new Date(time).toISOString().slice(0, 10) }).birth;
+    const birth = (it) => panelView({ readiness: { ...READINESS, origin: originOf(it) }, sayDate: (time) => new Date(time).toISOString().slice(0, 10) }).origin;
     assert.equal(birth(seal), 'Checkpoint of “Main” at message 12, made 2026-11-15, running recap version 3 (4 scenes), combined recap of 10 messages.');
     assert.equal(birth({ kind: 'branch', parent: { chat: 'Main', message: 0 }, running_recap: { version: 0, count: 1 } }), 'Branch of “Main” at message 0, running recap version 0.');
     for (const other of [undefined, null, 7, {}, { kind: 'odd', parent: { chat: 'x' } }, { kind: 'branch' }]) {

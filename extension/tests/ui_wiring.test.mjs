@@ -1,4 +1,4 @@
-/** Clicks, dialogs and notices, put together as in the page. */
+/** Clicks, dialogs and notices, wired up as in the page. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { startUi } from '../ui/index.js';
@@ -56,7 +56,7 @@ test('when the queue is busy, the checkpoint is made when ready', async () => {
     const { app, screen, panel } = await start({ readiness: async () => READINESS.waiting });
     app.fork = async (given) => {
         app.calls.push(['fork', given]);
-        app.waiting = { message: 57, kind: 'checkpoint', operations: 3 };
+        app.pendingFork = { message: 57, kind: 'checkpoint', operations: 3 };
         return null;
     };
     panel.all(({ tagName }) => tagName === 'button')[0].click();
@@ -169,9 +169,9 @@ test('an undo says what became of the lorebook', async () => {
 
 test('what was brought over is told without what was not', async () => {
     const { screen, ui, app } = await start();
-    ui.toasts.combined({ into: 'C', added: [], changed: [1], removed: [], undo: 'token' }, { undo: app.undo });
+    ui.toasts.brought({ into: 'C', added: [], changed: [1], removed: [], undo: 'token' }, { undo: app.undo });
     assert.equal(screen.toasts.at(-1).lines[0], 'Brought into “C”: 1 changed.');
-    ui.toasts.combined({ into: 'C', added: [1, 2], changed: [], removed: [3], undo: 'token' }, { undo: app.undo });
+    ui.toasts.brought({ into: 'C', added: [1, 2], changed: [], removed: [3], undo: 'token' }, { undo: app.undo });
     assert.equal(screen.toasts.at(-1).lines[0], 'Brought into “C”: 2 added, 1 removed.');
 });
 

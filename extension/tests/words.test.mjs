@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ENGLISH } from '../ui/english.js';
-import { placeholders, say, sayError, sayNames, sayPart, sayPartShort, saySize, sayWord, speakThrough } from '../ui/words.js';
+import { placeholders, say, sayError, sayNames, sayPart, sayPartShort, saySize, sayWord, useTranslations } from '../ui/words.js';
 
 const CHINESE = JSON.parse(readFileSync(new URL('../i18n/zh-cn.json', import.meta.url)));
 
-/** Every code of the core, with values as the core gives them. */
+/** All codes of the core, with values like the core's. */
 const CODES = {
     'no-messages': {},
     'no-such-message': { asked: 9, last: 4 },
@@ -81,7 +81,7 @@ test('no text is empty or has a brace left over', () => {
     }
 });
 
-/** Names, formats, and words that are typed as they are. */
+/** Names, formats, and keywords that are not translated. */
 const SAME_EVERYWHERE = /Forklore|SillyTavern|ST-Auto-Recap|JSON|BOM|CFG|pick|checkpoint|branch|ready|blocked|false|left|right|beginning|entries|ours|theirs|into|book|added|changed|removed|ST|ID|[KM]B/g;
 
 test('no English is left in a translation', () => {
@@ -92,14 +92,14 @@ test('no English is left in a translation', () => {
 
 test('every code of the core is said in our words, in every language', () => {
     for (const translator of [english => english, (english, key) => CHINESE[key]]) {
-        speakThrough(translator);
+        useTranslations(translator);
         for (const [code, values] of Object.entries(CODES)) {
             const said = sayWord({ code, values });
             assert.doesNotMatch(said, /[{}]|undefined|null|\[object/, `${code}: ${said}`);
             assert.notEqual(said, code);
         }
     }
-    speakThrough(english => english);
+    useTranslations(english => english);
 });
 
 test('what we do not know is said by its code', () => {
@@ -109,12 +109,12 @@ test('what we do not know is said by its code', () => {
 
 test('a language has as many forms as it needs', () => {
     const russian = { 'forklore.word.failed-operations': '{count} {count|операция|операции|операций|операции} с ошибкой' };
-    speakThrough((english, key) => russian[key] ?? english, 'ru-ru');
+    useTranslations((english, key) => russian[key] ?? english, 'ru-ru');
     const said = count => sayWord({ code: 'failed-operations', values: { count } }).split(' ')[1];
     assert.deepEqual([1, 2, 5, 21, 22, 111].map(said), ['операция', 'операции', 'операций', 'операция', 'операции', 'операций']);
-    // What has no translation keeps the forms of English.
+    // A text without a translation keeps the plural forms of English.
     assert.equal(say('verify.well', { count: 21 }), 'All is well. 21 chats were checked.');
-    speakThrough(english => english);
+    useTranslations(english => english);
 });
 
 test('one and many', () => {
@@ -168,7 +168,7 @@ test('errors and sizes', () => {
 
 test('every code that the page itself says has its words', () => {
     const folder = new URL('..', import.meta.url);
-    const sources = readdirSync(folder, { recursive: true }).filter(name => /^(ui\/|host\/)?[^/]*(\/[^/]*)?\.js$/.test(name) && !/^(pkg|vendor|tests|bench)\//.test(name));
+    const sources = readdirSync(folder, { recursive: true }).filter(name => name.endsWith('.js') && !/^(core\/pkg|vendor|tests|bench)\//.test(name));
     const codes = sources.flatMap((name) => {
         const source = readFileSync(new URL(name, folder), 'utf8');
         return [...source.matchAll(/wordError\('([\w-]+)'|word: \{ code: '([\w-]+)'|\{ code: '([\w-]+)', values/g)].map(found => found.slice(1).find(Boolean));

@@ -1,5 +1,5 @@
-/** What a click sets going: ask, do, tell. Every failure is told, none is thrown. */
-import { attempting } from './attempt.js';
+/** What clicks do: ask, act, report. Errors are shown, never thrown. */
+import { attempting } from './widgets/attempt.js';
 import { say } from './words.js';
 
 /** @param {{app: object, screen: object, dialogs: object, toasts: object}} parts */
@@ -12,8 +12,8 @@ export function createActions({ app, screen, dialogs, toasts }) {
             return null;
         }
         const report = await app.fork({ kind, message, ...(name ? { name } : {}), ...(whenReady ? { whenReady } : {}) });
-        if (!report && app.waiting) {
-            toasts.waiting(app.waiting, actions);
+        if (!report && app.pendingFork) {
+            toasts.waiting(app.pendingFork, actions);
         }
         return report;
     });
@@ -26,11 +26,11 @@ export function createActions({ app, screen, dialogs, toasts }) {
     const actions = {
         fork,
 
-        /** A checkpoint of the last message. `whenReady` waits for the queue without asking. */
+        /** A checkpoint at the last message. `whenReady` waits for the queue without asking. */
         checkpointAtEnd: attempt(async ({ whenReady = false } = {}) => {
             const open = app.open();
             if (!open) {
-                toasts.tell('info', say('ready.no-chat'));
+                toasts.notify('info', say('ready.no-chat'));
                 return null;
             }
             return fork({ kind: 'checkpoint', message: open.messages - 1, whenReady });
@@ -45,7 +45,7 @@ export function createActions({ app, screen, dialogs, toasts }) {
             }
         }),
 
-        /** The lorebook of the open chat, as its journal has it, without a question. */
+        /** Restores the open chat's lorebook from its journal, without asking. */
         bringBack: attempt(async () => toasts.repaired('journal', await app.repair({ source: 'journal' }))),
 
         split: attempt(async () => {
@@ -67,7 +67,7 @@ export function createActions({ app, screen, dialogs, toasts }) {
         strip: attempt(async () => {
             const open = app.open();
             if (!open) {
-                toasts.tell('info', say('ready.no-chat'));
+                toasts.notify('info', say('ready.no-chat'));
             } else if (await dialogs.askStrip(open.name)) {
                 toasts.stripped(await app.strip());
             }

@@ -1,4 +1,4 @@
-/** Slash commands. They never ask; what they answer can be piped. */
+/** Slash commands. They never ask questions, and their results can be piped. */
 import { compareAnswer, wantedEntries } from './compare/answers.js';
 import { textTree } from './timelines/text_tree.js';
 import { say, sayWord } from './words.js';
@@ -7,7 +7,7 @@ const TRUE_WORDS = ['true', 'on', '1', 'yes'];
 
 /**
  * @param {{app: object, toasts: object, actions: object}} parts
- * @returns {Array<object>} as `screen.addCommands` takes them
+ * @returns {Array<object>} as expected by `screen.addCommands`
  */
 export function commandList({ app, toasts, actions }) {
     const command = ({ name, named = [], unnamed = [], examples, run }) => ({
@@ -50,7 +50,7 @@ export function commandList({ app, toasts, actions }) {
             examples: ['/forklore-fork message=42 Before the storm | /setvar key=fork {{pipe}}'],
             run: async ({ kind = 'checkpoint', message: number }, name) => {
                 if (!['checkpoint', 'branch'].includes(kind)) {
-                    throw complaint('command.bad-kind', kind);
+                    throw inputError('command.bad-kind', kind);
                 }
                 const at = messageNumber(app, number);
                 app.refuseEdited(at);
@@ -73,7 +73,7 @@ export function commandList({ app, toasts, actions }) {
             examples: ['/forklore-restore message=42'],
             run: async ({ message: number }) => {
                 if (number === undefined || number === '') {
-                    throw complaint('command.bad-message', '');
+                    throw inputError('command.bad-message', '');
                 }
                 const { entries } = await app.restore(messageNumber(app, number), { dryRun: false });
                 return String(entries);
@@ -94,12 +94,12 @@ export function commandList({ app, toasts, actions }) {
             examples: ['/forklore-tree show=false | /setvar key=family {{pipe}}'],
             run: async ({ show = 'true' }) => {
                 if (!app.open()) {
-                    throw complaint('command.no-chat');
+                    throw inputError('command.no-chat');
                 }
                 if (isTrue(show)) {
                     actions.showTimelines();
                 }
-                const { timelines, open } = await app.timelines.whole();
+                const { timelines, open } = await app.timelines.readAll();
                 const { family } = timelines.find(({ id }) => id === open);
                 return textTree(timelines.filter((timeline) => timeline.family === family));
             },
@@ -134,11 +134,11 @@ export function commandList({ app, toasts, actions }) {
             examples: ['/forklore-bring from="The harbour - Branch #2" Mara, The storm'],
             run: async ({ from, into, at, settle }, entries) => {
                 if (settle && !['ours', 'theirs'].includes(settle)) {
-                    throw complaint('command.bad-settle', settle);
+                    throw inputError('command.bad-settle', settle);
                 }
-                const wish = { from: moment(app, from, at), into: moment(app, into).chat, otherwise: settle || null };
-                const only = entries ? wantedEntries(await app.compare({ left: { chat: wish.into }, right: wish.from }), entries) : null;
-                const { into: chat, book, added, changed, removed } = await app.bring({ ...wish, only });
+                const request = { from: moment(app, from, at), into: moment(app, into).chat, otherwise: settle || null };
+                const only = entries ? wantedEntries(await app.compare({ left: { chat: request.into }, right: request.from }), entries) : null;
+                const { into: chat, book, added, changed, removed } = await app.bring({ ...request, only });
                 return JSON.stringify({ into: chat, book, added, changed, removed });
             },
         }),
@@ -158,9 +158,9 @@ export function commandList({ app, toasts, actions }) {
 }
 
 /**
- * SillyTavern's own commands that fork, each with the message that it will take.
+ * SillyTavern's own commands that fork, each with the message it will fork at.
  * @param {{app: object, toasts: object}} parts
- * @returns {Array<{name: string, mayRun: (named: object, unnamed: any) => boolean}>} as `screen.guardCommands` takes them
+ * @returns {Array<{name: string, mayRun: (named: object, unnamed: any) => boolean}>} as expected by `screen.guardCommands`
  */
 export function forkCommands({ app, toasts }) {
     const guarded = (name, messageOf) => ({
@@ -184,31 +184,31 @@ export function forkCommands({ app, toasts }) {
     ];
 }
 
-/** The number of a message as it was typed; the last one if nothing was. */
+/** The message number that was typed, or the last message if none was. */
 export function messageNumber(app, typed) {
     const open = app.open();
     if (!open) {
-        throw complaint('command.no-chat');
+        throw inputError('command.no-chat');
     }
     const text = String(typed ?? '').trim();
     if (text === '') {
         return open.messages - 1;
     }
     if (!/^\d+$/.test(text)) {
-        throw complaint('command.bad-message', text);
+        throw inputError('command.bad-message', text);
     }
     return Number(text);
 }
 
-/** A timeline by its name, the open one if none was given, as it is now or was at a message. */
+/** A timeline by name, or the open one if none was given; as it is now, or as it was at a message. */
 function moment(app, typed, message) {
     const open = app.open();
     if (!open) {
-        throw complaint('command.no-chat');
+        throw inputError('command.no-chat');
     }
     const at = String(message ?? '').trim();
     if (at !== '' && !/^\d+$/.test(at)) {
-        throw complaint('command.bad-message', at);
+        throw inputError('command.bad-message', at);
     }
     return { chat: String(typed ?? '').trim() || open.name, message: at === '' ? null : Number(at) };
 }
@@ -238,7 +238,7 @@ function checkAnswer(found) {
 
 async function openResult(app) {
     if (!app.open()) {
-        throw complaint('command.no-chat');
+        throw inputError('command.no-chat');
     }
     return app.verifyOpen();
 }
@@ -254,8 +254,8 @@ function findingsOf({ chat, owner, findings }) {
     }));
 }
 
-/** Something that was typed wrongly: told like a word of the core, not like a fault of ours. */
-function complaint(key, text) {
+/** An error in what the user typed: shown as a message, not as a failure of Forklore. */
+function inputError(key, text) {
     const sentence = say(key, { text });
     return Object.assign(new Error(sentence), { word: { code: key, values: { text } }, sentence });
 }

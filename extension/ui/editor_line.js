@@ -1,6 +1,6 @@
-/** A line in SillyTavern's editor of lorebooks, where that shows another chat's. */
-import { button, icon } from './controls.js';
-import { element, fill } from './dom.js';
+/** A line in SillyTavern's lorebook editor that warns if the lorebook belongs to another chat. */
+import { button, icon } from './widgets/controls.js';
+import { element, fill } from './widgets/dom.js';
 import { say } from './words.js';
 
 /** @param {{app: object, screen: object}} parts */

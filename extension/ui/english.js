@@ -1,8 +1,8 @@
 /**
- * Every English text, by key. A translation holds the same keys with `forklore.` before them.
+ * All English texts, by key. A translation has the same keys with the prefix `forklore.`.
  *
- * `{name}` is filled in; `{count|entry|entries}` says the first form for one and the second for any other number.
- * Keys under `word.` are codes of the core; what follows the code tells its variants apart.
+ * `{name}` is a placeholder; `{count|entry|entries}` is the first form for one and the second for any other number.
+ * Keys that start with `word.` are codes of the core; what follows the code distinguishes its variants.
  */
 export const ENGLISH = {
     'title': 'Forklore',
@@ -39,7 +39,7 @@ export const ENGLISH = {
     'part.short.live': 'as it is today',
     'part.short.chosen': 'a copy',
 
-    // What stands in the way of a fork.
+    // Obstacles to a fork.
     'word.no-messages': 'The chat has no messages yet.',
     'word.no-such-message': 'There is no message {asked}; the last one is {last}.',
     'word.chat-bom': 'The chat file begins with a byte-order mark, behind which SillyTavern does not find the header.',
@@ -61,7 +61,7 @@ export const ENGLISH = {
     'word.metadata-not-exact': 'The chat’s variables, author’s note and other settings are only known as they were at message {as_of}.',
     'word.metadata-not-exact.never': 'The chat’s variables, author’s note and other settings are only known as they are today.',
 
-    // What the owner of a fork should know.
+    // Remarks about a fork.
     'word.no-scene-recap': 'This message has no scene recap.',
     'word.no-running-recap': 'There is no running recap.',
     'word.not-in-running-recap': 'The running recap ends before this message.',
@@ -89,7 +89,7 @@ export const ENGLISH = {
     'word.also-selected.character': 'The lorebook is also an extra lorebook of a character, so both copies can be active in the new chat.',
     'word.also-selected.card': 'The lorebook is also linked to a character card, so both copies can be active in the new chat.',
 
-    // What was found when verifying.
+    // Findings.
     'word.book-bom': 'The lorebook “{name}” begins with a byte-order mark; SillyTavern cannot read it.',
     'word.book-shared': 'Shares its lorebook “{name}” with {with}.',
     'word.book-elsewhere': 'The lorebook “{name}” is also used by {by}.',
@@ -132,7 +132,7 @@ export const ENGLISH = {
     'word.book-not-recorded': 'Nothing recorded the lorebook of “{chat}” at message {message}.',
     'word.nothing-to-restore': 'Message {message} is the last one, and the lorebook is as it is.',
 
-    // Why a lorebook stays when cleaning up.
+    // Why a lorebook stays during cleanup.
     'word.referred': 'In use: {places}.',
     'word.only-backups': '{count} {count|backup|backups} of a chat still {count|names|name} it.',
     'word.unread': 'It may be in use in a file that could not be read.',
@@ -146,7 +146,7 @@ export const ENGLISH = {
     'place.memories': 'the memory book of “{name}”',
     'place.queue': 'the queue in “{name}”',
 
-    // The chat's metadata, as SillyTavern's pages call it.
+    // The chat's metadata, in the words of SillyTavern's page.
     'metadata.variables': 'chat variables',
     'metadata.timedWorldInfo': 'running lorebook effects',
     'metadata.prompts': 'the chat’s own scenario and prompts',
@@ -160,7 +160,7 @@ export const ENGLISH = {
     'metadata.note': 'the author’s note',
     'metadata.cfg': 'CFG settings',
 
-    // Fields of a lorebook entry, as its editor calls them.
+    // Fields of a lorebook entry, in the words of SillyTavern's editor.
     'field.key': 'keywords',
     'field.keysecondary': 'secondary keywords',
     'field.comment': 'title',
@@ -219,7 +219,7 @@ export const ENGLISH = {
     'ready.missing': 'The lorebook “{book}” is missing.',
     'ready.pending.checkpoint': 'A checkpoint at message {message} will be created as soon as the work on the story is done.',
     'ready.pending.branch': 'A branch at message {message} will be created as soon as the work on the story is done.',
-    // What a chat was made of: the terms follow each other in one sentence.
+    // Where a chat was forked from: the terms are joined in one sentence.
     'ready.birth': '{terms}.',
     'ready.birth.checkpoint': 'Checkpoint of “{parent}” at message {message}',
     'ready.birth.branch': 'Branch of “{parent}” at message {message}',
@@ -231,7 +231,7 @@ export const ENGLISH = {
     'ready.checked.notes': '{when}: all is well, {count} {count|thing|things} worth knowing.',
     'ready.checked.problems': '{when}: {count} {count|problem|problems}.',
 
-    // What can be done.
+    // Actions.
     'do.checkpoint': 'Create checkpoint',
     'do.checkpoint.hint': 'A checkpoint of the last message, with its own lorebook. You stay in this chat.',
     'do.when-ready': 'Create when ready',
@@ -294,7 +294,7 @@ export const ENGLISH = {
     'name.hint': 'Leave empty to let SillyTavern choose one.',
     'name.ok': 'Create',
 
-    // A fork that cannot be made just now.
+    // A fork that cannot be made right now.
     'fork.title.busy': 'This fork cannot be made just now',
     'fork.title.book': 'The lorebook cannot be brought along',
     'fork.title.inexact': 'This message is not exactly known',
@@ -371,7 +371,7 @@ export const ENGLISH = {
     'editor.other.none': 'This is the lorebook of “{chat}”, not of the open chat, which has none.',
     'editor.show': 'Show the lorebook of this chat',
 
-    // All chats at once.
+    // Verifying all chats.
     'verify.title': 'Check of all chats',
     'verify.running': 'Checking chats…',
     'verify.progress': '{done} of {total} {total|lorebook|lorebooks}',
@@ -383,7 +383,7 @@ export const ENGLISH = {
     'verify.open': 'Open “{chat}”',
     'findings.title': 'Check of this chat',
 
-    // Cleaning up.
+    // Cleanup.
     'clean.title': 'Clean up',
     'clean.remove': '{count} {count|lorebook goes|lorebooks go} to the trash ({size})',
     'clean.remove.hint': 'Forklore made them, and nothing uses them any more. You can undo this.',
@@ -393,7 +393,7 @@ export const ENGLISH = {
     'clean.nothing': 'There is nothing to clean up.',
     'clean.ok': 'Move to the trash',
 
-    // Taking the journal out.
+    // Removing the journal.
     'strip.title': 'Remove the journal from this chat?',
     'strip.what': 'Every message of “{chat}” loses its record of how the lorebook changed. The story, the lorebook and the forks you already have stay as they are.',
     'strip.means': 'Afterwards, earlier messages are no longer exactly known: a fork there can only use the lorebook as it is today, and a lost lorebook cannot be brought back from this chat. This cannot be undone.',
@@ -497,7 +497,7 @@ export const ENGLISH = {
     'timelines.delete.children': '{count} {count|timeline was|timelines were} forked from it and {count|stays|stay}: {names}.',
     'timelines.delete.ok': 'Delete',
 
-    // Two timelines beside each other.
+    // Comparing two timelines.
     'compare.wand': 'Compare timelines',
     'compare.loading': 'Reading both timelines…',
     'compare.title': 'What is different',
@@ -562,7 +562,7 @@ export const ENGLISH = {
     'compare.bring.back': 'Bring back as it was…',
     'compare.bring.none': 'There is nothing to bring over.',
 
-    // Which ones to compare.
+    // Choosing what to compare.
     'choose.title': 'Compare',
     'choose.text': 'Two timelines, or two messages of one.',
     'choose.left': 'This one',
@@ -581,7 +581,7 @@ export const ENGLISH = {
     'choose.target.text': 'You see what will be done before anything is changed.',
     'choose.target.ok': 'Go on',
 
-    // What bringing lore over will do.
+    // The preview of what will be brought over.
     'bring.title': 'What will be done',
     'bring.lead': 'From “{from}” into “{chat}”, whose lorebook is “{book}”. Nothing else changes.',
     'bring.by-hand': 'Nothing was done about this in “{chat}” since the two parted. It is brought as it stands there, in place of what is here.',

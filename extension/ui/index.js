@@ -1,22 +1,22 @@
-/** The whole user interface, put together. */
+/** Puts the user interface together. */
 import { createActions } from './actions.js';
 import { commandList, forkCommands } from './commands.js';
 import { createCompare } from './compare/index.js';
-import { createDialogs } from './dialogs.js';
+import { createDialogs } from './dialogs/index.js';
+import { createLore } from './dialogs/lore.js';
 import { mountEditorLine } from './editor_line.js';
-import { createLore } from './lore.js';
-import { mountPanel } from './panel.js';
+import { mountPanel } from './panel/panel.js';
 import { createTimelines } from './timelines/index.js';
 import { createToasts } from './toasts.js';
-import { speakThrough } from './words.js';
+import { useTranslations } from './words.js';
 
 /**
- * Mounts everything and listens to the app from then on.
- * @param {{app: object, screen: object}} parts `screen` is the module host/screen.js
+ * Mounts everything and starts to listen to the app.
+ * @param {{app: object, screen: object}} parts `screen` is the module sillytavern/screen.js
  * @returns {{dialogs: object, toasts: object, actions: object, lore: object, panel: object}}
  */
 export function startUi({ app, screen }) {
-    speakThrough(screen.translate, screen.locale());
+    useTranslations(screen.translate, screen.locale());
     const dialogs = createDialogs({ app, screen });
     const toasts = createToasts({ app, screen });
     const actions = createActions({ app, screen, dialogs, toasts });
@@ -38,7 +38,7 @@ export function startUi({ app, screen }) {
         app.on('lost', report => toasts.lost(report, actions));
         app.on('checked', report => toasts.checked(report));
         app.on('removed', report => toasts.removed(report, actions));
-        app.on('came', news => toasts.came(news));
+        app.on('merged', news => toasts.merged(news));
         app.on('kept', report => toasts.kept(report, actions));
         app.on('failed', error => toasts.failed(error));
     }

@@ -1,12 +1,12 @@
-/** What is told without being asked. */
-import { wordList } from './controls.js';
-import { element } from './dom.js';
+/** Notices that are shown without the user asking. */
+import { wordList } from './widgets/controls.js';
+import { element } from './widgets/dom.js';
 import { say, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayTerms } from './words.js';
 
 const REMARKS_SHOWN = 2;
 
 /**
- * A new fork, as a notice.
+ * The notice about a new fork.
  * @param {object} report
  * @param {{warnings: boolean}} settings
  */
@@ -17,18 +17,18 @@ export function forkNotice(report, { warnings }) {
     return {
         kind: isAsItWas && !remarks.some(({ code }) => code === 'without-book') ? 'success' : 'warning',
         title: say(`notice.${isConversion ? 'group' : kind}`),
-        // SillyTavern calls the chat of a new group by the time of day, and shows the group's name itself.
+        // SillyTavern names the chat of a new group after the time of day, and shows the group's name itself.
         name: isConversion ? '' : say('list.quote', { text: child }),
         about: book
-            ? say(isConversion ? 'notice.group.book' : 'notice.book', { book: book.name, entries: book.entries, part: cameAlong(report) })
+            ? say(isConversion ? 'notice.group.book' : 'notice.book', { book: book.name, entries: book.entries, part: partAndRecaps(report) })
             : say('notice.no-book'),
         shown: told.length <= REMARKS_SHOWN ? told : [],
         summary: told.length > REMARKS_SHOWN ? say('notice.remarks', { count: told.length }) : '',
     };
 }
 
-/** How well the lorebook is known, and the recaps that came with it. */
-function cameAlong({ part, recap, combined }) {
+/** How well the lorebook is known, and the recaps that were copied with it. */
+function partAndRecaps({ part, recap, combined }) {
     return sayTerms([
         part ? sayPart(part) : '',
         typeof recap?.version === 'number' ? say('notice.recap', { version: recap.version, count: recap.scenes }) : '',
@@ -37,7 +37,7 @@ function cameAlong({ part, recap, combined }) {
 }
 
 /**
- * What to say when a chat was opened: nothing at all unless something is wrong.
+ * The notice when a chat was opened, only if something is wrong.
  * @param {Array<object>} findings
  * @returns {{text: string, act: 'repair'|'split'|'details'}|null}
  */
@@ -58,21 +58,21 @@ export function openedNotice(findings) {
 /** @param {{app: object, screen: object}} parts */
 export function createToasts({ app, screen }) {
     const title = say('title');
-    const told = new WeakSet();
+    const reported = new WeakSet();
     let openNotice = null;
 
     const toast = (kind, content, options = {}) =>
         screen.toast(kind, content, { title, closeLabel: say('toast.close'), ...options });
 
     const failed = (error) => {
-        // The same error may come back to whoever asked and be announced by the app as well.
-        if (error instanceof Error && told.has(error)) {
+        // The same error may reach the caller and be emitted by the app as well.
+        if (error instanceof Error && reported.has(error)) {
             return;
         }
         if (error instanceof Error) {
-            told.add(error);
+            reported.add(error);
         }
-        // What has words of its own was expected; anything else is a fault that someone may want to report.
+        // An error with a code was expected; anything else is a bug that the user may want to report.
         (error?.word ? console.debug : console.error)('Forklore:', error);
         toast(error?.word ? 'warning' : 'error', sayError(error));
     };
@@ -80,7 +80,7 @@ export function createToasts({ app, screen }) {
     return {
         failed,
 
-        tell: (kind, text) => toast(kind, text),
+        notify: (kind, text) => toast(kind, text),
 
         forked(report, { showRemarks }) {
             const notice = forkNotice(report, app.settings);
@@ -100,7 +100,7 @@ export function createToasts({ app, screen }) {
         }),
 
         opened({ findings }, { repair, split, showFindings }) {
-            // What was said about the chat before is no longer true of the one on the screen.
+            // The previous notice was about another chat.
             openNotice?.close();
             openNotice = null;
             const notice = openedNotice(findings);
@@ -122,7 +122,7 @@ export function createToasts({ app, screen }) {
             openNotice = { ...toast('warning', say('notice.deleted', { name: book }), { sticky: true, buttons: [button] }), act: 'repair' };
         },
 
-        /** The open chat was looked at again: what was said of it is taken back where it no longer holds. */
+        /** The open chat was verified again: closes the notice if it no longer applies. */
         checked({ findings }) {
             if (openNotice && openNotice.act !== openedNotice(findings)?.act) {
                 openNotice.close();
@@ -134,12 +134,12 @@ export function createToasts({ app, screen }) {
             say('notice.removed', { chat, books: sayNames(books), count: books.length }),
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
-        /** What another page did to a lorebook that this one has saved. */
-        came: ({ book, entries, isGone }) => toast(isGone ? 'warning' : 'info', isGone
+        /** Changes that another page made to a lorebook that this page has saved. */
+        merged: ({ book, entries, isGone }) => toast(isGone ? 'warning' : 'info', isGone
             ? say('notice.came.gone', { book })
             : say('notice.came', { book, count: entries.length, entries: sayNames(entries.map(({ title }) => title || say('notice.came.untitled')), 3) })),
 
-        /** Versions that are in the trash because another one was taken. */
+        /** Versions that went to the trash because another one was chosen. */
         kept: ({ book, kept, isLate }, { undo: takeBack }) => toast(isLate ? 'warning' : 'success',
             say(isLate ? 'notice.kept.late' : 'notice.kept', { book }),
             {
@@ -150,7 +150,7 @@ export function createToasts({ app, screen }) {
             }),
 
         /** What was brought from one timeline into another. */
-        combined: ({ into, added, changed, removed, undo }, { undo: takeBack }) => toast(undo ? 'success' : 'info',
+        brought: ({ into, added, changed, removed, undo }, { undo: takeBack }) => toast(undo ? 'success' : 'info',
             undo ? say('notice.combined', { chat: into, changes: sayCounts({ added: added.length, changed: changed.length, removed: removed.length }) }) : say('notice.combined.none', { chat: into }),
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
@@ -176,7 +176,7 @@ export function createToasts({ app, screen }) {
     };
 }
 
-/** @param {string[]} restored lorebooks that are back @param {string[]} replaced those of them that were there, with other content */
+/** @param {string[]} restored lorebooks that were restored @param {string[]} replaced those of them that replaced other content */
 function undoneText(restored, replaced) {
     if (!restored.length) {
         return say('notice.undone.none');

@@ -1,4 +1,4 @@
-/** What the extension says: texts by key, words of the core, and how well something is known. */
+/** Everything the extension says: texts by key, coded messages of the core, and how well something is known. */
 import { ENGLISH } from './english.js';
 
 const NAMES_SHOWN = 5;
@@ -7,13 +7,13 @@ const PLACEHOLDER = /\{(\w+)((?:\|[^{}|]*)+)?\}/g;
 let translate = (english) => english;
 let language = 'en';
 
-/** Says everything through SillyTavern's translations into `locale` from now on: `translator(english, key)`. */
-export function speakThrough(translator, locale = 'en') {
+/** Uses SillyTavern's translations into `locale` from now on: `translator(english, key)`. */
+export function useTranslations(translator, locale = 'en') {
     translate = translator;
     language = locale;
 }
 
-/** The text of a key, with its placeholders filled in. What is not given stays as it is written. */
+/** The text of a key, with its placeholders filled in. Those without a value are left as they are. */
 export function say(key, values = {}) {
     const english = ENGLISH[key];
     if (english === undefined) {
@@ -23,7 +23,7 @@ export function say(key, values = {}) {
     return fill(text, values, text === english ? 'en' : language);
 }
 
-/** A word of the core in the user's language. */
+/** A coded message of the core in the user's language. */
 export function sayWord(word) {
     const key = keyOf(word);
     const values = shown(word);
@@ -31,7 +31,7 @@ export function sayWord(word) {
     return isSayable ? say(key, values) : word.code;
 }
 
-/** How well a lorebook is known, so that it can follow its name in a sentence. */
+/** How well a lorebook is known, phrased to follow its name in a sentence. */
 export function sayPart(part) {
     if (part.source === 'chosen') {
         return say('part.chosen');
@@ -45,7 +45,7 @@ export function sayPartShort(part) {
     return say(`part.short.${part.source === 'chosen' ? 'chosen' : part.exactness}${part.here ? '.here' : ''}`, part);
 }
 
-/** Names in quotes, not too many of them. */
+/** Names in quotes, up to a limit. */
 export function sayNames(names, limit = NAMES_SHOWN) {
     const quoted = names.slice(0, limit).map(text => say('list.quote', { text }));
     const joined = quoted.join(say('list.separator'));
@@ -53,20 +53,20 @@ export function sayNames(names, limit = NAMES_SHOWN) {
     return left > 0 ? say('list.more', { names: joined, count: left }) : joined;
 }
 
-/** How many entries were added, changed and removed, without those of which there are none. */
+/** The number of added, changed and removed entries, without zeros. */
 export function sayCounts(counts) {
     return sayList(Object.entries(counts).filter(([, count]) => count > 0).map(([what, count]) => say(`count.${what}`, { count })));
 }
 
-/** Plain words one after the other. */
+/** Words separated by commas. */
 export function sayList(words) {
     return words.join(say('list.separator'));
 }
 
-/** @param {string[]} terms of one sentence, of which some may be empty */
+/** @param {string[]} terms of one sentence; empty ones are left out */
 export const sayTerms = terms => terms.filter(Boolean).join(say('list.separator'));
 
-/** What went wrong, for people. */
+/** What went wrong, for the user. */
 export function sayError(error) {
     if (error?.word) {
         return error.sentence ?? sayWord(error.word);
@@ -75,7 +75,7 @@ export function sayError(error) {
     return error?.leftWithout ? say('notice.failed.fork', { chat: error.leftWithout, reason }) : say('notice.failed', { reason });
 }
 
-/** Fields of a lorebook entry, as its editor calls them. */
+/** The fields of a lorebook entry, in the words of SillyTavern's editor. */
 export function sayFields(fields) {
     return sayList(fields.map(field => `field.${field}` in ENGLISH ? say(`field.${field}`) : field));
 }
@@ -87,7 +87,7 @@ export function saySize(bytes) {
         : say('size.mb', { size: (kilobytes / 1024).toFixed(1) });
 }
 
-/** The names of a text's placeholders, each once. */
+/** The names of a text's placeholders, without duplicates. */
 export function placeholders(text) {
     return [...new Set([...text.matchAll(PLACEHOLDER)].map(found => found[1]))];
 }
@@ -108,7 +108,7 @@ function fill(text, values, locale) {
 const FORMS = ['zero', 'one', 'two', 'few', 'many', 'other'];
 const RULES = new Map();
 
-/** Which of a language's forms a number takes, counted in the order above. */
+/** Which plural form a number takes in a language, as an index into those that the language has. */
 function formOf(number, locale) {
     if (!RULES.has(locale)) {
         const rules = new Intl.PluralRules(locale);
@@ -119,11 +119,11 @@ function formOf(number, locale) {
     return forms.indexOf(rules.select(number));
 }
 
-/** Letters that run from right to left, and signs that turn the direction of what follows them. */
+/** Right-to-left letters, and characters that change the direction of the text after them. */
 const TURNING = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const ISOLATES = /[\u2066-\u2069]/g;
 
-/** A name must not turn the sentence around it. */
+/** Isolates a name, so that it cannot change the direction of the sentence around it. */
 function setApart(text) {
     return TURNING.test(text) ? `\u2068${text.replace(ISOLATES, '')}\u2069` : text;
 }
@@ -132,7 +132,7 @@ function isGiven(value) {
     return value !== undefined && value !== null;
 }
 
-/** Codes whose sentence is another one when a value is missing. */
+/** Codes with a different sentence if a value is missing. */
 const VARIANTS = {
     'book-not-known': ['as_of', 'never'],
     'metadata-not-exact': ['as_of', 'never'],
@@ -178,7 +178,7 @@ const METADATA_GROUPS = {
     chat_backgrounds: 'backgrounds',
 };
 
-/** What SillyTavern keeps with a chat, by its key. */
+/** A metadata key of SillyTavern's, in words. */
 export function sayMetadataKey(key) {
     const prefix = ['note', 'cfg'].find(name => key.startsWith(`${name}_`));
     const name = `metadata.${METADATA_GROUPS[key] ?? prefix ?? key}`;

@@ -29,7 +29,7 @@ enum Task {
         #[arg(default_value = "target/extension")]
         folder: std::path::PathBuf,
     },
-    /// Build the WebAssembly that SillyTavern's page loads, into extension/pkg
+    /// Build the WebAssembly that SillyTavern's page loads, into extension/core/pkg
     Wasm(wasm::WasmArgs),
 }
 

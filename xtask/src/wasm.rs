@@ -15,7 +15,7 @@ pub(crate) struct WasmArgs {
     check: bool,
 }
 
-const COMMITTED: &str = "extension/pkg";
+const COMMITTED: &str = "extension/core/pkg";
 const MAX_BYTES: usize = 830 * 1024;
 
 pub(crate) fn run(args: &WasmArgs) -> anyhow::Result<()> {

@@ -1,5 +1,5 @@
-/** What slash commands say and understand of a comparison. */
-/** What differs, by names and not by texts: those are in the lorebooks. */
+/** The results and arguments of slash commands about comparisons. */
+/** What differs, by name only: the texts are in the lorebooks. */
 export function compareAnswer({ left, right, beginning, entries, book, recap, variables, other }) {
     const names = list => list.map(({ name, by }) => ({ name, by }));
     return {
@@ -17,12 +17,12 @@ export function compareAnswer({ left, right, beginning, entries, book, recap, va
 }
 
 /**
- * The entries that are meant by titles or numbers, as the core wants them.
- * @param {object} model a comparison whose right side is where they come from
- * @param {string} typed with commas in between
+ * Finds entries by titles or numbers, in the form that the core expects.
+ * @param {object} model a comparison whose right side is the source
+ * @param {string} typed separated by commas
  */
 export function wantedEntries(model, typed) {
-    // Two moments of one chat are told in their order in time.
+    // Two moments of one chat are always in chronological order.
     const isTurned = model.isOneChat && model.left.message !== null;
     const from = isTurned ? 'left' : 'right';
     const known = model.entries.filter(entry => model.isOneChat || entry[from].entry || entry[from].did !== 'nothing');
@@ -32,7 +32,7 @@ export function wantedEntries(model, typed) {
             ?? known.find(({ uid, key }) => String(uid) === name || key === name)
             ?? known.find(({ title }) => String(title).toLowerCase() === low);
     };
-    // A title can have a comma in it.
+    // A title may contain a comma.
     const whole = find(typed.trim());
     const names = whole ? [typed.trim()] : typed.split(',').map(name => name.trim()).filter(Boolean);
     const found = names.map((name) => {

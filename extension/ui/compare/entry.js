@@ -1,7 +1,7 @@
-/** One entry that differs: a line that can be ticked, and unfolded to both versions. */
-import { shownValue } from '../conflict.js';
-import { button, folded, icon, nameOf, paragraph } from '../controls.js';
-import { element, freshId } from '../dom.js';
+/** One entry that differs: a row with a checkbox that unfolds to both versions. */
+import { shownValue } from '../widgets/conflict.js';
+import { button, folded, icon, nameOf, paragraph } from '../widgets/controls.js';
+import { element, freshId } from '../widgets/dom.js';
 import { say, sayFields } from '../words.js';
 import { canBring, fieldsToBring, hasSomething, isRemoval, other } from './items.js';
 import { marked, pieces, sideBySide } from './marks.js';
@@ -12,7 +12,7 @@ const SIGNS = { added: 'fa-plus', changed: 'fa-pen', removed: 'fa-minus' };
  * @param {import('./items.js').Item} item
  * @param {object} parts
  * @param {object} parts.model
- * @param {'left'|'right'} parts.from where lore is brought from
+ * @param {'left'|'right'} parts.from the side that lore is brought from
  * @param {import('./selection.js').Selection} parts.selection
  * @param {(item: object, from: string) => void} parts.bring
  */
@@ -33,7 +33,7 @@ export function entryRow(item, { model, from, selection, bring }) {
         fieldBoxes.forEach((field, name) => field.checked = ticked === true || Boolean(ticked?.includes(name)));
     };
     selection.watch(item, show);
-    const [{ what }] = item.doings.length ? item.doings : [{ what: 'changed' }];
+    const [{ what }] = item.changes.length ? item.changes : [{ what: 'changed' }];
     const summary = element('span', { class: 'forklore_entry_title' },
         icon(SIGNS[what], `forklore_${what}`), ' ', nameOf(item.title),
         item.isConflict ? element('small', { class: 'forklore_tag forklore_tag_both' }, say('compare.conflict')) : null,
@@ -95,7 +95,7 @@ function wholeEntry(item, model) {
     return sideBySide(contents, model);
 }
 
-/** Brings just this one: the way that is chosen below the list, and back where the other side did something, too. */
+/** Buttons that bring just this entry over: in the chosen direction, and back if the other side has changed it, too. */
 function bringButtons(item, { model, from, bring }) {
     const ways = [
         hasSomething(item, from, model) ? from : null,

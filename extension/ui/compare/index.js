@@ -1,9 +1,9 @@
-/** Comparing and combining: where it is opened from, and how one step leads to the next. */
-import { attempting } from '../attempt.js';
-import { element, fill } from '../dom.js';
+/** Comparing and merging: the entry points, and the steps from the comparison to the result. */
+import { attempting } from '../widgets/attempt.js';
+import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
-import { askTarget, askWhat } from './choose.js';
 import { previewElement } from './preview.js';
+import { askTarget, askMoments } from './questions.js';
 import { CompareView } from './view.js';
 
 /** @param {{app: object, screen: object, toasts: object, actions: object}} parts */
@@ -11,7 +11,7 @@ export function createCompare({ app, screen, toasts, actions }) {
     const attempt = attempting(toasts);
     const moment = what => typeof what === 'string' ? { chat: what, message: null } : what;
 
-    /** Shows what differs between two timelines, by their names or as moments, and brings over what is chosen there. */
+    /** Compares two timelines, given by name or as moments, and brings over what the user selects. */
     const show = attempt(async ({ left, right, model: known }) => {
         const asked = { left: moment(left), right: moment(right) };
         const model = known ?? await screen.during(app.compare(asked), say('compare.loading'));
@@ -20,7 +20,7 @@ export function createCompare({ app, screen, toasts, actions }) {
             const view = new CompareView({
                 model,
                 close: () => close(null),
-                preview: wish => steps.preview(wish),
+                preview: request => steps.preview(request),
             });
             const steps = stepsIn(root, close, () => fill(root, view.element));
             fill(root, view.element);
@@ -29,16 +29,16 @@ export function createCompare({ app, screen, toasts, actions }) {
     });
 
     /** Shows what bringing lore over would do, and does it. */
-    const bring = attempt(async (wish) => {
-        const plan = await screen.during(app.bringPlan(wish), say('compare.loading'));
+    const bring = attempt(async (request) => {
+        const plan = await screen.during(app.bringPlan(request), say('compare.loading'));
         await screen.popup((close) => {
             const root = element('div', { class: 'forklore_steps' });
-            stepsIn(root, close, null).show(wish, plan);
+            stepsIn(root, close, null).show(request, plan);
             return root;
         }, { look: 'forklore_full' });
     });
 
-    /** The steps inside of one popup. Whatever closes it but the last button does nothing. */
+    /** The steps inside one popup. Only the last button changes anything; closing the popup does nothing. */
     const stepsIn = (root, close, back) => {
         let isBusy = false;
         const once = step => attempt(async (...given) => {
@@ -52,33 +52,33 @@ export function createCompare({ app, screen, toasts, actions }) {
                 isBusy = false;
             }
         });
-        const showPlan = (wish, plan, isStale = false) => {
-            const shown = previewElement({ plan, isStale, back, close: () => close(null), apply: settle => apply(wish, plan, settle) });
+        const showPlan = (request, plan, isStale = false) => {
+            const shown = previewElement({ plan, isStale, back, close: () => close(null), apply: settle => apply(request, plan, settle) });
             fill(root, shown.body);
             shown.title.focus?.();
         };
-        const apply = once(async (wish, seen, settle) => {
-            const done = await app.bring({ ...wish, settle }, seen);
+        const apply = once(async (request, seen, settle) => {
+            const done = await app.bring({ ...request, settle }, seen);
             if (done.isStale) {
-                showPlan(wish, done.plan, true);
+                showPlan(request, done.plan, true);
                 return;
             }
             close(null);
-            toasts.combined(done, actions);
+            toasts.brought(done, actions);
         });
         return {
             show: showPlan,
-            preview: once(async wish => showPlan(wish, await screen.during(app.bringPlan(wish), say('compare.loading')))),
+            preview: once(async request => showPlan(request, await screen.during(app.bringPlan(request), say('compare.loading')))),
         };
     };
 
-    /** Asks what to compare first. */
+    /** Asks what to compare. */
     const choose = attempt(async (first = {}) => {
         if (!app.open()) {
-            toasts.tell('info', say('ready.no-chat'));
+            toasts.notify('info', say('ready.no-chat'));
             return;
         }
-        const chosen = await askWhat({ screen }, await screen.during(app.timelineChoices(), say('compare.loading')), first);
+        const chosen = await askMoments({ screen }, await screen.during(app.timelineChoices(), say('compare.loading')), first);
         if (chosen) {
             await show(chosen);
         }

@@ -1,20 +1,20 @@
-/** What differs, as items of a list: who did what, what can be brought where, what fits a search. */
-import { holdsWords } from '../search.js';
+/** The differences as list items: which side did what, what can be brought where, what matches a search. */
+import { holdsWords } from '../widgets/search.js';
 import { say, sayFields } from '../words.js';
 
 export const SIDES = ['left', 'right'];
 export const KINDS = ['added', 'changed', 'removed'];
 
-/** Fields that people read first. */
+/** Fields that are listed first. */
 const FIRST = ['content', 'comment', 'key', 'keysecondary'];
 
 /**
  * @typedef {object} Item
  * @property {number} id
- * @property {string} key in the book
+ * @property {string} key its key in the book
  * @property {string} title
- * @property {Array<{side: 'left'|'right', what: string}>} doings
- * @property {boolean} isConflict whether both sides did something about it, each its own way
+ * @property {Array<{side: 'left'|'right', what: string}>} changes
+ * @property {boolean} isConflict whether both sides changed it in different ways
  * @property {object} left `did`, `entry`
  * @property {object} right
  * @property {object[]} fields
@@ -22,16 +22,16 @@ const FIRST = ['content', 'comment', 'key', 'keysecondary'];
  * @property {string} searched
  */
 
-/** @param {object} model what `app.compare()` said @returns {Item[]} */
+/** @param {object} model the result of `app.compare()` @returns {Item[]} */
 export function itemsOf(model) {
     return model.entries.map((entry, id) => {
         const fields = [...entry.fields].sort((one, other) => rank(one) - rank(other));
-        const doings = doingsOf(entry);
+        const changes = changesOf(entry);
         const item = {
             id,
             key: entry.key,
             title: entry.title || say('lore.untitled', { uid: entry.uid ?? entry.key }),
-            doings,
+            changes,
             isConflict: isConflict(entry),
             left: entry.left,
             right: entry.right,
@@ -51,8 +51,8 @@ function textOf(entry) {
     return [entry?.comment, entry?.content, ...keys].filter(text => typeof text === 'string').join('\n');
 }
 
-/** Where nobody knows what both began as, what only one side has counts as added there. */
-function doingsOf({ left, right }) {
+/** If it is unknown what both started from, an entry that only one side has counts as added there. */
+function changesOf({ left, right }) {
     const isUnknown = left.did === 'unknown' || right.did === 'unknown';
     if (!isUnknown) {
         return SIDES.map(side => ({ side, what: { left, right }[side].did })).filter(({ what }) => what !== 'nothing');
@@ -66,15 +66,15 @@ function isConflict({ left, right, fields }) {
     return fields.some(({ by }) => by === 'both') || (dids.includes('removed') && dids.includes('changed'));
 }
 
-function summaryOf({ doings, left, fields }, model) {
+function summaryOf({ changes, left, fields }, model) {
     const names = fields.map(({ name }) => name);
     if (model.isOneChat) {
-        return sentence(`compare.since.${doings[0]?.what ?? 'changed'}`, names, {});
+        return sentence(`compare.since.${changes[0]?.what ?? 'changed'}`, names, {});
     }
     if (left.did === 'unknown') {
-        return doings.length > 1
+        return changes.length > 1
             ? sentence('compare.differs', names, {})
-            : say('compare.only', { chat: model[doings[0].side].chat });
+            : say('compare.only', { chat: model[changes[0].side].chat });
     }
     if (fields.length) {
         return [
@@ -85,7 +85,7 @@ function summaryOf({ doings, left, fields }, model) {
             .map(({ key, chat, names: changed }) => sentence(key, changed, { chat }))
             .join(say('compare.and'));
     }
-    return doings.map(({ side, what }) => say(`compare.did.${what}`, { chat: model[side].chat })).join(say('compare.and'));
+    return changes.map(({ side, what }) => say(`compare.did.${what}`, { chat: model[side].chat })).join(say('compare.and'));
 }
 
 function sentence(key, fields, values) {
@@ -94,18 +94,18 @@ function sentence(key, fields, values) {
 }
 
 /**
- * The items to show.
+ * The items that match the filters.
  * @param {Item[]} items
  * @param {{kinds: Set<string>, sides: Set<string>, typed: string}} wanted
  */
 export function matching(items, { kinds, sides, typed }) {
-    return items.filter(({ doings, searched, title }) =>
-        doings.some(({ side, what }) => kinds.has(what) && sides.has(side)) && holdsWords(`${title}\n${searched}`, typed));
+    return items.filter(({ changes, searched, title }) =>
+        changes.some(({ side, what }) => kinds.has(what) && sides.has(side)) && holdsWords(`${title}\n${searched}`, typed));
 }
 
-/** How many items there are of each kind and of each side. @param {Item[]} items */
+/** The number of items of each kind and side. @param {Item[]} items */
 export function counts(items) {
-    const count = fits => items.filter(({ doings }) => doings.some(fits)).length;
+    const count = fits => items.filter(({ changes }) => changes.some(fits)).length;
     return Object.fromEntries([
         ...KINDS.map(kind => [kind, count(({ what }) => what === kind)]),
         ...SIDES.map(side => [side, count(doing => doing.side === side)]),
@@ -114,7 +114,7 @@ export function counts(items) {
 
 export const other = side => side === 'left' ? 'right' : 'left';
 
-/** The timelines that lore can be brought into, the likely one first. */
+/** The directions in which lore can be brought, the more likely one first. */
 export function targets(model) {
     if (model.isOneChat) {
         return [{ from: 'left', into: 'right' }];
@@ -123,7 +123,7 @@ export function targets(model) {
     return model.right.isOpen ? ways.reverse() : ways;
 }
 
-/** Whether one side did something that the other can have. */
+/** Whether one side has a change that can be brought to the other. */
 export function canBring(item, from, { isOneChat }) {
     if (isOneChat) {
         return true;
@@ -132,22 +132,22 @@ export function canBring(item, from, { isOneChat }) {
     return did === 'unknown' ? Boolean(entry) : did !== 'nothing';
 }
 
-/** Fields that can be brought by themselves. */
+/** Fields that can be brought individually. */
 export function fieldsToBring(item, from, { isOneChat }) {
     return item.fields.filter(({ by }) => isOneChat || by === from || by === 'both' || by === 'unknown').map(({ name }) => name);
 }
 
-/** Whether there is anything to bring, though that side may have done nothing. */
+/** Whether there is anything to bring, even if that side has not changed it. */
 export function hasSomething(item, from, model) {
     return Boolean(item[from].entry) || canBring(item, from, model);
 }
 
-/** Whether bringing it takes an entry away. */
+/** Whether bringing it would remove an entry. */
 export function isRemoval(item, from) {
     return !item[from].entry && Boolean(item[other(from)].entry);
 }
 
-/** Whether two values differ in more than that one is not there and the other is empty. */
+/** Whether the difference is more than a missing value on one side and an empty one on the other. */
 export function isWorthReading({ left, right }) {
     return !isEmpty(left) || !isEmpty(right);
 }

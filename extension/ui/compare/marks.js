@@ -1,15 +1,15 @@
-/** Two versions of a value side by side, with what differs marked: by <ins> and <del>, so that no colour is needed to tell. */
-import { shownValue } from '../conflict.js';
-import { nameOf } from '../controls.js';
-import { element } from '../dom.js';
-import { smoothed } from '../pieces.js';
+/** Two versions of a value side by side, with the differences marked up as <ins> and <del>, so that they do not depend on colours. */
+import { shownValue } from '../widgets/conflict.js';
+import { nameOf } from '../widgets/controls.js';
+import { element } from '../widgets/dom.js';
+import { smoothed } from '../widgets/pieces.js';
 import { say } from '../words.js';
 
 const isText = value => value === undefined || value === null || typeof value === 'string' || Array.isArray(value);
 const textOf = value => value === undefined || value === null ? '' : Array.isArray(value) ? shownValue(value) : value;
 
 /**
- * The pieces of both versions.
+ * The pieces of text of both versions.
  * @param {{by: string, base?: any, left?: any, right?: any}} difference
  * @param {(before: string, after: string) => Array<{is: string, text: string}>} words
  * @returns {{left: Array<{is: string, text: string}>, right: Array<{is: string, text: string}>}}
@@ -37,7 +37,7 @@ export function pieces({ by, base, left, right }, words) {
     return by === 'left' ? { left: newer, right: older } : { left: older, right: newer };
 }
 
-/** How a value becomes another one, in one line of pieces. */
+/** How a value changes, as pieces in one line. */
 export function inline(before, after, words) {
     return isText(before) && isText(after)
         ? words(textOf(before), textOf(after))
@@ -53,7 +53,7 @@ export function marked(list) {
         : element('em', {}, say('conflict.nothing'));
 }
 
-/** Two columns; one below the other where there is no room. @param {{left: any, right: any}} contents @param {object} model */
+/** Two columns, or one below the other if there is no room. @param {{left: any, right: any}} contents @param {object} model */
 export function sideBySide(contents, model) {
     const column = side => element('div', { class: 'forklore_column' },
         element('small', { class: 'forklore_column_name' }, sideName(model, side)),
@@ -61,7 +61,7 @@ export function sideBySide(contents, model) {
     return element('div', { class: 'forklore_columns' }, column('left'), column('right'));
 }
 
-/** What a side is called above its version. */
+/** The name of a side above its version. */
 export function sideName(model, side) {
     const { chat, message } = model[side];
     if (model.isOneChat) {

@@ -1,14 +1,14 @@
-/** What bringing lore over will do, step by step, and what has to be decided first. */
-import { conflictSection, sectionView, settled } from '../conflict.js';
-import { box, button, folded, heading, icon, nameOf, paragraph } from '../controls.js';
-import { element } from '../dom.js';
+/** The preview of a merge: what will be done, step by step, and what the user has to decide first. */
+import { conflictSection, sectionView, settled } from '../widgets/conflict.js';
+import { box, button, folded, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
+import { element } from '../widgets/dom.js';
 import { say, sayFields } from '../words.js';
 import { inline, marked } from './marks.js';
 
 const SIGNS = { add: 'fa-plus', change: 'fa-pen', remove: 'fa-minus' };
 const CLASSES = { add: 'added', change: 'changed', remove: 'removed' };
 
-/** A plan as lines to show. */
+/** A plan as lines of text. */
 export function planView(plan) {
     const steps = plan.steps.filter(({ internal }) => !internal);
     const titleOf = ({ key, title }) => String(title ?? '') || say('lore.untitled', { uid: key });

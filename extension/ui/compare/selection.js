@@ -1,4 +1,4 @@
-/** What is ticked: whole entries, or some of their fields. */
+/** The ticked items: whole entries, or some of their fields. */
 import { canBring, fieldsToBring } from './items.js';
 
 export class Selection {
@@ -10,7 +10,7 @@ export class Selection {
         this.watchers = new Map();
     }
 
-    /** Another way to bring things: what was ticked does not hold any more. */
+    /** The direction has changed: clears the selection. */
     start(from) {
         this.from = from;
         this.ticked.clear();
@@ -41,7 +41,7 @@ export class Selection {
         this.changed();
     }
 
-    /** @param {object[]} items those that are shown */
+    /** @param {object[]} items the visible items */
     tickAll(items) {
         items.filter(item => canBring(item, this.from, this.model)).forEach(item => this.set(item, true));
         this.changed();
@@ -66,7 +66,7 @@ export class Selection {
         return this.ticked.size;
     }
 
-    /** As the core wants it. */
+    /** The selection in the form that the core expects. */
     only() {
         return Object.fromEntries([...this.ticked.values()].map(({ item, wanted }) => [item.key, wanted]));
     }

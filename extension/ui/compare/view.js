@@ -1,22 +1,22 @@
-/** Two timelines beside each other: where they part, what differs, and what of it is to be brought over. */
-import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from '../controls.js';
-import { element, fill } from '../dom.js';
+/** The comparison of two timelines: where they diverge, what differs, and what to bring over. */
+import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
+import { element, fill } from '../widgets/dom.js';
 import { say, sayMetadataKey, sayPart } from '../words.js';
 import { columns, entryRow } from './entry.js';
 import { canBring, counts, isWorthReading, itemsOf, KINDS, matching, SIDES, targets } from './items.js';
 import { sideBySide } from './marks.js';
 import { Selection } from './selection.js';
 
-/** So many lines are drawn at once; the rest when somebody comes near them. */
+/** How many rows to draw at once; the rest is drawn on scrolling. */
 const DRAWN = 100;
-/** In pixels. */
+/** In pixels: how close to the end to draw more. */
 const NEAR = 400;
 
 export class CompareView {
     /**
      * @param {object} parts
-     * @param {object} parts.model what `app.compare()` said
-     * @param {(wish: object) => void} parts.preview
+     * @param {object} parts.model the result of `app.compare()`
+     * @param {(request: object) => void} parts.preview
      * @param {() => void} parts.close
      */
     constructor({ model, preview, close }) {
@@ -24,10 +24,10 @@ export class CompareView {
         this.items = itemsOf(model);
         this.kinds = new Set(KINDS);
         this.sides = new Set(SIDES);
-        this.way = targets(model)[0];
+        this.direction = targets(model)[0];
         this.selection = new Selection({ model, changed: () => this.showFooter() });
         this.build();
-        this.turn(this.way.from);
+        this.setDirection(this.direction.from);
     }
 
     build() {
@@ -37,11 +37,11 @@ export class CompareView {
         });
         this.list = element('div', { class: 'forklore_rows', role: 'list', 'aria-label': say('compare.list') });
         this.rest = element('div', { class: 'forklore_sections' });
-        // Where there is little room, all of it is scrolled; else only the list.
+        // On a small screen everything scrolls, otherwise only the list.
         const scrolled = { scroll: event => this.drawMore(event.target) };
         const body = element('div', { class: 'forklore_compare_body', tabindex: -1, on: scrolled }, this.list, this.rest);
         this.status = element('span', { class: 'forklore_chosen', role: 'status' });
-        this.go = button('', { icon: 'fa-arrow-right-to-bracket', class: 'forklore_go', run: () => this.preview(this.wish()) });
+        this.go = button('', { icon: 'fa-arrow-right-to-bracket', class: 'forklore_go', run: () => this.preview(this.mergeRequest()) });
         this.select = button('', { icon: 'fa-check-double', run: () => this.tickAll() });
         this.footer = this.footerElement();
         this.title = heading(say(this.model.isOneChat ? 'compare.title.messages' : 'compare.title'));
@@ -56,7 +56,7 @@ export class CompareView {
         fill(this.rest, sections(this.model));
     }
 
-    // What is shown
+    // Display
 
     filters() {
         const count = counts(this.items);
@@ -93,9 +93,9 @@ export class CompareView {
     draw() {
         const rows = this.waiting.splice(0, DRAWN).map(item => entryRow(item, {
             model: this.model,
-            from: this.way.from,
+            from: this.direction.from,
             selection: this.selection,
-            bring: (each, from) => this.preview(this.wish({ [each.key]: true }, from)),
+            bring: (each, from) => this.preview(this.mergeRequest({ [each.key]: true }, from)),
         }));
         this.more.remove?.();
         this.list.append(...rows);
@@ -110,16 +110,16 @@ export class CompareView {
         }
     }
 
-    // What is chosen
+    // Selection
 
-    /** From which side lore comes. */
-    turn(from) {
-        this.way = targets(this.model).find(way => way.from === from);
+    /** Sets the side that lore comes from. */
+    setDirection(from) {
+        this.direction = targets(this.model).find(direction => direction.from === from);
         this.selection.start(from);
         this.showList();
     }
 
-    wish(only = this.selection.only(), from = this.way.from) {
+    mergeRequest(only = this.selection.only(), from = this.direction.from) {
         const side = this.model[from];
         const into = from === 'left' ? this.model.right : this.model.left;
         return { from: { chat: side.chat, message: side.message }, into: into.chat, only };
@@ -130,18 +130,18 @@ export class CompareView {
     }
 
     isAllTicked() {
-        const items = this.shown().filter(item => canBring(item, this.way.from, this.model));
+        const items = this.shown().filter(item => canBring(item, this.direction.from, this.model));
         return items.length > 0 && items.every(item => this.selection.of(item) === true);
     }
 
     footerElement() {
-        const ways = targets(this.model);
-        const choice = ways.length < 2 || !this.items.length ? null : element('label', { class: 'forklore_way' },
+        const directions = targets(this.model);
+        const choice = directions.length < 2 || !this.items.length ? null : element('label', { class: 'forklore_way' },
             element('span', {}, say('compare.into')),
-            element('select', { class: 'text_pole', on: { change: event => this.turn(event.target.value) } },
-                ways.map(({ from, into }) => element('option', { value: from }, this.model[into].chat))));
-        const doings = this.items.length ? [this.select, this.go] : button(say('button.close'), { run: this.close });
-        return element('div', { class: 'forklore_footer' }, choice, this.status, element('div', { class: 'forklore_buttons' }, doings));
+            element('select', { class: 'text_pole', on: { change: event => this.setDirection(event.target.value) } },
+                directions.map(({ from, into }) => element('option', { value: from }, this.model[into].chat))));
+        const controls = this.items.length ? [this.select, this.go] : button(say('button.close'), { run: this.close });
+        return element('div', { class: 'forklore_footer' }, choice, this.status, element('div', { class: 'forklore_buttons' }, controls));
     }
 
     showFooter() {
@@ -149,11 +149,11 @@ export class CompareView {
             return;
         }
         const count = this.selection.size;
-        const target = this.model[this.way.into].chat;
+        const target = this.model[this.direction.into].chat;
         this.status.textContent = count ? '' : this.items.length ? say('compare.choose') : '';
         const isAll = this.isAllTicked();
         label(this.select, say(isAll ? 'compare.select.none' : 'compare.select.all'));
-        this.select.setAttribute('title', isAll ? '' : say('compare.select.all.hint', { chat: this.model[this.way.from].chat }));
+        this.select.setAttribute('title', isAll ? '' : say('compare.select.all.hint', { chat: this.model[this.direction.from].chat }));
         label(this.go, say(this.model.isOneChat ? 'compare.go.back' : 'compare.go', { count, chat: target }));
         this.go.disabled = count === 0;
     }
@@ -177,7 +177,7 @@ function headerElement(model) {
         model.isOneChat ? null : paragraph(icon(model.beginning.known ? 'fa-code-fork' : 'fa-circle-question'), ' ', sayBeginning(model.beginning)));
 }
 
-/** Where two timelines part, and how that is known. */
+/** Where two timelines diverge, and how that is known. */
 export function sayBeginning({ known, how, message, parting, chat }) {
     if (!known) {
         return parting === null ? say('compare.began.never') : say('compare.began.unknown', { parting });
@@ -186,7 +186,7 @@ export function sayBeginning({ known, how, message, parting, chat }) {
     return chat === null && how !== 'earlier' ? say('compare.began.nameless', { message }) : say(key, { message, parting, chat: chat ?? '' });
 }
 
-/** What is only read: recap, variables, and the rest that SillyTavern keeps with a chat. */
+/** Read-only sections: recap, variables, and other metadata of the chat. */
 function sections(model) {
     const section = (name, sayName, hasKeys = false) => {
         const list = model[name].filter(isWorthReading);

@@ -1,21 +1,21 @@
-/** What part of the map is seen, and how large. Plain values: whoever draws asks here where things lie. */
+/** Which part of the map is visible, and at what scale. Only calculations; the map does the drawing. */
 import { DENSITIES, fitting } from './layout.js';
 
-/** From the fullest to the smallest. */
+/** From the most to the least detailed. */
 const ORDER = ['cards', 'names', 'dots'];
 
-/** The scales at which a density is drawn, and the one at which it is taken up when zooming in or out. */
+/** The range of scales of each density, and the scale to start with when zooming in or out to it. */
 const SCALES = {
     cards: { least: 0.6, most: 1.5, fromBelow: 0.8, fromAbove: 1 },
     names: { least: 0.54, most: 1.4, fromBelow: 0.8, fromAbove: 1 },
     dots: { least: 0.12, most: 1.6, fromBelow: 1, fromAbove: 1 },
 };
 
-/** One step of the buttons and keys. */
+/** The zoom factor of the buttons and keys. */
 export const STEP = 1.25;
 
 /**
- * Zooming changes the scale until nothing could be read any more; then everything is drawn with less on it instead.
+ * Zooms by changing the scale; where texts would become unreadable, it switches to a less detailed density instead.
  * @param {{density: string, scale: number}} now
  */
 export function zoomed({ density, scale }, factor) {
@@ -32,7 +32,7 @@ export function zoomed({ density, scale }, factor) {
 }
 
 /**
- * The fullest density at which all of it can be seen and read.
+ * The most detailed density at which everything fits and is readable.
  * @param {(density: string) => {width: number, height: number}} layoutAt
  * @param {{width: number, height: number}} view
  */
@@ -46,7 +46,7 @@ export function fitted(layoutAt, view) {
     return { density: 'dots', scale: 1 };
 }
 
-/** As large as can be read with ease, and so that a timeline is seen together with those beside it. */
+/** A comfortable reading size at which a timeline and its neighbours are visible. */
 export function closeUp(view) {
     const twoColumns = ({ width, across }) => 2 * width + across + 40;
     if (twoColumns(DENSITIES.cards) <= view.width) {
@@ -55,7 +55,7 @@ export function closeUp(view) {
     return { density: 'names', scale: Math.min(1, Math.max(0.72, view.width / twoColumns(DENSITIES.names))) };
 }
 
-/** Whether all of it can be seen with cards. */
+/** Whether everything fits with cards. */
 export function fitsAsCards(layout, view) {
     return fitting(layout, view) >= SCALES.cards.least;
 }
@@ -65,18 +65,18 @@ export function showingAt(scale, onMap, inView) {
     return { x: inView.x - onMap.x * scale, y: inView.y - onMap.y * scale, scale };
 }
 
-/** Where a point of the view lies on the map. */
+/** The point of the map at a point of the view. */
 export function onMapAt({ x, y, scale }, inView) {
     return { x: (inView.x - x) / scale, y: (inView.y - y) / scale };
 }
 
-/** The camera moved so far that a part of the map stays in view. */
+/** Moves the camera so that some part of the map stays in view. */
 export function heldInView(camera, layout, view, margin = 60) {
     const hold = (at, size, length) => Math.min(length - margin, Math.max(margin - size * camera.scale, at));
     return { ...camera, x: hold(camera.x, layout.width, view.width), y: hold(camera.y, layout.height, view.height) };
 }
 
-/** The camera moved as little as possible so that a place is wholly seen. What is said about the map stands at its lower edge. */
+/** Moves the camera as little as possible to make a place fully visible. The status line is at the lower edge of the map. */
 export function revealing(camera, place, view) {
     const move = (at, from, size, length, margin) => {
         const begin = at + from * camera.scale;

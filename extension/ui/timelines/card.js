@@ -1,6 +1,6 @@
 /** One timeline on the map. */
-import { icon } from '../controls.js';
-import { element } from '../dom.js';
+import { icon } from '../widgets/controls.js';
+import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
 
 export const KIND_ICONS = {
@@ -11,23 +11,23 @@ export const KIND_ICONS = {
     gone: 'fa-ghost',
 };
 
-/** Names in a family begin alike; what tells them apart stands at the end, where a narrow card has no room. */
+/** Names in a family start alike; what distinguishes them is at the end, where a narrow card has no room. */
 export function shortName(name, rootName) {
     const rest = rootName && name !== rootName && name.startsWith(rootName) ? name.slice(rootName.length).replace(/^[\s\-–—:]+/, '') : '';
     return rest ? `… ${rest}` : name;
 }
 
-/** What it is and where it was forked, in few words. */
+/** What it is and where it was forked, in a few words. */
 export function sayKind({ kind, message }) {
     return message === null || kind === 'main' || kind === 'gone' ? say(`timelines.kind.${kind}`) : say(`timelines.kind.${kind}.at`, { message });
 }
 
-/** The same for a card, where there is little room. */
+/** The same for a card, which has little room. */
 function sayKindShort({ kind, message }) {
     return message === null || kind === 'main' || kind === 'gone' ? say(`timelines.kind.${kind}`) : say(`timelines.kind.${kind}.short`, { message });
 }
 
-/** How it stands: what is drawn red, what is drawn quietly, and what is not known yet. */
+/** Its state: has problems, has notes, is fine, or is not read yet. */
 export function stateOf({ findings, isRead, kind }) {
     if (kind === 'gone') {
         return 'gone';
@@ -39,7 +39,7 @@ export function stateOf({ findings, isRead, kind }) {
 }
 
 /**
- * @param {import('../../timelines.js').Shown} timeline
+ * @param {import('../../features/timelines/timelines.js').ShownTimeline} timeline
  * @param {import('./layout.js').Place} place
  * @param {{density: string, rootName: string, isSelected: boolean, isCurrent: boolean, isDimmed: boolean, isFound: boolean,
  *          isFolded: boolean, hasChildren: boolean, hidesProblem: boolean, position: number, siblings: number}} how
@@ -75,7 +75,7 @@ export function card(timeline, place, how) {
     return drawn;
 }
 
-/** Stars around what is done rather than said are meant for the chat. */
+/** Asterisks mark actions in a chat; they are not needed here. */
 export function withoutStars(text) {
     return text.replace(/\*+/g, '');
 }
@@ -94,13 +94,13 @@ function badge(state, { findings }) {
     return state in BADGES ? icon(isShared ? 'fa-link' : BADGES[state], `forklore_badge forklore_badge_${state}`) : null;
 }
 
-/** Pressed with the mouse or a finger; the keyboard has a key for it. */
+/** For the mouse and touch; the keyboard has a key for it. */
 function fold(place, { isFolded, hidesProblem }) {
     return element('span', { class: `forklore_fold${hidesProblem ? ' forklore_fold_problem' : ''}`, 'aria-hidden': 'true', title: say(isFolded ? 'timelines.unfold' : 'timelines.fold') },
         isFolded ? `+${place.hidden}` : '−');
 }
 
-/** All of it in words, for who cannot see the map. */
+/** Everything in words, for screen readers. */
 function label(timeline) {
     const problems = timeline.findings.filter(({ problem }) => problem).length;
     return [

@@ -1,6 +1,6 @@
-/** Everything about one timeline, and what can be done with it. */
-import { box, button, exactnessIcon, icon, nameOf, wordList } from '../controls.js';
-import { element } from '../dom.js';
+/** The details of one timeline, and its actions. */
+import { box, button, exactnessIcon, icon, nameOf, wordList } from '../widgets/controls.js';
+import { element } from '../widgets/dom.js';
 import { say, sayPart } from '../words.js';
 import { KIND_ICONS, sayKind, withoutStars } from './card.js';
 
@@ -11,7 +11,7 @@ import { KIND_ICONS, sayKind, withoutStars } from './card.js';
  * @property {string} [reason] why it cannot be done
  */
 
-/** What can be done with a timeline, and why not where it cannot. @returns {Action[]} */
+/** The actions for a timeline, with a reason for those that are not possible. @returns {Action[]} */
 export function actionsFor(timeline, { count, canCompare }) {
     if (timeline.kind === 'gone') {
         return [];
@@ -31,7 +31,7 @@ export function actionsFor(timeline, { count, canCompare }) {
 }
 
 /**
- * @param {import('../../timelines.js').Shown} timeline
+ * @param {import('../../features/timelines/timelines.js').ShownTimeline} timeline
  * @param {{parentName: string | null, actions: Action[], sayDate: (milliseconds: number) => string, run: (id: string) => void}} how
  */
 export function details(timeline, { parentName, actions, sayDate, run }) {

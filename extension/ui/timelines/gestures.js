@@ -1,8 +1,8 @@
-/** Dragging, pinching and the wheel, as moves of the map. */
+/** Drags, pinches and wheel events as movements of the map. */
 
-/** A finger trembles; less than this is a tap. */
+/** In pixels: fingers tremble, so a smaller movement is a tap. */
 const DRAGGED_FROM = 8;
-/** A mouse wheel turns in steps; a touchpad slides. */
+/** A mouse wheel moves in steps of at least this size; a touchpad moves smoothly. */
 const WHEEL_STEP = 50;
 
 /**
@@ -41,11 +41,11 @@ export function listenTo(view, { pan, zoom, tap }) {
     const begin = (event) => {
         isDragging = true;
         wasDragged = true;
-        // Later than at the first touch: what is captured at once is never clicked.
+        // Not at the first touch: an element that captures the pointer immediately is never clicked.
         try {
             view.setPointerCapture(event.pointerId);
         } catch {
-            // The finger has left already.
+            // The pointer is gone already.
         }
     };
 

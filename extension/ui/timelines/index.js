@@ -1,5 +1,5 @@
-/** The timeline view: where it is opened from, and what is done from there. */
-import { attempting } from '../attempt.js';
+/** The timeline view: its entry points, and its actions. */
+import { attempting } from '../widgets/attempt.js';
 import { say } from '../words.js';
 import { askDelete, askNewName } from './questions.js';
 import { TimelineView } from './view.js';
@@ -33,52 +33,52 @@ export function createTimelines({ app, screen, toasts, actions }) {
             isShown = false;
         }
     });
-    /** The view that is open, with what keeps it up to date. */
+    /** The open view, and the watch that keeps it up to date. */
     let shown = null;
 
     const viewOf = (close, watchNow) => new TimelineView({
         close: () => close(null),
         refresh: () => void watchNow().start({ all: true }),
-        look: (family) => void watchNow().look(family),
+        look: (family) => void watchNow().showFamily(family),
         sayDate: screen.sayDate,
         canCompare: Boolean(actions.compare),
         compare: (left, right) => actions.compare({ left, right }),
-        run: (id, timeline) => doings[id](timeline, () => close(null)),
+        run: (id, timeline) => handlers[id](timeline, () => close(null)),
     });
 
-    /** Whoever works on another timeline has it open. */
-    const opened = async (name, close) => {
+    /** Actions on another timeline open it first. */
+    const ensureOpen = async (name, close) => {
         if (app.open()?.name !== name) {
             close();
             await app.timelines.open(name);
         }
     };
-    const forking = (kind) => attempt(async ({ name }, close) => {
-        await opened(name, close);
+    const forkAs = (kind) => attempt(async ({ name }, close) => {
+        await ensureOpen(name, close);
         await actions.fork({ kind, message: app.open().messages - 1 });
     });
 
-    const doings = {
+    const handlers = {
         open: attempt(async ({ name }, close) => {
             close();
             await app.timelines.open(name);
         }),
-        checkpoint: forking('checkpoint'),
-        branch: forking('branch'),
+        checkpoint: forkAs('checkpoint'),
+        branch: forkAs('branch'),
         split: attempt(async ({ name }, close) => {
-            await opened(name, close);
+            await ensureOpen(name, close);
             await app.verifyOpen();
             await actions.split();
         }),
         repair: attempt(async ({ name }, close) => {
-            await opened(name, close);
+            await ensureOpen(name, close);
             await actions.repair();
         }),
         rename: attempt(async ({ name }) => {
             const typed = await askNewName(screen, name);
             const to = typed === null ? null : await app.timelines.rename(name, typed);
             if (to) {
-                await shown?.watch.again();
+                await shown?.watch.refresh();
                 shown?.view.chosen(to);
             }
         }),
@@ -86,16 +86,16 @@ export function createTimelines({ app, screen, toasts, actions }) {
             const children = shown.view.model.timelines.filter(({ parent }) => parent === id).map((child) => child.name);
             if (await askDelete(screen, { name, fate: await app.timelines.fateOf(name), children })) {
                 await app.timelines.delete(name);
-                await shown?.watch.again();
+                await shown?.watch.refresh();
             }
         }),
     };
 
-    /** What happens to the story while it is looked at: forks, splits, another chat opened behind the view. */
-    let again = null;
-    const lookAgain = () => {
-        clearTimeout(again);
-        again = shown && setTimeout(() => shown?.watch.again(), 150);
+    /** Forks, splits, or another chat opened behind the view. */
+    let refreshTimer = null;
+    const scheduleRefresh = () => {
+        clearTimeout(refreshTimer);
+        refreshTimer = shown && setTimeout(() => shown?.watch.refresh(), 150);
     };
 
     return {
@@ -104,8 +104,8 @@ export function createTimelines({ app, screen, toasts, actions }) {
             const item = { icon: 'fa-sitemap', text: say('timelines.wand'), run: show };
             screen.addWandItem({ id: 'forklore_wand_timelines', ...item });
             screen.addOption({ id: 'forklore_option_timelines', ...item, text: say('timelines.option') });
-            app.on('changed', lookAgain);
-            app.on('timelines', lookAgain);
+            app.on('changed', scheduleRefresh);
+            app.on('timelines', scheduleRefresh);
         },
     };
 }

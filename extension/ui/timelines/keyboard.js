@@ -1,10 +1,10 @@
-/** Which timeline a key leads to. */
+/** Which timeline a key moves to. */
 
 /**
  * @param {Map<string, import('./layout.js').Place>} places
  * @param {string} from
  * @param {string} key
- * @returns {string | null} the timeline to go to, or null where there is none
+ * @returns {string | null} the timeline to go to, or null if there is none
  */
 export function neighbour(places, from, key) {
     const here = places.get(from);
@@ -22,21 +22,21 @@ export function neighbour(places, from, key) {
     }
 }
 
-/** On a shelf, left and right lead to whoever stands there. */
+/** On a shelf, left and right move to the neighbours. */
 function besideOnShelf(places, here, step) {
     const row = [...places.values()].filter((place) => place.isOnShelf && place.parent === here.parent && place.y === here.y)
         .sort((one, other) => one.x - other.x);
     return row[row.indexOf(here) + step]?.id ?? null;
 }
 
-/** The child at about the same height, so that the eye need not jump. */
+/** The child at about the same height, so that the eye does not have to jump. */
 function nearestChild(places, here) {
     const children = here.children.map((id) => places.get(id));
     const first = Math.min(...children.map((child) => child.x));
     return children.filter((child) => child.x === first).sort((one, other) => Math.abs(one.y - here.y) - Math.abs(other.y - here.y))[0]?.id ?? null;
 }
 
-/** The next above or below: siblings first of all, then whoever stands there. */
+/** The next one above or below in the same column. */
 function inColumn(places, here, step) {
     const column = [...places.values()].filter((place) => place.x === here.x).sort((one, other) => one.y - other.y);
     return column[column.indexOf(here) + step]?.id ?? null;

@@ -1,23 +1,23 @@
 /**
- * Where everything lies: the timelines of a family as a tree that grows to the right, drawn at one of three densities.
+ * The layout: the timelines of a family as a tree that grows to the right, at one of three densities.
  *
- * The tree is laid out by d3-hierarchy. Many children with nothing to the right of them (checkpoints, mostly, and what
- * is folded) would make a column that nobody sees the end of; they stand on a shelf, several in a row.
+ * d3-hierarchy computes the tree. Many leaves (mostly checkpoints and folded timelines) would make an endless column,
+ * so they are put on a shelf, several in a row.
  */
 import hierarchy from '../../vendor/d3-hierarchy/src/hierarchy/index.js';
 import tree from '../../vendor/d3-hierarchy/src/tree.js';
 
-/** How large a timeline is drawn, and how far from the next. */
+/** The size of a timeline, and its distance to the next. */
 export const DENSITIES = {
     cards: { width: 232, height: 90, across: 48, down: 14 },
     names: { width: 190, height: 30, across: 36, down: 6 },
     dots: { width: 14, height: 14, across: 22, down: 6 },
 };
 
-/** From this many children with nothing to the right of them on, they stand on a shelf. */
+/** At least this many leaves are put on a shelf. */
 export const SHELF_FROM = 9;
 const SHELF_PADDING = 10;
-/** From this many timelines on a family is too large to be shown with everything unfolded. */
+/** A family with at least this many timelines is too large to show everything unfolded. */
 export const FOLDED_FROM = 50;
 
 /**
@@ -29,8 +29,8 @@ export const FOLDED_FROM = 50;
  * @property {number} height
  * @property {number} depth
  * @property {string | null} parent
- * @property {string[]} children those that are shown
- * @property {number} hidden how many descendants are folded away
+ * @property {string[]} children the visible ones
+ * @property {number} hidden how many descendants are hidden
  * @property {boolean} isOnShelf
  */
 
@@ -80,7 +80,7 @@ export function layoutOf(timelines, { density, folded = new Set() }) {
     };
 }
 
-/** The family as nested objects, children in the order in which the story came to them. */
+/** The family as nested objects, with children in the order of the story. */
 function familyTree(timelines) {
     const nodes = new Map(timelines.map((timeline) => [timeline.id, { ...timeline, below: [], depth: 0 }]));
     const roots = [];
@@ -104,7 +104,7 @@ function familyTree(timelines) {
     return roots[0] ?? null;
 }
 
-/** Names with numbers in the order in which people count. */
+/** Sorts names with numbers numerically. */
 function compare(one, other) {
     return one.localeCompare(other, undefined, { numeric: true });
 }
@@ -113,7 +113,7 @@ function countBelow(node) {
     return node.below.reduce((sum, child) => sum + 1 + countBelow(child), 0);
 }
 
-/** What the layout is made of: a timeline, and whatever is to be laid out to the right of it. */
+/** A timeline with everything to the right of it. */
 function arranged(node, folded) {
     const below = folded.has(node.id) ? [] : node.below;
     const isLeaf = (child) => child.below.length === 0 || folded.has(child.id);
@@ -125,7 +125,7 @@ function arranged(node, folded) {
     return { timeline: node, children: [...shelfRows(node.id, leaves), ...others] };
 }
 
-/** Rows of a shelf, each as a chain to the right. Empty places are kept, so that nothing else moves in. */
+/** The rows of a shelf, each as a chain to the right. Empty places are kept, so that nothing else is placed there. */
 function shelfRows(shelf, leaves) {
     const columns = Math.max(2, Math.min(6, Math.round(Math.sqrt(leaves.length / 6))));
     const rows = Math.ceil(leaves.length / columns);
@@ -181,7 +181,7 @@ function curve(from, to) {
 }
 
 /**
- * What is folded at first, so that a large family can be read: every fork of a fork, but for what leads to the open chat.
+ * What is folded initially, to keep a large family readable: every fork of a fork, except on the path to the open chat.
  * @param {Array<{id: string, parent: string | null, isOpen: boolean}>} timelines of one family
  */
 export function foldedAtFirst(timelines) {
@@ -196,7 +196,7 @@ export function foldedAtFirst(timelines) {
     return new Set(timelines.map(({ parent }) => parent).filter((id) => byId.get(id) && byId.has(byId.get(id).parent) && !shown.has(id)));
 }
 
-/** How much of everything is shown at once; none is drawn larger than it is meant to be. */
+/** The scale at which everything fits, but not larger than 1. */
 export function fitting(layout, view, margin = 16) {
     return Math.min(1, (view.width - 2 * margin) / Math.max(1, layout.width), (view.height - 2 * margin) / Math.max(1, layout.height));
 }

@@ -1,5 +1,5 @@
-/** The map: cards and the lines between them, moved and zoomed as one. It knows where things are, not what they mean. */
-import { element, fill } from '../dom.js';
+/** The map: cards and the lines between them, moved and zoomed together. It knows where things are, not what they mean. */
+import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { STEP, closeUp, fitsAsCards, fitted, heldInView, middleOf, onMapAt, revealing, showingAt, zoomed } from './camera.js';
 import { card } from './card.js';
@@ -7,22 +7,22 @@ import { listenTo } from './gestures.js';
 import { neighbour } from './keyboard.js';
 import { foldedAtFirst, layoutOf } from './layout.js';
 
-/** How far from a card, in pixels, a finger may come down and still mean it. */
+/** In pixels: how far from a card a tap still counts. */
 const FINGER = 24;
 const SVG = 'http://www.w3.org/2000/svg';
 
 export class TimelineMap {
-    /** @param {{select: (id: string) => void, activate: (id: string) => void, search: () => void, leave: () => boolean}} asked */
-    constructor(asked) {
-        this.asked = asked;
+    /** @param {{select: (id: string) => void, activate: (id: string) => void, search: () => void, leave: () => boolean}} handlers */
+    constructor(handlers) {
+        this.handlers = handlers;
         this.timelines = [];
         this.folded = new Set();
-        /** What its owner has folded or unfolded, against what is so at first. */
+        /** What the user has folded or unfolded, compared to the initial state. */
         this.toggled = new Set();
         this.unfoldsAll = false;
-        /** Whether its owner has moved or chosen anything; until then it is shown as at first, however much it grows. */
+        /** Whether the user has moved or selected anything. Until then the initial view is kept up, however much the map grows. */
         this.isTouched = false;
-        /** Whether all of it was asked for, and is to be seen when there is more or less room. */
+        /** Whether the user asked to see everything; then it stays in view when the size changes. */
         this.showsAll = false;
         this.found = null;
         this.density = 'cards';
@@ -47,7 +47,7 @@ export class TimelineMap {
         this.watchSize();
     }
 
-    /** On a phone the details take room from the map and give it back. */
+    /** On a phone, the details take space from the map and give it back. */
     watchSize() {
         if (typeof ResizeObserver === 'undefined') {
             return;
@@ -71,7 +71,7 @@ export class TimelineMap {
         }
     }
 
-    /** Measured once for each size: the browser would have to lay everything out to answer. */
+    /** Measured once for each size, because measuring forces the browser to lay everything out. */
     view() {
         if (!this.size?.width) {
             this.size = { width: this.element.clientWidth, height: this.element.clientHeight };
@@ -86,9 +86,9 @@ export class TimelineMap {
         return this.layouts.get(density);
     }
 
-    // What is shown
+    // Display
 
-    /** Other timelines, or the same ones better known. What is seen stays where it is. */
+    /** Shows other timelines, or more details of the same ones. What is visible stays in place. */
     show(timelines, { selected = this.selected, around = null } = {}) {
         const anchor = around ? null : this.anchor();
         this.timelines = timelines;
@@ -117,7 +117,7 @@ export class TimelineMap {
         this.layouts.clear();
     }
 
-    /** Everything, or what is shown at first. */
+    /** Unfolds everything, or goes back to the initial state. */
     unfoldAll(isWanted) {
         const anchor = this.anchor();
         this.isTouched = true;
@@ -128,7 +128,7 @@ export class TimelineMap {
         this.holdTo(anchor);
     }
 
-    /** @param {Set<string> | null} found ids of what was searched for; null without a search */
+    /** @param {Set<string> | null} found ids of the search results; null without a search */
     mark(found) {
         if (!found && !this.found) {
             return;
@@ -216,7 +216,7 @@ export class TimelineMap {
         return [...this.cards.children].find((card) => card.dataset.id === id) ?? null;
     }
 
-    // Where it is seen from
+    // Camera
 
     moveTo(camera, glides = false) {
         this.camera = heldInView(camera, this.layout(), this.view());
@@ -224,7 +224,7 @@ export class TimelineMap {
         this.world.style.transform = `translate(${this.camera.x}px, ${this.camera.y}px) scale(${this.camera.scale})`;
     }
 
-    /** At the same distance from the left, and in the middle of what height there is. */
+    /** Keeps the horizontal position, and centres vertically. */
     centred(id) {
         const place = this.layout().places.get(id);
         const { y } = place ? middleOf(place) : {};
@@ -261,7 +261,7 @@ export class TimelineMap {
         this.zoom(1 / STEP);
     }
 
-    askedForAll() {
+    keepAllInView() {
         this.isTouched = true;
         this.showAll();
         this.showsAll = true;
@@ -275,10 +275,10 @@ export class TimelineMap {
         this.moveTo(showingAt(scale, { x: width / 2, y: height / 2 }, this.centre()), true);
     }
 
-    /** Everything where there is little; a readable part of it around one timeline where there is much. */
+    /** Shows everything if it fits; otherwise a readable part around one timeline. */
     showAround(id) {
         this.unfoldTo(id);
-        // Drawn before the window is there, it is shown as soon as there is room for it.
+        // If this is called before the popup has a size, it is repeated once it has one.
         this.awaited = this.view().width ? null : id;
         if (fitsAsCards(this.layout('cards'), this.view())) {
             this.showAll();
@@ -291,7 +291,7 @@ export class TimelineMap {
         const place = this.layout().places.get(id) ?? this.layout().places.values().next().value;
         if (place) {
             const centre = this.centre();
-            // Nothing is to the left of a root.
+            // There is nothing to the left of a root.
             const x = place.depth === 0 ? Math.min(centre.x, (place.width / 2) * scale + 16) : centre.x;
             this.moveTo(showingAt(scale, middleOf(place), { x, y: centre.y }));
         }
@@ -302,7 +302,7 @@ export class TimelineMap {
         return { x: width / 2, y: height / 2 };
     }
 
-    /** A timeline and where it is seen, to find it there again when everything has moved. */
+    /** A timeline and its position on the screen, to keep it there when the layout changes. */
     anchor(id = this.selected) {
         const place = this.layout().places.get(id) ?? this.nearestTo(this.centre());
         const { x, y, scale } = this.camera;
@@ -322,7 +322,7 @@ export class TimelineMap {
         return nearest && nearest.far <= within ? nearest.place : null;
     }
 
-    // What is pressed
+    // Input
 
     tapped(event) {
         const onFold = event.target.closest('.forklore_fold');
@@ -332,7 +332,7 @@ export class TimelineMap {
         if (onFold) {
             this.toggleFold(id);
         } else if (id !== undefined) {
-            this.asked.select(id);
+            this.handlers.select(id);
             this.cardOf(id)?.focus({ preventScroll: true });
         }
     }
@@ -340,17 +340,17 @@ export class TimelineMap {
     keyPressed(event) {
         const { key } = event;
         const at = event.target.closest('.forklore_card')?.dataset.id ?? this.selected;
-        const doing = this.doingOf(key, at);
-        if (!doing || event.ctrlKey || event.metaKey || event.altKey) {
+        const action = this.actionFor(key, at);
+        if (!action || event.ctrlKey || event.metaKey || event.altKey) {
             return;
         }
-        // SillyTavern has uses of its own for arrows and Enter.
+        // SillyTavern has its own uses for arrow keys and Enter.
         event.preventDefault();
         event.stopPropagation();
-        doing();
+        action();
     }
 
-    doingOf(key, at) {
+    actionFor(key, at) {
         const place = this.layout().places.get(at);
         const to = neighbour(this.layout().places, at, key);
         if (key === 'ArrowRight' && place && this.folded.has(at)) {
@@ -358,18 +358,18 @@ export class TimelineMap {
         }
         if (to !== null) {
             return () => {
-                this.asked.select(to);
+                this.handlers.select(to);
                 this.cardOf(to)?.focus({ preventScroll: true });
             };
         }
         const keys = {
-            'Enter': () => this.asked.activate(at),
-            ' ': () => place?.hidden || place?.children.length ? this.toggleFold(at) : this.asked.activate(at),
+            'Enter': () => this.handlers.activate(at),
+            ' ': () => place?.hidden || place?.children.length ? this.toggleFold(at) : this.handlers.activate(at),
             '+': () => this.zoomIn(),
             '=': () => this.zoomIn(),
             '-': () => this.zoomOut(),
-            '0': () => this.askedForAll(),
-            '/': () => this.asked.search(),
+            '0': () => this.keepAllInView(),
+            '/': () => this.handlers.search(),
             'ArrowLeft': () => {},
             'ArrowRight': () => {},
             'ArrowUp': () => {},

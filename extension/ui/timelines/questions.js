@@ -1,16 +1,16 @@
-/** What is asked before a timeline is renamed or deleted. */
-import { heading, nameOf, paragraph } from '../controls.js';
-import { element } from '../dom.js';
+/** Questions before a timeline is renamed or deleted. */
+import { heading, nameOf, paragraph } from '../widgets/controls.js';
+import { element } from '../widgets/dom.js';
 import { say, sayNames } from '../words.js';
 
-/** @returns {Promise<string | null>} the name, or null to leave it */
+/** @returns {Promise<string | null>} the name, or null to keep the old one */
 export function askNewName(screen, name) {
     return screen.ask(element('div', { class: 'forklore_dialog' },
         heading(say('timelines.rename.title')),
         element('small', {}, say('timelines.rename.hint'))), { value: name, okText: say('timelines.rename.ok'), cancelText: say('button.cancel') });
 }
 
-/** What becomes of the lorebook, in words. */
+/** What will happen to the lorebook, in words. */
 export function sayFate({ fate, book, why, by = [] }) {
     switch (fate) {
         case 'trash': return say('timelines.delete.trash', { book });

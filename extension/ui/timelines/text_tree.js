@@ -1,8 +1,8 @@
-/** A family as lines of text, to be piped. */
+/** A family as lines of text, for pipes. */
 import { say } from '../words.js';
 import { sayKind } from './card.js';
 
-/** @param {Array<import('../../timelines.js').Shown>} timelines of one family */
+/** @param {Array<import('../../features/timelines/timelines.js').ShownTimeline>} timelines of one family */
 export function textTree(timelines) {
     const ids = new Set(timelines.map(({ id }) => id));
     const lines = [];
@@ -23,7 +23,7 @@ export function textTree(timelines) {
     return lines.join('\n');
 }
 
-/** A name may hold anything, and a line is one timeline. */
+/** A name may contain anything, but each timeline is one line. */
 function oneLine(text) {
     return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ');
 }

@@ -1,7 +1,7 @@
-/** The view of all timelines: a bar to search and zoom with, the map, and what is known of the chosen timeline. */
-import { box, button, heading, icon, paragraph } from '../controls.js';
-import { element, fill, freshId } from '../dom.js';
-import { holdsWords } from '../search.js';
+/** The timeline view: a bar to search and zoom, the map, and the details of the selected timeline. */
+import { box, button, heading, icon, paragraph } from '../widgets/controls.js';
+import { element, fill, freshId } from '../widgets/dom.js';
+import { holdsWords } from '../widgets/search.js';
 import { say } from '../words.js';
 import { actionsFor, details } from './details.js';
 import { FOLDED_FROM } from './layout.js';
@@ -10,7 +10,7 @@ import { TimelineMap } from './map.js';
 export class TimelineView {
     /**
      * @param {object} parts
-     * @param {(id: string, timeline: object) => void} parts.run does something with a timeline
+     * @param {(id: string, timeline: object) => void} parts.run runs an action on a timeline
      * @param {(left: string, right: string) => void} parts.compare
      * @param {() => void} parts.close
      * @param {() => void} parts.refresh
@@ -59,7 +59,7 @@ export class TimelineView {
                 element('div', { class: 'forklore_tools', role: 'toolbar', 'aria-label': say('timelines.tools') },
                     tool('out', 'fa-magnifying-glass-minus', () => this.map.zoomOut()),
                     tool('in', 'fa-magnifying-glass-plus', () => this.map.zoomIn()),
-                    tool('all', 'fa-expand', () => this.map.askedForAll()),
+                    tool('all', 'fa-expand', () => this.map.keepAllInView()),
                     tool('here', 'fa-location-crosshairs', () => this.goHere()),
                     this.unfolder,
                     tool('refresh', 'fa-rotate', () => this.parts.refresh())),
@@ -68,7 +68,7 @@ export class TimelineView {
         this.openSheet(false);
     }
 
-    // What is known
+    // Display
 
     /** @param {object | null} model null without an open chat */
     show(model) {
@@ -93,12 +93,12 @@ export class TimelineView {
         this.searched();
         this.showSide();
         if (isFirst && shown.length === 1) {
-            // There is nothing to look at but what a family is.
+            // A family of one: shows the explanation.
             this.openSheet(true);
         }
     }
 
-    /** Leads the keyboard to where one is. */
+    /** Moves the keyboard focus to the selected timeline. */
     focus() {
         if (this.model) {
             this.map.cardOf(this.map.selected)?.focus({ preventScroll: true });
@@ -149,12 +149,12 @@ export class TimelineView {
         this.showStatus();
         const timeline = this.timeline(this.map.selected);
         const isAlone = this.shown().length === 1 && this.model.open === this.map.selected;
-        // What is told again while more is being read must not be taken from under somebody's finger.
-        const told = JSON.stringify([timeline, this.timeline(timeline?.parent)?.name, isAlone, this.model.timelines.length > 1]);
-        if (told === this.told) {
+        // A redraw while more is being read must not replace a button that the user is about to press.
+        const content = JSON.stringify([timeline, this.timeline(timeline?.parent)?.name, isAlone, this.model.timelines.length > 1]);
+        if (content === this.shownContent) {
             return;
         }
-        this.told = told;
+        this.shownContent = content;
         const pressed = [...this.side.querySelectorAll('button')].indexOf(document.activeElement);
         this.fillSide(timeline, isAlone);
         if (pressed >= 0) {
@@ -181,7 +181,7 @@ export class TimelineView {
         this.grip.setAttribute('aria-expanded', String(isOpen));
     }
 
-    // What is done
+    // Actions
 
     chosen(id) {
         if (this.comparing && id !== this.comparing && this.timeline(id)?.kind !== 'gone') {
@@ -208,7 +208,7 @@ export class TimelineView {
         }
     }
 
-    /** Waits for a second timeline to be chosen; null waits no more. */
+    /** Waits for a second timeline to be selected; null stops waiting. */
     compareWith(id) {
         this.comparing = id;
         fill(this.asking, id ? [
@@ -248,7 +248,7 @@ export class TimelineView {
         this.showStatus();
     }
 
-    /** Enter goes from one that was found to the next. */
+    /** Enter moves to the next search result. */
     searchKey(event) {
         event.stopPropagation();
         if (event.key === 'Enter' && this.found?.size) {
@@ -261,7 +261,7 @@ export class TimelineView {
             event.preventDefault();
             this.map.cardOf(this.map.selected)?.focus({ preventScroll: true });
         } else if (event.key === 'Escape' && this.search.value) {
-            // The first Escape takes back the search, the next one leaves.
+            // The first Escape clears the search, the next one closes the view.
             event.preventDefault();
             this.search.value = '';
             this.searched();
@@ -277,7 +277,7 @@ export class TimelineView {
     }
 }
 
-/** What the dots mean, where there is nothing but dots. */
+/** What the dots mean, for the least detailed density. */
 function legend() {
     const sign = (name) => element('span', {}, element('i', { class: `forklore_dot forklore_dot_${name}` }), ` ${say(`timelines.legend.${name}`)}`);
     return element('small', { class: 'forklore_legend', 'aria-hidden': 'true' }, ['open', 'branch', 'checkpoint', 'problem', 'folded'].map(sign));

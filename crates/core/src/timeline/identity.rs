@@ -67,6 +67,11 @@ impl<'a> Identity<'a> {
         Some(identity)
     }
 
+    /// Its own date and those of its swipes, as written.
+    pub fn dates(&self) -> impl Iterator<Item = &[u8]> {
+        self.dates.iter().map(|date| &**date)
+    }
+
     /// Whether it is the same message as `other`, which is at the same position in another version,
     /// given that all messages before the two are the same.
     pub fn is_same_in_place(&self, other: &Identity<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! Random stories, with and without gaps in what was observed.
 
 use std::collections::HashMap;
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use fastrand::Rng;
 use forklore_core::sillytavern::chat::{Chat, ChatKind};
@@ -21,12 +21,12 @@ type State = (Vec<u8>, i64);
 /// A chat and its lorebook, and their states while each message was the last.
 struct Story {
     random: Rng,
-    /// The date of each message, which is unique, and its text.
-    messages: Vec<(usize, String)>,
+    /// The date of each message in milliseconds, which is unique, and its text.
+    messages: Vec<(i64, String)>,
     variable: i64,
     entries: Vec<(u32, String)>,
     /// By the date of the last message at that time.
-    then: HashMap<usize, Vec<State>>,
+    then: HashMap<i64, Vec<State>>,
     clock: &'static MovedClock,
 }
 
@@ -48,7 +48,8 @@ impl Story {
             self.variable
         );
         let messages = self.messages.iter().map(|(date, text)| {
-            format!(r#"{{"name":"Mara","mes":"{text}","send_date":"sent {date}"}}"#)
+            let date = jiff::Timestamp::from_millisecond(*date).unwrap();
+            format!(r#"{{"name":"Mara","mes":"{text}","send_date":"{date}"}}"#)
         });
         [header].into_iter().chain(messages).collect::<Vec<_>>().join("\n").into_bytes()
     }
@@ -79,7 +80,8 @@ impl Story {
                     true => "Continue.".to_owned(),
                     false => format!("then {step}"),
                 };
-                self.messages.push((step + 2, text));
+                let sent = self.clock.tick().duration_since(UNIX_EPOCH).unwrap();
+                self.messages.push((sent.as_millis() as i64, text));
                 true
             }
             4 => {

@@ -33,6 +33,12 @@ fn message(number: usize, text: &str) -> String {
     format!(r#"{{"name":"Ada","mes":"{text}","send_date":"d{number}"}}"#)
 }
 
+/// A message as SillyTavern dates it.
+fn sent(when: SystemTime, text: &str) -> String {
+    let date = jiff::Timestamp::try_from(when).unwrap();
+    format!(r#"{{"name":"Ada","mes":"{text}","send_date":"{date}"}}"#)
+}
+
 impl Stage {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -61,6 +67,13 @@ impl Stage {
     fn save(&mut self) {
         let (bytes, when) = (self.content(), self.tick());
         self.record(CHAT, &bytes, when, Observed::AsItHappened);
+    }
+
+    /// Records a file some time after it was written.
+    fn find(&mut self, name: &str, bytes: &[u8]) {
+        let when = self.tick();
+        self.tick();
+        self.record(name, bytes, when, Observed::Later);
     }
 
     fn delete(&mut self) {
@@ -331,7 +344,7 @@ fn what_is_found_by_scans_alone_is_known_as_far_as_times_prove_it() {
     let mut stage = Stage::new();
     for round in 0..4 {
         let lore = stage.tick();
-        stage.messages.push(message(round, "found"));
+        stage.messages.push(sent(stage.tick(), "found"));
         let (bytes, when) = (stage.content(), stage.tick());
         stage.tick();
         stage.record(BOOK, &book(&format!("v{round}")), lore, Observed::Later);
@@ -397,10 +410,28 @@ fn a_book_that_the_same_look_finds_gone_is_not_the_chats() {
     stage.knows(0, 0, "then");
 
     std::fs::remove_file(home.join(BOOK)).unwrap();
-    stage.messages.push(message(1, "one"));
+    stage.messages.push(sent(SystemTime::now() + Duration::from_secs(1), "one"));
     write(CHAT, &stage.content());
     look(&mut stage);
     stage.knows(1, 0, "then");
+}
+
+#[test]
+fn a_message_that_another_page_brings_back_came_before_what_was_found_without_it() {
+    let mut stage = Stage::new();
+    stage.find(BOOK, &book("then"));
+    stage.messages.push(sent(stage.tick(), "zero"));
+    let alone = stage.content();
+    stage.find(CHAT, &alone);
+    // One comes while nothing is recorded, and a page deletes it again; then the lore changes.
+    stage.messages.push(sent(stage.tick(), "one"));
+    stage.find(BOOK, &book("changed after one"));
+    let saved = String::from_utf8(alone).unwrap().replace("zero", "zero, edited");
+    stage.find(CHAT, saved.as_bytes());
+    // Another page still has it, and saves.
+    stage.messages[0] = stage.messages[0].replace("zero", "zero, edited");
+    stage.find(CHAT, &stage.content());
+    stage.knows(0, 0, "then");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-// Does to chats and lorebooks what ST-Auto-Recap was seen to do, as far as it gets in the way of forks; nothing else
-// of it. `recapDouble` tells what it did.
+// Does to chats and lorebooks what ST-Auto-Recap was seen to do, as far as it gets in the way of forks, and nothing
+// else. `recapDouble` tells what it did.
 
 import {
     chat,
@@ -22,7 +22,7 @@ extension_settings.auto_recap_memory ??= {};
 const did = { forked: [], deleted: [], replaced: [], replaceMissingBook };
 globalThis.recapDouble = did;
 
-/** The name that it gives to a chat's book, and goes by when it deletes one. */
+/** The name that it gives to a chat's book, and by which it finds the one to delete. */
 const template = (chatName) => `z-AutoLB-${chatName.split(' - ')[0]}-${chatName}`;
 
 function freeName(name) {
@@ -34,7 +34,7 @@ function freeName(name) {
     return numbered();
 }
 
-// Forks by the two buttons of a message are its own: it makes them, opens them and binds them to a rebuilt book.
+// It handles a message's two fork buttons itself: it makes the fork, opens it and binds it to a rebuilt book.
 document.getElementById('chat').addEventListener('click', async (event) => {
     const button = event.target.closest('.mes_create_bookmark, .mes_create_branch');
     if (!button) {
@@ -64,7 +64,7 @@ function newestSnapshot(message) {
     return scene?.scene_recap_metadata[scene.scene_recap_current_index].allEntries;
 }
 
-// With a chat goes whatever book has the name of its template.
+// When a chat is deleted, so is any book with the name from its template.
 for (const event of [event_types.CHAT_DELETED, event_types.GROUP_CHAT_DELETED]) {
     eventSource.on(event, async (name) => {
         if (await deleteWorldInfo(template(name))) {
@@ -73,7 +73,7 @@ for (const event of [event_types.CHAT_DELETED, event_types.GROUP_CHAT_DELETED]) 
     });
 }
 
-/** A book that is missing is forgotten, and the chat is bound to a new one with nothing but a registry. */
+/** Forgets a missing book, and binds the chat to a new one with nothing but a registry. */
 async function replaceMissingBook() {
     const missing = chat_metadata.world_info;
     if (!missing || world_names.includes(missing)) {
@@ -98,5 +98,5 @@ async function replaceMissingBook() {
     did.replaced.push(missing);
 }
 
-// It does so when it needs the book, which may be at once, before anybody else hears of the chat.
+// It does so when it needs the book, which may be at once, before any other extension hears of the chat.
 eventSource.makeFirst(event_types.CHAT_CHANGED, () => did.replacesAtOnce && replaceMissingBook());

@@ -1,4 +1,4 @@
-// The operations that it has still to run, before they are in the lorebook.
+// The operations that it still has to run, before they are in the lorebook.
 
 const operations = [];
 globalThis.recapOperations = operations;

@@ -244,7 +244,33 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         let Some(last) = self.last(ending.version)? else { return Ok(false) };
         Ok(self.today.is_told_in(self.history, last.body, ending.message)?
             && self.is_certain(ending, last)?
-            && !self.next_came_before(ending, last)?)
+            && !self.next_came_before(ending, last)?
+            && (self.is_watched(ending) || self.next_was_sent_after(ending)))
+    }
+
+    /// Whether every save was seen between one that does not have the last message yet and this
+    /// version, so that a message after it would have been seen, too.
+    fn is_watched(&self, ending: Ending) -> bool {
+        let lines = &self.versions.lines;
+        let count = lines[ending.version].count;
+        let since = lines[..=ending.version].iter().rev();
+        // The oldest version has nothing before it: the file came into being while we watched.
+        since.take_while(|line| line.count >= count).all(|line| line.was_seen)
+    }
+
+    /// Whether the next message of today was sent after the version was written. Where saves were
+    /// missed, it could otherwise have been there before, deleted in one page, and brought back by
+    /// the save of another.
+    fn next_was_sent_after(&self, ending: Ending) -> bool {
+        let next = ending.message + 1;
+        if next >= self.today.len() {
+            return true;
+        }
+        let Some(identity) = self.today.identity(next) else { return false };
+        let sent: Option<Vec<i64>> = identity.dates().map(milliseconds_of).collect();
+        let first = sent.and_then(|sent| sent.into_iter().min());
+        let written = i64::try_from(self.versions.lines[ending.version].written);
+        first.zip(written.ok()).is_some_and(|(sent, written)| sent > written)
     }
 
     /// Whether no other message can be taken for the last one: the next one came after it. Texts
@@ -304,4 +330,11 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         let all = Body::read(store, body)?;
         Ok(all.pieces().iter().any(|(_, id)| Some(*id) == next))
     }
+}
+
+/// The instant of a date as SillyTavern has written it since 1.16. Older forms do not say in which
+/// time zone they are.
+fn milliseconds_of(date: &[u8]) -> Option<i64> {
+    let date: jiff::Timestamp = std::str::from_utf8(date).ok()?.parse().ok()?;
+    Some(date.as_millisecond())
 }

@@ -1,0 +1,68 @@
+// Whose book SillyTavern's editor shows. The editor does not follow the chat: after a fork it still shows the parent's
+// book, and that is where new edits would go.
+
+/** @typedef {{name: string, book: string}} Bound a chat and its bound book */
+
+export class EditorBook {
+    /** @param {{host: object, core: object, onChange: (shown: {chat: string, own: string | null} | null) => void}} parts */
+    constructor({ host, core, onChange }) {
+        Object.assign(this, { host, core, onChange });
+        /** @type {(Bound & {group: string | null, avatar: string | null}) | null} the chat that was opened last */
+        this.lastOpened = null;
+        /** @type {Bound[]} chats that are not open, as far as they are known */
+        this.others = [];
+        /** Set while the editor is about to switch to this chat's book. */
+        this.following = null;
+    }
+
+    /** Another chat was opened, or the chat was closed. If the editor shows a relative's book, it switches to the chat's own. */
+    async chatOpened(open) {
+        const before = this.lastOpened;
+        if (!open) {
+            this.update();
+            return;
+        }
+        const now = { name: open.name, book: open.book, group: open.group, avatar: open.avatar };
+        this.lastOpened = now;
+        this.following = null;
+        const { parent, book } = open.metadata.forklore ?? {};
+        const isRelative = before && before.group === now.group && before.avatar === now.avatar;
+        const relatives = [isRelative && before, { name: parent?.chat, book: book?.from }].filter((other) => other?.name && other.book);
+        this.others = before ? [...relatives, before] : relatives;
+        const shown = this.host.bookInEditor();
+        const isRelatives = relatives.some((other) => this.isSame(other.book, shown));
+        if (isRelatives && open.book && !this.isSame(open.book, shown)) {
+            this.following = now;
+            await this.host.switchEditor(shown, open.book, () => this.lastOpened === now);
+            this.following = this.following === now ? null : this.following;
+        }
+        this.update();
+    }
+
+    /** The chats of the open chat's character or group have been read. @param {Array<{name: string, metadata?: object}>} heads */
+    learned(heads) {
+        const others = heads.map(({ name, metadata }) => ({ name, book: metadata?.world_info })).filter(({ book }) => book);
+        this.others = [...others, ...this.others].filter(({ name }) => name !== this.lastOpened?.name);
+        this.update();
+    }
+
+    /** Reports whose book the editor shows, if it is another chat's and not the open one's. */
+    update() {
+        const open = this.host.openChat();
+        const shown = this.host.bookInEditor();
+        const isOther = open && shown && !this.following && !this.isSame(shown, open.book);
+        const whose = isOther ? this.others.find(({ book }) => this.isSame(book, shown)) : undefined;
+        this.onChange(whose ? { chat: whose.name, own: open.book } : null);
+    }
+
+    showOwn() {
+        const { book } = this.host.openChat() ?? {};
+        if (book) {
+            this.host.showInEditor(book);
+        }
+    }
+
+    isSame(one, other) {
+        return Boolean(one && other) && this.core.bookKey(one) === this.core.bookKey(other);
+    }
+}

@@ -1,0 +1,412 @@
+/**
+ * SillyTavern's screen: notices, popups, mount points, slash commands, translations.
+ *
+ * It knows SillyTavern and nothing of Forklore. Whatever is shown comes in as text or as an element; text never becomes
+ * markup.
+ */
+import * as groupChats from '/scripts/group-chats.js';
+import { getCurrentLocale } from '/scripts/i18n.js';
+
+const stContext = () => globalThis.SillyTavern.getContext();
+
+// ---------------------------------------------------------------------------------------------- translations
+
+/** The translation that SillyTavern has loaded under this key, or the text itself. */
+export function translate(text, key) {
+    return stContext().translate(text, key);
+}
+
+/** SillyTavern's language. */
+export const locale = () => getCurrentLocale();
+
+/** A date and time in the format of SillyTavern's language. */
+export function sayDate(milliseconds) {
+    return new Intl.DateTimeFormat(getCurrentLocale(), { dateStyle: 'medium', timeStyle: 'short' }).format(milliseconds);
+}
+
+// --------------------------------------------------------------------------------------------------- notices
+
+const BUTTON_SECONDS = 20;
+const LONG_TEXT_SECONDS = 8;
+const LONG_TEXT = 120;
+
+/**
+ * A notice at the top of the page.
+ * @param {'success'|'info'|'warning'|'error'} kind
+ * @param {string|Node|Array<string|Node>} content text, or lines of text and elements
+ * @param {{title?: string, buttons?: Array<{text: string, run: Function}>, sticky?: boolean, closeLabel?: string}} [options]
+ * @returns {{close: Function}}
+ */
+export function toast(kind, content, { title = '', buttons = [], sticky = false, closeLabel = '' } = {}) {
+    const lines = [content].flat().map(line => line instanceof Node ? line : element('div', line));
+    const body = element('div', ...lines);
+    body.className = 'forklore_toast';
+    const isKept = sticky || buttons.length > 0;
+    const seconds = buttons.length ? BUTTON_SECONDS : body.textContent.length > LONG_TEXT ? LONG_TEXT_SECONDS : null;
+
+    // toastr only escapes strings, and fails on anything else, so its escaping is turned off and it only gets nodes.
+    const shown = toastr[kind](body, title ? document.createTextNode(title) : undefined, {
+        escapeHtml: false,
+        // A notice with buttons is not dismissed by a click beside them, but with its close button.
+        tapToDismiss: !isKept,
+        closeButton: isKept,
+        ...(sticky ? { timeOut: 0, extendedTimeOut: 0 } : seconds ? { timeOut: seconds * 1000 } : {}),
+    });
+    const close = () => toastr.clear(shown, { force: true });
+    shown?.find('.toast-close-button').attr('aria-label', closeLabel || null);
+    if (buttons.length) {
+        body.append(toastButtons(buttons, close));
+    }
+    return { close };
+}
+
+function toastButtons(buttons, close) {
+    const row = element('div', ...buttons.map(({ text, run }) => {
+        const button = element('button', text);
+        button.type = 'button';
+        button.className = 'menu_button';
+        button.addEventListener('click', (event) => {
+            event.stopPropagation();
+            close();
+            run();
+        });
+        leaveEnterToTheBrowser(button);
+        return button;
+    }));
+    row.className = 'forklore_toast_buttons';
+    return row;
+}
+
+/**
+ * Shows a notice while something is in progress, if it takes long enough to be noticed.
+ * @template T
+ * @param {Promise<T>} promise
+ * @param {string} text
+ * @returns {Promise<T>}
+ */
+export async function during(promise, text) {
+    let notice = null;
+    const timer = setTimeout(() => {
+        notice = toast('info', text, { sticky: true });
+    }, 500);
+    try {
+        return await promise;
+    } finally {
+        clearTimeout(timer);
+        notice?.close();
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------- popups
+
+const CUSTOM_RESULT = 1001;
+
+/**
+ * A popup around an element.
+ * @param {HTMLElement|((close: (value: any) => void) => HTMLElement)} content an element, or a function that makes it and is
+ *        given a function to close the popup with a value
+ * @param {object} [options]
+ * @param {boolean} [options.wide]
+ * @param {boolean} [options.large]
+ * @param {string|null} [options.okText] no button without a text
+ * @param {string|null} [options.cancelText] no button without a text
+ * @param {Array<{text: string, value: any, icon?: string, title?: string, disabled?: boolean}>} [options.buttons] before OK
+ * @param {'ok'|'cancel'} [options.focus] the button that Enter presses initially
+ * @param {(value: any) => boolean} [options.mayClose] called before it closes with a value other than null
+ * @param {string} [options.look] an additional class
+ * @returns {Promise<any>} `'ok'`, a button's value, the value it was closed with, or null if it was dismissed
+ */
+export async function popup(content, { wide = false, large = false, okText = null, cancelText = null, buttons = [], focus = 'ok', mayClose, look } = {}) {
+    const { Popup, POPUP_TYPE, POPUP_RESULT } = stContext();
+    let closedWith;
+    let shown = null;
+    const close = (value) => {
+        closedWith = { value };
+        shown?.completeCancelled();
+    };
+    const inside = typeof content === 'function' ? content(close) : content;
+    const valueOf = result => closedWith ? closedWith.value
+        : result >= CUSTOM_RESULT ? buttons[result - CUSTOM_RESULT].value
+            : result === POPUP_RESULT.AFFIRMATIVE ? 'ok' : null;
+
+    shown = new Popup(inside, POPUP_TYPE.TEXT, '', {
+        wide,
+        large,
+        okButton: okText ?? false,
+        cancelButton: cancelText ?? false,
+        allowVerticalScrolling: true,
+        leftAlign: true,
+        defaultResult: focus === 'ok' && okText ? POPUP_RESULT.AFFIRMATIVE : POPUP_RESULT.NEGATIVE,
+        customButtons: buttons.map(({ text, icon, title }, index) => ({ text, icon, tooltip: title, result: CUSTOM_RESULT + index })),
+        onClosing: ({ result }) => valueOf(result) === null || (mayClose?.(valueOf(result)) ?? true),
+    });
+    shown.dlg.classList.add('forklore_popup');
+    nameByHeading(shown.dlg, inside);
+    if (look) {
+        shown.dlg.classList.add(look);
+    }
+    const controls = shown.dlg.querySelectorAll('.popup-button-custom');
+    buttons.forEach(({ disabled }, index) => disabled && disable(controls[index]));
+    return valueOf(await shown.show());
+}
+
+/** Asks for confirmation. Enter means no unless `focus` is 'ok'. */
+export async function confirm(content, { okText, cancelText, focus = 'cancel' }) {
+    return await popup(content, { okText, cancelText, focus }) === 'ok';
+}
+
+/**
+ * Asks for a line of text.
+ * @returns {Promise<string|null>} null if it was dismissed
+ */
+export async function ask(content, { value = '', okText, cancelText, placeholder = '' }) {
+    const { Popup, POPUP_TYPE } = stContext();
+    const shown = new Popup(content, POPUP_TYPE.INPUT, value, { okButton: okText, cancelButton: cancelText, placeholder, leftAlign: true });
+    shown.dlg.classList.add('forklore_popup');
+    nameByHeading(shown.dlg, content);
+    const answer = await shown.show();
+    return typeof answer === 'string' ? answer : null;
+}
+
+function nameByHeading(dialog, content) {
+    const title = content.querySelector('h3');
+    if (title) {
+        dialog.setAttribute('aria-label', title.textContent);
+    }
+}
+
+function disable(control) {
+    control.classList.add('disabled');
+    control.setAttribute('aria-disabled', 'true');
+}
+
+// ---------------------------------------------------------------------------------------------- mount points
+
+/** Adds our settings to those of the other extensions. */
+export function mountPanel(panel) {
+    const place = document.getElementById('extensions_settings2') ?? document.getElementById('extensions_settings');
+    place?.append(panel);
+}
+
+/** Adds a line to SillyTavern's lorebook editor, below the name of the book. */
+export function mountInEditor(line) {
+    document.getElementById('world_editor_select')?.parentElement?.after(line);
+}
+
+/** Adds an item to the wand menu. */
+export function addWandItem({ id, icon, text, run }) {
+    const sign = element('div');
+    sign.className = `fa-fw fa-solid ${icon} extensionsMenuExtensionButton`;
+    sign.setAttribute('aria-hidden', 'true');
+    const item = element('div', sign, element('span', text));
+    item.id = id;
+    item.className = 'list-group-item flex-container flexGap5 interactable';
+    item.tabIndex = 0;
+    item.setAttribute('role', 'listitem');
+    item.addEventListener('click', () => run());
+    const container = element('div', item);
+    container.className = 'extension_container';
+    document.getElementById('extensionsMenu')?.append(container);
+}
+
+/** Adds an item to the chat menu, after those for other chats. */
+export function addOption({ id, icon, text, run }) {
+    const sign = element('i');
+    sign.className = `fa-lg fa-solid ${icon}`;
+    sign.setAttribute('aria-hidden', 'true');
+    const item = element('a', sign, element('span', text));
+    item.id = id;
+    item.className = 'interactable';
+    item.tabIndex = 0;
+    item.addEventListener('click', () => run());
+    document.getElementById('option_convert_to_group')?.after(item);
+}
+
+/**
+ * Adds a button to the actions of every message, including those already shown.
+ * @param {{name: string, icon: string, title: string, run: (message: number) => void}} action
+ */
+export function addMessageAction({ name, icon, title, run }) {
+    const places = document.querySelectorAll('#message_template .extraMesButtons, #chat .mes .extraMesButtons');
+    places.forEach((place) => {
+        const action = element('div');
+        action.className = `mes_button ${name} fa-solid ${icon} interactable`;
+        action.title = title;
+        action.tabIndex = 0;
+        action.setAttribute('role', 'button');
+        place.prepend(action);
+    });
+    document.addEventListener('click', (event) => {
+        const message = messageOf(event.target?.closest?.(`.${name}`));
+        if (message !== null) {
+            run(message);
+        }
+    });
+}
+
+/** SillyTavern's own controls that start a fork. Shift+click on the flag creates a new checkpoint. */
+const FORK_CONTROLS = [
+    { selector: '.mes_create_bookmark', kind: 'checkpoint' },
+    { selector: '.mes_bookmark', kind: 'checkpoint', needsShift: true },
+    { selector: '.mes_create_branch', kind: 'branch' },
+    { selector: '#option_new_bookmark', kind: 'checkpoint', isLast: true },
+];
+
+/**
+ * Handles clicks on SillyTavern's checkpoint and branch buttons before SillyTavern does.
+ * @param {(action: {kind: 'checkpoint'|'branch', message: number, again: Function}) => boolean} listener
+ *        returns `true` to keep the click from SillyTavern; `again()` passes it on later
+ */
+export function onAction(listener) {
+    let isRepeated = false;
+    window.addEventListener('click', (event) => {
+        if (isRepeated) {
+            return;
+        }
+        const control = FORK_CONTROLS.find(({ selector, needsShift }) =>
+            event.target?.closest?.(selector) && (!needsShift || event.shiftKey));
+        const target = control && event.target.closest(control.selector);
+        const message = !control ? null : control.isLast ? stContext().chat.length - 1 : messageOf(target);
+        if (message === null || message < 0) {
+            return;
+        }
+        const again = () => {
+            isRepeated = true;
+            try {
+                target.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, shiftKey: event.shiftKey }));
+            } finally {
+                isRepeated = false;
+            }
+        };
+        if (listener({ kind: control.kind, message, again }) === true) {
+            event.stopImmediatePropagation();
+            event.preventDefault();
+        }
+    }, { capture: true });
+}
+
+function messageOf(control) {
+    const number = Number.parseInt(control?.closest('#chat .mes')?.getAttribute('mesid') ?? '', 10);
+    return Number.isInteger(number) ? number : null;
+}
+
+/**
+ * Opens a chat of any character or group.
+ * @param {{owner: string, chat: string}} where the owner by avatar, group id or name
+ * @returns {Promise<boolean>} whether it was found
+ */
+export async function openChat({ owner, chat }) {
+    const { characters, groups, groupId, openGroupChat, selectCharacterById, openCharacterChat } = stContext();
+    const group = groups.find(({ id }) => id === owner) ?? groups.find(({ name, chats }) => name === owner && chats?.includes(chat));
+    if (group) {
+        if (group.id !== groupId) {
+            await groupChats.openGroupById?.(group.id);
+        }
+        await openGroupChat(group.id, chat);
+        return true;
+    }
+    const byAvatar = characters.findIndex(({ avatar }) => avatar === owner || avatar === `${owner}.png`);
+    const index = byAvatar >= 0 ? byAvatar : characters.findIndex(({ name }) => name === owner);
+    if (index < 0) {
+        return false;
+    }
+    await selectCharacterById(index);
+    await openCharacterChat(chat);
+    return true;
+}
+
+// -------------------------------------------------------------------------------------------- slash commands
+
+/**
+ * @typedef {object} Argument
+ * @property {string} [name] of a named argument
+ * @property {string} description
+ * @property {'string'|'number'|'bool'|'message'} type `message`: one of the open chat's messages
+ * @property {string[]} [values] the allowed values
+ * @property {string} [byDefault]
+ * @property {boolean} [isRequired]
+ */
+
+/**
+ * @param {Array<{name: string, help: string, exampleTitle: string, examples: Array<{code: string, text: string}>,
+ *                returns: string, named: Argument[], unnamed: Argument[], run: (named: object, unnamed: string) => Promise<string>}>} commands
+ */
+export function addCommands(commands) {
+    const { SlashCommandParser, SlashCommand, SlashCommandArgument, SlashCommandNamedArgument } = stContext();
+    for (const { name, help, exampleTitle, examples, returns, named, unnamed, run } of commands) {
+        SlashCommandParser.addCommandObject(SlashCommand.fromProps({
+            name,
+            returns,
+            helpString: helpMarkup(help, exampleTitle, examples),
+            namedArgumentList: named.map(argument => SlashCommandNamedArgument.fromProps(argumentProps(argument))),
+            unnamedArgumentList: unnamed.map(argument => SlashCommandArgument.fromProps(argumentProps(argument))),
+            callback: async (given, text) => String(await run(given, typeof text === 'string' ? text : '') ?? ''),
+        }));
+    }
+}
+
+/**
+ * Makes some of SillyTavern's own commands ask first whether they may run; otherwise they return an empty string.
+ * @param {Array<{name: string, mayRun: (named: object, unnamed: any) => boolean}>} commands
+ */
+export function guardCommands(commands) {
+    const { SlashCommandParser } = stContext();
+    for (const { name, mayRun } of commands) {
+        const command = SlashCommandParser.commands[name];
+        const run = command?.callback;
+        if (run) {
+            command.callback = function (named, unnamed) {
+                return mayRun(named, unnamed) ? run.call(this, named, unnamed) : '';
+            };
+        }
+    }
+}
+
+function argumentProps({ name, description, type, values, byDefault, isRequired = false }) {
+    const { ARGUMENT_TYPE } = stContext();
+    const types = { string: ARGUMENT_TYPE.STRING, number: ARGUMENT_TYPE.NUMBER, bool: ARGUMENT_TYPE.BOOLEAN, message: ARGUMENT_TYPE.NUMBER };
+    return {
+        name,
+        description,
+        typeList: [types[type]],
+        isRequired,
+        defaultValue: byDefault,
+        enumList: values ?? [],
+        forceEnum: Boolean(values),
+        enumProvider: type === 'message' ? messagesToChoose : null,
+    };
+}
+
+function messagesToChoose() {
+    const { chat, SlashCommandEnumValue } = stContext();
+    return chat.map(({ name, mes }, index) => new SlashCommandEnumValue(String(index), escaped(`${name}: ${mes}`), 'number', '💬'));
+}
+
+// SillyTavern treats the help of commands and the descriptions of enum values as markup, so here, and only here, text
+// is escaped.
+
+function helpMarkup(help, exampleTitle, examples) {
+    const items = examples.map(({ code, text }) =>
+        `<li><pre><code class="language-stscript">${escaped(code)}</code></pre>${escaped(text)}</li>`);
+    return `<div>${escaped(help)}</div><div><strong>${escaped(exampleTitle)}</strong><ul>${items.join('')}</ul></div>`;
+}
+
+const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\'': '&#39;' };
+
+function escaped(text) {
+    return text.replace(/[&<>"']/g, sign => ENTITIES[sign]);
+}
+
+// --------------------------------------------------------------------------------------------------- helpers
+
+function element(tag, ...children) {
+    const result = document.createElement(tag);
+    result.append(...children);
+    return result;
+}
+
+function leaveEnterToTheBrowser(button) {
+    // SillyTavern's key handler clicks everything that looks like one of its buttons; a real button would be clicked
+    // twice.
+    button.addEventListener('keydown', event => event.key === 'Enter' && event.stopPropagation());
+}

@@ -1,0 +1,193 @@
+/** The lore of a message: what the lorebook contained then, and how it has changed since. */
+import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
+import { element, fill } from '../widgets/dom.js';
+import { holdsWords } from '../widgets/search.js';
+import { say, sayCounts, sayFields, sayList, sayPart } from '../words.js';
+
+/** A search field is shown for at least this many entries. */
+const SEARCH_FROM = 8;
+
+/** Up to this many changes are shown unfolded. */
+const CHANGES_SHOWN = 5;
+
+const ICONS = { added: 'fa-plus', removed: 'fa-minus', changed: 'fa-pen' };
+
+/** What a restore does about each kind of change. */
+const WHEN_RESTORED = {
+    added: { what: 'removed', key: 'restore.gone' },
+    removed: { what: 'added', key: 'restore.back' },
+    changed: { what: 'changed', key: 'restore.reverted' },
+};
+
+/** The result of `app.lore()` as lines of text. */
+export function loreView({ message, part, book, entries, changes, isInherited = false }) {
+    const shown = entries.map(entry => ({
+        uid: entry.uid,
+        title: entry.title || say('lore.untitled', { uid: entry.uid }),
+        keys: entry.keys.length ? say('lore.keys', { keys: sayList(entry.keys) }) : say('lore.no-keys'),
+        content: entry.content || '',
+        isDisabled: entry.disabled,
+        isInternal: entry.internal,
+        searched: [entry.title, entry.content, ...entry.keys].join('\n'),
+    }));
+    return {
+        title: say('lore.title', { message }),
+        book: bookLine({ part, book, entries, isInherited }),
+        exactness: book ? say('lore.exactness', { part: sayPart(part) }) : '',
+        entries: shown.filter(({ isInternal }) => !isInternal),
+        internal: shown.filter(({ isInternal }) => isInternal),
+        changes: changes.map(changeLine),
+        restored: changes.map(restoredLine),
+        since: book ? sinceLine(part, changes) : '',
+        canRestore: Boolean(book) && changes.length > 0,
+    };
+}
+
+/** A branch inherits its parent's records, which name the parent's lorebook. */
+function bookLine({ part, book, entries, isInherited }) {
+    if (!book) {
+        return say(part.exactness === 'live' ? 'lore.no-book.now' : 'lore.no-book');
+    }
+    return say(isInherited ? 'lore.book.inherited' : 'lore.book', { book, count: entries.length });
+}
+
+/** The lore is compared with today's lorebook, so the sentence starts at the message that the lore is known from. */
+function sinceLine({ exactness, as_of }, changes) {
+    if (exactness === 'live') {
+        return say('lore.since.unknown');
+    }
+    const of = exactness === 'snapshot' ? '.snapshot' : '';
+    return changes.length ? say(`lore.since${of}`, { as_of, changes: sayCounts(countedBy(changes)) }) : say(`lore.since.nothing${of}`, { as_of });
+}
+
+function countedBy(changes) {
+    const count = what => changes.filter(change => change.what === what).length;
+    return { added: count('added'), changed: count('changed'), removed: count('removed') };
+}
+
+function changeLine({ uid, title, what, fields }) {
+    const about = what === 'changed' && fields.length ? say('lore.changed.fields', { fields: sayFields(fields) }) : say(`lore.${what}`);
+    return { title: title || say('lore.untitled', { uid }), what, about };
+}
+
+function restoredLine(change) {
+    const { what, key } = WHEN_RESTORED[change.what];
+    return { ...changeLine(change), what, about: say(key, { fields: sayFields(change.fields) }) };
+}
+
+/** The entries that contain all of the typed words. */
+export function matchingEntries(entries, typed) {
+    return entries.filter(({ searched }) => holdsWords(searched, typed));
+}
+
+/** @param {{app: object, screen: object, dialogs: object, toasts: object, actions: object}} parts */
+export function createLore({ app, screen, dialogs, toasts, actions }) {
+    /** Shows the lore of a message, and does what the user chooses there. */
+    const show = async (message) => {
+        try {
+            const lore = await screen.during(app.lore(message), say('lore.loading'));
+            const view = loreView(lore);
+            const answer = await screen.popup(close => loreElement(view, lore.part, entry => close({ bring: entry })), {
+                wide: true,
+                okText: say('button.close'),
+                buttons: [
+                    { text: say('lore.restore'), value: 'restore', icon: 'fa-clock-rotate-left', disabled: !view.canRestore },
+                    { text: say('lore.compare'), value: 'compare', icon: 'fa-code-compare' },
+                    { text: say('lore.checkpoint'), value: 'checkpoint', icon: 'fa-flag-checkered' },
+                    { text: say('lore.branch'), value: 'branch', icon: 'fa-code-branch' },
+                ],
+            });
+            if (answer === 'restore') {
+                await restore(message, view);
+            } else if (answer === 'checkpoint' || answer === 'branch') {
+                await actions.fork({ kind: answer, message });
+            } else if (answer === 'compare') {
+                const { name } = app.open();
+                await actions.chooseToCompare({ left: { chat: name, message }, right: { chat: name, message: null } });
+            } else if (answer?.bring) {
+                await actions.bringEntry({ message, ...answer.bring });
+            }
+        } catch (error) {
+            toasts.failed(error);
+        }
+    };
+
+    const restore = async (message, { restored }) => {
+        const preview = await screen.during(app.restore(message, { dryRun: true }), say('lore.loading'));
+        if (await dialogs.askRestore(message, preview, changeList(restored))) {
+            toasts.restored(message, await app.restore(message, { dryRun: false }), actions);
+        }
+    };
+
+    /** The lore at the last message. */
+    const showLast = () => {
+        const open = app.open();
+        return open?.messages ? show(open.messages - 1) : toasts.notify('info', say('ready.no-chat'));
+    };
+
+    return {
+        show,
+        showLast,
+        /** Adds the button to every message, and the item to the wand menu. */
+        mount: () => {
+            screen.addMessageAction({ name: 'forklore_lore', icon: 'fa-book-atlas', title: say('lore.action'), run: show });
+            screen.addWandItem({ id: 'forklore_wand', icon: 'fa-book-atlas', text: say('lore.wand'), run: showLast });
+        },
+    };
+}
+
+function loreElement(view, part, bring) {
+    return element('div', { class: 'forklore_dialog' },
+        heading(view.title),
+        paragraph(icon('fa-book'), ' ', view.book),
+        view.exactness ? paragraph(exactnessIcon(part), ' ', view.exactness) : null,
+        view.changes.length
+            ? folded(view.since, () => changeList(view.changes), { open: view.changes.length <= CHANGES_SHOWN })
+            : view.since ? paragraph(view.since) : null,
+        entryList(view.entries, bring),
+        view.internal.length
+            ? folded(say('lore.internal', { count: view.internal.length }), () => view.internal.map(entry => entryElement(entry)))
+            : null);
+}
+
+function entryList(entries, bring) {
+    if (!entries.length) {
+        return paragraph(say('lore.none'));
+    }
+    const list = element('div', { class: 'forklore_entries' });
+    const show = (typed) => {
+        const found = matchingEntries(entries, typed);
+        fill(list, found.length ? found.map(entry => entryElement(entry, bring)) : paragraph(say('lore.no-match')));
+    };
+    show('');
+    const search = entries.length < SEARCH_FROM ? null : element('input', {
+        type: 'search',
+        class: 'text_pole',
+        placeholder: say('lore.search'),
+        'aria-label': say('lore.search'),
+        on: { input: event => show(event.target.value) },
+    });
+    return [search, list];
+}
+
+/** @param {((entry: {uid: number, title: string}) => void)} [bring] brings it to another timeline */
+function entryElement({ uid, title, keys, content, isDisabled }, bring) {
+    const summary = element('span', { class: 'forklore_entry_title' },
+        nameOf(title),
+        isDisabled ? element('small', { class: 'forklore_tag' }, say('lore.disabled')) : null,
+        element('small', { class: 'forklore_keys' }, keys));
+    return folded(summary, () => [
+        element('div', { class: 'forklore_content' }, content || say('lore.empty')),
+        bring ? element('div', { class: 'forklore_buttons' },
+            button(say('lore.bring'), { icon: 'fa-arrow-right-to-bracket', label: say('lore.bring.label', { title }), run: () => bring({ uid, title }) })) : null,
+    ]);
+}
+
+function changeList(changes) {
+    return element('ul', { class: 'forklore_list' }, changes.map(({ title, what, about }) =>
+        element('li', { class: 'forklore_item' },
+            icon(ICONS[what], `forklore_${what}`),
+            element('div', { class: 'forklore_item_text' },
+                element('div', {}, nameOf(title)),
+                element('small', {}, about)))));
+}

@@ -1,0 +1,85 @@
+/** A chat whose lorebook is missing: asks where to get one from. */
+import { choice, heading, paragraph } from '../widgets/controls.js';
+import { element, fill, freshId } from '../widgets/dom.js';
+import { holdsWords } from '../widgets/search.js';
+import { say } from '../words.js';
+
+/**
+ * The choices. Those that are not possible are shown as well, with the reason.
+ * @param {{journal: {message: number}|null, recap: {message: number}|null, books: string[]}} options
+ */
+export function repairChoices({ journal, recap, books }) {
+    const way = (value, isPossible, values = {}) => ({
+        value,
+        title: say(`missing.${value}`),
+        hint: isPossible ? say(`missing.${value}.hint`, values) : say(`missing.${value}.no`),
+        disabled: !isPossible,
+    });
+    const ways = [
+        way('journal', Boolean(journal), journal ?? {}),
+        way('recap', Boolean(recap), recap ?? {}),
+        way('copy', books.length > 0),
+        way('empty', true),
+        way('detach', true),
+    ];
+    const best = ways.find(({ disabled }) => !disabled);
+    return ways.map(found => ({ ...found, checked: found === best }));
+}
+
+/** The books whose names contain all of the typed words. */
+export function matchingBooks(books, typed) {
+    return books.filter(name => holdsWords(name, typed));
+}
+
+/** @returns {Promise<{source: string, book?: string}|null>} null for "not now" */
+export async function askRepair({ screen }, options) {
+    let source = null;
+    const group = freshId('source');
+    const { picker, chosen } = bookPicker(options.books);
+    const choose = (value) => {
+        source = value;
+        picker.hidden = value !== 'copy';
+    };
+    const rows = repairChoices(options).map((way) => {
+        if (way.checked) {
+            choose(way.value);
+        }
+        return choice({ group, ...way, run: () => choose(way.value) }, way.value === 'copy' ? picker : null);
+    });
+    const content = element('div', { class: 'forklore_dialog' },
+        heading(say('missing.title')),
+        paragraph(say('missing.text', options)),
+        element('div', { class: 'forklore_choices', role: 'radiogroup', 'aria-label': say('missing.title') }, rows));
+    const answer = await screen.popup(content, {
+        okText: say('missing.ok'),
+        cancelText: say('button.not-now'),
+        mayClose: () => source !== 'copy' || Boolean(chosen()),
+    });
+    if (answer !== 'ok') {
+        return null;
+    }
+    return source === 'copy' ? { source, book: chosen() } : { source };
+}
+
+function bookPicker(books) {
+    const found = element('small', { role: 'status', class: 'forklore_unseen' });
+    const list = element('select', { class: 'text_pole', size: 6, 'aria-label': say('missing.copy.select') });
+    const show = (typed) => {
+        const names = matchingBooks(books, typed);
+        fill(list, names.map(name => element('option', { value: name }, name)));
+        list.selectedIndex = names.length ? 0 : -1;
+        found.textContent = say('missing.copy.found', { count: names.length });
+    };
+    const search = element('input', {
+        type: 'search',
+        class: 'text_pole',
+        placeholder: say('missing.copy.search'),
+        'aria-label': say('missing.copy.search'),
+        on: { input: event => show(event.target.value) },
+    });
+    show('');
+    return {
+        picker: element('div', { class: 'forklore_picker', hidden: true }, search, list, found),
+        chosen: () => list.value,
+    };
+}

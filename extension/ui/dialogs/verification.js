@@ -1,0 +1,86 @@
+/** The findings of all chats, problems first. */
+import { box, button, folded, heading, icon, nameOf, paragraph, wordList } from '../widgets/controls.js';
+import { element, fill } from '../widgets/dom.js';
+import { say, sayError } from '../words.js';
+
+/** @param {Array<{chat: string, owner: string, ownerName?: string, findings: object[]}>} results `owner` is an id, `ownerName` a name */
+export function verifyView(results) {
+    const hasProblem = ({ findings }) => findings.some(({ problem }) => problem);
+    const problems = results.filter(hasProblem).map(result => ({
+        ...result,
+        findings: [...result.findings].sort((one, other) => Number(other.problem) - Number(one.problem)),
+    }));
+    const notes = results.filter(result => result.findings.length && !hasProblem(result));
+    return {
+        problems,
+        notes,
+        summary: !results.length ? say('verify.none')
+            : problems.length ? say('verify.problems', { problems: problems.length, count: results.length })
+                : say('verify.well', { count: results.length }),
+        isWell: problems.length === 0,
+    };
+}
+
+/**
+ * Verifies all chats while the popup is open.
+ * @param {{screen: object, verify: (progress: Function) => Promise<Array>}} parts
+ * @returns {Promise<{chat: string, owner: string}|null>} the chat to open
+ */
+export function showVerification({ screen, verify }) {
+    return screen.popup((close) => {
+        const body = element('div', { class: 'forklore_verification' });
+        const { view, progress } = progressView();
+        fill(body, view);
+        verify(progress).then(
+            results => fill(body, resultList(verifyView(results), close)),
+            error => fill(body, box('error', sayError(error))),
+        );
+        return element('div', { class: 'forklore_dialog' }, heading(say('verify.title')), body);
+    }, { wide: true, okText: say('button.close') });
+}
+
+/** The findings of one chat. */
+export function showFindings({ screen }, findings) {
+    const problems = findings.filter(({ problem }) => problem);
+    const notes = findings.filter(({ problem }) => !problem);
+    return screen.popup(element('div', { class: 'forklore_dialog' },
+        heading(say('findings.title')),
+        problems.length ? box('warning', wordList(problems)) : null,
+        wordList(notes)), { okText: say('button.close') });
+}
+
+function progressView() {
+    const bar = element('progress', { class: 'forklore_progress', max: 1, 'aria-label': say('verify.running') });
+    const line = element('small', { 'aria-live': 'off' });
+    return {
+        view: [paragraph(icon('fa-spinner', 'fa-spin'), ' ', say('verify.running')), bar, line],
+        progress: (done, total) => {
+            bar.max = Math.max(total, 1);
+            bar.value = done;
+            line.textContent = say('verify.progress', { done, total });
+        },
+    };
+}
+
+function resultList({ problems, notes, summary, isWell }, close) {
+    return [
+        element('div', { class: 'forklore_status', role: 'status', data: { tone: isWell ? 'good' : 'bad' } },
+            icon(isWell ? 'fa-circle-check' : 'fa-triangle-exclamation'),
+            element('div', { class: 'forklore_line' }, summary)),
+        problems.length ? chatList(problems, close) : null,
+        notes.length ? folded(say(problems.length ? 'verify.notes.more' : 'verify.notes', { count: notes.length }), () => chatList(notes, close)) : null,
+    ];
+}
+
+function chatList(results, close) {
+    return element('ul', { class: 'forklore_list' }, results.map(({ chat, owner, ownerName, findings }) =>
+        element('li', { class: 'forklore_item' },
+            element('div', { class: 'forklore_item_text' },
+                element('div', {}, nameOf(chat), element('small', { class: 'forklore_owner' }, nameOf(ownerName || owner))),
+                wordList(findings, 'forklore_small')),
+            button(say('button.open'), {
+                icon: 'fa-arrow-up-right-from-square',
+                label: say('verify.open', { chat }),
+                run: () => close({ chat, owner }),
+            }))));
+}

@@ -1,0 +1,177 @@
+/** What the panel shows, derived from the state of the app. */
+import { say, sayTerms } from '../words.js';
+
+const SIGNS = {
+    error: { icon: 'fa-circle-xmark', tone: 'bad' },
+    loading: { icon: 'fa-hourglass-half', tone: 'quiet' },
+    off: { icon: 'fa-power-off', tone: 'quiet' },
+    'no-chat': { icon: 'fa-comment-slash', tone: 'quiet' },
+    'no-book': { icon: 'fa-circle-check', tone: 'good' },
+    ready: { icon: 'fa-circle-check', tone: 'good' },
+    waiting: { icon: 'fa-hourglass-half', tone: 'care' },
+    pending: { icon: 'fa-hourglass-half', tone: 'care' },
+    shared: { icon: 'fa-link', tone: 'bad' },
+    elsewhere: { icon: 'fa-link', tone: 'care' },
+    missing: { icon: 'fa-triangle-exclamation', tone: 'bad' },
+};
+
+/** States in which a checkpoint can be requested. If something is in the way, the user is asked then. */
+const FORKABLE = ['no-book', 'ready', 'waiting', 'shared', 'elsewhere', 'missing', 'off'];
+
+/**
+ * @param {object} facts
+ * @param {object|null} facts.readiness the result of `app.readiness()`; null while it is unknown
+ * @param {object|null} [facts.waiting] `app.pendingFork`
+ * @param {Error|null} [facts.coreError] `app.coreError`
+ * @param {{findings: Array, when: 'opened'|'again'}|null} [facts.checked] the findings of the chat; null if it was not verified
+ * @param {(milliseconds: number) => string} [facts.sayDate]
+ * @returns {{state: string, icon: string, tone: string, line: string, origin: string, note: string, hasDetails: boolean,
+ *            actions: Array<{id: string, text: string, hint: string, icon: string, disabled: boolean}>}}
+ */
+export function panelView({ readiness, waiting = null, coreError = null, checked = null, sayDate = String }) {
+    const state = stateOf(readiness, waiting, coreError);
+    const known = coreError ? null : checked;
+    return {
+        state,
+        ...SIGNS[state],
+        line: lineOf(state, readiness, waiting, coreError),
+        origin: originLine(readiness?.origin, sayDate),
+        note: noteOf(known),
+        hasDetails: Boolean(known?.findings.length),
+        actions: actionsOf(state),
+    };
+}
+
+function stateOf(readiness, waiting, coreError) {
+    if (coreError) {
+        return 'error';
+    }
+    if (waiting) {
+        return 'pending';
+    }
+    return readiness?.state ?? 'loading';
+}
+
+function lineOf(state, readiness, waiting, coreError) {
+    switch (state) {
+        case 'error': return say('ready.error', { reason: coreError.message });
+        case 'pending': return say(`ready.pending.${waiting.kind}`, waiting);
+        case 'shared': case 'elsewhere': return say(`ready.${state}`, { ...readiness, count: readiness.sharedWith.length });
+        case 'ready': return readyLine(readiness);
+        default: return say(`ready.${state}`, readiness ?? {});
+    }
+}
+
+/** Who uses the lorebook, as far as the chats were checked. */
+function readyLine(readiness) {
+    const { reach, selected } = readiness;
+    if (reach === 'all' && !selected.length) {
+        return say('ready.ready', readiness);
+    }
+    const linked = { all: 'ready.linked.all', owner: 'ready.linked.owner', open: 'ready.linked.unknown' }[reach] ?? 'ready.unchecked';
+    return selected.reduce((first, place) => say('list.sentences', { first, then: say(`ready.selected.${place}`) }), say(linked, readiness));
+}
+
+/** Where the chat was forked from, according to its seal. */
+function originLine(origin, sayDate) {
+    if (!origin) {
+        return '';
+    }
+    const { kind, parent, message, made, recap, scenes, combined } = origin;
+    return say('ready.birth', {
+        terms: sayTerms([
+            say(`ready.birth.${kind}`, { parent, message }),
+            Number.isNaN(made) ? '' : say('ready.birth.made', { date: sayDate(made) }),
+            recap === null ? '' : scenes === null ? say('ready.birth.recap', { version: recap }) : say('notice.recap', { version: recap, count: scenes }),
+            combined === null ? '' : say('notice.combined-recap', { count: combined }),
+        ]),
+    });
+}
+
+function noteOf(checked) {
+    if (!checked) {
+        return '';
+    }
+    const { findings } = checked;
+    const when = say(`ready.when.${checked.when}`);
+    const problems = findings.filter(({ problem }) => problem).length;
+    if (problems) {
+        return say('ready.checked.problems', { when, count: problems });
+    }
+    return findings.length ? say('ready.checked.notes', { when, count: findings.length }) : say('ready.checked.well', { when });
+}
+
+function actionsOf(state) {
+    if (state === 'pending') {
+        return [action('stop-waiting', 'do.stop-waiting', 'fa-ban')];
+    }
+    const isBusy = state === 'waiting';
+    const actions = [isBusy
+        ? action('when-ready', 'do.when-ready', 'fa-hourglass-half')
+        : action('checkpoint', 'do.checkpoint', 'fa-flag-checkered', !FORKABLE.includes(state))];
+    if (state === 'shared' || state === 'elsewhere') {
+        actions.unshift(action('split', 'do.split', 'fa-code-branch'));
+    }
+    if (state === 'missing') {
+        actions.unshift(action('repair', 'do.repair', 'fa-screwdriver-wrench'));
+    }
+    return actions;
+}
+
+function action(id, key, icon, disabled = false) {
+    const hint = say(`${key}.hint`);
+    return { id, text: say(key), hint: hint === `${key}.hint` ? '' : hint, icon, disabled };
+}
+
+/** The settings in display order. */
+export const SETTING_GROUPS = [
+    {
+        title: 'group.forks',
+        settings: [
+            { name: 'isolate', type: 'checkbox' },
+            { name: 'warnings', type: 'checkbox' },
+            { name: 'whenInexact', type: 'select', options: ['ask', 'nearest', 'refuse'] },
+        ],
+    },
+    {
+        title: 'group.checkpoints',
+        settings: [
+            { name: 'checkpointAtScenes', type: 'checkbox' },
+            { name: 'autoName', type: 'checkbox' },
+            { name: 'nameTemplate', type: 'text', needs: 'autoName' },
+        ],
+    },
+    {
+        title: 'group.keeping',
+        settings: [
+            { name: 'journal', type: 'checkbox' },
+            { name: 'cleanUp', type: 'checkbox' },
+            { name: 'guard', type: 'checkbox' },
+        ],
+    },
+];
+
+/** Settings that few people need. */
+export const MORE_SETTINGS = [
+    { name: 'requireScene', type: 'checkbox' },
+    { name: 'whenBusy', type: 'select', options: ['wait', 'drain', 'without'] },
+    { name: 'waitSeconds', type: 'number', min: 1, max: 3600, needs: 'whenBusy', being: 'wait' },
+    { name: 'journalLimit', type: 'number', min: 1, max: 1024, needs: 'journal' },
+];
+
+/** Whether a setting has any effect, given the others. */
+export function isInUse({ needs, being = true }, settings) {
+    return !needs || settings[needs] === being;
+}
+
+/** The value of a setting from what was typed; undefined if it is not valid. */
+export function settingValue({ type, min, max }, typed) {
+    if (type !== 'number') {
+        return typed;
+    }
+    const number = Number(typed);
+    if (typed === '' || !Number.isFinite(number)) {
+        return undefined;
+    }
+    return Math.min(max, Math.max(min, Math.round(number)));
+}

@@ -34,8 +34,8 @@ export async function compare(page, left, right) {
     await page.raw.locator('#extensionsMenuButton').click();
     await page.raw.locator('#forklore_wand_compare').click();
     const asked = page.dialog();
-    await asked.getByLabel('This one', { exact: true }).selectOption(left.chat ?? left);
-    await asked.getByLabel('With this one', { exact: true }).selectOption(right.chat ?? right);
+    await asked.getByLabel('First', { exact: true }).selectOption(left.chat ?? left);
+    await asked.getByLabel('Second', { exact: true }).selectOption(right.chat ?? right);
     await asked.getByLabel(/Message of the first/).fill(String(left.message ?? ''));
     await asked.getByLabel(/Message of the second/).fill(String(right.message ?? ''));
     await asked.locator('.popup-button-ok').click();
@@ -74,7 +74,7 @@ export const go = (view) => view.locator('.forklore_go');
 /** From the list to the preview. */
 export async function preview(view) {
     await go(view).click();
-    await view.getByRole('heading', { name: 'What will be done' }).waitFor();
+    await view.getByRole('heading', { name: 'What will change' }).waitFor();
 }
 
 /** Applies the preview, and waits until the popup is closed. @param {TavernPage} page */

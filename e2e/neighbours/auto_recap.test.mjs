@@ -99,7 +99,7 @@ if (missing) {
                 const button = kind === 'branch' ? '.mes_create_branch' : '.mes_create_bookmark';
                 for (const answer of ['no', 'Create when ready']) {
                     await page.messageAction(message, button);
-                    const shown = await dialog(page, 'This fork cannot be made just now');
+                    const shown = await dialog(page, 'This fork cannot be created right now');
                     assert.match(await shown.textContent(), /ST-Auto-Recap is still working: 1 operation left/);
                     await (answer === 'no' ? decline(page) : pressInDialog(page, answer));
                     assert.deepEqual([files.chats(tale), files.books()], [before.chats, before.books]);

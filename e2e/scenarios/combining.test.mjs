@@ -53,11 +53,11 @@ for (const group of [false, true]) {
         const before = files.book(books.one).text;
 
         let view = await compare(page, one, two);
-        await view.getByText(`They part at message 5 of “${tale.chat}”.`).waitFor();
+        await view.getByText(`They diverge at message 5 of “${tale.chat}”.`).waitFor();
         assert.equal(await view.locator('.forklore_row').count(), 7);
         assert.equal(await view.locator('.forklore_tick input:checked').count(), 0, 'nothing is ticked by itself');
         await tick(view, ...BROUGHT);
-        assert.match(await go(view).textContent(), new RegExp(`Bring 3 entries into “${one}”`));
+        assert.match(await go(view).textContent(), new RegExp(`Merge 3 entries into “${one}”`));
         await preview(view);
         assert.match(await row(view, 'The wedding').textContent(), /is added as number 7, because 4 is taken/);
         assert.equal(await view.locator('.forklore_row').count(), 3);
@@ -91,7 +91,7 @@ for (const group of [false, true]) {
         await page.open(tale);
         const { one, two, books } = await twoEndings({ page, files }, tale, EDITS);
         const view = await compare(page, one, two);
-        await view.getByLabel('Bring lore into').selectOption(two);
+        await view.getByLabel('Merge into').selectOption(two);
         await tick(view, 'The grave');
         await preview(view);
         await apply(page, view);
@@ -142,7 +142,7 @@ scenario('Undo refuses after later work', {}, async ({ page, files, story }) => 
     await apply(page, view);
     await page.editEntry(books.one, 2, 'Written afterwards.');
     await pressNotice(page, /1 added/, 'Undo');
-    await notice(page, /There was nothing to bring back/);
+    await notice(page, /There was nothing to restore/);
     const { entries } = files.book(books.one).value;
     assert.deepEqual([entries[2].content, entries[6].comment], ['Written afterwards.', 'The keeper']);
 });
@@ -208,8 +208,8 @@ scenario('some fields of an entry, or one entry by its own button', {}, async ({
     assert.deepEqual([first.key, first.order, first.content], [['mara', 'captain'], 100, 'Captain of the Gull. Owes Iven her ship.']);
 
     const again = await compare(page, one, two);
-    await (await unfold(again, 'The lighthouse')).getByRole('button', { name: `Bring this entry into “${one}”…` }).click();
-    await again.getByRole('heading', { name: 'What will be done' }).waitFor();
+    await (await unfold(again, 'The lighthouse')).getByRole('button', { name: `Merge this entry into “${one}”…` }).click();
+    await again.getByRole('heading', { name: 'What will change' }).waitFor();
     await apply(page, again);
     assert.equal(files.book(books.one).value.entries[2].content, 'Lit again.');
 });
@@ -227,10 +227,10 @@ scenario('an entry goes to another timeline from the lore of a message, and come
         const shown = await dialog(page, 'Lore at message 5');
         const found = shown.locator('.forklore_entries .forklore_folded').filter({ hasText: 'The lighthouse' });
         await found.locator('summary').click();
-        await found.getByRole('button', { name: 'Bring “The lighthouse” to another timeline' }).click();
+        await found.getByRole('button', { name: 'Merge “The lighthouse” into another timeline' }).click();
     };
     await entryOf();
-    const asked = await dialog(page, 'Bring “The lighthouse” to…');
+    const asked = await dialog(page, 'Merge “The lighthouse” into…');
     await asked.getByLabel('Timeline', { exact: true }).selectOption(tale.chat);
     await asked.locator('.popup-button-ok').click();
     const view = await comparison(page);
@@ -249,10 +249,10 @@ scenario('an entry goes to another timeline from the lore of a message, and come
     await dialog(page, 'Compare');
     await page.dialog().locator('.popup-button-ok').click();
     const since = await comparison(page);
-    await since.getByRole('heading', { name: 'What has changed in between' }).waitFor();
+    await since.getByRole('heading', { name: 'Changes in between' }).waitFor();
     assert.match(await row(since, 'The lighthouse').textContent(), /changed since: content/);
-    await (await unfold(since, 'The lighthouse')).getByRole('button', { name: 'Bring back as it was…' }).click();
-    await since.getByRole('heading', { name: 'What will be done' }).waitFor();
+    await (await unfold(since, 'The lighthouse')).getByRole('button', { name: 'Restore as it was…' }).click();
+    await since.getByRole('heading', { name: 'What will change' }).waitFor();
     await apply(page, since);
     assert.equal(files.book(childBook).value.entries[2].content, 'Lit again, in the branch.');
     assert.equal((await page.current()).chat, child);
@@ -273,7 +273,7 @@ scenario('a registry line follows an entry to its new number', {}, async ({ page
     const view = await compare(page, one, two);
     await tick(view, 'Tom');
     await preview(view);
-    await view.getByText('1 list of ST-Auto-Recap follows.').waitFor();
+    await view.getByText('1 list of ST-Auto-Recap is updated.').waitFor();
     await apply(page, view);
     const { entries } = files.book(books.one).value;
     const tom = Object.values(entries).find(({ comment }) => comment === 'Tom');
@@ -326,8 +326,8 @@ scenario('with the keyboard alone; Escape never does anything but leave', {}, as
         await row(view, 'The wedding').getByText('in spring').waitFor();
         await tabTo('.forklore_go');
         await press('Enter');
-        await view.getByRole('heading', { name: 'What will be done' }).waitFor();
-        assert.equal(await page.raw.evaluate(() => document.activeElement.textContent), 'What will be done', 'a reader is told of it');
+        await view.getByRole('heading', { name: 'What will change' }).waitFor();
+        assert.equal(await page.raw.evaluate(() => document.activeElement.textContent), 'What will change', 'a reader is told of it');
         return view;
     };
     await toPreview();
@@ -410,7 +410,7 @@ scenario('a thousand entries that differ are shown at once', { limit: 240_000 },
     await until('what was searched for', async () => (await view.locator('.forklore_row').count()) === 1);
     await view.getByRole('searchbox').fill('');
     await view.getByRole('button', { name: 'Select all' }).click();
-    assert.match(await go(view).textContent(), /Bring 1000 entries/);
+    assert.match(await go(view).textContent(), /Merge 1000 entries/);
     await page.raw.keyboard.press('Escape');
 });
 

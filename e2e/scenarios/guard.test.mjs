@@ -172,7 +172,7 @@ for (const { what, answer, inBook, inTrash } of [
         const kept = () => inTrashOf(files, tale).map((found) => found.entries[3].content);
         await until('only the other one to be in the trash', () => kept().filter((content) => content === inTrash).length === 1 && !kept().includes(inBook));
 
-        await pressNotice(other, /Both versions/, 'Get it as a lorebook');
+        await pressNotice(other, /Both versions/, 'Recover it as a lorebook');
         await until('it to be a lorebook', () => files.books().some((name) => name.startsWith(`${tale.book} - from`)));
         const back = files.books().find((name) => name.startsWith(`${tale.book} - from`));
         assert.equal(files.book(back).value.entries[3].content, inTrash);
@@ -223,7 +223,7 @@ scenario('what came in is told, and shown where nobody is typing', {}, async ({ 
     const field = await other.openInEditor(tale.book, 7);
     await saving(page, tale.book, 2, 'came in');
     await field.fill('typed here');
-    await notice(other, /brought in: “entry 2”/);
+    await notice(other, /merged in: “entry 2”/);
     await other.raw.evaluate(() => document.activeElement.blur());
     await other.raw.locator('.world_entry[uid="2"] .inline-drawer-toggle').first().click();
     await until('the editor to show it', async () => await other.raw.locator('.world_entry[uid="2"] textarea[name="content"]').inputValue() === 'came in');

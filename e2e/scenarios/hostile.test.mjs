@@ -228,7 +228,7 @@ scenario('entries, their keywords, contents and changes: lore at a message, and 
     await dialog(page, 'Restore the lore of message 2?');
     await assertShows(page, texts, 'restore');
     await agree(page);
-    assert.ok((await notice(page, /is what it was at message 2: 300 entries/, 'success')).includes(own));
+    assert.ok((await notice(page, /was restored to message 2: 300 entries/, 'success')).includes(own));
     await files.bookWhen(own, ({ entries }) => entries[299] && !entries[1299]);
 });
 
@@ -302,7 +302,7 @@ scenario('names of chats, characters and groups: the check of all chats', {}, as
     await page.refresh();
 
     await pressInPanel(page, 'Check all chats');
-    await dialog(page, 'Check of all chats');
+    await dialog(page, 'Results for all chats');
     await page.dialog().locator('.forklore_item').first().waitFor({ timeout: 60_000 });
     await assertShows(page, [...texts.map((text) => asFileName(text)), ...texts.map((text) => `missing ${text}`), ...owners.map(({ name }) => name)], 'verify');
 
@@ -367,10 +367,10 @@ scenario('names of checkpoints: the notice, a deleted chat, the journal taken ou
         const { getRequestHeaders } = SillyTavern.getContext();
         await fetch('/api/chats/delete', { method: 'POST', headers: getRequestHeaders(), body: JSON.stringify({ avatar_url, chatfile }) });
     }, { avatar_url: tale.avatar, chatfile: `${first}.jsonl` });
-    const gone = await notice(page, /is gone\. Its lorebook is in the trash/);
+    const gone = await notice(page, /was deleted\. Its lorebook is in the trash/);
     assert.ok(gone.includes(first) && gone.includes(own), gone);
-    await pressNotice(page, /is gone/, 'Undo');
-    assert.ok((await notice(page, /1 lorebook is back/)).includes(own));
+    await pressNotice(page, /was deleted\. Its lorebook/, 'Undo');
+    assert.ok((await notice(page, /1 lorebook was restored/)).includes(own));
 
     await page.switchTo(second);
     await assertPanelShows(page, files.chat(tale, second).metadata.world_info);
@@ -399,7 +399,7 @@ scenario('variables, metadata and scenes: what a fork says of them', {}, async (
     const told = [...obstacles, ...remarks].map(({ text }) => text);
     assert.ok(told.some((text) => text.includes('chat variables')), told.join('\n'));
     await page.messageAction(1, '.mes_create_bookmark');
-    await dialog(page, 'This message is not exactly known');
+    await dialog(page, 'The exact lore of this message was not recorded');
     await assertShows(page, told, 'ask');
     await page.raw.keyboard.press('Escape');
     await until('the question to be closed', async () => (await page.dialog().count()) === 0);
@@ -412,7 +412,7 @@ scenario('variables, metadata and scenes: what a fork says of them', {}, async (
     assert.ok(bare(said).includes(bare(child)), `${said} should say ${child}`);
     await page.raw.evaluate(() => { SillyTavern.getContext().extensionSettings.forklore.autoName = false; });
     await pressInPanel(page, 'Create checkpoint');
-    await dialog(page, 'Name of the checkpoint');
+    await dialog(page, 'Checkpoint name');
     assert.match(await page.dialog().locator('.popup-input').inputValue(), /^Scene 5 - ./);
     await decline(page);
 });

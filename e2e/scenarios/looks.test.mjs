@@ -136,7 +136,7 @@ scenario('on a phone nothing is cut off, and everything can be tapped', { viewpo
     const panel = await openPanel(page, (control) => control.tap());
     await assertFits(panel, 'panel');
     await panel.getByText('More settings').tap();
-    await panel.getByText('Longest wait (seconds)').waitFor();
+    await panel.getByText('Maximum wait (seconds)').waitFor();
     const sign = panel.locator('.forklore_sign').first();
     await sign.tap();
     await panel.locator('.forklore_hint:not(.forklore_unseen)').waitFor();
@@ -151,7 +151,7 @@ scenario('on a phone nothing is cut off, and everything can be tapped', { viewpo
 
     for (const [button, title] of [
         ['Remove the journal from this chat…', 'Remove the journal from this chat?'],
-        ['Check all chats', 'Check of all chats'],
+        ['Check all chats', 'Results for all chats'],
         ['Clean up…', 'Clean up'],
     ]) {
         await panel.getByRole('button', { name: button, exact: true }).tap();
@@ -211,7 +211,7 @@ scenario('on a phone, questions about lorebooks fit and can be answered', { view
     const unknown = await story.begin({ book: loreWithGaps() });
     await page.open(unknown);
     await tapMessageAction(page, 1, '.mes_create_bookmark');
-    const ask = await dialog(page, 'This message is not exactly known');
+    const ask = await dialog(page, 'The exact lore of this message was not recorded');
     await assertFits(ask, 'a fork that is not exact');
     await tapAway(page, ask.getByText('Use the lorebook as it is today'));
     await tapAway(page, page.dialog().locator('.popup-button-ok'));
@@ -282,7 +282,7 @@ async function assertReadableEverywhere({ page, files, story }) {
     const drawer = page.raw.locator('#extensions-settings-button .drawer-toggle');
     await drawer.click();
     await panel.getByRole('button', { name: 'Check all chats' }).click();
-    await dialog(page, 'Check of all chats');
+    await dialog(page, 'Results for all chats');
     await page.dialog().locator('.forklore_item').first().waitFor();
     await assertReadable(page.dialog(), 'verify');
     await page.press('.popup-button-ok');

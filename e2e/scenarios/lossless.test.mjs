@@ -346,7 +346,7 @@ for (const { name, kind, asksForName, begin } of forksOfTheLast) {
             const before = lookAround(files, tale);
 
             await begin(page);
-            const shown = await dialog(page, 'This fork cannot be made just now');
+            const shown = await dialog(page, 'This fork cannot be created right now');
             assert.match(await shown.locator('.forklore_obstacles').innerText(), /This message is still being written\./);
             await pressInDialog(page, 'Create when ready');
             await said(page, reply, 'slowly ');

@@ -53,7 +53,7 @@ const ways = [
     {
         name: 'restored from the journal',
         way: 'journal',
-        says: /The lorebook “.*” is back: 4 entries, as of message/,
+        says: /The lorebook “.*” was restored: 4 entries, as of message/,
         holds: ({ truth }) => truth,
     },
     {
@@ -114,7 +114,7 @@ scenario('a missing book is rebuilt from ST-Auto-Recap’s snapshot', { settings
     assert.ok(await shown.locator('input[value="recap"]').isChecked(), 'the best of what is left');
     await agree(page);
 
-    await notice(page, /is back: 4 entries, as of message 4/, 'success');
+    await notice(page, /was restored: 4 entries, as of message 4/, 'success');
     const kept = (entries) => Object.values(entries).map(({ uid, comment, key, content, order, sticky, disable }) =>
         ({ uid, comment: comment || '(unnamed)', key, content, order, sticky, disable }));
     const rebuilt = await files.bookWhen(tale.book);
@@ -169,7 +169,7 @@ scenario('the lost book of a sealed child comes back as ours', {}, async ({ page
     await lookingAt(page, () => page.open(tale, child));
     await repair(page, 'journal');
 
-    await notice(page, /is back: 4 entries, as of message/, 'success');
+    await notice(page, /was restored: 4 entries, as of message/, 'success');
     assertSameBook(files.book(own).value, truth);
     assert.equal(files.book(own).value.extensions.forklore.chat, child, 'it has our mark again');
     await assertWell(page, { ...tale, chat: child, book: own });
@@ -193,7 +193,7 @@ scenario('the journal outlives a missing book, whatever is written meanwhile', {
     assert.deepEqual(files.chat(tale).messages.slice(0, recorded.length).map(({ forklore }) => forklore), recorded);
     await repair(page, 'journal');
 
-    await notice(page, /is back: 4 entries/, 'success');
+    await notice(page, /was restored: 4 entries/, 'success');
     assertSameBook(files.book(tale.book).value, truth);
 });
 

@@ -14,7 +14,7 @@ import { until } from '../harness/until.mjs';
 
 const double = path.join(checkout, 'e2e/doubles/recap');
 
-const CANNOT_NOW = 'This fork cannot be made just now';
+const CANNOT_NOW = 'This fork cannot be created right now';
 const LIST = '/api/worldinfo/list';
 
 describe('beside ST-Auto-Recap', () => {
@@ -112,7 +112,7 @@ describe('beside ST-Auto-Recap', () => {
             parents: idle,
         },
         { whenBusy: 'wait', waitSeconds: 1, name: 'waits no longer than it may', own: null, parents: () => busy() },
-        { whenBusy: 'drain', name: 'leaves waiting work out', own: () => idle(), parents: () => busy() },
+        { whenBusy: 'drain', name: 'skips pending work', own: () => idle(), parents: () => busy() },
         { whenBusy: 'without', name: 'makes the fork without a book', own: null, parents: () => busy() },
     ];
 
@@ -268,10 +268,10 @@ describe('beside ST-Auto-Recap', () => {
 
         await page.deleteChat(child);
 
-        await notice(page, /is gone\. Its lorebook is in the trash/);
+        await notice(page, /was deleted\. Its lorebook is in the trash/);
         assert.deepEqual([files.books().includes(own), files.books().includes(tale.book)], [false, true]);
-        await pressNotice(page, /is gone/, 'Undo');
-        await notice(page, /1 lorebook is back/);
+        await pressNotice(page, /was deleted\. Its lorebook/, 'Undo');
+        await notice(page, /1 lorebook was restored/);
         assert.equal(files.book(own).text, text);
     });
 
@@ -300,7 +300,7 @@ describe('beside ST-Auto-Recap', () => {
                 await choose(page, 'journal');
                 await agree(page);
 
-                await notice(page, /is back: 4 entries/, 'success');
+                await notice(page, /was restored: 4 entries/, 'success');
                 await page.settle();
                 assertSameBook(files.book(tale.book).value, truth);
                 const { metadata } = files.chat(tale);

@@ -11,7 +11,7 @@ import { until } from '../harness/until.mjs';
 
 const scenario = withSettings(stage());
 
-const IS_GONE = /is gone\. Its lorebooks? (is|are) in the trash/;
+const IS_GONE = /was deleted\. Its lorebooks? (is|are) in the trash/;
 
 for (const group of [false, true]) {
     for (const open of ['parent', 'child']) {
@@ -26,7 +26,7 @@ for (const group of [false, true]) {
 
             await page.deleteChat(child);
 
-            assert.match(await notice(page, IS_GONE, 'info'), new RegExp(`“${child}” is gone.*“${own}”`));
+            assert.match(await notice(page, IS_GONE, 'info'), new RegExp(`“${child}” was deleted.*“${own}”`));
             assert.deepEqual(files.chats(tale), [tale.chat]);
             assert.deepEqual(files.books(), books.filter((book) => book !== own), 'this book and no other');
             assert.deepEqual(trashed(files)[own], value);
@@ -34,7 +34,7 @@ for (const group of [false, true]) {
 
             await pressNotice(page, IS_GONE, 'Undo');
 
-            await notice(page, /1 lorebook is back/, 'success');
+            await notice(page, /1 lorebook was restored/, 'success');
             assert.deepEqual(files.books(), books);
             assert.equal(files.book(own).text, text, 'byte for byte');
             assert.equal(trash(files).length, parts - 1, 'what came back is not in the trash any more');
@@ -176,7 +176,7 @@ scenario('a deleted group takes the books of all its children along', { group: t
     assert.ok(!files.groupChats().includes(child) && !files.groupChats().includes(second));
     assert.deepEqual([own, seconds, tale.book].map((book) => files.books().includes(book)), [false, false, true]);
     await pressNotice(page, IS_GONE, 'Undo');
-    await notice(page, /2 lorebooks are back/, 'success');
+    await notice(page, /2 lorebooks were restored/, 'success');
     assert.deepEqual([files.book(own).text, files.book(seconds).text], texts);
 });
 
@@ -235,7 +235,7 @@ scenario('the drawer shows what would go before it goes', { settings: { cleanUp:
     const listed = await shown.locator('.forklore_list').first().locator('.forklore_name').allTextContents();
     assert.ok(listed.includes(own));
     assert.ok(!listed.includes(used) && !listed.includes(tale.book));
-    assert.match(await shown.textContent(), new RegExp(`made for “${child}”`));
+    assert.match(await shown.textContent(), new RegExp(`created for “${child}”`));
     await decline(page);
     assert.deepEqual(files.books(), books, 'seeing changes nothing');
 
@@ -246,7 +246,7 @@ scenario('the drawer shows what would go before it goes', { settings: { cleanUp:
     await notice(page, /in the trash\./, 'success');
     assert.deepEqual(files.books(), books.filter((book) => !listed.includes(book)));
     await pressNotice(page, /in the trash\./, 'Undo');
-    await notice(page, /(is|are) back/, 'success');
+    await notice(page, /(was|were) restored/, 'success');
     assert.deepEqual(files.books(), books);
     assert.equal(files.book(own).text, text);
 });

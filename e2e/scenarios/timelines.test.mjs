@@ -76,14 +76,14 @@ for (const group of [false, true]) {
         await page.open(tale);
         const view = await openTimelines(page);
         assert.equal(await view.locator('.forklore_card').count(), 1);
-        await view.getByText('This chat is a family of one').waitFor();
+        await view.getByText('No forks yet').waitFor();
         assert.ok(await details(view).getByRole('button', { name: 'Delete…' }).isDisabled(), 'the open chat is not deleted from here');
 
         await act(view, 'Checkpoint');
         await until('the checkpoint on the map', async () => (await view.locator('.forklore_card').count()) === 2);
         const child = files.chats(tale).find((name) => name !== tale.chat);
         await until('what is known of it', async () => /Checkpoint at 5/.test(await card(view, child).textContent()));
-        assert.equal(await view.getByText('family of one').count(), 0);
+        assert.equal(await view.getByText('No forks yet').count(), 0);
 
         await page.opening(() => act(view, 'Branch'));
         const branch = (await page.current()).chat;
@@ -111,8 +111,8 @@ for (const group of [false, true]) {
         assert.match(told, /(Checkpoint|Branch) at message \d+/);
         assert.match(told, new RegExp(`Forked from\\s+${tale.chat}`));
         assert.match(told, /Lorebook\s+.* - Lore\s+3 entries/);
-        assert.match(told, /as it was at message \d+, the nearest that is known/);
-        assert.match(told, /Made\s+Mar 2, 2026/);
+        assert.match(told, /as it was at message \d+, the nearest known state/);
+        assert.match(told, /Created\s+Mar 2, 2026/);
         assert.match(told, /never the same/);
 
         assert.equal(await card(view, names[5]).getAttribute('data-state'), 'problem');
@@ -187,8 +187,8 @@ for (const group of [false, true]) {
         view = await openTimelines(page);
 
         await caughtUp(view, isBig ? 300_000 : 60_000);
-        assert.match(await view.locator('.forklore_map_status').textContent(), /^200 timelines · \d+ need a look/);
-        await view.getByRole('button', { name: 'Unfold everything' }).click();
+        assert.match(await view.locator('.forklore_map_status').textContent(), /^200 timelines · \d+ need attention/);
+        await view.getByRole('button', { name: 'Expand all' }).click();
         assert.equal(await view.locator('.forklore_card').count(), 200);
         await view.getByRole('button', { name: 'Show all' }).click();
         assert.deepEqual((await inMap(view)).cut, [], 'all of it is seen');
@@ -222,7 +222,7 @@ for (const group of [false, true]) {
         await chooseTimeline(view, child);
         await act(view, 'Rename…');
         await page.answer(tale.chat);
-        await notice(page, /There is a chat called .* already/, 'warning');
+        await notice(page, /There is already a chat called/, 'warning');
         const renamed = `Renamed, ${tale.chat}`;
         await act(view, 'Rename…');
         await page.answer(renamed);
@@ -279,12 +279,12 @@ scenario('other families of the same character can be seen, and a parent that is
     await caughtUp(view);
     const families = view.getByRole('combobox', { name: 'Family' });
     await until('all families', async () => (await families.locator('option').count()) === 3);
-    assert.match(await families.locator('option').first().textContent(), new RegExp(`${tale.chat}.*the open one`));
+    assert.match(await families.locator('option').first().textContent(), new RegExp(`${tale.chat}.*, open$`));
     await families.selectOption({ label: 'Deleted long ago (2)' });
     assert.equal(await view.locator('.forklore_card[data-kind="gone"]').count(), 1);
     assert.equal(await view.locator('.forklore_card').count(), 3);
     await view.locator('.forklore_card[data-kind="gone"]').click();
-    await details(view).getByText('This chat is not here any more').waitFor();
+    await details(view).getByText('This chat is missing').waitFor();
     assert.equal(await details(view).getByRole('button').count(), 0);
     await act(await choosing(view, 'Orphan 1'), 'Compare with…');
     await view.getByText('Choose the timeline to compare with “Orphan 1”').waitFor();
@@ -510,7 +510,7 @@ scenario('names and messages that want to be markup are text', { freshPage: true
         await page.clearToasts();
         const view = await openTimelines(page);
         await caughtUp(view, 60_000);
-        await view.getByRole('button', { name: 'Unfold everything' }).click();
+        await view.getByRole('button', { name: 'Expand all' }).click();
         const ids = await view.locator('.forklore_card').evaluateAll((cards) => cards.map((card) => card.dataset.id));
         assert.equal(ids.length, files.chats(tale).length);
         for (const at of ids.keys()) {

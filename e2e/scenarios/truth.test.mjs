@@ -82,8 +82,8 @@ scenario('the lorebook of the open chat is deleted in the editor: said at once, 
     await notice(page, /The lorebook “.*” of this chat was deleted\./, 'warning');
     await panelSays(page, /is missing\..*Checked again: 1 problem\./);
     assert.equal(await inPanel(page, 'Details').count(), 1);
-    await pressNotice(page, /The lorebook “.*” of this chat was deleted\./, 'Bring it back');
-    await notice(page, /“.*” is back: 2 entries, as of message/, 'success');
+    await pressNotice(page, /The lorebook “.*” of this chat was deleted\./, 'Restore it');
+    await notice(page, /“.*” was restored: 2 entries, as of message/, 'success');
     assertSameBook((await files.bookWhen(tale.book)).value, truth);
     await panelSays(page, /belongs to this chat alone.*all is well/);
     assert.equal(await inPanel(page, 'Details').count(), 0, 'nothing is left to tell');
@@ -115,11 +115,11 @@ scenario('after a restore, and after its undo, the panel and its details agree',
     await page.dialog().getByText('Restore this lore').click();
     await dialog(page, 'Restore the lore of message 6?');
     await agree(page);
-    await notice(page, /is what it was at message 6/, 'success');
+    await notice(page, /was restored to message 6/, 'success');
     await panelSays(page, /\(2 entries\) belongs to this chat alone.*Checked again: all is well/);
     assert.equal(Object.keys(files.book(tale.book).value.entries).length, 2);
 
-    await pressNotice(page, /is what it was at message 6/, 'Undo');
+    await pressNotice(page, /was restored to message 6/, 'Undo');
     await notice(page, /Undone\. “.*” is as it was before\./, 'success');
     await panelSays(page, /\(3 entries\) belongs to this chat alone.*Checked again: all is well/);
     assert.equal(Object.keys(files.book(tale.book).value.entries).length, 3);
@@ -197,7 +197,7 @@ scenario('no command forks a message while it or one before it is being edited',
         ]) {
             page.watch.clear();
             assert.equal(await page.run(command), '', command);
-            await notice(page, message === 6 ? /This message is being edited\. Finish that first\./ : /Message 6 is being edited\. Finish that first\./, 'warning');
+            await notice(page, message === 6 ? /This message is being edited\. Finish the edit first\./ : /Message 6 is being edited\. Finish the edit first\./, 'warning');
         }
     }
     assert.equal(await typed.inputValue(), 'half a thou');
@@ -218,7 +218,7 @@ scenario('a message that a branch has inherited does not name the parent’s lor
     await page.save();
 
     const shown = await loreAt(page, 6);
-    assert.match(shown, /As inherited from the parent: 2 entries/);
+    assert.match(shown, /Inherited from the parent: 2 entries/);
     assert.ok(!shown.includes(tale.book), shown);
     assert.match(await loreAt(page, 8), /Lorebook “.* - Lore”, 2 entries/);
 });
@@ -227,7 +227,7 @@ scenario('of a message that nothing recorded, nothing is claimed', { settings: {
     const tale = await story.begin({ book: lore() });
     await page.open(tale);
     const shown = await loreAt(page, 2);
-    assert.match(shown, /Shown as it is today: nothing recorded it at that message\./);
+    assert.match(shown, /Shown as it is today; it was not recorded at that message\./);
     assert.match(shown, /What has changed since then is not known\./);
     assert.doesNotMatch(shown, /Nothing has changed/);
 });

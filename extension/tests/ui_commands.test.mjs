@@ -37,7 +37,7 @@ test('verify answers with an array that can be piped', async () => {
     assert.equal(await run('verify'), '[]');
     app.verifyOpen = async () => ({ chat: 'c', findings: [finding('no-seal', false)] });
     assert.deepEqual(JSON.parse(await run('verify')), [{
-        chat: 'c', code: 'no-seal', problem: false, text: 'An older chat: nothing was recorded when it was made.', values: {},
+        chat: 'c', code: 'no-seal', problem: false, text: 'An older chat: nothing was recorded when it was created.', values: {},
     }]);
     assert.equal(JSON.parse(await run('verify', { all: 'on' })).length, 8);
 });
@@ -65,7 +65,7 @@ test('what is typed wrongly is told and changes nothing', async () => {
     assert.equal(await run('check'), '');
     assert.equal(told.length, 6);
     assert.deepEqual(app.calls, []);
-    assert.match(told[0].sentence, /“abc” is not the number of a message/);
+    assert.match(told[0].sentence, /“abc” is not a message number/);
 });
 
 test('a failure of the app ends a command without a word in the pipe', async () => {

@@ -58,7 +58,7 @@ const checkboxes = body => body.all(({ attributes }) => attributes.type === 'che
 const labelled = (body, label) => body.all(({ attributes }) => attributes['aria-label'] === label)[0];
 const buttonSaying = (body, text) => body.all(({ tagName }) => tagName === 'button').find(({ textContent }) => text.test(textContent));
 const tick = (body, title) => {
-    const box = labelled(body, `Bring “${title}” over`);
+    const box = labelled(body, `Select “${title}”`);
     box.checked = true;
     box.dispatch('change');
 };
@@ -140,28 +140,28 @@ test('what is empty on both sides is no difference to read about', () => {
 
 test('how the beginning is known is said', () => {
     const say = (given) => sayBeginning({ known: true, message: 4, parting: 5, chat: 'Main', ...given });
-    assert.match(say({ how: 'sealed' }), /proved by a seal/);
-    assert.match(say({ how: 'recorded' }), /recorded in both/);
+    assert.match(say({ how: 'sealed' }), /Forklore recorded what both started with/);
+    assert.match(say({ how: 'recorded' }), /Both have the same record/);
     assert.match(say({ how: 'earlier' }), /message 5.*message 4, a little earlier/);
-    assert.match(say({ how: 'sealed', chat: null }), /not here any more/);
-    assert.match(sayBeginning({ known: false, parting: null }), /no past in common/);
-    assert.match(sayBeginning({ known: false, parting: 3 }), /nothing recorded/);
+    assert.match(say({ how: 'sealed', chat: null }), /a chat that is missing/);
+    assert.match(sayBeginning({ known: false, parting: null }), /no common past/);
+    assert.match(sayBeginning({ known: false, parting: 3 }), /was not recorded/);
 });
 
 test('three entries are ticked, looked at, agreed to, and can be taken back', async () => {
     const { app, screen, ui } = await start({}, [async (body) => {
         assert.equal(checkboxes(body).filter(({ checked }) => checked).length, 0, 'nothing is ticked by itself');
-        assert.ok(labelled(body, 'Bring “The grave” over').attributes.disabled !== undefined, 'what only the target did is not to be brought');
-        const go = buttonSaying(body, /^Bring 0 entries/);
+        assert.ok(labelled(body, 'Select “The grave”').attributes.disabled !== undefined, 'what only the target did is not to be brought');
+        const go = buttonSaying(body, /^Merge 0 entries/);
         assert.equal(go.disabled, true);
         ['The wedding', 'The ship', MARKUP].forEach((title) => tick(body, title));
-        assert.match(go.textContent, /Bring 3 entries into “One”/);
+        assert.match(go.textContent, /Merge 3 entries into “One”/);
         go.click();
         await settled();
         assert.match(body.textContent, /is added as number 8, because 4 is taken/);
         assert.match(body.textContent, /two entries called “The wedding”: numbers 4 and 8/);
-        assert.match(body.textContent, /1 list of ST-Auto-Recap follows/);
-        buttonSaying(body, /^Bring it into/).click();
+        assert.match(body.textContent, /1 list of ST-Auto-Recap is updated/);
+        buttonSaying(body, /^Apply to/).click();
         await settled();
     }]);
     await ui.actions.compare({ left: 'One', right: 'Two' });
@@ -182,13 +182,13 @@ test('some fields only; and the way can be turned', async () => {
         const [, content] = checkboxes(body);
         content.checked = true;
         content.dispatch('change');
-        buttonSaying(body, /^Bring 1 entry/).click();
+        buttonSaying(body, /^Merge 1 entry/).click();
         await settled();
         buttonSaying(body, /^Back/).click();
         const turned = body.all(({ tagName }) => tagName === 'select')[0];
         turned.dispatch('change', { target: { value: 'left' } });
         tick(body, 'The grave');
-        buttonSaying(body, /^Bring 1 entry into “Two/).click();
+        buttonSaying(body, /^Merge 1 entry into “Two/).click();
         await settled();
     }]);
     await ui.actions.compare({ left: 'One', right: 'Two' });
@@ -201,7 +201,7 @@ test('some fields only; and the way can be turned', async () => {
 
 test('nothing can be done before every conflict is settled', async () => {
     const { app, ui } = await start({ bringPlan: async () => ({ ...PLAN, conflicts: [CONFLICT] }) }, [async (body) => {
-        const go = buttonSaying(body, /^Bring it into/);
+        const go = buttonSaying(body, /^Apply to/);
         assert.equal(go.disabled, true);
         assert.match(body.textContent, /1 decision left/);
         const radios = body.all(({ attributes }) => attributes.type === 'radio');
@@ -222,12 +222,12 @@ test('a plan that has changed is shown again instead of being carried out', asyn
         app.calls.push(['bring', ...given]);
         return answers.shift();
     } }, [async (body) => {
-        buttonSaying(body, /^Bring it into/).click();
+        buttonSaying(body, /^Apply to/).click();
         await settled();
         assert.match(body.textContent, /was changed in the meantime/);
         assert.match(body.textContent, /e99/);
         assert.equal(screen.toasts.length, 0);
-        buttonSaying(body, /^Bring it into/).click();
+        buttonSaying(body, /^Apply to/).click();
         await settled();
     }]);
     await ui.actions.bring({ from: { chat: 'Two' }, into: 'One', only: null });
@@ -238,8 +238,8 @@ test('where there is nothing to do, nothing can be agreed to', async () => {
     const nothing = { ...PLAN, steps: [], changes: false };
     assert.ok(planView(nothing).isNothing);
     const { app, ui } = await start({ bringPlan: async () => nothing }, [async (body) => {
-        assert.equal(buttonSaying(body, /^Bring it into/).disabled, true);
-        assert.match(body.textContent, /It is there already/);
+        assert.equal(buttonSaying(body, /^Apply to/).disabled, true);
+        assert.match(body.textContent, /already has this/);
     }]);
     await ui.actions.bring({ from: { chat: 'Two' }, into: 'One', only: null });
     assert.deepEqual(asked(app, 'bring'), []);
@@ -253,7 +253,7 @@ test('a thousand entries are drawn a hundred at a time', async () => {
         buttonSaying(body, /^Show more/).click();
         assert.equal(rows(), 200);
         buttonSaying(body, /^Select all/).click();
-        assert.match(body.textContent, /Bring 1000 entries/);
+        assert.match(body.textContent, /Merge 1000 entries/);
     }]);
     await ui.actions.compare({ left: 'One', right: 'Two' });
 });
@@ -261,10 +261,10 @@ test('a thousand entries are drawn a hundred at a time', async () => {
 test('two messages of one chat: what was comes back', async () => {
     const then = { ...MODEL, isOneChat: true, left: { ...MODEL.left, message: 3, part: LIVE }, right: { ...MODEL.left }, entries: [added('4', 'The wedding')] };
     const { app, ui } = await start({ compare: async () => then }, [async (body) => {
-        assert.match(body.textContent, /What has changed in between/);
+        assert.match(body.textContent, /Changes in between/);
         assert.match(body.textContent, /added since/);
         body.all(({ tagName }) => tagName === 'details')[0].dispatch('toggle');
-        buttonSaying(body, /^Bring back as it was/).click();
+        buttonSaying(body, /^Restore as it was/).click();
         await settled();
     }]);
     await ui.actions.compare({ left: { chat: 'One', message: 3 }, right: { chat: 'One' } });
@@ -275,7 +275,7 @@ test('from the lore of a message: an entry to another timeline, or a comparison 
     const { app, ui } = await start({}, [
         (body) => {
             body.all(({ tagName }) => tagName === 'details').at(-2).dispatch('toggle');
-            buttonSaying(body, /^Bring to…/).click();
+            buttonSaying(body, /^Merge into…/).click();
         },
         (body) => {
             const [select] = body.all(({ tagName }) => tagName === 'select');

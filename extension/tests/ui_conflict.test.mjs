@@ -50,7 +50,7 @@ test('unless something else is chosen, mine holds; whoever leaves decides later'
 
 test('one side everywhere, and one by hand', async () => {
     const screen = fakeScreen([(body) => {
-        body.all(({ tagName }) => tagName === 'button').find(({ textContent }) => textContent === 'The other one everywhere').click();
+        body.all(({ tagName }) => tagName === 'button').find(({ textContent }) => textContent === 'Use the other one everywhere').click();
         const hand = body.all(({ tagName }) => tagName === 'textarea')[0];
         hand.value = 'by hand';
         body.all(({ attributes }) => attributes.type === 'radio').find(({ value }) => value === 'value').dispatch('change');
@@ -69,7 +69,7 @@ test('what came in is told by name, and what is kept can be had', () => {
     const got = [];
     toasts.kept({ book: 'Lore', isLate: false, kept: [{ isMine: false, token: 't' }] }, { undo: (token) => got.push(token) });
     const [came, gone, kept] = screen.toasts;
-    assert.match(came.lines[0], /4 entries were brought in: “Mara”, “one without a title”, “Iven” and 1 more/);
+    assert.match(came.lines[0], /4 entries were merged in: “Mara”, “untitled entry”, “Iven” and 1 more/);
     assert.equal(gone.kind, 'warning');
     kept.options.buttons[0].run();
     assert.deepEqual(got, ['t']);

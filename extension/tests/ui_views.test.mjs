@@ -29,7 +29,7 @@ test('only a look at all chats lets the panel call a lorebook this chat’s alon
     const line = more => panelView({ readiness: { ...READINESS.ready, ...more } }).line;
     assert.match(line({}), /belongs to this chat alone\.$/);
     assert.match(line({ reach: 'owner' }), /is not linked to any other chat of Ada\.$/);
-    assert.match(line({ reach: 'open' }), /Whether other chats use it was not checked/);
+    assert.match(line({ reach: 'open' }), /Forklore has not checked whether other chats use it/);
     assert.equal(line({ reach: null }), 'Ready. Lorebook “Harbour lore” (34 entries).');
     assert.match(line({ selected: ['global', 'card'] }), /not linked to any other chat\. It is also selected for all chats\. It is also the lorebook of a character card\.$/);
 });
@@ -126,7 +126,7 @@ test('verification: problems first, notes apart, calm when all is well', () => {
     const view = verifyView(RESULTS);
     assert.deepEqual(view.problems.map(({ chat }) => chat), ['The harbour - Branch #1', MARKUP, 'The council of the nine']);
     assert.equal(view.notes.length, 2);
-    assert.match(view.summary, /3 of 6 chats need a look/);
+    assert.match(view.summary, /3 of 6 chats need attention/);
     assert.match(verifyView(RESULTS.slice(0, 1)).summary, /^All is well\. 1 chat was checked/);
     assert.equal(verifyView([]).isWell, true);
 });
@@ -139,8 +139,8 @@ test('within a chat, problems stand before notes', () => {
 test('cleaning up says what goes, what stays and why', () => {
     const view = cleanupView(CLEANUP);
     assert.equal(view.removeTitle, '2 lorebooks go to the trash (2.1 MB)');
-    assert.match(view.remove[0].about, /47 KB · made for “The harbour - Checkpoint #1”/);
-    assert.match(view.keep[1].about, /1 backup of a chat still names it/);
+    assert.match(view.remove[0].about, /47 KB · created for “The harbour - Checkpoint #1”/);
+    assert.match(view.keep[1].about, /1 chat backup still names it/);
     assert.equal(view.canClean, true);
     const nothing = cleanupView({ remove: [], keep: [], unread: ['x.jsonl'] });
     assert.equal(nothing.canClean, false);
@@ -179,7 +179,7 @@ test('the notice names the recaps that came along, in one sentence', () => {
 test('the panel says what a chat was made of', () => {
     const seal = { kind: 'checkpoint', parent: { chat: 'Main', message: 12 }, made: '2026-11-15T00:00:00.000Z', running_recap: { version: 3, count: 5, scenes: 4 }, combined_recap: { messages: 10 } };
     const birth = (it) => panelView({ readiness: { ...READINESS, origin: originOf(it) }, sayDate: (time) => new Date(time).toISOString().slice(0, 10) }).origin;
-    assert.equal(birth(seal), 'Checkpoint of “Main” at message 12, made 2026-11-15, running recap version 3 (4 scenes), combined recap of 10 messages.');
+    assert.equal(birth(seal), 'Checkpoint of “Main” at message 12, created 2026-11-15, running recap version 3 (4 scenes), combined recap of 10 messages.');
     assert.equal(birth({ kind: 'branch', parent: { chat: 'Main', message: 0 }, running_recap: { version: 0, count: 1 } }), 'Branch of “Main” at message 0, running recap version 0.');
     for (const other of [undefined, null, 7, {}, { kind: 'odd', parent: { chat: 'x' } }, { kind: 'branch' }]) {
         assert.equal(birth(other), '');
@@ -202,7 +202,7 @@ test('the lore of a message: entries, what memory extensions keep, what happened
     assert.equal(view.since, 'Since message 42: 1 added, 1 changed, 1 removed');
     assert.equal(view.changes[2].about, 'changed: content, keywords, odd_field');
     assert.deepEqual(view.restored.map(({ what, about }) => [what, about]),
-        [['removed', 'is taken out'], ['added', 'comes back'], ['changed', 'goes back: content, keywords, odd_field']]);
+        [['removed', 'is removed'], ['added', 'is restored'], ['changed', 'changes back: content, keywords, odd_field']]);
 });
 
 test('what happened since a message is only told where the message is known', () => {
@@ -217,7 +217,7 @@ test('what happened since a message is only told where the message is known', ()
 });
 
 test('an inherited message does not call its parent’s lorebook its own', () => {
-    assert.equal(loreView({ ...LORE, isInherited: true }).book, 'As inherited from the parent: 10 entries');
+    assert.equal(loreView({ ...LORE, isInherited: true }).book, 'Inherited from the parent: 10 entries');
     assert.match(loreView(LORE).book, /^Lorebook “Harbour lore”/);
 });
 

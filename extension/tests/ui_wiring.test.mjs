@@ -62,7 +62,7 @@ test('when the queue is busy, the checkpoint is made when ready', async () => {
     panel.all(({ tagName }) => tagName === 'button')[0].click();
     await settled();
     assert.equal(asked(app, 'fork')[0][0].whenReady, true);
-    assert.match(screen.toasts.at(-1).lines[0], /as soon as the work on the story is done/);
+    assert.match(screen.toasts.at(-1).lines[0], /as soon as the pending work is done/);
     screen.toasts.at(-1).options.buttons[0].run();
     assert.equal(asked(app, 'stopWaiting').length, 1);
 });
@@ -122,7 +122,7 @@ test('a missing lorebook is repaired from what was chosen', async () => {
     await ui.actions.repair();
     assert.deepEqual(asked(app, 'repair'), [[{ source: 'journal' }]]);
     assert.ok(screen.popups[0].text.includes(MARKUP));
-    assert.match(screen.toasts.at(-1).lines[0], /“Lost book” is back: 12 entries, as of message 42/);
+    assert.match(screen.toasts.at(-1).lines[0], /“Lost book” was restored: 12 entries, as of message 42/);
 });
 
 test('not now repairs nothing', async () => {
@@ -155,7 +155,7 @@ test('cleaning up is shown first, and can be undone', async () => {
     screen.toasts.at(-1).options.buttons[0].run();
     await settled();
     assert.deepEqual(asked(app, 'undo'), [['token']]);
-    assert.match(screen.toasts.at(-1).lines[0], /1 lorebook is back/);
+    assert.match(screen.toasts.at(-1).lines[0], /1 lorebook was restored/);
 });
 
 test('an undo says what became of the lorebook', async () => {
@@ -164,15 +164,15 @@ test('an undo says what became of the lorebook', async () => {
     assert.equal(screen.toasts.at(-1).lines[0], 'Undone. “Harbour lore” is as it was before.');
     app.undo = async () => ({ restored: ['One', 'Two'], replaced: [] });
     await ui.actions.undo('token');
-    assert.equal(screen.toasts.at(-1).lines[0], '2 lorebooks are back: “One”, “Two”.');
+    assert.equal(screen.toasts.at(-1).lines[0], '2 lorebooks were restored: “One”, “Two”.');
 });
 
 test('what was brought over is told without what was not', async () => {
     const { screen, ui, app } = await start();
     ui.toasts.brought({ into: 'C', added: [], changed: [1], removed: [], undo: 'token' }, { undo: app.undo });
-    assert.equal(screen.toasts.at(-1).lines[0], 'Brought into “C”: 1 changed.');
+    assert.equal(screen.toasts.at(-1).lines[0], 'Merged into “C”: 1 changed.');
     ui.toasts.brought({ into: 'C', added: [1, 2], changed: [], removed: [3], undo: 'token' }, { undo: app.undo });
-    assert.equal(screen.toasts.at(-1).lines[0], 'Brought into “C”: 2 added, 1 removed.');
+    assert.equal(screen.toasts.at(-1).lines[0], 'Merged into “C”: 2 added, 1 removed.');
 });
 
 test('chats worth knowing about are called more only beside others', async () => {
@@ -194,7 +194,7 @@ test('a lorebook that was deleted is brought back from the journal, or from wher
     const { app, screen } = await start({}, [null]);
     app.emit('lost', { book: 'B', canBringBack: true });
     assert.equal(screen.toasts.at(-1).lines[0], 'The lorebook “B” of this chat was deleted.');
-    assert.equal(screen.toasts.at(-1).options.buttons[0].text, 'Bring it back');
+    assert.equal(screen.toasts.at(-1).options.buttons[0].text, 'Restore it');
     screen.toasts.at(-1).options.buttons[0].run();
     await settled();
     assert.deepEqual(asked(app, 'repair'), [[{ source: 'journal' }]]);
@@ -241,7 +241,7 @@ test('lore: restored after a preview and a yes', async () => {
     const { app, screen, ui } = await start({}, ['restore', 'ok']);
     await ui.lore.show(57);
     assert.deepEqual(asked(app, 'restore'), [[57, { dryRun: true }], [57, { dryRun: false }]]);
-    assert.match(screen.popups[1].text, /Today’s lorebook goes to the trash/);
+    assert.match(screen.popups[1].text, /A copy of today’s lorebook is kept in the trash/);
 });
 
 test('lore: a no after the preview changes nothing', async () => {
@@ -261,7 +261,7 @@ test('lore that is not known is told in words', async () => {
     const { screen, ui } = await start({ lore: async () => { throw unknown; } });
     await ui.lore.show(3);
     assert.equal(screen.toasts[0].kind, 'warning');
-    assert.match(screen.toasts[0].lines[0], /Nothing recorded the lorebook/);
+    assert.match(screen.toasts[0].lines[0], /The lorebook was not recorded/);
 });
 
 test('notices: forks, removed books, chats that were opened', async () => {

@@ -138,10 +138,10 @@ test('metadata is called by the names people know, each once', () => {
 
 test('how well something is known', () => {
     assert.equal(sayPart({ exactness: 'exact', source: 'journal' }), 'exactly as it was at this message');
-    assert.equal(sayPart({ exactness: 'snapshot', as_of: 42, source: 'journal' }), 'as it was at message 42, the nearest that is known');
+    assert.equal(sayPart({ exactness: 'snapshot', as_of: 42, source: 'journal' }), 'as it was at message 42, the nearest known state');
     assert.match(sayPart({ exactness: 'snapshot', as_of: 42, source: 'recap' }), /message 42, rebuilt from the scene recap/);
-    assert.equal(sayPart({ exactness: 'live', source: 'files' }), 'as it is today: nothing recorded it at that message');
-    assert.equal(sayPart({ exactness: 'live', source: 'chosen' }), 'a copy of the lorebook that you chose');
+    assert.equal(sayPart({ exactness: 'live', source: 'files' }), 'as it is today; it was not recorded at that message');
+    assert.equal(sayPart({ exactness: 'live', source: 'chosen' }), 'a copy of the lorebook you chose');
     assert.equal(sayPartShort({ exactness: 'snapshot', as_of: 0, source: 'recap' }), 'as of message 0');
 });
 

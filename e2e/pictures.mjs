@@ -1,7 +1,9 @@
 // Takes the pictures for the README and the guide: `node e2e/pictures.mjs`, or with the names of pictures to take only
-// those. A real SillyTavern with the real extension; everything shown has really happened.
+// those. The moving one needs ffmpeg. A real SillyTavern with the real extension; everything shown has really happened.
 
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 
 import { launchBrowser, openPage } from './harness/browser.mjs';
@@ -96,6 +98,25 @@ const PICTURES = {
         const chat = await page.raw.locator('#chat').boundingBox();
         const to = await flagged.boundingBox();
         await take(given, 'fork', { x: chat.x, y: 0, width: chat.width, height: to.y + to.height + 4 });
+    },
+
+    moving: async (given) => {
+        const { page } = given;
+        await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
+        await film(page, 'fork.gif', async (say) => {
+            await say('Iven is dead, and the lorebook knows it.', 2200);
+            await say('Go back to before that, and branch.', 1500);
+            await page.branchByButton(TURN);
+            await notice(page, /Branch created/);
+            await say('The branch has its own lorebook, as it was at that message.', 3000);
+            await page.clearToasts();
+            await showLore(page);
+            await say('In this timeline, Iven is alive.', 3000);
+            await page.raw.keyboard.press('Escape');
+            const view = await openTimelines(page);
+            await caughtUp(view);
+            await say('Every timeline keeps its own.', 3000);
+        });
     },
 
     lore: async (given) => {
@@ -275,6 +296,53 @@ async function main(wanted) {
     } finally {
         await browser.close();
     }
+}
+
+/**
+ * Films what is done in the page, with a line of text below it, as an animated picture.
+ * @param {(say: (text: string, milliseconds: number) => Promise<void>) => Promise<void>} act
+ */
+async function film(page, name, act) {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'forklore-film-'));
+    const frames = [];
+    const session = await page.raw.context().newCDPSession(page.raw);
+    session.on('Page.screencastFrame', ({ data, metadata, sessionId }) => {
+        const file = `${frames.length}.png`;
+        fs.writeFileSync(path.join(folder, file), Buffer.from(data, 'base64'));
+        frames.push({ file, time: metadata.timestamp });
+        session.send('Page.screencastFrameAck', { sessionId }).catch(() => {});
+    });
+    await session.send('Page.startScreencast', { format: 'png' });
+    await act(async (text, milliseconds) => {
+        await page.raw.evaluate(showCaption, text);
+        // So long a person reads.
+        await page.raw.waitForTimeout(milliseconds);
+    });
+    await session.send('Page.stopScreencast');
+    const ends = [...frames.slice(1).map(({ time }) => time), Date.now() / 1000];
+    const list = frames.map(({ file, time }, at) => `file ${file}\nduration ${Math.max(0.04, ends[at] - time).toFixed(3)}`);
+    fs.writeFileSync(path.join(folder, 'frames.txt'), `${list.join('\n')}\nfile ${frames.at(-1).file}\n`);
+    const filter = 'fps=6,scale=840:-1:flags=lanczos,split[shown][looked];[looked]palettegen=max_colors=64:stats_mode=diff[colours];'
+        + '[shown][colours]paletteuse=dither=none:diff_mode=rectangle';
+    execFileSync('ffmpeg', ['-y', '-loglevel', 'error', '-f', 'concat', '-i', path.join(folder, 'frames.txt'), '-filter_complex', filter, path.join(FOLDER, name)]);
+    fs.rmSync(folder, { recursive: true });
+}
+
+/** Runs in the page. */
+function showCaption(text) {
+    let caption = document.getElementById('film_caption');
+    if (!caption) {
+        caption = document.createElement('div');
+        caption.id = 'film_caption';
+        caption.popover = 'manual';
+        caption.style.cssText = 'position:fixed;inset:auto 0 0 0;margin:0;width:100%;box-sizing:border-box;border:0;padding:14px;text-align:center;'
+            + 'font:600 26px sans-serif;color:#fff;background:#14324a';
+        document.body.append(caption);
+    }
+    // Above dialogs, which are in the top layer.
+    caption.hidePopover();
+    caption.textContent = text;
+    caption.showPopover();
 }
 
 function asForPictures(settings, model) {

@@ -4,7 +4,7 @@ import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
 
 /** Obstacles that only go away if the user forks at another message or repairs the chat. */
-const FINAL = ['no-messages', 'no-such-message', 'damaged', 'not-a-scene-break', 'being-edited'];
+const FINAL = ['no-messages', 'no-such-message', 'chat-bom', 'no-header', 'empty-chat', 'metadata-too-deep', 'not-a-scene-break', 'being-edited'];
 const BUSY = ['queue-busy', 'queue-unreadable'];
 const BROKEN = ['book-missing', 'book-unreadable'];
 

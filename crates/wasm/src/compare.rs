@@ -77,7 +77,7 @@ pub fn words(before: &str, after: &str) -> Answer {
 
 /// Finds the fork point of two timelines.
 #[wasm_bindgen]
-pub fn parting(ask: &[u8]) -> Result<Answer, JsError> {
+pub fn fork_point(ask: &[u8]) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let timelines: Vec<Timeline> = ask
         .list("timelines")
@@ -114,7 +114,7 @@ pub fn parting(ask: &[u8]) -> Result<Answer, JsError> {
 /// `chats` and `books` are arrays in the order of `witnesses`; the first two are the timelines to
 /// compare.
 #[wasm_bindgen]
-pub fn beginning(ask: &[u8], chats: &[u8], books: &[u8]) -> Result<Answer, JsError> {
+pub fn merge_base(ask: &[u8], chats: &[u8], books: &[u8]) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let array = |text| Raw::document(text).map_err(|error| JsError::new(&error.to_string()));
     let files: Vec<Vec<u8>> = array(chats)?.elements().map(save_request::lines).collect();

@@ -17,7 +17,7 @@ use crate::diagnostics;
 /// Plans a repair, a split or a restore. `other` is the book to copy or, for a split, the parent's
 /// chat if there is one.
 #[wasm_bindgen]
-pub fn mend(
+pub fn plan_repair(
     ask: &[u8],
     chat: &[u8],
     book: Option<Vec<u8>>,

@@ -246,37 +246,6 @@ export class Journal {
 if (Symbol.dispose) Journal.prototype[Symbol.dispose] = Journal.prototype.free;
 
 /**
- * Finds the merge base at a message from the records of the timelines that had it in common.
- * `chats` and `books` are arrays in the order of `witnesses`; the first two are the timelines to
- * compare.
- * @param {Uint8Array | number[]} ask
- * @param {Uint8Array | number[]} chats
- * @param {Uint8Array | number[]} books
- * @returns {Answer}
- */
-export function beginning(ask, chats, books) {
-    let ptr0, len0, ptr1, len1, ptr2, len2;
-    try {
-        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
-        len0 = WASM_VECTOR_LEN;
-        ptr1 = passArray8ToWasm0(chats, wasm.__wbindgen_malloc);
-        len1 = WASM_VECTOR_LEN;
-        ptr2 = passArray8ToWasm0(books, wasm.__wbindgen_malloc);
-        len2 = WASM_VECTOR_LEN;
-    } catch (e) {
-        if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
-        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
-        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
-        throw e;
-    }
-    const ret = wasm.beginning(ptr0, len0, ptr1, len1, ptr2, len2);
-    if (ret[2]) {
-        throw takeFromExternrefTable0(ret[1]);
-    }
-    return Answer.__wrap(ret[0]);
-}
-
-/**
  * The digest by which records identify a book of this name and text, if it can be read.
  * @param {string} name
  * @param {Uint8Array | number[]} text
@@ -483,6 +452,21 @@ export function fork(ask, body, later, book, memories) {
 }
 
 /**
+ * Finds the fork point of two timelines.
+ * @param {Uint8Array | number[]} ask
+ * @returns {Answer}
+ */
+export function fork_point(ask) {
+    const ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.fork_point(ptr0, len0);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
  * For a message inserted between two others: an array of its record and the later message's new
  * record; nothing if the arrival of the later one was not observed. `random` makes the new
  * record's uid.
@@ -617,40 +601,6 @@ export function memory_books_named(metadata) {
 }
 
 /**
- * Plans a repair, a split or a restore. `other` is the book to copy or, for a split, the parent's
- * chat if there is one.
- * @param {Uint8Array | number[]} ask
- * @param {Uint8Array | number[]} chat
- * @param {Uint8Array | number[] | null} [book]
- * @param {Uint8Array | number[] | null} [other]
- * @returns {Answer}
- */
-export function mend(ask, chat, book, other) {
-    let ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3;
-    try {
-        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
-        len0 = WASM_VECTOR_LEN;
-        ptr1 = passArray8ToWasm0(chat, wasm.__wbindgen_malloc);
-        len1 = WASM_VECTOR_LEN;
-        ptr2 = isLikeNone(book) ? 0 : passArray8ToWasm0(book, wasm.__wbindgen_malloc);
-        len2 = WASM_VECTOR_LEN;
-        ptr3 = isLikeNone(other) ? 0 : passArray8ToWasm0(other, wasm.__wbindgen_malloc);
-        len3 = WASM_VECTOR_LEN;
-    } catch (e) {
-        if (ptr3) { wasm.__wbindgen_free(ptr3, len3 * 1, 1); }
-        if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
-        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
-        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
-        throw e;
-    }
-    const ret = wasm.mend(ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3);
-    if (ret[2]) {
-        throw takeFromExternrefTable0(ret[1]);
-    }
-    return Answer.__wrap(ret[0]);
-}
-
-/**
  * Plans how to merge their changes into our book. The answer's book is ours with the plan applied.
  * @param {Uint8Array | number[]} ask
  * @param {Uint8Array | number[] | null | undefined} base
@@ -677,6 +627,37 @@ export function merge(ask, base, ours, theirs) {
         throw e;
     }
     const ret = wasm.merge(ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
+ * Finds the merge base at a message from the records of the timelines that had it in common.
+ * `chats` and `books` are arrays in the order of `witnesses`; the first two are the timelines to
+ * compare.
+ * @param {Uint8Array | number[]} ask
+ * @param {Uint8Array | number[]} chats
+ * @param {Uint8Array | number[]} books
+ * @returns {Answer}
+ */
+export function merge_base(ask, chats, books) {
+    let ptr0, len0, ptr1, len1, ptr2, len2;
+    try {
+        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passArray8ToWasm0(chats, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+        ptr2 = passArray8ToWasm0(books, wasm.__wbindgen_malloc);
+        len2 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.merge_base(ptr0, len0, ptr1, len1, ptr2, len2);
     if (ret[2]) {
         throw takeFromExternrefTable0(ret[1]);
     }
@@ -765,14 +746,33 @@ export function name_for_chat(ask) {
 }
 
 /**
- * Finds the fork point of two timelines.
+ * Plans a repair, a split or a restore. `other` is the book to copy or, for a split, the parent's
+ * chat if there is one.
  * @param {Uint8Array | number[]} ask
+ * @param {Uint8Array | number[]} chat
+ * @param {Uint8Array | number[] | null} [book]
+ * @param {Uint8Array | number[] | null} [other]
  * @returns {Answer}
  */
-export function parting(ask) {
-    const ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
-    const len0 = WASM_VECTOR_LEN;
-    const ret = wasm.parting(ptr0, len0);
+export function plan_repair(ask, chat, book, other) {
+    let ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3;
+    try {
+        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passArray8ToWasm0(chat, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+        ptr2 = isLikeNone(book) ? 0 : passArray8ToWasm0(book, wasm.__wbindgen_malloc);
+        len2 = WASM_VECTOR_LEN;
+        ptr3 = isLikeNone(other) ? 0 : passArray8ToWasm0(other, wasm.__wbindgen_malloc);
+        len3 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr3) { wasm.__wbindgen_free(ptr3, len3 * 1, 1); }
+        if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.plan_repair(ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3);
     if (ret[2]) {
         throw takeFromExternrefTable0(ret[1]);
     }

@@ -101,7 +101,7 @@ export class Comparison {
         const timelines = names.map((name) => ({
             group: open.group, character: open.avatar, name, metadata: metadataOf.get(name) ?? records.get(name)?.metadata ?? {},
         }));
-        const parting = this.core.parting({ timelines, left: left.name, right: right.name });
+        const parting = this.core.forkPoint({ timelines, left: left.name, right: right.name });
         const { value, book } = await this.findBase(open, left, right, parting);
         const point = value.parting ?? null;
         // A side from before the fork point is itself what both started from. At the fork point this does not hold:
@@ -130,7 +130,7 @@ export class Comparison {
             isSealed: Boolean(parting?.isSealed),
             witnesses: witnesses.map(({ name, chat }) => ({ name, bookName: chat.book })),
         };
-        return this.core.beginning(ask, witnesses.map(({ chat }) => comparableMessages(chat)), books);
+        return this.core.mergeBase(ask, witnesses.map(({ chat }) => comparableMessages(chat)), books);
     }
 
     /** The names of all timelines, and what is known of their headers. */

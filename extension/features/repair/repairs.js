@@ -79,7 +79,7 @@ export class Repairs {
         };
         const book = await this.bookBytes(open.book);
         const chat = how === 'split' ? comparableMessages(open) : chatForCore(open);
-        const answer = this.core.mend(ask, chat, book, other);
+        const answer = this.core.planRepair(ask, chat, book, other);
         if (!answer.value.possible) {
             const { code, values } = answer.value.reason;
             throw wordError(code, values);
@@ -184,7 +184,7 @@ export class Repairs {
 
     /** A book was renamed: updates everything in the chat that refers to it. */
     async updateBookName(chat, newName, { isOpen }) {
-        const answer = this.core.mend(
+        const answer = this.core.planRepair(
             { how: 'follow', chat: chat.name, group: Boolean(chat.group), bookName: chat.book, freeName: newName, ...timeNow() },
             [{ chat_metadata: chat.metadata }, ...chat.messages.map(slimMessage)],
             await this.bookBytes(newName),

@@ -335,7 +335,7 @@ function showCaption(text) {
         caption = document.createElement('div');
         caption.id = 'film_caption';
         caption.popover = 'manual';
-        caption.style.cssText = 'position:fixed;inset:auto 0 0 0;margin:0;width:100%;box-sizing:border-box;border:0;padding:14px;text-align:center;'
+        caption.style.cssText = 'position:fixed;inset:auto 0 0 0;pointer-events:none;margin:0;width:100%;box-sizing:border-box;border:0;padding:14px;text-align:center;'
             + 'font:600 26px sans-serif;color:#fff;background:#14324a';
         document.body.append(caption);
     }

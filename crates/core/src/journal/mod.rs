@@ -2,7 +2,7 @@
 //!
 //! A message's `forklore` field says what changed since the message before. The state at message m
 //! is the fold of messages 0 to m. Because a branch is a slice of messages, it carries exactly its
-//! own past. `docs/format.md` describes the fields.
+//! own past. `docs/reference/format.md` describes the fields.
 
 mod testimony;
 mod lore;

@@ -1,4 +1,4 @@
-//! What somebody gets who has the repository, git, and the description in `docs/format.md`.
+//! Reads a history with nothing but git and the description in `docs/reference/format.md`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -31,23 +31,23 @@ function page() {
     const versions = results('version').map(({ version, scenarios }) => [version, scenarios]);
     const extensions = results('extension').map(({ name, version, solo, group }) => [name, version, seen(solo), seen(group)]);
     const sets = results('set').map(({ names, solo, group }) => [names.join(', '), seen(solo), seen(group)]);
-    return `# What Forklore was tried with
+    return `# Compatibility
 
-Written by \`e2e/compatibility.mjs\` from the last runs; the scenarios are in \`e2e/scenarios\` and \`e2e/neighbours\`.
+Written by \`e2e/compatibility.mjs\` from the results of the last runs; the scenarios are in \`e2e/scenarios\` and \`e2e/neighbours\`.
 
 ## SillyTavern
 
-Every way to fork, opening, losing nothing, and removing, solo and in groups, in a real browser.
+Every way to fork, opening and deleting chats, and losing nothing, solo and in groups, in a real browser.
 
 ${table(['SillyTavern', 'scenarios, all green'], versions)}
 
-SillyTavern does not activate the extension below 1.16: groups keep their metadata elsewhere there.
+SillyTavern versions before 1.16 do not activate the extension: groups keep their metadata elsewhere there.
 
 ## Other extensions
 
-The real ones, in the newest SillyTavern of the table above. Forks by buttons, by command and by another extension: one lorebook for each, with the lore of the message; what
-extensions keep with the chat as it was; the story goes on in the child and its parent does not change; no false notice, no error of ours, \`verify\` finds nothing; deleting
-the fork leaves no lorebook behind.
+The real ones, in the newest SillyTavern of the table above. Forks are made with the buttons, by command and by another extension. Each has one lorebook, with the lore of the
+message, and the data that extensions keep with the chat as it was. The story continues in the child and its parent does not change; there is no false notice and no error from
+Forklore, \`verify\` finds nothing, and deleting the fork leaves no lorebook behind.
 
 ${table(['extension', 'version', 'solo', 'in a group'], extensions)}
 

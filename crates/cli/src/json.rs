@@ -1,4 +1,4 @@
-//! Values for `--json`. `docs/cli.md` describes every field.
+//! Values for `--json`. `docs/reference/cli.md` describes every field.
 
 use forklore_core::diagnostic::Diagnostic;
 use forklore_core::timeline::exactness::{Exactness, Knowledge};

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 #[test]
 fn every_test_and_module_that_the_requirements_name_exists() {
-    let named = check_names("requirements.md");
+    let named = check_names("reference/requirements.md");
     assert!(named.modules > 50 && named.tests > 50 && named.page_tests > 30, "only {named:?}");
 }
 
 #[test]
 fn every_requirement_that_has_a_place_has_a_test() {
-    for row in rows("requirements.md") {
+    for row in rows("reference/requirements.md") {
         let is_met = !row.modules().is_empty();
         let why_not = row.cell("Notes").is_some_and(|notes| !notes.is_empty());
         let is_proved = !row.tests().is_empty();
@@ -22,7 +22,7 @@ fn every_requirement_that_has_a_place_has_a_test() {
 
 #[test]
 fn every_invariant_names_a_test_that_exists() {
-    let named = check_names("architecture.md");
+    let named = check_names("reference/promises.md");
     assert!(named.modules > 10 && named.tests > 20 && named.page_tests > 10, "only {named:?}");
 }
 
@@ -45,7 +45,7 @@ fn every_code_is_listed_for_programs() {
             format!("| `{code}` | {} | {} |", list(values), list(places)).replace("  ", " ")
         })
         .collect();
-    let written = fs::read_to_string(root().join("docs/cli.md")).unwrap();
+    let written = fs::read_to_string(root().join("docs/reference/cli.md")).unwrap();
     let (_, written) = written.split_once("\n## Codes\n").expect("no section about codes");
     let written = written.split("\n## ").next().unwrap();
     let written: Vec<&str> = written.lines().filter(|line| line.starts_with("| `")).collect();

@@ -2,7 +2,7 @@
 //!
 //! A message's `forklore` field holds a record of what changed since the previous message. The
 //! state at message m is the fold of records 0 to m. Because a branch is a slice of messages, it
-//! carries exactly its own past. `docs/format.md` describes the fields.
+//! carries exactly its own past. `docs/reference/format.md` describes the fields.
 
 mod testimony;
 mod lore;

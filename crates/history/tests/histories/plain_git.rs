@@ -1,4 +1,4 @@
-//! Rebuilds versions with nothing but the repository, git, and the description in `docs/format.md`.
+//! Rebuilds versions with nothing but the repository, git, and the description in `docs/reference/format.md`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,5 +1,5 @@
 // Takes the pictures for the README and the guide: `node e2e/pictures.mjs`, or with the names of pictures to take only
-// those. The moving one needs ffmpeg. A real SillyTavern with the real extension; everything shown has really happened.
+// those. The moving one needs ffmpeg, the Chinese one a Chinese font. A real SillyTavern with the real extension; everything shown has really happened.
 
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';

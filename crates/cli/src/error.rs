@@ -38,13 +38,13 @@ use crate::ui::Ui;
 /// The hint for an operating system error, wherever it occurred.
 fn os_hint(kind: io::ErrorKind) -> Option<&'static str> {
     match kind {
-        io::ErrorKind::PermissionDenied => Some(
-            "Run it as the user that SillyTavern runs as, or get the right to read and write there.",
-        ),
-        io::ErrorKind::ReadOnlyFilesystem => {
-            Some("That disk can only be read. Looking is possible, changing is not.")
+        io::ErrorKind::PermissionDenied => {
+            Some("Run it as the user that SillyTavern runs as, or get read and write access there.")
         }
-        io::ErrorKind::StorageFull => Some("Make room on that disk, and try again."),
+        io::ErrorKind::ReadOnlyFilesystem => {
+            Some("That disk is read-only: Forklore can read it, but change nothing.")
+        }
+        io::ErrorKind::StorageFull => Some("Make room on that disk and try again."),
         _ => None,
     }
 }
@@ -146,9 +146,9 @@ impl From<RootError> for CommandError {
             .looked
             .iter()
             .map(|looked| format!("`{}` ({}): {}", looked.path.display(), looked.how, looked.why));
-        Self::of(&error)
-            .because(looked.collect::<Vec<_>>())
-            .hinted("Name it with --data DIR, or set FORKLORE_DATA. It is the folder that holds `default-user`.")
+        Self::of(&error).because(looked.collect::<Vec<_>>()).hinted(
+            "Use --data DIR, or set FORKLORE_DATA. It is the folder that contains `default-user`.",
+        )
     }
 }
 
@@ -162,7 +162,7 @@ impl From<ChooseError> for CommandError {
     fn from(error: ChooseError) -> Self {
         let hint = match &error {
             ChooseError::Nobody => {
-                "Is this SillyTavern's data folder? Name another with --data DIR."
+                "Is this SillyTavern's data folder? Choose another with --data DIR."
             }
             ChooseError::Unknown { .. } | ChooseError::Several { .. } => {
                 "Choose one with --user HANDLE."
@@ -216,18 +216,18 @@ impl From<Refusal> for CommandError {
 pub(crate) fn hint_for(obstacle: &Obstacle) -> Option<String> {
     let hint = match obstacle {
         Obstacle::QueueBusy(_) => {
-            "Wait until ST-Auto-Recap is done, or use --queue wait, or --queue drain to leave the waiting work out of the child."
+            "Wait until ST-Auto-Recap is done, or use --queue wait, or --queue drain to leave waiting work out of the child."
         }
         Obstacle::NotKnownWellEnough { found: Exactness::Live, .. } => {
-            "--allow live takes the lorebook as it is today."
+            "--allow live accepts the lorebook as it is today."
         }
         Obstacle::NotKnownWellEnough { allowed: Allow::Exact, .. }
         | Obstacle::MetadataNotExact(_) => {
-            "--allow snapshot takes what is known, and says how well."
+            "--allow snapshot accepts what is known, and says how well."
         }
         Obstacle::NotKnownWellEnough { .. } => return None,
         Obstacle::BookMissing(_) | Obstacle::BookUnreadable { .. } => {
-            "`forklore repair CHAT --from ...` gives the chat its lorebook back; --without-book makes the child without one."
+            "`forklore repair CHAT --from ...` gives the chat its lorebook back; --without-book forks without one."
         }
         Obstacle::NotASceneBreak(_) => "Leave out --require-scene, or choose a scene break.",
         Obstacle::Damaged(_) => {
@@ -259,7 +259,7 @@ impl From<ChangeError> for CommandError {
     fn from(error: ChangeError) -> Self {
         let hint = match &error {
             ChangeError::MayBeOpen { .. } => {
-                "Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed."
+                "Open another chat in SillyTavern first, or close it. If no page has it open, add --closed."
             }
             ChangeError::Cannot(CannotRepair::NoJournal(_) | CannotRepair::NoBookInJournal(_)) => {
                 "Other sources: --from recap, --from book, --from empty, --from detach."
@@ -309,7 +309,7 @@ impl From<MergeError> for CommandError {
                 command("repair", chat, "--from empty")
             ),
             MergeError::OneBook { .. } => {
-                "There is nothing to bring. `forklore split --all` gives each its own.".to_owned()
+                "There is nothing to merge. `forklore split --all` gives each its own.".to_owned()
             }
             MergeError::NothingThere(_) => return Self::of(&error),
             MergeError::Compare(_) | MergeError::Change(_) => match error {
@@ -326,14 +326,14 @@ impl From<CommitError> for CommandError {
     fn from(error: CommitError) -> Self {
         let hint = match &error {
             CommitError::Lock(LockError { source: LockCause::Busy { .. }, .. }) => {
-                "Another forklore is at work. Try again when it is done; there is never anything to unlock."
+                "Another forklore is running. Try again when it is done; there is never anything to unlock."
             }
             CommitError::ChangedMeanwhile { .. } | CommitError::PlanOutdated => {
                 "SillyTavern is writing these files. Try again in a moment."
             }
-            CommitError::RollbackFailed { .. } => "`forklore undo` takes back what had been done.",
+            CommitError::RollbackFailed { .. } => "`forklore undo` reverts what had been done.",
             CommitError::LaterWork { .. } => {
-                "Undoing would destroy that work, so nothing was changed."
+                "Undoing would destroy that change, so nothing was done."
             }
             _ => "",
         };
@@ -351,7 +351,7 @@ impl From<TrashError> for CommandError {
                 "It is a plain file below `_forklore` in the data folder; copy it from there.",
             ),
             TrashError::Unknown(_) => {
-                Self::of(&error).hinted("`forklore trash` lists what there is, with its numbers.")
+                Self::of(&error).hinted("`forklore trash` lists everything in it, with numbers.")
             }
             TrashError::InTheWay(_) => Self::of(&error)
                 .hinted("Rename or remove that file first; the one in the trash is kept."),
@@ -392,7 +392,7 @@ impl From<RestoreError> for CommandError {
     fn from(error: RestoreError) -> Self {
         let hint = match &error {
             RestoreError::InEveryPage { .. } => {
-                "Close every page of SillyTavern first, and say so with --closed.".to_owned()
+                "Close every page of SillyTavern first, then add --closed.".to_owned()
             }
             RestoreError::NotDeleted { file } => format!(
                 "{} lists its versions, and {} brings one back.",
@@ -419,28 +419,28 @@ impl From<HistoryError> for CommandError {
     fn from(error: HistoryError) -> Self {
         let hint = match &error {
             HistoryError::NoHistory(_) => {
-                "`forklore record` begins one, and `forklore watch` keeps it."
+                "`forklore record` starts one, and `forklore watch` keeps it up to date."
             }
             HistoryError::Lock(LockError { source: LockCause::Busy { .. }, .. }) => {
-                "Another forklore is at work. Try again when it is done; there is never anything to unlock."
+                "Another forklore is running. Try again when it is done; there is never anything to unlock."
             }
             HistoryError::Pack(_)
             | HistoryError::Missing(_)
             | HistoryError::Misshapen { .. }
             | HistoryError::LostRef(_)
             | HistoryError::Damaged(_)
-            | HistoryError::NotOurs(_) => "`forklore history verify` says what is damaged.",
+            | HistoryError::NotOurs(_) => "`forklore history verify` shows what is damaged.",
             HistoryError::Io { doing: "make", source, .. }
                 if matches!(
                     source.kind(),
                     io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
                 ) =>
             {
-                "The history lies beside SillyTavern's data folder; --history DIR puts it elsewhere."
+                "The history is kept next to SillyTavern's data folder; --history DIR puts it elsewhere."
             }
             // The disk is full only where something is written, and only the history is written to.
             HistoryError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                "Make room there, or move the history to another disk and name it with --history DIR."
+                "Make room there, or move the history to another disk and use --history DIR."
             }
             HistoryError::Io { .. } | HistoryError::Lock(_) | HistoryError::Collision(_) => "",
         };
@@ -455,19 +455,19 @@ impl From<RemoteError> for CommandError {
         let hint = match &error {
             RemoteError::History(_) => "",
             RemoteError::NoGit => {
-                "Install git; or carry the history with `forklore history bundle FILE` and `unbundle`, which need none."
+                "Install git, or copy the history with `forklore history bundle FILE` and `unbundle`, which do not need it."
             }
             RemoteError::NotARemote(_) => {
-                "A remote is a folder, or an address as git takes it: git@host:stories.git"
+                "A remote is a folder, or any address that git accepts: git@host:stories.git"
             }
             RemoteError::NothingThere(_) => {
-                "`forklore history push REMOTE --create` makes a repository there."
+                "`forklore history push REMOTE --create` creates a repository there."
             }
             RemoteError::SomethingThere(_) => {
                 "Leave out --create if it is a repository, or choose another folder."
             }
             RemoteError::Git { .. } => {
-                "`git ls-remote` with the same address says whether git reaches it."
+                "`git ls-remote` with the same address shows whether git can reach it."
             }
         };
         match error {
@@ -483,10 +483,10 @@ impl From<BundleError> for CommandError {
             BundleError::History(_) => "",
             BundleError::NotABundle => "`forklore history bundle FILE` makes one.",
             BundleError::Needs(_) => {
-                "Take in the earlier bundles first, in the order in which they were made."
+                "Add the earlier bundles first, in the order in which they were made."
             }
             BundleError::Header | BundleError::Pack(_) | BundleError::Unsound(_) => {
-                "Nothing was taken in. Copy the file again, or make the bundle anew."
+                "Nothing was added. Copy the file again, or make a new bundle."
             }
         };
         match error {
@@ -499,17 +499,17 @@ impl From<BundleError> for CommandError {
 impl From<SealError> for CommandError {
     fn from(error: SealError) -> Self {
         let hint = match &error {
-            SealError::NotARecipient(_) => "A recipient begins with age1; `age-keygen` makes one.",
-            SealError::EmptyPassphrase => "Write a passphrase into the file, in one line.",
-            SealError::NoIdentity => "A key begins with AGE-SECRET-KEY-1; `age-keygen` makes one.",
+            SealError::NotARecipient(_) => "A recipient starts with age1; `age-keygen` makes one.",
+            SealError::EmptyPassphrase => "Write a passphrase into the file, on one line.",
+            SealError::NoIdentity => "A key starts with AGE-SECRET-KEY-1; `age-keygen` makes one.",
             SealError::KeyNeeded => "Open it with --passphrase-file FILE or --identity FILE.",
             SealError::PassphraseNeeded => "Open it with --passphrase-file FILE.",
             SealError::IdentityNeeded => "Open it with --identity FILE.",
             SealError::WrongKey => {
-                "Without the right one nobody can open it, and neither can Forklore."
+                "Without the right one it cannot be opened, not even by Forklore."
             }
-            SealError::Armored => "`age --decrypt` opens it; then take in what comes out.",
-            SealError::Damaged => "Nothing was taken in. Copy the file again.",
+            SealError::Armored => "Decrypt it with `age --decrypt`, then unbundle the result.",
+            SealError::Damaged => "Nothing was added. Copy the file again.",
             SealError::Seal(_) | SealError::Io(_) => return Self::of(&error),
         };
         Self::of(&error).hinted(hint)

@@ -13,9 +13,9 @@ use crate::completing;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Look", &["status", "tree", "log", "show", "diff", "verify", "check"]),
     ("Fork", &["branch", "checkpoint"]),
-    ("Bring lore over", &["merge", "pick"]),
+    ("Merge lore", &["merge", "pick"]),
     ("Bring back", &["rescue", "restore", "undelete", "undo", "trash"]),
-    ("Mend and tidy", &["repair", "split", "clean", "strip"]),
+    ("Repair and tidy", &["repair", "split", "clean", "strip"]),
     ("Keep a history", &["run", "watch", "record", "history"]),
     ("Set up", &["doctor", "service", "completions", "man"]),
 ];

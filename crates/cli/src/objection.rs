@@ -15,39 +15,39 @@ pub(crate) enum Objection {
     UnknownCommand(String),
     #[error("there is no character or group {0:?} with chats")]
     UnknownOwner(String),
-    #[error("{wanted:?} could be any of several {among}")]
+    #[error("{wanted:?} matches several {among}")]
     Ambiguous { wanted: String, among: String },
-    #[error("there is none called {wanted:?} among the {among}")]
+    #[error("none of the {among} is called {wanted:?}")]
     Unknown { wanted: String, among: String },
     #[error("{chat}: {obstacle}")]
     Message { chat: String, obstacle: Obstacle },
     /// `undone` names the step that was skipped.
-    #[error("{undone}: there is no terminal to ask on")]
+    #[error("{undone}: confirmation needs a terminal")]
     NobodyToAsk { undone: &'static str },
 
     #[error("{chat} has no lorebook at message {message}")]
     NoBookThen { chat: String, message: usize },
     #[error(
-        "{chat} has no lorebook {when}, and nothing tells whether it had one at message {message}"
+        "{chat} has no lorebook {when}, and nothing recorded whether it had one at message {message}"
     )]
     NoBookNow { chat: String, message: usize, when: String },
-    #[error("nothing tells what the lorebook of {chat} was at message {message}")]
+    #[error("nothing recorded the lorebook of {chat} at message {message}")]
     BookNotRecorded { chat: String, message: usize },
     #[error("{0} has no parent with a lorebook to copy")]
     NoParentsBook(String),
     #[error("{0:?} is a picture")]
     Picture(String),
 
-    #[error("the message is named twice")]
+    #[error("the message is given twice")]
     MessageTwice,
     #[error("nothing to compare {0} with")]
     NothingToCompare(String),
 
-    #[error("{} not settled, so nothing was written", count(*.0, "conflict is", "conflicts are"))]
+    #[error("nothing was written: {}", count(*.0, "unresolved conflict", "unresolved conflicts"))]
     NotSettled(usize),
-    #[error("every conflict cannot be settled both ways")]
+    #[error("conflicts cannot all be resolved both ways")]
     BothWays,
-    #[error("there is no conflict about {0:?}")]
+    #[error("there is no conflict in {0:?}")]
     NoConflict(String),
     #[error("{0}, so nothing was written")]
     EditedWrongly(String),
@@ -55,10 +55,10 @@ pub(crate) enum Objection {
     NoEditor,
     #[error("could not {doing}: {error}; nothing was changed")]
     NotEdited { doing: String, error: io::Error },
-    #[error("{0:?} ended with {1}; nothing was changed")]
+    #[error("{0:?} exited with {1}; nothing was changed")]
     EditorFailed(String, String),
 
-    #[error("there is no number {0} in the list")]
+    #[error("number {0} is not in the list")]
     NotInTheList(u64),
     #[error("there is nothing to undo")]
     NothingToUndo,
@@ -70,12 +70,12 @@ pub(crate) enum Objection {
     SystemRefused { command: String, said: String },
     #[error("could not start {program:?}: {error}")]
     NotStarted { program: String, error: io::Error },
-    #[error("another `forklore watch` records the files of {0} already")]
+    #[error("another `forklore watch` is already recording the files of {0}")]
     AlreadyWatched(String),
     #[error("could not watch the files: {0}")]
     NotWatched(String),
 
-    #[error("there is already something at `{}`", .0.display())]
+    #[error("`{}` already exists", .0.display())]
     AlreadyThere(PathBuf),
     #[error("could not write `{}`: {error}", path.display())]
     NotWritten { path: PathBuf, error: io::Error },

@@ -22,12 +22,12 @@ pub enum HistoryError {
     #[error(transparent)]
     Collision(#[from] Collision),
     /// An object that another object refers to does not exist.
-    #[error("the history lacks object {0}")]
+    #[error("object {0} is missing from the history")]
     Missing(Id),
     #[error("object {id} of the history is not {expected}")]
     Misshapen { id: Id, expected: &'static str },
     /// No ref leads to the versions of this file.
-    #[error("nothing leads to the versions of `{0}` any more")]
+    #[error("the ref to the versions of `{0}` is lost")]
     LostRef(String),
     /// The operation is refused because this file is damaged.
     #[error("`{}` is damaged", .0.display())]

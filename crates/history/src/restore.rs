@@ -92,10 +92,10 @@ pub enum RestoreError {
     #[error("{file:?} is already as it was in version {version}")]
     AlreadySo { file: String, version: u64 },
     #[error(
-        "every open page of SillyTavern keeps a copy of the {what} and would save that over it"
+        "every open page of SillyTavern keeps a copy of the {what} and would save it over this one"
     )]
     InEveryPage { what: &'static str },
-    #[error("{file:?} is not deleted: something is there")]
+    #[error("{file:?} is not deleted: it exists")]
     NotDeleted { file: String },
 }
 
@@ -256,7 +256,7 @@ impl RestoreRequest<'_, '_> {
         restored.group = listing.as_ref().map(|listing| listing.group.clone());
         if !self.options.dry_run {
             let summary =
-                format!("made {} of version {number} of {}", file.label(), target.name.label());
+                format!("made {} from version {number} of {}", file.label(), target.name.label());
             let losses = self.settled_losses(history)?;
             let mut recorder = history.record()?;
             restored.operation = Some(self.commit(&summary, &tasks)?);
@@ -280,7 +280,7 @@ impl RestoreRequest<'_, '_> {
         let mut recorder = history.record()?;
         restored.before = record_current(&mut recorder, self.tavern, target, now)?;
         let number = self.version.version.number;
-        let summary = format!("put {} back to version {number}", target.name.label());
+        let summary = format!("restored {} to version {number}", target.name.label());
         let path = target.path.clone();
         let task = Task::Replace { path, expected: now, parts: vec![self.bytes] };
         restored.operation = Some(self.commit(&summary, &[task])?);

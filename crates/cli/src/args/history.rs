@@ -11,8 +11,8 @@ use crate::when::{TypedTime, parse_age};
 
 /// Record every chat, lorebook, card and group that has changed
 ///
-/// The history lies beside SillyTavern's data folder, as a git repository for each user. Nothing that
-/// SillyTavern does can change what is in it.
+/// The history is kept next to SillyTavern's data folder, as one git repository per user. Nothing that
+/// SillyTavern does can change it.
 #[derive(Args, Debug)]
 pub struct RecordArgs {
     /// Record for every user of SillyTavern
@@ -20,20 +20,20 @@ pub struct RecordArgs {
     pub all_users: bool,
 }
 
-/// Keep running, and record every version as it is saved
+/// Keep running and record every version as it is saved
 ///
-/// Ends with Ctrl-C. What changed before it began is recorded first.
+/// Ctrl-C stops it. Changes made before it started are recorded first.
 #[derive(Args, Debug)]
 pub struct WatchArgs {
     /// Watch the folders of every user of SillyTavern
     #[arg(long, conflicts_with = "user")]
     pub all_users: bool,
 
-    /// Say only what looks like a loss or goes wrong
+    /// Report only apparent losses and errors
     #[arg(long, short)]
     pub quiet: bool,
 
-    /// End when the input is closed, and not at Ctrl-C
+    /// Stop when the input is closed, not at Ctrl-C
     #[arg(long, hide = true)]
     pub until_closed: bool,
 
@@ -42,13 +42,13 @@ pub struct WatchArgs {
     pub max_size: Option<Size>,
 }
 
-/// Start SillyTavern, and record as long as it runs
+/// Start SillyTavern and record for as long as it runs
 ///
-/// Write it in front of whatever starts SillyTavern, such as in `Start.bat` or `start.sh`. Ctrl-C and the exit code
-/// are SillyTavern's own. If nothing can be recorded, that is said, and SillyTavern runs all the same.
+/// Put it in front of the command that starts SillyTavern, for example in `Start.bat` or `start.sh`. Ctrl-C and the
+/// exit code are SillyTavern's own. If nothing can be recorded, it says so, and SillyTavern runs anyway.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// What starts SillyTavern
+    /// Command that starts SillyTavern
     #[arg(
         value_name = "COMMAND",
         required = true,
@@ -58,7 +58,7 @@ pub struct RunArgs {
     pub command: Vec<OsString>,
 }
 
-/// Let the system start `forklore watch` by itself
+/// Start `forklore watch` automatically
 #[derive(Args, Debug)]
 pub struct ServiceArgs {
     #[command(subcommand)]
@@ -69,18 +69,18 @@ pub struct ServiceArgs {
 pub enum ServiceCommand {
     /// Record from now on, and whenever you log in
     ///
-    /// Shows what it will write and run, and asks. A unit of systemd on Linux, a task on Windows, a launch agent on a Mac,
-    /// a script for Termux:Boot on Android.
+    /// Shows what it will write and run, and asks first: a systemd unit on Linux, a scheduled task on Windows, a launch
+    /// agent on a Mac, a Termux:Boot script on Android.
     Install {
-        /// Do it without asking
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
-    /// Say whether it is installed
+    /// Show whether it is installed
     Status,
-    /// Take it away again; the history stays
+    /// Remove it; the history stays
     Remove {
-        /// Do it without asking
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
@@ -94,7 +94,7 @@ impl FromStr for Size {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const WRONG: &str = "say it like 500MB or 2GB";
+        const WRONG: &str = "write it like 500MB or 2GB";
         let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
         let factor = match text[digits.len()..].to_ascii_uppercase().as_str() {
             "MB" => 1_000_000,
@@ -106,15 +106,15 @@ impl FromStr for Size {
     }
 }
 
-/// Show what happened to a chat or lorebook, or to all, newest first
+/// Show what happened to a file, or to all of them, newest first
 ///
 /// Times are local; `TZ=UTC forklore log` shows them in UTC.
 ///
-/// `!` stands before what looks like a loss. The number in a line is that of the version, which `show`, `diff`
-/// and `restore` take. Where all are shown, what was saved in one go is one line.
+/// `!` marks an apparent loss. The number in a line is the version, for use with `show`, `diff` and `restore`.
+/// When all files are shown, versions saved in one go share a line.
 #[derive(Args, Debug)]
 pub struct LogArgs {
-    /// Chat, lorebook, card, group, or a character for all of its chats (default: everything)
+    /// Chat, lorebook, card, group, or a character for all its chats (default: everything)
     #[arg(value_name = "FILE")]
     pub file: Option<String>,
 
@@ -122,29 +122,29 @@ pub struct LogArgs {
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     pub count: usize,
 
-    /// Show all of them
+    /// Show all lines
     #[arg(long, conflicts_with = "count")]
     pub all: bool,
 
-    /// Only what came at this time or later: yesterday, "yesterday 21:00", 2026-11-15, 12h
+    /// Only changes at or after this time: yesterday, "yesterday 21:00", 2026-11-15, 12h
     #[arg(long, value_name = "TIME", value_parser = TypedTime::parse)]
     pub since: Option<TypedTime>,
 
-    /// Only what came before this time
+    /// Only changes before this time
     #[arg(long, value_name = "TIME", value_parser = TypedTime::parse)]
     pub before: Option<TypedTime>,
 }
 
-/// Bring back a chat or lorebook that was deleted, or many
+/// Bring back deleted chats and lorebooks
 ///
-/// It comes back under its own name, as it last was, and never over anything.
+/// They come back under their own names, as they last were, and never overwrite anything.
 #[derive(Args, Debug)]
 pub struct UndeleteArgs {
-    /// Chat, lorebook, card or group, or a character for all of its chats (default: list what was deleted)
+    /// Chat, lorebook, card or group, or a character for all its chats (default: list what was deleted)
     #[arg(value_name = "FILE")]
     pub file: Option<String>,
 
-    /// Bring back everything that `status` reports as gone, or what of it belongs to FILE
+    /// Bring back everything that `status` reports as gone, or the part of it that belongs to FILE
     #[arg(long)]
     pub lost: bool,
 
@@ -155,14 +155,14 @@ pub struct UndeleteArgs {
 
 /// Find and bring back what is lost, damaged or deleted
 ///
-/// Without a name it lists what the history knows to be lost, newest first. `!` stands before what looks like an
-/// accident. With numbers of that list, names, a character or --all it shows what would be done, and asks.
+/// Without a name it lists what the history knows to be lost, newest first. `!` marks what looks like an accident.
+/// With numbers from that list, names, a character or --all it shows what would be done, and asks.
 ///
-/// What is deleted comes back under its own name. A chat that lost messages comes back as a new chat beside it, and
-/// a lorebook in its own place; what is there now is kept.
+/// A deleted file comes back under its own name. A chat that lost messages comes back as a new chat beside the old
+/// one, and a lorebook in its own place; what is there now is kept.
 #[derive(Args, Debug)]
 pub struct RescueArgs {
-    /// Numbers of the list, names, or a character for all of its chats (default: show the list)
+    /// Numbers from the list, names, or a character for all its chats (default: show the list)
     #[arg(value_name = "WHAT")]
     pub what: Vec<String>,
 
@@ -170,7 +170,7 @@ pub struct RescueArgs {
     #[arg(long, conflicts_with = "what")]
     pub all: bool,
 
-    /// Only what was lost at this time or later: yesterday, "yesterday 21:00", 2026-11-15, 12h
+    /// Only what was lost at or after this time: yesterday, "yesterday 21:00", 2026-11-15, 12h
     #[arg(long, value_name = "TIME", value_parser = TypedTime::parse)]
     pub since: Option<TypedTime>,
 
@@ -182,7 +182,7 @@ pub struct RescueArgs {
     #[arg(long, value_name = "TIME", value_parser = TypedTime::parse, conflicts_with_all = ["since", "before"])]
     pub as_of: Option<TypedTime>,
 
-    /// Put chats back in their own place, rather than beside what is there
+    /// Restore chats in place, not as new ones beside the old
     #[arg(long)]
     pub in_place: bool,
 
@@ -194,12 +194,12 @@ pub struct RescueArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub yes: bool,
 }
 
-/// Look after the history: check, pack, thin, carry elsewhere
+/// Maintain the history: check, pack, thin, copy elsewhere
 #[derive(Args, Debug)]
 pub struct HistoryArgs {
     #[command(subcommand)]
@@ -210,14 +210,14 @@ pub struct HistoryArgs {
 pub enum HistoryCommand {
     /// Put everything into one small pack
     Pack,
-    /// Read every byte of the history and say what of it is damaged, down to the message
+    /// Read every byte of the history and report any damage, down to the message
     ///
-    /// Nothing is changed. Exit code 1 if anything is damaged.
+    /// Changes nothing. Exits with 1 if anything is damaged.
     Verify,
-    /// Put a damaged history right, as far as possible, and delete nothing
+    /// Repair a damaged history as far as possible, and delete nothing
     ///
-    /// What can be read of damaged files is kept again, what the files on the disk still have is taken
-    /// from them, and the damaged files themselves are put aside inside the history's folder.
+    /// Whatever can still be read of damaged files is kept, whatever SillyTavern's files still have is taken
+    /// from them, and the damaged files themselves are set aside inside the history's folder.
     Repair,
     Thin(ThinArgs),
     Purge(PurgeArgs),
@@ -226,68 +226,68 @@ pub enum HistoryCommand {
     Pull(PullArgs),
     Bundle(BundleArgs),
     Unbundle(UnbundleArgs),
-    /// Take in SillyTavern's own backups, as extra past
+    /// Import SillyTavern's own backups as additional history
     ///
-    /// Each is matched to its chat by what is in it. What was recorded is not changed, and importing
-    /// again adds only what is new.
+    /// Each is matched to its chat by its content. What was recorded does not change, and importing again
+    /// adds only what is new.
     Import,
 }
 
 /// Send the history to a git remote
 ///
 /// A remote can read everything: chats, lorebooks, cards, settings. For one that you do not trust,
-/// there is `forklore history bundle`.
+/// use an encrypted `forklore history bundle`.
 #[derive(Args, Debug)]
 pub struct PushArgs {
-    /// Folder, or address as git takes it
+    /// Folder, or any address that git accepts
     #[arg(value_name = "REMOTE")]
     pub remote: String,
 
-    /// Make an empty repository in the folder first
+    /// Create an empty repository in the folder first
     #[arg(long)]
     pub create: bool,
 
-    /// Remove there what this machine has no more, because it was thinned or purged
+    /// Remove from the remote what was thinned or purged on this machine
     #[arg(long)]
     pub prune: bool,
 }
 
 /// Fetch what other machines recorded from a git remote
 ///
-/// What this machine recorded itself is never changed by it.
+/// What this machine recorded itself never changes.
 #[derive(Args, Debug)]
 pub struct PullArgs {
-    /// Folder, or address as git takes it
+    /// Folder, or any address that git accepts
     #[arg(value_name = "REMOTE")]
     pub remote: String,
 }
 
-/// Write the history into one file, sealed if you like
+/// Write the history to one file, encrypted if you like
 ///
-/// The file is a git bundle; sealed, it is one that only age opens (age-encryption.org).
+/// The file is a git bundle, encrypted on request in the format of age (age-encryption.org).
 #[derive(Args, Debug)]
 pub struct BundleArgs {
     /// File to make
     pub file: PathBuf,
 
-    /// Leave out what an earlier bundle has
+    /// Leave out what an earlier bundle contains
     #[arg(long, value_name = "LAST")]
     pub since: Option<PathBuf>,
 
-    /// Seal it with the passphrase in a file
+    /// Encrypt it with the passphrase in a file
     #[arg(long, value_name = "FILE", conflicts_with = "recipient")]
     pub passphrase_file: Option<PathBuf>,
 
-    /// Seal it for the owner of a key, age1... (can be repeated)
+    /// Encrypt it for the owner of a key, age1... (can be repeated)
     #[arg(long, value_name = "KEY")]
     pub recipient: Vec<String>,
 
-    /// Key that opens LAST, where that is sealed
+    /// Key that opens LAST, if that is encrypted
     #[arg(long, value_name = "FILE", requires = "since")]
     pub identity: Option<PathBuf>,
 }
 
-/// Take in what other machines recorded, from a bundle
+/// Add what other machines recorded, from a bundle
 #[derive(Args, Debug)]
 pub struct UnbundleArgs {
     /// File that `forklore history bundle` made
@@ -306,7 +306,7 @@ pub struct UnbundleArgs {
 ///
 /// Nothing is ever thinned unless you ask. The first and the last version of each file always stay, and
 /// so do pinned versions, what was there before a loss, and versions where a file was renamed, copied,
-/// deleted or brought back. What is older than all the ages given is kept once a week.
+/// deleted or brought back. Of what is older than all these ages, one version a week is kept.
 #[derive(Args, Debug)]
 pub struct ThinArgs {
     /// Keep every version younger than this: 30d, 12h, 1y
@@ -321,40 +321,40 @@ pub struct ThinArgs {
     #[arg(long, value_name = "AGE", default_value = "1y", value_parser = parse_age)]
     pub daily_for: Duration,
 
-    /// Only show what would go
+    /// Only show what would be removed
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub yes: bool,
 }
 
 /// Remove a chat or lorebook from the history for good
 ///
-/// All its versions go, and this cannot be undone. The file itself stays where it is, and so do copies
-/// elsewhere: those that are known are named.
+/// All its versions are removed, which cannot be undone. The file itself stays where it is, and so do
+/// copies elsewhere; those that are known are listed.
 #[derive(Args, Debug)]
 pub struct PurgeArgs {
     /// Chat, lorebook, card or group
     #[arg(value_name = "FILE")]
     pub file: String,
 
-    /// Only show what would go
+    /// Only show what would be removed
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub yes: bool,
 }
 
 /// Mark an apparent loss as intended
 ///
-/// It is not reported again. Every version from before it stays in the history.
+/// It is not reported again. Every earlier version stays in the history.
 #[derive(Args, Debug)]
 pub struct DismissArgs {
-    /// Chat, lorebook, card or group, or a character for all of its chats
+    /// Chat, lorebook, card or group, or a character for all its chats
     #[arg(value_name = "FILE", required_unless_present = "gone")]
     pub file: Option<String>,
 

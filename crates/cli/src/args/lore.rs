@@ -6,15 +6,15 @@ use super::ChangeArgs;
 
 /// Show what differs between timelines, messages or versions
 ///
-/// Two timelines are compared against what both began as, so that it can be said which of them changed
-/// something. One chat is compared with itself: `forklore diff CHAT --at 50` shows what came since
-/// message 50, `forklore diff CHAT@50 CHAT@100` what came between the two.
+/// Two timelines are compared with their base, what both started from, to show which of them changed
+/// something. One chat is compared with itself: `forklore diff CHAT --at 50` shows what changed since
+/// message 50, `forklore diff CHAT@50 CHAT@100` what changed between the two.
 ///
-/// With --version, a file is compared with itself: `forklore diff FILE --version 3` shows what came since
-/// version 3 of it, in messages, entries or settings.
+/// With --version, a file is compared with itself: `forklore diff FILE --version 3` shows what changed since
+/// its version 3, by message, entry or setting.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
-    /// Chat or lorebook to compare; `CHAT@M` is the chat at message M; `book=NAME` is a lorebook; with --version, any file that has a history
+    /// Chat or lorebook to compare; `CHAT@M` is the chat at message M; `book=NAME` is a lorebook; with --version, any file with a history
     #[arg(value_name = "CHAT")]
     pub left: String,
 
@@ -22,11 +22,11 @@ pub struct DiffArgs {
     #[arg(value_name = "OTHER")]
     pub right: Option<String>,
 
-    /// Message to look at, in both chats
+    /// Message to compare at, in both chats
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub at: Option<i64>,
 
-    /// Version to look at, by its number in `forklore log`
+    /// Version to compare, by its number in `forklore log`
     #[arg(long, value_name = "N", conflicts_with_all = ["right", "at"])]
     pub version: Option<u64>,
 
@@ -43,18 +43,18 @@ pub struct DiffArgs {
     pub internal: bool,
 }
 
-/// Bring the lore of another timeline into a chat's lorebook
+/// Merge the lore of another timeline into a chat's lorebook
 ///
-/// What only one of the two changed since they part comes over or stays; different fields of one entry
-/// combine. What both changed in different ways is a conflict: nothing is written until each is settled
-/// with --ours, --theirs or --edit.
+/// Anything that only one of the two changed since the fork point is merged, as are different fields of one
+/// entry. Anything that both changed in different ways is a conflict: nothing is written until each is
+/// resolved with --ours, --theirs or --edit.
 #[derive(Args, Debug)]
 pub struct MergeArgs {
-    /// Timeline that lore comes from: CHAT, CHAT@M, or `book=NAME` for a lorebook
+    /// Timeline to merge from: CHAT, CHAT@M, or `book=NAME` for a lorebook
     #[arg(value_name = "FROM")]
     pub from: String,
 
-    /// Bring only these entries, by title or uid; `ENTRY.FIELD` is one field of it
+    /// Merge only these entries, by title or uid; `ENTRY.FIELD` is a single field
     #[arg(long, value_name = "ENTRY", num_args = 1..)]
     pub entries: Vec<String>,
 
@@ -62,16 +62,16 @@ pub struct MergeArgs {
     pub how: CombineArgs,
 }
 
-/// Bring single entries from another timeline into a chat's lorebook
+/// Merge single entries from another timeline into a chat's lorebook
 ///
-/// An entry of an earlier message of the same chat comes back as it was then.
+/// An entry from an earlier message of the same chat comes back as it was then.
 #[derive(Args, Debug)]
 pub struct PickArgs {
-    /// Timeline that the entries come from: CHAT, CHAT@M, or `book=NAME` for a lorebook
+    /// Timeline to merge from: CHAT, CHAT@M, or `book=NAME` for a lorebook
     #[arg(value_name = "FROM")]
     pub from: String,
 
-    /// Entries to bring, by title or uid; `ENTRY.FIELD` is one field of it
+    /// Entries to merge, by title or uid; `ENTRY.FIELD` is a single field
     #[arg(value_name = "ENTRY", required = true)]
     pub entries: Vec<String>,
 
@@ -79,29 +79,29 @@ pub struct PickArgs {
     pub how: CombineArgs,
 }
 
-/// How two lorebooks are combined
+/// How two lorebooks are merged
 #[derive(Args, Debug)]
 pub struct CombineArgs {
     /// Chat whose lorebook changes
     #[arg(long, value_name = "CHAT")]
     pub into: String,
 
-    /// What both began as
+    /// What both started from
     ///
-    /// `auto`: what the timelines themselves recorded. `none`: nobody knows, so that every difference is a
-    /// conflict. `empty`: there was nothing. `CHAT` or `CHAT@M`: the lorebook of that chat.
+    /// `auto`: what the timelines themselves recorded. `none`: unknown, so every difference is a conflict.
+    /// `empty`: nothing. `CHAT` or `CHAT@M`: the lorebook of that chat.
     #[arg(long, value_name = "BASE", default_value = "auto")]
     pub base: String,
 
-    /// Settle conflicts with what CHAT has: all of them, or of one ENTRY[.FIELD] (can be repeated)
+    /// Resolve conflicts with what CHAT has: all of them, or those of one ENTRY[.FIELD] (can be repeated)
     #[arg(long, value_name = "ENTRY", num_args = 0..=1, default_missing_value = "")]
     pub ours: Vec<String>,
 
-    /// Settle conflicts with what FROM has: all of them, or of one ENTRY[.FIELD] (can be repeated)
+    /// Resolve conflicts with what FROM has: all of them, or those of one ENTRY[.FIELD] (can be repeated)
     #[arg(long, value_name = "ENTRY", num_args = 0..=1, default_missing_value = "")]
     pub theirs: Vec<String>,
 
-    /// Settle the other conflicts in $VISUAL or $EDITOR
+    /// Resolve the remaining conflicts in $VISUAL or $EDITOR
     #[arg(long)]
     pub edit: bool,
 

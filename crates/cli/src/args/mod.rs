@@ -25,15 +25,15 @@ pub(crate) use lore::{CombineArgs, DiffArgs, MergeArgs, PickArgs};
 #[derive(Debug, Parser)]
 #[command(name = "forklore", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub struct Cli {
-    /// SillyTavern's data folder (default: looked for where SillyTavern keeps it)
+    /// SillyTavern's data folder (default: found automatically)
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, value_name = "DIR")]
     pub data: Option<PathBuf>,
 
-    /// User whose stories are meant (default: the only one)
+    /// User to work on (default: the only one)
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, value_name = "HANDLE")]
     pub user: Option<String>,
 
-    /// Folder of all histories (default: `data-history` beside `data`)
+    /// Folder for all histories (default: `data-history` next to `data`)
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, value_name = "DIR")]
     pub history: Option<PathBuf>,
 
@@ -68,15 +68,15 @@ impl Cli {
 }
 
 /// The heading above the global options.
-pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
+pub(crate) const GLOBAL_OPTIONS: &str = "Global options";
 
 const AFTER_HELP: &str = "\
-CHAT is `Character/chat name`, `group:chat id`, a path to the file, or a name alone where it is unique.
-Messages are counted from 0, as SillyTavern counts them; -1 is the last one.
+CHAT is `Character/chat name`, `group:chat id`, a path to the file, or just its name if that is unique.
+Messages are numbered from 0, as in SillyTavern; -1 is the last one.
 
 Try `forklore status` first. If something is lost: `forklore rescue`.
-What a command changed in SillyTavern's files, `forklore undo` takes back.
-`forklore COMMAND --help` says more of a command, with examples.";
+`forklore undo` reverts what a command changed in SillyTavern's files.
+`forklore COMMAND --help` explains a command, with examples.";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
@@ -88,7 +88,7 @@ pub enum Color {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show what is here and what is wrong, in one screen
+    /// Show an overview of all stories, and any problems
     Status,
     Tree(TreeArgs),
     Check(CheckArgs),
@@ -113,9 +113,9 @@ pub enum Command {
     Undelete(UndeleteArgs),
     Rescue(RescueArgs),
     History(HistoryArgs),
-    /// Say what is set up, what is not, and what to do about it
+    /// Check the setup, and explain how to fix what is wrong
     ///
-    /// Writes a small file into the data folder and into the folder of histories, and removes it at once.
+    /// Writes a small test file to the data folder and the folder of histories, and removes it at once.
     Doctor,
     Service(ServiceArgs),
     /// Print a completion script for a shell
@@ -142,16 +142,16 @@ pub struct TreeArgs {
 pub struct PolicyArgs {
     /// How well the lorebook must be known
     ///
-    /// `exact` takes only the state at that very message, of the lorebook and of the chat's variables
-    /// and notes. `snapshot` also takes the newest state proved for an earlier message. `live` also
-    /// takes the lorebook as it is today.
+    /// `exact` accepts only the state at that very message, of the lorebook and of the chat's variables
+    /// and notes. `snapshot` also accepts the newest state proven for an earlier message. `live` also
+    /// accepts the lorebook as it is today.
     #[arg(long, value_name = "LEVEL", default_value = "snapshot")]
     pub allow: AllowArg,
 
     /// What to do while ST-Auto-Recap has work in its queue
     ///
-    /// `refuse` makes no fork. `drain` leaves the waiting operations out of the child's copy. `wait`
-    /// waits until they are done, for up to ten minutes.
+    /// `refuse` does not fork. `drain` leaves waiting operations out of the child's copy. `wait` waits
+    /// until they are done, for up to ten minutes.
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
     pub queue: QueueArg,
 
@@ -159,11 +159,11 @@ pub struct PolicyArgs {
     #[arg(long)]
     pub require_scene: bool,
 
-    /// Take fields that a recap snapshot does not keep from today's entries
+    /// Use today's values for fields that a recap snapshot does not keep
     #[arg(long)]
     pub fill: bool,
 
-    /// Make the child without a lorebook if its lorebook cannot be brought along
+    /// Fork without a lorebook if it cannot be brought along
     #[arg(long)]
     pub without_book: bool,
 }
@@ -182,12 +182,12 @@ pub enum QueueArg {
     Wait,
 }
 
-/// Say whether a chat can be forked at a message, and how exactly
+/// Check whether a chat can be forked at a message, and how exactly
 ///
-/// Lists every reason against it and everything worth knowing. Changes nothing.
+/// Lists every obstacle and everything worth knowing. Changes nothing.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// Chat to look at
+    /// Chat to check
     pub chat: String,
 
     /// Message to fork at (default: the last one)
@@ -200,9 +200,9 @@ pub struct CheckArgs {
 
 /// Fork a chat into a checkpoint
 ///
-/// The checkpoint has the messages up to the chosen one, and a lorebook and memory of its own as they
-/// were then. The chat itself does not change, but for the link to the checkpoint, which is written only
-/// where no open page can lose by it.
+/// The checkpoint has the messages up to the chosen one, and its own lorebook and memory as they were
+/// then. The chat itself does not change, except for the link to the checkpoint, which is written only
+/// if the chat does not seem to be open in a page.
 #[derive(Args, Debug)]
 pub struct CheckpointArgs {
     /// Chat to fork
@@ -230,8 +230,8 @@ pub struct CheckpointArgs {
 
 /// Fork a chat into a branch
 ///
-/// The branch has the messages up to the chosen one, and a lorebook and memory of its own as they were
-/// then. The chat itself does not change.
+/// The branch has the messages up to the chosen one, and its own lorebook and memory as they were then.
+/// The chat itself does not change.
 #[derive(Args, Debug)]
 pub struct BranchArgs {
     /// Chat to fork
@@ -249,17 +249,17 @@ pub struct BranchArgs {
     pub dry_run: bool,
 }
 
-/// Print the lorebook of a message, or any version of a file
+/// Print the lorebook at a message, or any version of a file
 ///
-/// With --at, the chat's lorebook goes to standard output, how well it is known to standard error. With
-/// --version, the file itself, byte for byte as the history has it.
+/// With --at, prints the chat's lorebook to standard output, and how well it is known to standard error.
+/// With --version, prints the file itself, byte for byte as the history has it.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("when").required(true)))]
 pub struct ShowArgs {
-    /// Chat whose lorebook is meant; with --version, any file that has a history
+    /// Chat whose lorebook to print; with --version, any file with a history
     pub chat: String,
 
-    /// Message to look at
+    /// Message to show
     #[arg(long, value_name = "M", allow_negative_numbers = true, group = "when")]
     pub at: Option<i64>,
 
@@ -267,11 +267,11 @@ pub struct ShowArgs {
     #[arg(long, value_name = "N", group = "when", conflicts_with = "fill")]
     pub version: Option<u64>,
 
-    /// Take fields that a recap snapshot does not keep from today's entries
+    /// Use today's values for fields that a recap snapshot does not keep
     #[arg(long)]
     pub fill: bool,
 
-    /// Write it into this file, all of it or nothing, and never over another one
+    /// Write it to this file, all or nothing, and never overwrite one
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -285,19 +285,19 @@ pub struct VerifyArgs {
     #[arg(value_name = "CHAT")]
     pub chats: Vec<String>,
 
-    /// Check every chat, as without a name
+    /// Check every chat (the default)
     #[arg(long, conflicts_with = "chats")]
     pub all: bool,
 
-    /// Also show notes, which are no problems, when every chat is checked
+    /// Also show notes, which are not problems, when checking every chat
     #[arg(long)]
     pub notes: bool,
 }
 
 /// Give a chat its lorebook back
 ///
-/// A lorebook of that name that is there goes to the trash first. One that is missing comes back under its
-/// own name, so that the chat need not change.
+/// An existing lorebook of that name goes to the trash first. A missing one comes back under its own name,
+/// so that the chat does not have to change.
 #[derive(Args, Debug)]
 pub struct RepairArgs {
     /// Chat whose lorebook is lost
@@ -333,7 +333,7 @@ fn parse_source(text: &str) -> Result<SourceArg, String> {
         "detach" => Ok(SourceArg::Detach),
         other => match other.strip_prefix("book=") {
             Some(name) if !name.is_empty() => Ok(SourceArg::Book(Some(name.to_owned()))),
-            _ => Err("it is one of journal, recap, book, book=NAME, empty, detach".to_owned()),
+            _ => Err("use one of journal, recap, book, book=NAME, empty, detach".to_owned()),
         },
     }
 }
@@ -355,10 +355,10 @@ pub struct ChangeArgs {
 /// The new lorebook is what the chat's journal recorded, or else a copy of the shared one as it is today.
 #[derive(Args, Debug)]
 pub struct SplitArgs {
-    /// Timeline to split (default: every one that shares, leaving each lorebook to the one closest to the main chat)
+    /// Timeline to split (default: all that share; each lorebook stays with the one closest to the main chat)
     pub chat: Option<String>,
 
-    /// Split every timeline that shares, as without a name
+    /// Split every timeline that shares (the default)
     #[arg(long, conflicts_with = "chat")]
     pub all: bool,
 
@@ -366,14 +366,14 @@ pub struct SplitArgs {
     pub change: ChangeArgs,
 }
 
-/// Put a lorebook back to an earlier message, or a file to a version
+/// Return a lorebook to an earlier message, or a file to a version
 ///
 /// With --at, today's lorebook goes to the trash, and the chat's messages stay as they are. With --version, a
-/// chat comes back as a new chat beside it, and anything else in its own place; what was there is kept.
+/// chat comes back as a new chat beside the old one, and anything else in its place; what was there is kept.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("when").required(true)))]
 pub struct RestoreArgs {
-    /// Chat whose lorebook is meant; with --version, any file that has a history
+    /// Chat whose lorebook to restore; with --version, any file with a history
     pub chat: String,
 
     /// Message to go back to
@@ -384,11 +384,11 @@ pub struct RestoreArgs {
     #[arg(long, value_name = "N", group = "when", conflicts_with = "fill")]
     pub version: Option<u64>,
 
-    /// Put the chat back in its own place, rather than beside it
+    /// Restore the chat in place, not as a new one beside it
     #[arg(long, requires = "version")]
     pub in_place: bool,
 
-    /// Take fields that a recap snapshot does not keep from today's entries
+    /// Use today's values for fields that a recap snapshot does not keep
     #[arg(long)]
     pub fill: bool,
 
@@ -398,16 +398,16 @@ pub struct RestoreArgs {
 
 /// Move lorebooks that Forklore made and nothing uses to the trash
 ///
-/// Chats, groups, backups, settings, personas, cards and recap data are all read first; what cannot be read
-/// counts as a reference. Lorebooks that Forklore did not make are never touched, and those of chats that the
-/// history knows to be deleted recently stay, in case they are wanted back.
+/// Chats, groups, backups, settings, personas, cards and recap data are all read first; anything that cannot
+/// be read counts as a reference. Lorebooks that Forklore did not make are never touched, and those of chats
+/// that the history knows were deleted recently stay, in case you want them back.
 #[derive(Args, Debug)]
 pub struct CleanArgs {
-    /// Only show what would go
+    /// Only show what would be moved
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Also move lorebooks that only SillyTavern's backups of chats refer to
+    /// Also move lorebooks that only SillyTavern's chat backups refer to
     #[arg(long)]
     pub despite_backups: bool,
 
@@ -415,12 +415,12 @@ pub struct CleanArgs {
     #[arg(long)]
     pub despite_deleted: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub yes: bool,
 }
 
-/// See what is in the trash, put something back, or empty it
+/// List the trash, put something back, or empty it
 #[derive(Args, Debug)]
 pub struct TrashArgs {
     #[command(subcommand)]
@@ -438,18 +438,18 @@ pub enum TrashCommand {
     },
     /// Remove everything in the trash for good
     Empty {
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
 }
 
-/// Take back the last operation, whatever it was
+/// Undo the last operation, whatever it was
 ///
-/// Puts every file back byte for byte. Refuses if anyone has worked on the files since.
+/// Puts every file back byte for byte. Refuses if any of them has changed since.
 #[derive(Args, Debug)]
 pub struct UndoArgs {
-    /// Only show what would be taken back
+    /// Only show what would be undone
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -457,10 +457,10 @@ pub struct UndoArgs {
 /// Remove the journal from a chat
 ///
 /// The journal records, inside the messages, how the lorebook and the chat's variables changed. Remove it
-/// before you share a chat file whose lore is not for everyone.
+/// before you share a chat whose lore is private.
 #[derive(Args, Debug)]
 pub struct StripArgs {
-    /// Chat to take the journal out of
+    /// Chat to remove the journal from
     pub chat: String,
 
     #[command(flatten)]

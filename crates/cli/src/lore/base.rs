@@ -8,21 +8,21 @@ use crate::json::Json;
 /// `None` if there is nothing worth showing.
 pub(crate) fn describe_base(known: &BaseKnown, left: &str, right: &str) -> Option<String> {
     Some(match known {
-        BaseKnown::Left => format!("{left}, which the other came from"),
-        BaseKnown::Right => format!("{right}, which the other came from"),
+        BaseKnown::Left => format!("{left}, which the other descends from"),
+        BaseKnown::Right => format!("{right}, which the other descends from"),
         BaseKnown::Found { how: BaseEvidence::Sealed, message, .. } => {
-            format!("both were at message {message}, where they part (proved by the seal)")
+            format!("message {message}, the fork point (verified by its seal)")
         }
         BaseKnown::Found { how: BaseEvidence::Recorded, message, .. } => {
-            format!("both were at message {message}, where they part (both recorded it)")
+            format!("message {message}, the fork point (recorded by both)")
         }
-        BaseKnown::Found { how: BaseEvidence::Earlier, message, fork_point } => format!(
-            "both were at message {message}; what they were at {fork_point}, where they part, is not proved"
-        ),
+        BaseKnown::Found { how: BaseEvidence::Earlier, message, fork_point } => {
+            format!("message {message}; not proven for the fork point, message {fork_point}")
+        }
         BaseKnown::Chosen(label) => format!("{label}, as chosen"),
-        BaseKnown::Empty => "nothing, as chosen".to_owned(),
+        BaseKnown::Empty => "empty, as chosen".to_owned(),
         BaseKnown::Unknown { .. } => {
-            "not known, so it cannot be said which of the two changed something".to_owned()
+            "unknown, so it is unclear which of the two changed what".to_owned()
         }
     })
 }

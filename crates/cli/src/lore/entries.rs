@@ -46,7 +46,7 @@ pub(crate) fn find(
                 wanted: wanted.to_owned(),
                 among: what.to_owned(),
             });
-            error.hinted(format!("Name it by its uid: {}.", found.join(", ")))
+            error.hinted(format!("Use its uid: {}.", found.join(", ")))
         }
         Found::One(_) | Found::None => {
             let error = CommandError::new(Objection::Unknown {

@@ -100,7 +100,7 @@ fn item_diff(paint: Paint, before: &[Json], after: &[Json]) -> Vec<Span> {
         has_changed = true;
     }
     if !has_changed {
-        spans.push((Style::Dim, " (in another order, or some twice)".to_owned()));
+        spans.push((Style::Dim, " (reordered, or with duplicates)".to_owned()));
     }
     spans
 }
@@ -123,7 +123,7 @@ mod tests {
         check(None, Some("true"), "not set → true");
         check(Some("\"old\""), None, "[-old-]");
         check(Some(r#"["a","b"]"#), Some(r#"["b","c"]"#), "b, [-a-], {+c+}");
-        check(Some(r#"["a","b"]"#), Some(r#"["b","a"]"#), "a, b (in another order, or some twice)");
+        check(Some(r#"["a","b"]"#), Some(r#"["b","a"]"#), "a, b (reordered, or with duplicates)");
         check(Some(r#"{"a":1}"#), Some(r#"{"a":2}"#), r#"{"a":[-1-]{+2+}}"#);
     }
 

@@ -262,7 +262,7 @@ fn pull(past: usize) -> Case {
     let pull = move |folder: &Path| {
         forklore(folder, &["history", "pull", there.path().join("there").to_str().unwrap()])
     };
-    Case::new("history pull", &scene, &pull(scene.folder()), "Took in").repeatable(pull)
+    Case::new("history pull", &scene, &pull(scene.folder()), "Added ").repeatable(pull)
 }
 
 fn unbundle(past: usize) -> Case {
@@ -271,5 +271,5 @@ fn unbundle(past: usize) -> Case {
     let unbundle = move |folder: &Path| {
         forklore(folder, &["history", "unbundle", there.path().join("there").to_str().unwrap()])
     };
-    Case::new("history unbundle", &scene, &unbundle(scene.folder()), "Took in").repeatable(unbundle)
+    Case::new("history unbundle", &scene, &unbundle(scene.folder()), "Added ").repeatable(unbundle)
 }

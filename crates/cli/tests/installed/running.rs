@@ -72,7 +72,10 @@ fn where_somebody_else_records_already_that_is_said_once() {
     watcher.until("Watching the stories.");
     let output = run(&stage, "sleep 3; exit 4");
     assert_eq!(output.status.code(), Some(4));
-    assert_eq!(printed(&output).matches("records the files of default-user already").count(), 1);
+    assert_eq!(
+        printed(&output).matches("is already recording the files of default-user").count(),
+        1
+    );
     let (_, output) = watcher.stop();
     assert!(!output.contains("already"), "{output}");
 }

@@ -102,7 +102,7 @@ fn a_second_watch_of_the_same_files_says_that_there_is_one() {
     let mut first = Watcher::start(&stage);
     first.until("Watching the stories.");
     let mut second = Watcher::start(&stage);
-    second.until("another `forklore watch` records the files of default-user already");
+    second.until("another `forklore watch` is already recording the files of default-user");
     assert_eq!(second.child.wait().unwrap().code(), Some(2));
     // A killed process holds no lock.
     drop(first);

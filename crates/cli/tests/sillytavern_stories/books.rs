@@ -146,7 +146,7 @@ pub(crate) fn s2_t4_cleanup(server: &Server) {
     let bytes = stage.book_file(&fork.book).unwrap();
     let said = stage.run(&["clean", "--dry-run"]).ok();
     let made_for = format!("  {:?}  made for {:?}, ", fork.book, fork.chat);
-    assert!(said.contains("Nothing refers to:\n") && said.contains(&made_for), "{said}");
+    assert!(said.contains("Unused:\n") && said.contains(&made_for), "{said}");
     assert_eq!(orphans(&stage), [fork.book.as_str()]);
     stage.run(&["clean"]).refuses_without_asking();
     assert_eq!(stage.book_file(&fork.book).as_deref(), Some(bytes.as_str()));

@@ -41,7 +41,7 @@ pub(crate) fn s1_t1_queue_blocking(server: &Server) {
     // Leftovers of a reload, a cleared queue or a failed entry block nothing, and are not copied.
     tale.write(&with_queue(&[], Some("op_0")));
     let after = stage.fork("branch", &tale.chat, &[]);
-    let left = "ST-Auto-Recap has left over 2 lorebook entries that it is not working on";
+    let left = "ST-Auto-Recap left behind 2 lorebook entries that it is not working on";
     assert!(texts(&after.said["remarks"]).contains(&left), "{:#}", after.said);
     assert_eq!(stage.metadata(&after.chat)["autoLorebooks"], json!({ "pendingOps": {} }));
 
@@ -104,7 +104,7 @@ pub(crate) fn s1_t1_queue_waiting(server: &Server) {
     let mut note = String::new();
     let mut words = BufReader::new(waiting.stderr.take().unwrap());
     words.read_line(&mut note).unwrap();
-    assert_eq!(note, "Waiting for ST-Auto-Recap to finish its work.\n");
+    assert_eq!(note, "Waiting for ST-Auto-Recap to finish.\n");
     assert_eq!(waiting.try_wait().unwrap(), None, "it did not wait");
     assert_eq!(stage.books().iter().filter(|book| book.starts_with("Waiting")).count(), 1);
 

@@ -57,5 +57,5 @@ pub(crate) fn a_merge_of_two_timelines(server: &Server) {
     stage.assert_no_findings(&[&tale.chat, &fork.chat]);
 
     let said = stage.run(&["merge", &main, "--into", &child, "--closed"]).ok();
-    assert!(said.contains("Nothing to bring"), "{said}");
+    assert!(said.contains("Nothing to merge"), "{said}");
 }

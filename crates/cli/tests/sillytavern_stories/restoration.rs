@@ -132,11 +132,11 @@ pub(crate) fn s3_b_restoration(server: &Server) {
     );
     stage.api().edit_book("Another book", r#"{"entries":{}}"#).ok();
     let another =
-        format!("was made with the lorebook {:?} and is bound to \"Another book\" now", fork.book);
+        format!("was made with the lorebook {:?} but is bound to \"Another book\" now", fork.book);
     check(&|metadata| metadata["world_info"] = json!("Another book"), &[(false, &another)]);
     let shared = format!("shares its lorebook {:?} with {:?}", tale.book, tale.chat);
     let another =
-        format!("was made with the lorebook {:?} and is bound to {:?} now", fork.book, tale.book);
+        format!("was made with the lorebook {:?} but is bound to {:?} now", fork.book, tale.book);
     check(
         &|metadata| metadata["world_info"] = json!(tale.book),
         &[(true, &shared), (false, &another)],
@@ -177,7 +177,7 @@ pub(crate) fn s3_b_restoration_of_older_seals(server: &Server) {
     make("Older - Checkpoint #2", state("Lost clone", 8, 20));
     let found = stage.findings("Older - Checkpoint #2");
     let expected = [
-        (false, "was made with the lorebook \"Lost clone\" and is bound to \"Older clone\" now"),
+        (false, "was made with the lorebook \"Lost clone\" but is bound to \"Older clone\" now"),
         (true, "its running recap has no version 8, though that one is in use"),
         (false, "its combined recap covers 10 messages, not 20"),
     ];

@@ -12,7 +12,7 @@ fn two_timelines_are_compared_with_what_both_began_as() {
     let stage = diverged(Stage::new());
     assert_snapshot!(stage.run(["diff", BRANCH, "Story"]), @"
     Comparing Alice/Story - Branch #1 with Alice/Story
-      began as  both were at message 2, where they part (proved by the seal)
+      base  message 2, the fork point (verified by its seal)
 
     Entries
     ~ entry 0  changed in Story - Branch #1 and in Story
@@ -53,7 +53,7 @@ fn what_both_changed_is_shown_from_both_sides() {
     let stage = conflicting(Stage::new());
     assert_snapshot!(stage.run(["diff", BRANCH, "Story"]), @"
     Comparing Alice/Story - Branch #1 with Alice/Story
-      began as  both were at message 2, where they part (proved by the seal)
+      base  message 2, the fork point (verified by its seal)
 
     Entries
     ~ entry 0  changed in both
@@ -103,7 +103,7 @@ fn what_sillytaverns_editor_fills_in_is_no_difference() {
         }
     });
     let shown = stage.run(["diff", BRANCH, "Story@2"]);
-    assert!(shown.contains("The lore of both is the same."), "{shown}");
+    assert!(shown.contains("Both have the same lore."), "{shown}");
     let plan = stage.run(["merge", BRANCH, "--into", "Story", "--dry-run"]);
     assert!(!plan.contains("filter"), "{plan}");
     let checked = stage.run(["verify", BRANCH]);
@@ -115,7 +115,7 @@ fn one_line_for_each_entry() {
     let stage = conflicting(Stage::new());
     assert_snapshot!(stage.run(["diff", BRANCH, "Story", "--stat"]), @"
     Comparing Alice/Story - Branch #1 with Alice/Story
-      began as  both were at message 2, where they part (proved by the seal)
+      base  message 2, the fork point (verified by its seal)
     ~ entry 0   changed in both: content (+1 -1 words); changed in Story - Branch #1: order; changed in Story: keys
     ~ entry 2   changed in Story - Branch #1: content (+3 -0 words)
     + entry 3   added in Story
@@ -162,7 +162,7 @@ fn a_moment_from_before_they_part_is_the_past_of_both() {
     let stage = diverged(Stage::new());
     assert_snapshot!(stage.run(["diff", "Story@1", BRANCH, "--stat"]), @"
     Comparing Alice/Story at message 1 with Alice/Story - Branch #1
-      began as  Story@1, which the other came from
+      base      Story@1, which the other descends from
       lorebook  Story@1: exact (from the journal)
     ~ entry 0   order
     + entry 2
@@ -172,10 +172,10 @@ fn a_moment_from_before_they_part_is_the_past_of_both() {
     ");
     assert_snapshot!(stage.run(["diff", "Story", BRANCH, "--at", "2"]), @"
     Comparing Alice/Story at message 2 with Alice/Story - Branch #1 at message 2
-      began as  both were at message 2, where they part (proved by the seal)
+      base      message 2, the fork point (verified by its seal)
       lorebook  Story@2: exact (from the journal)
       lorebook  Story - Branch #1@2: as last seen at this message (from the journal)
-    The lore of both is the same.
+    Both have the same lore.
     ");
 }
 
@@ -191,8 +191,8 @@ fn where_nobody_knows_the_beginning_nobody_is_said_to_have_done_anything() {
     stage.scene.write("default-user/worlds/Other.json", &serde_json::to_vec(&book).unwrap());
     assert_snapshot!(stage.run(["diff", "Old tale", "Other tale"]), @"
     Comparing Alice/Old tale with Alice/Other tale
-      began as  not known, so it cannot be said which of the two changed something
-      marks     [-Old tale-] {+Other tale+}
+      base   unknown, so it is unclear which of the two changed what
+      marks  [-Old tale-] {+Other tale+}
 
     Entries
     ~ entry 0
@@ -209,24 +209,24 @@ fn where_nobody_knows_the_beginning_nobody_is_said_to_have_done_anything() {
     Other
       note_prompt  [-a note-]
 
-    3 entries: 1 only in Other tale, 1 only in Old tale, 1 different; 1 other thing
+    3 entries: 1 only in Other tale, 1 only in Old tale, 1 different; 1 other difference
     -- exit 1 --
     ");
     assert_snapshot!(stage.run(["diff", "Old tale", "Other tale", "--stat"]), @"
     Comparing Alice/Old tale with Alice/Other tale
-      began as  not known, so it cannot be said which of the two changed something
-      marks     [-Old tale-] {+Other tale+}
+      base   unknown, so it is unclear which of the two changed what
+      marks  [-Old tale-] {+Other tale+}
     ~ entry 0  content (+3 -0 words)
     + The inn  only in Other tale
     - entry 1  only in Old tale
-    3 entries: 1 only in Other tale, 1 only in Old tale, 1 different; 1 other thing
+    3 entries: 1 only in Other tale, 1 only in Old tale, 1 different; 1 other difference
     -- exit 1 --
     ");
     assert_snapshot!(stage.run(["diff", "Old tale", "Old tale - Branch #1"]), @r#"
     Comparing Alice/Old tale with Alice/Old tale - Branch #1
-      began as  not known, so it cannot be said which of the two changed something
+      base      unknown, so it is unclear which of the two changed what
       lorebook  both use "Shared", so it cannot differ; `forklore split --all` gives each its own
-    The lore of both is the same.
+    Both have the same lore.
     "#);
 }
 
@@ -240,8 +240,7 @@ fn in_colour_and_on_a_narrow_terminal() {
     let shown = stage.run(["diff", BRANCH, "Story"]).replace('\x1b', "^");
     assert_snapshot!(shown, @"
     Comparing ^[1mAlice/Story - Branch #1^[0m with ^[1mAlice/Story^[0m
-      ^[2mbegan as  ^[0mboth were at message 2, where they part (proved
-                by the seal)
+      ^[2mbase  ^[0mmessage 2, the fork point (verified by its seal)
 
     ^[1mEntries^[0m
     ^[33m~ ^[0m^[1mentry 0^[0m^[2m  changed in both^[0m
@@ -410,13 +409,13 @@ fn what_cannot_be_compared_is_refused() {
     ");
     assert_snapshot!(stage.run(["diff", "Story@1", "--at", "2"]), @"
     -- stderr --
-    Error: the message is named twice
+    Error: the message is given twice
     Hint: Use either --at M or CHAT@M.
     -- exit 2 --
     ");
     assert_snapshot!(stage.run(["diff", "Story", "--at", "99"]), @r#"
     -- stderr --
-    Error: could not look at that message of "Alice/Story"
+    Error: cannot use that message of "Alice/Story"
       because there is no message 99; the last one is 5
     -- exit 2 --
     "#);
@@ -478,8 +477,8 @@ fn two_lorebooks_are_compared_without_a_chat() {
     let stage = Stage::new();
     assert_snapshot!(stage.run(["diff", "book=Shared", "Quest lore", "--stat"]), @"
     Comparing Shared with Quest lore
-      began as  not known, so it cannot be said which of the two changed something
-      marks     [-Shared-] {+Quest lore+}
+      base   unknown, so it is unclear which of the two changed what
+      marks  [-Shared-] {+Quest lore+}
     + entry 2  only in Quest lore
     + entry 3  only in Quest lore
     2 entries: 2 only in Quest lore
@@ -487,12 +486,12 @@ fn two_lorebooks_are_compared_without_a_chat() {
     ");
     assert_snapshot!(stage.run(["diff", "Shared", "book=Shared"]), @"
     Comparing Shared with now
-    The lore of both is the same.
+    Both have the same lore.
     ");
     assert_snapshot!(stage.run(["diff", "old TALE", "Shared"]), @"
     Comparing Alice/Old tale with Shared
-      began as  not known, so it cannot be said which of the two changed something
-    The lore of both is the same.
+      base  unknown, so it is unclear which of the two changed what
+    Both have the same lore.
     ");
     assert_snapshot!(stage.run(["diff", "book=Shard", "book=Lore"]), @r#"
     -- stderr --
@@ -541,8 +540,8 @@ fn the_history_has_what_both_began_as() {
     };
     assert_snapshot!(began_as(false), @"
     Comparing Mara/The mill with Mara/The mill - Branch #1
-      began as  not known, so it cannot be said which of the two changed something
-      marks     [-The mill-] {+The mill - Branch #1+}
+      base   unknown, so it is unclear which of the two changed what
+      marks  [-The mill-] {+The mill - Branch #1+}
 
     Entries
     ~ The mill
@@ -556,7 +555,7 @@ fn the_history_has_what_both_began_as() {
     ");
     assert_snapshot!(began_as(true), @"
     Comparing Mara/The mill with Mara/The mill - Branch #1
-      began as  both were at message 1, where they part (proved by the seal)
+      base  message 1, the fork point (verified by its seal)
 
     Entries
     ~ The mill  changed in The mill

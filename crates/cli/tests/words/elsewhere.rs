@@ -56,25 +56,25 @@ fn through_a_remote_and_back() {
     assert_snapshot!(two.run("pc", &["history", "push", "@stick.git"]), @r#"
     -- stderr --
     Error: there is no history at `$PLACE/pc/default-user.git`
-    Hint: `forklore --history "$PLACE/pc" record` begins one, and `forklore --history "$PLACE/pc" watch` keeps it.
+    Hint: `forklore --history "$PLACE/pc" record` starts one, and `forklore --history "$PLACE/pc" watch` keeps it up to date.
     -- exit 2 --
     "#);
     let _ = two.run("pc", &["record"]);
     assert_snapshot!(two.run("pc", &["history", "push", "@stick.git"]), @r#"
     -- stderr --
-    Error: there is nothing at `$PLACE/stick.git`
-    Hint: `forklore --history "$PLACE/pc" history push REMOTE --create` makes a repository there.
+    Error: `$PLACE/stick.git` does not exist
+    Hint: `forklore --history "$PLACE/pc" history push REMOTE --create` creates a repository there.
     -- exit 2 --
     "#);
     assert_snapshot!(two.run("pc", &["history", "push", "@stick.git", "--create"]), @"Sent 18 files of this machine.");
     assert_snapshot!(two.run("pc", &["history", "push", "@stick.git", "--create"]), @"
     -- stderr --
-    Error: there is already something at `$PLACE/stick.git`
+    Error: `$PLACE/stick.git` already exists
     Hint: Leave out --create if it is a repository, or choose another folder.
     -- exit 2 --
     ");
-    assert_snapshot!(two.run("pc", &["history", "push", "@stick.git"]), @"Everything was there already.");
-    assert_snapshot!(two.run("laptop", &["history", "pull", "@stick.git"]), @"Took in 18 versions of 18 files of pc-1.");
+    assert_snapshot!(two.run("pc", &["history", "push", "@stick.git"]), @"Everything is already there.");
+    assert_snapshot!(two.run("laptop", &["history", "pull", "@stick.git"]), @"Added 18 versions of 18 files from pc-1.");
     assert_snapshot!(two.run("laptop", &["history", "pull", "@stick.git"]), @"Nothing new.");
     let _ = two.run("laptop", &["record"]);
     assert_snapshot!(two.run("laptop", &["--json", "history", "push", "@stick.git"]), @r#"
@@ -130,16 +130,16 @@ fn a_remote_that_has_more_under_this_name() {
     let _ = two.run("pc", &["history", "push", "@stick.git"]);
     assert_snapshot!(two.run("laptop", &["history", "push", "@stick.git"]), @r#"
     -- stderr --
-      ! Of 1 file of this machine the remote has versions that are not here. They were left alone.
-    Hint: If this history is a copy of another machine's, remove the file `forklore/machine` in it: then it records under a name of its own.
-    Hint: If they were thinned here, `forklore --history "$PLACE/laptop" history push REMOTE --prune` makes the remote the same.
+      ! The remote has versions of 1 file of this machine that are not here. They were left alone.
+    Hint: If this history is a copy of another machine's, remove its file `forklore/machine`, so that it records under its own name.
+    Hint: If they were thinned here, `forklore --history "$PLACE/laptop" history push REMOTE --prune` makes the remote match.
     -- exit 1 --
     "#);
     assert_snapshot!(two.run("laptop", &["history", "pull", "@stick.git"]), @"
     Nothing new.
     -- stderr --
-      ! Of 1 file of this machine the remote has versions that are not here. They were left alone.
-    Hint: If this history is a copy of another machine's, remove the file `forklore/machine` in it: then it records under a name of its own.
+      ! The remote has versions of 1 file of this machine that are not here. They were left alone.
+    Hint: If this history is a copy of another machine's, remove its file `forklore/machine`, so that it records under its own name.
     ");
 }
 
@@ -150,7 +150,7 @@ fn what_is_no_remote() {
     assert_snapshot!(two.run("pc", &["history", "pull", "--", "-x"]), @r#"
     -- stderr --
     Error: "-x" is not the address of a remote
-    Hint: A remote is a folder, or an address as git takes it: git@host:stories.git
+    Hint: A remote is a folder, or any address that git accepts: git@host:stories.git
     -- exit 2 --
     "#);
     two.write("not a repository", "x");
@@ -178,15 +178,15 @@ fn in_a_file_and_back() {
     assert_snapshot!(without_size(two.run("pc", &["history", "bundle", "@a.bundle"])), @"
     Wrote $PLACE/a.bundle: 18 files, N KB.
     -- stderr --
-      ! Whoever has this file can read it. --passphrase-file or --recipient seal it.
+      ! Anyone with this file can read it. Encrypt it with --passphrase-file or --recipient.
     ");
     assert_snapshot!(two.run("pc", &["history", "bundle", "@a.bundle"]), @"
     -- stderr --
-    Error: there is already something at `$PLACE/a.bundle`
+    Error: `$PLACE/a.bundle` already exists
     Hint: Choose a name that is not taken.
     -- exit 2 --
     ");
-    assert_snapshot!(two.run("pc", &["history", "bundle", "@b.bundle", "--since", "@a.bundle"]), @"There is nothing new to put into a bundle.");
+    assert_snapshot!(two.run("pc", &["history", "bundle", "@b.bundle", "--since", "@a.bundle"]), @"There is nothing new to bundle.");
     two.write("phrase", "a lighthouse in the fog\n");
     two.write("wrong", "a lighthouse in the sun\n");
     two.write("empty", "\n");
@@ -195,42 +195,42 @@ fn in_a_file_and_back() {
     assert_snapshot!(two.run("pc", &with("@empty")), @"
     -- stderr --
     Error: the passphrase is empty
-    Hint: Write a passphrase into the file, in one line.
+    Hint: Write a passphrase into the file, on one line.
     -- exit 2 --
     ");
-    assert_snapshot!(without_size(two.run("pc", &with("@phrase"))), @"Wrote $PLACE/a.bundle.age: 18 files, N KB, sealed.");
+    assert_snapshot!(without_size(two.run("pc", &with("@phrase"))), @"Wrote $PLACE/a.bundle.age: 18 files, N KB, encrypted.");
     let recipient = ["history", "bundle", "@c.bundle", "--recipient", "anna"];
     assert_snapshot!(two.run("pc", &recipient), @r#"
     -- stderr --
     Error: "anna" is not a recipient
-    Hint: A recipient begins with age1; `age-keygen` makes one.
+    Hint: A recipient starts with age1; `age-keygen` makes one.
     -- exit 2 --
     "#);
 
     let open = ["history", "unbundle", "@a.bundle.age"];
     assert_snapshot!(two.run("laptop", &open), @"
     -- stderr --
-    Error: could not take in `$PLACE/a.bundle.age`
-      because it is sealed
+    Error: could not unbundle `$PLACE/a.bundle.age`
+      because it is encrypted
     Hint: Open it with --passphrase-file FILE or --identity FILE.
     -- exit 2 --
     ");
     let with = |option, file| [&open[..], &[option, file]].concat();
     assert_snapshot!(two.run("laptop", &with("--passphrase-file", "@wrong")), @"
     -- stderr --
-    Error: could not take in `$PLACE/a.bundle.age`
-      because it was not sealed for this key or passphrase
-    Hint: Without the right one nobody can open it, and neither can Forklore.
+    Error: could not unbundle `$PLACE/a.bundle.age`
+      because it was not encrypted for this key or passphrase
+    Hint: Without the right one it cannot be opened, not even by Forklore.
     -- exit 2 --
     ");
     assert_snapshot!(two.run("laptop", &with("--identity", "@phrase")), @"
     -- stderr --
-    Error: could not take in `$PLACE/a.bundle.age`
-      because it is sealed for a passphrase
+    Error: could not unbundle `$PLACE/a.bundle.age`
+      because it is encrypted with a passphrase
     Hint: Open it with --passphrase-file FILE.
     -- exit 2 --
     ");
-    assert_snapshot!(two.run("laptop", &with("--passphrase-file", "@phrase")), @"Took in 18 versions of 18 files of pc-1.");
+    assert_snapshot!(two.run("laptop", &with("--passphrase-file", "@phrase")), @"Added 18 versions of 18 files from pc-1.");
     assert_snapshot!(two.run("laptop", &["history", "unbundle", "@a.bundle"]), @"Nothing new.");
 
     let bundle = Path::new(&two.path("a.bundle")).to_owned();
@@ -238,15 +238,15 @@ fn in_a_file_and_back() {
     fs::write(&bundle, &whole[..whole.len() - 1]).unwrap();
     assert_snapshot!(two.run("laptop", &["history", "unbundle", "@a.bundle"]), @"
     -- stderr --
-    Error: could not take in `$PLACE/a.bundle`
+    Error: could not unbundle `$PLACE/a.bundle`
       because the pack in it cannot be used
       because it is cut off or damaged
-    Hint: Nothing was taken in. Copy the file again, or make the bundle anew.
+    Hint: Nothing was added. Copy the file again, or make a new bundle.
     -- exit 2 --
     ");
     assert_snapshot!(two.run("laptop", &["history", "unbundle", "@phrase"]), @r#"
     -- stderr --
-    Error: could not take in `$PLACE/phrase`
+    Error: could not unbundle `$PLACE/phrase`
       because it is not a bundle
     Hint: `forklore --history "$PLACE/laptop" history bundle FILE` makes one.
     -- exit 2 --
@@ -269,7 +269,7 @@ fn backups_become_past() {
         "chat_alice_20960101-120000.jsonl",
         "{\"chat_metadata\":{}}\n{\"name\":\"Alice\",\"mes\":\"Never seen again\"}",
     );
-    assert_snapshot!(two.run("pc", &["history", "import"]), @"4 backups taken in: 1 for Alice/Garbled tale, 2 for Alice/Story, 1 of chats that are gone.");
+    assert_snapshot!(two.run("pc", &["history", "import"]), @"Imported 4 backups: 1 for Alice/Garbled tale, 2 for Alice/Story, 1 of chats that are gone.");
     assert_snapshot!(two.run("pc", &["history", "import"]), @"Nothing new in 4 backups.");
     assert_snapshot!(two.run("pc", &["record"]), @"Nothing changed in 18 files.");
 }

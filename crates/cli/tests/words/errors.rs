@@ -22,7 +22,7 @@ fn an_unknown_chat_brings_what_was_meant() {
     assert_snapshot!(stage.run(["tree", "Bob"]), @r#"
     -- stderr --
     Error: there is no character or group "Bob" with chats
-    Hint: There are: Alice, Group Company
+    Hint: Choose one of: Alice, Group Company
     -- exit 2 --
     "#);
 }
@@ -35,7 +35,7 @@ fn a_name_that_is_not_unique_is_not_guessed() {
         .write("default-user/chats/Bob/Story.jsonl", b"{\"chat_metadata\":{}}\n{\"mes\":\"a\"}");
     assert_snapshot!(stage.run(["check", "Story"]), @r#"
     -- stderr --
-    Error: "Story" could be any of several chats
+    Error: "Story" matches several chats
     Hint: Did you mean: "Alice/Story", or "Bob/Story"?
     -- exit 2 --
     "#);
@@ -60,7 +60,7 @@ fn that_there_was_no_lorebook_is_said_only_where_it_is_proved() {
     ");
     assert_snapshot!(stage.run(["show", "Bare", "--at", "0"]), @"
     -- stderr --
-    Error: Bob/Bare has no lorebook today, and nothing tells whether it had one at message 0
+    Error: Bob/Bare has no lorebook today, and nothing recorded whether it had one at message 0
     -- exit 2 --
     ");
     assert_snapshot!(stage.run(["check", "Bare", "--at", "0"]), @"
@@ -75,13 +75,13 @@ fn a_message_that_is_not_there_is_named() {
     let stage = Stage::new();
     assert_snapshot!(stage.run(["branch", "Story", "--at", "99"]), @r#"
     -- stderr --
-    Error: could not fork "Alice/Story" there
+    Error: cannot fork "Alice/Story" at that message
       because there is no message 99; the last one is 5
     -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["branch", "Story", "--at", "-99"]), @r#"
     -- stderr --
-    Error: could not fork "Alice/Story" there
+    Error: cannot fork "Alice/Story" at that message
       because there is no message -99; the last one is 5
     -- exit 2 --
     "#);
@@ -102,7 +102,7 @@ fn wrong_usage_exits_with_64() {
     ");
     assert_snapshot!(stage.run(["repair", "Story", "--from", "git"]), @"
     -- stderr --
-    error: invalid value 'git' for '--from <SOURCE>': it is one of journal, recap, book, book=NAME, empty, detach
+    error: invalid value 'git' for '--from <SOURCE>': use one of journal, recap, book, book=NAME, empty, detach
 
     For more information, try '--help'.
     -- exit 64 --
@@ -113,7 +113,7 @@ fn wrong_usage_exits_with_64() {
 fn an_unknown_user_is_told_who_there_is() {
     assert_snapshot!(Stage::new().run(["--user", "eve", "status"]), @r#"
     -- stderr --
-    Error: there is no user "eve"; there are: default-user
+    Error: there is no user "eve", only: default-user
     Hint: Choose one with --user HANDLE.
     -- exit 2 --
     "#);

@@ -38,12 +38,12 @@ fn a_checkpoint_is_linked_where_that_is_safe() {
     assert_snapshot!(stage.run(["checkpoint", "Story", "--at", "1"]), @r#"
     Made the checkpoint Alice/Story - Checkpoint #1 of Alice/Story at message 1
       lorebook  "Story - Checkpoint #1 - Lore", 2 entries, exact (from the journal)
-      link      none, because the message already links to "Before the storm"
+      link      none: the message already links to "Before the storm"
     "#);
     assert_snapshot!(stage.run(["checkpoint", "Elsewhere"]), @"
     Made the checkpoint Alice/Elsewhere - Checkpoint #1 of Alice/Elsewhere at message 0
       lorebook  none
-      link      none, because the chat may be open in SillyTavern (it is the chat that Alice opens with); --closed says that it is not
+      link      none: the chat may be open in SillyTavern (it is the chat that Alice opens with); if it is not, add --closed
     ");
 }
 
@@ -52,7 +52,7 @@ fn a_group_lists_its_new_chat() {
     assert_snapshot!(Stage::new().run(["branch", "group:Quest", "--at", "1"]), @r#"
     Made the branch group:Quest - Branch #1 of group:Quest at message 1
       lorebook  "Quest - Branch #1 - Lore", 2 entries, exact (from the journal)
-      group     Company lists it; reload the page if the group is open in one
+      group     Company lists it; reload the page if the group is open
     "#);
 }
 
@@ -75,20 +75,20 @@ fn what_cannot_be_known_is_refused_with_a_way_out() {
     -- stderr --
     Error: "Old tale" cannot be forked at message 1
       because nothing recorded the lorebook at that message; it is only known as it is today
-    Hint: --allow live takes the lorebook as it is today.
+    Hint: --allow live accepts the lorebook as it is today.
     -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["branch", "Old tale", "--at", "1", "--allow", "live"]), @r#"
     Made the branch Alice/Old tale - Branch #2 of Alice/Old tale at message 1
       lorebook  "Old tale - Branch #2 - Lore", 2 entries, as it is today (nothing recorded it then)
       - the lorebook is as it is today, not as it was then
-      - could not be brought back in time, so as it is today: the author's note
+      - could not be restored to this message, so as it is today: the author's note
     "#);
     assert_snapshot!(stage.run(["branch", "Garbled tale"]), @r#"
     -- stderr --
     Error: "Garbled tale" cannot be forked at message 1
       because its lorebook "Garbled" cannot be read: it is not JSON: the text ends in the middle of a value
-    Hint: `forklore repair CHAT --from ...` gives the chat its lorebook back; --without-book makes the child without one.
+    Hint: `forklore repair CHAT --from ...` gives the chat its lorebook back; --without-book forks without one.
     -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["branch", "Garbled tale", "--without-book"]), @r#"
@@ -111,7 +111,7 @@ fn a_name_that_sillytavern_would_change_is_refused() {
     assert_snapshot!(stage.run(["checkpoint", "Story", "--name", "old TALE"]), @r#"
     -- stderr --
     Error: could not name the new chat "old TALE"
-      because there is already one called "Old tale"
+      because "Old tale" already exists
     -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["checkpoint", "Story", "--name", "CON"]), @r#"

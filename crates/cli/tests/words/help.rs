@@ -14,69 +14,69 @@ fn help_teaches() {
     Usage: forklore [OPTIONS] <COMMAND>
 
     Look:
-      status       Show what is here and what is wrong, in one screen
+      status       Show an overview of all stories, and any problems
       tree         Show chats with their checkpoints and branches as trees
-      log          Show what happened to a chat or lorebook, or to all, newest first
-      show         Print the lorebook of a message, or any version of a file
+      log          Show what happened to a file, or to all of them, newest first
+      show         Print the lorebook at a message, or any version of a file
       diff         Show what differs between timelines, messages or versions
       verify       Check seals, lorebooks, registries and sharing
-      check        Say whether a chat can be forked at a message, and how exactly
+      check        Check whether a chat can be forked at a message, and how exactly
 
     Fork:
       branch       Fork a chat into a branch
       checkpoint   Fork a chat into a checkpoint
 
-    Bring lore over:
-      merge        Bring the lore of another timeline into a chat's lorebook
-      pick         Bring single entries from another timeline into a chat's lorebook
+    Merge lore:
+      merge        Merge the lore of another timeline into a chat's lorebook
+      pick         Merge single entries from another timeline into a chat's lorebook
 
     Bring back:
       rescue       Find and bring back what is lost, damaged or deleted
-      restore      Put a lorebook back to an earlier message, or a file to a version
-      undelete     Bring back a chat or lorebook that was deleted, or many
-      undo         Take back the last operation, whatever it was
-      trash        See what is in the trash, put something back, or empty it
+      restore      Return a lorebook to an earlier message, or a file to a version
+      undelete     Bring back deleted chats and lorebooks
+      undo         Undo the last operation, whatever it was
+      trash        List the trash, put something back, or empty it
 
-    Mend and tidy:
+    Repair and tidy:
       repair       Give a chat its lorebook back
       split        Give a timeline that shares its lorebook one of its own
       clean        Move lorebooks that Forklore made and nothing uses to the trash
       strip        Remove the journal from a chat
 
     Keep a history:
-      run          Start SillyTavern, and record as long as it runs
-      watch        Keep running, and record every version as it is saved
+      run          Start SillyTavern and record for as long as it runs
+      watch        Keep running and record every version as it is saved
       record       Record every chat, lorebook, card and group that has changed
-      history      Look after the history: check, pack, thin, carry elsewhere
+      history      Maintain the history: check, pack, thin, copy elsewhere
 
     Set up:
-      doctor       Say what is set up, what is not, and what to do about it
-      service      Let the system start `forklore watch` by itself
+      doctor       Check the setup, and explain how to fix what is wrong
+      service      Start `forklore watch` automatically
       completions  Print a completion script for a shell
       man          Print a manual page
 
-    Options of every command:
-          --data <DIR>     SillyTavern's data folder (default: looked for where SillyTavern keeps it)
-          --user <HANDLE>  User whose stories are meant (default: the only one)
-          --history <DIR>  Folder of all histories (default: `data-history` beside `data`)
+    Global options:
+          --data <DIR>     SillyTavern's data folder (default: found automatically)
+          --user <HANDLE>  User to work on (default: the only one)
+          --history <DIR>  Folder for all histories (default: `data-history` next to `data`)
           --json           Print JSON
           --color <WHEN>   When to use colours [default: auto] [possible values: auto, always, never]
       -h, --help           Print help (see more with '--help')
       -V, --version        Print version
 
-    CHAT is `Character/chat name`, `group:chat id`, a path to the file, or a name alone where it is
+    CHAT is `Character/chat name`, `group:chat id`, a path to the file, or just its name if that is
     unique.
-    Messages are counted from 0, as SillyTavern counts them; -1 is the last one.
+    Messages are numbered from 0, as in SillyTavern; -1 is the last one.
 
     Try `forklore status` first. If something is lost: `forklore rescue`.
-    What a command changed in SillyTavern's files, `forklore undo` takes back.
-    `forklore COMMAND --help` says more of a command, with examples.
+    `forklore undo` reverts what a command changed in SillyTavern's files.
+    `forklore COMMAND --help` explains a command, with examples.
     ");
     assert_snapshot!(stage.run(["branch", "--help"]), @r#"
     Fork a chat into a branch
 
-    The branch has the messages up to the chosen one, and a lorebook and memory of its own as they were
-    then. The chat itself does not change.
+    The branch has the messages up to the chosen one, and its own lorebook and memory as they were then.
+    The chat itself does not change.
 
     Usage: forklore branch [OPTIONS] <CHAT>
 
@@ -91,9 +91,9 @@ fn help_teaches() {
           --allow <LEVEL>
               How well the lorebook must be known
               
-              `exact` takes only the state at that very message, of the lorebook and of the chat's
-              variables and notes. `snapshot` also takes the newest state proved for an earlier message.
-              `live` also takes the lorebook as it is today.
+              `exact` accepts only the state at that very message, of the lorebook and of the chat's
+              variables and notes. `snapshot` also accepts the newest state proven for an earlier
+              message. `live` also accepts the lorebook as it is today.
               
               [default: snapshot]
               [possible values: exact, snapshot, live]
@@ -101,8 +101,8 @@ fn help_teaches() {
           --queue <WHAT>
               What to do while ST-Auto-Recap has work in its queue
               
-              `refuse` makes no fork. `drain` leaves the waiting operations out of the child's copy.
-              `wait` waits until they are done, for up to ten minutes.
+              `refuse` does not fork. `drain` leaves waiting operations out of the child's copy. `wait`
+              waits until they are done, for up to ten minutes.
               
               [default: refuse]
               [possible values: refuse, drain, wait]
@@ -111,10 +111,10 @@ fn help_teaches() {
               Fork only at a scene break
 
           --fill
-              Take fields that a recap snapshot does not keep from today's entries
+              Use today's values for fields that a recap snapshot does not keep
 
           --without-book
-              Make the child without a lorebook if its lorebook cannot be brought along
+              Fork without a lorebook if it cannot be brought along
 
           --dry-run
               Only show what would be made
@@ -122,15 +122,15 @@ fn help_teaches() {
       -h, --help
               Print help (see a summary with '-h')
 
-    Options of every command:
+    Global options:
           --data <DIR>
-              SillyTavern's data folder (default: looked for where SillyTavern keeps it)
+              SillyTavern's data folder (default: found automatically)
 
           --user <HANDLE>
-              User whose stories are meant (default: the only one)
+              User to work on (default: the only one)
 
           --history <DIR>
-              Folder of all histories (default: `data-history` beside `data`)
+              Folder for all histories (default: `data-history` next to `data`)
 
           --json
               Print JSON
@@ -148,8 +148,8 @@ fn help_teaches() {
     assert_snapshot!(stage.run(["repair", "--help"]), @r#"
     Give a chat its lorebook back
 
-    A lorebook of that name that is there goes to the trash first. One that is missing comes back under
-    its own name, so that the chat need not change.
+    An existing lorebook of that name goes to the trash first. A missing one comes back under its own
+    name, so that the chat does not have to change.
 
     Usage: forklore repair [OPTIONS] --from <SOURCE> <CHAT>
 
@@ -174,15 +174,15 @@ fn help_teaches() {
       -h, --help
               Print help (see a summary with '-h')
 
-    Options of every command:
+    Global options:
           --data <DIR>
-              SillyTavern's data folder (default: looked for where SillyTavern keeps it)
+              SillyTavern's data folder (default: found automatically)
 
           --user <HANDLE>
-              User whose stories are meant (default: the only one)
+              User to work on (default: the only one)
 
           --history <DIR>
-              Folder of all histories (default: `data-history` beside `data`)
+              Folder for all histories (default: `data-history` next to `data`)
 
           --json
               Print JSON

@@ -115,7 +115,7 @@ fn without_a_history_the_way_to_one_is_shown() {
     assert_snapshot!(stage.run(["log"]), @"
     -- stderr --
     Error: there is no history at `$HISTORIES/default-user.git`
-    Hint: `forklore record` begins one, and `forklore watch` keeps it.
+    Hint: `forklore record` starts one, and `forklore watch` keeps it up to date.
     -- exit 2 --
     ");
 }
@@ -126,24 +126,24 @@ fn the_log_of_a_file_tells_its_story() {
     assert_snapshot!(stage.run(["log", "The mill"]), @r#"
     Mara/The mill  chat, 1 message, 4 versions
     ! 4  today 06:46       5 messages removed from the end, 1 left, chat no longer bound to a lorebook
-    … 3  today 05:06       message 2 edited (the last good one)
+    … 3  today 05:06       message 2 edited (last good version)
     … 2  today 02:06       messages 3 to 5
       1  2096-09-29 07:06  first seen, 3 messages, the last by Mara
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
     "#);
     assert_snapshot!(stage.run(["log", "book:mill"]), @"
     Mill  lorebook, 2 entries, 3 versions
-    … 3  today 06:56       entry 'Mara' new
+    … 3  today 06:56       entry 'Mara' added
     … 2  today 05:06       entry 'The mill' changed
       1  2096-09-29 07:06  first seen, 1 entry
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     ");
     assert_snapshot!(stage.run(["log", "The mill", "-n", "1"]), @r#"
     Mara/The mill  chat, 1 message, 4 versions
     ! 4  today 06:46  5 messages removed from the end, 1 left, chat no longer bound to a lorebook
     3 more: --all shows them.
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
     "#);
 }
@@ -152,13 +152,13 @@ fn the_log_of_a_file_tells_its_story() {
 fn the_log_of_everything_is_in_the_order_in_which_it_happened() {
     let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["log", "-n", "5"]), @"
-    … today 06:56  Mill (3): entry 'Mara' new
+    … today 06:56  Mill (3): entry 'Mara' added
     ! today 06:46  Mara/The mill (4): 5 messages removed from the end, 1 left, chat no longer bound to a lorebook
     … today 05:06  Mara/The mill (3): message 2 edited
     … today 05:06  Mill (2): entry 'The mill' changed
     … today 02:06  Mara/The mill (2): messages 3 to 5
     20 more: --all shows them.
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     ");
 }
 
@@ -174,9 +174,9 @@ fn what_was_saved_in_one_go_is_one_line() {
       today 07:05  Mara/The mill (9): message 5 by User
       today 07:05  Mill (4): entry 'Mara' removed, entry 'The mill' changed
       today 07:05  Mara/The mill (5 to 8): message 4 by Mara, after 3 changes
-    … today 06:56  Mill (3): entry 'Mara' new
+    … today 06:56  Mill (3): entry 'Mara' added
     24 more: --all shows them.
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     ");
     let json = stage.run(["--json", "log", "-n", "4"]);
     let json = Json::parse(json.as_bytes()).expect("it is JSON");
@@ -200,10 +200,10 @@ fn groups_and_settings_say_what_changed() {
     assert_snapshot!(stage.run(["log", "settings"]), @r#"
     settings  settings, 5 versions
     ! 5  today 07:05  settings can no longer be read
-      4  today 07:05  settings changed (the last good one)
+      4  today 07:05  settings changed (last good version)
       3  today 07:05  settings changed: a_b, c, e and 1 more
       2  today 07:05  settings changed: world
-      1  today 07:05  settings as first seen
+      1  today 07:05  settings first seen
     Close every page of SillyTavern; then `forklore restore "settings" --version 4 --closed` brings back version 4.
     "#);
 }
@@ -216,17 +216,17 @@ fn whoever_names_a_character_means_its_stories() {
     let _ = stage.run(["record"]);
     assert_snapshot!(stage.run(["log", "Mara"]), @"
     ! today 06:46       Mara/The mill (4): 5 messages removed from the end, 1 left, chat no longer bound to a lorebook
-      today 06:06       Mara (1): card as first seen
+      today 06:06       Mara (1): card first seen
       today 06:06       Mara/Another day (1): first seen, 2 messages, the last by User
     … today 05:06       Mara/The mill (3): message 2 edited
     … today 02:06       Mara/The mill (2): messages 3 to 5
       2096-09-29 07:06  Mara/The mill (1): first seen, 3 messages, the last by Mara
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     ");
     assert_eq!(stage.run(["log", "mara"]), stage.run(["log", "Mara"]));
     assert_snapshot!(stage.run(["log", "card:Mara"]), @"
     Mara  card, 1 version
-      1  today 06:06  card as first seen
+      1  today 06:06  card first seen
     ");
 }
 
@@ -236,10 +236,10 @@ fn the_log_in_colour_and_on_a_narrow_screen() {
     \u{1b}[1mMara/The mill\u{1b}[0m\u{1b}[2m  chat, 1 message, 4 versions\u{1b}[0m
     \u{1b}[31m!\u{1b}[0m 4  \u{1b}[2mtoday 06:46     \u{1b}[0m  5 messages removed from the end, 1 left, chat no longer
                            bound to a lorebook
-    \u{1b}[2m…\u{1b}[0m 3  \u{1b}[2mtoday 05:06     \u{1b}[0m  message 2 edited\u{1b}[32m (the last good one)\u{1b}[0m
+    \u{1b}[2m…\u{1b}[0m 3  \u{1b}[2mtoday 05:06     \u{1b}[0m  message 2 edited\u{1b}[32m (last good version)\u{1b}[0m
     \u{1b}[2m…\u{1b}[0m 2  \u{1b}[2mtoday 02:06     \u{1b}[0m  messages 3 to 5
       1  \u{1b}[2m2096-09-29 07:06\u{1b}[0m  first seen, 3 messages, the last by Mara
-    \u{1b}[2m… not watched before this: others may have come and gone.\u{1b}[0m
+    \u{1b}[2m… not watched before this: versions may be missing.\u{1b}[0m
     \u{1b}[2m`forklore restore \"Mara/The mill\" --version 3` brings back its 6 messages.\u{1b}[0m
     ");
     assert_snapshot!(with_history(Stage::new().with_columns(40)).run(["log", "The mill"]), @r#"
@@ -250,14 +250,14 @@ fn the_log_in_colour_and_on_a_narrow_screen() {
         left, chat no longer bound to a
         lorebook
     … 3  today 05:06
-        message 2 edited (the last good one)
+        message 2 edited (last good version)
     … 2  today 02:06
         messages 3 to 5
       1  2096-09-29 07:06
         first seen, 3 messages, the last by
         Mara
-    … not watched before this: others may
-    have come and gone.
+    … not watched before this: versions may
+    be missing.
     `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
     "#);
 }
@@ -320,7 +320,7 @@ fn a_lorebook_says_after_which_message_it_changed() {
     record_version(&stage, LORE, &book(&[("The mill", "It is old."), ("The key", "It hangs.")]));
     assert_snapshot!(stage.run(["log", "Mill"]), @"
     Mill  lorebook, 2 entries, 2 versions
-      2  today 07:05  entry 'The key' new, after message 5 of Mara/The mill
+      2  today 07:05  entry 'The key' added, after message 5 of Mara/The mill
       1  today 07:05  first seen, 1 entry, after message 2 of Mara/The mill
     ");
 }
@@ -338,19 +338,19 @@ fn a_file_is_found_by_what_people_call_it() {
     }
     assert_snapshot!(stage.run(["log", "The mill"]), @r#"
     -- stderr --
-    Error: "The mill" could be any of several files
+    Error: "The mill" matches several files
     Hint: Did you mean: "Mara/The mill", or "book:The mill"?
     -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["log", "Mara/The bridge"]), @r#"
     -- stderr --
-    Error: the history knows nothing called "Mara/The bridge"
+    Error: nothing in the history is called "Mara/The bridge"
     Hint: Did you mean: "Mara/Bridge", or "Mara/The mill", or "book:The mill"?
     -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["log", "zzz"]), @r#"
     -- stderr --
-    Error: the history knows nothing called "zzz"
+    Error: nothing in the history is called "zzz"
     Hint: `forklore log` shows what there is; `forklore record` adds what is new.
     -- exit 2 --
     "#);
@@ -360,7 +360,7 @@ fn a_file_is_found_by_what_people_call_it() {
     let _ = stage.run(["record"]);
     assert_snapshot!(stage.run(["log", "Mara/Bridge"]), @"
     Mara/River  chat, 2 messages, 2 versions
-      2  today 06:06      renamed, was Mara/Bridge
+      2  today 06:06      renamed from Mara/Bridge
       1  yesterday 07:06  first seen, 2 messages, the last by User (as Mara/Bridge)
     ");
 }
@@ -416,7 +416,7 @@ fn show_prints_any_version() {
     assert_snapshot!(stage.run(["show", "card:Alice", "--version", "1"]), @"
     -- stderr --
     \u{1b}[31mError: \u{1b}[0m\"Alice\" is a picture
-    \u{1b}[32mHint: \u{1b}[0mWrite it into a file with --output card.png.
+    \u{1b}[32mHint: \u{1b}[0mWrite it to a file with --output card.png.
     -- exit 2 --
     ");
 }
@@ -478,7 +478,7 @@ fn diff_shows_what_became_of_messages() {
     );
     assert_snapshot!(stage.run(["diff", "Mara/The mill", "--version", "4"]), @"
     Comparing Mara/The mill, version 4 with now
-    Both are the same.
+    Both are identical.
     ");
     assert_snapshot!(
         stage.run(["--json", "diff", "Mara/The mill", "--version", "2", "--with", "3"]),
@@ -618,8 +618,8 @@ fn a_chat_comes_back_beside_itself() {
     "#);
     assert_snapshot!(stage.run(["log", "The mill - restored 3"]), @r#"
     Mara/The mill - restored 3  chat, 6 messages, 1 version
-      1  today 07:06  began as version 3 of Mara/The mill
-    It began as Mara/The mill, version 3: `forklore log "Mara/The mill"` goes on.
+      1  today 07:06  started as version 3 of Mara/The mill
+    It started as Mara/The mill, version 3: `forklore log "Mara/The mill"` continues there.
     "#);
 }
 
@@ -633,7 +633,7 @@ fn a_chat_comes_back_in_its_place_only_where_nobody_has_it_open() {
     assert_snapshot!(stage.run(args), @r#"
     -- stderr --
     Error: "Mara/The mill" may be open in SillyTavern: it was written 10 s ago
-    Hint: Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed.
+    Hint: Open another chat in SillyTavern first, or close it. If no page has it open, add --closed.
     -- exit 2 --
     "#);
     assert_eq!(stage.scene.visible(), before);
@@ -642,7 +642,7 @@ fn a_chat_comes_back_in_its_place_only_where_nobody_has_it_open() {
       holds     6 messages
       lorebook  "Mill", which has changed since then. `forklore restore "Mill" --version 2` puts it back.
       before    version 5, and in the trash; `forklore undo` brings it back
-      page      reload SillyTavern's page before you go on with this chat
+      page      reload SillyTavern's page before you continue this chat
     "#);
     // The replaced state became a version, although it had not been recorded before.
     let shown = stage.run(["show", "Mara/The mill", "--version", "5"]);
@@ -653,7 +653,7 @@ fn a_chat_comes_back_in_its_place_only_where_nobody_has_it_open() {
     -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["undo"]), @"
-    Undone: put Mara/The mill back to version 3
+    Undone: restored Mara/The mill to version 3
       default-user/chats/Mara/The mill.jsonl is as it was before
     ");
     assert_eq!(stage.scene.visible(), before);
@@ -666,7 +666,7 @@ fn a_lorebook_comes_back_in_its_place() {
     Restored Mill to version 1
       holds   1 entry
       before  version 3, and in the trash; `forklore undo` brings it back
-      page    reload SillyTavern's page before you go on
+      page    reload SillyTavern's page before you continue
     ");
     assert_snapshot!(stage.run(["log", "Mill", "-n", "1"]), @"
     Mill  lorebook, 1 entry, 4 versions
@@ -677,27 +677,27 @@ fn a_lorebook_comes_back_in_its_place() {
     assert_snapshot!(stage.run(["restore", "Mill", "--version", "3"]), @r#"
     -- stderr --
     Error: the lorebook "Mill" may be open in SillyTavern: it was written 10 s ago
-    Hint: Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed.
+    Hint: Open another chat in SillyTavern first, or close it. If no page has it open, add --closed.
     -- exit 2 --
     "#);
     write(&stage, "settings.json", b"{}", DAY);
     assert_snapshot!(stage.run(["restore", "settings", "--version", "1"]), @"
     -- stderr --
-    Error: every open page of SillyTavern keeps a copy of the settings and would save that over it
-    Hint: Close every page of SillyTavern first, and say so with --closed.
+    Error: every open page of SillyTavern keeps a copy of the settings and would save it over this one
+    Hint: Close every page of SillyTavern first, then add --closed.
     -- exit 2 --
     ");
     assert_snapshot!(stage.run(["restore", "settings", "--version", "1", "--closed"]), @"
     Restored settings to version 1
       before  version 2, and in the trash; `forklore undo` brings it back
-      page    reload SillyTavern's page before you go on
+      page    reload SillyTavern's page before you continue
     ");
 }
 
 #[test]
 fn a_chat_that_is_gone_comes_back_under_its_own_name() {
     let stage = with_history(Stage::new());
-    assert_snapshot!(stage.run(["undelete"]), @"Nothing that the history knows is deleted.");
+    assert_snapshot!(stage.run(["undelete"]), @"The history knows of no deleted files.");
     remove(&stage, STORY);
     assert_snapshot!(stage.run(["undelete"]), @"
       not recorded yet  Mara/The mill  chat, 1 message, 198 bytes
@@ -713,17 +713,17 @@ fn a_chat_that_is_gone_comes_back_under_its_own_name() {
     assert_snapshot!(stage.run(["undelete", "The mill", "--dry-run"]), @r#"
     Would bring back Mara/The mill
       holds  1 message
-      ! there was more of it: `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
+      ! it once had more: `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
     "#);
     assert_snapshot!(stage.run(["undelete", "The mill"]), @r#"
     Brought back Mara/The mill
       holds  1 message
       page   open it in SillyTavern like any other chat
-      ! there was more of it: `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
+      ! it once had more: `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
     "#);
     assert_snapshot!(stage.run(["undelete", "Mara/The mill"]), @r#"
     -- stderr --
-    Error: "Mara/The mill" is not deleted: something is there
+    Error: "Mara/The mill" is not deleted: it exists
     Hint: `forklore log "Mara/The mill"` lists its versions, and `forklore restore "Mara/The mill" --version N` brings one back.
     -- exit 2 --
     "#);
@@ -924,7 +924,7 @@ fn the_log_is_in_the_order_of_the_times_that_it_shows() {
       today 06:46  Ada/b (1): first seen, 3 messages, the last by Mara
       today 06:26  Ada/c (1): first seen, 4 messages, the last by User
       today 06:06  Ada/a (1): first seen, 2 messages, the last by User
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     ");
 }
 
@@ -939,7 +939,7 @@ fn a_lorebook_that_is_only_laid_out_otherwise_did_not_change() {
     write(&stage, LORE, &flat, 4 * MINUTE);
     let _ = stage.run(["record"]);
     let log = stage.run(["log", "Mill", "-n", "2"]);
-    assert_eq!(log.matches("nothing of the story changed").count(), 2, "{log}");
+    assert_eq!(log.matches("nothing in the story changed").count(), 2, "{log}");
     let more =
         br#"{"entries":{"0":{"uid":0,"key":["a"],"comment":"a","content":"x  y"}},"name":"a b"}"#;
     write(&stage, LORE, more, 3 * MINUTE);
@@ -956,22 +956,22 @@ fn a_lorebook_that_is_only_laid_out_otherwise_did_not_change() {
 fn the_log_of_a_time() {
     let stage = with_history(Stage::new());
     assert_snapshot!(stage.run(["log", "--since", "3h"]), @"
-    … today 06:56  Mill (3): entry 'Mara' new
+    … today 06:56  Mill (3): entry 'Mara' added
     ! today 06:46  Mara/The mill (4): 5 messages removed from the end, 1 left, chat no longer bound to a lorebook
     … today 05:06  Mara/The mill (3): message 2 edited
     … today 05:06  Mill (2): entry 'The mill' changed
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     ");
     assert_snapshot!(stage.run(["log", "--since", "3h", "--before", "1h", "-n", "1"]), @"
     … today 05:06  Mara/The mill (3): message 2 edited
     1 more: --all shows them.
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     ");
     assert_snapshot!(stage.run(["log", "The mill", "--since", "2096-09-30", "--before", "today 05:30"]), @r#"
     Mara/The mill  chat, 1 message
-    … 3  today 05:06  message 2 edited (the last good one)
+    … 3  today 05:06  message 2 edited (last good version)
     … 2  today 02:06  messages 3 to 5
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
     "#);
     assert_snapshot!(stage.run(["log", "--before", "2001-01-01"]), @"Nothing was recorded in that time.");
@@ -990,5 +990,5 @@ fn a_group_is_told_by_its_name() {
     let _ = stage.run(["record"]);
     let said = stage.run(["log", "--all"]);
     let group = said.lines().find(|line| line.contains("group ")).unwrap();
-    assert!(group.contains(r#"group "Company" as first seen"#), "{group}");
+    assert!(group.contains(r#"group "Company" first seen"#), "{group}");
 }

@@ -11,7 +11,7 @@ fn status_fits_on_one_screen() {
     Stories of default-user  in $DATA
       1 character, 1 group, 8 chats in 7 families
       7 main, 0 checkpoints, 1 branch
-      7 lorebooks, 2 made by Forklore, 2 that nothing refers to
+      7 lorebooks, 2 made by Forklore, 2 unused
 
     4 problems
       ! Alice/Bereft: its lorebook "Lost" does not exist
@@ -65,8 +65,8 @@ fn check_gives_every_reason_and_remark() {
       lorebook  "Shared", as it is today (nothing recorded it then)
       metadata  as it is today (nothing recorded it then)
       ! nothing recorded the lorebook at that message; it is only known as it is today
-      - could not be brought back in time, so as it is today: the author's note
-    --allow live takes the lorebook as it is today.
+      - could not be restored to this message, so as it is today: the author's note
+    --allow live accepts the lorebook as it is today.
     -- exit 1 --
     "#);
     assert_snapshot!(stage.run(["check", "Bereft", "--at", "-1", "--allow", "exact"]), @r#"
@@ -74,7 +74,7 @@ fn check_gives_every_reason_and_remark() {
       lorebook  "Lost", as last seen at this message (from the journal)
       metadata  exact (this is its last message)
       ! the lorebook is only known as of message 2
-    --allow snapshot takes what is known, and says how well.
+    --allow snapshot accepts what is known, and says how well.
     -- exit 1 --
     "#);
     assert_snapshot!(stage.run(["check", "Garbled tale"]), @r#"
@@ -82,7 +82,7 @@ fn check_gives_every_reason_and_remark() {
       lorebook  not known
       metadata  exact (this is its last message)
       ! its lorebook "Garbled" cannot be read: it is not JSON: the text ends in the middle of a value
-    `forklore repair CHAT --from ...` gives the chat its lorebook back; --without-book makes the child without one.
+    `forklore repair CHAT --from ...` gives the chat its lorebook back; --without-book forks without one.
     -- exit 1 --
     "#);
 }
@@ -139,11 +139,11 @@ fn damage_is_reported_with_its_line() {
     );
     assert_snapshot!(stage.run(["verify", "Torn", "Marked"]), @"
     Alice/Marked
-      ! the file begins with a byte-order mark, behind which SillyTavern does not find the header
-      ! the file has no header, and SillyTavern takes the first message for it
+      ! the file begins with a byte-order mark, so SillyTavern does not find its header
+      ! the file has no header, so SillyTavern takes the first message for it
     Alice/Torn
       ! line 3 is not JSON; SillyTavern drops it
-      ! line 5, the last, is cut off in the middle
+      ! line 5, the last, is cut off
     2 timelines verified: 4 problems, 0 notes
     -- exit 1 --
     ");

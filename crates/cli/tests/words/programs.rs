@@ -97,7 +97,7 @@ fn a_refusal_is_an_object_too() {
           "nothing recorded the lorebook at that message; it is only known as it is today"
         ],
         "hints": [
-          "--allow live takes the lorebook as it is today."
+          "--allow live accepts the lorebook as it is today."
         ]
       }
     }
@@ -130,7 +130,7 @@ fn a_split_that_is_refused_in_part_is_still_one_object() {
             "message": "\"Alice/Old tale - Branch #1\" may be open in SillyTavern: it is the chat that Alice opens with",
             "causes": [],
             "hints": [
-              "Open another chat in SillyTavern first, or close it. If no page has it open, say so with --closed."
+              "Open another chat in SillyTavern first, or close it. If no page has it open, add --closed."
             ]
           }
         }

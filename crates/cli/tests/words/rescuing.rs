@@ -32,14 +32,14 @@ fn all_that_is_lost_is_in_one_list() {
     ! 2  today 07:06  Ada/The pier: deleted chat, 4 messages
     ! 3  today 07:06  Ada/The harbour: deleted chat, 27 messages
     ! 4  today 06:06  Bo/Alone: only one message is left
-    Name what to bring back by numbers, names or a character, or say --all; what would be done is shown first.
+    Choose what to bring back by number, name or character, or use --all; what would be done is shown first.
     -- exit 1 --
     ");
     assert_snapshot!(stage.run(["rescue", "--since", "30min"]), @"
     ! 1  today 07:06  Lost lore: deleted lorebook, 1 entry
     ! 2  today 07:06  Ada/The pier: deleted chat, 4 messages
     ! 3  today 07:06  Ada/The harbour: deleted chat, 27 messages
-    Name what to bring back by numbers, names or a character, or say --all; what would be done is shown first.
+    Choose what to bring back by number, name or character, or use --all; what would be done is shown first.
     -- exit 1 --
     ");
     let json = stage.run(["--json", "rescue"]);
@@ -56,8 +56,8 @@ fn what_is_chosen_comes_back_and_the_plan_is_shown_first() {
       would come back: Ada/The pier
       would come back: Ada/The harbour
     -- stderr --
-    Error: nothing was brought back: there is no terminal to ask on
-    Hint: Say --yes to bring it back, or --dry-run to only look.
+    Error: nothing was brought back: confirmation needs a terminal
+    Hint: Use --yes to bring it back, or --dry-run to only look.
     -- exit 2 --
     ");
     assert_snapshot!(stage.run(["rescue", "Ada", "--dry-run"]), @"
@@ -68,24 +68,24 @@ fn what_is_chosen_comes_back_and_the_plan_is_shown_first() {
     assert_snapshot!(stage.run(["rescue", "Ada", "--yes"]), @"
       came back: Ada/The pier
       came back: Ada/The harbour
-    Brought back 2 files. Reload SillyTavern's page before you go on.
+    Brought back 2 files. Reload SillyTavern's page before you continue.
     ");
     assert_snapshot!(stage.run(["rescue", "lost lore", "--yes"]), @"  came back: Lost lore");
     assert_snapshot!(stage.run(["rescue", "1", "--yes"]), @"  came back: Bo/Alone as Bo/Alone - restored 1");
     assert_snapshot!(stage.run(["rescue"]), @"Nothing is lost, damaged or deleted, as far as the history knows.");
     assert_snapshot!(stage.run(["rescue", "7"]), @"
     -- stderr --
-    Error: there is no number 7 in the list
+    Error: number 7 is not in the list
     Hint: `forklore rescue` shows the list.
     -- exit 2 --
     ");
     assert_snapshot!(stage.run(["rescue", "Adda"]), @r#"
     -- stderr --
-    Error: the history knows nothing called "Adda"
+    Error: nothing in the history is called "Adda"
     Hint: Did you mean: "Ada/The harbour", or "Ada/The pier"?
     -- exit 2 --
     "#);
-    assert_snapshot!(stage.run(["rescue", "--all"]), @"There is nothing of that to bring back.");
+    assert_snapshot!(stage.run(["rescue", "--all"]), @"There is nothing to bring back.");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn without_a_history_there_is_nothing_to_come_back_from() {
     assert_snapshot!(Stage::new().run(["rescue"]), @"
     -- stderr --
     Error: there is no history at `$HISTORIES/default-user.git`
-    Hint: `forklore record` begins one, and `forklore watch` keeps it.
+    Hint: `forklore record` starts one, and `forklore watch` keeps it up to date.
     -- exit 2 --
     ");
 }
@@ -125,7 +125,7 @@ fn what_was_another_at_a_time_goes_back_to_how_it_was() {
     assert_snapshot!(stage.run(["rescue", "--as-of", "4h"]), @"
       1  today 02:06       Mara/The mill: was version 2: messages 3 to 5
       2  2096-09-29 07:06  Mill: was version 1: first seen, 1 entry
-    Name what to bring back by numbers, names or a character, or say --all; what would be done is shown first.
+    Choose what to bring back by number, name or character, or use --all; what would be done is shown first.
     ");
     assert_snapshot!(stage.run(["rescue", "Mara", "--as-of", "4h", "--yes"]), @"  came back: Mara/The mill as Mara/The mill - restored 2");
     assert_snapshot!(stage.run(["rescue", "Mill", "--as-of", "4h", "--yes", "--closed"]), @"  came back: Mill");

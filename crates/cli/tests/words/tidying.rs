@@ -8,21 +8,21 @@ use crate::stage::Stage;
 fn clean_shows_its_plan_and_asks() {
     let stage = Stage::new();
     assert_snapshot!(stage.run(["clean", "--dry-run"]), @r#"
-    Nothing refers to:
+    Unused:
       "Gone - Lore"  made for "Gone", 874 bytes
       "Gone too - Lore"  made for "Gone too", 526 bytes
     "#);
     assert_snapshot!(stage.run(["clean"]), @r#"
-    Nothing refers to:
+    Unused:
       "Gone - Lore"  made for "Gone", 874 bytes
       "Gone too - Lore"  made for "Gone too", 526 bytes
     -- stderr --
-    Error: nothing was moved: there is no terminal to ask on
-    Hint: Say --yes to move them, or --dry-run to only look.
+    Error: nothing was moved: confirmation needs a terminal
+    Hint: Use --yes to move them, or --dry-run to only look.
     -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["clean", "--yes"]), @r#"
-    Nothing refers to:
+    Unused:
       "Gone - Lore"  made for "Gone", 874 bytes
       "Gone too - Lore"  made for "Gone too", 526 bytes
     Moved 2 lorebooks to the trash. `forklore undo` brings them back.
@@ -45,15 +45,15 @@ fn something_in_the_trash_can_be_put_back_alone() {
     assert_snapshot!(stage.run(["trash", "restore", "1.1"]), @"Put back default-user/worlds/Gone too - Lore.json");
     assert_snapshot!(stage.run(["trash", "restore", "7"]), @r#"
     -- stderr --
-    Error: there is nothing "7" in the trash
-    Hint: `forklore trash` lists what there is, with its numbers.
+    Error: there is no "7" in the trash
+    Hint: `forklore trash` lists everything in it, with numbers.
     -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["trash", "empty"]), @"
     The trash holds 2 files (1400 bytes).
     -- stderr --
-    Error: the trash was not emptied: there is no terminal to ask on
-    Hint: Say --yes to empty it. Neither that nor anything done so far can be undone then.
+    Error: the trash was not emptied: confirmation needs a terminal
+    Hint: Use --yes to empty it. Neither this nor any earlier operation can be undone afterwards.
     -- exit 2 --
     ");
     assert_snapshot!(stage.run(["trash", "empty", "--yes"]), @"
@@ -79,13 +79,13 @@ fn undo_refuses_to_destroy_later_work() {
     assert_snapshot!(stage.run(["undo", "--dry-run"]), @r#"
     Would undo: made the branch "Story - Branch #1" of Alice/Story at message 2
       default-user/worlds/Story - Branch #1 - Lore.json goes to the trash
-      default-user/chats/Alice/Story - Branch #1.jsonl was worked on since, which forbids undoing
+      default-user/chats/Alice/Story - Branch #1.jsonl has changed since, so this cannot be undone
     -- exit 2 --
     "#);
     assert_snapshot!(stage.run(["undo"]), @"
     -- stderr --
-    Error: operation 1 was followed by other work on `default-user/chats/Alice/Story - Branch #1.jsonl`
-    Hint: Undoing would destroy that work, so nothing was changed.
+    Error: `default-user/chats/Alice/Story - Branch #1.jsonl` was changed again after operation 1
+    Hint: Undoing would destroy that change, so nothing was done.
     -- exit 2 --
     ");
     assert_eq!(stage.scene.all()[child], bytes);

@@ -45,7 +45,7 @@ fn a_sound_history_is_packed_and_stays_sound() {
     Everything is sound. Every version can be rebuilt, and the newest of each file was, byte for byte.
     ");
     assert_snapshot!(run(&stage, &["repair"]), @"
-    There was nothing to repair.
+    There is nothing to repair.
     Read 172 objects in 4 packs ([size]): 25 versions of 20 files.
     Everything is sound. Every version can be rebuilt, and the newest of each file was, byte for byte.
     ");
@@ -66,25 +66,25 @@ fn damage_is_named_and_repaired() {
     fs::write(&index, harmed).unwrap();
     assert_snapshot!(run(&stage, &["verify"]), @"
     Read 0 objects in 1 pack ([size]): 0 versions of 0 files.
-      ! $HISTORIES/default-user.git/objects/pack/[pack].idx: is not as it was written
-      ! cannot be read now: everything of 20 files
-    No version can be reached as it is now.
+      ! $HISTORIES/default-user.git/objects/pack/[pack].idx: differs from what was written
+      ! cannot be read now: all of 20 files
+    No version can be reached in this state.
     -- stderr --
     Hint: `forklore history repair` saves what can be saved, and deletes nothing.
     -- exit 1 --
     ");
     assert_snapshot!(run(&stage, &["repair"]), @"
-    Repaired: got 172 objects out of damaged files, put 2 files aside. Nothing was deleted.
-      aside: $HISTORIES/default-user.git/forklore/damaged/1-[pack].idx
-      aside: $HISTORIES/default-user.git/forklore/damaged/1-[pack].pack
+    Repaired: recovered 172 objects from damaged files, set 2 files aside. Nothing was deleted.
+      set aside: $HISTORIES/default-user.git/forklore/damaged/1-[pack].idx
+      set aside: $HISTORIES/default-user.git/forklore/damaged/1-[pack].pack
     Read 172 objects in 1 pack ([size]): 25 versions of 20 files.
     Everything is sound. Every version can be rebuilt, and the newest of each file was, byte for byte.
-    2 damaged files lie aside from earlier repairs.
+    Set aside by repairs: 2 damaged files.
     ");
     assert_snapshot!(run(&stage, &["verify"]), @"
     Read 172 objects in 1 pack ([size]): 25 versions of 20 files.
     Everything is sound. Every version can be rebuilt, and the newest of each file was, byte for byte.
-    2 damaged files lie aside from earlier repairs.
+    Set aside by repairs: 2 damaged files.
     ");
 }
 
@@ -95,43 +95,43 @@ fn nothing_is_thinned_unasked() {
     let stage = stage.later(10 * DAY);
     let args = ["thin", "--keep-all-for", "5d", "--daily-for", "5d"];
     assert_snapshot!(run(&stage, &[&args[..], &["--dry-run"]].concat()), @"
-    To go: 2 versions of 2 files. To stay: 23.
-      Mill: 1 go, 2 stay
-      Mara/The mill: 1 go, 3 stay
+    To remove: 2 versions of 2 files. To keep: 23.
+      Mill: remove 1, keep 2
+      Mara/The mill: remove 1, keep 3
     ");
     assert_snapshot!(run(&stage, &args), @"
-    To go: 2 versions of 2 files. To stay: 23.
-      Mill: 1 go, 2 stay
-      Mara/The mill: 1 go, 3 stay
+    To remove: 2 versions of 2 files. To keep: 23.
+      Mill: remove 1, keep 2
+      Mara/The mill: remove 1, keep 3
     -- stderr --
-    Error: nothing was thinned: there is no terminal to ask on
-    Hint: Say --yes to do it. What goes cannot be brought back.
+    Error: nothing was thinned: confirmation needs a terminal
+    Hint: Use --yes to confirm. Removed versions cannot be brought back.
     -- exit 2 --
     ");
     assert_snapshot!(run(&stage, &[&args[..], &["--yes"]].concat()), @"
-    To go: 2 versions of 2 files. To stay: 23.
-      Mill: 1 go, 2 stay
-      Mara/The mill: 1 go, 3 stay
+    To remove: 2 versions of 2 files. To keep: 23.
+      Mill: remove 1, keep 2
+      Mara/The mill: remove 1, keep 3
     Done: [size] instead of [size].
     ");
     assert_snapshot!(run(&stage, &args), @"Nothing to thin: all 23 versions stay.");
     assert_snapshot!(stage.run(["log", "--count", "1"]), @"
-    … 2096-10-02 06:56  Mill (3): entry 'Mara' new
+    … 2096-10-02 06:56  Mill (3): entry 'Mara' added
     22 more: --all shows them.
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     ");
     assert_snapshot!(stage.run(["log", "book:mill"]), @"
     Mill  lorebook, 2 entries, 2 versions
-    … 3  2096-10-02 06:56  entry 'Mara' new
+    … 3  2096-10-02 06:56  entry 'Mara' added
       1  2096-09-29 07:06  first seen, 1 entry
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     ");
     assert_snapshot!(stage.run(["log", "The mill"]), @r#"
     Mara/The mill  chat, 1 message, 3 versions
     ! 4  2096-10-02 06:46  5 messages removed from the end, 1 left, chat no longer bound to a lorebook
-    … 3  2096-10-02 05:06  message 2 edited (the last good one)
+    … 3  2096-10-02 05:06  message 2 edited (last good version)
       1  2096-09-29 07:06  first seen, 3 messages, the last by Mara
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
     "#);
 }
@@ -140,21 +140,21 @@ fn nothing_is_thinned_unasked() {
 fn a_purge_says_what_it_cannot_reach() {
     let stage = with_history(Stage::new());
     assert_snapshot!(run(&stage, &["purge", "The mill"]), @"
-    All of Mara/The mill goes: 4 versions.
+    All of Mara/The mill will be removed: 4 versions.
     -- stderr --
-    Error: nothing was removed: there is no terminal to ask on
-    Hint: Say --yes to do it. It cannot be undone.
+    Error: nothing was removed: confirmation needs a terminal
+    Hint: Use --yes to confirm. This cannot be undone.
     -- exit 2 --
     ");
     assert_snapshot!(run(&stage, &["purge", "The mill", "--yes"]), @"
-    All of Mara/The mill goes: 4 versions.
-    29 objects removed; none of them is left in 1 pack, read to the last byte.
-    Not removed, because it is not in this history:
+    All of Mara/The mill will be removed: 4 versions.
+    29 objects removed; none is left in 1 pack, read to the last byte.
+    Not removed, because it is outside this history:
       the file itself: $DATA/default-user/chats/Mara/The mill.jsonl
     ");
     assert_snapshot!(stage.run(["log", "The mill"]), @r#"
     -- stderr --
-    Error: the history knows nothing called "The mill"
+    Error: nothing in the history is called "The mill"
     Hint: Did you mean: "Mill"?
     -- exit 2 --
     "#);
@@ -163,13 +163,13 @@ fn a_purge_says_what_it_cannot_reach() {
 #[test]
 fn a_loss_that_was_meant_is_dismissed() {
     let stage = with_history(Stage::new());
-    assert_snapshot!(run(&stage, &["dismiss", "The mill"]), @"Dismissed: Mara/The mill, version 4: only one message is left. Version 3, from before it, stays pinned.");
+    assert_snapshot!(run(&stage, &["dismiss", "The mill"]), @"Dismissed: Mara/The mill, version 4: only one message is left. Version 3, before it, stays pinned.");
     assert_snapshot!(run(&stage, &["dismiss", "The mill"]), @"Nothing in Mara/The mill looks like a loss.");
     assert_snapshot!(stage.run(["log", "The mill", "-n", "2"]), @"
     Mara/The mill  chat, 1 message, 4 versions
     ! 4  today 06:46  5 messages removed from the end, 1 left, chat no longer bound to a lorebook
-    … 3  today 05:06  message 2 edited (the last good one)
+    … 3  today 05:06  message 2 edited (last good version)
     2 more: --all shows them.
-    … not watched before this: others may have come and gone.
+    … not watched before this: versions may be missing.
     ");
 }

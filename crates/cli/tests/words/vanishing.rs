@@ -40,7 +40,7 @@ fn a_folder_of_chats_that_vanished_is_a_loss() {
     assert_snapshot!(about_gone(&stage.run(["status"])), @"");
     remove_ada(&stage);
     assert_snapshot!(about_gone(&stage.run(["status"])), @r#"
-      ! 3 chats of Ada are gone, with 32 messages; that is not recorded yet
+      ! 3 chats of Ada are gone, with 32 messages; this loss is not recorded yet
     `forklore undelete "Ada" --lost` brings them back. If you deleted them: `forklore history dismiss "Ada"`.
     "#);
     assert_snapshot!(stage.run(["record"]), @r#"
@@ -127,7 +127,7 @@ fn one_chat_that_is_gone_is_a_loss_if_it_was_long() {
     remove(&stage, "chats/Ada/The voyage.jsonl");
     let stage = stage.later(HOUR);
     assert_snapshot!(about_gone(&stage.run(["status"])), @r#"
-      ! Ada/The voyage is gone, with 50 messages; that is not recorded yet
+      ! Ada/The voyage is gone, with 50 messages; this loss is not recorded yet
     `forklore undelete "Ada/The voyage"` brings it back. If you deleted it: `forklore history dismiss "Ada/The voyage"`.
     "#);
 }
@@ -169,10 +169,10 @@ fn lorebooks_that_vanish_together_are_a_loss_and_those_that_clean_took_are_none(
     assert!(!stage.run(["record"]).contains("This looks like a loss"));
     remove(&stage, "worlds/Sea.json");
     remove(&stage, "worlds/Sky.json");
-    assert_snapshot!(about_gone(&stage.run(["status"])), @r#"
-      ! 2 lorebooks are gone, with 4 entries; that is not recorded yet
+    assert_snapshot!(about_gone(&stage.run(["status"])), @"
+      ! 2 lorebooks are gone, with 4 entries; this loss is not recorded yet
     `forklore undelete --lost` brings them back. If you deleted them: `forklore history dismiss --gone`.
-    "#);
+    ");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn clean_leaves_the_lorebooks_of_chats_that_vanished() {
       - "Story - Branch #1 - Lore": kept, because Alice/Story - Branch #1 was deleted recently; --despite-deleted moves it too
     "#);
     assert_snapshot!(stage.run(["clean", "--dry-run", "--despite-deleted"]), @r#"
-    Nothing refers to:
+    Unused:
       "Story - Branch #1 - Lore"  made for "Story - Branch #1", 988 bytes
     "#);
     // After a month it is no longer protected.

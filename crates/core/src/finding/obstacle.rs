@@ -15,7 +15,7 @@ pub enum Obstacle {
     #[error("{0}")]
     Damaged(Damage),
     /// These metadata keys, which a fork has to read, are nested too deeply.
-    #[error("its metadata cannot be read, because it is nested too deep: {}", .0.join(", "))]
+    #[error("its metadata is nested too deeply to be read: {}", .0.join(", "))]
     MetadataTooDeep(Vec<String>),
     #[error("{}", work_words(.0))]
     QueueBusy(PendingWork),

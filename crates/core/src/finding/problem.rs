@@ -109,18 +109,18 @@ impl fmt::Display for Finding {
                 write!(out, "its lorebook {name:?} is also used by {}", quoted(by))
             }
             Self::AnotherBook { sealed, bound: Some(bound) } => {
-                write!(out, "was made with the lorebook {sealed:?} and is bound to {bound:?} now")
+                write!(out, "was made with the lorebook {sealed:?} but is bound to {bound:?} now")
             }
             Self::AnotherBook { sealed, bound: None } => {
-                write!(out, "was made with the lorebook {sealed:?} and is bound to none now")
+                write!(out, "was made with the lorebook {sealed:?} but is bound to none now")
             }
             Self::CutShort { sealed, messages } => write!(
                 out,
-                "was made with messages 0 to {sealed} and has only {messages} of them now"
+                "was made with messages 0 to {sealed} but has only {messages} of them now"
             ),
             Self::BookEdited { sealed, entries } => write!(
                 out,
-                "its lorebook was edited since the fork, before any new message ({sealed} entries then, {entries} now)"
+                "its lorebook was edited after the fork, before any new message ({sealed} entries then, {entries} now)"
             ),
             Self::RunningVersionMissing(version) => {
                 write!(out, "its running recap has no version {version}, though that one is in use")
@@ -160,7 +160,7 @@ impl fmt::Display for Finding {
                 "a waiting operation ({}) points at message {}, which the chat does not have",
                 found.operation, found.message
             ),
-            Self::ParentMissing(name) => write!(out, "its parent {name:?} is not there"),
+            Self::ParentMissing(name) => write!(out, "its parent {name:?} is missing"),
             Self::Cycle(name) => write!(out, "its parent {name:?} descends from itself"),
             Self::NoSeal => {
                 out.write_str("an older timeline: nothing was recorded when it was made")

@@ -49,7 +49,7 @@ impl fmt::Display for Remark {
             Self::NotASceneBreak => out.write_str("this message is not a scene break"),
             Self::MetadataIsLive(keys) => write!(
                 out,
-                "could not be brought back in time, so as it is today: {}",
+                "could not be restored to this message, so as it is today: {}",
                 in_sillytaverns_words(keys).join(", ")
             ),
             Self::OthersAreLive(keys) => write!(
@@ -64,7 +64,7 @@ impl fmt::Display for Remark {
             ),
             Self::RecapLostFields(entries) => write!(
                 out,
-                "{} from a recap snapshot, which does not keep secondary keys, filters, delays and other settings",
+                "{} from a recap snapshot, which does not keep secondary keys, filters, delays or other settings",
                 entries_come(*entries)
             ),
             Self::FieldsFilled(entries) => write!(
@@ -73,7 +73,7 @@ impl fmt::Display for Remark {
                 entries_come(*entries)
             ),
             Self::SnapshotOfAnotherBook(name) => {
-                write!(out, "the recap snapshot was taken of another lorebook, {name:?}")
+                write!(out, "the recap snapshot is of another lorebook, {name:?}")
             }
             Self::BookIsLive => out.write_str("the lorebook is as it is today, not as it was then"),
             Self::MemoriesAreLive(name) => write!(
@@ -104,10 +104,10 @@ impl fmt::Display for Remark {
                 write!(out, "{count} operations in the queue have failed")
             }
             Self::StaleEntries(1) => {
-                out.write_str("ST-Auto-Recap has left over a lorebook entry that it is not working on")
+                out.write_str("ST-Auto-Recap left behind a lorebook entry that it is not working on")
             }
             Self::StaleEntries(count) => {
-                write!(out, "ST-Auto-Recap has left over {count} lorebook entries that it is not working on")
+                write!(out, "ST-Auto-Recap left behind {count} lorebook entries that it is not working on")
             }
             Self::DamagedLines(lines) => {
                 let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();

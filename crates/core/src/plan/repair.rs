@@ -46,15 +46,15 @@ pub enum CannotRepair {
     NoJournal(String),
     #[error("{0:?} had no lorebook when its journal was last written")]
     NoBookInJournal(String),
-    #[error("no scene break of {0:?} carries a complete copy of the lorebook")]
+    #[error("no scene break of {0:?} has a complete copy of the lorebook")]
     NoSnapshot(String),
-    #[error("{0:?} is bound to no lorebook")]
+    #[error("{0:?} is not bound to a lorebook")]
     NotBound(String),
     #[error("SillyTavern cannot read the header of {0:?}")]
     NoHeader(String),
     #[error("nothing recorded the lorebook of {chat:?} at message {message}")]
     NotRecorded { chat: String, message: usize },
-    #[error("message {0} is the last one, and the lorebook is as it is")]
+    #[error("message {0} is the last one, so there is nothing to restore")]
     NothingToRestore(usize),
 }
 

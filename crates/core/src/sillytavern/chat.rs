@@ -20,18 +20,16 @@ pub enum ChatKind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// SillyTavern cannot read the first line of a file that starts with a byte-order mark.
-    #[error(
-        "the file begins with a byte-order mark, behind which SillyTavern does not find the header"
-    )]
+    #[error("the file begins with a byte-order mark, so SillyTavern does not find its header")]
     ByteOrderMark,
     /// This line (1-based) is not JSON; SillyTavern drops it on its next save.
     #[error("line {0} is not JSON; SillyTavern drops it")]
     UnreadableLine(usize),
     /// The last line ends in the middle of a value, so the file was truncated.
-    #[error("line {0}, the last, is cut off in the middle")]
+    #[error("line {0}, the last, is cut off")]
     TornLine(usize),
     /// The first readable line is a message, which SillyTavern treats as the header.
-    #[error("the file has no header, and SillyTavern takes the first message for it")]
+    #[error("the file has no header, so SillyTavern takes the first message for it")]
     NoHeader,
     /// The file contains nothing that SillyTavern could read.
     #[error("there is nothing in the file that SillyTavern can read")]

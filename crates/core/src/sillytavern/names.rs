@@ -106,9 +106,9 @@ pub enum NameError {
     Empty,
     #[error("SillyTavern would save it as {0:?}")]
     WouldChange(String),
-    #[error("the name is {0} bytes long, and SillyTavern can save {1}")]
+    #[error("the name is {0} bytes long; SillyTavern can save at most {1}")]
     TooLong(usize, usize),
-    #[error("there is already one called {0:?}")]
+    #[error("{0:?} already exists")]
     Taken(String),
 }
 

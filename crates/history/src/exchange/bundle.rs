@@ -45,7 +45,7 @@ pub enum BundleError {
     Header,
     #[error("the pack in it cannot be used")]
     Pack(#[from] UnpackError),
-    #[error("it continues a bundle that was not taken in here")]
+    #[error("it continues a bundle that was not added here")]
     Needs(Id),
     #[error("something in it is not a history: {}: {}", .0.reference, .0.why)]
     Unsound(RefusedRef),

@@ -40,21 +40,21 @@ pub enum SealError {
     EmptyPassphrase,
     #[error("there is no key in the identity file")]
     NoIdentity,
-    #[error("it is sealed")]
+    #[error("it is encrypted")]
     KeyNeeded,
-    #[error("it is sealed for a passphrase")]
+    #[error("it is encrypted with a passphrase")]
     PassphraseNeeded,
-    #[error("it is sealed for a key")]
+    #[error("it is encrypted for a key")]
     IdentityNeeded,
-    #[error("it was not sealed for this key or passphrase")]
+    #[error("it was not encrypted for this key or passphrase")]
     WrongKey,
-    #[error("it is sealed as text")]
+    #[error("it is encrypted as text")]
     Armored,
     #[error("it is cut off or damaged")]
     Damaged,
-    #[error("could not seal it")]
+    #[error("could not encrypt it")]
     Seal(#[from] EncryptError),
-    #[error("could not seal it")]
+    #[error("could not encrypt it")]
     Io(#[from] io::Error),
 }
 

@@ -21,7 +21,7 @@ pub struct Object {
 
 /// The content was crafted to collide with another object's, and was refused.
 #[derive(Debug, thiserror::Error)]
-#[error("the content was made to break git's hash, and is refused")]
+#[error("the content was crafted to break git's hash and is refused")]
 pub struct Collision;
 
 pub fn id_of(kind: Kind, data: &[u8]) -> Result<Id, Collision> {

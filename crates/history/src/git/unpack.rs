@@ -20,7 +20,7 @@ pub enum UnpackError {
     NotAPack,
     #[error("it is cut off or damaged")]
     Damaged,
-    #[error("an object in it is told by one that is not there")]
+    #[error("the delta base of an object in it is missing")]
     NoBase,
     #[error("an object in it is too large")]
     TooLarge,

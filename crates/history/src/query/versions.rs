@@ -16,9 +16,9 @@ use crate::version::tracked::Tracked;
 /// A name matches no file or several, or the file has no such version.
 #[derive(Debug, thiserror::Error)]
 pub enum LookupError {
-    #[error("the history knows nothing called {wanted:?}")]
+    #[error("nothing in the history is called {wanted:?}")]
     Unknown { wanted: String, like: Vec<String> },
-    #[error("{wanted:?} could be any of several files")]
+    #[error("{wanted:?} matches several files")]
     Ambiguous { wanted: String, found: Vec<String> },
     #[error("there is no version {wanted} of {file:?}")]
     NoVersion { file: String, wanted: u64, newest: u64 },

@@ -137,7 +137,7 @@ impl<'d> Recorder<'_, 'd> {
         if let Some(before) = gone.filter(|_| !bytes.is_empty()) {
             // The same file under a new name.
             let why = Origin::Renamed { from: before.file().clone() };
-            let words = format!("renamed, was {}", before.file().label());
+            let words = format!("renamed from {}", before.file().label());
             let summary = Summary { words, collapse: None, count: before.tip.version.count };
             let change = NewVersion { why, ..change };
             return self
@@ -152,7 +152,7 @@ impl<'d> Recorder<'_, 'd> {
         let copied = alike.iter().find(|other| !other.is_deleted() && !bytes.is_empty());
         if let Some(other) = copied {
             change.why = Origin::Copied { from: other.file().clone() };
-            summary.words = format!("began as a copy of {}", other.file().label());
+            summary.words = format!("started as a copy of {}", other.file().label());
         }
         let reference = self.new_reference(kind, name);
         let recorded = self.add(&reference, copied, change, summary, compared.tree)?;
@@ -209,7 +209,7 @@ impl<'d> Recorder<'_, 'd> {
                 false => format!("back to version {version}: {}", summary.words),
             };
         } else if lineage.is_deleted() {
-            summary.words = format!("there again: {}", summary.words);
+            summary.words = format!("back again: {}", summary.words);
         }
         let recorded =
             self.add(&lineage.reference, Some(lineage), change, summary, compared.tree)?;
@@ -236,7 +236,7 @@ impl<'d> Recorder<'_, 'd> {
         let compared = self.compare(kind, &Tracked::default(), bytes)?;
         let mut summary = describe(&self.writing, kind, None, &compared)?;
         let (number, file) = (from.version.number, from.version.file.label());
-        summary.words = format!("began as version {number} of {file}");
+        summary.words = format!("started as version {number} of {file}");
         let reference = self.new_reference(kind, name);
         let before = Lineage { reference: String::new(), machine, kind, tip: from.clone() };
         self.add(&reference, Some(&before), change, summary, compared.tree).map(Some)
@@ -283,7 +283,7 @@ impl<'d> Recorder<'_, 'd> {
         let summary = describe(&self.writing, kind, parent.as_ref().map(|_| &before), &compared)?;
         // What happened to an old chat long ago should not raise an alarm.
         let summary =
-            Summary { words: format!("a backup: {}", summary.words), collapse: None, ..summary };
+            Summary { words: format!("backup: {}", summary.words), collapse: None, ..summary };
         let change = NewVersion::new(name, kind, bytes, written, Origin::Imported);
         self.add(reference, parent.as_ref(), change, summary, compared.tree).map(Some)
     }

@@ -33,7 +33,7 @@ pub(crate) trait Files {
 
 impl Files for dyn Disk + '_ {
     fn stat_of(&self, path: &Path) -> Result<Option<Stat>> {
-        self.stat(path).doing("look at", path)
+        self.stat(path).doing("examine", path)
     }
 
     fn read_if_exists(&self, path: &Path) -> Result<Option<Vec<u8>>> {
@@ -71,6 +71,6 @@ impl Files for dyn Disk + '_ {
     }
 
     fn sync_folder(&self, folder: &Path) -> Result<()> {
-        self.sync_dir(folder).doing("make sure of", folder)
+        self.sync_dir(folder).doing("sync", folder)
     }
 }

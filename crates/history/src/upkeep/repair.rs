@@ -105,7 +105,7 @@ fn copy_aside(store: &Store<'_>, path: &Path) -> Result<Vec<u8>> {
 /// Moves a file aside, if it exists.
 fn move_aside(store: &Store<'_>, path: &Path) -> Result<()> {
     match store.disk.exists(path)? {
-        true => store.disk.publish(path, &aside(store, path)?).doing("put aside", path),
+        true => store.disk.publish(path, &aside(store, path)?).doing("set aside", path),
         false => Ok(()),
     }
 }

@@ -75,7 +75,7 @@ fn plain(
         return Ok(Summary { words, collapse: Some(collapse.code()), count: None });
     }
     let words = match before {
-        None => format!("{what} as first seen"),
+        None => format!("{what} first seen"),
         Some(before) if is_readable && kind != FileKind::Card => {
             match changed_fields(writing, before, now)? {
                 fields if fields.is_empty() => format!("{what} changed"),

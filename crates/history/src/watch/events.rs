@@ -194,7 +194,7 @@ pub fn receives_events(folder: &Path) -> bool {
     let Ok(mut watcher) = watcher else { return false };
     let name = folder.join(format!("forklore-doctor-{}", std::process::id()));
     let is_reported = watcher.watch(folder, RecursiveMode::NonRecursive).is_ok()
-        && fs::write(&name, b"Forklore looks whether it is told of this.").is_ok()
+        && fs::write(&name, b"Forklore checks whether it is notified of this.").is_ok()
         && received.recv_timeout(Duration::from_secs(3)) == Ok(true);
     let _ = fs::remove_file(&name);
     is_reported

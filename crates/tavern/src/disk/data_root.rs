@@ -20,9 +20,9 @@ pub struct DataRoot {
 #[derive(Debug, thiserror::Error)]
 pub enum EscapesDataRoot {
     /// Not a single path component: it names another folder, or a path through several.
-    #[error("{part:?} is not a name of a file or folder")]
+    #[error("{part:?} is not the name of a file or folder")]
     NotAName { part: String },
-    #[error("`{}` is not under `{}`", path.display(), root.display())]
+    #[error("`{}` is not inside `{}`", path.display(), root.display())]
     Elsewhere { path: PathBuf, root: PathBuf },
     #[error("`{}` leads outside, to `{}`", path.display(), target.display())]
     LeadsOutside { path: PathBuf, target: PathBuf },

@@ -34,10 +34,10 @@ pub struct LockError {
 #[derive(Debug, thiserror::Error)]
 pub enum LockCause {
     /// Try later: another command is running.
-    #[error("it was still held after {} s", waited.as_secs_f32())]
+    #[error("it was still locked after {} s", waited.as_secs_f32())]
     Busy { waited: Duration },
     /// Work on a copy, or on another disk.
-    #[error("its file system has no locks")]
+    #[error("its file system does not support locks")]
     Unsupported(#[source] io::Error),
     #[error(transparent)]
     Io(#[from] io::Error),

@@ -59,7 +59,7 @@ pub enum SkipReason {
     NotAFile,
     #[error(transparent)]
     Outside(#[from] EscapesDataRoot),
-    #[error("it cannot be looked at")]
+    #[error("it cannot be examined")]
     Unreadable(#[from] io::Error),
 }
 

@@ -198,7 +198,7 @@ impl Library {
 pub enum FindError {
     #[error("there is no chat {wanted:?}")]
     Unknown { wanted: String, like: Vec<String> },
-    #[error("{wanted:?} could be any of several chats")]
+    #[error("{wanted:?} matches several chats")]
     Ambiguous { wanted: String, found: Vec<String> },
 }
 

@@ -42,7 +42,7 @@ impl fmt::Display for MayBeOpen {
             Self::SelectedElsewhere => {
                 out.write_str("it is also selected for all chats, a character or a persona")
             }
-            Self::CannotTell(file) => write!(out, "{file} cannot be read, which would tell"),
+            Self::CannotTell(file) => write!(out, "{file}, which would tell, cannot be read"),
         }
     }
 }

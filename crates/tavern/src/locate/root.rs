@@ -52,9 +52,9 @@ pub struct RejectedPlace {
 
 #[derive(Debug, thiserror::Error)]
 pub enum RejectReason {
-    #[error("it is not there")]
+    #[error("it does not exist")]
     Absent,
-    #[error("it holds no user's chats or lorebooks")]
+    #[error("it holds no chats or lorebooks of any user")]
     NotADataRoot,
     #[error("its dataRoot could not be understood")]
     ConfigNotUnderstood,
@@ -261,7 +261,7 @@ impl fmt::Display for RootSource {
             RootSource::ForkloreData => "FORKLORE_DATA",
             RootSource::SillyTavernDataRoot => "SILLYTAVERN_DATAROOT",
             RootSource::Install => "a SillyTavern installed there",
-            RootSource::Global => "SillyTavern's place on this system",
+            RootSource::Global => "SillyTavern's usual place on this system",
             RootSource::WorkingFolder => "the working folder",
         })
     }

@@ -44,7 +44,7 @@ pub struct UsersError {
 pub enum ChooseError {
     #[error("there is no user with chats or lorebooks")]
     Nobody,
-    #[error("there is no user {wanted:?}; there are: {}", handles.join(", "))]
+    #[error("there is no user {wanted:?}, only: {}", handles.join(", "))]
     Unknown { wanted: String, handles: Vec<String> },
     #[error("there are several users: {}", handles.join(", "))]
     Several { handles: Vec<String> },

@@ -55,7 +55,7 @@ pub enum CommitError {
     #[error(transparent)]
     Lock(#[from] LockError),
     /// Start over from the current state.
-    #[error("`{}` was changed meanwhile", path.display())]
+    #[error("`{}` changed in the meantime", path.display())]
     ChangedMeanwhile { path: PathBuf },
     /// The plan is based on a state that has changed.
     #[error("the files changed while the new ones were being written")]
@@ -69,11 +69,11 @@ pub enum CommitError {
     #[error(transparent)]
     Outside(#[from] EscapesDataRoot),
     /// The only error that leaves an operation half done; its record shows which steps.
-    #[error("{failed}, and taking back what had been done failed too: {rollback}")]
+    #[error("{failed}, and rolling back failed too: {rollback}")]
     RollbackFailed { failed: Box<CommitError>, rollback: Box<CommitError> },
-    #[error("operation {id} was followed by other work on `{path}`")]
+    #[error("`{path}` was changed again after operation {id}")]
     LaterWork { id: u64, path: String },
-    #[error("what operation {id} displaced is no longer in the trash")]
+    #[error("what operation {id} replaced is no longer in the trash")]
     TrashEmptied { id: u64 },
 }
 
@@ -226,7 +226,7 @@ impl<'t> Transaction<'t> {
                 Ok(false) => Err(CommitError::PlanOutdated),
                 Err(source) => {
                     let path = self.folders.data_root.root().to_owned();
-                    Err(CommitError::Io { doing: "look again at", path, source })
+                    Err(CommitError::Io { doing: "re-examine", path, source })
                 }
             },
         }

@@ -125,7 +125,7 @@ impl Transaction<'_> {
         let path = self.absolute(&step.path)?;
         let tag = format!("{}-undo", tag(id, number));
         let temp = temp_beside(&path, &tag);
-        if self.io("look at", &temp, self.disk.stat(&temp))?.is_some() {
+        if self.io("examine", &temp, self.disk.stat(&temp))?.is_some() {
             // An earlier undo was interrupted.
             self.move_leftover_to_trash(id, &temp)?;
         }

@@ -62,7 +62,7 @@ pub enum ChangeError {
     Read(#[from] ReadError),
     #[error(transparent)]
     Cannot(#[from] CannotRepair),
-    #[error("could not go back there in {chat:?}")]
+    #[error("cannot go back to that message of {chat:?}")]
     Message { chat: String, source: Obstacle },
     #[error("{what} may be open in SillyTavern: {why}")]
     MayBeOpen { what: String, why: MayBeOpen },
@@ -70,7 +70,7 @@ pub enum ChangeError {
     NoSuchBook(String),
     #[error("the lorebook {name:?} cannot be read")]
     BookUnreadable { name: String, source: forklore_core::sillytavern::book::BookError },
-    #[error("{0:?} shares its lorebook with no other timeline of its family")]
+    #[error("{0:?} does not share its lorebook with another timeline of its family")]
     NotShared(String),
     #[error("{0:?} has no journal")]
     NoJournal(String),

@@ -175,13 +175,13 @@ impl Comparison {
 pub enum CompareError {
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("could not look at that message of {chat:?}")]
+    #[error("cannot use that message of {chat:?}")]
     Message { chat: String, source: Obstacle },
     #[error("the lorebook {book:?} of {chat:?} does not exist")]
     BookMissing { chat: String, book: String },
     #[error("the lorebook {book:?} of {chat:?} cannot be read: {why}")]
     BookUnreadable { chat: String, book: String, why: BookError },
-    #[error("nothing tells what the lorebook of {chat:?} was at message {message}")]
+    #[error("nothing recorded the lorebook of {chat:?} at message {message}")]
     NotKnown { chat: String, message: usize },
     #[error("there is no lorebook {name:?}")]
     NoSuchBook { name: String, like: Vec<String> },

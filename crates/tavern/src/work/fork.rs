@@ -76,11 +76,11 @@ pub enum ForkError {
     Read(#[from] ReadError),
     #[error("could not name the new chat {name:?}")]
     Name { name: String, source: NameError },
-    #[error("could not fork {chat:?} there")]
+    #[error("cannot fork {chat:?} at that message")]
     Message { chat: String, source: Obstacle },
     #[error(transparent)]
     Refused(#[from] Refusal),
-    #[error("{0:?} lies outside every character and group, where SillyTavern cannot fork it")]
+    #[error("{0:?} belongs to no character or group, so SillyTavern cannot fork it")]
     Loose(String),
     #[error(transparent)]
     CarryOut(#[from] CommitError),

@@ -62,9 +62,9 @@ pub enum MergeError {
     Compare(#[from] CompareError),
     #[error(transparent)]
     Change(#[from] ChangeError),
-    #[error("{0:?} has no lorebook to bring anything into")]
+    #[error("{0:?} has no lorebook to merge into")]
     NoBook(String),
-    #[error("{0:?} has no lorebook to bring anything from")]
+    #[error("{0:?} has no lorebook to merge from")]
     NothingThere(String),
     #[error("{from:?} and {into:?} share the lorebook {book:?}")]
     OneBook { from: String, into: String, book: String },
@@ -206,7 +206,7 @@ impl Tavern<'_> {
             chat: chat.as_ref().map(Pieces::slices),
         };
         let from = &prepared.theirs.label;
-        let summary = format!("brought lore of {from} into {book_name:?}, the lorebook of {label}");
+        let summary = format!("merged lore of {from} into {book_name:?}, the lorebook of {label}");
         let description = (command, summary.as_str());
         let transaction = if options.dry_run { None } else { Some(self.transaction()) };
         let transaction = transaction.transpose().map_err(ChangeError::from)?;

@@ -239,9 +239,9 @@ fn summary_of(command: &str, chat: &ChatFile, plan: &BookPlan<'_>) -> String {
     let chat = chat.label();
     match (command, &plan.book) {
         (_, None) => format!("detached {chat} from its lorebook"),
-        ("split", Some(book)) => format!("gave {chat} the lorebook {:?} of its own", book.name),
+        ("split", Some(book)) => format!("gave {chat} its own lorebook {:?}", book.name),
         ("restore", Some(book)) => {
-            format!("put {:?}, the lorebook of {chat}, back in time", book.name)
+            format!("returned {:?}, the lorebook of {chat}, to an earlier message", book.name)
         }
         (_, Some(book)) => format!("repaired {:?}, the lorebook of {chat}", book.name),
     }

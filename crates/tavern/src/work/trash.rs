@@ -37,11 +37,11 @@ pub enum TrashReason {
 
 #[derive(Debug, thiserror::Error)]
 pub enum TrashError {
-    #[error("there is nothing {0:?} in the trash")]
+    #[error("there is no {0:?} in the trash")]
     Unknown(String),
-    #[error("nothing says where {0:?} came from")]
+    #[error("nothing recorded where {0:?} came from")]
     NoOrigin(String),
-    #[error("`{0}` is there again, as another file")]
+    #[error("`{0}` exists again, as another file")]
     InTheWay(String),
     #[error(transparent)]
     CarryOut(#[from] CommitError),
@@ -71,7 +71,7 @@ fn list(
         data_root.resolve(disk, &folder)?;
         for name in with_path("list", &folder, disk.list(&folder))? {
             let place = folder.join(&name);
-            let Some(stat) = with_path("look at", &place, disk.stat(&place))? else {
+            let Some(stat) = with_path("examine", &place, disk.stat(&place))? else {
                 continue;
             };
             let name = name.to_string_lossy().into_owned();

@@ -59,7 +59,7 @@ fn what_changed_since_an_earlier_version_sealed_it_is_noticed() {
     let scene = earlier();
     edit(&scene, CHILD_BOOK, "The king lives.", "The king is dead.");
     let book =
-        "its lorebook was edited since the fork, before any new message (2 entries then, 2 now)";
+        "its lorebook was edited after the fork, before any new message (2 entries then, 2 now)";
     assert_eq!(findings(&scene), [book]);
     edit(&scene, CHILD, "They met", "They parted");
     let running = "version 1 of its running recap is not the one it was made with";

@@ -19,7 +19,7 @@ pub(super) fn say(ui: &mut Ui<'_>, known: &BaseKnown, plan: &MergePlan) {
             ConflictKind::Field(field) if is_known => {
                 format!("{}, changed in both", field_name(field))
             }
-            ConflictKind::Field(field) => format!("{}, not the same", field_name(field)),
+            ConflictKind::Field(field) => format!("{}, different", field_name(field)),
             ConflictKind::RemovedByOurs => "removed in ours, changed in theirs".to_owned(),
             ConflictKind::RemovedByTheirs => "changed in ours, removed in theirs".to_owned(),
         };
@@ -28,7 +28,7 @@ pub(super) fn say(ui: &mut Ui<'_>, known: &BaseKnown, plan: &MergePlan) {
         let name = quoted(&conflict_name(plan, conflict));
         let mut rows = sides(paint, conflict);
         rows.push(Row {
-            name: "settle".into(),
+            name: "resolve".into(),
             text: vec![(Style::Dim, format!("--ours {name}  or  --theirs {name}"))],
         });
         say_rows(ui, 4, &rows);
@@ -100,12 +100,12 @@ pub(super) fn hint(request: &TypedMerge<'_>) -> String {
         }
     }
     let hint = format!(
-        "Say it again with --ours or --theirs for all of them, with what stands below each, or with \
+        "Run it again with --ours or --theirs for all of them, with the options below each, or with \
          --edit to write them yourself: `{command} --edit`"
     );
     if request.from.starts_with("book=") && request.how.base == "auto" {
         return hint
-            + ". If the two lorebooks have nothing in common, --base empty brings every entry as a new one.";
+            + ". If the two lorebooks have nothing in common, --base empty adds every entry as a new one.";
     }
     hint
 }

@@ -63,9 +63,9 @@ impl<'c> Sheet<'c> {
         let [ours, theirs] = names.each_ref().map(|name| sanitize(name));
         let [open, middle, close] = ['<', '=', '>'].map(|sign| self.mark(sign));
         let mut text = format!(
-            "Settle each conflict: leave the text that you want, and remove the other one and the\n\
-             three lines of marks ({open}, {middle}, {close}). Leave the headings ({}).\n\
-             To give up, leave the marks in. What stands above the first heading is not read.\n",
+            "Resolve each conflict: leave the text you want, and remove the other one and the\n\
+             three marker lines ({open}, {middle}, {close}). Leave the headings ({}).\n\
+             To give up, leave the markers in. Anything above the first heading is ignored.\n",
             self.mark('#')
         );
         for (at, SheetConflict { conflict, sides: [one, other] }) in
@@ -99,11 +99,11 @@ impl<'c> Sheet<'c> {
         for (at, (shown, body)) in self.conflicts.iter().zip(bodies).enumerate() {
             let number = at + 1;
             let Some(body) = body else {
-                return Err(unsettled(format!("the heading of conflict {number} is gone")));
+                return Err(unsettled(format!("the heading of conflict {number} is missing")));
             };
             let marks = ['<', '=', '>'].map(|sign| self.mark(sign));
             if body.iter().any(|line| marks.iter().any(|mark| line.starts_with(mark))) {
-                return Err(unsettled(format!("conflict {number} still has its marks")));
+                return Err(unsettled(format!("conflict {number} still has its markers")));
             }
             // The empty line before the next heading is part of the format, not of the text.
             let is_last = number == self.conflicts.len();
@@ -134,9 +134,9 @@ impl SheetConflict<'_> {
             return Ok(Choice::Value(body.into()));
         }
         let value = Json::parse(body.trim().as_bytes());
-        value.map(Choice::Value).map_err(|error| {
-            unsettled(format!("what conflict {number} holds now is not JSON: {error}"))
-        })
+        value
+            .map(Choice::Value)
+            .map_err(|error| unsettled(format!("conflict {number} is not valid JSON now: {error}")))
     }
 }
 
@@ -234,9 +234,9 @@ mod tests {
             let refused = String::from_utf8(refused(text)).unwrap();
             assert!(refused.contains(words), "{refused}");
         };
-        says(&sheet.render(&names()), "still has its marks");
-        says("nothing at all", "the heading of conflict 1 is gone");
-        says("####### 1. Mara\nnine\n", "not JSON");
+        says(&sheet.render(&names()), "still has its markers");
+        says("nothing at all", "the heading of conflict 1 is missing");
+        says("####### 1. Mara\nnine\n", "not valid JSON");
     }
 
     #[test]

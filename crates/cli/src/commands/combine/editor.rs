@@ -12,7 +12,7 @@ use crate::objection::Objection;
 pub(super) fn edit_text(editor: Option<&OsStr>, text: &str) -> Result<String, CommandError> {
     let editor = editor.filter(|editor| !editor.is_empty()).ok_or_else(|| {
         CommandError::new(Objection::NoEditor)
-            .hinted("Set VISUAL or EDITOR, or settle with --ours and --theirs.")
+            .hinted("Set VISUAL or EDITOR, or use --ours and --theirs.")
     })?;
     let failed = |doing: &str, error: io::Error| {
         CommandError::new(Objection::NotEdited { doing: doing.to_owned(), error })
@@ -21,7 +21,7 @@ pub(super) fn edit_text(editor: Option<&OsStr>, text: &str) -> Result<String, Co
         .prefix("forklore-merge-")
         .suffix(".txt")
         .tempfile()
-        .map_err(|error| failed("make a file to edit", error))?;
+        .map_err(|error| failed("create a file to edit", error))?;
     file.write_all(text.as_bytes()).map_err(|error| failed("write the file to edit", error))?;
     // Closes the file: on Windows, other programs cannot open a file that is still open here.
     let path = file.into_temp_path();

@@ -15,7 +15,7 @@ use crate::ui::Ui;
 /// Shows the whole plan.
 pub(super) fn plan(ui: &mut Ui<'_>, prepared: &PreparedMerge, plan: &MergePlan) {
     let (ours, theirs) = (prepared.label(), full_name(&prepared.theirs));
-    ui.say(Line::new().plain("Bringing lore of ").bold(&theirs).plain(" into ").bold(&ours));
+    ui.say(Line::new().plain("Merging lore of ").bold(&theirs).plain(" into ").bold(&ours));
     let mut rows = vec![Row {
         name: "lorebook".into(),
         text: vec![(Style::Plain, format!("{:?}", prepared.book_name()))],
@@ -25,14 +25,14 @@ pub(super) fn plan(ui: &mut Ui<'_>, prepared: &PreparedMerge, plan: &MergePlan) 
     if !matches!(prepared.base.known, BaseKnown::Left)
         && let Some(words) = describe_base(&prepared.base.known, &ours, &theirs)
     {
-        rows.push(Row { name: "began as".into(), text: vec![(Style::Plain, words)] });
+        rows.push(Row { name: "base".into(), text: vec![(Style::Plain, words)] });
     }
     if let Some(message) = prepared.theirs.message {
         let known = describe(prepared.theirs.known, message);
         rows.push(Row { name: "theirs".into(), text: vec![(Style::Plain, known)] });
     }
     for other in &prepared.also_used_by {
-        let words = format!("it is also used by {other}; this changes it there too");
+        let words = format!("also used by {other}, where it changes too");
         rows.push(Row { name: "shared".into(), text: vec![(Style::Note, words)] });
     }
     say_rows(ui, 2, &rows);
@@ -54,7 +54,7 @@ fn step_line(step: &EntryStep) -> Line {
     let line = Line::new().add(style, sign).bold(title(step));
     let mut about = Vec::new();
     if step.is_internal {
-        about.push("follows the lore".to_owned());
+        about.push("updated to match".to_owned());
     } else if step.what == StepKind::Change {
         about.push(step.fields.iter().map(field_name).collect::<Vec<_>>().join(", "));
     }
@@ -81,11 +81,11 @@ fn say_notes(ui: &mut Ui<'_>, prepared: &PreparedMerge, plan: &MergePlan) {
     for pair in &plan.namesakes {
         let [ours, theirs] = [&pair.ours, &pair.theirs].map(JsText::to_string_lossy);
         let title = &pair.title;
-        note(ui, format!("two entries are called {title:?} now, uid {ours} and {theirs}"));
+        note(ui, format!("two entries are now called {title:?}: uid {ours} and {theirs}"));
     }
     for KeptOurs { key, field } in &plan.kept {
         let entry = ours_title(prepared, key);
-        let what = field.as_ref().map_or_else(|| "what it is".to_owned(), field_name);
+        let what = field.as_ref().map_or_else(|| "it".to_owned(), field_name);
         note(ui, format!("{entry}: {what} stays as it is, because both changed it"));
     }
     for conflict in &plan.conflicts {
@@ -97,7 +97,7 @@ fn say_notes(ui: &mut Ui<'_>, prepared: &PreparedMerge, plan: &MergePlan) {
         };
         let title = conflicts::title(conflict);
         let what = conflict.about.field().map(|field| format!(", {}", field_name(field)));
-        note(ui, format!("{title}{}: settled with {with}", what.unwrap_or_default()));
+        note(ui, format!("{title}{}: resolved with {with}", what.unwrap_or_default()));
     }
 }
 
@@ -128,12 +128,12 @@ pub(super) fn unchanged(
             continue;
         }
         let why = match plan.moved.iter().find(|(from, _)| from == key) {
-            Some((_, to)) => format!("is here already, as uid {}", to.to_string_lossy()),
+            Some((_, to)) => format!("is already here, as uid {}", to.to_string_lossy()),
             None if is_same(prepared, key) => "is the same in both".to_owned(),
             None => {
                 let theirs = &prepared.theirs.label;
                 format!(
-                    "has not changed in {theirs} since they part; --base none compares the two as they are"
+                    "has not changed in {theirs} since the fork point; --base none compares the two as they are"
                 )
             }
         };
@@ -155,16 +155,16 @@ fn is_same(prepared: &PreparedMerge, key: &JsText) -> bool {
 pub(super) fn nothing(ui: &mut Ui<'_>, prepared: &PreparedMerge, picked: &[(Named, Candidate)]) {
     let (ours, theirs) = (prepared.label(), full_name(&prepared.theirs));
     if !picked.is_empty() {
-        ui.say("Nothing to bring.");
+        ui.say("Nothing to merge.");
     } else if prepared.base.known == BaseKnown::Right {
-        ui.say(format!("Nothing to bring: {theirs} is a part of what {ours} comes from."));
+        ui.say(format!("Nothing to merge: {ours} descends from {theirs}."));
         ui.say(Line::new().dim(
-            "`forklore pick --help` says how to bring back single entries, `forklore restore --help` how to bring back all.",
+            "`forklore pick --help` explains how to bring back single entries, `forklore restore --help` how to bring back all.",
         ));
     } else if prepared.theirs.metadata.is_none() {
-        ui.say(format!("Nothing to bring: {ours} has all that is in {theirs}."));
+        ui.say(format!("Nothing to merge: {ours} already has everything in {theirs}."));
     } else {
-        ui.say(format!("Nothing to bring: {ours} has all that {theirs} did to its lorebook."));
+        ui.say(format!("Nothing to merge: {ours} already has every lore change of {theirs}."));
     }
 }
 
@@ -183,7 +183,7 @@ pub(super) fn done(ui: &mut Ui<'_>, plan: &MergePlan, merged: &ChangedChat) {
     if !plan.fields.is_empty() {
         parts.push(count(plan.fields.len(), "field of the lorebook", "fields of the lorebook"));
     }
-    let verb = if merged.operation.is_some() { "Done: " } else { "Would be done: " };
+    let verb = if merged.operation.is_some() { "Done: " } else { "Dry run: " };
     ui.say(Line::new().add(Style::Good, verb).plain(parts.join(", ")));
     if let Some(book) = merged.book.as_ref().filter(|_| merged.operation.is_some()) {
         let row = |name: &str, text: &str| Row {
@@ -194,9 +194,9 @@ pub(super) fn done(ui: &mut Ui<'_>, plan: &MergePlan, merged: &ChangedChat) {
         let mut rows = vec![row("lorebook", &now)];
         rows.push(row("before", "in the trash; `forklore undo` brings it back"));
         if merged.chat_changed {
-            rows.push(row("chat", "its running effects and index follow the lorebook"));
+            rows.push(row("chat", "its running effects and index were updated to match"));
         }
-        rows.push(row("page", "reload SillyTavern's page before you go on with this chat"));
+        rows.push(row("page", "reload SillyTavern's page before you continue this chat"));
         say_rows(ui, 2, &rows);
     }
 }

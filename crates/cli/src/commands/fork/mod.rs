@@ -53,7 +53,7 @@ fn wait_and_fork(
                     && refusal.obstacles.iter().all(|o| matches!(o, Obstacle::QueueBusy(_))) =>
             {
                 if waited.is_zero() {
-                    ui.note(Line::new().dim("Waiting for ST-Auto-Recap to finish its work."));
+                    ui.note(Line::new().dim("Waiting for ST-Auto-Recap to finish."));
                 }
                 tavern.clock.sleep(BETWEEN_LOOKS);
                 waited += BETWEEN_LOOKS;
@@ -96,25 +96,25 @@ fn say(ui: &mut Ui<'_>, forked: &Forked) {
         CheckpointLink::Taken(name) => ui.say(
             Line::new()
                 .dim("  link      ")
-                .plain(format!("none, because the message already links to {name:?}")),
+                .plain(format!("none: the message already links to {name:?}")),
         ),
-        CheckpointLink::ParentMayBeOpen(why) => ui.say(
-            Line::new()
-                .dim("  link      ")
-                .plain(format!("none, because the chat may be open in SillyTavern ({why}); --closed says that it is not")),
-        ),
-        CheckpointLink::ParentIsBusy => {
-            ui.say(Line::new().dim("  link      ").plain("none, because the chat is being written"));
+        CheckpointLink::ParentMayBeOpen(why) => {
+            ui.say(Line::new().dim("  link      ").plain(format!(
+                "none: the chat may be open in SillyTavern ({why}); if it is not, add --closed"
+            )))
         }
-        CheckpointLink::NoPlace => ui.say(
-            Line::new().dim("  link      ").plain("none, because the message has no place for one"),
-        ),
+        CheckpointLink::ParentIsBusy => {
+            ui.say(Line::new().dim("  link      ").plain("none: the chat is being written"));
+        }
+        CheckpointLink::NoPlace => {
+            ui.say(Line::new().dim("  link      ").plain("none: the message has no place for one"))
+        }
     }
     if let Some(group) = &forked.group {
         ui.say(
             Line::new()
                 .dim("  group     ")
-                .plain(format!("{group} lists it; reload the page if the group is open in one")),
+                .plain(format!("{group} lists it; reload the page if the group is open")),
         );
     }
     for remark in &forked.remarks {

@@ -45,7 +45,7 @@ pub(super) fn run(
         None => None,
     };
     let Some(made) = bundle::make(&mut history, since.as_ref())? else {
-        ui.say("There is nothing new to put into a bundle.");
+        ui.say("There is nothing new to bundle.");
         ui.answer(&json::answer("history bundle", [("file", Json::from(None::<String>))]));
         return Ok(Exit::Fine);
     };
@@ -54,18 +54,16 @@ pub(super) fn run(
         None => made.bytes,
     };
     file::write(disk, &file, &whole)?;
-    let sealed = if seal.is_some() { ", sealed" } else { "" };
+    let sealed = if seal.is_some() { ", encrypted" } else { "" };
     ui.say(Line::new().plain("Wrote ").bold(file.display().to_string()).plain(format!(
         ": {}, {}{sealed}.",
         count(made.files, "file", "files"),
         bytes(whole.len() as u64)
     )));
     if seal.is_none() {
-        ui.note(
-            Line::new().add(Style::Note, "  ! ").plain(
-                "Whoever has this file can read it. --passphrase-file or --recipient seal it.",
-            ),
-        );
+        ui.note(Line::new().add(Style::Note, "  ! ").plain(
+            "Anyone with this file can read it. Encrypt it with --passphrase-file or --recipient.",
+        ));
     }
     ui.answer(&json::answer(
         "history bundle",

@@ -75,7 +75,7 @@ pub(super) fn run(
                 .add(Style::Good, "Dismissed: ")
                 .bold(&label)
                 .plain(format!(", version {}: {}.", loss.lost.version.number, loss.words()))
-                .dim(format!(" Version {good}, from before it, stays pinned.")),
+                .dim(format!(" Version {good}, before it, stays pinned.")),
         );
     }
     for lineage in &gone {

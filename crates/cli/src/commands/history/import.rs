@@ -58,7 +58,7 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
 fn words(imported: &Imported) -> String {
     let all: usize = imported.taken.iter().map(|taken| taken.backups).sum();
     if imported.backups == 0 {
-        return "There are no backups to take in.".to_owned();
+        return "There are no backups to import.".to_owned();
     }
     if all == 0 {
         let backups = count(imported.backups, "backup", "backups");
@@ -78,5 +78,5 @@ fn words(imported: &Imported) -> String {
     if gone > 0 {
         parts.push(format!("{gone} of chats that are gone"));
     }
-    format!("{} taken in: {}.", count(all, "backup", "backups"), parts.join(", "))
+    format!("Imported {}: {}.", count(all, "backup", "backups"), parts.join(", "))
 }

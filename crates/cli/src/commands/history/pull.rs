@@ -30,13 +30,13 @@ pub(super) fn say(ui: &mut Ui<'_>, command: &'static str, joined: &Joined) -> Ex
         let files = count(received.files, "file", "files");
         ui.say(
             Line::new()
-                .plain(format!("Took in {versions} of {files} of "))
+                .plain(format!("Added {versions} of {files} from "))
                 .bold(machine)
                 .plain("."),
         );
         if received.rewritten > 0 {
             ui.say(format!(
-                "  The past of {} was rewritten there. What it was is kept below refs/old.",
+                "  The past of {} was rewritten there. Its old form is kept under refs/old.",
                 count(received.rewritten, "file", "files"),
             ));
         }
@@ -53,7 +53,7 @@ pub(super) fn say(ui: &mut Ui<'_>, command: &'static str, joined: &Joined) -> Ex
             Line::new()
                 .add(Style::Bad, "  ! ")
                 .bold(&refused.reference)
-                .plain(": not taken in: ")
+                .plain(": not added: ")
                 .plain(why),
         );
     }

@@ -22,7 +22,7 @@ pub(super) fn run(
 ) -> Outcome {
     let mut history = histories.open_existing(tavern)?;
     if !args.dry_run && finish(&mut history)?.is_some() {
-        ui.note("An earlier purge had been broken off; it is done now.");
+        ui.note("An earlier purge was interrupted; it is complete now.");
     }
     let home = home(&tavern.folders);
     let lineage = Finder::new(&history, tavern.disk, &home).find(&args.file)?.clone();
@@ -32,14 +32,12 @@ pub(super) fn run(
         Line::new()
             .plain("All of ")
             .bold(lineage.file().label())
-            .plain(format!(" goes: {}.", count(plan.versions, "version", "versions"))),
+            .plain(format!(" will be removed: {}.", count(plan.versions, "version", "versions"))),
     );
     for name in &plan.cut {
-        ui.say(
-            Line::new().plain("  ").bold(name.label()).plain(
-                " began as a copy of it: its own versions stay, what came before them goes.",
-            ),
-        );
+        ui.say(Line::new().plain("  ").bold(name.label()).plain(
+            " started as a copy of it: its own versions stay, earlier ones will be removed.",
+        ));
     }
     if args.dry_run {
         say_copies(ui, &copies);
@@ -51,7 +49,7 @@ pub(super) fn run(
             return Err(CommandError::new(Objection::NobodyToAsk {
                 undone: "nothing was removed",
             })
-            .hinted("Say --yes to do it. It cannot be undone."));
+            .hinted("Use --yes to confirm. This cannot be undone."));
         }
         if !ui.confirm("Remove all of it for good? This cannot be undone.") {
             return Ok(Exit::Failed);
@@ -71,7 +69,7 @@ fn say(ui: &mut Ui<'_>, purged: &Purged) {
         0 => ui.say(
             Line::new()
                 .add(Style::Good, format!("{removed} removed"))
-                .plain(format!("; none of them is left in {packs}, read to the last byte.")),
+                .plain(format!("; none is left in {packs}, read to the last byte.")),
         ),
         left => ui.say(
             Line::new()
@@ -80,25 +78,25 @@ fn say(ui: &mut Ui<'_>, purged: &Purged) {
         ),
     }
     if purged.shared > 0 {
-        let pieces = count(purged.shared, "piece, such as a message,", "pieces, such as messages,");
-        ui.say(format!("Other files share {pieces} with it: that stays, it is theirs."));
+        let pieces = count(purged.shared, "piece (such as a message)", "pieces (such as messages)");
+        ui.say(format!("Other files share {pieces} with it; what they share stays."));
     }
     if !purged.set_aside.is_empty() {
         let files = count(purged.set_aside.len(), "damaged file", "damaged files");
-        ui.say(format!("{files} that lay aside are removed too: they may have held some of it."));
+        ui.say(format!("Also removed: {files} set aside earlier, which may have held some of it."));
     }
 }
 
 /// Lists copies that a purge does not reach.
 fn say_copies(ui: &mut Ui<'_>, copies: &[OtherCopy]) {
     if !copies.is_empty() {
-        ui.say("Not removed, because it is not in this history:");
+        ui.say("Not removed, because it is outside this history:");
     }
     for copy in copies {
         let line = Line::new().plain("  ");
         ui.say(match copy {
             OtherCopy::Live(path) => line.plain(format!("the file itself: {}", path.display())),
-            OtherCopy::Backup(path) => line.plain(format!("a backup of SillyTavern: {}", path.display())),
+            OtherCopy::Backup(path) => line.plain(format!("a SillyTavern backup: {}", path.display())),
             OtherCopy::Remote(name) => line.plain(format!(
                 "what was pushed to {name}: `forklore history push REMOTE --prune` removes it from the branches there, but a host may keep it for a while"
             )),

@@ -34,21 +34,21 @@ pub(super) fn run(
     if !sent.is_empty() {
         ui.say(format!("Sent {}.", sent.join(", ")));
     } else if pushed.ours_differ == 0 {
-        ui.say("Everything was there already.");
+        ui.say("Everything is already there.");
     }
     if pushed.removed > 0 {
-        ui.say(format!("Removed {} there.", count(pushed.removed, "ref", "refs")));
+        ui.say(format!("Removed {} from the remote.", count(pushed.removed, "ref", "refs")));
     }
     if pushed.newer_there > 0 {
         let newer = count(pushed.newer_there, "file", "files");
         ui.say(format!(
-            "Of {newer} of other machines the remote knows more. `forklore history pull REMOTE` takes it in.",
+            "The remote has more of {newer} of other machines. `forklore history pull REMOTE` fetches it.",
         ));
     }
     if pushed.ours_differ > 0 {
         say_ours_differ(ui, pushed.ours_differ);
         ui.hint(
-            "If they were thinned here, `forklore history push REMOTE --prune` makes the remote the same.",
+            "If they were thinned here, `forklore history push REMOTE --prune` makes the remote match.",
         );
     }
     for (reference, why) in &pushed.refused {
@@ -56,7 +56,7 @@ pub(super) fn run(
             Line::new()
                 .add(Style::Bad, "  ! ")
                 .bold(reference)
-                .plain(": not taken by the remote: ")
+                .plain(": rejected by the remote: ")
                 .plain(why),
         );
     }
@@ -80,9 +80,9 @@ pub(super) fn run(
 pub(super) fn say_ours_differ(ui: &mut Ui<'_>, files: usize) {
     let files = count(files, "file", "files");
     ui.note(Line::new().add(Style::Note, "  ! ").plain(format!(
-        "Of {files} of this machine the remote has versions that are not here. They were left alone.",
+        "The remote has versions of {files} of this machine that are not here. They were left alone.",
     )));
     ui.hint(
-        "If this history is a copy of another machine's, remove the file `forklore/machine` in it: then it records under a name of its own.",
+        "If this history is a copy of another machine's, remove its file `forklore/machine`, so that it records under its own name.",
     );
 }

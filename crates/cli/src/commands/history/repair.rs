@@ -29,13 +29,13 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     let mut actions = Vec::new();
     if repaired.salvaged > 0 {
         actions.push(format!(
-            "got {} out of damaged files",
+            "recovered {} from damaged files",
             count(repaired.salvaged, "object", "objects")
         ));
     }
     if repaired.healed > 0 {
         let healed = count(repaired.healed, "object", "objects");
-        actions.push(format!("took {healed} from the files on the disk"));
+        actions.push(format!("restored {healed} from SillyTavern's files"));
     }
     if !repaired.refs.is_empty() {
         actions
@@ -46,10 +46,10 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
         actions.push(format!("reconnected {runs} of older versions"));
     }
     if !repaired.set_aside.is_empty() {
-        actions.push(format!("put {} aside", count(repaired.set_aside.len(), "file", "files")));
+        actions.push(format!("set {} aside", count(repaired.set_aside.len(), "file", "files")));
     }
     match actions.is_empty() {
-        true => ui.say("There was nothing to repair."),
+        true => ui.say("There is nothing to repair."),
         false => ui.say(
             Line::new()
                 .add(Style::Good, "Repaired: ")
@@ -58,12 +58,12 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
         ),
     }
     for path in &repaired.set_aside {
-        ui.say(Line::new().dim("  aside: ").plain(path.display().to_string()));
+        ui.say(Line::new().dim("  set aside: ").plain(path.display().to_string()));
     }
     say(ui, &repaired.after);
     if !repaired.after.damage.is_empty() {
         ui.hint(
-            "If another machine or a remote has this history, `forklore history pull REMOTE` and then `repair` again may bring back the rest.",
+            "If another machine or a remote has this history, `forklore history pull REMOTE` and then `repair` again may recover the rest.",
         );
     }
     ui.answer(&json::answer(

@@ -38,7 +38,7 @@ pub(super) fn run(
             return Err(CommandError::new(Objection::NobodyToAsk {
                 undone: "nothing was thinned",
             })
-            .hinted("Say --yes to do it. What goes cannot be brought back."));
+            .hinted("Use --yes to confirm. Removed versions cannot be brought back."));
         }
         if !ui.confirm("Remove them for good?") {
             return Ok(Exit::Failed);
@@ -62,14 +62,14 @@ fn say(ui: &mut Ui<'_>, plan: &ThinPlan) {
         ));
     }
     ui.say(format!(
-        "To go: {} of {}. To stay: {}.",
+        "To remove: {} of {}. To keep: {}.",
         count(plan.dropped, "version", "versions"),
         count(plan.files.len(), "file", "files"),
         plan.kept,
     ));
     for file in plan.files.iter().take(MAX_LISTED) {
         ui.say(Line::new().plain("  ").bold(file.file.label()).plain(format!(
-            ": {} go, {} stay",
+            ": remove {}, keep {}",
             file.dropped.len(),
             file.kept
         )));

@@ -16,7 +16,7 @@ pub(super) fn run(
     args: &UnbundleArgs,
 ) -> Outcome {
     let cannot = |error: CommandError| {
-        error.while_doing(format!("could not take in `{}`", args.file.display()))
+        error.while_doing(format!("could not unbundle `{}`", args.file.display()))
     };
     let disk = tavern.disk;
     let key = key(disk, args.passphrase_file.as_deref(), args.identity.as_deref())?;

@@ -55,11 +55,11 @@ pub(super) fn say(ui: &mut Ui<'_>, verified: &Verified) {
         );
     }
     for lost in &verified.lost_refs {
-        let line = Line::new().add(Style::Bad, "  ! ").plain("the way to ").bold(lost.file.label());
+        let line = Line::new().add(Style::Bad, "  ! ").plain("the ref to ").bold(lost.file.label());
         ui.say(line.plain(format!(" is lost: {}", lost.reference)));
     }
     for name in &verified.misspelt {
-        ui.say(Line::new().add(Style::Bad, "  ! ").plain(format!("{name}: nothing has this name")));
+        ui.say(Line::new().add(Style::Bad, "  ! ").plain(format!("{name}: no file has this name")));
     }
     say_damage(ui, verified);
     let damaged = verified.versions - verified.sound_versions;
@@ -68,12 +68,12 @@ pub(super) fn say(ui: &mut Ui<'_>, verified: &Verified) {
             " Every version can be rebuilt, and the newest of each file was, byte for byte.",
         ));
     } else if verified.versions == 0 {
-        ui.say("No version can be reached as it is now.");
+        ui.say("No version can be reached in this state.");
     } else if damaged == 0 {
-        ui.say(format!("All {} that can be reached are whole.", versions(verified.versions)));
+        ui.say(format!("All {} that can be reached are intact.", versions(verified.versions)));
     } else {
         ui.say(format!(
-            "{} not whole; the other {} are.",
+            "{} damaged; the other {} intact.",
             match damaged {
                 1 => "1 version is".to_owned(),
                 _ => format!("{damaged} versions are"),
@@ -83,11 +83,11 @@ pub(super) fn say(ui: &mut Ui<'_>, verified: &Verified) {
     }
     if !verified.unrecorded.is_empty() {
         let files = count(verified.unrecorded.len(), "file", "files");
-        ui.say(format!("{files} changed since the last recording. That is no damage."));
+        ui.say(format!("{files} changed since the last recording. That is not damage."));
     }
     if !verified.set_aside.is_empty() {
         let files = count(verified.set_aside.len(), "damaged file", "damaged files");
-        ui.say(format!("{files} lie aside from earlier repairs."));
+        ui.say(format!("Set aside by repairs: {files}."));
     }
 }
 
@@ -103,7 +103,7 @@ fn say_damage(ui: &mut Ui<'_>, verified: &Verified) {
         ui.say(mark().plain(damage.to_string()));
     }
     if unreached.len() > MAX_LISTED {
-        ui.say(mark().plain(format!("everything of {} files", unreached.len())));
+        ui.say(mark().plain(format!("all of {} files", unreached.len())));
     } else {
         unreached.iter().for_each(|damage| ui.say(mark().plain(damage.to_string())));
     }

@@ -139,7 +139,7 @@ impl RecorderCommand {
             }
             delay *= 2;
         }
-        ui.note("Forklore: nothing is recorded any more. SillyTavern goes on.");
+        ui.note("Forklore: recording has stopped. SillyTavern keeps running.");
     }
 
     fn has_data(&self) -> bool {
@@ -154,7 +154,7 @@ impl RecorderCommand {
         let mut recorder = match recorder {
             Ok(recorder) => recorder,
             Err(error) => {
-                ui.note(format!("Forklore: nothing is recorded: {error}"));
+                ui.note(format!("Forklore: not recording: {error}"));
                 return false;
             }
         };

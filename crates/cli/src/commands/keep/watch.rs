@@ -150,7 +150,7 @@ fn lock_users(taverns: &[Tavern<'_>], histories: &Histories) -> Result<Vec<UserL
 
 fn cannot_watch(error: impl std::fmt::Display) -> CommandError {
     CommandError::new(Objection::NotWatched(error.to_string()))
-        .hinted("`forklore record`, run now and then, needs no watching.")
+        .hinted("`forklore record`, run now and then, works without watching.")
 }
 
 /// With `--until-closed`, the process that started this one decides when it ends, and Ctrl-C is
@@ -233,7 +233,7 @@ impl Reporter {
         for (handle, unrecorded) in &self.unrecorded {
             let whose = if self.names_users { format!("{handle}: ") } else { String::new() };
             let full =
-                unrecorded.is_full.then(|| "the history is as large as it may be".to_owned());
+                unrecorded.is_full.then(|| "the history has reached its maximum size".to_owned());
             for why in unrecorded.failed.iter().chain(&unrecorded.unread).chain(&full) {
                 ui.note(Line::new().add(Style::Bad, "  ! ").plain(format!("{whose}{why}")));
             }
@@ -326,7 +326,7 @@ impl Reporter {
                     }
                     _ => (Style::Bad, ", but nothing can be recorded yet".to_owned()),
                 };
-                let end = if self.is_standalone { " Ctrl-C ends it." } else { "" };
+                let end = if self.is_standalone { " Ctrl-C stops it." } else { "" };
                 let line = Line::new().add(style, format!("Watching the stories{of}{but}."));
                 ui.say(line.dim(end));
             }
@@ -334,7 +334,9 @@ impl Reporter {
                 let whose = self.whose(user);
                 if !self.quiet && scan.recorded.len() > MAX_LISTED {
                     let changes = count(scan.recorded.len(), "change", "changes");
-                    ui.say(format!("{whose}recorded {changes} that nobody watched."));
+                    ui.say(format!(
+                        "{whose}recorded {changes} made while Forklore was not watching."
+                    ));
                 } else if !self.quiet {
                     for recorded in scan.recorded.iter().filter(|it| is_no_loss(it)) {
                         ui.say(Line::from(&whose).followed_by(line_of(recorded)));
@@ -366,12 +368,12 @@ impl Reporter {
             }
             WatchReport::Failed { user, error } => {
                 let (whose, why) = (self.whose(user), with_causes(*error));
-                let words = format!("{whose}not recorded, and tried again soon: {why}");
+                let words = format!("{whose}not recorded, will try again soon: {why}");
                 ui.note(Line::new().add(Style::Bad, "  ! ").plain(words));
             }
             WatchReport::NotWatched { user, why } => {
                 ui.note(Line::new().add(Style::Note, "  ! ").plain(format!(
-                    "{}cannot be watched ({why}); looked at every ten seconds instead.",
+                    "{}cannot be watched ({why}); it is checked every ten seconds instead.",
                     match self.names_users {
                         true => user.folders.handle.clone() + " ",
                         false => "The folder ".to_owned(),
@@ -385,7 +387,7 @@ impl Reporter {
             }
             WatchReport::Full { user, bytes } => {
                 ui.note(Line::new().add(Style::Bad, "  ! ").plain(format!(
-                    "{}the history has reached {} and is not added to any more.",
+                    "{}the history has reached {}; nothing more is recorded.",
                     self.whose(user),
                     crate::text::bytes(*bytes),
                 )));

@@ -133,7 +133,7 @@ impl Log<'_, '_> {
                 text.push((Style::Dim, format!(" (as {})", version.file.label())));
             }
             if pins.contains(&version.number) {
-                text.push((Style::Good, " (the last good one)".to_owned()));
+                text.push((Style::Good, " (last good version)".to_owned()));
             }
             log_lines.push(lines::LogLine {
                 sign: sign(version),
@@ -151,7 +151,7 @@ impl Log<'_, '_> {
         if let Some(before) = &before {
             let (file, number) = (before.version.file.label(), before.version.number);
             ui.say(Line::new().dim(format!(
-                "It began as {file}, version {number}: {} goes on.",
+                "It started as {file}, version {number}: {} continues there.",
                 command("log", &file, "")
             )));
         }
@@ -340,7 +340,7 @@ impl Log<'_, '_> {
             ui.say(Line::new().dim(end.join(" ")));
         }
         if shown.iter().any(|(version, _)| is_unwatched(version)) {
-            let words = "not watched before this: others may have come and gone.";
+            let words = "not watched before this: versions may be missing.";
             let words = format!("{} {words}", lines::LogLine::UNWATCHED);
             lines::say_wrapped(ui, &[(Style::Dim, words)]);
         }

@@ -70,7 +70,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
         count(of(TimelineKind::Branch), "branch", "branches"),
     ));
     ui.say(format!(
-        "  {}, {made_by_us} made by Forklore, {unused} that nothing refers to",
+        "  {}, {made_by_us} made by Forklore, {unused} unused",
         count(library.books.len(), "lorebook", "lorebooks"),
     ));
     if let Some(line) = history.line() {
@@ -80,7 +80,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     say_problems(ui, &verified, interrupted.as_deref(), &history, plan.remove.len());
     if let Some(why) = unchecked {
         ui.say(
-            Line::new().dim(format!("Whether the last change was completed is not known: {why}")),
+            Line::new().dim(format!("Could not tell whether the last change was completed: {why}")),
         );
     }
     let books = [made_by_us, unused, plan.remove.len()];
@@ -127,7 +127,7 @@ fn say_problems(
         }
     }
     if lines.is_empty() {
-        ui.say(Line::new().add(Style::Good, "Nothing is wrong."));
+        ui.say(Line::new().add(Style::Good, "No problems found."));
     } else {
         ui.say(Line::new().add(Style::Bad, count(lines.len(), "problem", "problems")));
         let rest = lines.len().saturating_sub(MAX_LINES);
@@ -155,7 +155,7 @@ fn hints(
     let findings = || verified.checked.iter().flat_map(|checked| &checked.findings);
     let mut hints = Vec::new();
     if is_interrupted {
-        hints.push("`forklore undo` takes it back.".to_owned());
+        hints.push("`forklore undo` reverts it.".to_owned());
     }
     if findings().any(|finding| matches!(finding, Finding::BookShared { .. })) {
         hints.push("`forklore split --all` gives every timeline its own lorebook.".to_owned());

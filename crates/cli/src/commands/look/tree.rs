@@ -38,7 +38,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &TreeArgs) -> Outc
         names.dedup();
         let meant = like(name, names.iter().cloned());
         let hint = match meant.is_empty() {
-            true => format!("There are: {}", names.join(", ")),
+            true => format!("Choose one of: {}", names.join(", ")),
             false => did_you_mean(&meant),
         };
         return Err(CommandError::new(Objection::UnknownOwner(name.clone())).hinted(hint));
@@ -61,7 +61,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &TreeArgs) -> Outc
         say_home(ui, timelines);
     }
     if homes.is_empty() {
-        ui.say("There are no chats here yet.");
+        ui.say("There are no chats yet.");
     }
     ui.answer(&json::answer(
         "tree",
@@ -79,7 +79,7 @@ fn title_of(library: &Library, home: &Home) -> String {
         Home::Character(name) => name.clone(),
         Home::Group(Some(_)) => format!("Group {}", own_name(library, home)),
         Home::Group(None) => "Group chats that no group lists".to_owned(),
-        Home::Loose => "Chats of no character".to_owned(),
+        Home::Loose => "Chats without a character".to_owned(),
     }
 }
 

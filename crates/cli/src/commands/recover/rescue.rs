@@ -60,7 +60,7 @@ pub(crate) fn run(
     match record::record(ui, tavern, histories) {
         Ok((scan, _)) => record::say_unread(ui, &scan),
         Err(error) => ui.note(Line::new().add(Style::Note, "  - ").plain(format!(
-            "only what was recorded earlier is listed, because nothing can be recorded now: {}",
+            "only listing what was recorded earlier, because nothing can be recorded now: {}",
             error.to_line()
         ))),
     }
@@ -77,7 +77,7 @@ pub(crate) fn run(
         return Ok(list(ui, tavern, &chosen, args.as_of.is_some()));
     }
     if chosen.is_empty() {
-        ui.say("There is nothing of that to bring back.");
+        ui.say("There is nothing to bring back.");
         ui.answer(&answer(Vec::new(), &Vec::new()));
         return Ok(Exit::Fine);
     }
@@ -259,7 +259,7 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, found: &[&LostFile], is_in_range: 
         true => ui.say("Nothing is lost, damaged or deleted, as far as the history knows."),
         false => {
             lines::say(ui, &log_lines);
-            let words = "Name what to bring back by numbers, names or a character, or say --all; \
+            let words = "Choose what to bring back by number, name or character, or use --all; \
                 what would be done is shown first.";
             lines::say_wrapped(ui, &[(Style::Dim, words.to_owned())]);
         }
@@ -313,7 +313,7 @@ fn rescue(
             return Err(CommandError::new(Objection::NobodyToAsk {
                 undone: "nothing was brought back",
             })
-            .hinted("Say --yes to bring it back, or --dry-run to only look."));
+            .hinted("Use --yes to bring it back, or --dry-run to only look."));
         }
         if !ui.confirm("Bring it back?") {
             return Ok(Exit::Failed);
@@ -326,7 +326,7 @@ fn rescue(
         ui.say(
             Line::new()
                 .add(Style::Good, format!("Brought back {files}."))
-                .dim(" Reload SillyTavern's page before you go on."),
+                .dim(" Reload SillyTavern's page before you continue."),
         );
     }
     ui.answer(&answer(brought, &refused));

@@ -30,7 +30,7 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
         ui.say("The trash is empty.");
     }
     for item in &trash {
-        let origin = item.origin.as_deref().unwrap_or("(of unknown origin)");
+        let origin = item.origin.as_deref().unwrap_or("(unknown origin)");
         ui.say(Line::new().bold(format!("{:>6}  ", item.id)).plain(origin).dim(format!(
             "  {}, {}",
             bytes(item.bytes),
@@ -57,7 +57,7 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>) -> Outcome {
 fn why(item: &TrashItem, now: SystemTime, zone: &TimeZone) -> String {
     let (when, summary) = match &item.operation {
         Some(operation) => (when::from_iso(&operation.when, now, zone), operation.summary.as_str()),
-        None => ("at an unknown time".to_owned(), "nothing is on record"),
+        None => ("at an unknown time".to_owned(), "nothing was recorded"),
     };
     match item.why {
         TrashReason::Displaced => format!("{when}, {summary}"),
@@ -87,11 +87,11 @@ fn empty(ui: &mut Ui<'_>, tavern: &Tavern<'_>, yes: bool) -> Outcome {
                 undone: "the trash was not emptied",
             })
             .hinted(
-                "Say --yes to empty it. Neither that nor anything done so far can be undone then.",
+                "Use --yes to empty it. Neither this nor any earlier operation can be undone afterwards.",
             ));
         }
         if !ui.confirm(
-            "Remove them for good? Neither this nor anything done so far can be undone then.",
+            "Remove them for good? Neither this nor any earlier operation can be undone afterwards.",
         ) {
             return Ok(Exit::Failed);
         }

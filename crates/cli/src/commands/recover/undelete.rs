@@ -149,7 +149,7 @@ fn bring_back(
     ui.say(Line::new().add(Style::Good, format!("{verb} ")).bold(&name));
     restore::say(ui, &restored, &version, None);
     for loss in &losses {
-        let line = Line::new().add(Style::Bad, "  ! ").plain("there was more of it: ");
+        let line = Line::new().add(Style::Bad, "  ! ").plain("it once had more: ");
         ui.say(line.plain(ways_back::restore_hint(tavern, &name, loss)));
     }
     Ok(restore::members(&name, &restored, &version, None))
@@ -167,7 +167,7 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, history: &History<'_>) -> Outcome 
     let gone = all_gone(tavern, history);
     let now = tavern.clock.now();
     if gone.is_empty() {
-        ui.say("Nothing that the history knows is deleted.");
+        ui.say("The history knows of no deleted files.");
     }
     let zone = ui.zone().clone();
     let log_lines: Vec<LogLine> =

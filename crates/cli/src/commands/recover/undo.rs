@@ -27,7 +27,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &UndoArgs) -> Outc
     for (step, state) in plan.operation.steps.iter().zip(&plan.states) {
         let what = match (state, step.before, step.after) {
             (StepState::NotDone, _, _) => "had not been touched",
-            (StepState::Other, _, _) => "was worked on since, which forbids undoing",
+            (StepState::Other, _, _) => "has changed since, so this cannot be undone",
             (StepState::Done, None, _) => "goes to the trash",
             (StepState::Done, Some(_), None) => "comes back from the trash",
             (StepState::Done, Some(_), Some(_)) => "is as it was before",

@@ -229,8 +229,8 @@ fn judge(facts: &Facts) -> Vec<Check> {
         let looked = facts.searched.join("; ");
         checks.push(wrong(
             "sillytavern",
-            format!("SillyTavern's data was not found. Looked at: {looked}"),
-            "Say where it is: forklore --data /path/to/SillyTavern/data doctor",
+            format!("SillyTavern's data was not found. Looked in: {looked}"),
+            "Tell it where to look: forklore --data /path/to/SillyTavern/data doctor",
         ));
         programs(facts, &mut checks, &fine, &wrong);
         return checks;
@@ -242,29 +242,26 @@ fn judge(facts: &Facts) -> Vec<Check> {
             facts.others.iter().map(|other| other.display().to_string()).collect();
         checks.push(wrong(
             "others",
-            format!(
-                "There is more than one SillyTavern here; not looked at: {}",
-                others.join(", ")
-            ),
-            "If another one is meant, say so: --data /its/data",
+            format!("There is more than one SillyTavern here; not checked: {}", others.join(", ")),
+            "To check another one: --data /its/data",
         ));
     }
     match &facts.extension {
         Some(version) if version == env!("CARGO_PKG_VERSION") => {
-            checks.push(fine("extension", format!("The extension {version} is installed.")));
+            checks.push(fine("extension", format!("Extension {version} is installed.")));
         }
         Some(version) => checks.push(wrong(
             "extension",
             format!(
-                "The extension is {version}, and this command {}.",
+                "The extension is version {version}, this command {}.",
                 env!("CARGO_PKG_VERSION")
             ),
-            "Update the older of the two: the extension in SillyTavern, the command by `npm install -g forklore`.",
+            "Update the older of the two: the extension in SillyTavern, the command with `npm install -g forklore`.",
         )),
         None => checks.push(wrong(
             "extension",
             "The extension is not installed: new branches share their lorebooks.".to_owned(),
-            "In SillyTavern: Extensions, Install extension, and the address from the README.",
+            "In SillyTavern: Extensions, Install extension, then the address from the README.",
         )),
     }
     rights(facts, &mut checks, &fine, &wrong);
@@ -288,16 +285,16 @@ fn rights(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'
     } else if let Some(why) = &facts.write_error {
         let help = match is_read_only {
             true => {
-                "The disk is mounted for reading only. Recording works; forking, merging and bringing back do not."
+                "The disk is mounted read-only. Recording works; forking, merging and restoring do not."
             }
-            false => "Run this as the user that SillyTavern runs as. Recording needs to read only.",
+            false => "Run this as the user that SillyTavern runs as. Recording only needs to read.",
         };
-        checks.push(wrong("writing", format!("Nothing can be written to the data: {why}"), help));
+        checks.push(wrong("writing", format!("The data folder cannot be written to: {why}"), help));
     } else if facts.has_other_owner {
         checks.push(wrong(
             "owner",
-            "SillyTavern's files belong to another user. What is written now may be closed to SillyTavern.".to_owned(),
-            "Run this as the user that SillyTavern runs as; in Docker: --user, with the numbers of PUID and PGID.",
+            "SillyTavern's files belong to another user. SillyTavern may not be able to open what is written now.".to_owned(),
+            "Run this as the user that SillyTavern runs as; in Docker, use --user with the numbers of PUID and PGID.",
         ));
     } else {
         checks.push(fine("rights", "The data can be read and written.".to_owned()));
@@ -309,15 +306,15 @@ fn disks(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_
     if let Some(disk) = network {
         checks.push(wrong(
             "network",
-            format!("The data is on a network disk ({}): what other machines write there is told to nobody.", disk.kind),
+            format!("The data is on a network disk ({}): what other machines write there goes unnoticed.", disk.kind),
             "Run `forklore watch` on the machine that SillyTavern runs on.",
         ));
     } else if facts.has_events == Some(true) {
-        checks.push(fine("events", "The system tells when a file is saved.".to_owned()));
+        checks.push(fine("events", "The system reports when a file is saved.".to_owned()));
     } else if facts.has_events == Some(false) {
         checks.push(wrong(
             "events",
-            "The system does not tell when a file is saved here.".to_owned(),
+            "The system does not report when a file is saved here.".to_owned(),
             "Run `forklore watch` on the machine that SillyTavern runs on, outside of a container, or `forklore record` now and then.",
         ));
     }
@@ -328,7 +325,7 @@ fn disks(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_
         if free < MIN_FREE_BYTES {
             checks.push(wrong(
                 name,
-                format!("The disk of the {what} is nearly full: {} are left.", bytes(free)),
+                format!("The disk of the {what} is nearly full: {} left.", bytes(free)),
                 "Make room; SillyTavern itself loses chats on a full disk. `--history DIR` puts histories elsewhere.",
             ));
         }
@@ -338,7 +335,7 @@ fn disks(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_
         checks.push(wrong(
             "container",
             format!(
-                "The histories would lie inside the container and go with it: {}",
+                "The histories would be inside the container and be lost with it: {}",
                 facts.histories.display()
             ),
             "Mount a volume there, or name a folder on one: FORKLORE_HISTORY=/data-history",
@@ -351,7 +348,7 @@ fn history(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<
         checks.push(wrong(
             "history-writing",
             format!("Nothing can be recorded in {}: {why}", facts.histories.display()),
-            "Name a folder that can be written to: --history DIR, or FORKLORE_HISTORY",
+            "Choose a folder that can be written to: --history DIR, or FORKLORE_HISTORY",
         ));
         return;
     }
@@ -364,18 +361,18 @@ fn history(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<
                 ));
                 continue;
             }
-            (true, _, false) => format!("{user} has a history, but nothing records now."),
+            (true, _, false) => format!("{user} has a history, but nothing is recording now."),
             (false, true, _) => {
-                format!("{user} had a history in {}, and it is gone.", facts.histories.display())
+                format!("{user} had a history in {}, but it is gone.", facts.histories.display())
             }
             (false, false, _) => format!("{user} has no history yet."),
         };
         let help = match (has_history, had_history) {
             (false, true) => {
-                "Put it back from a copy if there is one (`forklore history pull`). Recording begins anew otherwise."
+                "Restore it from a copy if there is one (`forklore history pull`). Otherwise recording starts over."
             }
             _ => {
-                "Start SillyTavern by `forklore run -- node server.js`, or let `forklore watch` run beside it."
+                "Start SillyTavern with `forklore run -- node server.js`, or run `forklore watch` beside it."
             }
         };
         checks.push(wrong("history", text, help));
@@ -394,12 +391,12 @@ fn programs(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong
         None => {}
     }
     if facts.has_git {
-        checks.push(fine("git", "git is there, for copies elsewhere.".to_owned()));
+        checks.push(fine("git", "git is installed, for copies elsewhere.".to_owned()));
     } else {
         checks.push(wrong(
             "git",
-            "There is no git: `forklore history push` and `pull` do not work, everything else does.".to_owned(),
-            "Install git if you want copies elsewhere; `forklore history bundle` needs none.",
+            "git is not installed: `forklore history push` and `pull` do not work, everything else does.".to_owned(),
+            "Install git if you want copies elsewhere; `forklore history bundle` does not need it.",
         ));
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn run(
     match command {
         ServiceCommand::Install { yes } => {
             if watch.program.components().any(|part| part.as_os_str() == "_npx") {
-                ui.note("This forklore was started by npx and may be removed by npm: `npm install -g forklore` first.");
+                ui.note("This forklore was started by npx, and npm may remove it: run `npm install -g forklore` first.");
             }
             show(ui, &plan.file, &plan.install);
             if !*yes && !confirm(ui)? {
@@ -83,7 +83,7 @@ pub(crate) fn run(
                 }
                 return Err(error);
             }
-            ui.say("Installed. `forklore doctor` says whether everything is being recorded.");
+            ui.say("Installed. `forklore doctor` shows whether everything is being recorded.");
             answer(ui, &plan, true);
             Ok(Exit::Fine)
         }
@@ -252,10 +252,10 @@ fn confirm(ui: &mut Ui<'_>) -> Result<bool, CommandError> {
     if !ui.can_ask() {
         let undone = "nothing was changed";
         return Err(
-            CommandError::new(Objection::NobodyToAsk { undone }).hinted("Say --yes to do it.")
+            CommandError::new(Objection::NobodyToAsk { undone }).hinted("Use --yes to confirm.")
         );
     }
-    Ok(ui.confirm("Do it?"))
+    Ok(ui.confirm("Continue?"))
 }
 
 fn answer(ui: &mut Ui<'_>, plan: &ServicePlan, is_installed: bool) {
@@ -308,7 +308,7 @@ fn call_all(commands: &[Vec<String>]) -> Result<(), CommandError> {
 fn call(command: &[String]) -> Result<(), CommandError> {
     let failed = |said: String| {
         CommandError::new(Objection::SystemRefused { command: command.join(" "), said })
-            .hinted("Without it: start SillyTavern by `forklore run -- node server.js`.")
+            .hinted("Instead, you can start SillyTavern with `forklore run -- node server.js`.")
     };
     let output = Command::new(&command[0]).args(&command[1..]).output();
     let output = output.map_err(|error| failed(error.to_string()))?;

@@ -47,7 +47,7 @@ pub(crate) fn say(ui: &mut Ui<'_>, done: &str, would: &str, changed: &ChangedCha
         ui.say(
             Line::new()
                 .dim("  page      ")
-                .plain("reload SillyTavern's page before you go on with this chat"),
+                .plain("reload SillyTavern's page before you continue this chat"),
         );
     }
     for remark in &changed.remarks {

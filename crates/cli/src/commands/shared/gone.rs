@@ -60,7 +60,7 @@ pub(crate) fn hint(finder: &Finder<'_, '_>, vanished: &Vanished) -> String {
 pub(crate) fn noticed(vanished: &Vanished, now: SystemTime, zone: &TimeZone) -> String {
     match vanished.noticed {
         Some(noticed) => format!("noticed {}", when::relative(noticed, now, zone)),
-        None => "that is not recorded yet".to_owned(),
+        None => "this loss is not recorded yet".to_owned(),
     }
 }
 

@@ -94,7 +94,7 @@ impl HistoryStatus {
     /// How to solve the problems.
     pub(crate) fn hints(&self) -> Vec<String> {
         if self.unreadable.is_some() {
-            return vec!["`forklore history verify` says what is damaged.".to_owned()];
+            return vec!["`forklore history verify` shows what is damaged.".to_owned()];
         }
         let gone = self.summary.iter().flat_map(|summary| &summary.gone).map(|(_, hint, _)| hint);
         let losses =

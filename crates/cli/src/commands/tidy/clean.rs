@@ -33,7 +33,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &CleanArgs) -> Out
     if !args.yes {
         if !ui.can_ask() {
             return Err(CommandError::new(Objection::NobodyToAsk { undone: "nothing was moved" })
-                .hinted("Say --yes to move them, or --dry-run to only look."));
+                .hinted("Use --yes to move them, or --dry-run to only look."));
         }
         if !ui.confirm("Move them to the trash?") {
             return Ok(Exit::Failed);
@@ -57,7 +57,7 @@ fn say(ui: &mut Ui<'_>, cleanup: &Cleanup) {
     } else if plan.remove.is_empty() {
         ui.say("Nothing to clean.");
     } else {
-        ui.say(Line::new().bold("Nothing refers to:"));
+        ui.say(Line::new().bold("Unused:"));
     }
     for book in &plan.remove {
         ui.say(

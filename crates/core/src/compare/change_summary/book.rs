@@ -158,10 +158,10 @@ fn describe_one(event: EntryEvent, change: &EntryChange<'_>) -> String {
     let (was, is) = (name(change.before), name(change.after));
     match (event, &was, &is) {
         (EntryEvent::Renamed, Some(was), Some(is)) => {
-            return format!("entry '{was}' renamed '{is}'");
+            return format!("entry '{was}' renamed to '{is}'");
         }
         (EntryEvent::Replaced, Some(was), Some(is)) => {
-            return format!("entry '{is}' in place of '{was}'");
+            return format!("entry '{was}' replaced by '{is}'");
         }
         _ => {}
     }
@@ -180,7 +180,7 @@ fn verb(event: EntryEvent) -> &'static str {
         EntryEvent::Off => "switched off",
         EntryEvent::On => "switched on",
         EntryEvent::Moved => "moved",
-        EntryEvent::New => "new",
+        EntryEvent::New => "added",
     }
 }
 

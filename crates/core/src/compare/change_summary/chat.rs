@@ -163,7 +163,7 @@ impl<'w, 'a> ReadChat<'w, 'a> {
         if self.aligned.is_reordered && !has_more {
             let mut moved = Numbers::default();
             moved.add_run(self.first, self.before.len());
-            parts.add(ChangeKind::Edited, format!("{} in another order", moved.words(false)));
+            parts.add(ChangeKind::Edited, format!("{} reordered", moved.words(false)));
         } else if has_more && !self.aligned.runs.iter().all(|(is_same, ..)| *is_same) {
             parts.add(ChangeKind::Mixed, "many messages changed");
         } else {

@@ -41,10 +41,10 @@ impl Collapse {
         match self {
             Self::Emptied => "nothing is left of it".into(),
             Self::Unreadable => "it can no longer be read".into(),
-            Self::Torn => "a line of it is broken off".into(),
+            Self::Torn => "a line of it is cut off".into(),
             Self::GreetingOnly => "only one message is left".into(),
             Self::Shrunk { before, after } => format!("{} became {after}", messages(*before)),
-            Self::Replaced => "something else stands in its place".into(),
+            Self::Replaced => "something else is in its place".into(),
             Self::EntriesGone { before, after } => format!("{} became {after}", entries(*before)),
             Self::FieldsGone { before, after } => format!("{before} fields became {after}"),
         }

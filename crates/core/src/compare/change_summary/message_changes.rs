@@ -128,7 +128,7 @@ impl MessageChanges {
                 return (ChangeKind::Swiped, format!("{who}: swipes removed, {left} left"));
             }
             MessageChange::FewerSwipes { .. } => {
-                return (ChangeKind::Swiped, format!("{who} with fewer swipes"));
+                return (ChangeKind::Swiped, format!("{who}: fewer swipes"));
             }
             _ => {}
         }
@@ -136,13 +136,13 @@ impl MessageChanges {
             (MessageChange::Author, Some(author)) if is_one => {
                 return edited(&who, &format!("now by {author}"));
             }
-            (MessageChange::Author, _) => "by another name",
+            (MessageChange::Author, _) => "under another name",
             (MessageChange::Continued, _) => "continued",
-            (MessageChange::Replaced, _) => "written anew",
+            (MessageChange::Replaced, _) => "rewritten",
             (MessageChange::Hidden, _) => "hidden",
             (MessageChange::Shown, _) => "shown again",
             (MessageChange::Linked, _) => "linked to a checkpoint",
-            (MessageChange::Torn, _) => "broken off",
+            (MessageChange::Torn, _) => "cut off",
             (MessageChange::ReadableAgain, _) => "readable again",
             _ => "edited",
         };

@@ -112,7 +112,7 @@ impl Parts {
     fn into_summary(self, collapse: Option<Collapse>) -> ChangeSummary {
         const MORE: &str = ", and more";
         let Some(((first, words), rest)) = self.0.split_first() else {
-            let words = "nothing of the story changed".into();
+            let words = "nothing in the story changed".into();
             return ChangeSummary { words, kind: ChangeKind::Same, collapse };
         };
         let is_one_kind = rest.iter().all(|(kind, _)| kind == first);

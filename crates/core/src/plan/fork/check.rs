@@ -327,7 +327,7 @@ mod tests {
         let variables = format!("{{\"variables\":{deep}}}");
         assert_eq!(
             check_at(2, &variables, Policy::default()),
-            ["its metadata cannot be read, because it is nested too deep: variables"]
+            ["its metadata is nested too deeply to be read: variables"]
         );
     }
 
@@ -353,7 +353,7 @@ mod tests {
         let pending = r#"{"autoLorebooks":{"pendingOps":{"a":{"timestamp":1}}}}"#;
         assert_eq!(
             check_at(2, pending, Policy::default()),
-            ["ST-Auto-Recap has left over a lorebook entry that it is not working on"]
+            ["ST-Auto-Recap left behind a lorebook entry that it is not working on"]
         );
     }
 }

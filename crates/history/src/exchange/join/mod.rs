@@ -52,7 +52,7 @@ pub struct RefusedRef {
 /// Why a ref from outside is not the history of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsound {
-    #[error("the name is not one of ours")]
+    #[error("the name is not one that Forklore uses")]
     Name,
     #[error("it is not a version of a file")]
     NotAVersion,
@@ -60,9 +60,9 @@ pub enum Unsound {
     OtherFile,
     #[error("a part of it is missing")]
     Missing,
-    #[error("a part of it has a shape that no file has")]
+    #[error("a part of it has a form that no file has")]
     Shape,
-    #[error("it is not as long as it says, or longer than any file")]
+    #[error("it is not as long as it claims, or longer than any file")]
     Size,
 }
 

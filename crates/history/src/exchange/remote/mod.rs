@@ -30,9 +30,9 @@ pub enum RemoteError {
     NoGit,
     #[error("{0:?} is not the address of a remote")]
     NotARemote(String),
-    #[error("there is nothing at `{}`", .0.display())]
+    #[error("`{}` does not exist", .0.display())]
     NothingThere(PathBuf),
-    #[error("there is already something at `{}`", .0.display())]
+    #[error("`{}` already exists", .0.display())]
     SomethingThere(PathBuf),
     #[error("git could not {doing} {remote:?}")]
     Git { doing: &'static str, remote: String, source: GitOutput },

@@ -66,7 +66,7 @@ pub enum FaultKind {
     NoIndex,
     #[error("is not a pack")]
     NotAPack,
-    #[error("is not as it was written")]
+    #[error("differs from what was written")]
     Changed,
     #[error("{} in it cannot be read", objects(*.0))]
     Objects(usize),
@@ -74,11 +74,11 @@ pub enum FaultKind {
     #[error("some of what was recorded last cannot be read")]
     Recordings,
     /// Caused by a power cut, or by damage.
-    #[error("ends in {0} bytes of a recording that is not whole")]
+    #[error("ends in {0} bytes of an incomplete recording")]
     Unfinished(u64),
     #[error("names a machine that recorded nothing")]
     OtherMachine,
-    #[error("a purge did not get to its end")]
+    #[error("a purge was not completed")]
     UnfinishedPurge,
 }
 
@@ -128,7 +128,7 @@ impl Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_all_unreached() {
-            return write!(f, "everything of {}", self.lineage);
+            return write!(f, "all of {}", self.lineage);
         }
         let words = self.versions.iter().map(|range| match (range.start(), range.end()) {
             (start, end) if start == end => start.to_string(),

@@ -26,7 +26,7 @@ pub enum WriteCause {
     #[error("something is already there")]
     Exists,
     /// The disk cannot be trusted; the target was left alone.
-    #[error("the bytes read back are not those written")]
+    #[error("the bytes read back differ from those written")]
     Miswritten,
     /// The target was left alone.
     #[error("could not {step}")]
@@ -59,7 +59,7 @@ pub enum ReplaceCause {
     /// Read it again and start over. The newest version is in place (or the file is gone, if it was
     /// deleted last). `displaced` holds versions saved by others that are no longer on disk; they
     /// are older than the newest one, and the caller must put them into the trash.
-    #[error("it was changed meanwhile")]
+    #[error("it changed in the meantime")]
     ChangedMeanwhile { displaced: Vec<Vec<u8>> },
     /// A folder, a link, or another kind of special file.
     #[error("it is not a regular file")]

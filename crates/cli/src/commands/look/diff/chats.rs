@@ -205,7 +205,7 @@ fn totals(changes: &[MessageDifference], fields: usize) -> String {
         said.push(count(fields, "field of the chat", "fields of the chat"));
     }
     if said.is_empty() {
-        said.push("Nothing that belongs to the story differs.".to_owned());
+        said.push("Nothing in the story differs.".to_owned());
     }
     said.join("; ")
 }

@@ -169,7 +169,7 @@ impl SideLabels {
             (&compared.book, "field of the lorebook", "fields of the lorebook"),
             (&compared.recap, "recap", "recaps"),
             (&compared.variables, "variable", "variables"),
-            (&compared.other, "other thing", "other things"),
+            (&compared.other, "other difference", "other differences"),
         ];
         for (list, one, many) in lists.iter().filter(|(list, _, _)| !list.is_empty()) {
             parts.push(count(list.len(), one, many));

@@ -17,7 +17,7 @@ pub(super) fn say(ui: &mut Ui<'_>, comparison: &Comparison, compared: &LoreDiff)
     let labels = SideLabels::of(comparison, compared);
     say_head(ui, comparison, compared);
     if compared.is_empty() {
-        ui.say("The lore of both is the same.");
+        ui.say("Both have the same lore.");
         return;
     }
     say_compared(ui, &labels, compared);
@@ -69,7 +69,7 @@ pub(super) fn say_head(ui: &mut Ui<'_>, comparison: &Comparison, compared: &Lore
     if !is_one_chat && let Some(words) = describe_base(&base.known, &one, &other) {
         let is_unknown = matches!(base.known, BaseKnown::Unknown { .. });
         let style = if is_unknown { Style::Note } else { Style::Plain };
-        rows.push(Row { name: "began as".into(), text: vec![(style, words)] });
+        rows.push(Row { name: "base".into(), text: vec![(style, words)] });
         if is_unknown && !compared.is_empty() {
             let paint = Paint { color: ui.has_color() };
             let text = vec![paint.removed(&one), (Style::Plain, " ".into()), paint.added(&other)];

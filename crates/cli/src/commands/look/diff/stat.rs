@@ -14,7 +14,7 @@ pub(super) fn say(ui: &mut Ui<'_>, comparison: &Comparison, compared: &LoreDiff)
     let labels = SideLabels::of(comparison, compared);
     say_head(ui, comparison, compared);
     if compared.is_empty() {
-        ui.say("The lore of both is the same.");
+        ui.say("Both have the same lore.");
         return;
     }
     say_compared(ui, &labels, compared);

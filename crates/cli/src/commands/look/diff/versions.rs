@@ -60,7 +60,7 @@ pub(super) fn run(
     ui.say(line.plain(" with ").bold(right.words()));
     let is_same = left.bytes == right.bytes;
     let members = if is_same {
-        ui.say("Both are the same.");
+        ui.say("Both are identical.");
         Vec::new()
     } else {
         match lineage.kind {

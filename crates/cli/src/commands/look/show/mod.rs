@@ -59,7 +59,7 @@ pub(crate) fn run(
                 message,
             })
             .hinted(format!(
-                "{} says what is wrong with it now.",
+                "{} shows what is wrong with it now.",
                 command("verify", &chat.label(), "")
             )));
         }

@@ -54,7 +54,7 @@ pub(crate) fn run(
     if args.output.is_none() {
         if lineage.kind == FileKind::Card && ui.is_terminal() {
             return Err(CommandError::new(Objection::Picture(name))
-                .hinted("Write it into a file with --output card.png."));
+                .hinted("Write it to a file with --output card.png."));
         }
         ui.data(&bytes);
     }

@@ -59,7 +59,7 @@ pub(crate) fn run(
 /// command that restores it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BookRemark {
-    #[error("{name:?}, which is deleted. {way} puts it back.")]
+    #[error("{name:?}, which is deleted. {way} brings it back.")]
     Deleted { name: String, version: u64, way: String },
     #[error("{name:?}, which has changed since then. {way} puts it back.")]
     Changed { name: String, version: u64, way: String },
@@ -152,10 +152,10 @@ fn page_words(kind: FileKind, restored: &Restored) -> &'static str {
             "reload SillyTavern's page, and open it like any other chat"
         }
         (FileKind::Chat, RestoredTo::InPlace) => {
-            "reload SillyTavern's page before you go on with this chat"
+            "reload SillyTavern's page before you continue this chat"
         }
         (FileKind::Chat, _) => "open it in SillyTavern like any other chat",
-        _ => "reload SillyTavern's page before you go on",
+        _ => "reload SillyTavern's page before you continue",
     }
 }
 

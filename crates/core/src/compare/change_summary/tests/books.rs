@@ -47,18 +47,18 @@ fn entries_come_change_and_go() {
     let other = r#"{"key":["x"],"comment":"Rain","content":"Cold."}"#;
     let rows: [(Entries<'_>, &str); 13] = [
         (&[(0, edited), (1, MILL), (2, RAIN), (7, BARE)], "entry 'Mara' changed"),
-        (&[(0, renamed), (1, MILL), (2, RAIN), (7, BARE)], "entry 'Mara' renamed 'Maya'"),
+        (&[(0, renamed), (1, MILL), (2, RAIN), (7, BARE)], "entry 'Mara' renamed to 'Maya'"),
         (&[(0, off), (1, MILL), (2, RAIN), (7, BARE)], "entry 'Mara' switched off"),
-        (&[(0, other), (1, MILL), (2, RAIN), (7, BARE)], "entry 'Rain' in place of 'Mara'"),
+        (&[(0, other), (1, MILL), (2, RAIN), (7, BARE)], "entry 'Mara' replaced by 'Rain'"),
         (&[(0, MARA), (2, RAIN), (7, BARE)], "entry 'The Old Mill' removed"),
         (&[(0, MARA), (1, MILL), (7, BARE)], "entry 'rain' removed"),
         (&[(0, MARA), (1, MILL), (2, RAIN)], "entry 7 removed"),
         (&[(0, MARA), (1, MILL)], "2 entries removed"),
-        (&[(0, MARA), (1, MILL), (2, RAIN), (7, BARE), (8, other)], "entry 'Rain' new"),
+        (&[(0, MARA), (1, MILL), (2, RAIN), (7, BARE), (8, other)], "entry 'Rain' added"),
         (&[(0, MARA), (9, MILL), (2, RAIN), (7, BARE)], "entry 'The Old Mill' moved"),
         (
             &[(0, edited), (1, MILL), (2, RAIN), (7, BARE), (8, other), (9, BARE)],
-            "entry 'Mara' changed, 2 entries new",
+            "entry 'Mara' changed, 2 entries added",
         ),
         (&[(0, "{torn"), (1, MILL), (2, RAIN), (7, BARE)], "entry 'Mara' changed"),
         (&[(1, MILL), (2, RAIN), (7, "5")], "entry 'Mara' removed, entry 7 changed"),

@@ -57,7 +57,7 @@ fn a_message_changes() {
         ),
         (
             r#"{"name":"Mara","send_date":"e","mes":"two"}"#,
-            "message 4 written anew",
+            "message 4 rewritten",
             ChangeKind::Edited,
         ),
         (
@@ -171,14 +171,10 @@ fn several_things_at_once() {
             "details of messages 0 to 5 changed",
             ChangeKind::Edited,
         ),
-        (
-            with(chat(6), |chat| chat.swap(3, 4)),
-            "messages 2 and 3 in another order",
-            ChangeKind::Edited,
-        ),
+        (with(chat(6), |chat| chat.swap(3, 4)), "messages 2 and 3 reordered", ChangeKind::Edited),
         (
             with(chat(4), |chat| chat.push(message(90, "Mara", "new"))),
-            "1 message removed from the end, 5 left, message 4 written anew",
+            "1 message removed from the end, 5 left, message 4 rewritten",
             ChangeKind::Mixed,
         ),
     ] {
@@ -186,7 +182,7 @@ fn several_things_at_once() {
     }
     // Renaming a card renames the author of many messages: none of them is gone.
     let renamed = chat(30).iter().map(|line| line.replace("Tom", "Tim")).collect();
-    check(chat(30), renamed, "15 messages by another name", ChangeKind::Edited);
+    check(chat(30), renamed, "15 messages under another name", ChangeKind::Edited);
 }
 
 #[test]
@@ -215,7 +211,7 @@ fn a_header_is_told_when_it_matters() {
     }
     let bound = of(r#"{"world_info":"L"}"#, 3);
     check(bound, bare.clone(), "chat no longer bound to a lorebook", ChangeKind::Settings);
-    check(bare.clone(), bare, "nothing of the story changed", ChangeKind::Same);
+    check(bare.clone(), bare, "nothing in the story changed", ChangeKind::Same);
 }
 
 #[test]
@@ -225,7 +221,7 @@ fn lines_that_sillytavern_cannot_read_are_dropped_by_it() {
     check(
         chat(3),
         with(chat(3), |chat| chat.push(String::new())),
-        "nothing of the story changed",
+        "nothing in the story changed",
         ChangeKind::Same,
     );
 }

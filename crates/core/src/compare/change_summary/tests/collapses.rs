@@ -19,11 +19,11 @@ fn lines(lines: &[&str]) -> Vec<String> {
 #[test]
 fn a_full_disk_tears_the_last_line() {
     let torn = with(chat(40), |chat| chat[40].truncate(20));
-    let words = "10 messages removed from the end, 40 left, message 39 broken off";
+    let words = "10 messages removed from the end, 40 left, message 39 cut off";
     check(&chat(50), &torn, "torn", words);
     let torn = with(chat(6), |chat| chat[6].truncate(20));
-    check(&chat(6), &torn, "torn", "message 5 broken off");
-    check(&chat(5), &torn, "torn", "message 5 broken off");
+    check(&chat(6), &torn, "torn", "message 5 cut off");
+    check(&chat(5), &torn, "torn", "message 5 cut off");
     // The line was torn before: nothing new is lost.
     let still = with(torn.clone(), |chat| chat[6].truncate(10));
     assert_eq!(between(&torn, &still, 300).collapse, None);
@@ -64,7 +64,7 @@ fn a_header_among_the_lines_is_a_header() {
 fn a_greeting_overwrites_the_story() {
     let words = "59 messages removed from the end, 1 left";
     check(&chat(60), &chat(1), "greeting-only", words);
-    let words = "2 messages removed from the end, 1 left, message 0 written anew";
+    let words = "2 messages removed from the end, 1 left, message 0 rewritten";
     check(&chat(3), &story(1, 500), "greeting-only", words);
 }
 

@@ -104,7 +104,7 @@ impl Search<'_> {
             }
         }
         if let Some(path) = &environment.sillytavern_dataroot {
-            return self.from_sillytavern_dataroot(path);
+            return self.try_sillytavern_dataroot(path);
         }
         for install in environment.installs() {
             if !is_install(self.disk, &install) {
@@ -132,7 +132,7 @@ impl Search<'_> {
     }
 
     /// SillyTavern resolves a relative path against its own folder, wherever it was started.
-    fn from_sillytavern_dataroot(&mut self, path: &Path) -> Option<FoundRoot> {
+    fn try_sillytavern_dataroot(&mut self, path: &Path) -> Option<FoundRoot> {
         let environment = self.environment;
         let installs = environment.installs().filter(|install| is_install(self.disk, install));
         let bases: Vec<_> = installs.chain([environment.working_folder.clone()]).collect();

@@ -220,7 +220,7 @@ fn thin(past: usize) -> Case {
 fn purge(past: usize) -> Case {
     let scene = Scene::with_packs(past + 1);
     let args = ["history", "purge", "Alice/Tale", "--yes"];
-    Case::new("history purge", &scene, &forklore(scene.folder(), &args), "none of them is left")
+    Case::new("history purge", &scene, &forklore(scene.folder(), &args), "none is left")
 }
 
 /// A damaged history, with different damage for each amount of history.

@@ -50,7 +50,7 @@ fn what_is_shown_can_be_written_into_a_file_and_never_over_one() {
     assert_eq!(std::fs::read(&file).unwrap(), printed);
     let again = stage.run(&output);
     assert_eq!(again.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&again.stderr).contains("already something"));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("already exists"));
     assert_eq!(std::fs::read(&file).unwrap(), printed);
 }
 

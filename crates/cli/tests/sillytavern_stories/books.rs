@@ -247,6 +247,6 @@ impl super::command::Ran {
     #[track_caller]
     fn refuses_without_asking(self) {
         assert_eq!(self.code, 2, "{self:?}");
-        assert!(self.err.contains("no terminal to ask on"), "{self:?}");
+        assert!(self.err.contains("confirmation needs a terminal"), "{self:?}");
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn s3_a_creation(server: &Server) {
         "  lorebook  \"At the harbour - Lore\", 3 entries, exact (this is its last message)"
     );
     assert_eq!(lines[2], "  recap     version 0, 1 version");
-    assert!(lines[3].starts_with("  link      none, because the chat may be open"), "{said}");
+    assert!(lines[3].starts_with("  link      none: the chat may be open"), "{said}");
     assert_eq!(stage.file(&tale.chat), parent);
 
     let (child, clone) = ("At the harbour", "At the harbour - Lore");

@@ -103,8 +103,9 @@ impl<'s, 'd> IncomingCheck<'s, 'd> {
         let mut versions = Vec::new();
         let mut next = Some(kept);
         while let Some(kept) = next.filter(|kept| !self.sound.contains(&kept.id)) {
-            let lineage = kept.version.lineage.split_once('/');
-            if lineage.is_none_or(|(machine, _)| machine != reference.machine) {
+            // A repair makes refs of these names, also of those that nothing offered leads to.
+            let name = format!("refs/heads/{}", kept.version.lineage);
+            if RefName::parse(&name).is_none_or(|name| name.machine != reference.machine) {
                 return Err(Unsound::OtherFile.into());
             }
             if !is_below_home(&kept.version.file) {

@@ -11,5 +11,6 @@ pub mod faulty;
 #[cfg(target_os = "linux")]
 pub mod power;
 pub mod story;
+pub mod fuzz;
 #[cfg(unix)]
 pub mod sillytavern;

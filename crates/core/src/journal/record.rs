@@ -256,6 +256,8 @@ impl Record {
 
     /// Its testimony once it has taken over the uid of a later record.
     pub(super) fn arrival_for(&self, later: Option<&RecordId>) -> Option<Arrival> {
+        // Without a uid it testifies to nothing, and would not be read back as it was.
+        later?;
         let mut arrival = self.arrival.clone().filter(|_| self.gap >= 0)?;
         let page = |uid: Option<&RecordId>| uid.map(|uid| uid.page().to_owned());
         if arrival.file.is_none() && page(self.uid.as_ref()) != page(later) {

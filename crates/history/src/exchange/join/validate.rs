@@ -103,8 +103,9 @@ impl<'s, 'd> IncomingCheck<'s, 'd> {
         let mut versions = Vec::new();
         let mut next = Some(stored);
         while let Some(stored) = next.filter(|stored| !self.sound.contains(&stored.id)) {
-            let lineage = stored.version.lineage.split_once('/');
-            if lineage.is_none_or(|(machine, _)| machine != reference.machine) {
+            // A repair creates refs with these names, even if no offered ref leads to them.
+            let name = format!("refs/heads/{}", stored.version.lineage);
+            if RefName::parse(&name).is_none_or(|name| name.machine != reference.machine) {
                 return Err(Unsound::OtherFile.into());
             }
             if !is_below_home(&stored.version.file) {

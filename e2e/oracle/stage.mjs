@@ -20,7 +20,7 @@ export class Stage {
      */
     constructor(product, { lore = 'a', extension = true, limit = 8, preload = true } = {}) {
         this.product = product;
-        this.world = new World({ recorderFor: (page) => product.recorderFor(page) });
+        this.world = new World({ recorderFor: (page) => product.recorderFor(page), isRealTime: true });
         this.limit = limit;
         this.pages = 0;
         const { server, ledger } = this.world;

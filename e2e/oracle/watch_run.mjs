@@ -77,7 +77,7 @@ class Teller {
         this.number = number;
         this.random = new Random(run.plan.seed * 100 + number);
         this.chat = `Story ${number}`;
-        this.story = new Story(this.random, { recorderFor: (page) => run.plan.product?.recorderFor(page) ?? null, profile: 'watched', extension: Boolean(run.plan.product) });
+        this.story = new Story(this.random, { recorderFor: (page) => run.plan.product?.recorderFor(page) ?? null, profile: 'watched', extension: Boolean(run.plan.product), isRealTime: true });
         const { server } = this.story.world;
         server.wrote = (kind, name) => this.wrote(kind, name);
     }

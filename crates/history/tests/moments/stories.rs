@@ -28,9 +28,10 @@ struct Stage {
     clock: &'static MovedClock,
 }
 
-/// A message by its number, which is also its date.
+/// A message by its number, which is also its date, later than every save.
 fn message(number: usize, text: &str) -> String {
-    format!(r#"{{"name":"Ada","mes":"{text}","send_date":"d{number}"}}"#)
+    let date = format!("2030-01-01T{:02}:{:02}:00Z", number / 60, number % 60);
+    format!(r#"{{"name":"Ada","mes":"{text}","send_date":"{date}"}}"#)
 }
 
 /// A message as SillyTavern dates it.
@@ -172,6 +173,7 @@ fn texts_and_minutes_that_repeat_are_not_taken_for_each_other() {
     let minute = |text: &str| {
         format!(r#"{{"name":"You","mes":"{text}","send_date":"November 15, 2026 10:48pm"}}"#)
     };
+    stage.save();
     for (lore, text) in [("a", "Hello"), ("b", "Continue."), ("c", "Once"), ("d", "Continue.")] {
         stage.lore(lore);
         stage.messages.push(minute(text));
@@ -440,4 +442,18 @@ fn without_any_book_the_metadata_is_known() {
     stage.say(0, "zero");
     stage.say(1, "one");
     assert_eq!((stage.book(0), stage.hp(0)), (None, Some((0, 1))));
+}
+
+#[test]
+fn a_file_that_appears_with_messages_may_have_had_more_of_them_before() {
+    let mut stage = Stage::new();
+    stage.lore("then");
+    stage.messages.push(sent(stage.tick(), "zero"));
+    let one = sent(stage.tick(), "one");
+    stage.lore("changed after one");
+    // A copy without the newest message is put in the place of the chat, before the first recording.
+    stage.save();
+    stage.messages.push(one);
+    stage.save();
+    assert_eq!(stage.book(0), None);
 }

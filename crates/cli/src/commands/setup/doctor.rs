@@ -471,11 +471,11 @@ mod tests {
             }
         };
         assert_eq!(wrong(full), ["space"]);
-        let data_root = |it: &mut Facts| {
+        let in_container = |it: &mut Facts| {
             it.is_in_container = true;
             on(&mut it.histories_disk, "overlay");
         };
-        assert_eq!(wrong(data_root), ["container"]);
+        assert_eq!(wrong(in_container), ["container"]);
         assert_eq!(wrong(|it| it.users[0].is_watched = false), ["history"]);
         assert_eq!(wrong(|it| it.users[0].has_history = false), ["history"]);
     }

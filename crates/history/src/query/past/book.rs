@@ -23,8 +23,8 @@ pub(super) fn file(book: &str) -> FileName {
     FileName::of_path(&Path::new("worlds").join(format!("{book}.json")))
 }
 
-/// The book that is bound in `metadata`, which is that of a version of a chat: its name and its content
-/// when that version was saved, or that none was bound. `None` where that is not known.
+/// The book bound in `metadata`, the metadata of a version of a chat: its name and its content when that
+/// version was saved, or `Some(None)` if none was bound. `None` if it is not known.
 pub(super) fn when_saved(
     history: &History<'_>,
     chat: &ChatVersions,
@@ -38,7 +38,7 @@ pub(super) fn when_saved(
     let Some(saved) = Saved::of(history, chat, version)? else { return Ok(None) };
     let file = file(&name);
     let (same, other): (Vec<_>, Vec<_>) = all(history).partition(|lineage| *lineage.file() == file);
-    // A book that has another name now comes last: most have the one they had.
+    // Books that have been renamed since come last, because most have not.
     for lineage in same.into_iter().chain(other) {
         let versions = catalog(history, lineage)?;
         let Some(at) = saved.newest_before(&versions) else { continue };
@@ -61,7 +61,7 @@ struct Saved {
 }
 
 impl Saved {
-    /// `None` where that is not known: nobody saw it, and the clock was set.
+    /// `None` if that is not known: the save was not observed, and the clock was changed.
     fn of(history: &History<'_>, chat: &ChatVersions, version: usize) -> Result<Option<Self>> {
         let line = chat.lines[version];
         let recorded = StoredVersion::read(history.store(), line.id)?.version.recorded;
@@ -76,17 +76,17 @@ impl Saved {
     fn newest_before(&self, book: &[CatalogLine]) -> Option<usize> {
         match self.line.was_seen {
             true => book.iter().rposition(|line| line.order < self.line.order),
-            // Whatever was found at the same time was recorded in another order.
+            // Files found by one scan are not recorded in the order in which they were saved.
             false => book.iter().rposition(|line| line.written <= self.line.written),
         }
     }
 
-    /// Whether that version was in its file when the chat was saved: it was saved before, and no other
-    /// one was between them.
+    /// Whether that version was in its file when the chat was saved: it was saved before the chat, with
+    /// no other version in between.
     fn was_in_file(&self, book: &[CatalogLine], at: usize, recorded: u64) -> bool {
         let line = &book[at];
         let is_in_order = self.line.was_seen && !line.was_found;
-        // Files that are copied or made together may have one time.
+        // Files that are copied or created together may have the same time.
         let is_of_one_look = line.written == self.line.written && recorded == self.recorded;
         let is_older = line.written < self.line.written || is_of_one_look;
         let is_before = line.order < self.line.order
@@ -95,26 +95,25 @@ impl Saved {
         is_before && next.is_none_or(|next| self.comes_later(line, next))
     }
 
-    /// Whether the version of the book that follows took the place of `line`, and did so after the
-    /// chat was saved.
+    /// Whether `next` replaced `line` directly, after the chat was saved.
     fn comes_later(&self, line: &CatalogLine, next: &CatalogLine) -> bool {
-        // Others may have been between them, and have been thinned away.
+        // Versions between them may have been thinned out.
         if next.number != line.number + 1 || next.order < self.line.order {
             return false;
         }
         let is_written_later = next.written > self.line.written;
         match (self.line.was_seen, next.was_found) {
             (true, true) => is_written_later,
-            // What was saved after a chat that was seen is told after it.
+            // Events arrive in order, so what follows an observed save was saved after it.
             (true, false) => true,
-            // The book was looked at when the chat was found.
+            // The scan that found the chat read the book as well.
             (false, _) => is_written_later && (next.was_seen || next.written > self.recorded),
         }
     }
 }
 
-/// Whether the time at which a version was written can be believed: times rise with the versions, and
-/// it was recorded later.
+/// Whether the time at which a version was written can be trusted: the times of the versions around it
+/// are in order, and it was recorded later.
 fn is_in_time(versions: &[CatalogLine], at: usize, recorded: u64) -> bool {
     let written = versions[at].written;
     let before = at.checked_sub(1).map(|before| versions[before].written);

@@ -1,4 +1,4 @@
-//! Whether a version of a chat is a state of the chat that is there now.
+//! Compares a version of a chat with today's chat.
 
 use std::cell::OnceCell;
 
@@ -10,13 +10,13 @@ use crate::git::object::{self, Id, id_of};
 use crate::version::body::Body;
 use crate::version::history::History;
 
-/// More messages that differ are not compared: they would have to be read one by one.
+/// If more messages than this differ, they are not compared, because each has to be read.
 const MOST_READ: usize = 20_000;
 
 /// The chat as it is now.
 pub(super) struct ChatToday<'c> {
     chat: &'c Chat<'c>,
-    /// The names of its messages, as far as they were needed.
+    /// The object ids of its messages, as far as they were needed.
     ids: Vec<Option<Id>>,
     messages: OnceCell<Messages<'c>>,
 }
@@ -39,15 +39,14 @@ impl<'c> ChatToday<'c> {
         Identity::of(self.chat.line(message)?)
     }
 
-    /// What the piece of a message is called in the history; `None` for one that has no line before
-    /// it.
+    /// The object id of a message in the history; `None` for one that has no line before it.
     pub(super) fn id(&self, message: usize) -> Result<Option<Id>> {
         let Some(range) = self.chat.line_range(message) else { return Ok(None) };
         let Some(start) = range.start.checked_sub(1) else { return Ok(None) };
         Ok(Some(id_of(object::Kind::Blob, &self.chat.bytes()[start..range.end])?))
     }
 
-    /// The names of all messages up to `message`.
+    /// The object ids of all messages up to `message`.
     fn ids_to(&mut self, message: usize) -> Result<&[Option<Id>]> {
         for next in self.ids.len()..=message {
             let id = self.id(next)?;
@@ -94,7 +93,7 @@ impl<'c> ChatToday<'c> {
             let pairs = (0..now.len()).filter_map(|at| Some((now.get(at)?, then.get(at)?)));
             return Ok(pairs.into_iter().all(|(now, then)| now.is_same_in_place(then)));
         }
-        // One that comes later today and was there already has changed places.
+        // A message that is later in today's chat was moved.
         let is_later = |at| then.find_in(at, self.messages()).is_some_and(|place| place > message);
         Ok(now.are_in_order_in(&then) && !(0..then.len()).any(is_later))
     }

@@ -1,8 +1,8 @@
-//! What the versions say of a message: the book and the chat's metadata as they were in the files
+//! What the versions prove about a message: the book and the chat's metadata that were in the files
 //! while it was the last one.
 //!
-//! That is never proved to be the state in which the next message came: a message comes in a page,
-//! seconds or hours before its file is saved, and a page may hold edits that no file has yet.
+//! This never proves in which state the next message arrived: a message arrives in a page seconds or
+//! hours before its file is saved, and a page may hold edits that are in no file yet.
 
 mod book;
 mod chat;
@@ -25,8 +25,8 @@ use chat::ChatToday;
 use search::Search;
 use versions::ChatVersions;
 
-/// What is known of message `m` of the chat in file `name`, which now holds `chat`: from the newest
-/// version that ends in this message, or else in one as short before it as can be.
+/// What is known of message `m` of the chat in the file `name`, which now holds `chat`: from the newest
+/// version that ends with this message, or else with the closest one before it.
 pub fn past(
     history: &History<'_>,
     name: &FileName,
@@ -55,7 +55,8 @@ pub fn past(
     Ok(Some(past).filter(|past| past.metadata.is_some() || past.testified.is_some()))
 }
 
-/// What one of these books once was, by the digest in a seal. The newest versions are looked at first, and not for ever.
+/// The content of one of these books that has the digest in a seal. Searches the newest versions first, up
+/// to a limit.
 pub fn sealed(history: &History<'_>, books: &[&str], digest: Digest) -> Result<Option<Vec<u8>>> {
     let names: Vec<FileName> = books.iter().map(|book| book::file(book)).collect();
     for lineage in book::all(history).filter(|lineage| names.contains(lineage.file())) {
@@ -75,14 +76,14 @@ pub fn sealed(history: &History<'_>, books: &[&str], digest: Digest) -> Result<O
     Ok(None)
 }
 
-/// So many versions of a book are compared with a seal.
+/// The most versions of a book to compare with a seal.
 const MOST_SEALED: usize = 500;
 
-/// So many versions of a book before and after the save with the next message are looked at.
+/// The most versions of a book to read on each side of the save with the next message.
 const LOOKED_AT: usize = 16;
 
-/// The book that the chat's own records prove for the message, where they do not hold it themselves:
-/// one that was too large for them.
+/// The book that the chat's own records prove for the message but do not contain, because it was too
+/// large for them.
 fn testified(
     history: &History<'_>,
     versions: &[CatalogLine],

@@ -1,4 +1,4 @@
-//! Finds the versions of a chat that end in one of its messages, without reading all of them.
+//! Finds the versions of a chat that end with a given message, without reading all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +13,18 @@ use crate::version::body::Body;
 use crate::version::commit::StoredVersion;
 use crate::version::history::History;
 
-/// So many versions are looked into before the search ends.
+/// The search ends after reading this many versions.
 const MOST_LOOKS: usize = 1000;
-/// Of those with the same number of messages, so many.
+/// The most versions to read among those with the same number of messages.
 const MOST_ALIKE: usize = 50;
-/// So many are compared with today's chat as a whole.
+/// The most versions to compare in full with today's chat.
 const MOST_COMPARED: usize = 40;
-/// How often the number of messages that a version must have is guessed by how many are missing.
+/// The most attempts to guess how many messages the wanted version has.
 const GUESSES: usize = 64;
-/// How many lines without a message a chat may end in.
+/// The most blank lines to skip at the end of a chat.
 const BLANKS: u32 = 3;
 
-/// A version, and the message of today's chat that it ends in. Ordered from the worst to the best.
+/// A version, and the message of today's chat that it ends with. Ordered from worst to best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ending {
     pub(super) message: usize,
@@ -36,12 +36,12 @@ pub(super) struct Search<'s, 'd, 'c> {
     versions: &'s ChatVersions,
     today: ChatToday<'c>,
     asked: usize,
-    /// Versions by how many messages they have, and of each how many were looked into.
+    /// Versions by their number of messages, and how many of each group have been read.
     by_count: BTreeMap<u64, (Vec<usize>, usize)>,
     lasts: FxHashMap<usize, Option<Last>>,
-    /// What was found and has not been looked at closely.
+    /// Candidates that have not been compared yet.
     found: BTreeSet<Ending>,
-    /// What was looked at closely last.
+    /// The candidate that was compared last.
     tried: Option<Ending>,
     has_begun: bool,
     looks: usize,
@@ -85,8 +85,8 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         }
     }
 
-    /// The best version that was not given yet: one that ends in the message asked for, or in one as
-    /// short before it as can be, and the newest of those.
+    /// The best version not returned yet: the newest that ends with the message asked for, or else with
+    /// the closest message before it.
     pub(super) fn next(&mut self) -> Result<Option<Ending>> {
         if !std::mem::replace(&mut self.has_begun, true) {
             self.guess()?;
@@ -107,8 +107,8 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         }
     }
 
-    /// Looks for a version that ends in the message asked for. It has one message more than the
-    /// message's number, and as many more as were deleted since.
+    /// Looks for a version that ends with the message asked for. It has one message more than the
+    /// message's number, plus those that were deleted since.
     fn guess(&mut self) -> Result<()> {
         let first = self.asked as u64 + 1;
         let mut wanted = first;
@@ -122,7 +122,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
                 _ => count + 1,
             };
         }
-        // Others were deleted in between, or it was never saved while it was the last one.
+        // Messages were deleted in between, or no save had this message as the last one.
         wanted = first;
         while let Some(count) = self.count_from(wanted).filter(|_| self.looks < MOST_LOOKS / 2) {
             if self.look_among(count)?.is_some_and(|ending| ending.message == self.asked) {
@@ -133,12 +133,12 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         self.look_below(first)
     }
 
-    /// The least number of messages from this one on that a version has.
+    /// The smallest number of messages, at least `wanted`, that a version has.
     fn count_from(&self, wanted: u64) -> Option<u64> {
         self.by_count.range(wanted..).next().map(|(count, _)| *count)
     }
 
-    /// Adds the next best to what was found.
+    /// Adds the next best candidates.
     fn widen(&mut self, tried: Ending) -> Result<()> {
         let count = self.versions.lines[tried.version].count;
         self.look_among(count)?;
@@ -148,8 +148,8 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         Ok(())
     }
 
-    /// Looks into versions with this number of messages until one ends in a message of today's that
-    /// is not after the one asked for. Where all are after it, one of those.
+    /// Reads versions with this number of messages until one ends with one of today's messages that is
+    /// not after the one asked for. If all of them are after it, returns one of those.
     fn look_among(&mut self, count: u64) -> Result<Option<Ending>> {
         let mut after = None;
         while let Some((versions, looked)) = self.by_count.get_mut(&count) {
@@ -173,7 +173,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         Ok(after)
     }
 
-    /// The same with fewer messages.
+    /// The same for versions with fewer messages.
     fn look_below(&mut self, count: u64) -> Result<()> {
         let below: Vec<u64> = self.by_count.range(..count).rev().map(|(count, _)| *count).collect();
         for count in below {
@@ -186,7 +186,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         Ok(())
     }
 
-    /// The message of today's chat that a version ends in.
+    /// The message of today's chat that a version ends with.
     fn ends_in(&mut self, version: usize) -> Result<Option<usize>> {
         let Some(last) = self.last(version)? else { return Ok(None) };
         let is_in_place = last.number as usize == self.asked;
@@ -238,8 +238,8 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         self.history.store().read(id, object::Kind::Blob)
     }
 
-    /// Whether the version was saved while its last message was the last one of the chat that is there
-    /// today, as far as that has come.
+    /// Whether the version is an earlier state of today's chat, saved while its last message was the
+    /// last one.
     fn is_state_of_today(&mut self, ending: Ending) -> Result<bool> {
         let Some(last) = self.last(ending.version)? else { return Ok(false) };
         Ok(self.today.is_told_in(self.history, last.body, ending.message)?
@@ -248,19 +248,18 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
             && (self.is_watched(ending) || self.next_was_sent_after(ending)))
     }
 
-    /// Whether every save was seen between one that does not have the last message yet and this
-    /// version, so that a message after it would have been seen, too.
+    /// Whether every save was observed from a version without the last message to this one. Then a
+    /// message after it would have been observed as well.
     fn is_watched(&self, ending: Ending) -> bool {
         let lines = &self.versions.lines;
         let count = lines[ending.version].count;
-        let since = lines[..=ending.version].iter().rev();
-        // The oldest version has nothing before it: the file came into being while we watched.
-        since.take_while(|line| line.count >= count).all(|line| line.was_seen)
+        let mut before = lines[..=ending.version].iter().rev();
+        let stop = before.find(|line| line.count < count || !line.was_seen);
+        stop.is_some_and(|line| line.count < count)
     }
 
-    /// Whether the next message of today was sent after the version was written. Where saves were
-    /// missed, it could otherwise have been there before, deleted in one page, and brought back by
-    /// the save of another.
+    /// Whether today's next message was sent after the version was written. If saves were missed, it
+    /// could otherwise have existed before: deleted in one page and saved again by another.
     fn next_was_sent_after(&self, ending: Ending) -> bool {
         let next = ending.message + 1;
         if next >= self.today.len() {
@@ -273,8 +272,8 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         first.zip(written.ok()).is_some_and(|(sent, written)| sent > written)
     }
 
-    /// Whether no other message can be taken for the last one: the next one came after it. Texts
-    /// repeat, and not every date tells two messages of a minute apart.
+    /// Whether the last message cannot be mistaken for another one. Texts repeat, and older dates do
+    /// not distinguish two messages of the same minute.
     fn is_certain(&mut self, ending: Ending, last: Last) -> Result<bool> {
         let line = self.read(&last.id)?;
         let (then, now) = (Identity::of(&line), self.today.identity(ending.message));
@@ -291,8 +290,8 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         }
     }
 
-    /// Whether the message that comes after it today was there before: then this is not the state in
-    /// which it came.
+    /// Whether an earlier version already had today's next message. Then this is not the state in
+    /// which that message arrived.
     fn next_came_before(&mut self, ending: Ending, last: Last) -> Result<bool> {
         if ending.message + 1 >= self.today.len() {
             return Ok(false);
@@ -308,7 +307,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         Ok(false)
     }
 
-    /// Whether a version has the message that comes next today, after the one that another ends in.
+    /// Whether a version has today's next message after the one that `ending` ends with.
     fn has_next(&mut self, version: usize, ending: Ending, last: Last) -> Result<bool> {
         self.looks += 1;
         let store = self.history.store();
@@ -325,15 +324,14 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         if is_next || Body::piece(store, body, last.number)? == Some(last.id) {
             return Ok(is_next);
         }
-        // Its messages are in other places.
+        // Its messages are in other positions.
         let next = self.today.id(next)?;
         let all = Body::read(store, body)?;
         Ok(all.pieces().iter().any(|(_, id)| Some(*id) == next))
     }
 }
 
-/// The instant of a date as SillyTavern has written it since 1.16. Older forms do not say in which
-/// time zone they are.
+/// Parses a date as SillyTavern writes it since 1.16. Older formats do not include the time zone.
 fn milliseconds_of(date: &[u8]) -> Option<i64> {
     let date: jiff::Timestamp = std::str::from_utf8(date).ok()?.parse().ok()?;
     Some(date.as_millisecond())

@@ -1,4 +1,4 @@
-//! The versions of a chat that tell the story of the file that is there now.
+//! The versions of a chat that belong to today's file.
 
 use forklore_core::sillytavern::chat::{Chat, ChatKind};
 use forklore_json::Json;
@@ -19,7 +19,7 @@ pub(super) struct ChatVersions {
 }
 
 impl ChatVersions {
-    /// Leaves out what was in the place of a file that was deleted, unless the file came back.
+    /// Leaves out the versions of an earlier file with this name that was deleted, unless it came back.
     pub(super) fn read(history: &History<'_>, lineage: &Lineage) -> Result<Self> {
         let mut lines = catalog(history, lineage)?;
         let mut first = 0;
@@ -58,8 +58,8 @@ pub(super) fn parts(history: &History<'_>, kept: &StoredVersion) -> Result<Optio
     })
 }
 
-/// Whether the file after a deletion is the one that was deleted: it has all of its messages, and
-/// more of them than any chat with the same greeting.
+/// Whether the file after a deletion is the deleted one: it starts with all of its messages, and there
+/// is more than the greeting.
 fn came_back(history: &History<'_>, deleted: Id, next: Id) -> Result<bool> {
     let store = history.store();
     let (deleted, next) = (StoredVersion::read(store, deleted)?, StoredVersion::read(store, next)?);

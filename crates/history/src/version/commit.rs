@@ -6,6 +6,7 @@ use crate::error::{HistoryError, Result};
 use crate::file::FileName;
 use crate::git::object::{Id, Kind};
 use crate::store::Store;
+use crate::version::lineage_name;
 
 /// No count or time that we write comes near this limit, so sums cannot overflow. Commits from
 /// elsewhere may contain any number.
@@ -183,7 +184,10 @@ impl StoredVersion {
             parent: header("parent").and_then(|parent| Id::from_hex(parent.as_bytes()).ok()),
             version: Version {
                 file: FileName::of_text(trailer("File")?),
-                lineage: trailer("Lineage")?.to_owned(),
+                // It becomes part of the names of refs, which are paths.
+                lineage: trailer("Lineage")
+                    .filter(|name| lineage_name::parse(name).is_some())?
+                    .to_owned(),
                 number: counted,
                 order: number("Order")?,
                 why: Origin::read(trailer("Why")?)?,
@@ -243,7 +247,7 @@ mod tests {
         let tree = id_of(Kind::Tree, b"").unwrap();
         let text = |version: &str, thinned: &str| {
             format!(
-                "tree {tree}\n\nwords\n\nFile: settings.json\nLineage: x\nVersion: {version}\nOrder: 1\n\
+                "tree {tree}\n\nwords\n\nFile: settings.json\nLineage: pc/settings/x\nVersion: {version}\nOrder: 1\n\
                  Why: saved\nWritten: 1\nRecorded: 1\nBytes: 1\nThinned: {thinned}\n"
             )
         };
@@ -275,6 +279,8 @@ mod tests {
             collapse: None,
             thinned: 0,
         };
+        let elsewhere = Version { lineage: "../../settings/x".into(), ..version.clone() };
+        assert_eq!(StoredVersion::parse(tree, &elsewhere.commit(&tree, None)), None);
         let stored = StoredVersion::parse(tree, &version.commit(&tree, None)).unwrap();
         assert_eq!((stored.version.order, stored.version.words.as_str()), (1, "Order: 7 [31m"));
     }

@@ -8,6 +8,7 @@ use crate::error::HistoryError;
 use crate::file::{FileKind, FileName};
 use crate::store::Store;
 use crate::version::commit::{Origin, StoredVersion, Version};
+use crate::version::lineage_name;
 
 /// All versions of one file, identified by the newest.
 #[derive(Clone, Debug)]
@@ -57,7 +58,8 @@ impl Lineages {
         self.unreadable.clear();
         self.live.clear();
         for (reference, id) in store.refs() {
-            let Some((owner, kind)) = parts(reference) else { continue };
+            let name = reference.strip_prefix("refs/heads/");
+            let Some((owner, kind)) = name.and_then(lineage_name::parse) else { continue };
             let lineage = match before.remove(reference) {
                 Some(known) if known.tip.id == *id => known,
                 _ => match StoredVersion::read(store, *id) {
@@ -157,15 +159,6 @@ pub fn backups_reference(reference: &str) -> String {
     format!("{reference}-backups")
 }
 
-/// The machine and the kind of file in the name of a ref.
-fn parts(reference: &str) -> Option<(&str, FileKind)> {
-    let mut parts = reference.strip_prefix("refs/heads/")?.split('/');
-    let machine = parts.next()?;
-    let kind = FileKind::of_folder(parts.next()?)?;
-    parts.next()?;
-    Some((machine, kind))
-}
-
 /// Lower-case letters, digits and dashes, which every file system and every git accepts.
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();
@@ -200,13 +193,5 @@ mod tests {
             assert_eq!(slug(text), expected);
         }
         assert!(slug(&"long ".repeat(100)).len() <= 40);
-    }
-
-    #[test]
-    fn only_our_refs_are_lineages() {
-        assert_eq!(parts("refs/heads/pc-1a2b/chats/anna-1"), Some(("pc-1a2b", FileKind::Chat)));
-        assert_eq!(parts("refs/heads/pc-1a2b/other/anna-1"), None);
-        assert_eq!(parts("refs/heads/main"), None);
-        assert_eq!(parts("refs/pins/pc/chats/x/1"), None);
     }
 }

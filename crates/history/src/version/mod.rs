@@ -5,6 +5,7 @@ pub mod commit;
 mod gathering;
 pub mod history;
 pub mod lineage;
+pub(crate) mod lineage_name;
 pub mod split;
 pub mod summary;
 pub mod tracked;

@@ -18,6 +18,7 @@ use crate::git::object::{Id, Kind};
 use crate::git::pack::{Packed, Packer};
 use crate::git::refs::Refs;
 use crate::store::{Store, Writing};
+use crate::version::lineage_name;
 
 use validate::{CheckStop, IncomingCheck, ObjectSource};
 
@@ -99,7 +100,6 @@ pub(crate) struct RefName<'a> {
 impl<'a> RefName<'a> {
     /// Parses the name of a ref that is exchanged between machines.
     pub(crate) fn parse(name: &'a str) -> Option<Self> {
-        const LONGEST: usize = 120;
         let (folder, rest) = name.strip_prefix("refs/")?.split_once('/')?;
         let (lineage, number) = match folder {
             "heads" => (rest, None),
@@ -111,18 +111,8 @@ impl<'a> RefName<'a> {
             }
             _ => return None,
         };
-        let mut parts = lineage.split('/');
-        let (machine, kind, name) = (parts.next()?, parts.next()?, parts.next()?);
-        let is_slug = |text: &str| {
-            let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-            !text.is_empty()
-                && text.len() <= LONGEST
-                && !text.starts_with('-')
-                && text.bytes().all(is_plain)
-        };
-        let is_ours = parts.next().is_none() && is_slug(machine) && is_slug(name);
-        let kind = FileKind::of_folder(kind)?;
-        is_ours.then_some(Self { machine, kind, lineage, number })
+        let (machine, kind) = lineage_name::parse(lineage)?;
+        Some(Self { machine, kind, lineage, number })
     }
 }
 

@@ -59,6 +59,7 @@ fn build(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
         .remove_name_section(true)
         .remove_producers_section(true)
         .generate(folder.path())?;
+    shrink(root, &folder.path().join("forklore_bg.wasm"))?;
     let mut built = BTreeMap::new();
     for entry in std::fs::read_dir(folder.path())? {
         let entry = entry?;
@@ -66,6 +67,31 @@ fn build(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
             .insert(entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path())?);
     }
     Ok(built)
+}
+
+/// Makes a file smaller with Binaryen's optimizer, which removes what LLVM leaves behind.
+fn shrink(root: &Path, file: &Path) -> anyhow::Result<()> {
+    let optimizer = root.join("e2e/node_modules/binaryen/bin/wasm-opt");
+    ensure!(optimizer.exists(), "wasm-opt is missing: run `npm ci --prefix e2e`");
+    let status = Command::new("node")
+        .arg(&optimizer)
+        .arg("-Oz")
+        .args(
+            ["bulk-memory", "multivalue", "mutable-globals", "nontrapping-float-to-int"]
+                .map(feature),
+        )
+        .args(["reference-types", "sign-ext"].map(feature))
+        .arg(file)
+        .arg("-o")
+        .arg(file)
+        .status()?;
+    ensure!(status.success(), "wasm-opt failed");
+    Ok(())
+}
+
+/// What rustc uses by default for this target.
+fn feature(name: &str) -> String {
+    format!("--enable-{name}")
 }
 
 fn path_remapping(root: &Path) -> anyhow::Result<Vec<String>> {

@@ -38,7 +38,7 @@ const LONG_TEXT = 120;
  * @returns {{close: Function}}
  */
 export function toast(kind, content, { title = '', buttons = [], sticky = false, closeLabel = '' } = {}) {
-    const lines = [content].flat().map(line => line instanceof Node ? line : element('div', line));
+    const lines = [content].flat().map((line) => line instanceof Node ? line : element('div', line));
     const body = element('div', ...lines);
     body.className = 'forklore_toast';
     const isKept = sticky || buttons.length > 0;
@@ -125,7 +125,7 @@ export async function popup(content, { wide = false, large = false, okText = nul
         shown?.completeCancelled();
     };
     const inside = typeof content === 'function' ? content(close) : content;
-    const valueOf = result => closedWith ? closedWith.value
+    const valueOf = (result) => closedWith ? closedWith.value
         : result >= CUSTOM_RESULT ? buttons[result - CUSTOM_RESULT].value
             : result === POPUP_RESULT.AFFIRMATIVE ? 'ok' : null;
 
@@ -338,8 +338,8 @@ export function addCommands(commands) {
             name,
             returns,
             helpString: helpMarkup(help, exampleTitle, examples),
-            namedArgumentList: named.map(argument => SlashCommandNamedArgument.fromProps(argumentProps(argument))),
-            unnamedArgumentList: unnamed.map(argument => SlashCommandArgument.fromProps(argumentProps(argument))),
+            namedArgumentList: named.map((argument) => SlashCommandNamedArgument.fromProps(argumentProps(argument))),
+            unnamedArgumentList: unnamed.map((argument) => SlashCommandArgument.fromProps(argumentProps(argument))),
             callback: async (given, text) => String(await run(given, typeof text === 'string' ? text : '') ?? ''),
         }));
     }
@@ -394,7 +394,7 @@ function helpMarkup(help, exampleTitle, examples) {
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\'': '&#39;' };
 
 function escaped(text) {
-    return text.replace(/[&<>"']/g, sign => ENTITIES[sign]);
+    return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign]);
 }
 
 // --------------------------------------------------------------------------------------------------- helpers
@@ -408,5 +408,5 @@ function element(tag, ...children) {
 function leaveEnterToTheBrowser(button) {
     // SillyTavern's key handler clicks everything that looks like one of its buttons; a real button would be clicked
     // twice.
-    button.addEventListener('keydown', event => event.key === 'Enter' && event.stopPropagation());
+    button.addEventListener('keydown', (event) => event.key === 'Enter' && event.stopPropagation());
 }

@@ -1,21 +1,29 @@
 // Whose book SillyTavern's editor shows. The editor does not follow the chat: after a fork it still shows the parent's
 // book, and that is where new edits would go.
 
+/** @import { Core, Host, OpenChat, Owner } from '../types.js' */
 /** @typedef {{name: string, book: string}} Bound a chat and its bound book */
 
 export class EditorBook {
-    /** @param {{host: object, core: object, onChange: (shown: {chat: string, own: string | null} | null) => void}} parts */
+    /**
+     * @param {object} parts
+     * @param {Pick<Host, 'openChat' | 'bookInEditor' | 'showInEditor' | 'switchEditor'>} parts.host
+     * @param {Pick<Core, 'bookKey'>} parts.core
+     * @param {(shown: {chat: string, own: string | null} | null) => void} parts.onChange
+     */
     constructor({ host, core, onChange }) {
-        Object.assign(this, { host, core, onChange });
-        /** @type {(Bound & {group: string | null, avatar: string | null}) | null} the chat that was opened last */
+        this.host = host;
+        this.core = core;
+        this.onChange = onChange;
+        /** @type {(Owner & {name: string, book: string | null}) | null} the chat that was opened last */
         this.lastOpened = null;
         /** @type {Bound[]} chats that are not open, as far as they are known */
         this.others = [];
-        /** Set while the editor is about to switch to this chat's book. */
+        /** Set while the editor is about to switch to this chat's book. @type {EditorBook['lastOpened']} */
         this.following = null;
     }
 
-    /** Another chat was opened, or the chat was closed. If the editor shows a relative's book, it switches to the chat's own. */
+    /** Another chat was opened, or the chat was closed. If the editor shows a relative's book, it switches to the chat's own. @param {OpenChat | null} open */
     async chatOpened(open) {
         const before = this.lastOpened;
         if (!open) {
@@ -27,11 +35,11 @@ export class EditorBook {
         this.following = null;
         const { parent, book } = open.metadata.forklore ?? {};
         const isRelative = before && before.group === now.group && before.avatar === now.avatar;
-        const relatives = [isRelative && before, { name: parent?.chat, book: book?.from }].filter((other) => other?.name && other.book);
-        this.others = before ? [...relatives, before] : relatives;
+        const relatives = [...(isRelative ? [before] : []), { name: parent?.chat, book: book?.from }].filter(isBound);
+        this.others = before && isBound(before) ? [...relatives, before] : relatives;
         const shown = this.host.bookInEditor();
         const isRelatives = relatives.some((other) => this.isSame(other.book, shown));
-        if (isRelatives && open.book && !this.isSame(open.book, shown)) {
+        if (isRelatives && shown && open.book && !this.isSame(open.book, shown)) {
             this.following = now;
             await this.host.switchEditor(shown, open.book, () => this.lastOpened === now);
             this.following = this.following === now ? null : this.following;
@@ -39,9 +47,9 @@ export class EditorBook {
         this.update();
     }
 
-    /** The chats of the open chat's character or group have been read. @param {Array<{name: string, metadata?: object}>} heads */
+    /** The chats of the open chat's character or group have been read. @param {Array<{name: string, metadata?: ST.Metadata}>} heads */
     learned(heads) {
-        const others = heads.map(({ name, metadata }) => ({ name, book: metadata?.world_info })).filter(({ book }) => book);
+        const others = heads.map(({ name, metadata }) => ({ name, book: metadata?.world_info })).filter(isBound);
         this.others = [...others, ...this.others].filter(({ name }) => name !== this.lastOpened?.name);
         this.update();
     }
@@ -52,7 +60,7 @@ export class EditorBook {
         const shown = this.host.bookInEditor();
         const isOther = open && shown && !this.following && !this.isSame(shown, open.book);
         const whose = isOther ? this.others.find(({ book }) => this.isSame(book, shown)) : undefined;
-        this.onChange(whose ? { chat: whose.name, own: open.book } : null);
+        this.onChange(open && whose ? { chat: whose.name, own: open.book } : null);
     }
 
     showOwn() {
@@ -62,7 +70,13 @@ export class EditorBook {
         }
     }
 
+    /** @param {string | null | undefined} one @param {string | null | undefined} other */
     isSame(one, other) {
-        return Boolean(one && other) && this.core.bookKey(one) === this.core.bookKey(other);
+        return Boolean(one && other && this.core.bookKey(one) === this.core.bookKey(other));
     }
+}
+
+/** @param {{name?: string | undefined, book?: string | null}} chat @returns {chat is Bound} */
+function isBound(chat) {
+    return Boolean(chat.name && chat.book);
 }

@@ -1,5 +1,8 @@
 // The settings, with their defaults.
 
+/** @import { Settings } from '../types.js' */
+
+/** @type {Settings} */
 export const DEFAULTS = {
     isolate: true,
     requireScene: false,
@@ -16,26 +19,34 @@ export const DEFAULTS = {
     guard: true,
 };
 
+/** @type {Record<string, unknown[]>} */
 const CHOICES = {
     whenInexact: ['ask', 'nearest', 'refuse'],
     whenBusy: ['wait', 'drain', 'without'],
 };
 
-/** Replaces missing or invalid values by the defaults, in place. */
+/** Replaces missing or invalid values by the defaults, in place. @param {Partial<Settings>} settings @returns {Settings} */
 export function fillDefaults(settings) {
-    for (const [key, value] of Object.entries(DEFAULTS)) {
-        const isFit = typeof settings[key] === typeof value && (CHOICES[key]?.includes(settings[key]) ?? true);
+    /** @type {Record<string, unknown>} */
+    const saved = { ...settings };
+    /** @type {Record<string, unknown>} */
+    const defaults = { ...DEFAULTS };
+    for (const [key, value] of Object.entries(defaults)) {
+        const isFit = typeof saved[key] === typeof value && (CHOICES[key]?.includes(saved[key]) ?? true);
         if (!isFit) {
-            settings[key] = value;
+            Object.assign(settings, { [key]: value });
         }
     }
-    return settings;
+    return /** @type {Settings} */ (settings);
 }
 
 /**
  * The name of a checkpoint from the user's template.
  * @param {string} template with {scene_number}, {scene_name}, {chat}, {message}
+ * @param {Record<string, unknown>} values
  */
 export function nameFrom(template, values) {
-    return template.replace(/\{(\w+)\}/g, (whole, key) => (key in values ? String(values[key] ?? '') : whole)).trim();
+    /** @param {string} whole @param {string} key */
+    const valueOf = (whole, key) => (key in values ? String(values[key] ?? '') : whole);
+    return template.replace(/\{(\w+)\}/g, valueOf).trim();
 }

@@ -3,10 +3,13 @@
 import { bytesText, sameJson } from '../core/json.js';
 import { bookSave } from '../sillytavern/requests.js';
 
+/** @import { Host } from '../types.js' */
+/** @typedef {{name: string, text: string, replacedBy?: string}} KeptBook */
+
 const FORMAT = 1;
 
 export class Trash {
-    /** @param {{host: object}} parts */
+    /** @param {{host: Pick<Host, 'readBook' | 'listBooks' | 'writeBook' | 'deleteBook' | 'refreshBooks' | 'newSlug' | 'readFile' | 'writeFile' | 'deleteFile'>}} parts */
     constructor({ host }) {
         this.host = host;
     }
@@ -25,12 +28,15 @@ export class Trash {
         return this.write(books, why);
     }
 
-    /** Keeps a text that can be restored as a book of this name. @returns {Promise<string>} a token to restore it with */
+    /**
+     * Keeps a text that can be restored as a book of this name.
+     * @param {string} name @param {string} text @param {string} why @returns {Promise<string>} a token to restore it with
+     */
     keepText(name, text, why) {
         return this.write([{ name, text }], why);
     }
 
-    /** @param {Array<{name: string, text: string, replacedBy?: string}>} books */
+    /** @param {KeptBook[]} books @param {string} why */
     write(books, why) {
         const now = new Date();
         // SillyTavern only allows letters, digits, dots, dashes and underscores.
@@ -38,7 +44,7 @@ export class Trash {
         return this.host.writeFile(file, JSON.stringify({ format: FORMAT, when: now.toISOString(), why, books }));
     }
 
-    /** Removes books after copying them. @returns {Promise<string>} a token to restore them with */
+    /** Removes books after copying them. @param {string[]} names @param {string} why @returns {Promise<string>} a token to restore them with */
     async remove(names, why) {
         const token = await this.keepBooks(names, why);
         for (const name of names) {
@@ -50,14 +56,15 @@ export class Trash {
 
     /**
      * Restores books, except where a different book of that name exists by now.
-     * @returns {Promise<{restored: string[], replaced: string[]}>} the restored ones, and those of
+     * @param {string} token @returns {Promise<{restored: string[], replaced: string[]}>} the restored ones, and those of
      *          them that replaced other content
      */
     async restore(token) {
-        const { format, books } = JSON.parse(await this.host.readFile(token));
-        if (format !== FORMAT || !Array.isArray(books)) {
+        const kept = JSON.parse(await this.host.readFile(token));
+        if (!isReadable(kept)) {
             throw new Error('this part of the trash was written by a later version');
         }
+        const { books } = kept;
         const there = new Set((await this.host.listBooks()).map((book) => book.name));
         const back = [];
         for (const book of books) {
@@ -76,8 +83,13 @@ export class Trash {
         return { restored, replaced: restored.filter((name) => there.has(name)) };
     }
 
-    /** Whether the text that replaced a book is unchanged. */
+    /** Whether the text that replaced a book is unchanged. @param {KeptBook} book */
     async isUnchanged({ name, replacedBy }) {
         return replacedBy !== undefined && sameJson(replacedBy, bytesText(await this.host.readBook(name)));
     }
+}
+
+/** @param {unknown} kept @returns {kept is {books: KeptBook[]}} */
+function isReadable(kept) {
+    return kept instanceof Object && 'format' in kept && kept.format === FORMAT && 'books' in kept && Array.isArray(kept.books);
 }

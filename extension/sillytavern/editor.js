@@ -8,7 +8,8 @@ const RETRY_REFRESH_AFTER = 1000;
 /** How long, in milliseconds, and how many times to wait for a save before the editor is switched to another book. */
 const RETRY_SWITCH_AFTER = 100;
 const MAX_SWITCH_TRIES = 100;
-let refreshTimer = null;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let refreshTimer;
 
 /**
  * Makes the editor show the book in the page's cache, as soon as it is not in use. Until then it shows its own copy,
@@ -38,26 +39,30 @@ export function refresh(name, isUnsaved, { atOnce = false } = {}) {
             pages.pagination('go', page);
         }
         for (const uid of unfolded) {
+            /** @returns {HTMLElement | null} */
             const icon = () => document.querySelector(`${ENTRIES} .world_entry[uid="${Number(uid)}"] .inline-drawer-icon.down`);
-            waitFor(icon, () => icon().click());
+            waitFor(icon, () => icon()?.click());
         }
-        const field = () => focused && document.querySelector(focused);
-        waitFor(field, () => field().focus());
+        /** @returns {HTMLElement | null} */
+        const field = () => focused ? document.querySelector(focused) : null;
+        waitFor(field, () => field()?.focus());
     });
 }
 
 /** The name of the book in the editor, or `null`. */
 export function shownBook() {
+    /** @type {HTMLOptionElement | null} */
     const chosen = document.querySelector('#world_editor_select option:checked');
     return chosen?.value ? chosen.textContent : null;
 }
 
-/** Calls the listener whenever a book is shown, even if it is the same one. */
+/** Calls the listener whenever a book is shown, even if it is the same one. @param {() => void} listener */
 export function onShown(listener) {
     // SillyTavern selects books through jQuery, and only jQuery listeners are notified of that.
     globalThis.jQuery?.('#world_editor_select').on('change', () => listener());
 }
 
+/** @param {string} name */
 export function show(name) {
     reloadEditor(name, true);
 }
@@ -80,8 +85,9 @@ export async function switchTo(shown, name, { isUnsaved, isWanted }) {
 
 /** Whether the user is in a field of an entry, or has searched for something. */
 function isTyping() {
-    return Boolean(document.activeElement?.closest(ENTRIES) && document.activeElement.matches('input, textarea, select'))
-        || Boolean(document.querySelector('#world_info_search')?.value);
+    /** @type {HTMLInputElement | null} */
+    const search = document.querySelector('#world_info_search');
+    return Boolean(document.activeElement?.closest(ENTRIES) && document.activeElement.matches('input, textarea, select')) || Boolean(search?.value);
 }
 
 /** Whether a dialog or a loading screen is open, or an entry is being dragged. */
@@ -94,10 +100,10 @@ function focusedField() {
     const field = document.activeElement;
     const uid = field?.closest(`${ENTRIES} .world_entry`)?.getAttribute('uid');
     const name = field?.getAttribute('name');
-    return uid && name ? `${ENTRIES} .world_entry[uid="${Number(uid)}"] ${field.localName}[name="${CSS.escape(name)}"]` : null;
+    return field && uid && name ? `${ENTRIES} .world_entry[uid="${Number(uid)}"] ${field.localName}[name="${CSS.escape(name)}"]` : null;
 }
 
-/** Continues as soon as something exists, or gives up. */
+/** Continues as soon as something exists, or gives up. @param {() => unknown} isThere @param {() => void} goOn */
 function waitFor(isThere, goOn, tries = 40) {
     if (isThere()) {
         goOn();

@@ -32,6 +32,8 @@ import {
 } from '/scripts/world-info.js';
 import * as editor from './editor.js';
 
+/** @import { BookReference, Head, OpenChat, Owner, Settings } from '../types.js' */
+
 export * as timelineStore from './timeline_store.js';
 export { isParentsSlug, kindOfFork } from './versions.js';
 
@@ -45,7 +47,10 @@ export function useFetch(plain) {
     untapped = plain;
 }
 
-/** Posts to SillyTavern's server, past our own tap. @returns {Promise<Response>} */
+/**
+ * Posts to SillyTavern's server, past our own tap.
+ * @param {string} path @param {string | Uint8Array<ArrayBuffer> | object} body a value, or its JSON @returns {Promise<Response>}
+ */
 async function post(path, body) {
     const response = await untapped(path, {
         method: 'POST',
@@ -59,18 +64,27 @@ async function post(path, body) {
     return response;
 }
 
+/**
+ * The value that SillyTavern's server answers.
+ * @template {keyof ST.Answers} Path
+ * @param {Path} path @param {object} body @returns {Promise<ST.Answers[Path]>}
+ */
+async function ask(path, body) {
+    return /** @type {ST.Answers[Path]} */ (await (await post(path, body)).json());
+}
+
 // The open chat
 
-/** The character or group that is selected. */
+/** The character or group that is selected. @returns {Owner | null} */
 export function currentOwner() {
     if (selected_group) {
         return { group: String(selected_group), avatar: null };
     }
-    const character = characters[this_chid];
+    const character = characters[Number(this_chid)];
     return character ? { group: null, avatar: character.avatar } : null;
 }
 
-/** The open chat, or `null`. */
+/** @returns {OpenChat | null} */
 export function openChat() {
     const owner = currentOwner();
     const name = getCurrentChatId();
@@ -97,7 +111,7 @@ export async function saveOpenChat() {
     if (!meant) {
         return;
     }
-    const hasMessages = chat.length > 0 || (await chatHeadsOf(meant, [meant.name]))[0]?.messages > 0;
+    const hasMessages = chat.length > 0 || Boolean((await chatHeadsOf(meant, [meant.name]))[0]?.messages);
     if (isChatSaving) {
         await waitUntilCondition(() => !isChatSaving, SAVE_UNDER_WAY, 10);
     }
@@ -111,6 +125,9 @@ export async function saveOpenChat() {
 /** SillyTavern does not export its own function for this. */
 async function saveGroupChat() {
     const group = groups.find((group) => group.id === selected_group);
+    if (!group) {
+        throw new Error('the group is gone');
+    }
     const body = JSON.stringify({ id: group.chat_id, chat: [{ chat_metadata, user_name: 'unused', character_name: 'unused' }, ...chat], force: false });
     const response = await fetch('/api/chats/group/save', { method: 'POST', headers: getRequestHeaders(), body });
     if (!response.ok) {
@@ -124,7 +141,8 @@ export const isWriting = () => isGenerating();
 const SAVE_UNDER_WAY = 30_000;
 /** In milliseconds: usually SillyTavern saves the chat itself before that. */
 const CHAT_SAVED_WITHIN = 3000;
-let savingSoon = null;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let savingSoon;
 
 /**
  * Saves the open chat after a while, unless SillyTavern has saved it by then, or the file differs: another tab may have
@@ -137,6 +155,7 @@ export function saveChatSoon(isNeeded) {
     savingSoon = setTimeout(() => saveChatIfSame(name, isNeeded).catch((error) => console.warn('Forklore:', error)), CHAT_SAVED_WITHIN);
 }
 
+/** @param {string | undefined} name @param {() => boolean} isNeeded */
 async function saveChatIfSame(name, isNeeded) {
     const open = openChat();
     if (!open || open.name !== name || !isNeeded()) {
@@ -148,14 +167,14 @@ async function saveChatIfSame(name, isNeeded) {
         return;
     }
     const count = chat.length;
-    const [head] = await chatHeadsOf(open, [name]);
+    const [head] = await chatHeadsOf(open, [open.name]);
     const isSame = head?.messages === count && head.date === dateOf(chat.at(-1)?.send_date);
     if (isSame && openChat()?.name === name && chat.length === count && !isBusy() && isNeeded()) {
         await saveOpenChat();
     }
 }
 
-/** The first message up to this one that is being edited, or `null`. */
+/** The first message up to this one that is being edited, or `null`. @param {number} message */
 export function editedUpTo(message) {
     const edited = [...document.querySelectorAll('#chat .mes:has(.edit_textarea)')].map((shown) => Number(shown.getAttribute('mesid')));
     return edited.find((number) => number <= message) ?? null;
@@ -166,6 +185,7 @@ export const newSlug = () => uuidv4();
  * Runs `before` whenever the chat is about to be serialized. `JSON.stringify` calls `toJSON` on each message, in order,
  * so `before` can still change any of them. The hook is not enumerable, so it is in no copy of the message and in no
  * file.
+ * @param {(first: ST.Message) => void} before
  */
 export function beforeWritingOut(before) {
     const first = chat[0];
@@ -183,27 +203,36 @@ export function beforeWritingOut(before) {
 
 // Chats
 
-/** Creates a checkpoint at a message with SillyTavern's own function. @returns {Promise<string?>} its name */
+/**
+ * Creates a checkpoint at a message with SillyTavern's own function.
+ * @param {number} message @param {string} [name] @returns {Promise<string | null>} its name
+ */
 export const createCheckpoint = (message, name) => createNewBookmark(message, { forceName: name ?? '' });
-/** Asks for a name first, like the button. */
+/** Asks for a name first, like the button. @param {number} message */
 export const createCheckpointAsking = (message) => createNewBookmark(message);
+/** @param {number} message */
 export const createBranch = (message, swipeId = null) => branchChat(message, { swipeId });
 
+/** @param {string} name */
 export async function openByName(name) {
     await (selected_group ? openGroupChat(selected_group, name) : openCharacterChat(name));
 }
 
-/** The names of all chats of a character or group. */
+/** The names of all chats of a character or group. @param {Owner} owner @returns {Promise<string[]>} */
 export async function chatNames(owner) {
     if (owner.group) {
         return [...(groups.find((group) => String(group.id) === owner.group)?.chats ?? [])];
     }
-    const answer = await post('/api/characters/chats', { avatar_url: owner.avatar, simple: true });
-    const list = await answer.json();
-    return list?.error ? [] : Object.values(list).map((chat) => stem(chat.file_name));
+    return (await chatsOf(owner, { simple: true })).map((chat) => stem(chat.file_name));
 }
 
-/** All chats of a character or group with their metadata; `metadata` is missing if the header cannot be read. */
+/** @param {Owner} owner a character @param {object} how @returns {Promise<ST.ListedChat[]>} */
+async function chatsOf({ avatar }, how) {
+    const list = await ask('/api/characters/chats', { avatar_url: avatar, ...how });
+    return 'error' in list ? [] : Object.values(list);
+}
+
+/** All chats of a character or group with their metadata. @param {Owner} owner */
 export async function chatHeads(owner) {
     if (owner.group) {
         const names = await chatNames(owner);
@@ -216,9 +245,7 @@ export async function chatHeads(owner) {
         }
         return heads;
     }
-    const answer = await post('/api/characters/chats', { avatar_url: owner.avatar, metadata: true });
-    const list = await answer.json();
-    return list?.error ? [] : Object.values(list).map((found) => headOf(found, owner));
+    return (await chatsOf(owner, { metadata: true })).map((found) => headOf(found, owner));
 }
 
 /** All chats of all characters and groups. */
@@ -229,7 +256,7 @@ export async function allChatHeads() {
 /**
  * Only these chats of a character or group. SillyTavern reads whole chats to return their headers, but a request for
  * the newest ones returns the pinned ones first.
- * @param {string[]} names
+ * @param {Owner} owner @param {string[]} names
  */
 export async function chatHeadsOf(owner, names) {
     const { group, avatar } = owner;
@@ -243,13 +270,14 @@ export async function chatHeadsOf(owner, names) {
     return heads;
 }
 
-/** The most recently written chats of all characters and groups, newest first. */
+/** The most recently written chats of all characters and groups, newest first. @param {number} count */
 export async function newestHeads(count) {
     return listedFirst({ max: count });
 }
 
+/** @param {{max: number, pinned?: object[]}} which */
 async function listedFirst(which) {
-    const list = await (await post('/api/chats/recent', { ...which, metadata: true })).json();
+    const list = await ask('/api/chats/recent', { ...which, metadata: true });
     return Object.values(list).map((found) =>
         headOf(found, { group: found.group ? String(found.group) : null, avatar: found.avatar || null }));
 }
@@ -257,25 +285,28 @@ async function listedFirst(which) {
 /** What SillyTavern returns for a last message without text. */
 const NO_TEXT = ['[The chat is empty]', '[The message is empty]'];
 
+/** @param {ST.ListedChat} found @param {Owner} owner @returns {Head} */
 function headOf(found, owner) {
     const name = stem(found.file_name);
-    const preview = NO_TEXT.includes(found.mes) ? '' : String(found.mes ?? '');
+    const text = String(found.mes ?? '');
+    const preview = NO_TEXT.includes(text) ? '' : text;
     return { ...owner, name, messages: Number(found.chat_items) || 0, metadata: found.chat_metadata, preview, date: dateOf(found.last_mes) };
 }
 
+/** @param {Owner} owner @param {string} name @param {ST.Line[]} lines @returns {Head} */
 function headOfLines({ group, avatar }, name, lines) {
     const last = lines.length > 1 ? lines.at(-1) : null;
     const preview = String(last?.mes ?? '');
     return { group, avatar, name, messages: Math.max(0, lines.length - 1), metadata: lines[0]?.chat_metadata, preview, date: dateOf(last?.send_date) };
 }
 
-/** When a message was sent, in milliseconds; SillyTavern has used many date formats. */
+/** When a message was sent, in milliseconds; SillyTavern has used many date formats. @param {ST.Timestamp | undefined} sent */
 export function dateOf(sent) {
     const moment = sent ? timestampToMoment(sent) : null;
     return moment?.isValid() ? moment.valueOf() : null;
 }
 
-/** Renames a chat with SillyTavern's own function, which reports errors itself. */
+/** Renames a chat with SillyTavern's own function, which reports errors itself. @param {Owner} owner @param {string} from @param {string} to */
 export async function renameChat(owner, from, to) {
     const characterId = characters.findIndex((character) => character.avatar === owner.avatar);
     await renameGroupOrCharacterChat({
@@ -287,22 +318,24 @@ export async function renameChat(owner, from, to) {
     });
 }
 
-/** Deletes a chat that is not open with SillyTavern's own function, so our tap sees the request like any other. */
+/**
+ * Deletes a chat that is not open with SillyTavern's own function, so our tap sees the request like any other.
+ * @param {Owner} owner @param {string} name
+ */
 export async function deleteChat(owner, name) {
     const characterId = characters.findIndex((character) => character.avatar === owner.avatar);
     await (owner.group ? deleteGroupChatByName(owner.group, name) : deleteCharacterChatByName(String(characterId), name));
 }
 
-/** The lines of a chat file, header first. */
+/** The lines of a chat file, header first. @param {Owner} owner @param {string} name @returns {Promise<ST.Line[]>} */
 export async function readChat(owner, name) {
-    const answer = owner.group
-        ? await post('/api/chats/group/get', { id: name })
-        : await post('/api/chats/get', { avatar_url: owner.avatar, file_name: name });
-    const lines = await answer.json();
+    const lines = owner.group
+        ? await ask('/api/chats/group/get', { id: name })
+        : await ask('/api/chats/get', { avatar_url: owner.avatar, file_name: name });
     return Array.isArray(lines) ? lines : [];
 }
 
-/** Writes a chat that is not open in this page. */
+/** Writes a chat that is not open in this page. @param {Owner} owner @param {string} name @param {object[]} lines */
 export async function writeChat(owner, name, lines) {
     const character = characters.find((character) => character.avatar === owner.avatar);
     await (owner.group
@@ -310,7 +343,7 @@ export async function writeChat(owner, name, lines) {
         : post('/api/chats/save', { ch_name: character?.name, file_name: name, chat: lines, avatar_url: owner.avatar }));
 }
 
-/** All characters and groups, as owners of chats. */
+/** All characters and groups, as owners of chats. @returns {Array<Owner & {label: string}>} */
 export function owners() {
     return [
         ...characters.map((character) => ({ group: null, avatar: character.avatar, label: character.name })),
@@ -321,6 +354,7 @@ export function owners() {
 /** The total size of all chats when SillyTavern last listed its characters and groups. */
 export const bytesOfChats = () => [...characters, ...groups].reduce((sum, { chat_size: bytes }) => sum + (Number(bytes) || 0), 0);
 
+/** @param {string | undefined} fileName */
 function stem(fileName) {
     return String(fileName ?? '').replace(/\.jsonl$/, '');
 }
@@ -340,7 +374,10 @@ const SAVED_WITHIN = 5000;
 /** In milliseconds: a save that has not started by then never will, because another book's save has replaced it. */
 const SAVE_COMES_WITHIN = 1500;
 
-/** Calls `before` and `after` around every change of a book in the page's cache, before it is saved. */
+/**
+ * Calls `before` and `after` around every change of a book in the page's cache, before it is saved.
+ * @param {{before: () => void, after: (name: string) => void}} listener
+ */
 export function watchCachedBooks({ before, after }) {
     const set = worldInfoCache.set;
     worldInfoCache.set = function (name, data) {
@@ -358,7 +395,10 @@ export function watchCachedBooks({ before, after }) {
 
 /**
  * Reports every copy of a book that the page makes.
- * @param {{remember: Function, cached: Function, copied: Function}} listener
+ * @param {object} listener
+ * @param {(name: string, text: string) => void} listener.remember
+ * @param {(name: string, book: ST.Book) => void} listener.cached
+ * @param {(original: ST.Book | undefined, copy: ST.Book | undefined) => void} listener.copied
  */
 export function watchCopies(listener) {
     const { get, set } = worldInfoCache;
@@ -378,7 +418,7 @@ export function watchCopies(listener) {
     }
 }
 
-/** The page's own copy of a book, if its text is the one that was just saved. */
+/** The page's own copy of a book, if its text is the one that was just saved. @param {string} name @param {string} text */
 export function cachedBookWithText(name, text) {
     const book = cachedBook(name);
     return book && JSON.stringify(book) === text ? book : undefined;
@@ -386,26 +426,26 @@ export function cachedBookWithText(name, text) {
 
 /**
  * Replaces a book in the page's cache, unless it was edited in the meantime.
- * @returns {object | undefined} the new copy
+ * @param {string} name @param {string} before its text @param {string} after @returns {ST.Book | undefined} the new copy
  */
 export function replaceCachedBook(name, before, after) {
     if (!cachedBookWithText(name, before)) {
         return undefined;
     }
-    const book = JSON.parse(after);
+    const book = /** @type {ST.Book} */ (JSON.parse(after));
     Map.prototype.set.call(worldInfoCache, name, book);
     return book;
 }
 
-/** The server has returned a book, and the page is about to receive it. */
+/** The server has returned a book, and the page is about to receive it. @param {string} name @param {string} text */
 export function bookWasRead(name, text) {
     reading.set(name, text);
 }
 
-/** The newest edit of a book that may not be on the server yet. */
+/** The newest edit of a book that may not be on the server yet. @param {string} name */
 export const newestEdit = (name) => unsaved.get(name);
 
-/** @param {object | undefined} edit the newest one when the save was sent; there may have been others since */
+/** @param {string} name @param {object | undefined} edit the newest one when the save was sent; there may have been others since */
 export function bookWasSaved(name, edit) {
     if (unsaved.get(name) === edit) {
         unsaved.delete(name);
@@ -415,11 +455,13 @@ export function bookWasSaved(name, edit) {
 /**
  * The page's own copy of a book, or `undefined` if it has not loaded it. Do not change it: it is the page's object,
  * because making a copy takes longer than reading through the book.
+ * @param {string} name @returns {ST.Book | undefined}
  */
 export function cachedBook(name) {
     return Map.prototype.get.call(worldInfoCache, name);
 }
 
+/** @param {string} name */
 export function cachedBookText(name) {
     const book = cachedBook(name);
     return book && JSON.stringify(book);
@@ -427,7 +469,7 @@ export function cachedBookText(name) {
 
 /** All books on the server, with their `extensions`. Only this list tells whether a book exists; reading one does not. */
 export async function listBooks() {
-    const list = await (await post('/api/worldinfo/list', {})).json();
+    const list = await ask('/api/worldinfo/list', {});
     return list.map((book) => ({ name: book.file_id, extensions: book.extensions ?? {} }));
 }
 
@@ -436,7 +478,7 @@ export const knownBooks = () => [...(world_names ?? [])];
 
 /**
  * The current content of a book: from the page's cache if it has an unsaved edit, otherwise from the server.
- * @returns {Promise<Uint8Array>} a missing book reads as an empty one, so check `listBooks` first
+ * @param {string} name @returns {Promise<Uint8Array>} a missing book reads as an empty one, so check `listBooks` first
  */
 export async function readBook(name) {
     const edit = unsaved.get(name);
@@ -451,33 +493,35 @@ export async function readBook(name) {
     return isOlder ? new TextEncoder().encode(newest) : bytes;
 }
 
-/** A book as it is on the server, whatever the page has. */
+/** A book as it is on the server, whatever the page has. @param {string} name */
 export async function bookOnServer(name) {
     return (await post('/api/worldinfo/get', { name })).text();
 }
 
+/** @param {string} name */
 function isSaveComing(name) {
     const edit = unsaved.get(name);
-    return Boolean(edit?.isSure) && Date.now() - edit.at < SAVE_COMES_WITHIN;
+    return edit !== undefined && edit.isSure && Date.now() - edit.at < SAVE_COMES_WITHIN;
 }
 
-/** Waits for one of the page's own saves that is about to start, and would overwrite what we write. */
+/** Waits for one of the page's own saves that is about to start, and would overwrite what we write. @param {string} name */
 export async function untilSaved(name) {
     while (isSaveComing(name)) {
         await new Promise((resolve) => setTimeout(resolve, 50));
     }
 }
 
-/** @param {string} request as made by `requests.bookSave` */
+/** @param {string | Uint8Array<ArrayBuffer>} request as made by `requests.bookSave` */
 export async function writeBook(request) {
     await post('/api/worldinfo/edit', request);
 }
 
+/** @param {string} name */
 export async function deleteBook(name) {
     await post('/api/worldinfo/delete', { name });
 }
 
-/** Makes SillyTavern notice books that were written or removed without it. */
+/** Makes SillyTavern notice books that were written or removed without it. @param {...string} names */
 export async function refreshBooks(...names) {
     for (const name of names) {
         worldInfoCache.delete(name);
@@ -486,14 +530,20 @@ export async function refreshBooks(...names) {
     await updateWorldInfoList();
 }
 
-/** Makes SillyTavern's editor show the book in the page's cache, as soon as it is not in use, or at once. */
+/**
+ * Makes SillyTavern's editor show the book in the page's cache, as soon as it is not in use, or at once.
+ * @param {string} name @param {{atOnce?: boolean}} [options]
+ */
 export const refreshEditor = (name, options) => editor.refresh(name, () => isSaveComing(name), options);
 export const { onShown: onBookInEditor, show: showInEditor, shownBook: bookInEditor } = editor;
+/** @param {string} shown @param {string} name @param {() => boolean} isWanted */
 export const switchEditor = (shown, name, isWanted) => editor.switchTo(shown, name, { isUnsaved: () => isSaveComing(shown), isWanted });
 
 /** Other places than chats that refer to books: settings, cards, personas. */
 export function bookReferences() {
+    /** @type {BookReference[]} */
     const found = [];
+    /** @param {string | undefined} book @param {BookReference['place']} place @param {string | undefined} name */
     const add = (book, place, name) => book && found.push({ book: String(book), place, name: String(name ?? '') });
     for (const book of selected_world_info ?? []) {
         add(book, 'global', '');
@@ -513,16 +563,17 @@ export function bookReferences() {
 
 // Forklore's files on the server
 
+/** @param {string} name @param {string} text @returns {Promise<string>} its path */
 export async function writeFile(name, text) {
     const bytes = new TextEncoder().encode(text);
     let binary = '';
     for (let at = 0; at < bytes.length; at += 0x8000) {
         binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
     }
-    const answer = await post('/api/files/upload', { name, data: btoa(binary) });
-    return (await answer.json()).path;
+    return (await ask('/api/files/upload', { name, data: btoa(binary) })).path;
 }
 
+/** @param {string} path */
 export async function readFile(path) {
     const answer = await untapped(path, { cache: 'no-cache' });
     if (!answer.ok) {
@@ -531,15 +582,16 @@ export async function readFile(path) {
     return answer.text();
 }
 
+/** @param {string} path */
 export async function deleteFile(path) {
     await post('/api/files/delete', { path });
 }
 
 // Settings and events
 
+/** @returns {Partial<Settings>} as they were saved */
 export function settings() {
-    extension_settings[SETTINGS_KEY] ??= {};
-    return extension_settings[SETTINGS_KEY];
+    return extension_settings[SETTINGS_KEY] ??= {};
 }
 
 export const saveSettings = () => saveSettingsDebounced();
@@ -547,7 +599,7 @@ export const saveSettings = () => saveSettingsDebounced();
 /** Whether Memory Books is loaded. It copies the lorebook of a branch itself unless it finds that this was done. */
 export const hasMemoryBooks = () => [...document.scripts].some(({ src }) => /\/third-party\/[^/]*memory-?books[^/]*\//i.test(src));
 
-/** The book in which Memory Books keeps a chat's memories in manual mode, or `null`. */
+/** The book in which Memory Books keeps a chat's memories in manual mode, or `null`. @param {ST.Metadata | undefined} metadata */
 export function memoryBookOf(metadata) {
     const isManual = extension_settings.STMemoryBooks?.moduleSettings?.manualModeEnabled;
     return isManual ? metadata?.STMemoryBooks?.manualLorebook || null : null;
@@ -563,13 +615,15 @@ export const hasAutoRecap = () => Boolean(extension_settings.auto_recap_memory);
 export async function recapOperations() {
     const queue = await queueOfRecap();
     try {
-        return queue.getAllOperations().filter(({ status }) => ['pending', 'in_progress', 'retrying'].includes(status)).length;
+        return (queue?.getAllOperations() ?? []).filter(({ status }) => ['pending', 'in_progress', 'retrying'].includes(status)).length;
     } catch {
         // Not loaded, or not initialized yet.
         return 0;
     }
 }
 
+/** @typedef {{getAllOperations(): Array<{status: string}>}} RecapQueue */
+/** @type {Promise<RecapQueue | null> | null} */
 let recapQueue = null;
 
 /** The module instance that ST-Auto-Recap itself uses. Its script may be loaded after ours. */
@@ -581,7 +635,10 @@ function queueOfRecap() {
     return recapQueue;
 }
 
-/** Copies the settings that ST-Auto-Recap keeps by chat name: a renamed chat, or a child, would have none. */
+/**
+ * Copies the settings that ST-Auto-Recap keeps by chat name: a renamed chat, or a child, would have none.
+ * @param {string} parent @param {string} child
+ */
 export function copyRecapSettings(parent, child) {
     const settings = extension_settings.auto_recap_memory ?? {};
     for (const key of ['chats_enabled', 'chat_profiles', 'chat_sticky_presets', 'chat_strip_patterns']) {
@@ -593,6 +650,7 @@ export function copyRecapSettings(parent, child) {
     }
 }
 
+/** @param {keyof ST.EventTypes} event @param {() => void} listener */
 export function on(event, listener) {
     const name = event_types[event];
     if (name) {
@@ -600,4 +658,5 @@ export function on(event, listener) {
     }
 }
 
+/** @param {string} event @param {unknown} value */
 export const emit = (event, value) => eventSource.emit(event, value);

@@ -7,11 +7,13 @@
 import * as groupChats from '/scripts/group-chats.js';
 import { getCurrentLocale } from '/scripts/i18n.js';
 
+/** @import { Argument, Command, ForkKind, GuardedCommand, MenuItem, NamedValues, PopupOptions, ToastContent, ToastKind, ToastOptions } from '../types.js' */
+
 const stContext = () => globalThis.SillyTavern.getContext();
 
 // ---------------------------------------------------------------------------------------------- translations
 
-/** The translation that SillyTavern has loaded under this key, or the text itself. */
+/** The translation that SillyTavern has loaded under this key, or the text itself. @param {string} text @param {string} key */
 export function translate(text, key) {
     return stContext().translate(text, key);
 }
@@ -19,7 +21,7 @@ export function translate(text, key) {
 /** SillyTavern's language. */
 export const locale = () => getCurrentLocale();
 
-/** A date and time in the format of SillyTavern's language. */
+/** A date and time in the format of SillyTavern's language. @param {number} milliseconds */
 export function sayDate(milliseconds) {
     return new Intl.DateTimeFormat(getCurrentLocale(), { dateStyle: 'medium', timeStyle: 'short' }).format(milliseconds);
 }
@@ -32,13 +34,10 @@ const LONG_TEXT = 120;
 
 /**
  * A notice at the top of the page.
- * @param {'success'|'info'|'warning'|'error'} kind
- * @param {string|Node|Array<string|Node>} content text, or lines of text and elements
- * @param {{title?: string, buttons?: Array<{text: string, run: Function}>, sticky?: boolean, closeLabel?: string}} [options]
- * @returns {{close: Function}}
+ * @param {ToastKind} kind @param {ToastContent} content text, or lines of text and elements @param {ToastOptions} [options]
  */
 export function toast(kind, content, { title = '', buttons = [], sticky = false, closeLabel = '' } = {}) {
-    const lines = [content].flat().map(line => line instanceof Node ? line : element('div', line));
+    const lines = [content].flat().map((line) => line instanceof Node ? line : element('div', line));
     const body = element('div', ...lines);
     body.className = 'forklore_toast';
     const isKept = sticky || buttons.length > 0;
@@ -60,6 +59,7 @@ export function toast(kind, content, { title = '', buttons = [], sticky = false,
     return { close };
 }
 
+/** @param {NonNullable<ToastOptions['buttons']>} buttons @param {() => void} close */
 function toastButtons(buttons, close) {
     const row = element('div', ...buttons.map(({ text, run }) => {
         const button = element('button', text);
@@ -85,7 +85,8 @@ function toastButtons(buttons, close) {
  * @returns {Promise<T>}
  */
 export async function during(promise, text) {
-    let notice = null;
+    /** @type {{close: () => void} | undefined} */
+    let notice;
     const timer = setTimeout(() => {
         notice = toast('info', text, { sticky: true });
     }, 500);
@@ -103,30 +104,27 @@ const CUSTOM_RESULT = 1001;
 
 /**
  * A popup around an element.
- * @param {HTMLElement|((close: (value: any) => void) => HTMLElement)} content an element, or a function that makes it and is
- *        given a function to close the popup with a value
- * @param {object} [options]
- * @param {boolean} [options.wide]
- * @param {boolean} [options.large]
- * @param {string|null} [options.okText] no button without a text
- * @param {string|null} [options.cancelText] no button without a text
- * @param {Array<{text: string, value: any, icon?: string, title?: string, disabled?: boolean}>} [options.buttons] before OK
- * @param {'ok'|'cancel'} [options.focus] the button that Enter presses initially
- * @param {(value: any) => boolean} [options.mayClose] called before it closes with a value other than null
- * @param {string} [options.look] an additional class
- * @returns {Promise<any>} `'ok'`, a button's value, the value it was closed with, or null if it was dismissed
+ * @template [Value=never]
+ * @param {HTMLElement | ((close: (value: Value | null) => void) => HTMLElement)} content an element, or a function that makes
+ *        it and is given a function to close the popup with a value
+ * @param {PopupOptions<Value>} [options]
+ * @returns {Promise<Value | 'ok' | null>} `'ok'`, a button's value, the value it was closed with, or null if it was dismissed
  */
 export async function popup(content, { wide = false, large = false, okText = null, cancelText = null, buttons = [], focus = 'ok', mayClose, look } = {}) {
     const { Popup, POPUP_TYPE, POPUP_RESULT } = stContext();
+    /** @type {{value: Value | null} | undefined} */
     let closedWith;
+    /** @type {ST.Popup | null} */
     let shown = null;
+    /** @param {Value | null} value */
     const close = (value) => {
         closedWith = { value };
         shown?.completeCancelled();
     };
     const inside = typeof content === 'function' ? content(close) : content;
-    const valueOf = result => closedWith ? closedWith.value
-        : result >= CUSTOM_RESULT ? buttons[result - CUSTOM_RESULT].value
+    /** @param {ST.Popup['result'] | string | boolean} result */
+    const valueOf = (result) => closedWith ? closedWith.value
+        : typeof result === 'number' && result >= CUSTOM_RESULT ? buttons[result - CUSTOM_RESULT]?.value ?? null
             : result === POPUP_RESULT.AFFIRMATIVE ? 'ok' : null;
 
     shown = new Popup(inside, POPUP_TYPE.TEXT, '', {
@@ -138,7 +136,10 @@ export async function popup(content, { wide = false, large = false, okText = nul
         leftAlign: true,
         defaultResult: focus === 'ok' && okText ? POPUP_RESULT.AFFIRMATIVE : POPUP_RESULT.NEGATIVE,
         customButtons: buttons.map(({ text, icon, title }, index) => ({ text, icon, tooltip: title, result: CUSTOM_RESULT + index })),
-        onClosing: ({ result }) => valueOf(result) === null || (mayClose?.(valueOf(result)) ?? true),
+        onClosing: ({ result }) => {
+            const value = valueOf(result);
+            return value === null || (mayClose?.(value) ?? true);
+        },
     });
     shown.dlg.classList.add('forklore_popup');
     nameByHeading(shown.dlg, inside);
@@ -150,13 +151,14 @@ export async function popup(content, { wide = false, large = false, okText = nul
     return valueOf(await shown.show());
 }
 
-/** Asks for confirmation. Enter means no unless `focus` is 'ok'. */
+/** Asks for confirmation. Enter means no unless `focus` is 'ok'. @param {HTMLElement} content @param {PopupOptions<never>} options */
 export async function confirm(content, { okText, cancelText, focus = 'cancel' }) {
     return await popup(content, { okText, cancelText, focus }) === 'ok';
 }
 
 /**
  * Asks for a line of text.
+ * @param {HTMLElement} content @param {{value?: string, okText: string, cancelText: string, placeholder?: string}} options
  * @returns {Promise<string|null>} null if it was dismissed
  */
 export async function ask(content, { value = '', okText, cancelText, placeholder = '' }) {
@@ -168,6 +170,7 @@ export async function ask(content, { value = '', okText, cancelText, placeholder
     return typeof answer === 'string' ? answer : null;
 }
 
+/** @param {HTMLElement} dialog @param {HTMLElement} content */
 function nameByHeading(dialog, content) {
     const title = content.querySelector('h3');
     if (title) {
@@ -175,25 +178,26 @@ function nameByHeading(dialog, content) {
     }
 }
 
+/** @param {Element | undefined} control */
 function disable(control) {
-    control.classList.add('disabled');
-    control.setAttribute('aria-disabled', 'true');
+    control?.classList.add('disabled');
+    control?.setAttribute('aria-disabled', 'true');
 }
 
 // ---------------------------------------------------------------------------------------------- mount points
 
-/** Adds our settings to those of the other extensions. */
+/** Adds our settings to those of the other extensions. @param {HTMLElement} panel */
 export function mountPanel(panel) {
     const place = document.getElementById('extensions_settings2') ?? document.getElementById('extensions_settings');
     place?.append(panel);
 }
 
-/** Adds a line to SillyTavern's lorebook editor, below the name of the book. */
+/** Adds a line to SillyTavern's lorebook editor, below the name of the book. @param {HTMLElement} line */
 export function mountInEditor(line) {
     document.getElementById('world_editor_select')?.parentElement?.after(line);
 }
 
-/** Adds an item to the wand menu. */
+/** Adds an item to the wand menu. @param {MenuItem} item */
 export function addWandItem({ id, icon, text, run }) {
     const sign = element('div');
     sign.className = `fa-fw fa-solid ${icon} extensionsMenuExtensionButton`;
@@ -209,7 +213,7 @@ export function addWandItem({ id, icon, text, run }) {
     document.getElementById('extensionsMenu')?.append(container);
 }
 
-/** Adds an item to the chat menu, after those for other chats. */
+/** Adds an item to the chat menu, after those for other chats. @param {MenuItem} item */
 export function addOption({ id, icon, text, run }) {
     const sign = element('i');
     sign.className = `fa-lg fa-solid ${icon}`;
@@ -237,14 +241,25 @@ export function addMessageAction({ name, icon, title, run }) {
         place.prepend(action);
     });
     document.addEventListener('click', (event) => {
-        const message = messageOf(event.target?.closest?.(`.${name}`));
+        const message = messageOf(clicked(event, `.${name}`));
         if (message !== null) {
             run(message);
         }
     });
 }
 
-/** SillyTavern's own controls that start a fork. Shift+click on the flag creates a new checkpoint. */
+/**
+ * The element of this kind that was clicked, or that has what was clicked. The document itself has no `closest`.
+ * @param {Event} event @param {string} selector
+ */
+function clicked(event, selector) {
+    return /** @type {Element | null} */ (event.target)?.closest?.(selector) ?? null;
+}
+
+/**
+ * SillyTavern's own controls that start a fork. Shift+click on the flag creates a new checkpoint.
+ * @type {Array<{selector: string, kind: ForkKind, needsShift?: boolean, isLast?: boolean}>}
+ */
 const FORK_CONTROLS = [
     { selector: '.mes_create_bookmark', kind: 'checkpoint' },
     { selector: '.mes_bookmark', kind: 'checkpoint', needsShift: true },
@@ -254,7 +269,7 @@ const FORK_CONTROLS = [
 
 /**
  * Handles clicks on SillyTavern's checkpoint and branch buttons before SillyTavern does.
- * @param {(action: {kind: 'checkpoint'|'branch', message: number, again: Function}) => boolean} listener
+ * @param {(action: {kind: ForkKind, message: number, again: () => void}) => boolean} listener
  *        returns `true` to keep the click from SillyTavern; `again()` passes it on later
  */
 export function onAction(listener) {
@@ -264,16 +279,16 @@ export function onAction(listener) {
             return;
         }
         const control = FORK_CONTROLS.find(({ selector, needsShift }) =>
-            event.target?.closest?.(selector) && (!needsShift || event.shiftKey));
-        const target = control && event.target.closest(control.selector);
-        const message = !control ? null : control.isLast ? stContext().chat.length - 1 : messageOf(target);
-        if (message === null || message < 0) {
+            clicked(event, selector) && (!needsShift || event.shiftKey));
+        const target = control && clicked(event, control.selector);
+        const message = !control || !target ? null : control.isLast ? stContext().chat.length - 1 : messageOf(target);
+        if (!control || message === null || message < 0) {
             return;
         }
         const again = () => {
             isRepeated = true;
             try {
-                target.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, shiftKey: event.shiftKey }));
+                target?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, shiftKey: event.shiftKey }));
             } finally {
                 isRepeated = false;
             }
@@ -285,6 +300,7 @@ export function onAction(listener) {
     }, { capture: true });
 }
 
+/** @param {Element | null} control */
 function messageOf(control) {
     const number = Number.parseInt(control?.closest('#chat .mes')?.getAttribute('mesid') ?? '', 10);
     return Number.isInteger(number) ? number : null;
@@ -317,20 +333,7 @@ export async function openChat({ owner, chat }) {
 
 // -------------------------------------------------------------------------------------------- slash commands
 
-/**
- * @typedef {object} Argument
- * @property {string} [name] of a named argument
- * @property {string} description
- * @property {'string'|'number'|'bool'|'message'} type `message`: one of the open chat's messages
- * @property {string[]} [values] the allowed values
- * @property {string} [byDefault]
- * @property {boolean} [isRequired]
- */
-
-/**
- * @param {Array<{name: string, help: string, exampleTitle: string, examples: Array<{code: string, text: string}>,
- *                returns: string, named: Argument[], unnamed: Argument[], run: (named: object, unnamed: string) => Promise<string>}>} commands
- */
+/** @param {Command[]} commands */
 export function addCommands(commands) {
     const { SlashCommandParser, SlashCommand, SlashCommandArgument, SlashCommandNamedArgument } = stContext();
     for (const { name, help, exampleTitle, examples, returns, named, unnamed, run } of commands) {
@@ -338,17 +341,14 @@ export function addCommands(commands) {
             name,
             returns,
             helpString: helpMarkup(help, exampleTitle, examples),
-            namedArgumentList: named.map(argument => SlashCommandNamedArgument.fromProps(argumentProps(argument))),
-            unnamedArgumentList: unnamed.map(argument => SlashCommandArgument.fromProps(argumentProps(argument))),
-            callback: async (given, text) => String(await run(given, typeof text === 'string' ? text : '') ?? ''),
+            namedArgumentList: named.map((argument) => SlashCommandNamedArgument.fromProps(argumentProps(argument))),
+            unnamedArgumentList: unnamed.map((argument) => SlashCommandArgument.fromProps(argumentProps(argument))),
+            callback: async (given, text) => String(await run(/** @type {NamedValues} */ (given), typeof text === 'string' ? text : '') ?? ''),
         }));
     }
 }
 
-/**
- * Makes some of SillyTavern's own commands ask first whether they may run; otherwise they return an empty string.
- * @param {Array<{name: string, mayRun: (named: object, unnamed: any) => boolean}>} commands
- */
+/** Makes some of SillyTavern's own commands ask first whether they may run; otherwise they return an empty string. @param {GuardedCommand[]} commands */
 export function guardCommands(commands) {
     const { SlashCommandParser } = stContext();
     for (const { name, mayRun } of commands) {
@@ -362,7 +362,8 @@ export function guardCommands(commands) {
     }
 }
 
-function argumentProps({ name, description, type, values, byDefault, isRequired = false }) {
+/** @param {Argument} argument */
+function argumentProps({ name = '', description, type, values, byDefault, isRequired = false }) {
     const { ARGUMENT_TYPE } = stContext();
     const types = { string: ARGUMENT_TYPE.STRING, number: ARGUMENT_TYPE.NUMBER, bool: ARGUMENT_TYPE.BOOLEAN, message: ARGUMENT_TYPE.NUMBER };
     return {
@@ -385,28 +386,36 @@ function messagesToChoose() {
 // SillyTavern treats the help of commands and the descriptions of enum values as markup, so here, and only here, text
 // is escaped.
 
+/** @param {string} help @param {string} exampleTitle @param {Command['examples']} examples */
 function helpMarkup(help, exampleTitle, examples) {
     const items = examples.map(({ code, text }) =>
         `<li><pre><code class="language-stscript">${escaped(code)}</code></pre>${escaped(text)}</li>`);
     return `<div>${escaped(help)}</div><div><strong>${escaped(exampleTitle)}</strong><ul>${items.join('')}</ul></div>`;
 }
 
+/** @type {Record<string, string>} */
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\'': '&#39;' };
 
+/** @param {string} text */
 function escaped(text) {
-    return text.replace(/[&<>"']/g, sign => ENTITIES[sign]);
+    return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
 }
 
 // --------------------------------------------------------------------------------------------------- helpers
 
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag @param {...(Node | string)} children
+ */
 function element(tag, ...children) {
     const result = document.createElement(tag);
     result.append(...children);
     return result;
 }
 
+/** @param {HTMLButtonElement} button */
 function leaveEnterToTheBrowser(button) {
     // SillyTavern's key handler clicks everything that looks like one of its buttons; a real button would be clicked
     // twice.
-    button.addEventListener('keydown', event => event.key === 'Enter' && event.stopPropagation());
+    button.addEventListener('keydown', (event) => event.key === 'Enter' && event.stopPropagation());
 }

@@ -2,6 +2,7 @@
 
 import { currentUser } from '/scripts/user.js';
 
+/** @type {ST.Store | null} */
 let opened = null;
 
 function store() {
@@ -9,9 +10,11 @@ function store() {
     return opened;
 }
 
-/** Several people may use SillyTavern in the same browser. */
+/** Several people may use SillyTavern in the same browser. @param {string} key */
 const keyFor = (key) => `${currentUser?.handle ?? 'default-user'} ${key}`;
 
+/** @param {string} key */
 export const read = (key) => store().getItem(keyFor(key));
+/** @param {string} key @param {unknown} value */
 export const write = async (key, value) => { await store().setItem(keyFor(key), value); };
 export const clear = () => store().clear();

@@ -62,7 +62,7 @@ export function createActions({ app, screen, dialogs, toasts }) {
             }
         }),
 
-        undo: attempt(async token => toasts.undone(await app.undo(token))),
+        undo: attempt(async (token) => toasts.undone(await app.undo(token))),
 
         strip: attempt(async () => {
             const open = app.open();
@@ -80,8 +80,8 @@ export function createActions({ app, screen, dialogs, toasts }) {
             }
         }),
 
-        showFindings: findings => dialogs.showFindings(findings),
-        showRemarks: report => dialogs.showRemarks(report),
+        showFindings: (findings) => dialogs.showFindings(findings),
+        showRemarks: (report) => dialogs.showRemarks(report),
     };
     return actions;
 }

@@ -14,7 +14,7 @@ export function commandList({ app, toasts, actions }) {
         name: `forklore-${name}`,
         help: say(`command.${name}`),
         exampleTitle: say('command.example'),
-        examples: examples.map(code => ({ code, text: say(`command.${name}.example`) })),
+        examples: examples.map((code) => ({ code, text: say(`command.${name}.example`) })),
         returns: say(`command.${name}.returns`),
         named: named.map(describe),
         unnamed: unnamed.map(describe),
@@ -226,7 +226,7 @@ function stateWord({ obstacles }) {
 }
 
 function checkAnswer(found) {
-    const plain = words => words.map(word => ({ code: word.code, text: sayWord(word), values: word.values ?? {} }));
+    const plain = (words) => words.map((word) => ({ code: word.code, text: sayWord(word), values: word.values ?? {} }));
     return {
         state: stateWord(found),
         obstacles: plain(found.obstacles),
@@ -244,7 +244,7 @@ async function openResult(app) {
 }
 
 function findingsOf({ chat, owner, findings }) {
-    return findings.map(finding => ({
+    return findings.map((finding) => ({
         chat,
         ...(owner === undefined ? {} : { owner }),
         code: finding.code,

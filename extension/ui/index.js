@@ -33,14 +33,14 @@ export function startUi({ app, screen }) {
         mountEditorLine({ app, screen });
         screen.addCommands(commandList({ app, toasts, actions }));
         screen.guardCommands(forkCommands({ app, toasts }));
-        app.on('forked', report => toasts.forked(report, actions));
-        app.on('opened', report => toasts.opened(report, actions));
-        app.on('lost', report => toasts.lost(report, actions));
-        app.on('checked', report => toasts.checked(report));
-        app.on('removed', report => toasts.removed(report, actions));
-        app.on('merged', news => toasts.merged(news));
-        app.on('kept', report => toasts.kept(report, actions));
-        app.on('failed', error => toasts.failed(error));
+        app.on('forked', (report) => toasts.forked(report, actions));
+        app.on('opened', (report) => toasts.opened(report, actions));
+        app.on('lost', (report) => toasts.lost(report, actions));
+        app.on('checked', (report) => toasts.checked(report));
+        app.on('removed', (report) => toasts.removed(report, actions));
+        app.on('merged', (news) => toasts.merged(news));
+        app.on('kept', (report) => toasts.kept(report, actions));
+        app.on('failed', (error) => toasts.failed(error));
     }
     return { dialogs, toasts, actions, lore, panel };
 }

@@ -43,7 +43,7 @@ function partAndRecaps({ part, recap, combined }) {
  */
 export function openedNotice(findings) {
     const problems = findings.filter(({ problem }) => problem);
-    const of = code => problems.find(found => found.code === code);
+    const of = (code) => problems.find((found) => found.code === code);
     const missing = of('book-missing');
     if (missing) {
         return { text: say('notice.missing', missing.values), act: 'repair' };
@@ -172,7 +172,7 @@ export function createToasts({ app, screen }) {
             app.settings.warnings ? wordList(remarks ?? [], 'forklore_small') : null,
         ].filter(Boolean), { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
-        stripped: count => toast('success', count ? say('notice.stripped', { count }) : say('notice.stripped.none')),
+        stripped: (count) => toast('success', count ? say('notice.stripped', { count }) : say('notice.stripped.none')),
     };
 }
 

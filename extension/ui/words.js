@@ -27,7 +27,7 @@ export function say(key, values = {}) {
 export function sayWord(word) {
     const key = keyOf(word);
     const values = shown(word);
-    const isSayable = key in ENGLISH && placeholders(ENGLISH[key]).every(name => isGiven(values[name]));
+    const isSayable = key in ENGLISH && placeholders(ENGLISH[key]).every((name) => isGiven(values[name]));
     return isSayable ? say(key, values) : word.code;
 }
 
@@ -47,7 +47,7 @@ export function sayPartShort(part) {
 
 /** Names in quotes, up to a limit. */
 export function sayNames(names, limit = NAMES_SHOWN) {
-    const quoted = names.slice(0, limit).map(text => say('list.quote', { text }));
+    const quoted = names.slice(0, limit).map((text) => say('list.quote', { text }));
     const joined = quoted.join(say('list.separator'));
     const left = names.length - limit;
     return left > 0 ? say('list.more', { names: joined, count: left }) : joined;
@@ -64,7 +64,7 @@ export function sayList(words) {
 }
 
 /** @param {string[]} terms of one sentence; empty ones are left out */
-export const sayTerms = terms => terms.filter(Boolean).join(say('list.separator'));
+export const sayTerms = (terms) => terms.filter(Boolean).join(say('list.separator'));
 
 /** What went wrong, for the user. */
 export function sayError(error) {
@@ -77,7 +77,7 @@ export function sayError(error) {
 
 /** The fields of a lorebook entry, in the words of SillyTavern's editor. */
 export function sayFields(fields) {
-    return sayList(fields.map(field => `field.${field}` in ENGLISH ? say(`field.${field}`) : field));
+    return sayList(fields.map((field) => `field.${field}` in ENGLISH ? say(`field.${field}`) : field));
 }
 
 export function saySize(bytes) {
@@ -89,7 +89,7 @@ export function saySize(bytes) {
 
 /** The names of a text's placeholders, without duplicates. */
 export function placeholders(text) {
-    return [...new Set([...text.matchAll(PLACEHOLDER)].map(found => found[1]))];
+    return [...new Set([...text.matchAll(PLACEHOLDER)].map((found) => found[1]))];
 }
 
 function fill(text, values, locale) {
@@ -113,7 +113,7 @@ function formOf(number, locale) {
     if (!RULES.has(locale)) {
         const rules = new Intl.PluralRules(locale);
         const { pluralCategories } = rules.resolvedOptions();
-        RULES.set(locale, { rules, forms: FORMS.filter(form => pluralCategories.includes(form)) });
+        RULES.set(locale, { rules, forms: FORMS.filter((form) => pluralCategories.includes(form)) });
     }
     const { rules, forms } = RULES.get(locale);
     return forms.indexOf(rules.select(number));
@@ -162,7 +162,7 @@ function shown({ values }) {
         if (name === 'keys') {
             result.keys = sayList([...new Set(value.map(sayMetadataKey))]);
         } else if (name === 'places') {
-            result.places = sayList(value.map(place => say(`place.${place.code}`, place.values)));
+            result.places = sayList(value.map((place) => say(`place.${place.code}`, place.values)));
         } else {
             result[name] = LISTS_OF_NAMES.includes(name) ? sayNames(value) : sayList(value);
         }
@@ -180,7 +180,7 @@ const METADATA_GROUPS = {
 
 /** A metadata key of SillyTavern's, in words. */
 export function sayMetadataKey(key) {
-    const prefix = ['note', 'cfg'].find(name => key.startsWith(`${name}_`));
+    const prefix = ['note', 'cfg'].find((name) => key.startsWith(`${name}_`));
     const name = `metadata.${METADATA_GROUPS[key] ?? prefix ?? key}`;
     return name in ENGLISH ? say(name) : key;
 }

@@ -10,8 +10,8 @@ use anyhow::{Context, Result, ensure};
 
 /// Files and folders to publish, relative to the root of the repository.
 const PARTS: [&str; 4] = ["manifest.json", "LICENSE", "README.md", "extension"];
-/// Folders that only developers need.
-const EXCLUDED: [&str; 2] = ["extension/tests", "extension/bench"];
+/// What only developers need.
+const EXCLUDED: [&str; 3] = ["extension/tests", "extension/bench", "extension/tsconfig.json"];
 /// The maximum size in bytes.
 const MAX_BYTES: u64 = 2_000_000;
 

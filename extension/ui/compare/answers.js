@@ -1,12 +1,12 @@
 /** The results and arguments of slash commands about comparisons. */
 /** What differs, by name only: the texts are in the lorebooks. */
 export function compareAnswer({ left, right, beginning, entries, book, recap, variables, other }) {
-    const names = list => list.map(({ name, by }) => ({ name, by }));
+    const names = (list) => list.map(({ name, by }) => ({ name, by }));
     return {
         left: { chat: left.chat, message: left.message, book: left.book },
         right: { chat: right.chat, message: right.message, book: right.book },
         beginning,
-        entries: entries.map(entry => ({
+        entries: entries.map((entry) => ({
             key: entry.key, uid: entry.uid, title: entry.title, left: entry.left.did, right: entry.right.did, fields: names(entry.fields),
         })),
         book: names(book),
@@ -25,7 +25,7 @@ export function wantedEntries(model, typed) {
     // Two moments of one chat are always in chronological order.
     const isTurned = model.isOneChat && model.left.message !== null;
     const from = isTurned ? 'left' : 'right';
-    const known = model.entries.filter(entry => model.isOneChat || entry[from].entry || entry[from].did !== 'nothing');
+    const known = model.entries.filter((entry) => model.isOneChat || entry[from].entry || entry[from].did !== 'nothing');
     const find = (name) => {
         const low = name.toLowerCase();
         return known.find(({ title }) => title === name)
@@ -34,7 +34,7 @@ export function wantedEntries(model, typed) {
     };
     // A title may contain a comma.
     const whole = find(typed.trim());
-    const names = whole ? [typed.trim()] : typed.split(',').map(name => name.trim()).filter(Boolean);
+    const names = whole ? [typed.trim()] : typed.split(',').map((name) => name.trim()).filter(Boolean);
     const found = names.map((name) => {
         const entry = find(name);
         if (!entry) {

@@ -41,7 +41,7 @@ export function entryRow(item, { model, from, selection, bring }) {
     const body = () => {
         const inside = [
             item.left.entry && item.right.entry
-                ? item.fields.map(field => fieldPart(item, field, { model, from, selection, boxes: fieldBoxes }))
+                ? item.fields.map((field) => fieldPart(item, field, { model, from, selection, boxes: fieldBoxes }))
                 : wholeEntry(item, model),
             bringButtons(item, { model, from, bring }),
         ];

@@ -9,7 +9,7 @@ import { CompareView } from './view.js';
 /** @param {{app: object, screen: object, toasts: object, actions: object}} parts */
 export function createCompare({ app, screen, toasts, actions }) {
     const attempt = attempting(toasts);
-    const moment = what => typeof what === 'string' ? { chat: what, message: null } : what;
+    const moment = (what) => typeof what === 'string' ? { chat: what, message: null } : what;
 
     /** Compares two timelines, given by name or as moments, and brings over what the user selects. */
     const show = attempt(async ({ left, right, model: known }) => {
@@ -20,7 +20,7 @@ export function createCompare({ app, screen, toasts, actions }) {
             const view = new CompareView({
                 model,
                 close: () => close(null),
-                preview: request => steps.preview(request),
+                preview: (request) => steps.preview(request),
             });
             const steps = stepsIn(root, close, () => fill(root, view.element));
             fill(root, view.element);
@@ -41,7 +41,7 @@ export function createCompare({ app, screen, toasts, actions }) {
     /** The steps inside one popup. Only the last button changes anything; closing the popup does nothing. */
     const stepsIn = (root, close, back) => {
         let isBusy = false;
-        const once = step => attempt(async (...given) => {
+        const once = (step) => attempt(async (...given) => {
             if (isBusy) {
                 return;
             }
@@ -53,7 +53,7 @@ export function createCompare({ app, screen, toasts, actions }) {
             }
         });
         const showPlan = (request, plan, isStale = false) => {
-            const shown = previewElement({ plan, isStale, back, close: () => close(null), apply: settle => apply(request, plan, settle) });
+            const shown = previewElement({ plan, isStale, back, close: () => close(null), apply: (settle) => apply(request, plan, settle) });
             fill(root, shown.body);
             shown.title.focus?.();
         };
@@ -68,7 +68,7 @@ export function createCompare({ app, screen, toasts, actions }) {
         });
         return {
             show: showPlan,
-            preview: once(async request => showPlan(request, await screen.during(app.bringPlan(request), say('compare.loading')))),
+            preview: once(async (request) => showPlan(request, await screen.during(app.bringPlan(request), say('compare.loading')))),
         };
     };
 

@@ -36,7 +36,7 @@ export function itemsOf(model) {
             left: entry.left,
             right: entry.right,
             fields,
-            searched: SIDES.map(side => textOf(entry[side].entry)).join('\n'),
+            searched: SIDES.map((side) => textOf(entry[side].entry)).join('\n'),
         };
         return { ...item, summary: summaryOf(item, model) };
     });
@@ -48,17 +48,17 @@ function rank({ name }) {
 
 function textOf(entry) {
     const keys = Array.isArray(entry?.key) ? entry.key : [];
-    return [entry?.comment, entry?.content, ...keys].filter(text => typeof text === 'string').join('\n');
+    return [entry?.comment, entry?.content, ...keys].filter((text) => typeof text === 'string').join('\n');
 }
 
 /** If it is unknown what both started from, an entry that only one side has counts as added there. */
 function changesOf({ left, right }) {
     const isUnknown = left.did === 'unknown' || right.did === 'unknown';
     if (!isUnknown) {
-        return SIDES.map(side => ({ side, what: { left, right }[side].did })).filter(({ what }) => what !== 'nothing');
+        return SIDES.map((side) => ({ side, what: { left, right }[side].did })).filter(({ what }) => what !== 'nothing');
     }
     const isInBoth = left.entry && right.entry;
-    return SIDES.filter(side => ({ left, right })[side].entry).map(side => ({ side, what: isInBoth ? 'changed' : 'added' }));
+    return SIDES.filter((side) => ({ left, right })[side].entry).map((side) => ({ side, what: isInBoth ? 'changed' : 'added' }));
 }
 
 function isConflict({ left, right, fields }) {
@@ -79,8 +79,8 @@ function summaryOf({ changes, left, fields }, model) {
     if (fields.length) {
         return [
             { key: 'compare.both.changed', by: 'both' },
-            ...SIDES.map(side => ({ key: 'compare.did.changed', by: side, chat: model[side].chat })),
-        ].map(({ key, by, chat }) => ({ key, chat, names: fields.filter(field => field.by === by).map(({ name }) => name) }))
+            ...SIDES.map((side) => ({ key: 'compare.did.changed', by: side, chat: model[side].chat })),
+        ].map(({ key, by, chat }) => ({ key, chat, names: fields.filter((field) => field.by === by).map(({ name }) => name) }))
             .filter(({ names: changed }) => changed.length)
             .map(({ key, chat, names: changed }) => sentence(key, changed, { chat }))
             .join(say('compare.and'));
@@ -105,14 +105,14 @@ export function matching(items, { kinds, sides, typed }) {
 
 /** The number of items of each kind and side. @param {Item[]} items */
 export function counts(items) {
-    const count = fits => items.filter(({ changes }) => changes.some(fits)).length;
+    const count = (fits) => items.filter(({ changes }) => changes.some(fits)).length;
     return Object.fromEntries([
-        ...KINDS.map(kind => [kind, count(({ what }) => what === kind)]),
-        ...SIDES.map(side => [side, count(doing => doing.side === side)]),
+        ...KINDS.map((kind) => [kind, count(({ what }) => what === kind)]),
+        ...SIDES.map((side) => [side, count((doing) => doing.side === side)]),
     ]);
 }
 
-export const other = side => side === 'left' ? 'right' : 'left';
+export const other = (side) => side === 'left' ? 'right' : 'left';
 
 /** The directions in which lore can be brought, the more likely one first. */
 export function targets(model) {

@@ -5,8 +5,8 @@ import { element } from '../widgets/dom.js';
 import { smoothed } from '../widgets/pieces.js';
 import { say } from '../words.js';
 
-const isText = value => value === undefined || value === null || typeof value === 'string' || Array.isArray(value);
-const textOf = value => value === undefined || value === null ? '' : Array.isArray(value) ? shownValue(value) : value;
+const isText = (value) => value === undefined || value === null || typeof value === 'string' || Array.isArray(value);
+const textOf = (value) => value === undefined || value === null ? '' : Array.isArray(value) ? shownValue(value) : value;
 
 /**
  * The pieces of text of both versions.
@@ -28,9 +28,9 @@ export function pieces({ by, base, left, right }, words) {
         return { left: words(began, one), right: words(began, two) };
     }
     const found = by === 'left' ? words(two, one) : words(one, two);
-    const without = is => found.filter(piece => piece.is !== is);
+    const without = (is) => found.filter((piece) => piece.is !== is);
     const [older, newer] = [without('added'), without('removed')];
-    const unsigned = list => list.map(({ is, text }) => ({ is: is === 'same' ? is : 'other', text }));
+    const unsigned = (list) => list.map(({ is, text }) => ({ is: is === 'same' ? is : 'other', text }));
     if (by === 'unknown') {
         return { left: unsigned(older), right: unsigned(newer) };
     }
@@ -55,7 +55,7 @@ export function marked(list) {
 
 /** Two columns, or one below the other if there is no room. @param {{left: any, right: any}} contents @param {object} model */
 export function sideBySide(contents, model) {
-    const column = side => element('div', { class: 'forklore_column' },
+    const column = (side) => element('div', { class: 'forklore_column' },
         element('small', { class: 'forklore_column_name' }, sideName(model, side)),
         element('div', { class: 'forklore_content' }, contents[side]));
     return element('div', { class: 'forklore_columns' }, column('left'), column('right'));

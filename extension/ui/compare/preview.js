@@ -15,7 +15,7 @@ export function planView(plan) {
     return {
         lead: say('bring.lead', { chat: plan.into.chat, book: plan.into.book, from: plan.from.chat }),
         byHand: plan.isByHand ? say('bring.by-hand', { chat: plan.from.chat }) : '',
-        steps: steps.map(step => ({ ...step, title: titleOf(step), about: aboutStep(step) })),
+        steps: steps.map((step) => ({ ...step, title: titleOf(step), about: aboutStep(step) })),
         follows: plan.steps.length - steps.length,
         twins: plan.twins.map(({ title, key, to }) => say('bring.twins', { title, one: to, other: key })),
         kept: plan.kept.filter(({ field }) => !field).map(({ key }) => say('bring.kept', { title: say('lore.untitled', { uid: key }) })),
@@ -35,8 +35,8 @@ function aboutStep({ what, key, to, fields }) {
 /** @param {{plan: object, isStale?: boolean, back: (() => void) | null, apply: (settle: object) => void, close: () => void}} parts */
 export function previewElement({ plan, isStale = false, back, apply, close }) {
     const view = planView(plan);
-    const conflicts = plan.conflicts.map(conflict => conflictSection(
-        sectionView(conflict, { ...view.names, what: kind => say(`bring.${kind}`, { into: plan.into.chat, from: plan.from.chat }) }),
+    const conflicts = plan.conflicts.map((conflict) => conflictSection(
+        sectionView(conflict, { ...view.names, what: (kind) => say(`bring.${kind}`, { into: plan.into.chat, from: plan.from.chat }) }),
         { taken: null, changed: () => show() }));
     const status = element('span', { class: 'forklore_chosen', role: 'status' });
     const go = button(say('bring.ok', { chat: plan.into.chat }), {
@@ -48,7 +48,7 @@ export function previewElement({ plan, isStale = false, back, apply, close }) {
         status.textContent = left ? say('bring.left', { count: left }) : say('bring.undo');
     };
     show();
-    const all = side => () => conflicts.forEach(({ choose }) => choose(side));
+    const all = (side) => () => conflicts.forEach(({ choose }) => choose(side));
     const title = heading(say('bring.title'));
     title.setAttribute('tabindex', '-1');
     const body = element('div', { class: 'forklore_compare_body forklore_plan' },
@@ -61,7 +61,7 @@ export function previewElement({ plan, isStale = false, back, apply, close }) {
             conflicts.length > 1 ? element('div', { class: 'forklore_buttons' },
                 button(say('bring.all', { side: view.names.mine }), { run: all('ours') }),
                 button(say('bring.all', { side: view.names.theirs }), { run: all('theirs') })) : null,
-            conflicts.map(conflict => conflict.body),
+            conflicts.map((conflict) => conflict.body),
         ] : null,
         view.steps.length ? [element('h4', {}, say('bring.steps', { count: view.steps.length })), stepList(view.steps, plan)] : null,
         notes(view));
@@ -79,7 +79,7 @@ export function previewElement({ plan, isStale = false, back, apply, close }) {
 
 function notes({ twins, kept, follows }) {
     const lines = [...twins, ...kept, ...(follows ? [say('bring.follows', { count: follows })] : [])];
-    return lines.length ? [element('h4', {}, say('bring.notes')), element('ul', { class: 'forklore_words' }, lines.map(line => element('li', {}, line)))] : null;
+    return lines.length ? [element('h4', {}, say('bring.notes')), element('ul', { class: 'forklore_words' }, lines.map((line) => element('li', {}, line)))] : null;
 }
 
 function stepList(steps, plan) {
@@ -96,7 +96,7 @@ function stepBody({ what, before, after, fields }, { words }) {
         const { content } = (after ?? before);
         return element('div', { class: 'forklore_content' }, content ? String(content) : say('lore.empty'));
     }
-    return fields.map(name => element('div', { class: 'forklore_field' },
+    return fields.map((name) => element('div', { class: 'forklore_field' },
         element('div', { class: 'forklore_field_name' }, sayFields([name])),
         element('div', { class: 'forklore_content' }, marked(inline(before[name], after[name], words)))));
 }

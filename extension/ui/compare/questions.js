@@ -5,7 +5,7 @@ import { say } from '../words.js';
 
 /** A select box with timelines, the family first. */
 function timelineSelect(choices, { label, chosen, run = () => {} }) {
-    const options = list => list.map(({ name, isOpen }) => element('option', { value: name, selected: name === chosen },
+    const options = (list) => list.map(({ name, isOpen }) => element('option', { value: name, selected: name === chosen },
         isOpen ? say('choose.open', { name }) : name));
     const kin = choices.filter(({ isRelated }) => isRelated);
     const others = choices.filter(({ isRelated }) => !isRelated);
@@ -59,7 +59,7 @@ function side(name, choices, { chat, message = null }) {
         type: 'number', class: 'text_pole', min: 0, placeholder: say('choose.now'), 'aria-label': say(`choose.${name}.message`), value: message ?? '',
     });
     const limit = () => {
-        const last = (choices.find(choice => choice.name === select.value)?.messages ?? 0) - 1;
+        const last = (choices.find((choice) => choice.name === select.value)?.messages ?? 0) - 1;
         number.setAttribute('max', String(Math.max(0, last)));
         fill(hint, say('choose.message', { last: Math.max(0, last) }));
     };

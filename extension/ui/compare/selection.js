@@ -43,13 +43,13 @@ export class Selection {
 
     /** @param {object[]} items the visible items */
     tickAll(items) {
-        items.filter(item => canBring(item, this.from, this.model)).forEach(item => this.set(item, true));
+        items.filter((item) => canBring(item, this.from, this.model)).forEach((item) => this.set(item, true));
         this.changed();
     }
 
     clear() {
         const items = [...this.ticked.values()].map(({ item }) => item);
-        items.forEach(item => this.set(item, undefined));
+        items.forEach((item) => this.set(item, undefined));
         this.changed();
     }
 

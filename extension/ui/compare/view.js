@@ -33,12 +33,12 @@ export class CompareView {
     build() {
         this.search = element('input', {
             type: 'search', class: 'text_pole', placeholder: say('lore.search'), 'aria-label': say('lore.search'),
-            on: { input: () => this.showList(), keydown: event => event.stopPropagation() },
+            on: { input: () => this.showList(), keydown: (event) => event.stopPropagation() },
         });
         this.list = element('div', { class: 'forklore_rows', role: 'list', 'aria-label': say('compare.list') });
         this.rest = element('div', { class: 'forklore_sections' });
         // On a small screen everything scrolls, otherwise only the list.
-        const scrolled = { scroll: event => this.drawMore(event.target) };
+        const scrolled = { scroll: (event) => this.drawMore(event.target) };
         const body = element('div', { class: 'forklore_compare_body', tabindex: -1, on: scrolled }, this.list, this.rest);
         this.status = element('span', { class: 'forklore_chosen', role: 'status' });
         this.go = button('', { icon: 'fa-arrow-right-to-bracket', class: 'forklore_go', run: () => this.preview(this.mergeRequest()) });
@@ -69,9 +69,9 @@ export class CompareView {
             chipButton.setAttribute('aria-pressed', 'true');
             return chipButton;
         };
-        const kinds = KINDS.filter(kind => count[kind]).map(kind => chip(this.kinds, kind, say(`compare.chip.${kind}`, { count: count[kind] })));
-        const sides = this.model.isOneChat || SIDES.some(side => !count[side]) ? []
-            : SIDES.map(side => chip(this.sides, side, say('compare.chip.side', { chat: this.model[side].chat, count: count[side] })));
+        const kinds = KINDS.filter((kind) => count[kind]).map((kind) => chip(this.kinds, kind, say(`compare.chip.${kind}`, { count: count[kind] })));
+        const sides = this.model.isOneChat || SIDES.some((side) => !count[side]) ? []
+            : SIDES.map((side) => chip(this.sides, side, say('compare.chip.side', { chat: this.model[side].chat, count: count[side] })));
         return element('div', { class: 'forklore_filters', role: 'group', 'aria-label': say('compare.filters') },
             kinds.length > 1 ? kinds : null, sides,
             element('div', { class: 'forklore_search' }, this.search));
@@ -91,7 +91,7 @@ export class CompareView {
     }
 
     draw() {
-        const rows = this.waiting.splice(0, DRAWN).map(item => entryRow(item, {
+        const rows = this.waiting.splice(0, DRAWN).map((item) => entryRow(item, {
             model: this.model,
             from: this.direction.from,
             selection: this.selection,
@@ -114,7 +114,7 @@ export class CompareView {
 
     /** Sets the side that lore comes from. */
     setDirection(from) {
-        this.direction = targets(this.model).find(direction => direction.from === from);
+        this.direction = targets(this.model).find((direction) => direction.from === from);
         this.selection.start(from);
         this.showList();
     }
@@ -130,15 +130,15 @@ export class CompareView {
     }
 
     isAllTicked() {
-        const items = this.shown().filter(item => canBring(item, this.direction.from, this.model));
-        return items.length > 0 && items.every(item => this.selection.of(item) === true);
+        const items = this.shown().filter((item) => canBring(item, this.direction.from, this.model));
+        return items.length > 0 && items.every((item) => this.selection.of(item) === true);
     }
 
     footerElement() {
         const directions = targets(this.model);
         const choice = directions.length < 2 || !this.items.length ? null : element('label', { class: 'forklore_way' },
             element('span', {}, say('compare.into')),
-            element('select', { class: 'text_pole', on: { change: event => this.setDirection(event.target.value) } },
+            element('select', { class: 'text_pole', on: { change: (event) => this.setDirection(event.target.value) } },
                 directions.map(({ from, into }) => element('option', { value: from }, this.model[into].chat))));
         const controls = this.items.length ? [this.select, this.go] : button(say('button.close'), { run: this.close });
         return element('div', { class: 'forklore_footer' }, choice, this.status, element('div', { class: 'forklore_buttons' }, controls));
@@ -190,17 +190,17 @@ export function sayBeginning({ known, how, message, parting, chat }) {
 function sections(model) {
     const section = (name, sayName, hasKeys = false) => {
         const list = model[name].filter(isWorthReading);
-        return list.length === 0 ? null : folded(say(`compare.section.${name}`, { count: list.length }), () => list.map(field =>
+        return list.length === 0 ? null : folded(say(`compare.section.${name}`, { count: list.length }), () => list.map((field) =>
             element('section', { class: 'forklore_field' },
                 element('div', { class: 'forklore_field_name' }, nameOf(sayName(field.name)),
                     hasKeys ? element('small', { class: 'forklore_by' }, field.name) : null),
                 sideBySide(columns(field, model), model))));
     };
     const found = [
-        section('recap', name => say(`compare.recap.${name}`)),
-        section('variables', name => name),
+        section('recap', (name) => say(`compare.recap.${name}`)),
+        section('variables', (name) => name),
         section('other', sayMetadataKey, true),
-        section('book', name => name),
+        section('book', (name) => name),
     ].filter(Boolean);
     return found.length ? [element('h4', {}, say('compare.beside')), found] : null;
 }

@@ -22,7 +22,7 @@ const ICONS = {
  * @returns {Array<'wait'|'nearest'|'live'|'without'>}
  */
 export function forkChoices({ obstacles, part = null, canWait = false }, { whenInexact }) {
-    const has = codes => obstacles.some(({ code }) => codes.includes(code));
+    const has = (codes) => obstacles.some(({ code }) => codes.includes(code));
     if (has(FINAL)) {
         return [];
     }
@@ -37,7 +37,7 @@ export function forkChoices({ obstacles, part = null, canWait = false }, { whenI
 }
 
 function titleOf(obstacles) {
-    const has = codes => obstacles.some(({ code }) => codes.includes(code));
+    const has = (codes) => obstacles.some(({ code }) => codes.includes(code));
     const title = has(FINAL) ? 'no' : has([...BUSY, 'still-writing']) ? 'busy' : has(BROKEN) ? 'book' : 'inexact';
     return say(`fork.title.${title}`);
 }
@@ -45,11 +45,11 @@ function titleOf(obstacles) {
 /** @returns {Promise<'wait'|'nearest'|'live'|'without'|'cancel'>} */
 export async function askFork({ screen, settings }, question) {
     const choices = forkChoices(question, settings);
-    const answer = await screen.popup(close => element('div', { class: 'forklore_dialog' },
+    const answer = await screen.popup((close) => element('div', { class: 'forklore_dialog' },
         heading(titleOf(question.obstacles)),
         wordList(question.obstacles, 'forklore_obstacles'),
         choices.length
-            ? element('div', { class: 'forklore_choices' }, choices.map(name => choiceButton(name, question.part, () => close(name))))
+            ? element('div', { class: 'forklore_choices' }, choices.map((name) => choiceButton(name, question.part, () => close(name))))
             : null,
         question.remarks?.length ? [paragraph(element('b', {}, say('fork.remarks'))), wordList(question.remarks, 'forklore_small')] : null,
     ), { cancelText: choices.length ? say('button.cancel') : say('button.close') });
@@ -60,7 +60,7 @@ function choiceButton(name, part, run) {
     return element('button', {
         type: 'button',
         class: 'menu_button forklore_big_button',
-        on: { click: run, keydown: event => event.key === 'Enter' && event.stopPropagation() },
+        on: { click: run, keydown: (event) => event.key === 'Enter' && event.stopPropagation() },
     },
     icon(ICONS[name]),
     element('span', {},

@@ -9,14 +9,14 @@ export { settled, shownValue } from '../widgets/conflict.js';
 /** The guard's question as sections. */
 export function conflictView({ book, conflicts }) {
     const names = { mine: say('conflict.mine'), theirs: say('conflict.theirs') };
-    return { text: say('conflict.text', { book }), sections: conflicts.map(conflict => sectionView(conflict, names)) };
+    return { text: say('conflict.text', { book }), sections: conflicts.map((conflict) => sectionView(conflict, names)) };
 }
 
 /** @returns {Promise<{settle: object}|null>} null for "later" */
 export async function askConflict({ screen }, question) {
     const { text, sections } = conflictView(question);
-    const shown = sections.map(section => conflictSection(section));
-    const all = side => () => shown.forEach(({ choose }) => choose(side));
+    const shown = sections.map((section) => conflictSection(section));
+    const all = (side) => () => shown.forEach(({ choose }) => choose(side));
     const content = element('div', { class: 'forklore_dialog' },
         heading(say('conflict.title')),
         paragraph(text),

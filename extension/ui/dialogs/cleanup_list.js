@@ -43,5 +43,5 @@ function bookList(books, sign) {
 }
 
 function plainList(names) {
-    return element('ul', { class: 'forklore_words forklore_small forklore_short_list' }, names.map(name => element('li', {}, nameOf(name))));
+    return element('ul', { class: 'forklore_words forklore_small forklore_short_list' }, names.map((name) => element('li', {}, nameOf(name))));
 }

@@ -13,24 +13,24 @@ import { showFindings, showVerification } from './verification.js';
 export function createDialogs({ app, screen }) {
     return {
         /** Why a fork cannot be made now: `{obstacles, remarks, part, canWait}` -> 'wait'|'nearest'|'live'|'without'|'cancel' */
-        askFork: question => askFork({ screen, settings: app.settings }, question),
+        askFork: (question) => askFork({ screen, settings: app.settings }, question),
         /** `{book, conflicts}` -> `{settle}`, or null for "later" */
-        askConflict: question => askConflict({ screen }, question),
+        askConflict: (question) => askConflict({ screen }, question),
         /** The result of `app.repairOptions()` -> `{source, book?}`, or null for "not now" */
-        askRepair: options => askRepair({ screen }, options),
+        askRepair: (options) => askRepair({ screen }, options),
         /** The result of `app.readiness()` -> `{family}`, or null for "not now" */
-        askSplit: shared => askSplit({ screen, plan: family => app.splitPlan({ family }) }, shared),
+        askSplit: (shared) => askSplit({ screen, plan: (family) => app.splitPlan({ family }) }, shared),
         /** The result of `app.cleanupPlan()` -> whether to proceed */
-        askCleanup: plan => askCleanup({ screen }, plan),
+        askCleanup: (plan) => askCleanup({ screen }, plan),
         /** Whether to remove the journal from this chat */
-        askStrip: chat => askStrip(screen, chat),
+        askStrip: (chat) => askStrip(screen, chat),
         /** The result of a dry run of a restore -> whether to proceed */
         askRestore: (message, preview, changes) => askRestore(screen, message, preview, changes),
         /** -> a name, '' to let SillyTavern choose one, or null for no checkpoint */
-        askName: suggestion => askName(screen, suggestion),
+        askName: (suggestion) => askName(screen, suggestion),
         /** Verifies all chats -> the chat to open, or null */
-        showVerification: () => showVerification({ screen, verify: progress => app.verifyAll(progress) }),
-        showFindings: findings => showFindings({ screen }, findings),
+        showVerification: () => showVerification({ screen, verify: (progress) => app.verifyAll(progress) }),
+        showFindings: (findings) => showFindings({ screen }, findings),
         showRemarks: ({ message, remarks }) => screen.popup(
             element('div', { class: 'forklore_dialog' }, heading(say('notice.remarks.title', { message })), wordList(remarks)),
             { okText: say('button.close') },

@@ -21,7 +21,7 @@ const WHEN_RESTORED = {
 
 /** The result of `app.lore()` as lines of text. */
 export function loreView({ message, part, book, entries, changes, isInherited = false }) {
-    const shown = entries.map(entry => ({
+    const shown = entries.map((entry) => ({
         uid: entry.uid,
         title: entry.title || say('lore.untitled', { uid: entry.uid }),
         keys: entry.keys.length ? say('lore.keys', { keys: sayList(entry.keys) }) : say('lore.no-keys'),
@@ -61,7 +61,7 @@ function sinceLine({ exactness, as_of }, changes) {
 }
 
 function countedBy(changes) {
-    const count = what => changes.filter(change => change.what === what).length;
+    const count = (what) => changes.filter((change) => change.what === what).length;
     return { added: count('added'), changed: count('changed'), removed: count('removed') };
 }
 
@@ -87,7 +87,7 @@ export function createLore({ app, screen, dialogs, toasts, actions }) {
         try {
             const lore = await screen.during(app.lore(message), say('lore.loading'));
             const view = loreView(lore);
-            const answer = await screen.popup(close => loreElement(view, lore.part, entry => close({ bring: entry })), {
+            const answer = await screen.popup((close) => loreElement(view, lore.part, (entry) => close({ bring: entry })), {
                 wide: true,
                 okText: say('button.close'),
                 buttons: [
@@ -146,7 +146,7 @@ function loreElement(view, part, bring) {
             : view.since ? paragraph(view.since) : null,
         entryList(view.entries, bring),
         view.internal.length
-            ? folded(say('lore.internal', { count: view.internal.length }), () => view.internal.map(entry => entryElement(entry)))
+            ? folded(say('lore.internal', { count: view.internal.length }), () => view.internal.map((entry) => entryElement(entry)))
             : null);
 }
 
@@ -157,7 +157,7 @@ function entryList(entries, bring) {
     const list = element('div', { class: 'forklore_entries' });
     const show = (typed) => {
         const found = matchingEntries(entries, typed);
-        fill(list, found.length ? found.map(entry => entryElement(entry, bring)) : paragraph(say('lore.no-match')));
+        fill(list, found.length ? found.map((entry) => entryElement(entry, bring)) : paragraph(say('lore.no-match')));
     };
     show('');
     const search = entries.length < SEARCH_FROM ? null : element('input', {
@@ -165,7 +165,7 @@ function entryList(entries, bring) {
         class: 'text_pole',
         placeholder: say('lore.search'),
         'aria-label': say('lore.search'),
-        on: { input: event => show(event.target.value) },
+        on: { input: (event) => show(event.target.value) },
     });
     return [search, list];
 }

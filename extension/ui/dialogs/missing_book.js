@@ -23,12 +23,12 @@ export function repairChoices({ journal, recap, books }) {
         way('detach', true),
     ];
     const best = ways.find(({ disabled }) => !disabled);
-    return ways.map(found => ({ ...found, checked: found === best }));
+    return ways.map((found) => ({ ...found, checked: found === best }));
 }
 
 /** The books whose names contain all of the typed words. */
 export function matchingBooks(books, typed) {
-    return books.filter(name => holdsWords(name, typed));
+    return books.filter((name) => holdsWords(name, typed));
 }
 
 /** @returns {Promise<{source: string, book?: string}|null>} null for "not now" */
@@ -66,7 +66,7 @@ function bookPicker(books) {
     const list = element('select', { class: 'text_pole', size: 6, 'aria-label': say('missing.copy.select') });
     const show = (typed) => {
         const names = matchingBooks(books, typed);
-        fill(list, names.map(name => element('option', { value: name }, name)));
+        fill(list, names.map((name) => element('option', { value: name }, name)));
         list.selectedIndex = names.length ? 0 : -1;
         found.textContent = say('missing.copy.found', { count: names.length });
     };
@@ -75,7 +75,7 @@ function bookPicker(books) {
         class: 'text_pole',
         placeholder: say('missing.copy.search'),
         'aria-label': say('missing.copy.search'),
-        on: { input: event => show(event.target.value) },
+        on: { input: (event) => show(event.target.value) },
     });
     show('');
     return {

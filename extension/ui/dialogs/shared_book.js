@@ -13,7 +13,7 @@ export function splitView({ keeper, chats }, book) {
         keeper: keeper ? say('shared.keeper', { chat: keeper, book }) : '',
         isEmpty: chats.length === 0,
         // The open chat comes first: it is the one in question.
-        lines: [...chats].sort((one, other) => Number(other.open) - Number(one.open)).map(chat => ({
+        lines: [...chats].sort((one, other) => Number(other.open) - Number(one.open)).map((chat) => ({
             ...chat,
             title: chat.open ? say('shared.open') : '',
             about: say('notice.book', { book: chat.book, entries: chat.entries, part: sayPartShort(chat.part) }),
@@ -37,7 +37,7 @@ export async function askSplit({ screen, plan }, { book, sharedWith, hasFamily }
         asked += 1;
         const question = asked;
         fill(preview, paragraph(icon('fa-spinner', 'fa-spin'), ' ', say('shared.planning')));
-        const content = await plan(whole).then(found => splitView(found, book), error => error);
+        const content = await plan(whole).then((found) => splitView(found, book), (error) => error);
         if (question !== asked) {
             return;
         }
@@ -51,7 +51,7 @@ export async function askSplit({ screen, plan }, { book, sharedWith, hasFamily }
     const content = element('div', { class: 'forklore_dialog' },
         heading(say('shared.title')),
         paragraph(say('shared.text', { book })),
-        element('ul', { class: 'forklore_words forklore_short_list' }, sharedWith.map(name => element('li', {}, nameOf(name)))),
+        element('ul', { class: 'forklore_words forklore_short_list' }, sharedWith.map((name) => element('li', {}, nameOf(name)))),
         paragraph(say('shared.why')),
         element('div', { class: 'forklore_choices', role: 'radiogroup', 'aria-label': say('shared.title') },
             way('this', false), hasFamily ? way('family', true) : null),
@@ -71,7 +71,7 @@ function planLines({ keeper, isEmpty, lines }) {
         return paragraph(say('shared.nothing'));
     }
     return [
-        element('ul', { class: 'forklore_list' }, lines.map(line => element('li', { class: 'forklore_item' },
+        element('ul', { class: 'forklore_list' }, lines.map((line) => element('li', { class: 'forklore_item' },
             exactnessIcon(line.part),
             element('div', { class: 'forklore_item_text' },
                 element('div', {}, nameOf(line.name), line.title ? element('small', { class: 'forklore_tag' }, line.title) : null),

@@ -6,11 +6,11 @@ import { say, sayError } from '../words.js';
 /** @param {Array<{chat: string, owner: string, ownerName?: string, findings: object[]}>} results `owner` is an id, `ownerName` a name */
 export function verifyView(results) {
     const hasProblem = ({ findings }) => findings.some(({ problem }) => problem);
-    const problems = results.filter(hasProblem).map(result => ({
+    const problems = results.filter(hasProblem).map((result) => ({
         ...result,
         findings: [...result.findings].sort((one, other) => Number(other.problem) - Number(one.problem)),
     }));
-    const notes = results.filter(result => result.findings.length && !hasProblem(result));
+    const notes = results.filter((result) => result.findings.length && !hasProblem(result));
     return {
         problems,
         notes,
@@ -32,8 +32,8 @@ export function showVerification({ screen, verify }) {
         const { view, progress } = progressView();
         fill(body, view);
         verify(progress).then(
-            results => fill(body, resultList(verifyView(results), close)),
-            error => fill(body, box('error', sayError(error))),
+            (results) => fill(body, resultList(verifyView(results), close)),
+            (error) => fill(body, box('error', sayError(error))),
         );
         return element('div', { class: 'forklore_dialog' }, heading(say('verify.title')), body);
     }, { wide: true, okText: say('button.close') });

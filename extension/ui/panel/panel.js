@@ -14,7 +14,7 @@ export function mountPanel({ app, screen, actions }) {
     const buttons = element('div', { class: 'forklore_buttons' });
     let asked = 0;
 
-    const show = readiness => showStatus(status, buttons, panelView({
+    const show = (readiness) => showStatus(status, buttons, panelView({
         readiness, waiting: app.pendingFork, coreError: app.coreError, checked: app.openFindings, sayDate: screen.sayDate,
     }), actions, app.openFindings?.findings);
     const refresh = async () => {
@@ -73,7 +73,7 @@ function showStatus(status, buttons, view, actions, findings) {
         icon(view.icon),
         element('div', {},
             element('div', { class: 'forklore_line' }, view.line),
-            [view.origin, view.note].filter(Boolean).map(text => element('small', {}, text))));
+            [view.origin, view.note].filter(Boolean).map((text) => element('small', {}, text))));
     const run = {
         checkpoint: () => actions.checkpointAtEnd(),
         'when-ready': () => actions.checkpointAtEnd({ whenReady: true }),

@@ -17,10 +17,10 @@ export function settingsForm(app, whenChanged) {
             app.saveSettings();
             whenChanged();
         }
-        controls.forEach(show => show(app.settings));
+        controls.forEach((show) => show(app.settings));
     };
     const row = (setting) => {
-        const { line, show } = settingRow(setting, typed => change(setting, typed));
+        const { line, show } = settingRow(setting, (typed) => change(setting, typed));
         controls.push(show);
         return line;
     };
@@ -28,7 +28,7 @@ export function settingsForm(app, whenChanged) {
         element('div', { class: 'forklore_group', role: 'group', 'aria-label': say(title) },
             element('h4', {}, say(title)), settings.map(row))));
     const more = element('div', { class: 'forklore_settings' }, MORE_SETTINGS.map(row));
-    controls.forEach(show => show(app.settings));
+    controls.forEach((show) => show(app.settings));
     return { common, more };
 }
 
@@ -44,7 +44,7 @@ function settingRow(setting, change) {
         isCheckbox ? control : null, element('span', {}, say(`setting.${setting.name}`), ' ', sign));
     return {
         line: element('div', { class: `forklore_setting forklore_setting_${setting.type}` }, label, isCheckbox ? null : control, description),
-        show: settings => showSetting(setting, control, settings),
+        show: (settings) => showSetting(setting, control, settings),
     };
 }
 
@@ -59,13 +59,13 @@ function hintSign(description) {
 
 function settingControl({ name, type, options, min, max }, id, change) {
     if (type === 'select') {
-        return element('select', { id, class: 'text_pole', on: { change: event => change(event.target.value) } },
-            options.map(option => element('option', { value: option }, say(`setting.${name}.${option}`))));
+        return element('select', { id, class: 'text_pole', on: { change: (event) => change(event.target.value) } },
+            options.map((option) => element('option', { value: option }, say(`setting.${name}.${option}`))));
     }
     if (type === 'checkbox') {
-        return element('input', { id, type, on: { change: event => change(event.target.checked) } });
+        return element('input', { id, type, on: { change: (event) => change(event.target.checked) } });
     }
-    return element('input', { id, type, class: 'text_pole', min, max, on: { change: event => change(event.target.value) } });
+    return element('input', { id, type, class: 'text_pole', min, max, on: { change: (event) => change(event.target.value) } });
 }
 
 function showSetting(setting, control, settings) {

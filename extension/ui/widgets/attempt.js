@@ -3,7 +3,7 @@
  * @param {{failed: (error: Error) => void}} toasts
  */
 export function attempting(toasts) {
-    return step => async (...given) => {
+    return (step) => async (...given) => {
         try {
             return await step(...given);
         } catch (error) {

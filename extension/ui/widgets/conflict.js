@@ -13,7 +13,7 @@ const WRITTEN = ['content', 'comment'];
  * @param {{mine: string, theirs: string, hand?: string, what?: (kind: string) => string}} names of the two sides, and the
  *        hint for writing a version by hand
  */
-export function sectionView(conflict, { mine, theirs, hand = say('conflict.write.hint'), what = kind => say(`conflict.${kind}`) }) {
+export function sectionView(conflict, { mine, theirs, hand = say('conflict.write.hint'), what = (kind) => say(`conflict.${kind}`) }) {
     const { key, title, field, kind, words } = conflict;
     const side = (value, name, isRemoved, pieces) => ({
         value,
@@ -40,7 +40,7 @@ export function shownValue(value) {
         return say('conflict.nothing');
     }
     if (Array.isArray(value)) {
-        return value.length ? sayList(value.map(item => typeof item === 'object' ? JSON.stringify(item) : String(item))) : say('conflict.nothing');
+        return value.length ? sayList(value.map((item) => typeof item === 'object' ? JSON.stringify(item) : String(item))) : say('conflict.nothing');
     }
     if (typeof value === 'boolean') {
         return say(value ? 'conflict.yes' : 'conflict.no');

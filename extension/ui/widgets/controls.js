@@ -23,7 +23,7 @@ export function button(text, { icon: name, title, label, disabled = false, class
             click: run,
             // The browser clicks a real button on Enter; SillyTavern, whose buttons are not real ones, would click it
             // again.
-            keydown: event => event.key === 'Enter' && event.stopPropagation(),
+            keydown: (event) => event.key === 'Enter' && event.stopPropagation(),
         },
     }, name ? icon(name) : null, element('span', {}, text));
 }
@@ -47,7 +47,7 @@ export function wordList(words, extra = '') {
     if (!words.length) {
         return null;
     }
-    return element('ul', { class: `forklore_words ${extra}`.trim() }, words.map(word => element('li', {}, sayWord(word))));
+    return element('ul', { class: `forklore_words ${extra}`.trim() }, words.map((word) => element('li', {}, sayWord(word))));
 }
 
 /** A box in one of SillyTavern's styles: hint, info, warning or error. */

@@ -23,7 +23,7 @@ export function fill(parent, ...children) {
 }
 
 function nodes(children) {
-    return children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== false);
+    return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
 function set(target, name, value) {

@@ -1,6 +1,6 @@
 /** The pieces of a text diff, in a form that is easy to read. */
 
-const isBlank = text => text.trim() === '';
+const isBlank = (text) => text.trim() === '';
 
 /**
  * Joins changed words with only blanks between them, so that a changed sentence is one mark and not ten.
@@ -32,5 +32,5 @@ export function smoothed(pieces) {
 function goesOn(run, next) {
     const end = next.findIndex(({ is }) => is === 'same');
     const kinds = new Set(next.slice(0, end < 0 ? next.length : end).map(({ is }) => is));
-    return kinds.size === run.size && [...kinds].every(kind => run.has(kind));
+    return kinds.size === run.size && [...kinds].every((kind) => run.has(kind));
 }

@@ -2,5 +2,5 @@
 
 export function holdsWords(text, typed) {
     const searched = text.toLowerCase();
-    return typed.toLowerCase().split(/\s+/).every(word => searched.includes(word));
+    return typed.toLowerCase().split(/\s+/).every((word) => searched.includes(word));
 }

@@ -1,0 +1,58 @@
+// SillyTavern's own rules for its page (its .eslintrc.cjs), in eslint's present format. Added: parentheses around the
+// parameters of arrow functions, `const`, and `===`. Names that do not exist are left to the type checker.
+
+import js from '@eslint/js';
+import stylistic from '@stylistic/eslint-plugin';
+
+export default [
+    {
+        files: ['extension/**/*.js'],
+        ignores: ['extension/tests/**', 'extension/bench/**', 'extension/vendor/**', 'extension/core/pkg/**'],
+        plugins: { '@stylistic': stylistic },
+        linterOptions: { reportUnusedDisableDirectives: 'error' },
+        rules: {
+            ...js.configs.recommended.rules,
+            'no-undef': 'off',
+            'no-unused-vars': ['error', { args: 'none', varsIgnorePattern: '^_+$' }],
+            'no-control-regex': 'off',
+            'no-constant-condition': ['error', { checkLoops: false }],
+            'no-unused-expressions': ['error', { allowShortCircuit: true, allowTernary: true }],
+            'no-unneeded-ternary': 'error',
+            'no-irregular-whitespace': ['error', { skipStrings: true, skipTemplates: true }],
+            'dot-notation': ['error', { allowPattern: '[A-Z]\\w*$' }],
+            'prefer-const': 'error',
+            'eqeqeq': ['error', 'always', { null: 'ignore' }],
+            '@stylistic/quotes': ['error', 'single'],
+            '@stylistic/semi': ['error', 'always'],
+            '@stylistic/indent': ['error', 4, { SwitchCase: 1, FunctionDeclaration: { parameters: 'first' } }],
+            '@stylistic/comma-dangle': ['error', 'always-multiline'],
+            '@stylistic/eol-last': ['error', 'always'],
+            '@stylistic/no-trailing-spaces': 'error',
+            '@stylistic/object-curly-spacing': ['error', 'always'],
+            '@stylistic/space-infix-ops': 'error',
+            '@stylistic/brace-style': ['error', '1tbs', { allowSingleLine: true }],
+            '@stylistic/array-bracket-spacing': ['error', 'never'],
+            '@stylistic/computed-property-spacing': ['error', 'never'],
+            '@stylistic/block-spacing': ['error', 'always'],
+            '@stylistic/keyword-spacing': ['error', { before: true, after: true }],
+            '@stylistic/space-before-blocks': ['error', 'always'],
+            '@stylistic/space-before-function-paren': ['error', { anonymous: 'always', named: 'never', asyncArrow: 'always' }],
+            '@stylistic/space-in-parens': ['error', 'never'],
+            '@stylistic/comma-spacing': ['error', { before: false, after: true }],
+            '@stylistic/key-spacing': ['error', { beforeColon: false, afterColon: true }],
+            '@stylistic/function-call-spacing': ['error', 'never'],
+            '@stylistic/no-multiple-empty-lines': ['error', { max: 2, maxEOF: 1, maxBOF: 0 }],
+            '@stylistic/padded-blocks': ['error', 'never'],
+            '@stylistic/no-whitespace-before-property': 'error',
+            '@stylistic/space-unary-ops': ['error', { words: true, nonwords: false }],
+            '@stylistic/arrow-parens': ['error', 'always'],
+            '@stylistic/arrow-spacing': ['error', { before: true, after: true }],
+            '@stylistic/template-curly-spacing': ['error', 'never'],
+            '@stylistic/rest-spread-spacing': ['error', 'never'],
+            '@stylistic/generator-star-spacing': ['error', { before: false, after: true }],
+            '@stylistic/yield-star-spacing': ['error', { before: false, after: true }],
+            '@stylistic/template-tag-spacing': ['error', 'never'],
+            '@stylistic/switch-colon-spacing': ['error', { after: true, before: false }],
+        },
+    },
+];

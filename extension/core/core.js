@@ -1,7 +1,7 @@
 // The core, as WebAssembly. Values cross the boundary as JSON text in UTF-8, not as JavaScript strings: those can hold
 // half of a surrogate pair, which `JSON.stringify` writes as an escape and which must not get lost on the way.
 
-import { fromBytes, toBytes } from './json.js';
+import { bytesText, fromBytes, textBytes, toBytes } from './json.js';
 import load, * as wasm from './pkg/forklore.js';
 
 /** @param {BufferSource | URL | Response | Promise<Response>} source */
@@ -19,6 +19,29 @@ function opened(answer) {
     }
 }
 
+/** What the core knows about the copies of books in this page, and about the saves that it has begun. Books are texts here. */
+function newGuard() {
+    const guard = new wasm.PageGuard();
+    const optional = (text) => (text === undefined ? undefined : textBytes(text));
+    return {
+        remember: (name, text) => guard.remember(name, textBytes(text)),
+        forget: (name) => guard.forget(name),
+        wasReadTwice: (name) => guard.was_read_twice(name),
+        cached: (name, copy, text) => guard.cached(name, copy, optional(text)),
+        mayBeEdited: (original) => guard.may_be_edited(original),
+        copied: (original, copy, text) => guard.copied(original, copy, optional(text)),
+        replaced: (name, copy, text) => guard.replaced(name, copy, textBytes(text)),
+        release: (copy) => guard.release(copy),
+        begin: (name, copy, text) => guard.begin(name, copy, textBytes(text)),
+        wrote: (name, text) => guard.wrote(name, textBytes(text)),
+        takeNews: () => opened(guard.take_news()).value,
+        next: (job, event, text) => {
+            const { value: actions, book } = opened(guard.next(job, toBytes(event), optional(text)));
+            return { actions, text: book && bytesText(book) };
+        },
+    };
+}
+
 /** The functions of the core. Books and bodies are bytes, or `undefined` if there is none. */
 export const core = {
     fork: (ask, body, later, book, memories) => opened(wasm.fork(toBytes(ask), body, toBytes(later), book, memories)),
@@ -31,6 +54,7 @@ export const core = {
     forkPoint: (ask) => opened(wasm.fork_point(toBytes(ask))).value,
     mergeBase: (ask, chats, books) => opened(wasm.merge_base(toBytes(ask), toBytes(chats), toBytes(books))),
     momentBook: (ask, chat, book) => opened(wasm.moment_book(toBytes(ask), toBytes(chat), book)),
+    newGuard,
     verify: (ask, books) => opened(wasm.verify(toBytes(ask), books)).value,
     cleanup: (ask) => opened(wasm.cleanup(toBytes(ask))).value,
     booksNamed: (chat, queue) => opened(wasm.books_named(toBytes(chat), queue)).value,

@@ -16,3 +16,4 @@ pub mod timeline;
 pub mod finding;
 pub mod compare;
 pub mod plan;
+pub mod guard;

@@ -27,6 +27,11 @@ impl Ask {
         self.text(key).ok_or_else(|| JsError::new(&format!("the page left out {key:?}")))
     }
 
+    /// A value that must be present, even if it is null.
+    pub(crate) fn required_value(&self, key: &str) -> Result<&Json, JsError> {
+        self.0.get(key).ok_or_else(|| JsError::new(&format!("the page left out {key:?}")))
+    }
+
     pub(crate) fn flag(&self, key: &str) -> bool {
         self.0.get(key).is_some_and(Json::is_truthy)
     }

@@ -64,6 +64,10 @@ pub(crate) fn read_like<'a>(text: &'a [u8], other: Option<&Book<'_>>) -> Result<
 /// Compares two texts word by word.
 #[wasm_bindgen]
 pub fn words(before: &str, after: &str) -> Answer {
+    Answer::of(&words_json(before, after))
+}
+
+pub(crate) fn words_json(before: &str, after: &str) -> Json {
     let pieces = diff::words(before, after).into_iter().map(|piece| {
         let is = match piece.is {
             DiffTag::Same => "same",
@@ -72,7 +76,7 @@ pub fn words(before: &str, after: &str) -> Answer {
         };
         Json::object([("is", is.into()), ("text", piece.text.into())])
     });
-    Answer::of(&Json::Array(pieces.collect()))
+    Json::Array(pieces.collect())
 }
 
 /// Finds the fork point of two timelines.

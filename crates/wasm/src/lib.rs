@@ -7,6 +7,7 @@ mod diagnostics;
 pub mod cleanup;
 pub mod compare;
 pub mod fork;
+pub mod guard;
 pub mod journal;
 pub mod lore;
 pub mod merge;

@@ -49,11 +49,9 @@ fn choices(ask: &Ask) -> Choices {
         let wanted = only.iter().map(|(key, wanted)| (key.clone(), wanted_of(wanted)));
         wanted.collect::<HashMap<_, _>>()
     });
-    let settled = members("settle").into_iter().flat_map(Object::iter);
-    let settled = settled.filter_map(|(key, how)| Some((key.clone(), settlement(how)?)));
     Choices {
         only,
-        settled: settled.collect(),
+        settled: ask.value("settle").map(settlements).unwrap_or_default(),
         otherwise: ask.value("otherwise").and_then(pick),
         is_one_book: ask.flag("queue"),
     }
@@ -66,6 +64,11 @@ fn wanted_of(wanted: &Json) -> Wanted {
         _ => None,
     });
     Wanted::Fields(names.collect())
+}
+
+pub(crate) fn settlements(settle: &Json) -> HashMap<JsText, Settlement> {
+    let settled = settle.as_object().into_iter().flat_map(Object::iter);
+    settled.filter_map(|(key, how)| Some((key.clone(), settlement(how)?))).collect()
 }
 
 fn settlement(how: &Json) -> Option<Settlement> {

@@ -43,7 +43,7 @@ impl<'t, 'b, 'a> FreeUids<'t, 'b, 'a> {
         let number = self.next_free();
         let key = JsText::from(number.to_string());
         self.assigned.insert(key.clone());
-        (key, renumbered(entry, uid.as_ref(), number))
+        (key, renumbered(entry, number))
     }
 
     fn is_taken(&self, name: &JsText) -> bool {
@@ -89,8 +89,18 @@ pub(super) fn uid_of(uid: &Json) -> Option<JsText> {
     }
 }
 
-fn renumbered(mut entry: Json, uid: Option<&JsText>, number: i64) -> Json {
-    let index_is_uid = entry.get("displayIndex").and_then(uid_of).as_ref() == uid;
+/// The numbers that none of the books uses as a key or uid, from the lowest.
+pub(crate) fn free_numbers<'a, const N: usize>(
+    books: [&Book<'a>; N],
+) -> impl Iterator<Item = i64> + use<'a, N> {
+    let used: FxHashSet<Cow<'a, [u8]>> = books.into_iter().flat_map(names).collect();
+    (0..).filter(move |number: &i64| !used.contains(number.to_string().as_bytes()))
+}
+
+/// An entry with another number, in fields of the same types.
+pub(crate) fn renumbered(mut entry: Json, number: i64) -> Json {
+    let number_in = |field| entry.get(field).and_then(uid_of);
+    let index_is_uid = number_in("displayIndex") == number_in("uid");
     if let Some(object) = entry.as_object_mut() {
         renumber(object, "uid", number);
         if index_is_uid && object.contains("displayIndex") {

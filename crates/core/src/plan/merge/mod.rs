@@ -22,6 +22,7 @@ use forklore_json::{Edit, Edits, JsText, Json, Member, Object};
 
 pub use choices::{Choice, Choices, Pick, Settlement, Wanted};
 pub use followers::{MergedChats, follow};
+pub(crate) use free_uids::{free_numbers, renumbered};
 
 /// The merge base of both books.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use forklore_json::{JsText, Json, Object};
 
-pub(crate) use originals::follows_the_entries;
+pub(crate) use originals::{NAME as ORIGINAL_DATA, follows_the_entries};
 
 /// An entry field for which SillyTavern has a default.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@
 
 use forklore_json::{JsText, Json, Object};
 
-pub(super) const NAME: &str = "originalData";
+pub(crate) const NAME: &str = "originalData";
 
 /// The fields that SillyTavern copies from an entry, by their names in `originalData`
 /// (`originalWIDataKeyMap`, and what the editor writes in addition).

@@ -1,7 +1,7 @@
 // The core, as WebAssembly. Values cross the boundary as JSON text in UTF-8, not as JavaScript strings: those can hold
 // half of a surrogate pair, which `JSON.stringify` writes as an escape and which must not get lost on the way.
 
-import { fromBytes, toBytes } from './json.js';
+import { fromBytes, textBytes, toBytes } from './json.js';
 import load, * as wasm from './pkg/forklore.js';
 
 /** @param {BufferSource | URL | Response | Promise<Response>} source */
@@ -32,12 +32,21 @@ export const core = {
     mergeBase: (ask, chats, books) => opened(wasm.merge_base(toBytes(ask), toBytes(chats), toBytes(books))),
     momentBook: (ask, chat, book) => opened(wasm.moment_book(toBytes(ask), toBytes(chat), book)),
     verify: (ask, books) => opened(wasm.verify(toBytes(ask), books)).value,
+    timelines: (ask, books) => opened(wasm.timelines(toBytes(ask), books)).value,
+    indexRecords: (heads) => opened(wasm.index_records(toBytes(heads))).value,
+    bookFate: (ask) => opened(wasm.book_fate(toBytes(ask))).value,
+    origin: (metadata) => opened(wasm.origin(toBytes(metadata))).value,
     cleanup: (ask) => opened(wasm.cleanup(toBytes(ask))).value,
     booksNamed: (chat, queue) => opened(wasm.books_named(toBytes(chat), queue)).value,
     memoryBooksNamed: (metadata) => opened(wasm.memory_books_named(toBytes(metadata))).value,
     nameForBook: (ask) => wasm.name_for_book(toBytes(ask)),
     nameForChat: (ask) => wasm.name_for_chat(toBytes(ask)),
+    placesNaming: (name, chat) => opened(wasm.places_naming(name, toBytes(chat))).value,
+    chatsNaming: (ask) => opened(wasm.chats_naming(toBytes(ask))).value,
+    isSameLore: (one, other) => wasm.is_same_lore(textBytes(one), textBytes(other)),
     bookKey: (name) => wasm.book_key(name),
+    /** Whether two names, if there are any, are spellings of the same book's name. */
+    sameBook: (one, other) => Boolean(one && other) && (one === other || core.bookKey(one) === core.bookKey(other)),
     isInternal: (title) => wasm.is_internal(title),
     chatStem: (name) => wasm.chat_stem(name) ?? null,
     wasm,

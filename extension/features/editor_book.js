@@ -30,8 +30,8 @@ export class EditorBook {
         const relatives = [isRelative && before, { name: parent?.chat, book: book?.from }].filter((other) => other?.name && other.book);
         this.others = before ? [...relatives, before] : relatives;
         const shown = this.host.bookInEditor();
-        const isRelatives = relatives.some((other) => this.isSame(other.book, shown));
-        if (isRelatives && open.book && !this.isSame(open.book, shown)) {
+        const isRelatives = relatives.some((other) => this.core.sameBook(other.book, shown));
+        if (isRelatives && open.book && !this.core.sameBook(open.book, shown)) {
             this.following = now;
             await this.host.switchEditor(shown, open.book, () => this.lastOpened === now);
             this.following = this.following === now ? null : this.following;
@@ -50,8 +50,8 @@ export class EditorBook {
     update() {
         const open = this.host.openChat();
         const shown = this.host.bookInEditor();
-        const isOther = open && shown && !this.following && !this.isSame(shown, open.book);
-        const whose = isOther ? this.others.find(({ book }) => this.isSame(book, shown)) : undefined;
+        const isOther = open && shown && !this.following && !this.core.sameBook(shown, open.book);
+        const whose = isOther ? this.others.find(({ book }) => this.core.sameBook(book, shown)) : undefined;
         this.onChange(whose ? { chat: whose.name, own: open.book } : null);
     }
 
@@ -60,9 +60,5 @@ export class EditorBook {
         if (book) {
             this.host.showInEditor(book);
         }
-    }
-
-    isSame(one, other) {
-        return Boolean(one && other) && this.core.bookKey(one) === this.core.bookKey(other);
     }
 }

@@ -73,7 +73,7 @@ fn book(book: &OurBook) -> Json {
     ])
 }
 
-fn reference(json: &Json) -> Reference {
+pub(crate) fn reference(json: &Json) -> Reference {
     Reference::new(&text(json, "book"), place(json))
 }
 

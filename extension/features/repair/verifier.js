@@ -90,7 +90,7 @@ export class Verifier {
     }
 
     uses({ metadata }, book) {
-        return Boolean(book && metadata?.world_info) && this.core.bookKey(metadata.world_info) === this.core.bookKey(book);
+        return this.core.sameBook(metadata?.world_info, book);
     }
 
     async verifyAll(progress = () => {}) {

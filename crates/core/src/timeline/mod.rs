@@ -7,6 +7,7 @@ pub mod claim;
 pub mod mark;
 pub mod seal;
 pub mod family;
+pub mod book_users;
 pub mod references;
 pub mod moment;
 pub mod merge_base;

@@ -3,7 +3,7 @@
 import { chatForCore } from './core/chat.js';
 import { bytesText, toBytes } from './core/json.js';
 import { wordError } from './core/word_error.js';
-import { Cleanup, QUEUE } from './features/cleanup.js';
+import { Cleanup } from './features/cleanup.js';
 import { Comparison } from './features/compare/comparison.js';
 import { TimelineMerge } from './features/compare/timeline_merge.js';
 import { EditorBook } from './features/editor_book.js';
@@ -249,7 +249,8 @@ export class App {
         }
         // Only the queue matters here, and this is called often.
         const entries = Object.entries((await this.currentBook(open.book))?.entries ?? {});
-        const queue = { entries: Object.fromEntries(entries.filter(([, entry]) => entry?.comment === QUEUE)) };
+        const title = this.core.queueTitle();
+        const queue = { entries: Object.fromEntries(entries.filter(([, entry]) => entry?.comment === title)) };
         const ask = { bookName: open.book, allow: 'live', message: 0, underWay: await this.host.recapOperations() };
         return this.core.check(ask, [{ chat_metadata: open.metadata }, { mes: '' }], toBytes(queue));
     }

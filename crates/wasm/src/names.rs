@@ -3,13 +3,13 @@
 use forklore_core::plan::rename::{self, NamePlace};
 use forklore_core::sillytavern::chat::{Chat, ChatKind};
 use forklore_core::sillytavern::names::{self, NamedFile};
-use forklore_core::timeline::family::{Home, Timeline};
 use forklore_json::Json;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
-use crate::ask::{Ask, chat_file, member, text_of};
+use crate::ask::{Ask, chat_file};
+use crate::verify::timelines_of;
 
 /// A free name for the book that belongs to a chat.
 #[wasm_bindgen]
@@ -48,6 +48,12 @@ pub fn is_internal(title: &str) -> bool {
     forklore_core::recap::is_internal(title)
 }
 
+/// The title of the entry in which ST-Auto-Recap keeps its queue.
+#[wasm_bindgen]
+pub fn queue_title() -> String {
+    forklore_core::recap::queue::COMMENT.to_owned()
+}
+
 /// The stem of the file in which SillyTavern stores a chat of this name.
 #[wasm_bindgen]
 pub fn chat_stem(name: &str) -> Option<String> {
@@ -73,11 +79,7 @@ pub fn places_naming(name: &str, chat: &[u8]) -> Result<Answer, JsError> {
 #[wasm_bindgen]
 pub fn chats_naming(ask: &[u8]) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
-    let read = |other: &Json| {
-        Ok(Timeline::of(Home::Loose, text_of(other, "name")?, member(other, "metadata")?))
-    };
-    let others: Vec<Timeline> =
-        ask.items("others")?.iter().map(read).collect::<Result<_, JsError>>()?;
+    let others = timelines_of(ask.items("others")?)?;
     let names = rename::chats_naming(&ask.required("from")?, ask.member("metadata")?, &others);
     Ok(Answer::of(&Json::Array(names.into_iter().map(Json::from).collect())))
 }

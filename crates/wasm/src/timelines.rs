@@ -18,26 +18,23 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
 use crate::ask::{self, Ask, home_of, member, text_of};
-use crate::verify::{messages_of, read_books};
+use crate::verify::{messages_of, read_books, timelines_of};
 use crate::{cleanup as references, diagnostics};
 
-/// The timelines called `names`, from the `records` of an index, as they are displayed. `known`
-/// lists the books that exist; `books` are those of them that were read, as for `verify`.
+/// The timelines called `names`, from their `records` in an index (`null` if there is none), as they
+/// are displayed. `known` lists the books that exist; `books` are those of them that were read, as
+/// for `verify`.
 #[wasm_bindgen]
 pub fn timelines(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
     let ask = ask::json(ask)?;
     let home = home_of(&ask);
     let ask = Ask::of(ask);
-    let records = ask.items("records")?;
-    let by_name: HashMap<String, &Json> = records
-        .iter()
-        .map(|record| Ok((text_of(record, "name")?, record)))
-        .collect::<Result<_, JsError>>()?;
-    let indexed = ask.items("names")?.iter().filter_map(Json::as_str).map(|name| {
-        let record = by_name.get(&*name).copied();
-        Indexed::read(home.clone(), name.into_owned(), record)
-    });
-    let indexed: Vec<Indexed<'_>> = indexed.collect::<Result<_, JsError>>()?;
+    let mut indexed = Vec::new();
+    for (name, record) in ask.items("names")?.iter().zip(ask.items("records")?) {
+        let name = name.as_str().unwrap_or_default().into_owned();
+        let record = Some(record).filter(|record| **record != Json::Null);
+        indexed.push(Indexed::read(home.clone(), name, record)?);
+    }
     let mut expected = ExpectedDigests::default();
     for one in &indexed {
         expected.add(&one.timeline, one.head.chat.messages);
@@ -175,12 +172,7 @@ pub fn index_records(heads: &[u8]) -> Result<Answer, JsError> {
 pub fn book_fate(ask: &[u8]) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let name = ask.required("name")?;
-    let read = |record: &Json| {
-        let metadata = member(record, "metadata")?;
-        Ok(Timeline::of(Home::Loose, text_of(record, "name")?, metadata))
-    };
-    let timelines: Vec<Timeline> =
-        ask.items("records")?.iter().map(read).collect::<Result<_, JsError>>()?;
+    let timelines = timelines_of(ask.items("records")?)?;
     let is_ours = |book: &Json| {
         let mark = book.at(&["extensions", forklore_core::sillytavern::book::NAMESPACE]);
         Ok((text_of(book, "name")?, mark.and_then(Mark::of).is_some()))

@@ -7,7 +7,7 @@ use forklore_core::plan::verify::{
 };
 use forklore_core::sillytavern::book::{Book, BookError};
 use forklore_core::sillytavern::names::book_key;
-use forklore_core::timeline::book_users::BookUsers;
+use forklore_core::timeline::book_users::{BookSplit, BookUsers};
 use forklore_core::timeline::family::{self, Timeline};
 use forklore_json::{Json, Object, Raw};
 use wasm_bindgen::JsError;
@@ -23,12 +23,13 @@ use crate::diagnostics;
 pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let mut expected = ExpectedDigests::default();
-    let (mut timelines, mut chats) = (Vec::new(), Vec::new());
-    for asked in ask.items("timelines")? {
-        let (timeline, chat) = read_timeline(asked)?;
-        expected.add(&timeline, chat.messages);
-        timelines.push(timeline);
-        chats.push(chat);
+    let asked = ask.items("timelines")?;
+    let timelines = timelines_of(asked)?;
+    let mut chats = Vec::new();
+    for (timeline, asked) in timelines.iter().zip(asked) {
+        let messages = messages_of(asked)?;
+        expected.add(timeline, messages);
+        chats.push(ChatFacts::loaded(messages, member(asked, "metadata")?.clone()));
     }
     let nodes = family::families(&timelines);
     let users = BookUsers::of(&timelines, &nodes);
@@ -39,8 +40,6 @@ pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
         let mut json = Object::new();
         json.insert("name", timelines[at].name.as_str());
         json.insert("findings", diagnostics::list(&findings, diagnostics::finding));
-        json.insert("family", nodes[at].family);
-        json.insert("keeps", users.is_keeper(at));
         if let BoundFacts::There { facts, .. } = bound {
             json.insert("entries", facts.entries);
         }
@@ -49,10 +48,31 @@ pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
     Ok(Answer::of(&Json::Array(found.collect())))
 }
 
-fn read_timeline(json: &Json) -> Result<(Timeline, ChatFacts), JsError> {
-    let metadata = member(json, "metadata")?;
-    let timeline = Timeline::of(home_of(json), text_of(json, "name")?, metadata);
-    Ok((timeline, ChatFacts::loaded(messages_of(json)?, metadata.clone())))
+/// Who keeps the book of the first of `timelines`, and who is split off, as numbers: everyone else
+/// in its family who shares it, or only the first.
+#[wasm_bindgen]
+pub fn split_off(ask: &[u8]) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let timelines = timelines_of(ask.items("timelines")?)?;
+    let nodes = family::families(&timelines);
+    let BookSplit { keeper, split } = match timelines.is_empty() {
+        true => BookSplit { keeper: None, split: Vec::new() },
+        false => BookUsers::of(&timelines, &nodes).split(0, ask.flag("family")),
+    };
+    Ok(Answer::of(&Json::object([
+        ("keeper", keeper.map(|keeper| timelines[keeper].name.as_str()).into()),
+        ("split", Json::Array(split.into_iter().map(Json::from).collect())),
+    ])))
+}
+
+/// Timelines, from their names and metadata.
+pub(crate) fn timelines_of(asked: &[Json]) -> Result<Vec<Timeline>, JsError> {
+    let mut timelines = Vec::new();
+    for json in asked {
+        let metadata = member(json, "metadata")?;
+        timelines.push(Timeline::of(home_of(json), text_of(json, "name")?, metadata));
+    }
+    Ok(timelines)
 }
 
 /// The number of messages of a timeline.

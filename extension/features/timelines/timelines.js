@@ -79,7 +79,7 @@ export class Timelines {
             character: avatar,
             open: open.name,
             names,
-            records: names.map((name) => records.get(name)).filter(Boolean),
+            records: names.map((name) => records.get(name) ?? null),
             known: this.host.knownBooks().map((name) => ({ name, entries: this.cachedEntries(name) })),
         };
         const texts = [...books].map(([key, text]) => `${JSON.stringify(key)}:${text}`);

@@ -95,7 +95,7 @@ pub fn overview(
     let mut shown = Vec::new();
     let mut gone: Vec<ShownTimeline> = Vec::new();
     for (at, (timeline, node)) in timelines.iter().zip(&nodes).enumerate() {
-        let family = roots.get(&node.family).cloned().unwrap_or_default();
+        let family = roots[node.family].clone();
         if let Parentage::Missing(name) = &node.parentage
             && gone.iter().all(|known| known.id != family)
         {
@@ -120,20 +120,23 @@ pub fn overview(
             is_gone: false,
         });
     }
-    let families = shown_families(&shown, heads, &gone, open);
     shown.append(&mut gone);
+    let families = shown_families(&shown, heads, open);
     Overview { timelines: shown, families }
 }
 
 /// The id of each family's root, by the family's number.
-fn root_ids(timelines: &[Timeline], nodes: &[Node]) -> HashMap<usize, String> {
-    let roots = timelines.iter().zip(nodes).filter(|(_, node)| node.parent().is_none());
-    let ids = roots.map(|(timeline, node)| match &node.parentage {
-        // No file name contains a slash.
-        Parentage::Missing(name) => (node.family, ["/", &folded(name)].concat()),
-        _ => (node.family, timeline.name.clone()),
-    });
-    ids.collect()
+fn root_ids(timelines: &[Timeline], nodes: &[Node]) -> Vec<String> {
+    let mut ids = vec![String::new(); nodes.len()];
+    for (timeline, node) in timelines.iter().zip(nodes) {
+        ids[node.family] = match &node.parentage {
+            // No file name contains a slash.
+            Parentage::Missing(name) => ["/", &folded(name)].concat(),
+            Parentage::Main | Parentage::Cycle(_) => timeline.name.clone(),
+            Parentage::Declared(_) | Parentage::Inferred(_) => continue,
+        };
+    }
+    ids
 }
 
 fn parent_id(timelines: &[Timeline], node: &Node, root: &str) -> Option<String> {
@@ -185,45 +188,31 @@ fn entries(
         .or_else(|| sealed.filter(|sealed| sealed.name == name).map(|sealed| sealed.entries))
 }
 
-fn shown_families(
-    timelines: &[ShownTimeline],
-    heads: &[Head],
-    gone: &[ShownTimeline],
-    open: &str,
-) -> Vec<ShownFamily> {
+fn shown_families(timelines: &[ShownTimeline], heads: &[Head], open: &str) -> Vec<ShownFamily> {
     let mut families: Vec<ShownFamily> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for (timeline, head) in timelines.iter().zip(heads) {
-        let place = *places.entry(&timeline.family).or_insert_with(|| {
-            families.push(family_of(timeline, gone));
-            families.len() - 1
-        });
-        let family = &mut families[place];
-        family.count += 1;
-        family.problems += usize::from(has_problem(timeline, head));
-        family.date = family.date.max(head.date.unwrap_or_default());
-        family.has_open |= timeline.name == open;
-        if timeline.id == timeline.family {
-            family.name.clone_from(&timeline.name);
+    for root in timelines.iter().filter(|timeline| timeline.id == timeline.family) {
+        let mut family = ShownFamily {
+            id: root.id.clone(),
+            name: root.name.clone(),
+            count: 0,
+            problems: 0,
+            date: 0.0,
+            has_open: false,
+        };
+        for (timeline, head) in timelines.iter().zip(heads) {
+            if timeline.family == root.id {
+                family.count += 1;
+                family.problems += usize::from(has_problem(timeline, head));
+                family.date = family.date.max(head.date.unwrap_or_default());
+                family.has_open |= timeline.name == open;
+            }
         }
+        let is_before =
+            |other: &ShownFamily| (other.has_open, other.date) < (family.has_open, family.date);
+        let place = families.iter().position(is_before).unwrap_or(families.len());
+        families.insert(place, family);
     }
-    families.sort_by(|one, other| {
-        other.has_open.cmp(&one.has_open).then(other.date.total_cmp(&one.date))
-    });
     families
-}
-
-/// A family without any of its timelines.
-fn family_of(timeline: &ShownTimeline, gone: &[ShownTimeline]) -> ShownFamily {
-    let root = gone.iter().find(|ghost| ghost.id == timeline.family);
-    ShownFamily {
-        id: timeline.family.clone(),
-        name: root.map(|root| root.name.clone()).unwrap_or_default(),
-        count: 0,
-        problems: 0,
-        date: 0.0,
-        has_open: false,
-    }
 }
 
 fn has_problem(timeline: &ShownTimeline, head: &Head) -> bool {

@@ -4,7 +4,7 @@ use crate::recap::running;
 use crate::sillytavern::chat::Chat;
 use crate::timeline::family::Timeline;
 use crate::timeline::seal;
-use forklore_json::{JsText, Json, Raw};
+use forklore_json::{Json, Raw};
 
 /// Where a chat's metadata names chats: its parent, its parent in the seal, and the chat that its
 /// running recap belongs to. ST-Auto-Recap clears the recap of a main chat that has another name.
@@ -25,17 +25,21 @@ pub struct NamePlace {
 
 /// All places in `chat` that name the chat `name`: the ones to be updated when that is renamed.
 pub fn places_naming(chat: &Chat<'_>, name: &str) -> Vec<NamePlace> {
-    let names = |value: Option<Raw<'_>>| value.is_some_and(|value| value.is_text(name));
-    let metadata = chat.metadata();
-    let in_metadata = IN_METADATA
-        .into_iter()
-        .filter(|path| names(metadata.and_then(|metadata| metadata.at(path))))
-        .map(|path| NamePlace { message: None, path });
-    let linking = chat
-        .messages_with("bookmark_link")
-        .filter(|&index| names(chat.message(index).and_then(|message| message.at(IN_MESSAGE))))
-        .map(|index| NamePlace { message: Some(index), path: IN_MESSAGE });
-    in_metadata.chain(linking).collect()
+    let names = |root: Option<Raw<'_>>, path: &[&str]| {
+        root.and_then(|root| root.at(path)).is_some_and(|value| value.is_text(name))
+    };
+    let mut places = Vec::new();
+    for path in IN_METADATA {
+        if names(chat.metadata(), path) {
+            places.push(NamePlace { message: None, path });
+        }
+    }
+    for index in chat.messages_with("bookmark_link") {
+        if names(chat.message(index), IN_MESSAGE) {
+            places.push(NamePlace { message: Some(index), path: IN_MESSAGE });
+        }
+    }
+    places
 }
 
 /// The chats that may name a renamed chat, apart from itself: its children, and its parent, whose
@@ -59,15 +63,17 @@ pub fn is_same_lore(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// The keys of a book's entries, with what the entries say.
-fn lore(book: &[u8]) -> Option<Vec<(JsText, [Json; 4])>> {
+fn lore(book: &[u8]) -> Option<Json> {
     let book = Json::parse(book).ok()?;
-    let entries = book.get("entries")?.as_object()?;
-    let said = entries.iter().map(|(key, entry)| {
+    let mut lore = Vec::new();
+    for (key, entry) in book.get("entries")?.as_object()?.iter() {
         let entry = entry.as_object()?;
-        let field = |name| entry.get(name).cloned().unwrap_or(Json::Null);
-        Some((key.clone(), ["uid", "key", "comment", "content"].map(field)))
-    });
-    said.collect()
+        lore.push(Json::Text(key.clone()));
+        for field in ["uid", "key", "comment", "content"] {
+            lore.push(entry.get(field).cloned().unwrap_or(Json::Null));
+        }
+    }
+    Some(Json::Array(lore))
 }
 
 #[cfg(test)]

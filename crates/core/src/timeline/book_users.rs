@@ -13,6 +13,14 @@ pub struct BookUsers<'a> {
     by_key: HashMap<String, Vec<usize>>,
 }
 
+/// Who keeps a shared book, and who gets another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BookSplit {
+    /// The timeline that keeps the book, unless it is to be split off itself.
+    pub keeper: Option<usize>,
+    pub split: Vec<usize>,
+}
+
 impl<'a> BookUsers<'a> {
     /// `nodes` are the [families](crate::timeline::family::families) of `timelines`.
     pub fn of(timelines: &'a [Timeline], nodes: &'a [Node]) -> Self {
@@ -44,10 +52,17 @@ impl<'a> BookUsers<'a> {
         self.users(at).iter().copied().filter(move |other| self.nodes[*other].family != family)
     }
 
-    /// Whether it shares its book with relatives, and is the one of them that should keep it.
-    pub fn is_keeper(&self, at: usize) -> bool {
+    /// Which of the timelines that share its book get books of their own: all but one of them, or
+    /// only this one.
+    pub fn split(&self, at: usize, all: bool) -> BookSplit {
         let sharing: Vec<usize> = self.sharing(at).collect();
-        sharing.len() > 1 && keeper(self.nodes, &sharing) == Some(at)
+        let keeper = keeper(self.nodes, &sharing).filter(|_| sharing.len() > 1);
+        if all {
+            let split = sharing.into_iter().filter(|one| Some(*one) != keeper).collect();
+            return BookSplit { keeper, split };
+        }
+        let split = sharing.into_iter().filter(|one| *one == at).collect();
+        BookSplit { keeper: keeper.filter(|keeper| *keeper != at), split }
     }
 
     /// All timelines of its family that are bound to its book, itself included.
@@ -68,13 +83,14 @@ mod tests {
     use crate::timeline::family::{Home, families};
     use forklore_json::Json;
 
+    fn timeline((name, parent, book): (&str, &str, &str)) -> Timeline {
+        let metadata =
+            Json::object([("main_chat", Json::from(parent)), ("world_info", book.into())]);
+        Timeline::of(Home::Loose, name.into(), &metadata)
+    }
+
     #[test]
     fn relatives_share_a_book_and_strangers_use_it_too() {
-        let timeline = |(name, parent, book): (&str, &str, &str)| {
-            let metadata =
-                Json::object([("main_chat", Json::from(parent)), ("world_info", book.into())]);
-            Timeline::of(Home::Loose, name.into(), &metadata)
-        };
         let timelines = [
             ("child", "main", "LORE"),
             ("main", "", "Lore:"),
@@ -89,7 +105,22 @@ mod tests {
         assert_eq!(users.strangers(0).collect::<Vec<_>>(), [2]);
         assert_eq!(users.strangers(2).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(users.relatives(3).count() + users.strangers(3).count(), 0);
-        let keepers: Vec<usize> = (0..5).filter(|&at| users.is_keeper(at)).collect();
-        assert_eq!(keepers, [1], "who does not share keeps nothing");
+    }
+
+    #[test]
+    fn the_root_keeps_a_shared_book() {
+        let timelines =
+            [("b", "main", "Lore"), ("main", "", "lore"), ("c", "b", "LORE"), ("d", "b", "Own")]
+                .map(timeline);
+        let nodes = families(&timelines);
+        let users = BookUsers::of(&timelines, &nodes);
+        let split = |at, all| {
+            let BookSplit { keeper, split } = users.split(at, all);
+            (keeper, split)
+        };
+        assert_eq!(split(2, true), (Some(1), vec![0, 2]));
+        assert_eq!(split(2, false), (Some(1), vec![2]));
+        assert_eq!(split(1, false), (None, vec![1]), "the keeper itself can be split off");
+        assert_eq!(split(3, true), (None, vec![3]), "it does not share its book");
     }
 }

@@ -9,5 +9,6 @@ pub mod seal;
 pub mod family;
 pub mod book_users;
 pub mod references;
+pub mod books_named;
 pub mod moment;
 pub mod merge_base;

@@ -3,7 +3,7 @@
 import { chatForCore } from './core/chat.js';
 import { bytesText, toBytes } from './core/json.js';
 import { wordError } from './core/word_error.js';
-import { Cleanup, QUEUE } from './features/cleanup.js';
+import { Cleanup } from './features/cleanup.js';
 import { Comparison } from './features/compare/comparison.js';
 import { TimelineMerge } from './features/compare/timeline_merge.js';
 import { EditorBook } from './features/editor_book.js';
@@ -20,7 +20,7 @@ import { Repairs } from './features/repair/repairs.js';
 import { Verifier } from './features/repair/verifier.js';
 import { fillDefaults } from './features/settings.js';
 import { TimelineIndex } from './features/timelines/timeline_index.js';
-import { Timelines, originOf } from './features/timelines/timelines.js';
+import { Timelines } from './features/timelines/timelines.js';
 import { Trash } from './features/trash.js';
 import { readBookSave } from './sillytavern/requests.js';
 
@@ -249,7 +249,8 @@ export class App {
         }
         // Only the queue matters here, and this is called often.
         const entries = Object.entries((await this.currentBook(open.book))?.entries ?? {});
-        const queue = { entries: Object.fromEntries(entries.filter(([, entry]) => entry?.comment === QUEUE)) };
+        const title = this.core.queueTitle();
+        const queue = { entries: Object.fromEntries(entries.filter(([, entry]) => entry?.comment === title)) };
         const ask = { bookName: open.book, allow: 'live', message: 0, underWay: await this.host.recapOperations() };
         return this.core.check(ask, [{ chat_metadata: open.metadata }, { mes: '' }], toBytes(queue));
     }
@@ -416,7 +417,7 @@ export class App {
 
     async readiness() {
         const open = this.host.openChat();
-        const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [], hasFamily: false, reach: null, owner: '', selected: [], origin: originOf(open?.metadata?.forklore) };
+        const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [], hasFamily: false, reach: null, owner: '', selected: [], origin: open ? this.originOf(open) : null };
         if (!open) {
             return answer;
         }
@@ -439,7 +440,6 @@ export class App {
         const found = (code) => known?.findings.find((finding) => finding.code === code)?.values;
         const { with: family = [] } = found('book-shared') ?? {};
         const { by: elsewhere = [] } = found('book-elsewhere') ?? {};
-        const key = this.core.bookKey(open.book);
         return {
             ...answer,
             state: family.length ? 'shared' : elsewhere.length ? 'elsewhere' : 'ready',
@@ -447,8 +447,14 @@ export class App {
             hasFamily: family.length > 0,
             reach: known?.reach ?? null,
             owner: this.host.owners().find((owner) => owner.group === open.group && owner.avatar === open.avatar)?.label ?? '',
-            selected: [...new Set(this.host.bookReferences().filter(({ book }) => this.core.bookKey(book) === key).map(({ place }) => place))],
+            selected: [...new Set(this.host.bookReferences().filter(({ book }) => this.core.sameBook(book, open.book)).map(({ place }) => place))],
         };
+    }
+
+    /** Where a chat was forked from; `null` if it was not forked by Forklore. */
+    originOf({ metadata: { forklore } }) {
+        const origin = this.core.origin({ forklore });
+        return origin && { ...origin, made: Date.parse(origin.made) };
     }
 
     async lore(message) {
@@ -459,8 +465,7 @@ export class App {
         if (!found.known) {
             throw wordError('lore-unknown', { message });
         }
-        const isSame = (one, other) => Boolean(one && other) && this.core.bookKey(one) === this.core.bookKey(other);
-        const isInherited = message <= (open.metadata.forklore?.parent?.message ?? -1) && !isSame(found.book, open.book);
+        const isInherited = message <= (open.metadata.forklore?.parent?.message ?? -1) && !this.core.sameBook(found.book, open.book);
         return { ...found, isInherited };
     }
 

@@ -93,7 +93,7 @@ export class RequestRouter {
             const { book } = this.app.host.openChat() ?? {};
             this.app.recorder.bookChanged(name, null);
             this.app.lineage.forget(name);
-            if (book && this.app.core.bookKey(book) === this.app.core.bookKey(name)) {
+            if (this.app.core.sameBook(book, name)) {
                 void this.app.reportErrors(() => this.app.bookLost(book));
             }
             this.app.emit('changed');

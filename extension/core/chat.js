@@ -25,3 +25,12 @@ export function comparableMessages({ metadata, messages }) {
     const comparable = messages.map((message) => ({ ...slimMessage(message), name: message.name, send_date: message.send_date, mes: message.mes }));
     return [{ chat_metadata: metadata }, ...comparable];
 }
+
+/** A chat with everything in it that can name other chats. */
+export function namingChat({ metadata, messages }) {
+    const links = messages.map((message) => {
+        const link = message?.extra?.bookmark_link;
+        return { mes: '', ...(link && { extra: { bookmark_link: link } }) };
+    });
+    return [{ chat_metadata: metadata }, ...links];
+}

@@ -2,10 +2,7 @@
 // whatever cannot be read counts as a reference to all of them.
 
 import { slimMessage } from '../core/chat.js';
-import { bytesText } from '../core/json.js';
-
-/** The entry in which ST-Auto-Recap keeps its queue. */
-export const QUEUE = '__operation_queue';
+import { toBytes } from '../core/json.js';
 
 export class Cleanup {
     /** @param {{host: object, core: object, trash: object, leftBehind?: () => string[]}} parts */
@@ -15,10 +12,10 @@ export class Cleanup {
 
     /** Books with Forklore's mark: all of them, or those with these names. */
     async ownBooks(names = null) {
-        const wanted = names && new Set([...names].map((name) => this.core.bookKey(name)));
+        const isWanted = ({ name }) => !names || names.some((wanted) => this.core.sameBook(name, wanted));
         const listed = await this.host.listBooks();
         return listed
-            .filter((book) => book.extensions?.forklore?.format && (!wanted || wanted.has(this.core.bookKey(book.name))))
+            .filter((book) => book.extensions?.forklore?.format && isWanted(book))
             .map((book) => ({ name: book.name, madeFor: String(book.extensions.forklore.chat ?? ''), bytes: 0 }));
     }
 
@@ -77,28 +74,23 @@ export class Cleanup {
                 }
                 return;
             }
-            const add = (book, place) => book && references.push({ book: String(book), place, name: head.name, owner: head.group ?? head.avatar ?? '' });
-            add(metadata.world_info, 'chat');
-            const recap = metadata.auto_lorebooks?.lorebookName;
-            add(recap, 'recap');
-            this.core.memoryBooksNamed({ STMemoryBooks: metadata.STMemoryBooks }).forEach((name) => add(name, 'memories'));
-            if (metadata.auto_lorebooks || metadata.auto_recap_running_scene_recaps) {
-                const names = this.core.booksNamed((await readLines()).slice(1).map(slimMessage), await this.queueOf(metadata.world_info));
-                names.forEach((name) => add(name, 'recap'));
-            }
+            const inMetadata = this.core.booksNamed(metadata);
+            const named = inMetadata.isComplete
+                ? inMetadata
+                : this.core.booksNamed(metadata, (await readLines()).slice(1).map(slimMessage), await this.bookBytes(metadata.world_info));
+            references.push(...named.references.map((reference) => ({ ...reference, name: head.name, owner: head.group ?? head.avatar ?? '' })));
         } catch (error) {
             console.warn('Forklore: could not read', head.name, error);
             unread.push(head.name);
         }
     }
 
-    async queueOf(name) {
+    async bookBytes(name) {
         if (!name || !this.host.knownBooks().includes(name)) {
-            return '';
+            return undefined;
         }
-        const book = this.host.cachedBook(name) ?? JSON.parse(bytesText(await this.host.readBook(name)));
-        const entry = Object.values(book.entries ?? {}).find((entry) => entry?.comment === QUEUE);
-        return String(entry?.content ?? '');
+        const cached = this.host.cachedBook(name);
+        return cached ? toBytes(cached) : this.host.readBook(name);
     }
 
     /** @returns {Promise<{removed: string[], undo: string | null}>} */
@@ -114,8 +106,7 @@ export class Cleanup {
         const books = [];
         for (const name of names) {
             const [header] = await this.host.readChat(owner, name);
-            const { world_info: book, STMemoryBooks } = header?.chat_metadata ?? {};
-            books.push(...[book, ...this.core.memoryBooksNamed({ STMemoryBooks })].filter(Boolean));
+            books.push(...this.core.booksNamed(header?.chat_metadata ?? {}).own);
         }
         return books;
     }

@@ -38,8 +38,8 @@ export class EditorBook {
         const relatives = [...(isRelative ? [before] : []), { name: parent?.chat, book: book?.from }].filter(isBound);
         this.others = before && isBound(before) ? [...relatives, before] : relatives;
         const shown = this.host.bookInEditor();
-        const isRelatives = relatives.some((other) => this.isSame(other.book, shown));
-        if (isRelatives && shown && open.book && !this.isSame(open.book, shown)) {
+        const isRelatives = relatives.some((other) => this.core.sameBook(other.book, shown));
+        if (isRelatives && shown && open.book && !this.core.sameBook(open.book, shown)) {
             this.following = now;
             await this.host.switchEditor(shown, open.book, () => this.lastOpened === now);
             this.following = this.following === now ? null : this.following;
@@ -58,8 +58,8 @@ export class EditorBook {
     update() {
         const open = this.host.openChat();
         const shown = this.host.bookInEditor();
-        const isOther = open && shown && !this.following && !this.isSame(shown, open.book);
-        const whose = isOther ? this.others.find(({ book }) => this.isSame(book, shown)) : undefined;
+        const isOther = open && shown && !this.following && !this.core.sameBook(shown, open.book);
+        const whose = isOther ? this.others.find(({ book }) => this.core.sameBook(book, shown)) : undefined;
         this.onChange(open && whose ? { chat: whose.name, own: open.book } : null);
     }
 

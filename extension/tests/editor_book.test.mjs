@@ -123,7 +123,7 @@ function editor({ shown, open }) {
             }
         },
     };
-    const editorBook = new EditorBook({ host, core: { bookKey: (name) => name.toLowerCase() }, onChange: (news) => changes.push(news) });
+    const editorBook = new EditorBook({ host, core: { sameBook: (one, other) => Boolean(one && other) && one.toLowerCase() === other.toLowerCase() }, onChange: (news) => changes.push(news) });
     const opening = async (chat) => {
         state.open = chat;
         await editorBook.chatOpened(chat);

@@ -1,7 +1,7 @@
 /** What is displayed, derived from the state of the app. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { originOf } from '../features/timelines/timelines.js';
+import { App } from '../app.js';
 import { forkChoices } from '../ui/dialogs/blocked_fork.js';
 import { cleanupView } from '../ui/dialogs/cleanup_list.js';
 import { loreView, matchingEntries } from '../ui/dialogs/lore.js';
@@ -11,6 +11,7 @@ import { verifyView } from '../ui/dialogs/verification.js';
 import { isInUse, MORE_SETTINGS, panelView, SETTING_GROUPS, settingValue } from '../ui/panel/panel_view.js';
 import { forkNotice, openedNotice } from '../ui/toasts.js';
 import { CLEANUP, EXACT, finding, LIVE, LORE, MARKUP, READINESS, REMARKS, REPORT, RESULTS, SETTINGS, SNAPSHOT, SPLIT, word } from './fake_app.mjs';
+import { realCore } from './tavern.mjs';
 
 const actionIds = view => view.actions.map(({ id }) => id);
 
@@ -176,8 +177,10 @@ test('the notice names the recaps that came along, in one sentence', () => {
     assert.doesNotMatch(forkNotice({ ...REPORT, recap: { version: null, scenes: 0 }, combined: null }, SETTINGS).about, /recap/);
 });
 
-test('the panel says what a chat was made of', () => {
-    const seal = { kind: 'checkpoint', parent: { chat: 'Main', message: 12 }, made: '2026-11-15T00:00:00.000Z', running_recap: { version: 3, count: 5, scenes: 4 }, combined_recap: { messages: 10 } };
+test('the panel says what a chat was made of', async () => {
+    const core = await realCore();
+    const originOf = (forklore) => App.prototype.originOf.call({ core }, { metadata: { forklore } });
+    const seal = { kind: 'checkpoint', parent: { chat: 'Main', message: 12 }, made: '2026-11-15T00:00:00.000Z', running_recap: { version: 3, count: 5, scenes: 4 }, combined_recap: { messages: 10, digest: `sha256:${'0'.repeat(64)}` } };
     const birth = (it) => panelView({ readiness: { ...READINESS, origin: originOf(it) }, sayDate: (time) => new Date(time).toISOString().slice(0, 10) }).origin;
     assert.equal(birth(seal), 'Checkpoint of “Main” at message 12, created 2026-11-15, running recap version 3 (4 scenes), combined recap of 10 messages.');
     assert.equal(birth({ kind: 'branch', parent: { chat: 'Main', message: 0 }, running_recap: { version: 0, count: 1 } }), 'Branch of “Main” at message 0, running recap version 0.');

@@ -19,12 +19,26 @@ impl Ask {
         Ok(Self(json(text)?))
     }
 
+    pub(crate) fn of(json: Json) -> Self {
+        Self(json)
+    }
+
     pub(crate) fn text(&self, key: &str) -> Option<String> {
         Some(self.0.get(key)?.as_str()?.into_owned())
     }
 
     pub(crate) fn required(&self, key: &str) -> Result<String, JsError> {
-        self.text(key).ok_or_else(|| JsError::new(&format!("the page left out {key:?}")))
+        self.text(key).ok_or_else(|| left_out(key))
+    }
+
+    /// A value that must be present.
+    pub(crate) fn member(&self, key: &str) -> Result<&Json, JsError> {
+        member(&self.0, key)
+    }
+
+    /// A list that must be present.
+    pub(crate) fn items(&self, key: &str) -> Result<&[Json], JsError> {
+        self.member(key)?.as_array().ok_or_else(|| left_out(key))
     }
 
     /// A value that must be present, even if it is null.
@@ -99,6 +113,21 @@ impl Ask {
     pub(crate) fn bound<'a>(&self, book: Option<&'a [u8]>) -> BoundBook<'a> {
         BoundBook::read(self.text("bookName").filter(|name| !name.is_empty()), book)
     }
+}
+
+/// A member that must be present.
+pub(crate) fn member<'a>(json: &'a Json, key: &str) -> Result<&'a Json, JsError> {
+    json.get(key).ok_or_else(|| left_out(key))
+}
+
+/// A text that must be present.
+pub(crate) fn text_of(json: &Json, key: &str) -> Result<String, JsError> {
+    let text = member(json, key)?.as_str();
+    text.map(|text| text.into_owned()).ok_or_else(|| left_out(key))
+}
+
+fn left_out(key: &str) -> JsError {
+    JsError::new(&["the page left out ", key].concat())
 }
 
 /// The group or the character that a timeline belongs to.

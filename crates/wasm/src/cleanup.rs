@@ -2,7 +2,7 @@
 
 use forklore_core::memory_books;
 use forklore_core::plan::cleanup::{OurBook, cleanup as plan};
-use forklore_core::recap::{queue, references as recap};
+use forklore_core::timeline::books_named::BooksNamed;
 use forklore_core::timeline::family::Home;
 use forklore_core::timeline::references::{Reference, ReferencePlace, References};
 use forklore_json::Json;
@@ -41,17 +41,33 @@ pub fn cleanup(ask: &[u8]) -> Result<Answer, JsError> {
     ])))
 }
 
-/// The names of books that ST-Auto-Recap mentions in a chat's messages, passed as an array, and in
-/// the queue of a book.
+/// The books that a chat names in its metadata, in its messages, passed as an array, and in the
+/// queue of its book. `isComplete` is false if the messages may name more and were not passed;
+/// `own` are the books that belong to the chat.
 #[wasm_bindgen]
-pub fn books_named(chat: &[u8], queue_content: &str) -> Result<Answer, JsError> {
-    let file = crate::ask::chat_file(chat)?;
-    let lines = file.split(|&byte| byte == b'\n');
-    let mut names: Vec<String> = lines.flat_map(recap::books_named).collect();
-    names.extend(queue::books_named(queue_content));
-    names.sort_unstable();
-    names.dedup();
-    Ok(Answer::of(&Json::from(names)))
+pub fn books_named(
+    metadata: &[u8],
+    messages: Option<Vec<u8>>,
+    book: Option<Vec<u8>>,
+) -> Result<Answer, JsError> {
+    let metadata = crate::ask::json(metadata)?;
+    let file = messages.as_deref().map(crate::ask::chat_file).transpose()?;
+    let mut named = BooksNamed::in_metadata(&metadata);
+    if let Some(file) = &file {
+        named.add_messages(file.split(|&byte| byte == b'\n'));
+        named.add_queue(book.as_deref());
+    }
+    let places = [("chat", &named.bound), ("memories", &named.memories), ("recap", &named.recap)];
+    let references = places.into_iter().flat_map(|(place, names)| {
+        names.iter().map(move |name| {
+            Json::object([("book", Json::from(name.as_str())), ("place", place.into())])
+        })
+    });
+    Ok(Answer::of(&Json::object([
+        ("references", Json::Array(references.collect())),
+        ("own", named.own().into()),
+        ("isComplete", (file.is_some() || !named.has_recaps).into()),
+    ])))
 }
 
 /// The names of books that Memory Books mentions in a chat's metadata.
@@ -73,7 +89,7 @@ fn book(book: &OurBook) -> Json {
     ])
 }
 
-fn reference(json: &Json) -> Reference {
+pub(crate) fn reference(json: &Json) -> Reference {
     Reference::new(&text(json, "book"), place(json))
 }
 

@@ -1,10 +1,15 @@
 //! Names of chats and books.
 
+use forklore_core::plan::rename::{self, NamePlace};
+use forklore_core::sillytavern::chat::{Chat, ChatKind};
 use forklore_core::sillytavern::names::{self, NamedFile};
+use forklore_json::Json;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::ask::Ask;
+use crate::answer::Answer;
+use crate::ask::{Ask, chat_file};
+use crate::verify::timelines_of;
 
 /// A free name for the book that belongs to a chat.
 #[wasm_bindgen]
@@ -43,8 +48,44 @@ pub fn is_internal(title: &str) -> bool {
     forklore_core::recap::is_internal(title)
 }
 
+/// The title of the entry in which ST-Auto-Recap keeps its queue.
+#[wasm_bindgen]
+pub fn queue_title() -> String {
+    forklore_core::recap::queue::COMMENT.to_owned()
+}
+
 /// The stem of the file in which SillyTavern stores a chat of this name.
 #[wasm_bindgen]
 pub fn chat_stem(name: &str) -> Option<String> {
     names::stem(name, NamedFile::Chat)
+}
+
+/// The places in a chat that name the chat `name`, as paths from `{metadata, messages}` on.
+#[wasm_bindgen]
+pub fn places_naming(name: &str, chat: &[u8]) -> Result<Answer, JsError> {
+    let file = chat_file(chat)?;
+    let places = rename::places_naming(&Chat::read(&file, ChatKind::Solo), name);
+    let path = |NamePlace { message, path }: &NamePlace| {
+        let start = match message {
+            None => vec![Json::from("metadata")],
+            Some(index) => vec![Json::from("messages"), Json::from(*index)],
+        };
+        Json::Array(start.into_iter().chain(path.iter().map(|key| Json::from(*key))).collect())
+    };
+    Ok(Answer::of(&Json::Array(places.iter().map(path).collect())))
+}
+
+/// The names of those of the chats `others` that may name a renamed chat.
+#[wasm_bindgen]
+pub fn chats_naming(ask: &[u8]) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let others = timelines_of(ask.items("others")?)?;
+    let names = rename::chats_naming(&ask.required("from")?, ask.member("metadata")?, &others);
+    Ok(Answer::of(&Json::Array(names.into_iter().map(Json::from).collect())))
+}
+
+/// Whether two texts are the same book under two names.
+#[wasm_bindgen]
+pub fn is_same_lore(one: &[u8], other: &[u8]) -> bool {
+    rename::is_same_lore(one, other)
 }

@@ -7,13 +7,14 @@ use forklore_core::plan::verify::{
 };
 use forklore_core::sillytavern::book::{Book, BookError};
 use forklore_core::sillytavern::names::book_key;
-use forklore_core::timeline::family::{self, Node, Timeline};
+use forklore_core::timeline::book_users::{BookSplit, BookUsers};
+use forklore_core::timeline::family::{self, Timeline};
 use forklore_json::{Json, Object, Raw};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
-use crate::ask::{Ask, home_of};
+use crate::ask::{Ask, home_of, member, text_of};
 use crate::diagnostics;
 
 /// Verifies all given timelines. `books` is an object of the books they name, by name; a book that
@@ -21,45 +22,24 @@ use crate::diagnostics;
 #[wasm_bindgen]
 pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
-    let inputs: Vec<TimelineInput> =
-        ask.list("timelines").iter().map(TimelineInput::read).collect();
-    let timelines: Vec<Timeline> = inputs.iter().map(|input| input.timeline.clone()).collect();
-    let nodes = family::families(&timelines);
-    let shared = family::shared_books(&timelines, &nodes);
-    let mut users: HashMap<String, Vec<usize>> = HashMap::new();
-    for (at, timeline) in timelines.iter().enumerate() {
-        if let Some(book) = &timeline.book {
-            users.entry(book_key(book)).or_default().push(at);
-        }
-    }
     let mut expected = ExpectedDigests::default();
-    for input in &inputs {
-        expected.add(&input.timeline, input.messages);
+    let asked = ask.items("timelines")?;
+    let timelines = timelines_of(asked)?;
+    let mut chats = Vec::new();
+    for (timeline, asked) in timelines.iter().zip(asked) {
+        let messages = messages_of(asked)?;
+        expected.add(timeline, messages);
+        chats.push(ChatFacts::loaded(messages, member(asked, "metadata")?.clone()));
     }
+    let nodes = family::families(&timelines);
+    let users = BookUsers::of(&timelines, &nodes);
     let books = read_books(books, &expected)?;
-    let found = inputs.into_iter().enumerate().map(|(at, input)| {
-        let key = timelines[at].book.as_deref().map(book_key);
-        let using = key.as_ref().and_then(|key| users.get(key)).map_or(&[][..], Vec::as_slice);
-        let name = |other: &usize| timelines[*other].name.clone();
-        let is_family = |other: &&usize| nodes[**other].family == nodes[at].family;
-        let context = VerifyContext {
-            timeline: &timelines[at],
-            node: &nodes[at],
-            sharing: using.iter().filter(|o| **o != at).filter(is_family).map(name).collect(),
-            elsewhere: using.iter().filter(|o| !is_family(o)).map(name).collect(),
-            is_listed: input.is_listed,
-        };
-        let bound = bound_facts(&timelines[at], &books);
-        let facts = ChatFacts::loaded(input.messages, input.metadata);
-        let findings = check(&facts, &bound, &context);
+    let found = chats.iter().enumerate().map(|(at, chat)| {
+        let bound = BoundFacts::of(&timelines[at], &books);
+        let findings = check(chat, &bound, &VerifyContext::of(&users, at, true));
         let mut json = Object::new();
         json.insert("name", timelines[at].name.as_str());
         json.insert("findings", diagnostics::list(&findings, diagnostics::finding));
-        json.insert("parent", nodes[at].parent().map(|parent| timelines[parent].name.clone()));
-        json.insert("kind", nodes[at].kind.word());
-        json.insert("family", nodes[at].family);
-        json.insert("forkPoint", nodes[at].fork_point);
-        json.insert("keeps", key.is_some_and(|key| is_keeper(at, &nodes, &key, &shared)));
         if let BoundFacts::There { facts, .. } = bound {
             json.insert("entries", facts.entries);
         }
@@ -68,41 +48,41 @@ pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
     Ok(Answer::of(&Json::Array(found.collect())))
 }
 
-/// Whether this timeline is the one to keep a shared book.
-fn is_keeper(
-    at: usize,
-    nodes: &[Node],
-    key: &str,
-    shared: &std::collections::BTreeMap<(usize, String), Vec<usize>>,
-) -> bool {
-    let sharing = shared.get(&(nodes[at].family, key.to_owned()));
-    sharing.is_some_and(|sharing| family::keeper(nodes, sharing) == Some(at))
+/// Who keeps the book of the first of `timelines`, and who is split off, as numbers: everyone else
+/// in its family who shares it, or only the first.
+#[wasm_bindgen]
+pub fn split_off(ask: &[u8]) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let timelines = timelines_of(ask.items("timelines")?)?;
+    let nodes = family::families(&timelines);
+    let BookSplit { keeper, split } = match timelines.is_empty() {
+        true => BookSplit { keeper: None, split: Vec::new() },
+        false => BookUsers::of(&timelines, &nodes).split(0, ask.flag("family")),
+    };
+    Ok(Answer::of(&Json::object([
+        ("keeper", keeper.map(|keeper| timelines[keeper].name.as_str()).into()),
+        ("split", Json::Array(split.into_iter().map(Json::from).collect())),
+    ])))
 }
 
-struct TimelineInput {
-    timeline: Timeline,
-    messages: usize,
-    metadata: Json,
-    is_listed: bool,
-}
-
-impl TimelineInput {
-    fn read(json: &Json) -> Self {
-        let text =
-            |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default().into_owned();
-        let metadata = json.get("metadata").cloned().unwrap_or(Json::Null);
-        Self {
-            timeline: Timeline::of(home_of(json), text("name"), &metadata),
-            messages: json.get("messages").and_then(Json::as_usize).unwrap_or_default(),
-            metadata,
-            is_listed: !json.get("unlisted").is_some_and(Json::is_truthy),
-        }
+/// Timelines, from their names and metadata.
+pub(crate) fn timelines_of(asked: &[Json]) -> Result<Vec<Timeline>, JsError> {
+    let mut timelines = Vec::new();
+    for json in asked {
+        let metadata = member(json, "metadata")?;
+        timelines.push(Timeline::of(home_of(json), text_of(json, "name")?, metadata));
     }
+    Ok(timelines)
+}
+
+/// The number of messages of a timeline.
+pub(crate) fn messages_of(timeline: &Json) -> Result<usize, JsError> {
+    Ok(member(timeline, "messages")?.as_usize().unwrap_or_default())
 }
 
 type Books = HashMap<String, Result<BookFacts, BookError>>;
 
-fn read_books(books: &[u8], expected: &ExpectedDigests) -> Result<Books, JsError> {
+pub(crate) fn read_books(books: &[u8], expected: &ExpectedDigests) -> Result<Books, JsError> {
     let books = Raw::document(books).map_err(|error| JsError::new(&error.to_string()))?;
     let read = books.members().map(|member| {
         let name = member.key.text().unwrap_or_default();
@@ -112,13 +92,4 @@ fn read_books(books: &[u8], expected: &ExpectedDigests) -> Result<Books, JsError
         (key, facts)
     });
     Ok(read.collect())
-}
-
-fn bound_facts<'a>(timeline: &'a Timeline, books: &'a Books) -> BoundFacts<'a> {
-    let Some(name) = timeline.book.as_deref() else { return BoundFacts::None };
-    match books.get(&book_key(name)) {
-        None => BoundFacts::Missing(name),
-        Some(Err(error)) => BoundFacts::Unreadable { name, error },
-        Some(Ok(facts)) => BoundFacts::There { name, facts },
-    }
 }

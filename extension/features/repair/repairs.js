@@ -16,12 +16,8 @@ export class Repairs {
 
     /** The bytes of a book, or `undefined` if there is none. */
     async bookBytes(name) {
-        if (!name) {
-            return undefined;
-        }
-        const key = this.core.bookKey(name);
-        const books = await this.host.listBooks();
-        return books.some((book) => this.core.bookKey(book.name) === key) ? this.host.readBook(name) : undefined;
+        const isThere = Boolean(name) && (await this.host.listBooks()).some((book) => this.core.sameBook(book.name, name));
+        return isThere ? this.host.readBook(name) : undefined;
     }
 
     requireOpenChat() {
@@ -34,8 +30,7 @@ export class Repairs {
 
     isKnown(name) {
         const known = this.host.knownBooks();
-        const key = this.core.bookKey(name);
-        return known.includes(name) || known.some((other) => this.core.bookKey(other) === key);
+        return known.includes(name) || known.some((other) => this.core.sameBook(other, name));
     }
 
     /** Whether a book has any lore in it. One that the page has not loaded yet might. */
@@ -209,11 +204,15 @@ export class Repairs {
                 restoreExtra(chat.messages[index], message);
                 (message.swipe_info ?? []).forEach((swipe, at) => restoreExtra(chat.messages[index].swipe_info[at], swipe));
             }
-            await (isOpen
-                ? this.host.saveOpenChat()
-                : this.host.writeChat(chat, chat.name, [{ ...chat.header, chat_metadata: chat.metadata }, ...chat.messages]));
+            await this.saveChat(chat, isOpen);
         }
         this.onChange();
+    }
+
+    saveChat(chat, isOpen) {
+        return isOpen
+            ? this.host.saveOpenChat()
+            : this.host.writeChat(chat, chat.name, [{ ...chat.header, chat_metadata: chat.metadata }, ...chat.messages]);
     }
 }
 

@@ -42,14 +42,7 @@ export class Verifier {
             texts.push(`${JSON.stringify(book.name)}:${text}`);
         }
         progress(needed.length, needed.length);
-        const timelines = heads.map((head) => ({
-            name: head.name,
-            group: head.group,
-            character: head.avatar,
-            messages: head.messages,
-            metadata: head.metadata ?? {},
-        }));
-        return this.core.verify({ timelines }, textBytes(`{${texts.join(',')}}`));
+        return this.core.verify({ timelines: heads.map(timelineOf) }, textBytes(`{${texts.join(',')}}`));
     }
 
     /** How many chats may be taken into account without the user asking for it. @returns {Promise<Reach>} */
@@ -90,7 +83,7 @@ export class Verifier {
     }
 
     uses({ metadata }, book) {
-        return Boolean(book && metadata?.world_info) && this.core.bookKey(metadata.world_info) === this.core.bookKey(book);
+        return this.core.sameBook(metadata?.world_info, book);
     }
 
     async verifyAll(progress = () => {}) {
@@ -106,14 +99,14 @@ export class Verifier {
 
     /** The chats that share the open chat's book: the one that keeps it, and the ones to split off. */
     async sharing(open, { family }) {
-        const { heads, verified } = await this.verifyOpen(open);
-        const mine = verified[0];
-        const users = heads.map((head, at) => ({ head, found: verified[at] })).filter(({ head, found }) =>
-            found.family === mine.family && this.uses(head, open.book));
-        const keeper = users.find(({ found }) => found.keeps)?.head.name ?? null;
-        const toSplit = family ? users.filter(({ found }) => !found.keeps) : users.filter(({ head }) => head.name === open.name);
-        return { keeper: family ? keeper : keeper === open.name ? null : keeper, heads: toSplit.map(({ head }) => head) };
+        const heads = await this.heads(open);
+        const { keeper, split } = this.core.splitOff({ timelines: heads.map(timelineOf), family });
+        return { keeper, heads: split.map((at) => heads[at]) };
     }
+}
+
+function timelineOf({ name, group, avatar, messages, metadata }) {
+    return { name, group, character: avatar, messages, metadata: metadata ?? {} };
 }
 
 /** The open chat as it is in the page now. The metadata is copied, because the chat may be rebound in the meantime. */

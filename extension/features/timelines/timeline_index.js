@@ -3,12 +3,6 @@
 // SillyTavern reads a whole file to return its header, so every header that was seen is remembered. Records come from
 // every listing and every save that passes by; if the current state matters, SillyTavern is asked again.
 
-/** The metadata keys to keep: they describe a timeline's place, book and seal. The rest can be megabytes long. */
-const KEPT = ['main_chat', 'world_info', 'integrity', 'forklore', 'auto_recap_checkpoint_state'];
-
-/** Findings that depend on metadata that is not kept, so they are made while it is still available. */
-export const OWN_CODES = ['running-missing', 'running-gone', 'running-changed', 'running-another', 'running-past-the-end', 'combined-changed'];
-
 const PREVIEW_LENGTH = 160;
 const SAVED_AFTER = 1000;
 
@@ -20,8 +14,8 @@ const SAVED_AFTER = 1000;
  * @property {number} messages
  * @property {string} preview the start of the last message
  * @property {number | null} date of the last message, in milliseconds
- * @property {object | null} metadata the keys that are kept; null if the header cannot be read
- * @property {object[]} own its findings with a code of OWN_CODES
+ * @property {object | null} metadata the part that describes the timeline; null if the header cannot be read
+ * @property {object[]} own the findings about the rest of its metadata
  * @property {number} seenAt when this state was first seen
  */
 
@@ -70,24 +64,23 @@ export class TimelineIndex {
 
     /** Remembers the current state of chats. @param {Array<Owner & {name: string}>} heads with all of their metadata */
     learn(heads) {
-        const own = this.ownFindings(heads);
-        heads.forEach((head, at) => {
-            const cache = this.cacheOf(head);
-            const record = recordOf(head, own[at], this.now());
-            const known = cache.chats.get(head.name);
+        this.recordsOf(heads).forEach((record, at) => {
+            const cache = this.cacheOf(heads[at]);
+            const known = cache.chats.get(record.name);
             if (known && isSame(known, record)) {
                 return;
             }
-            cache.chats.set(head.name, record);
-            cache.gone.delete(head.name);
-            this.save(head);
+            cache.chats.set(record.name, record);
+            cache.gone.delete(record.name);
+            this.save(heads[at]);
         });
     }
 
-    ownFindings(heads) {
-        const asked = heads.map(({ name, group, avatar, messages, metadata }) => ({ name, group, character: avatar, messages, metadata: metadata ?? {} }));
-        const verified = heads.length ? this.core.verify({ timelines: asked }, new TextEncoder().encode('{}')) : [];
-        return verified.map(({ findings }) => findings.filter(({ code }) => OWN_CODES.includes(code)));
+    /** @returns {TimelineRecord[]} */
+    recordsOf(heads) {
+        const kept = this.core.indexRecords(heads.map(({ name, messages, metadata = null }) => ({ name, messages, metadata })));
+        return heads.map(({ name, messages, preview = '', date = null }, at) =>
+            ({ name, messages, preview: shortened(preview), date, ...kept[at], seenAt: this.now() }));
     }
 
     /** @param {Owner} owner */
@@ -132,8 +125,8 @@ export class TimelineIndex {
      */
     proves(owner, head) {
         const known = this.cacheOf(head).chats.get(head.name);
-        const isUnchanged = known && isSame(known, recordOf(head, this.ownFindings([head])[0], 0));
-        return Boolean(isUnchanged) && known.seenAt <= this.cacheOf(owner).syncedAt;
+        const isUnchanged = Boolean(known) && isSame(known, this.recordsOf([head])[0]);
+        return isUnchanged && known.seenAt <= this.cacheOf(owner).syncedAt;
     }
 
     /** A host that passes everything it reads and writes on to this index. */
@@ -193,11 +186,6 @@ export class TimelineIndex {
 /** @param {Owner} owner */
 function keyOf({ group, avatar }) {
     return group ? `group ${group}` : `character ${avatar}`;
-}
-
-function recordOf({ name, messages, metadata, preview = '', date = null }, own, seenAt) {
-    const kept = metadata && Object.fromEntries(KEPT.filter((key) => metadata[key] !== undefined).map((key) => [key, structuredClone(metadata[key])]));
-    return { name, messages, preview: shortened(preview), date, metadata: kept ?? null, own, seenAt };
 }
 
 /** Shortens a text to one line without cutting a surrogate pair in half. */

@@ -4,6 +4,8 @@ pub mod book_copy;
 pub mod cleanup;
 pub mod fork;
 pub mod merge;
+pub mod rename;
 pub mod repair;
 pub mod timed_effects;
 pub mod verify;
+pub mod overview;

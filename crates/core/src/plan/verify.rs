@@ -12,6 +12,7 @@ use crate::recap::{combined, older_seal, running};
 use crate::sillytavern::book::{Book, BookError, Entry, lore_digest_of, uid_text};
 use crate::sillytavern::chat::{Chat, Damage};
 use crate::sillytavern::names::book_key;
+use crate::timeline::book_users::BookUsers;
 use crate::timeline::family::{Node, Parentage, Timeline};
 use crate::timeline::seal::{Seal, SealedBook};
 use forklore_json::{Json, Raw};
@@ -28,12 +29,29 @@ pub struct VerifyContext<'a> {
     pub is_listed: bool,
 }
 
+impl<'a> VerifyContext<'a> {
+    /// The context of the timeline number `at` of all those whose books `users` lists.
+    pub fn of(users: &BookUsers<'a>, at: usize, is_listed: bool) -> Self {
+        let (timelines, nodes) = (users.timelines(), users.nodes());
+        let name = |other: usize| timelines[other].name.clone();
+        Self {
+            timeline: &timelines[at],
+            node: &nodes[at],
+            sharing: users.relatives(at).map(name).collect(),
+            elsewhere: users.strangers(at).map(name).collect(),
+            is_listed,
+        }
+    }
+}
+
 /// The facts about a chat that verifying needs, so that its bytes can be dropped.
 #[derive(Clone, Debug)]
 pub struct ChatFacts {
     pub messages: usize,
     damage: Vec<Damage>,
     metadata: Json,
+    /// Whether `metadata` is all of it.
+    is_whole: bool,
 }
 
 impl ChatFacts {
@@ -42,12 +60,19 @@ impl ChatFacts {
             messages: chat.len(),
             damage: chat.damage().to_vec(),
             metadata: metadata_value(chat),
+            is_whole: true,
         }
     }
 
     /// For a chat loaded by SillyTavern, which has already dropped everything it could not read.
     pub fn loaded(messages: usize, metadata: Json) -> Self {
-        Self { messages, damage: Vec::new(), metadata }
+        Self { messages, damage: Vec::new(), metadata, is_whole: true }
+    }
+
+    /// For a chat of which only the [`HEADER_KEYS`](crate::timeline::family::HEADER_KEYS) are
+    /// known. Its recaps are not checked; see [`recap_findings`].
+    pub fn indexed(messages: usize, metadata: Json) -> Self {
+        Self { is_whole: false, ..Self::loaded(messages, metadata) }
     }
 
     pub fn metadata(&self) -> &Json {
@@ -174,21 +199,45 @@ impl<'a> EntryFacts<'a> {
 pub enum BoundFacts<'a> {
     None,
     Missing(&'a str),
-    Unreadable { name: &'a str, error: &'a BookError },
-    There { name: &'a str, facts: &'a BookFacts },
+    /// It exists, but it has not been read yet.
+    NotRead(&'a str),
+    Unreadable {
+        name: &'a str,
+        error: &'a BookError,
+    },
+    There {
+        name: &'a str,
+        facts: &'a BookFacts,
+    },
+}
+
+impl<'a> BoundFacts<'a> {
+    /// The book of `timeline`, if `books` are all that exist, by [key](book_key).
+    pub fn of(
+        timeline: &'a Timeline,
+        books: &'a HashMap<String, Result<BookFacts, BookError>>,
+    ) -> Self {
+        let Some(name) = timeline.book.as_deref() else { return Self::None };
+        match books.get(&book_key(name)) {
+            None => Self::Missing(name),
+            Some(Err(error)) => Self::Unreadable { name, error },
+            Some(Ok(facts)) => Self::There { name, facts },
+        }
+    }
 }
 
 impl BoundFacts<'_> {
     fn name(&self) -> Option<&str> {
         match self {
             Self::None => None,
-            Self::Missing(name) | Self::Unreadable { name, .. } | Self::There { name, .. } => {
-                Some(name)
-            }
+            Self::Missing(name)
+            | Self::NotRead(name)
+            | Self::Unreadable { name, .. }
+            | Self::There { name, .. } => Some(name),
         }
     }
 
-    fn facts(&self) -> Option<&BookFacts> {
+    pub(crate) fn facts(&self) -> Option<&BookFacts> {
         match self {
             Self::There { facts, .. } => Some(facts),
             _ => None,
@@ -231,7 +280,7 @@ fn check_book(
     findings: &mut Vec<Finding>,
 ) {
     match bound {
-        BoundFacts::None => {}
+        BoundFacts::None | BoundFacts::NotRead(_) => {}
         BoundFacts::Missing(name) => findings.push(Finding::BookMissing((*name).to_owned())),
         BoundFacts::Unreadable { name, error } => {
             let (name, error) = ((*name).to_owned(), (*error).clone());
@@ -263,39 +312,63 @@ fn check_memory(
     context: &VerifyContext<'_>,
     findings: &mut Vec<Finding>,
 ) {
-    let metadata = &chat.metadata;
-    let recap = metadata.get(running::KEY);
-    if let Some(state) = recap.map(running::state)
-        && !state.exists
-    {
-        findings.push(Finding::RunningVersionMissing(state.version.unwrap_or(0)));
+    if chat.is_whole {
+        check_current_recap(chat, findings);
     }
-    let past = recap.into_iter().flat_map(|recap| running::past_the_end(recap, chat.messages));
-    findings
-        .extend(past.map(|(version, scene)| Finding::RunningVersionPastTheEnd { version, scene }));
-    let combined = metadata.at(&combined::PATH);
     if let Some(seal) = &context.timeline.seal {
         check_seal(chat, bound, seal, findings);
+    } else if let Some(older) = older_seal::read(&chat.metadata) {
+        findings.extend(older.book.and_then(|sealed| bound.check_name(&sealed)));
+    } else if context.node.parentage != Parentage::Main {
+        findings.push(Finding::NoSeal);
+    }
+    if chat.is_whole {
+        check_sealed_recaps(chat, context.timeline.seal.as_ref(), findings);
+    }
+}
+
+/// The findings about a chat's recaps. They need all of its metadata, but no book and no family, so
+/// an index that drops the metadata can keep them instead.
+pub fn recap_findings(chat: &ChatFacts, timeline: &Timeline) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    check_current_recap(chat, &mut findings);
+    check_sealed_recaps(chat, timeline.seal.as_ref(), &mut findings);
+    findings
+}
+
+/// Checks the running recap by itself.
+fn check_current_recap(chat: &ChatFacts, findings: &mut Vec<Finding>) {
+    let Some(recap) = chat.metadata.get(running::KEY) else { return };
+    let state = running::state(recap);
+    if !state.exists {
+        findings.push(Finding::RunningVersionMissing(state.version.unwrap_or(0)));
+    }
+    let past = running::past_the_end(recap, chat.messages).into_iter();
+    findings
+        .extend(past.map(|(version, scene)| Finding::RunningVersionPastTheEnd { version, scene }));
+}
+
+/// Checks both recaps against the seal, or against an older one.
+fn check_sealed_recaps(chat: &ChatFacts, seal: Option<&Seal>, findings: &mut Vec<Finding>) {
+    let recap = chat.metadata.get(running::KEY);
+    let combined = chat.metadata.at(&combined::PATH);
+    let found = combined.and_then(combined::message_count);
+    if let Some(seal) = seal {
         findings.extend(check_running_recap(chat, recap, seal));
         if let Some(sealed) = &seal.combined_recap
             && !combined.is_some_and(|recap| sealed.digest.is_of(&recap.stringify()))
         {
-            let found = combined.and_then(combined::message_count);
             findings.push(Finding::CombinedRecapChanged { sealed: sealed.messages, found });
         }
-    } else if let Some(older) = older_seal::read(metadata) {
-        findings.extend(older.book.and_then(|sealed| bound.check_name(&sealed)));
+    } else if let Some(older) = older_seal::read(&chat.metadata) {
         if let Some(version) = older.running_version
             && recap.and_then(|recap| running::version(recap, version)).is_none()
         {
             findings.push(Finding::RunningVersionMissing(version));
         }
-        let found = combined.and_then(combined::message_count);
         if older.combined_messages > 0 && found != Some(older.combined_messages) {
             findings.push(Finding::CombinedRecapChanged { sealed: older.combined_messages, found });
         }
-    } else if context.node.parentage != Parentage::Main {
-        findings.push(Finding::NoSeal);
     }
 }
 

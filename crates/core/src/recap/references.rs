@@ -2,6 +2,7 @@
 
 use memchr::memmem;
 
+use crate::recap::running;
 use crate::recap::scene::MEMORY;
 use crate::sillytavern::names::book_key;
 use forklore_json::{Edits, Json, JsonKind, Raw};
@@ -20,6 +21,20 @@ pub fn renamed(line: &[u8], from: &[String], to: &str) -> Option<(Vec<u8>, usize
         }
     }
     (count > 0).then(|| (edits.apply(), count))
+}
+
+/// The key of the extension's notes about books in a chat's metadata.
+const NOTES: &str = "auto_lorebooks";
+
+/// The book that the metadata names.
+pub fn noted_book(metadata: &Json) -> Option<String> {
+    let name = metadata.at(&[NOTES, "lorebookName"])?.as_str()?;
+    (!name.is_empty()).then(|| name.into_owned())
+}
+
+/// Whether the extension was used in the chat, so that its messages may name books.
+pub fn is_used_in(metadata: &Json) -> bool {
+    [NOTES, running::KEY].iter().any(|key| metadata.get(key).is_some_and(Json::is_truthy))
 }
 
 /// The books that a message names, for counting references.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::recap::older_seal;
 use crate::sillytavern::chat::Chat;
 use crate::sillytavern::names::{self, ForkKind, NamedFile, book_key, folded};
-use crate::timeline::seal::Seal;
+use crate::timeline::seal::{self, Seal};
 use forklore_json::Json;
 
 /// Where a timeline is stored. Names are unique within a home.
@@ -19,6 +19,11 @@ pub enum Home {
     /// Directly in the chats folder.
     Loose,
 }
+
+/// The metadata keys that [`Timeline::of`] reads, in the order in which an index stores them. The
+/// rest of the metadata can be megabytes long.
+pub const HEADER_KEYS: [&str; 5] =
+    ["main_chat", "world_info", "integrity", seal::KEY, older_seal::KEY];
 
 /// A timeline, as described by its header.
 #[derive(Clone, Debug)]
@@ -51,6 +56,11 @@ impl Timeline {
             older_message: older_seal::read(metadata).and_then(|seal| seal.message),
         }
     }
+}
+
+/// The part of a chat's metadata that describes its timeline.
+pub fn header(metadata: &Json) -> Json {
+    Json::object(HEADER_KEYS.iter().filter_map(|key| Some((*key, metadata.get(key)?.clone()))))
 }
 
 /// The role of a timeline in its family.

@@ -39,7 +39,11 @@ impl Mark {
 
     /// Reads a mark of this format or a later one: it matters most that Forklore made the book.
     pub fn read(mark: Raw<'_>) -> Option<Self> {
-        let mark = mark.json().ok()?;
+        Self::of(&mark.json().ok()?)
+    }
+
+    /// Like [`read`](Self::read), from a value.
+    pub fn of(mark: &Json) -> Option<Self> {
         let text = |path: &[&str]| Some(mark.at(path)?.as_str()?.into_owned());
         mark.get("format")?;
         Some(Self {
@@ -49,7 +53,7 @@ impl Mark {
             from_chat: text(&["from", "chat"]),
             message: mark.at(&["from", "message"]).and_then(Json::as_usize),
             made: text(&["made"]).unwrap_or_default(),
-            part: Knowledge::read_from(&mark),
+            part: Knowledge::read_from(mark),
         })
     }
 }

@@ -7,6 +7,8 @@ pub mod claim;
 pub mod mark;
 pub mod seal;
 pub mod family;
+pub mod book_users;
 pub mod references;
+pub mod books_named;
 pub mod moment;
 pub mod merge_base;

@@ -82,8 +82,8 @@ pub(crate) fn of_chat(file: &ChatFile, chat: &Chat<'_>, bytes: &[u8]) -> Referen
     let place = ReferencePlace::Chat { home: home.clone(), name: name.clone() };
     let book = headers::timeline(file, chat).book;
     references.found.extend(book.map(|book| Reference::new(&book, place)));
-    let note = chat.metadata().and_then(|m| m.at(&["auto_lorebooks", "lorebookName"]));
-    let note = note.and_then(|name| name.text()).map(|name| name.into_owned());
+    let metadata = chat.metadata_value();
+    let note = recap::noted_book(&metadata);
     // Skips parsing the messages of the many chats without a recap.
     let messages = if memmem::find(bytes, b"chatLorebookName").is_some() { chat.len() } else { 0 };
     let lines = (0..messages).filter_map(|index| chat.line(index));
@@ -92,7 +92,7 @@ pub(crate) fn of_chat(file: &ChatFile, chat: &Chat<'_>, bytes: &[u8]) -> Referen
     let place = || ReferencePlace::Recap { home: home.clone(), name: name.clone() };
     references.found.extend(names.iter().map(|name| Reference::new(name, place())));
     let place = || ReferencePlace::Memories { home: home.clone(), name: name.clone() };
-    let names = memory_books::books(&chat.metadata_value());
+    let names = memory_books::books(&metadata);
     references.found.extend(names.iter().map(|name| Reference::new(name, place())));
     references
 }

@@ -11,6 +11,7 @@ use forklore_core::plan::verify::{
 use forklore_core::sillytavern::book::{Book, BookError};
 use forklore_core::sillytavern::chat::Chat;
 use forklore_core::sillytavern::names::book_key;
+use forklore_core::timeline::book_users::BookUsers;
 use forklore_core::timeline::exactness::Knowledge;
 use forklore_core::timeline::family::{self, Home, Node, Timeline};
 use forklore_core::timeline::references::References;
@@ -129,14 +130,8 @@ impl Tavern<'_> {
         let timelines: Vec<Timeline> =
             readable.iter().map(|(_, timeline, _)| timeline.clone()).collect();
         let nodes = family::families(&timelines);
-        let shared = family::shared_books(&timelines, &nodes);
+        let users = BookUsers::of(&timelines, &nodes);
         let labels: Vec<&ChatFile> = readable.iter().map(|(chat, _, _)| *chat).collect();
-        let mut users: HashMap<String, Vec<usize>> = HashMap::new();
-        for (at, timeline) in timelines.iter().enumerate() {
-            if let Some(book) = &timeline.book {
-                users.entry(book_key(book)).or_default().push(at);
-            }
-        }
         let mut expected = ExpectedDigests::default();
         for (_, timeline, facts) in &readable {
             expected.add(timeline, facts.messages);
@@ -147,22 +142,12 @@ impl Tavern<'_> {
             if !wanted(chat) {
                 continue;
             }
-            let bound = bound_facts(&timeline, &books);
-            let sharing = sharing_with(at, &timelines, &nodes, &shared);
-            let elsewhere = timeline
-                .book
-                .as_deref()
-                .and_then(|book| users.get(&book_key(book)))
-                .into_iter()
-                .flatten()
-                .filter(|&&user| nodes[user].family != nodes[at].family)
-                .map(|&user| labels[user].label())
-                .collect();
-            let is_listed = chat.home != Home::Group(None);
-            let node = &nodes[at];
-            let environment =
-                VerifyContext { timeline: &timeline, node, sharing, elsewhere, is_listed };
-            let findings = verify(&facts, &bound, &environment);
+            let bound = BoundFacts::of(&timeline, &books);
+            let context = VerifyContext {
+                elsewhere: users.strangers(at).map(|user| labels[user].label()).collect(),
+                ..VerifyContext::of(&users, at, chat.home != Home::Group(None))
+            };
+            let findings = verify(&facts, &bound, &context);
             let entries = match bound {
                 BoundFacts::There { facts, .. } => Some(facts.entries),
                 _ => None,
@@ -213,28 +198,4 @@ impl Tavern<'_> {
         }
         facts
     }
-}
-
-fn bound_facts<'a>(
-    timeline: &'a Timeline,
-    books: &'a HashMap<String, Result<BookFacts, BookError>>,
-) -> BoundFacts<'a> {
-    let Some(name) = timeline.book.as_deref() else { return BoundFacts::None };
-    match books.get(&book_key(name)) {
-        None => BoundFacts::Missing(name),
-        Some(Err(error)) => BoundFacts::Unreadable { name, error },
-        Some(Ok(facts)) => BoundFacts::There { name, facts },
-    }
-}
-
-fn sharing_with(
-    at: usize,
-    timelines: &[Timeline],
-    nodes: &[Node],
-    shared: &BTreeMap<(usize, String), Vec<usize>>,
-) -> Vec<String> {
-    let Some(book) = &timelines[at].book else { return Vec::new() };
-    let users = shared.get(&(nodes[at].family, book_key(book)));
-    let others = users.into_iter().flatten().filter(|&&other| other != at);
-    others.map(|&other| timelines[other].name.clone()).collect()
 }

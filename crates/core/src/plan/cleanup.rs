@@ -116,6 +116,7 @@ mod tests {
     use crate::timeline::family::Home;
     use forklore_json::Json;
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     fn ours(name: &str) -> OurBook {
         OurBook { name: name.into(), bytes: 1, made_for: "c".into() }
@@ -156,6 +157,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, rng_seed: RngSeed::Fixed(0x0f0e_4b21), ..ProptestConfig::default() })]
+
         #[test]
         fn a_book_that_anything_refers_to_is_not_fated_for_the_trash(
             books in proptest::collection::vec(0..SPELLINGS.len(), 1..6),

@@ -232,6 +232,7 @@ mod tests {
     use proptest::option;
     use proptest::prelude::*;
     use proptest::sample::select;
+    use proptest::test_runner::RngSeed;
     use std::collections::HashSet;
 
     const NAMES: [&str; 8] =
@@ -285,6 +286,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, rng_seed: RngSeed::Fixed(0x0f0e_4b20), ..ProptestConfig::default() })]
+
         #[test]
         fn every_timeline_is_in_one_family_whose_root_is_shown((timelines, heads) in stories()) {
             let open = &timelines[0].name;

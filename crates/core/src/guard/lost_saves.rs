@@ -35,7 +35,7 @@ pub(super) struct RestoredBook {
 pub(super) fn restore(recent: &mut [RecentSave], found: &Text) -> Result<RestoredBook, BookError> {
     let mut restored = RestoredBook { text: found.clone(), kept: Vec::new() };
     let Some(last) = recent.last() else { return Ok(restored) };
-    if **found == *MISSING_BOOK || is_same_book(found, &last.written) {
+    if is_same_book(found, &last.written) {
         return Ok(restored);
     }
     let choices = Choices { otherwise: Some(Pick::Ours), is_one_book: true, ..Choices::default() };

@@ -55,8 +55,8 @@ struct Save {
     settled: HashMap<JsText, Settlement>,
     otherwise: Option<Pick>,
     questions: u32,
-    /// The book as it was found on the server, and with our lost saves put back.
-    found: Option<[Text; 2]>,
+    /// The book as it was found on the server.
+    found: Option<Text>,
     sent: Option<Sent>,
 }
 
@@ -199,17 +199,7 @@ impl Guard {
                 send(save, actions, Sent { before: None, written: None, moves: Moves::default() });
             }
             Event::Read(found) => {
-                let found = Text::from(found);
-                let whole =
-                    match self.books.iter_mut().find(|book| book.key == book_key(&save.book)) {
-                        Some(book) => {
-                            let restored = restore(&mut book.recent, &found)?;
-                            keep(restored.kept, true, actions);
-                            restored.text
-                        }
-                        None => found.clone(),
-                    };
-                save.found = Some([found, whole]);
+                save.found = Some(found.into());
                 self.found(save, actions)?;
             }
             Event::Listed(true) => self.merge(save, actions)?,
@@ -235,18 +225,14 @@ impl Guard {
     }
 
     fn found(&mut self, save: &mut Save, actions: &mut Vec<Action>) -> Result<(), BookError> {
-        let (Some([found, theirs]), Some(base), Some(version)) =
+        let (Some(found), Some(base), Some(version)) =
             (&save.found, self.lineage.base_of(save.version), self.lineage.version(save.version))
         else {
             return Ok(());
         };
-        let is_theirs = |text: &Text| -> Result<bool, BookError> {
-            Ok(is_same_book(theirs, &base.moves.apply(text)?))
-        };
-        if is_theirs(&base.text)? || is_theirs(&version.text)? {
-            return self.send_ours(save, Some(found.clone()), actions);
-        }
-        if **found == *MISSING_BOOK {
+        // A book without entries may be one that does not exist.
+        let is_here = |text: &Text| is_same_book(found, text);
+        if **found == *MISSING_BOOK && !is_here(&base.text) && !is_here(&version.text) {
             actions.push(Action::List);
             return Ok(());
         }
@@ -279,11 +265,21 @@ impl Guard {
 
     /// Sends our book merged with theirs, unless the user has to be asked first.
     fn merge(&mut self, save: &mut Save, actions: &mut Vec<Action>) -> Result<(), BookError> {
-        let (Some([found, theirs]), Some(base), Some(version)) =
+        let (Some(found), Some(base), Some(version)) =
             (&save.found, self.lineage.base_of(save.version), self.lineage.version(save.version))
         else {
             return Ok(());
         };
+        let book = self.books.iter_mut().find(|book| book.key == version.key);
+        let restored = restore(book.map_or(&mut [], |book| &mut book.recent), found)?;
+        keep(restored.kept, true, actions);
+        let theirs = &restored.text;
+        let is_theirs = |text: &Text| -> Result<bool, BookError> {
+            Ok(is_same_book(theirs, &base.moves.apply(text)?))
+        };
+        if is_theirs(&base.text)? || is_theirs(&version.text)? {
+            return self.send_ours(save, Some(found.clone()), actions);
+        }
         if save.questions >= MAX_QUESTIONS {
             save.otherwise = Some(Pick::Ours);
         }
@@ -381,14 +377,25 @@ impl Guard {
         let book = book.filter(|book| book.recent.iter().any(is_it));
         match (event, book) {
             (Event::Turn, Some(_)) => actions.push(Action::Read),
+            // A book without entries may be one that does not exist.
+            (Event::Read(found), Some(book))
+                if *found == *MISSING_BOOK
+                    && book.recent.iter().any(|recent| *recent.written != *found) =>
+            {
+                job.restored = Some([found.clone().into(), found.into()]);
+                actions.push(Action::List);
+            }
             (Event::Read(found), Some(book)) => {
                 let found = Text::from(found);
-                let restored = restore(&mut book.recent, &found)?;
-                job.restored = Some([found, restored.text]);
-                if !restored.kept.is_empty() {
-                    keep(restored.kept, true, actions);
-                    return Ok(true);
-                }
+                let is_kept = put_back(job, &found, book, actions)?;
+                return Ok(is_kept || self.write_restored(id, job, actions));
+            }
+            (Event::Listed(true), Some(book)) => {
+                let found = Text::from(MISSING_BOOK);
+                let is_kept = put_back(job, &found, book, actions)?;
+                return Ok(is_kept || self.write_restored(id, job, actions));
+            }
+            (Event::Listed(false), Some(_)) => {
                 return Ok(self.write_restored(id, job, actions));
             }
             (Event::SwitchedOff, Some(book)) => {
@@ -461,6 +468,21 @@ impl Guard {
         let recent = self.books.iter().map(|book| book.recent.len()).sum::<usize>();
         self.lineage.len() + self.books.len() + recent + self.jobs.len()
     }
+}
+
+/// Puts our lost saves back into what a recheck has found. Returns whether something has to be kept
+/// first.
+fn put_back(
+    job: &mut Recheck,
+    found: &Text,
+    book: &mut ServerBook,
+    actions: &mut Vec<Action>,
+) -> Result<bool, BookError> {
+    let restored = restore(&mut book.recent, found)?;
+    let is_kept = !restored.kept.is_empty();
+    keep(restored.kept, true, actions);
+    job.restored = Some([found.clone(), restored.text]);
+    Ok(is_kept)
 }
 
 fn send(save: &mut Save, actions: &mut Vec<Action>, sent: Sent) {

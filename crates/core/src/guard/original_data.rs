@@ -23,10 +23,12 @@ const FIELDS: [(&str, &str); 7] = [
     ("selective", "selective"),
 ];
 
-/// The card's forms on both sides, if both have changed them.
+/// The card's forms on both sides, if they differ.
 pub(super) struct OriginalData<'a> {
-    ours: CardForms<'a>,
-    theirs: CardForms<'a>,
+    /// The side that has changed them: ours if both have.
+    changed: CardForms<'a>,
+    other: CardForms<'a>,
+    is_changed_by_both: bool,
 }
 
 struct CardForms<'a> {
@@ -36,18 +38,25 @@ struct CardForms<'a> {
 }
 
 impl<'a> OriginalData<'a> {
-    /// `None` if the merge can handle `originalData` by itself.
-    pub(super) fn changed_by_both([before, ours, theirs]: [&Book<'a>; 3]) -> Option<Self> {
+    pub(super) fn of([before, ours, theirs]: [&Book<'a>; 3]) -> Option<Self> {
         let [base, our, their] = [before, ours, theirs].map(value_in);
         let (base, our, their) = (base?, our?, their?);
         let is_list = |form: &Object| form.get("entries").is_some_and(|it| it.as_array().is_some());
-        let is_changed = base != our && base != their && our != their;
-        ([&base, &our, &their].into_iter().all(is_list) && is_changed)
-            .then(|| Self { ours: CardForms::of(our, ours), theirs: CardForms::of(their, theirs) })
+        if our == their || ![&base, &our, &their].into_iter().all(is_list) {
+            return None;
+        }
+        let is_changed_by_both = base != our && base != their;
+        let is_theirs = base == our;
+        let (ours, theirs) = (CardForms::of(our, ours), CardForms::of(their, theirs));
+        let (changed, other) = if is_theirs { (theirs, ours) } else { (ours, theirs) };
+        Some(Self { changed, other, is_changed_by_both })
     }
 
-    /// Takes `originalData` out of the plan.
+    /// Takes the conflict about `originalData` out of the plan.
     pub(super) fn leave_out_of(&self, plan: &mut MergePlan) {
+        if !self.is_changed_by_both {
+            return;
+        }
         let is_it = |name: &JsText| *name == *ORIGINAL_DATA;
         plan.conflicts.retain(|it| it.key.is_some() || !it.about.field().is_some_and(is_it));
         plan.fields.retain(|(name, _)| !is_it(name));
@@ -57,23 +66,23 @@ impl<'a> OriginalData<'a> {
     pub(super) fn put_into(mut self, merged: Vec<u8>) -> Vec<u8> {
         let Ok(book) = Book::read(&merged) else { return merged };
         let forms = self.reconciled(&by_key(&book));
-        self.ours.whole.insert("entries", forms);
+        self.changed.whole.insert("entries", forms);
         let mut edits = Edits::of(book.root());
-        let change = Edit::Set(self.ours.whole.into());
+        let change = Edit::Set(self.changed.whole.into());
         edits.change_members(book.root(), 0, book.fields(), &[(ORIGINAL_DATA, change)]);
         edits.apply()
     }
 
     /// The form of each entry, taken from the side that the entry came from.
     fn reconciled(&self, merged: &FxHashMap<JsText, Entry<'_>>) -> Vec<Json> {
-        let (ours, theirs) = (&self.ours, &self.theirs);
-        let only_theirs = theirs.by_uid.keys().filter(|uid| !ours.by_uid.contains_key(*uid));
-        let forms = ours.by_uid.keys().chain(only_theirs).filter_map(|uid| {
+        let (changed, other) = (&self.changed, &self.other);
+        let only_other = other.by_uid.keys().filter(|uid| !changed.by_uid.contains_key(*uid));
+        let forms = changed.by_uid.keys().chain(only_other).filter_map(|uid| {
             let entry = present(merged, uid);
-            let is_gone = present(&ours.entries, uid).or(present(&theirs.entries, uid)).is_some();
-            // If only their side has it and it has no entry, it was removed here or never belonged
+            let is_gone = present(&changed.entries, uid).or(present(&other.entries, uid)).is_some();
+            // If only the other side has it and it has no entry, it was removed or never belonged
             // to an entry.
-            if entry.is_none() && (is_gone || !ours.by_uid.contains_key(uid)) {
+            if entry.is_none() && (is_gone || !changed.by_uid.contains_key(uid)) {
                 return None;
             }
             self.form(uid, entry)
@@ -82,13 +91,16 @@ impl<'a> OriginalData<'a> {
     }
 
     fn form(&self, uid: &JsText, entry: Option<Raw<'_>>) -> Option<Json> {
-        let [ours, theirs] = [&self.ours, &self.theirs].map(|side| side.by_uid.get(uid));
-        let [is_ours, is_theirs] = [&self.ours, &self.theirs]
-            .map(|side| is_same(entry, side.entries.get(uid).map(|entry| entry.value())));
-        match entry {
-            _ if is_theirs && !is_ours && theirs.is_some() => theirs.cloned(),
-            Some(entry) if !is_ours => Some(with_fields(ours.or(theirs)?, entry)),
-            _ => ours.or(theirs).cloned(),
+        let sides = [&self.changed, &self.other];
+        let [changed, other] = sides.map(|side| side.by_uid.get(uid));
+        let is_from =
+            sides.map(|side| is_same(entry, side.entries.get(uid).map(|entry| entry.value())));
+        match (entry, is_from) {
+            // A number can be used again, by an entry that the card does not have.
+            (Some(_), [true, false]) => changed.cloned(),
+            (Some(_), [false, true]) => other.cloned(),
+            (Some(entry), [false, false]) => Some(with_fields(changed.or(other)?, entry)),
+            _ => changed.or(other).cloned(),
         }
     }
 }

@@ -31,14 +31,14 @@ pub fn merge_books(
     let ours = Book::read_like(ours, &before)?;
     let theirs = Book::read_like(theirs, &ours)?;
     let mut plan = merge::plan(BaseBook::Known(Some(&before)), &ours, &theirs, choices);
-    let originals = OriginalData::changed_by_both([&before, &ours, &theirs]);
+    let originals = OriginalData::of([&before, &ours, &theirs]);
     if let Some(originals) = &originals {
         originals.leave_out_of(&mut plan);
     }
     let text = plan.apply(&ours);
     let text = match originals {
-        Some(originals) => originals.put_into(text),
-        None => text,
+        Some(originals) if !plan.is_empty() => originals.put_into(text),
+        _ => text,
     };
     Ok(MergedBook { plan, text })
 }

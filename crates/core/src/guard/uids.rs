@@ -87,7 +87,8 @@ impl Moves {
         let [known, mine, other] = [before, ours, theirs].map(by_key);
         let moved_to: Vec<JsText> =
             self.iter().map(|(_, number)| number.to_string().into()).collect();
-        let mut free = free_numbers([copy, before, ours, theirs]);
+        let is_free = |number: &i64| self.iter().all(|(_, moved_to)| moved_to != *number);
+        let mut free = free_numbers([copy, before, ours, theirs]).filter(is_free);
         let mut result = self.clone();
         for key in copy.entries().map(|entry| entry.js_key()) {
             let number = self.get(&key);

@@ -390,6 +390,12 @@ export interface VerifiedChat {
     findings: Finding[];
 }
 
+/** A chat to open; the owner by avatar, group id or name. */
+export interface ChatToOpen {
+    chat: string;
+    owner: string;
+}
+
 export type RepairSource = 'journal' | 'recap' | 'copy' | 'empty' | 'detach';
 
 export interface RepairChoice {

@@ -1,21 +1,43 @@
 // The parts of the user interface, as they see each other.
 
-import type { AppForUi, Piece, Settling, TavernScreen } from '../types.js';
+import type {
+    AppForUi, Argument, ChangeKind, Command, ComparedModel, Difference, Finding, ForkKind, ForkReport, MergeRequest, Moment, OpenFindings, PendingFork, Piece, Readiness, Settings, Settling,
+    Side, SideOfEntry, TavernScreen,
+} from '../types.js';
 
 export type * from '../types.js';
 export type Dialogs = ReturnType<typeof import('./dialogs/index.js').createDialogs>;
 export type Toasts = ReturnType<typeof import('./toasts.js').createToasts>;
-export type Compare = ReturnType<typeof import('./compare/index.js').createCompare>;
-export type Timelines = ReturnType<typeof import('./timelines/index.js').createTimelines>;
-export type OwnActions = ReturnType<typeof import('./actions.js').createActions>;
 
-/** What clicks do. */
+/** What clicks do. Errors are shown, never thrown. */
+export interface OwnActions {
+    fork(what: { kind: ForkKind; message: number; whenReady?: boolean }): Promise<ForkReport | null>;
+    /** `whenReady` waits for the queue without asking. */
+    checkpointAtEnd(options?: { whenReady?: boolean }): Promise<ForkReport | null>;
+    stopWaiting(): Promise<unknown>;
+    repair(): Promise<unknown>;
+    /** Restores the open chat's lorebook from its journal, without asking. */
+    bringBack(): Promise<unknown>;
+    split(): Promise<unknown>;
+    clean(): Promise<unknown>;
+    undo(token: string): Promise<unknown>;
+    strip(): Promise<unknown>;
+    verifyAll(): Promise<unknown>;
+    showFindings(findings: Finding[]): Promise<unknown>;
+    showRemarks(report: ForkReport): Promise<unknown>;
+}
+
+/** Those of the comparison, and of the view of timelines. */
 export interface Actions extends OwnActions {
-    compare: Compare['show'];
-    chooseToCompare: Compare['choose'];
-    bring: Compare['bring'];
-    bringEntry: Compare['bringEntry'];
-    showTimelines: Timelines['show'];
+    /** Compares two timelines, given by name or as moments; `model` is the comparison, if it is known. */
+    compare(what: { left: Moment | string; right: Moment | string; model?: ComparedModel }): Promise<unknown>;
+    /** Asks what to compare. */
+    chooseToCompare(first?: { left?: Moment; right?: Moment }): Promise<unknown>;
+    /** Shows what bringing lore over would do, and does it. */
+    bring(request: MergeRequest): Promise<unknown>;
+    /** Asks where to bring an entry of the open chat, as it was at a message. */
+    bringEntry(what: { message: number; uid: number; title: string }): Promise<unknown>;
+    showTimelines(): Promise<unknown>;
 }
 
 /** What every part is given. */
@@ -75,4 +97,113 @@ export interface Chosen {
     key: string;
     field: string | null;
     choice: Settling;
+}
+
+// The panel.
+
+export type PanelState = Readiness['state'] | 'error' | 'pending' | 'loading';
+
+export interface PanelFacts {
+    /** `null` while it is unknown. */
+    readiness: Readiness | null;
+    waiting?: PendingFork | null;
+    coreError?: Error | null;
+    /** `null` if the chat was not verified. */
+    checked?: OpenFindings | null;
+    sayDate?: (milliseconds: number) => string;
+}
+
+export interface PanelAction {
+    id: 'checkpoint' | 'when-ready' | 'stop-waiting' | 'split' | 'repair';
+    text: string;
+    hint: string;
+    icon: string;
+    disabled: boolean;
+}
+
+export interface PanelView {
+    state: PanelState;
+    icon: string;
+    tone: string;
+    line: string;
+    origin: string;
+    note: string;
+    hasDetails: boolean;
+    actions: PanelAction[];
+}
+
+export interface Setting {
+    name: Exclude<keyof Settings, 'leftBehind'>;
+    type: 'checkbox' | 'select' | 'text' | 'number';
+    options?: string[];
+    min?: number;
+    max?: number;
+    /** It only has an effect if another setting has a value: true, or `being`. */
+    needs?: keyof Settings;
+    being?: string | boolean;
+}
+
+// Dialogs.
+
+export interface LoreView {
+    title: string;
+    book: string;
+    exactness: string;
+    entries: ShownEntry[];
+    internal: ShownEntry[];
+    changes: ShownChange[];
+    /** What a restore would do. */
+    restored: ShownChange[];
+    since: string;
+    canRestore: boolean;
+}
+
+export interface ShownEntry {
+    uid: number;
+    title: string;
+    keys: string;
+    content: string;
+    isDisabled: boolean;
+    isInternal: boolean;
+    searched: string;
+}
+
+export interface ShownChange {
+    title: string;
+    what: ChangeKind;
+    about: string;
+}
+
+/** Brings an entry to another timeline. */
+export type BringEntry = (entry: { uid: number; title: string }) => void;
+
+// Slash commands.
+
+/** An argument whose description is still a key. */
+export type DescribedArgument = Omit<Argument, 'description'> & { about: string };
+
+export interface CommandDraft {
+    name: string;
+    named?: DescribedArgument[];
+    unnamed?: DescribedArgument[];
+    examples: string[];
+    run: Command['run'];
+}
+
+// The comparison.
+
+/** A difference as it is listed. */
+export interface Item {
+    id: number;
+    /** Its key in the book. */
+    key: string;
+    title: string;
+    changes: { side: Side; what: ChangeKind }[];
+    /** Whether both sides changed it in different ways. */
+    isConflict: boolean;
+    left: SideOfEntry;
+    right: SideOfEntry;
+    fields: Difference[];
+    summary: string;
+    searched: string;
 }

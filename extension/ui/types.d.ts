@@ -2,7 +2,7 @@
 
 import type {
     AppForUi, Argument, ChangeKind, Command, ComparedModel, Difference, Finding, ForkKind, ForkReport, MergeRequest, Moment, OpenFindings, PendingFork, Piece, Readiness, Settings, Settling,
-    Side, SideOfEntry, TavernScreen,
+    ShownTimeline, Side, SideOfEntry, TavernScreen,
 } from '../types.js';
 
 export type * from '../types.js';
@@ -206,4 +206,117 @@ export interface Item {
     fields: Difference[];
     summary: string;
     searched: string;
+}
+
+// The map of timelines.
+
+export type Density = 'cards' | 'names' | 'dots';
+
+export interface Point {
+    x: number;
+    y: number;
+}
+
+export interface Size {
+    width: number;
+    height: number;
+}
+
+export type Rectangle = Point & Size;
+
+/** Which part of the map is visible, and at what scale. */
+export interface Camera extends Point {
+    scale: number;
+}
+
+/** Where a timeline is on the map. */
+export interface Place extends Rectangle {
+    id: string;
+    depth: number;
+    parent: string | null;
+    /** The visible ones. */
+    children: string[];
+    /** How many descendants are hidden. */
+    hidden: number;
+    isOnShelf: boolean;
+}
+
+export type Places = Map<string, Place>;
+export type Shelf = Rectangle & { of: string };
+
+export interface Link {
+    from: string;
+    to: string;
+    path: string;
+}
+
+export interface Layout extends Size {
+    places: Places;
+    links: Link[];
+    shelves: Shelf[];
+}
+
+/** What the layout needs of a timeline. */
+export type Placed = Pick<ShownTimeline, 'id' | 'parent' | 'message' | 'date' | 'name'>;
+export type FamilyNode = Placed & { below: FamilyNode[]; depth: number };
+
+/** A timeline with everything to the right of it; on a shelf, the place may be empty. */
+export interface Arranged {
+    timeline: FamilyNode | null;
+    children: Arranged[];
+    shelf?: string;
+    row?: number;
+}
+
+/** What we use of d3-hierarchy, which comes without types. */
+export interface TreeNode {
+    data: Arranged;
+    x: number;
+    depth: number;
+    parent: TreeNode | null;
+    descendants(): TreeNode[];
+}
+
+/** A tree without positions. */
+export interface TreeRoot {
+    descendants(): unknown;
+}
+
+export interface TreeLayout {
+    (root: TreeRoot): TreeNode;
+    nodeSize(size: [number, number]): TreeLayout;
+    separation(distance: (one: TreeNode, other: TreeNode) => number): TreeLayout;
+}
+
+/** How a card is drawn. */
+export interface CardLook {
+    density: Density;
+    rootName: string;
+    isSelected: boolean;
+    isCurrent: boolean;
+    isDimmed: boolean;
+    isFound: boolean;
+    isFolded: boolean;
+    hasChildren: boolean;
+    hidesProblem: boolean;
+    position: number;
+    siblings: number;
+}
+
+export interface TimelineAction {
+    id: 'open' | 'checkpoint' | 'branch' | 'compare' | 'split' | 'repair' | 'rename' | 'delete';
+    icon: string;
+    /** Why it cannot be done. */
+    reason?: string;
+}
+
+export interface TimelineViewParts {
+    /** Runs an action on a timeline. */
+    run: (id: Exclude<TimelineAction['id'], 'compare'>, timeline: ShownTimeline) => unknown;
+    compare: (left: string, right: string) => unknown;
+    close: () => void;
+    refresh: () => void;
+    look: (family: string) => void;
+    sayDate: (milliseconds: number) => string;
+    canCompare: boolean;
 }

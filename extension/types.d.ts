@@ -6,6 +6,10 @@ declare global {
         parse(text: string): unknown;
     }
 
+    interface ArrayConstructor {
+        isArray(value: unknown): value is unknown[];
+    }
+
     interface ObjectConstructor {
         entries<T>(object: Record<string, T> | ArrayLike<T>): [string, T][];
         entries(object: object): [string, unknown][];
@@ -203,4 +207,457 @@ export interface Command {
 export interface GuardedCommand {
     name: string;
     mayRun: (named: Record<string, unknown>, unnamed: unknown) => boolean;
+}
+
+// What the app offers to the user interface.
+
+export interface AppForUi {
+    settings: Settings;
+    coreError: Error | null;
+    pendingFork: PendingFork | null;
+    openFindings: OpenFindings | null;
+    timelines: TimelinesForUi;
+
+    on<Event extends keyof AppEvents>(event: Event, listener: (value: AppEvents[Event]) => void): void;
+    saveSettings(): void;
+    open(): { name: string; group: boolean; messages: number } | null;
+    readiness(): Promise<Readiness>;
+    check(message: number): Promise<ForkCheck>;
+    /** Throws if a message up to this one is being edited. */
+    refuseEdited(message: number): void;
+    /** `null` if there is no fork, or not yet. */
+    fork(what: ForkRequest): Promise<ForkReport | null>;
+    suggestName(message: number): Promise<string> | string;
+    stopWaiting(): void;
+    lore(message: number): Promise<Lore>;
+    restore(message: number, options: { dryRun: boolean }): Promise<BookReport>;
+    verifyOpen(): Promise<{ chat: string; findings: Finding[] }>;
+    verifyAll(progress: (done: number, total: number) => void): Promise<VerifiedChat[]>;
+    repairOptions(): Promise<RepairOptions>;
+    repair(choice: RepairChoice): Promise<BookReport>;
+    splitPlan(options: { family: boolean }): Promise<SplitPlan>;
+    split(options: { family: boolean }): Promise<SplitPlan>;
+    cleanupPlan(): Promise<CleanupPlan>;
+    clean(): Promise<{ removed: string[]; undo: string | null }>;
+    undo(token: string): Promise<{ restored: string[]; replaced: string[] }>;
+    /** How many records were removed. */
+    strip(): Promise<number>;
+    showOwnBook(): void;
+    compare(what: { left: Moment; right: Moment }): Promise<ComparedModel>;
+    timelineChoices(): Promise<TimelineChoice[]>;
+    bringPlan(request: MergeRequest): Promise<MergePlan>;
+    bring(request: MergeRequest, seen?: MergePlan | null): Promise<Brought | StalePlan>;
+}
+
+export interface AppEvents {
+    changed: void;
+    timelines: void;
+    forked: ForkReport;
+    opened: { findings: Finding[] };
+    checked: { findings: Finding[] };
+    lost: { book: string; canBringBack: boolean };
+    removed: { chat: string; books: string[]; undo: string | null };
+    merged: { book: string; entries: { title: string }[]; isGone?: boolean };
+    kept: { book: string; kept: { isMine: boolean; token: string }[]; isLate?: boolean };
+    editor: { chat: string; own: string | null } | null;
+    failed: unknown;
+}
+
+export interface PendingFork {
+    kind: ForkKind;
+    message: number;
+    operations: number;
+}
+
+export interface OpenFindings {
+    findings: Finding[];
+    when: 'opened' | 'again';
+}
+
+export type Reach = 'open' | 'owner' | 'all';
+
+export interface Readiness {
+    state: 'no-chat' | 'off' | 'no-book' | 'missing' | 'waiting' | 'shared' | 'elsewhere' | 'ready';
+    book: string | null;
+    entries: number;
+    operations: number;
+    /** Chats that use the same book, and whether relatives are among them. */
+    sharedWith: string[];
+    hasFamily: boolean;
+    /** Which chats were checked. */
+    reach: Reach | null;
+    owner: string;
+    /** Where else the book is selected. */
+    selected: BookReference['place'][];
+    origin: Origin | null;
+}
+
+/** Where a chat was forked from, according to its seal. */
+export interface Origin {
+    kind: ForkKind;
+    parent: string;
+    message: number | null;
+    /** In milliseconds; NaN if it is not known. */
+    made: number;
+    recap: number | null;
+    scenes: number | null;
+    combined: number | null;
+}
+
+export interface ForkCheck {
+    obstacles: Word[];
+    remarks: Word[];
+    book: Part;
+    metadata: Part;
+}
+
+export interface ForkRequest {
+    kind: ForkKind;
+    message: number;
+    name?: string;
+    /** Waits for pending work without asking. */
+    whenReady?: boolean;
+    ask?: boolean;
+}
+
+export interface ForkReport {
+    kind: ForkKind;
+    parent: string;
+    child: string;
+    message: number;
+    book: { name: string; entries: number } | null;
+    part: Part | null;
+    metadata: Part | null;
+    remarks: Word[];
+    recap?: { version: number; scenes: number } | null;
+    combined?: number | null;
+    isConversion?: boolean;
+}
+
+/** What to ask the user before a fork. */
+export interface ForkQuestion {
+    obstacles: Word[];
+    remarks?: Word[];
+    part?: Pick<Part, 'exactness' | 'as_of'> | null;
+    canWait?: boolean;
+}
+
+export type ForkChoice = 'wait' | 'nearest' | 'live' | 'without';
+
+export interface LoreEntry {
+    key: string;
+    uid: number;
+    title: string;
+    content: string;
+    keys: string[];
+    disabled: boolean;
+    internal: boolean;
+}
+
+export interface LoreChange {
+    key: string;
+    uid: number;
+    title: string;
+    what: ChangeKind;
+    fields: string[];
+}
+
+export type ChangeKind = 'added' | 'changed' | 'removed';
+
+export interface Lore {
+    message: number;
+    part: Part;
+    book: string | null;
+    entries: LoreEntry[];
+    changes: LoreChange[];
+    isInherited?: boolean;
+}
+
+/** The book that a repair or a restore has written. */
+export interface BookReport {
+    book: string | null;
+    entries: number;
+    part: Part;
+    remarks?: Word[];
+    undo?: string | null;
+}
+
+export interface VerifiedChat {
+    chat: string;
+    /** The id of the character or group. */
+    owner?: string;
+    ownerName?: string;
+    findings: Finding[];
+}
+
+/** A chat to open; the owner by avatar, group id or name. */
+export interface ChatToOpen {
+    chat: string;
+    owner: string;
+}
+
+export type RepairSource = 'journal' | 'recap' | 'copy' | 'empty' | 'detach';
+
+export interface RepairChoice {
+    source: RepairSource;
+    /** The book to copy. */
+    book?: string;
+}
+
+export interface RepairOptions {
+    book: string | null;
+    journal: { message: number } | null;
+    recap: { message: number } | null;
+    books: string[];
+}
+
+export interface SplitPlan {
+    /** The chat that keeps the shared book. */
+    keeper: string | null;
+    chats: SplitChat[];
+}
+
+export interface SplitChat {
+    name: string;
+    book: string;
+    entries: number;
+    part: Part;
+    open: boolean;
+}
+
+export interface CleanupPlan {
+    remove: { name: string; bytes: number; madeFor: string }[];
+    keep: { name: string; reason: Word }[];
+    unread: string[];
+}
+
+// Timelines.
+
+export interface ShownTimeline {
+    /** Its name or, for a parent that is gone, something that cannot be a name. */
+    id: string;
+    name: string;
+    /** An id. */
+    parent: string | null;
+    /** The id of its root. */
+    family: string;
+    kind: 'main' | 'checkpoint' | 'branch' | 'fork' | 'gone';
+    /** Where it was forked. */
+    message: number | null;
+    messages: number;
+    preview: string;
+    date: number | null;
+    made: string | null;
+    book: string | null;
+    entries: number | null;
+    /** How well its book is known. */
+    part: Part | null;
+    findings: Finding[];
+    isOpen: boolean;
+    /** Whether its header was read. */
+    isRead: boolean;
+}
+
+export interface ShownFamily {
+    id: string;
+    name: string;
+    count: number;
+    hasOpen: boolean;
+}
+
+export interface TimelinesModel {
+    owner: Owner & { label: string };
+    /** The id of the open one. */
+    open: string;
+    timelines: ShownTimeline[];
+    families: ShownFamily[];
+}
+
+export interface TimelineProgress {
+    what: 'headers' | 'books';
+    done: number;
+    total: number;
+}
+
+export interface TimelinesForUi {
+    watch(view: { show: (model: TimelinesModel | null) => void; note: (progress: TimelineProgress | null) => void }): TimelineWatchForUi;
+    readAll(): Promise<TimelinesModel>;
+    open(name: string): Promise<void>;
+    /** The new name; `null` if it keeps the old one. */
+    rename(name: string, typed: string): Promise<string | null>;
+    fateOf(name: string): Promise<BookFate>;
+    delete(name: string): Promise<void>;
+}
+
+export interface TimelineWatchForUi {
+    start(options?: { all?: boolean }): Promise<void>;
+    stop(): void;
+    refresh(): Promise<void>;
+    showFamily(family: string): Promise<void>;
+}
+
+/** What will happen to a timeline's book if the timeline is deleted. */
+export interface BookFate {
+    fate: 'none' | 'trash' | 'kept';
+    book: string | null;
+    why?: 'off' | 'not-ours' | 'used' | 'selected';
+    by?: string[];
+}
+
+// Comparing and merging.
+
+/** A timeline of the open chat's character or group: as it is now, or as it was at a message. */
+export interface Moment {
+    chat: string;
+    message?: number | null;
+}
+
+export interface TimelineChoice {
+    name: string;
+    messages: number;
+    isOpen: boolean;
+    isRelated: boolean;
+}
+
+/** A piece of a text: in both versions, or only in one. */
+export interface Piece {
+    is: 'same' | 'added' | 'removed' | 'other';
+    text: string;
+}
+
+export type Words = (before: string, after: string) => Piece[];
+export type Side = 'left' | 'right';
+
+/** A value that differs; `by` tells which side changed it. */
+export interface Difference {
+    name: string;
+    by: Side | 'both' | 'unknown';
+    base?: unknown;
+    left?: unknown;
+    right?: unknown;
+}
+
+export interface SideOfEntry {
+    did: ChangeKind | 'nothing' | 'unknown';
+    entry?: ST.Entry | null;
+}
+
+export interface EntryDifference {
+    key: string;
+    uid: number | null;
+    title: string;
+    left: SideOfEntry;
+    right: SideOfEntry;
+    fields: Difference[];
+}
+
+/** A moment as it is displayed. */
+export interface ShownMoment {
+    chat: string;
+    message: number | null;
+    isOpen: boolean;
+    book: string | null;
+    hasBook: boolean;
+    part: Part | null;
+    /** The last message. */
+    last: number;
+}
+
+/** What both sides started from. */
+export interface Beginning {
+    known: boolean;
+    how: string | null;
+    message: number | null;
+    /** Where the two diverge. */
+    parting: number | null;
+    chat: string | null;
+}
+
+export interface ComparedModel {
+    left: ShownMoment;
+    right: ShownMoment;
+    isOneChat: boolean;
+    beginning: Beginning;
+    entries: EntryDifference[];
+    book: Difference[];
+    recap: Difference[];
+    variables: Difference[];
+    other: Difference[];
+    words: Words;
+}
+
+/** Entries by their keys in the source book: whole, or only some of their fields. */
+export type WantedEntries = Record<string, true | string[]>;
+
+export interface MergeRequest {
+    from: Moment;
+    /** The name of the timeline to change, in its current state. */
+    into: string;
+    /** `null`: everything that was changed there. */
+    only?: WantedEntries | null;
+    /** Entries by their uids, instead of `only`. */
+    uids?: (number | string)[];
+    settle?: Settled;
+    /** How to settle all other conflicts. */
+    otherwise?: 'ours' | 'theirs' | null;
+}
+
+/** One side of a conflict, or a text that was written by hand. */
+export type Settling = 'ours' | 'theirs' | { value: string } | null;
+/** How conflicts are settled: by key, and by field unless it is about the whole entry. */
+export type Settled = Record<string, Settling | Record<string, Settling>>;
+
+export interface Conflict {
+    /** The key of the entry; `null` for the book's own fields. */
+    key: string | null;
+    title?: string;
+    field?: string | null;
+    kind: 'field' | 'removed-by-ours' | 'removed-by-theirs' | string;
+    ours?: unknown;
+    theirs?: unknown;
+    /** The word diff from theirs to ours. */
+    words?: Piece[] | null;
+    settled?: boolean;
+}
+
+export interface MergeStep {
+    what: 'add' | 'change' | 'remove';
+    key: string;
+    to: string;
+    title?: string;
+    internal?: boolean;
+    fields: string[];
+    before?: ST.Entry | null;
+    after?: ST.Entry | null;
+}
+
+export interface MergePlan {
+    from: ShownMoment;
+    into: ShownMoment;
+    beginning: Beginning;
+    /** Whether entries are brought over that were not changed there. */
+    isByHand?: boolean;
+    steps: MergeStep[];
+    conflicts: Conflict[];
+    kept: { key: string; field?: string | null }[];
+    twins: { title: string; key: string; to: string }[];
+    changes: boolean;
+    words: Words;
+}
+
+export interface Brought {
+    isStale?: false;
+    from: string;
+    into: string;
+    book: string | null;
+    added: string[];
+    changed: string[];
+    removed: string[];
+    undo: string | null;
+}
+
+/** The plan that the user has seen is no longer the right one. */
+export interface StalePlan {
+    isStale: true;
+    plan: MergePlan;
 }

@@ -7,7 +7,7 @@
 import * as groupChats from '/scripts/group-chats.js';
 import { getCurrentLocale } from '/scripts/i18n.js';
 
-/** @import { Argument, Command, ForkKind, GuardedCommand, MenuItem, NamedValues, PopupOptions, ToastContent, ToastKind, ToastOptions } from '../types.js' */
+/** @import { Argument, ChatToOpen, Command, ForkKind, GuardedCommand, MenuItem, NamedValues, PopupOptions, ToastContent, ToastKind, ToastOptions } from '../types.js' */
 
 const stContext = () => globalThis.SillyTavern.getContext();
 
@@ -308,7 +308,7 @@ function messageOf(control) {
 
 /**
  * Opens a chat of any character or group.
- * @param {{owner: string, chat: string}} where the owner by avatar, group id or name
+ * @param {ChatToOpen} where
  * @returns {Promise<boolean>} whether it was found
  */
 export async function openChat({ owner, chat }) {

@@ -2,11 +2,13 @@
 import { attempting } from './widgets/attempt.js';
 import { say } from './words.js';
 
-/** @param {{app: object, screen: object, dialogs: object, toasts: object}} parts */
+/** @import { Dialogs, Finding, ForkKind, ForkReport, OwnActions, Parts, Toasts } from './types.js' */
+
+/** @param {Parts & {dialogs: Dialogs, toasts: Toasts}} parts */
 export function createActions({ app, screen, dialogs, toasts }) {
     const attempt = attempting(toasts);
 
-    const fork = attempt(async ({ kind, message, whenReady = false }) => {
+    const fork = attempt(async (/** @type {{kind: ForkKind, message: number, whenReady?: boolean}} */ { kind, message, whenReady = false }) => {
         const name = kind === 'checkpoint' ? await checkpointName(message) : undefined;
         if (name === null) {
             return null;
@@ -18,15 +20,15 @@ export function createActions({ app, screen, dialogs, toasts }) {
         return report;
     });
 
-    const checkpointName = async (message) => {
+    const checkpointName = async (/** @type {number} */ message) => {
         const suggestion = await app.suggestName(message);
         return app.settings.autoName ? suggestion : dialogs.askName(suggestion);
     };
 
+    /** @type {OwnActions} */
     const actions = {
         fork,
 
-        /** A checkpoint at the last message. `whenReady` waits for the queue without asking. */
         checkpointAtEnd: attempt(async ({ whenReady = false } = {}) => {
             const open = app.open();
             if (!open) {
@@ -45,7 +47,6 @@ export function createActions({ app, screen, dialogs, toasts }) {
             }
         }),
 
-        /** Restores the open chat's lorebook from its journal, without asking. */
         bringBack: attempt(async () => toasts.repaired('journal', await app.repair({ source: 'journal' }))),
 
         split: attempt(async () => {
@@ -62,7 +63,7 @@ export function createActions({ app, screen, dialogs, toasts }) {
             }
         }),
 
-        undo: attempt(async (token) => toasts.undone(await app.undo(token))),
+        undo: attempt(async (/** @type {string} */ token) => toasts.undone(await app.undo(token))),
 
         strip: attempt(async () => {
             const open = app.open();
@@ -80,8 +81,8 @@ export function createActions({ app, screen, dialogs, toasts }) {
             }
         }),
 
-        showFindings: (findings) => dialogs.showFindings(findings),
-        showRemarks: (report) => dialogs.showRemarks(report),
+        showFindings: (/** @type {Finding[]} */ findings) => dialogs.showFindings(findings),
+        showRemarks: (/** @type {ForkReport} */ report) => dialogs.showRemarks(report),
     };
     return actions;
 }

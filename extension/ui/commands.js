@@ -3,13 +3,18 @@ import { compareAnswer, wantedEntries } from './compare/answers.js';
 import { textTree } from './timelines/text_tree.js';
 import { say, sayWord } from './words.js';
 
+/** @import { Actions, AppForUi, Command, CommandDraft, DescribedArgument, ForkCheck, ForkKind, GuardedCommand, Toasts, VerifiedChat, Word } from './types.js' */
+
 const TRUE_WORDS = ['true', 'on', '1', 'yes'];
 
-/**
- * @param {{app: object, toasts: object, actions: object}} parts
- * @returns {Array<object>} as expected by `screen.addCommands`
- */
+/** @param {string | undefined} typed @returns {typed is ForkKind} */
+const isForkKind = (typed) => typed === 'checkpoint' || typed === 'branch';
+/** @param {string | undefined} typed @returns {typed is 'ours' | 'theirs'} */
+const isSide = (typed) => typed === 'ours' || typed === 'theirs';
+
+/** @param {{app: AppForUi, toasts: Pick<Toasts, 'failed'>, actions: Actions}} parts */
 export function commandList({ app, toasts, actions }) {
+    /** @param {CommandDraft} draft @returns {Command} */
     const command = ({ name, named = [], unnamed = [], examples, run }) => ({
         name: `forklore-${name}`,
         help: say(`command.${name}`),
@@ -27,6 +32,7 @@ export function commandList({ app, toasts, actions }) {
             }
         },
     });
+    /** @type {DescribedArgument} */
     const message = { name: 'message', type: 'message', about: 'command.message' };
 
     return [
@@ -49,7 +55,7 @@ export function commandList({ app, toasts, actions }) {
             unnamed: [{ type: 'string', about: 'command.fork.name' }],
             examples: ['/forklore-fork message=42 Before the storm | /setvar key=fork {{pipe}}'],
             run: async ({ kind = 'checkpoint', message: number }, name) => {
-                if (!['checkpoint', 'branch'].includes(kind)) {
+                if (!isForkKind(kind)) {
                     throw inputError('command.bad-kind', kind);
                 }
                 const at = messageNumber(app, number);
@@ -100,7 +106,7 @@ export function commandList({ app, toasts, actions }) {
                     actions.showTimelines();
                 }
                 const { timelines, open } = await app.timelines.readAll();
-                const { family } = timelines.find(({ id }) => id === open);
+                const family = timelines.find(({ id }) => id === open)?.family;
                 return textTree(timelines.filter((timeline) => timeline.family === family));
             },
         }),
@@ -133,13 +139,14 @@ export function commandList({ app, toasts, actions }) {
             unnamed: [{ type: 'string', about: 'command.bring.entries' }],
             examples: ['/forklore-bring from="The harbour - Branch #2" Mara, The storm'],
             run: async ({ from, into, at, settle }, entries) => {
-                if (settle && !['ours', 'theirs'].includes(settle)) {
+                const otherwise = isSide(settle) ? settle : null;
+                if (settle && !otherwise) {
                     throw inputError('command.bad-settle', settle);
                 }
-                const request = { from: moment(app, from, at), into: moment(app, into).chat, otherwise: settle || null };
+                const request = { from: moment(app, from, at), into: moment(app, into).chat, otherwise };
                 const only = entries ? wantedEntries(await app.compare({ left: { chat: request.into }, right: request.from }), entries) : null;
-                const { into: chat, book, added, changed, removed } = await app.bring({ ...request, only });
-                return JSON.stringify({ into: chat, book, added, changed, removed });
+                const done = await app.bring({ ...request, only });
+                return done.isStale ? '' : JSON.stringify({ into: done.into, book: done.book, added: done.added, changed: done.changed, removed: done.removed });
             },
         }),
         command({
@@ -157,16 +164,13 @@ export function commandList({ app, toasts, actions }) {
     ];
 }
 
-/**
- * SillyTavern's own commands that fork, each with the message it will fork at.
- * @param {{app: object, toasts: object}} parts
- * @returns {Array<{name: string, mayRun: (named: object, unnamed: any) => boolean}>} as expected by `screen.guardCommands`
- */
+/** SillyTavern's own commands that fork, each with the message it will fork at. @param {{app: AppForUi, toasts: Pick<Toasts, 'failed'>}} parts */
 export function forkCommands({ app, toasts }) {
+    /** @param {string} name @param {(named: Record<string, unknown>, unnamed: unknown) => unknown} messageOf @returns {GuardedCommand} */
     const guarded = (name, messageOf) => ({
         name,
         mayRun: (named, unnamed) => {
-            const message = Number(messageOf(named, unnamed) ?? app.open()?.messages - 1);
+            const message = Number(messageOf(named, unnamed) ?? (app.open()?.messages ?? NaN) - 1);
             try {
                 if (app.settings.isolate && Number.isInteger(message)) {
                     app.refuseEdited(message);
@@ -184,7 +188,7 @@ export function forkCommands({ app, toasts }) {
     ];
 }
 
-/** The message number that was typed, or the last message if none was. */
+/** The message number that was typed, or the last message if none was. @param {Pick<AppForUi, 'open'>} app @param {unknown} typed */
 export function messageNumber(app, typed) {
     const open = app.open();
     if (!open) {
@@ -200,7 +204,7 @@ export function messageNumber(app, typed) {
     return Number(text);
 }
 
-/** A timeline by name, or the open one if none was given; as it is now, or as it was at a message. */
+/** A timeline by name, or the open one if none was given; as it is now, or as it was at a message. @param {AppForUi} app @param {string} [typed] @param {string} [message] */
 function moment(app, typed, message) {
     const open = app.open();
     if (!open) {
@@ -213,20 +217,20 @@ function moment(app, typed, message) {
     return { chat: String(typed ?? '').trim() || open.name, message: at === '' ? null : Number(at) };
 }
 
-export function isTrue(typed) {
+export function isTrue(/** @type {unknown} */ typed) {
     return TRUE_WORDS.includes(String(typed ?? '').trim().toLowerCase());
 }
 
-function describe({ about, ...argument }) {
+function describe(/** @type {DescribedArgument} */ { about, ...argument }) {
     return { ...argument, description: say(about) };
 }
 
-function stateWord({ obstacles }) {
+function stateWord(/** @type {ForkCheck} */ { obstacles }) {
     return obstacles.length ? 'blocked' : 'ready';
 }
 
-function checkAnswer(found) {
-    const plain = (words) => words.map((word) => ({ code: word.code, text: sayWord(word), values: word.values ?? {} }));
+function checkAnswer(/** @type {ForkCheck} */ found) {
+    const plain = (/** @type {Word[]} */ words) => words.map((word) => ({ code: word.code, text: sayWord(word), values: word.values ?? {} }));
     return {
         state: stateWord(found),
         obstacles: plain(found.obstacles),
@@ -236,14 +240,14 @@ function checkAnswer(found) {
     };
 }
 
-async function openResult(app) {
+async function openResult(/** @type {AppForUi} */ app) {
     if (!app.open()) {
         throw inputError('command.no-chat');
     }
     return app.verifyOpen();
 }
 
-function findingsOf({ chat, owner, findings }) {
+function findingsOf(/** @type {VerifiedChat} */ { chat, owner, findings }) {
     return findings.map((finding) => ({
         chat,
         ...(owner === undefined ? {} : { owner }),
@@ -254,7 +258,7 @@ function findingsOf({ chat, owner, findings }) {
     }));
 }
 
-/** An error in what the user typed: shown as a message, not as a failure of Forklore. */
+/** An error in what the user typed: shown as a message, not as a failure of Forklore. @param {string} key @param {string} [text] */
 function inputError(key, text) {
     const sentence = say(key, { text });
     return Object.assign(new Error(sentence), { word: { code: key, values: { text } }, sentence });

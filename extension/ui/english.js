@@ -3,6 +3,7 @@
  *
  * `{name}` is a placeholder; `{count|entry|entries}` is the first form for one and the second for any other number.
  * Keys that start with `word.` are codes of the core; what follows the code distinguishes its variants.
+ * @type {Record<string, string>}
  */
 export const ENGLISH = {
     'title': 'Forklore',

@@ -10,21 +10,20 @@ import { createTimelines } from './timelines/index.js';
 import { createToasts } from './toasts.js';
 import { useTranslations } from './words.js';
 
-/**
- * Mounts everything and starts to listen to the app.
- * @param {{app: object, screen: object}} parts `screen` is the module sillytavern/screen.js
- * @returns {{dialogs: object, toasts: object, actions: object, lore: object, panel: object}}
- */
+/** @import { Actions, Parts } from './types.js' */
+
+/** Mounts everything and starts to listen to the app. @param {Parts} parts */
 export function startUi({ app, screen }) {
     useTranslations(screen.translate, screen.locale());
     const dialogs = createDialogs({ app, screen });
     const toasts = createToasts({ app, screen });
-    const actions = createActions({ app, screen, dialogs, toasts });
-    const compare = createCompare({ app, screen, toasts, actions });
-    Object.assign(actions, { compare: compare.show, chooseToCompare: compare.choose, bring: compare.bring, bringEntry: compare.bringEntry });
+    const own = createActions({ app, screen, dialogs, toasts });
+    const compare = createCompare({ app, screen, toasts, actions: own });
+    const compared = { compare: compare.show, chooseToCompare: compare.choose, bring: compare.bring, bringEntry: compare.bringEntry };
+    const timelines = createTimelines({ app, screen, toasts, actions: { ...own, ...compared } });
+    /** @type {Actions} */
+    const actions = { ...own, ...compared, showTimelines: timelines.show };
     const lore = createLore({ app, screen, dialogs, toasts, actions });
-    const timelines = createTimelines({ app, screen, toasts, actions });
-    actions.showTimelines = timelines.show;
     const panel = mountPanel({ app, screen, actions });
     if (!app.coreError) {
         lore.mount();

@@ -3,19 +3,21 @@ import { wordList } from './widgets/controls.js';
 import { element } from './widgets/dom.js';
 import { say, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayTerms } from './words.js';
 
+/** @import { Actions, AppEvents, BookReport, Brought, Finding, ForkReport, Part, Parts, PendingFork, RepairSource, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
+/** @typedef {'repair' | 'split' | 'details'} Act */
+/** @typedef {Pick<Actions, 'undo'>} CanUndo */
+
 const REMARKS_SHOWN = 2;
 
-/**
- * The notice about a new fork.
- * @param {object} report
- * @param {{warnings: boolean}} settings
- */
+/** The notice about a new fork. @param {ForkReport} report @param {{warnings: boolean}} settings */
 export function forkNotice(report, { warnings }) {
     const { kind, child, book, part, remarks, isConversion = false } = report;
     const told = warnings ? remarks : [];
     const isAsItWas = part?.exactness !== 'live';
+    /** @type {ToastKind} */
+    const tone = isAsItWas && !remarks.some(({ code }) => code === 'without-book') ? 'success' : 'warning';
     return {
-        kind: isAsItWas && !remarks.some(({ code }) => code === 'without-book') ? 'success' : 'warning',
+        kind: tone,
         title: say(`notice.${isConversion ? 'group' : kind}`),
         // SillyTavern names the chat of a new group after the time of day, and shows the group's name itself.
         name: isConversion ? '' : say('list.quote', { text: child }),
@@ -27,7 +29,7 @@ export function forkNotice(report, { warnings }) {
     };
 }
 
-/** How well the lorebook is known, and the recaps that were copied with it. */
+/** How well the lorebook is known, and the recaps that were copied with it. @param {ForkReport} report */
 function partAndRecaps({ part, recap, combined }) {
     return sayTerms([
         part ? sayPart(part) : '',
@@ -36,35 +38,34 @@ function partAndRecaps({ part, recap, combined }) {
     ]);
 }
 
-/**
- * The notice when a chat was opened, only if something is wrong.
- * @param {Array<object>} findings
- * @returns {{text: string, act: 'repair'|'split'|'details'}|null}
- */
+/** The notice when a chat was opened, only if something is wrong. @param {Finding[]} findings @returns {{text: string, act: Act} | null} */
 export function openedNotice(findings) {
     const problems = findings.filter(({ problem }) => problem);
-    const of = (code) => problems.find((found) => found.code === code);
+    const of = (/** @type {string} */ code) => problems.find((found) => found.code === code);
     const missing = of('book-missing');
     if (missing) {
         return { text: say('notice.missing', missing.values), act: 'repair' };
     }
     const shared = of('book-shared');
     if (shared) {
-        return { text: say('notice.shared', { name: shared.values.name, with: sayNames(shared.values.with, 2) }), act: 'split' };
+        const { name, with: others } = shared.values ?? {};
+        return { text: say('notice.shared', { name, with: sayNames(Array.isArray(others) ? others.map(String) : [], 2) }), act: 'split' };
     }
     return problems.length ? { text: say('notice.problems'), act: 'details' } : null;
 }
 
-/** @param {{app: object, screen: object}} parts */
+/** @param {Parts} parts */
 export function createToasts({ app, screen }) {
     const title = say('title');
     const reported = new WeakSet();
+    /** @type {{close: () => void, act: Act} | null} */
     let openNotice = null;
 
+    /** @param {ToastKind} kind @param {ToastContent} content @param {ToastOptions} [options] */
     const toast = (kind, content, options = {}) =>
         screen.toast(kind, content, { title, closeLabel: say('toast.close'), ...options });
 
-    const failed = (error) => {
+    const failed = (/** @type {unknown} */ error) => {
         // The same error may reach the caller and be emitted by the app as well.
         if (error instanceof Error && reported.has(error)) {
             return;
@@ -73,33 +74,34 @@ export function createToasts({ app, screen }) {
             reported.add(error);
         }
         // An error with a code was expected; anything else is a bug that the user may want to report.
-        (error?.word ? console.debug : console.error)('Forklore:', error);
-        toast(error?.word ? 'warning' : 'error', sayError(error));
+        const isExpected = error instanceof Object && 'word' in error && Boolean(error.word);
+        (isExpected ? console.debug : console.error)('Forklore:', error);
+        toast(isExpected ? 'warning' : 'error', sayError(error));
     };
 
     return {
         failed,
 
-        notify: (kind, text) => toast(kind, text),
+        notify: (/** @type {ToastKind} */ kind, /** @type {string} */ text) => toast(kind, text),
 
-        forked(report, { showRemarks }) {
+        forked(/** @type {ForkReport} */ report, /** @type {Pick<Actions, 'showRemarks'>} */ { showRemarks }) {
             const notice = forkNotice(report, app.settings);
-            toast(notice.kind, [
+            toast(notice.kind, present([
                 notice.name ? element('div', { class: 'forklore_name' }, notice.name) : null,
                 notice.about,
                 notice.summary || null,
                 wordList(notice.shown, 'forklore_small'),
-            ].filter(Boolean), {
+            ]), {
                 title: notice.title,
                 buttons: notice.summary ? [{ text: say('button.details'), run: () => showRemarks(report) }] : [],
             });
         },
 
-        waiting: ({ kind }, { stopWaiting }) => toast('info', say(`notice.waiting.${kind}`), {
+        waiting: (/** @type {PendingFork} */ { kind }, /** @type {Pick<Actions, 'stopWaiting'>} */ { stopWaiting }) => toast('info', say(`notice.waiting.${kind}`), {
             buttons: [{ text: say('do.stop-waiting'), run: stopWaiting }],
         }),
 
-        opened({ findings }, { repair, split, showFindings }) {
+        opened(/** @type {AppEvents['opened']} */ { findings }, /** @type {Pick<Actions, 'repair' | 'split' | 'showFindings'>} */ { repair, split, showFindings }) {
             // The previous notice was about another chat.
             openNotice?.close();
             openNotice = null;
@@ -116,31 +118,31 @@ export function createToasts({ app, screen }) {
         },
 
         /** The open chat's lorebook was deleted just now. */
-        lost({ book, canBringBack }, { repair, bringBack }) {
+        lost(/** @type {AppEvents['lost']} */ { book, canBringBack }, /** @type {Pick<Actions, 'repair' | 'bringBack'>} */ { repair, bringBack }) {
             openNotice?.close();
             const button = canBringBack ? { text: say('notice.deleted.back'), run: bringBack } : { text: say('do.repair'), run: repair };
             openNotice = { ...toast('warning', say('notice.deleted', { name: book }), { sticky: true, buttons: [button] }), act: 'repair' };
         },
 
         /** The open chat was verified again: closes the notice if it no longer applies. */
-        checked({ findings }) {
+        checked(/** @type {AppEvents['checked']} */ { findings }) {
             if (openNotice && openNotice.act !== openedNotice(findings)?.act) {
                 openNotice.close();
                 openNotice = null;
             }
         },
 
-        removed: ({ chat, books, undo }, { undo: takeBack }) => toast('info',
+        removed: (/** @type {AppEvents['removed']} */ { chat, books, undo }, /** @type {CanUndo} */ { undo: takeBack }) => toast('info',
             say('notice.removed', { chat, books: sayNames(books), count: books.length }),
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
         /** Changes that another page made to a lorebook that this page has saved. */
-        merged: ({ book, entries, isGone }) => toast(isGone ? 'warning' : 'info', isGone
+        merged: (/** @type {AppEvents['merged']} */ { book, entries, isGone }) => toast(isGone ? 'warning' : 'info', isGone
             ? say('notice.came.gone', { book })
             : say('notice.came', { book, count: entries.length, entries: sayNames(entries.map(({ title }) => title || say('notice.came.untitled')), 3) })),
 
         /** Versions that went to the trash because another one was chosen. */
-        kept: ({ book, kept, isLate }, { undo: takeBack }) => toast(isLate ? 'warning' : 'success',
+        kept: (/** @type {AppEvents['kept']} */ { book, kept, isLate }, /** @type {CanUndo} */ { undo: takeBack }) => toast(isLate ? 'warning' : 'success',
             say(isLate ? 'notice.kept.late' : 'notice.kept', { book }),
             {
                 buttons: kept.map(({ isMine, token }) => ({
@@ -150,31 +152,34 @@ export function createToasts({ app, screen }) {
             }),
 
         /** What was brought from one timeline into another. */
-        brought: ({ into, added, changed, removed, undo }, { undo: takeBack }) => toast(undo ? 'success' : 'info',
+        brought: (/** @type {Brought} */ { into, added, changed, removed, undo }, /** @type {CanUndo} */ { undo: takeBack }) => toast(undo ? 'success' : 'info',
             undo ? say('notice.combined', { chat: into, changes: sayCounts({ added: added.length, changed: changed.length, removed: removed.length }) }) : say('notice.combined.none', { chat: into }),
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
-        cleaned: ({ removed, undo }, { undo: takeBack }) => toast('success',
+        cleaned: (/** @type {{removed: string[], undo: string | null}} */ { removed, undo }, /** @type {CanUndo} */ { undo: takeBack }) => toast('success',
             say('notice.cleaned', { count: removed.length }),
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
-        undone: ({ restored, replaced }) => toast('success', undoneText(restored, replaced)),
+        undone: (/** @type {{restored: string[], replaced: string[]}} */ { restored, replaced }) => toast('success', undoneText(restored, replaced)),
 
-        repaired: (source, { book, entries, part, remarks }) => toast('success', [
-            repairedText(source, book, entries, part),
-            app.settings.warnings ? wordList(remarks ?? [], 'forklore_small') : null,
-        ].filter(Boolean)),
+        repaired: (/** @type {RepairSource} */ source, /** @type {BookReport} */ report) => toast('success', present([
+            repairedText(source, report),
+            app.settings.warnings ? wordList(report.remarks ?? [], 'forklore_small') : null,
+        ])),
 
-        split: ({ chats }) => toast('success', say('notice.split', { count: chats.length })),
+        split: (/** @type {SplitPlan} */ { chats }) => toast('success', say('notice.split', { count: chats.length })),
 
-        restored: (message, { book, entries, remarks, undo }, { undo: takeBack } = {}) => toast('success', [
+        restored: (/** @type {number} */ message, /** @type {BookReport} */ { book, entries, remarks, undo }, /** @type {CanUndo} */ { undo: takeBack }) => toast('success', present([
             say('notice.restored', { book, entries, message }),
             app.settings.warnings ? wordList(remarks ?? [], 'forklore_small') : null,
-        ].filter(Boolean), { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
+        ]), { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
-        stripped: (count) => toast('success', count ? say('notice.stripped', { count }) : say('notice.stripped.none')),
+        stripped: (/** @type {number} */ count) => toast('success', count ? say('notice.stripped', { count }) : say('notice.stripped.none')),
     };
 }
+
+/** The lines that there are. @param {Array<string | Node | null>} lines */
+const present = (lines) => lines.flatMap((line) => line || []);
 
 /** @param {string[]} restored lorebooks that were restored @param {string[]} replaced those of them that replaced other content */
 function undoneText(restored, replaced) {
@@ -185,7 +190,8 @@ function undoneText(restored, replaced) {
     return say(key, { count: restored.length, books: sayNames(restored) });
 }
 
-function repairedText(source, book, entries, part) {
+/** @param {RepairSource} source @param {BookReport} report */
+function repairedText(source, { book, entries, part }) {
     if (source === 'detach') {
         return say('notice.repaired.detach');
     }

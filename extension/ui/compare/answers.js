@@ -1,7 +1,9 @@
 /** The results and arguments of slash commands about comparisons. */
-/** What differs, by name only: the texts are in the lorebooks. */
+/** @import { ComparedModel, Difference, WantedEntries } from '../types.js' */
+
+/** What differs, by name only: the texts are in the lorebooks. @param {ComparedModel} model */
 export function compareAnswer({ left, right, beginning, entries, book, recap, variables, other }) {
-    const names = (list) => list.map(({ name, by }) => ({ name, by }));
+    const names = (/** @type {Difference[]} */ list) => list.map(({ name, by }) => ({ name, by }));
     return {
         left: { chat: left.chat, message: left.message, book: left.book },
         right: { chat: right.chat, message: right.message, book: right.book },
@@ -18,15 +20,14 @@ export function compareAnswer({ left, right, beginning, entries, book, recap, va
 
 /**
  * Finds entries by titles or numbers, in the form that the core expects.
- * @param {object} model a comparison whose right side is the source
- * @param {string} typed separated by commas
+ * @param {ComparedModel} model whose right side is the source @param {string} typed separated by commas @returns {WantedEntries}
  */
 export function wantedEntries(model, typed) {
     // Two moments of one chat are always in chronological order.
     const isTurned = model.isOneChat && model.left.message !== null;
     const from = isTurned ? 'left' : 'right';
     const known = model.entries.filter((entry) => model.isOneChat || entry[from].entry || entry[from].did !== 'nothing');
-    const find = (name) => {
+    const find = (/** @type {string} */ name) => {
         const low = name.toLowerCase();
         return known.find(({ title }) => title === name)
             ?? known.find(({ uid, key }) => String(uid) === name || key === name)

@@ -8,32 +8,32 @@ import { marked, pieces, sideBySide } from './marks.js';
 
 const SIGNS = { added: 'fa-plus', changed: 'fa-pen', removed: 'fa-minus' };
 
-/**
- * @param {import('./items.js').Item} item
- * @param {object} parts
- * @param {object} parts.model
- * @param {'left'|'right'} parts.from the side that lore is brought from
- * @param {import('./selection.js').Selection} parts.selection
- * @param {(item: object, from: string) => void} parts.bring
- */
+/** @import { Child, ComparedModel, Difference, Item, Side } from '../types.js' */
+/** @import { Selection } from './selection.js' */
+/** @typedef {{model: ComparedModel, from: Side, selection: Selection, bring: (item: Item, from: Side) => void}} RowParts `from`: the side that lore is brought from */
+
+/** @param {Item} item @param {RowParts} parts */
 export function entryRow(item, { model, from, selection, bring }) {
     const isTickable = canBring(item, from, model);
+    /** @type {Map<string, HTMLInputElement>} */
     const fieldBoxes = new Map();
     const box = element('input', {
         type: 'checkbox',
         'aria-label': say('compare.tick', { title: item.title }),
         disabled: !isTickable,
         title: isTickable ? undefined : say('compare.tick.no', { chat: model[from].chat }),
-        on: { change: () => selection.tick(item, box.checked) },
+        on: { change: ({ target }) => selection.tick(item, target.checked) },
     });
     const show = () => {
         const ticked = selection.of(item);
         box.checked = ticked === true || (Array.isArray(ticked) && ticked.length > 0);
         box.indeterminate = Array.isArray(ticked);
-        fieldBoxes.forEach((field, name) => field.checked = ticked === true || Boolean(ticked?.includes(name)));
+        fieldBoxes.forEach((field, name) => {
+            field.checked = ticked === true || Boolean(ticked?.includes(name));
+        });
     };
     selection.watch(item, show);
-    const [{ what }] = item.changes.length ? item.changes : [{ what: 'changed' }];
+    const what = item.changes[0]?.what ?? 'changed';
     const summary = element('span', { class: 'forklore_entry_title' },
         icon(SIGNS[what], `forklore_${what}`), ' ', nameOf(item.title),
         item.isConflict ? element('small', { class: 'forklore_tag forklore_tag_both' }, say('compare.conflict')) : null,
@@ -54,11 +54,12 @@ export function entryRow(item, { model, from, selection, bring }) {
         folded(summary, body));
 }
 
+/** @param {Item} item @param {Difference} field @param {Omit<RowParts, 'bring'> & {boxes: Map<string, HTMLInputElement>}} parts */
 function fieldPart(item, field, { model, from, selection, boxes }) {
     const isAlone = fieldsToBring(item, from, model).length < 2;
     const canTick = !isAlone && fieldsToBring(item, from, model).includes(field.name);
     const id = freshId('field');
-    const box = canTick ? element('input', { type: 'checkbox', id, on: { change: () => selection.tickField(item, field.name, box.checked) } }) : null;
+    const box = canTick ? element('input', { type: 'checkbox', id, on: { change: ({ target }) => selection.tickField(item, field.name, target.checked) } }) : null;
     if (box) {
         boxes.set(field.name, box);
     }
@@ -69,38 +70,37 @@ function fieldPart(item, field, { model, from, selection, boxes }) {
         sideBySide(columns(field, model), model));
 }
 
+/** @param {Side | 'both'} by @param {ComparedModel} model */
 function byWhom(by, model) {
     return by === 'both' ? say('compare.by.both') : say('compare.by', { chat: model[by].chat });
 }
 
+/** @param {Omit<Difference, 'name'>} field @param {ComparedModel} model */
 export function columns(field, model) {
     const { left, right } = pieces(field, model.words);
     return { left: marked(left), right: marked(right) };
 }
 
-/** An entry that only one side has. */
+/** An entry that only one side has. @param {Item} item @param {ComparedModel} model */
 function wholeEntry(item, model) {
     const has = item.left.entry ? 'left' : 'right';
-    const { entry } = item[has];
+    const entry = item[has].entry ?? {};
     const isGone = item[other(has)].did === 'removed';
-    const contents = {
-        [has]: [
-            element('div', {}, typeof entry.content === 'string' && entry.content ? entry.content : say('lore.empty')),
-            element('small', { class: 'forklore_keys' }, Array.isArray(entry.key) && entry.key.length
-                ? say('lore.keys', { keys: shownValue(entry.key) })
-                : say('lore.no-keys')),
-        ],
-        [other(has)]: element('em', {}, say(isGone ? 'compare.gone' : 'compare.absent')),
-    };
-    return sideBySide(contents, model);
+    const keys = Array.isArray(entry.key) && entry.key.length ? say('lore.keys', { keys: shownValue(entry.key) }) : say('lore.no-keys');
+    const whole = [
+        element('div', {}, typeof entry.content === 'string' && entry.content ? entry.content : say('lore.empty')),
+        element('small', { class: 'forklore_keys' }, keys),
+    ];
+    const absent = element('em', {}, say(isGone ? 'compare.gone' : 'compare.absent'));
+    return sideBySide(has === 'left' ? { left: whole, right: absent } : { left: absent, right: whole }, model);
 }
 
-/** Buttons that bring just this entry over: in the chosen direction, and back if the other side has changed it, too. */
+/** Buttons that bring just this entry over: in the chosen direction, and back if the other side has changed it, too. @param {Item} item @param {Omit<RowParts, 'selection'>} parts */
 function bringButtons(item, { model, from, bring }) {
     const ways = [
-        hasSomething(item, from, model) ? from : null,
-        !model.isOneChat && canBring(item, other(from), model) ? other(from) : null,
-    ].filter(Boolean);
+        ...(hasSomething(item, from, model) ? [from] : []),
+        ...(!model.isOneChat && canBring(item, other(from), model) ? [other(from)] : []),
+    ];
     const buttons = ways.map((way) => {
         const chat = model[other(way)].chat;
         const key = model.isOneChat ? 'compare.bring.back' : isRemoval(item, way) ? 'compare.bring.removal' : 'compare.bring.one';

@@ -6,13 +6,14 @@ import { previewElement } from './preview.js';
 import { askTarget, askMoments } from './questions.js';
 import { CompareView } from './view.js';
 
-/** @param {{app: object, screen: object, toasts: object, actions: object}} parts */
+/** @import { Actions, MergePlan, MergeRequest, Moment, OwnActions, Parts, Settled, Toasts } from '../types.js' */
+
+/** @param {Parts & {toasts: Toasts, actions: OwnActions}} parts */
 export function createCompare({ app, screen, toasts, actions }) {
     const attempt = attempting(toasts);
-    const moment = (what) => typeof what === 'string' ? { chat: what, message: null } : what;
+    const moment = (/** @type {Moment | string} */ what) => typeof what === 'string' ? { chat: what, message: null } : what;
 
-    /** Compares two timelines, given by name or as moments, and brings over what the user selects. */
-    const show = attempt(async ({ left, right, model: known }) => {
+    const show = attempt(async (/** @type {Parameters<Actions['compare']>[0]} */ { left, right, model: known }) => {
         const asked = { left: moment(left), right: moment(right) };
         const model = known ?? await screen.during(app.compare(asked), say('compare.loading'));
         await screen.popup((close) => {
@@ -28,8 +29,7 @@ export function createCompare({ app, screen, toasts, actions }) {
         }, { look: 'forklore_full' });
     });
 
-    /** Shows what bringing lore over would do, and does it. */
-    const bring = attempt(async (request) => {
+    const bring = attempt(async (/** @type {MergeRequest} */ request) => {
         const plan = await screen.during(app.bringPlan(request), say('compare.loading'));
         await screen.popup((close) => {
             const root = element('div', { class: 'forklore_steps' });
@@ -38,10 +38,11 @@ export function createCompare({ app, screen, toasts, actions }) {
         }, { look: 'forklore_full' });
     });
 
-    /** The steps inside one popup. Only the last button changes anything; closing the popup does nothing. */
+    /** The steps inside one popup. Only the last button changes anything; closing the popup does nothing. @param {HTMLElement} root @param {(value: null) => void} close @param {(() => void) | null} back */
     const stepsIn = (root, close, back) => {
         let isBusy = false;
-        const once = (step) => attempt(async (...given) => {
+        /** @template {unknown[]} Given @param {(...given: Given) => Promise<void>} step */
+        const once = (step) => attempt(async (/** @type {Given} */ ...given) => {
             if (isBusy) {
                 return;
             }
@@ -52,12 +53,12 @@ export function createCompare({ app, screen, toasts, actions }) {
                 isBusy = false;
             }
         });
-        const showPlan = (request, plan, isStale = false) => {
+        const showPlan = (/** @type {MergeRequest} */ request, /** @type {MergePlan} */ plan, isStale = false) => {
             const shown = previewElement({ plan, isStale, back, close: () => close(null), apply: (settle) => apply(request, plan, settle) });
             fill(root, shown.body);
             shown.title.focus?.();
         };
-        const apply = once(async (request, seen, settle) => {
+        const apply = once(async (/** @type {MergeRequest} */ request, /** @type {MergePlan} */ seen, /** @type {Settled} */ settle) => {
             const done = await app.bring({ ...request, settle }, seen);
             if (done.isStale) {
                 showPlan(request, done.plan, true);
@@ -68,12 +69,11 @@ export function createCompare({ app, screen, toasts, actions }) {
         });
         return {
             show: showPlan,
-            preview: once(async (request) => showPlan(request, await screen.during(app.bringPlan(request), say('compare.loading')))),
+            preview: once(async (/** @type {MergeRequest} */ request) => showPlan(request, await screen.during(app.bringPlan(request), say('compare.loading')))),
         };
     };
 
-    /** Asks what to compare. */
-    const choose = attempt(async (first = {}) => {
+    const choose = attempt(async (/** @type {{left?: Moment, right?: Moment}} */ first = {}) => {
         if (!app.open()) {
             toasts.notify('info', say('ready.no-chat'));
             return;
@@ -84,9 +84,8 @@ export function createCompare({ app, screen, toasts, actions }) {
         }
     });
 
-    /** Asks where to bring an entry of the open chat, as it was at a message. */
-    const bringEntry = attempt(async ({ message, uid, title }) => {
-        const from = { chat: app.open().name, message };
+    const bringEntry = attempt(async (/** @type {{message: number, uid: number, title: string}} */ { message, uid, title }) => {
+        const from = { chat: app.open()?.name ?? '', message };
         const into = await askTarget({ screen }, await screen.during(app.timelineChoices(), say('compare.loading')), { title });
         if (into) {
             await bring({ from, into, uids: [uid] });

@@ -2,27 +2,23 @@
 import { holdsWords } from '../widgets/search.js';
 import { say, sayFields } from '../words.js';
 
+/** @import { ChangeKind, ComparedModel, Difference, EntryDifference, Item, Side } from '../types.js' */
+
+/** @type {Side[]} */
 export const SIDES = ['left', 'right'];
+/** @type {ChangeKind[]} */
 export const KINDS = ['added', 'changed', 'removed'];
+
+/** @typedef {{from: Side, into: Side}} Direction */
+/** @type {Direction} */
+const TO_RIGHT = { from: 'left', into: 'right' };
+/** @type {Direction} */
+const TO_LEFT = { from: 'right', into: 'left' };
 
 /** Fields that are listed first. */
 const FIRST = ['content', 'comment', 'key', 'keysecondary'];
 
-/**
- * @typedef {object} Item
- * @property {number} id
- * @property {string} key its key in the book
- * @property {string} title
- * @property {Array<{side: 'left'|'right', what: string}>} changes
- * @property {boolean} isConflict whether both sides changed it in different ways
- * @property {object} left `did`, `entry`
- * @property {object} right
- * @property {object[]} fields
- * @property {string} summary
- * @property {string} searched
- */
-
-/** @param {object} model the result of `app.compare()` @returns {Item[]} */
+/** @param {ComparedModel} model @returns {Item[]} */
 export function itemsOf(model) {
     return model.entries.map((entry, id) => {
         const fields = [...entry.fields].sort((one, other) => rank(one) - rank(other));
@@ -42,43 +38,44 @@ export function itemsOf(model) {
     });
 }
 
-function rank({ name }) {
+function rank(/** @type {Difference} */ { name }) {
     return (FIRST.indexOf(name) + FIRST.length + 1) % (FIRST.length + 1);
 }
 
-function textOf(entry) {
+function textOf(/** @type {ST.Entry | null | undefined} */ entry) {
     const keys = Array.isArray(entry?.key) ? entry.key : [];
     return [entry?.comment, entry?.content, ...keys].filter((text) => typeof text === 'string').join('\n');
 }
 
-/** If it is unknown what both started from, an entry that only one side has counts as added there. */
+/** If it is unknown what both started from, an entry that only one side has counts as added there. @param {EntryDifference} entry @returns {Item['changes']} */
 function changesOf({ left, right }) {
     const isUnknown = left.did === 'unknown' || right.did === 'unknown';
-    if (!isUnknown) {
-        return SIDES.map((side) => ({ side, what: { left, right }[side].did })).filter(({ what }) => what !== 'nothing');
-    }
     const isInBoth = left.entry && right.entry;
-    return SIDES.filter((side) => ({ left, right })[side].entry).map((side) => ({ side, what: isInBoth ? 'changed' : 'added' }));
+    return SIDES.flatMap((side) => {
+        const { did, entry } = { left, right }[side];
+        const what = isUnknown ? entry ? isInBoth ? 'changed' : 'added' : 'nothing' : did;
+        return what === 'nothing' || what === 'unknown' ? [] : [{ side, what }];
+    });
 }
 
-function isConflict({ left, right, fields }) {
+function isConflict(/** @type {EntryDifference} */ { left, right, fields }) {
     const dids = [left.did, right.did];
     return fields.some(({ by }) => by === 'both') || (dids.includes('removed') && dids.includes('changed'));
 }
 
+/** @param {Pick<Item, 'changes' | 'left' | 'fields'>} item @param {ComparedModel} model */
 function summaryOf({ changes, left, fields }, model) {
+    const [first] = changes;
     const names = fields.map(({ name }) => name);
     if (model.isOneChat) {
-        return sentence(`compare.since.${changes[0]?.what ?? 'changed'}`, names, {});
+        return sentence(`compare.since.${first?.what ?? 'changed'}`, names, {});
     }
     if (left.did === 'unknown') {
-        return changes.length > 1
-            ? sentence('compare.differs', names, {})
-            : say('compare.only', { chat: model[changes[0].side].chat });
+        return changes.length > 1 || !first ? sentence('compare.differs', names, {}) : say('compare.only', { chat: model[first.side].chat });
     }
     if (fields.length) {
         return [
-            { key: 'compare.both.changed', by: 'both' },
+            { key: 'compare.both.changed', by: 'both', chat: undefined },
             ...SIDES.map((side) => ({ key: 'compare.did.changed', by: side, chat: model[side].chat })),
         ].map(({ key, by, chat }) => ({ key, chat, names: fields.filter((field) => field.by === by).map(({ name }) => name) }))
             .filter(({ names: changed }) => changed.length)
@@ -88,42 +85,37 @@ function summaryOf({ changes, left, fields }, model) {
     return changes.map(({ side, what }) => say(`compare.did.${what}`, { chat: model[side].chat })).join(say('compare.and'));
 }
 
+/** @param {string} key @param {string[]} fields @param {{chat?: string}} values */
 function sentence(key, fields, values) {
     const said = say(key, values);
     return fields.length && key.endsWith('.changed') || key === 'compare.differs' ? say('compare.with-fields', { said, fields: sayFields(fields) }) : said;
 }
 
-/**
- * The items that match the filters.
- * @param {Item[]} items
- * @param {{kinds: Set<string>, sides: Set<string>, typed: string}} wanted
- */
+/** The items that match the filters. @param {Item[]} items @param {{kinds: Set<string>, sides: Set<string>, typed: string}} wanted */
 export function matching(items, { kinds, sides, typed }) {
     return items.filter(({ changes, searched, title }) =>
         changes.some(({ side, what }) => kinds.has(what) && sides.has(side)) && holdsWords(`${title}\n${searched}`, typed));
 }
 
-/** The number of items of each kind and side. @param {Item[]} items */
+/** The number of items of each kind and side. @param {Item[]} items @returns {Record<ChangeKind | Side, number>} */
 export function counts(items) {
-    const count = (fits) => items.filter(({ changes }) => changes.some(fits)).length;
-    return Object.fromEntries([
-        ...KINDS.map((kind) => [kind, count(({ what }) => what === kind)]),
-        ...SIDES.map((side) => [side, count((doing) => doing.side === side)]),
-    ]);
+    const kind = (/** @type {ChangeKind} */ wanted) => items.filter(({ changes }) => changes.some(({ what }) => what === wanted)).length;
+    const side = (/** @type {Side} */ wanted) => items.filter(({ changes }) => changes.some((doing) => doing.side === wanted)).length;
+    return { added: kind('added'), changed: kind('changed'), removed: kind('removed'), left: side('left'), right: side('right') };
 }
 
+/** @param {Side} side @returns {Side} */
 export const other = (side) => side === 'left' ? 'right' : 'left';
 
-/** The directions in which lore can be brought, the more likely one first. */
+/** The directions in which lore can be brought, the more likely one first. @param {ComparedModel} model @returns {[Direction, ...Direction[]]} */
 export function targets(model) {
     if (model.isOneChat) {
-        return [{ from: 'left', into: 'right' }];
+        return [TO_RIGHT];
     }
-    const ways = [{ from: 'right', into: 'left' }, { from: 'left', into: 'right' }];
-    return model.right.isOpen ? ways.reverse() : ways;
+    return model.right.isOpen ? [TO_RIGHT, TO_LEFT] : [TO_LEFT, TO_RIGHT];
 }
 
-/** Whether one side has a change that can be brought to the other. */
+/** Whether one side has a change that can be brought to the other. @param {Item} item @param {Side} from @param {Pick<ComparedModel, 'isOneChat'>} model */
 export function canBring(item, from, { isOneChat }) {
     if (isOneChat) {
         return true;
@@ -132,26 +124,27 @@ export function canBring(item, from, { isOneChat }) {
     return did === 'unknown' ? Boolean(entry) : did !== 'nothing';
 }
 
-/** Fields that can be brought individually. */
+/** Fields that can be brought individually. @param {Item} item @param {Side} from @param {Pick<ComparedModel, 'isOneChat'>} model */
 export function fieldsToBring(item, from, { isOneChat }) {
     return item.fields.filter(({ by }) => isOneChat || by === from || by === 'both' || by === 'unknown').map(({ name }) => name);
 }
 
-/** Whether there is anything to bring, even if that side has not changed it. */
+/** Whether there is anything to bring, even if that side has not changed it. @param {Item} item @param {Side} from @param {ComparedModel} model */
 export function hasSomething(item, from, model) {
     return Boolean(item[from].entry) || canBring(item, from, model);
 }
 
-/** Whether bringing it would remove an entry. */
+/** Whether bringing it would remove an entry. @param {Item} item @param {Side} from */
 export function isRemoval(item, from) {
     return !item[from].entry && Boolean(item[other(from)].entry);
 }
 
-/** Whether the difference is more than a missing value on one side and an empty one on the other. */
+/** Whether the difference is more than a missing value on one side and an empty one on the other. @param {Difference} difference */
 export function isWorthReading({ left, right }) {
     return !isEmpty(left) || !isEmpty(right);
 }
 
+/** @param {unknown} value @returns {boolean} */
 function isEmpty(value) {
     return value === undefined || value === null || value === '' || (typeof value === 'object' && Object.values(value).every(isEmpty));
 }

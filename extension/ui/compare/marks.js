@@ -5,18 +5,16 @@ import { element } from '../widgets/dom.js';
 import { smoothed } from '../widgets/pieces.js';
 import { say } from '../words.js';
 
-const isText = (value) => value === undefined || value === null || typeof value === 'string' || Array.isArray(value);
-const textOf = (value) => value === undefined || value === null ? '' : Array.isArray(value) ? shownValue(value) : value;
+/** @import { Child, ComparedModel, Difference, Piece, Side, Words } from '../types.js' */
 
-/**
- * The pieces of text of both versions.
- * @param {{by: string, base?: any, left?: any, right?: any}} difference
- * @param {(before: string, after: string) => Array<{is: string, text: string}>} words
- * @returns {{left: Array<{is: string, text: string}>, right: Array<{is: string, text: string}>}}
- */
+/** @param {unknown} value @returns {value is string | unknown[] | null | undefined} */
+const isText = (value) => value === undefined || value === null || typeof value === 'string' || Array.isArray(value);
+const textOf = (/** @type {string | unknown[] | null | undefined} */ value) => value === undefined || value === null ? '' : Array.isArray(value) ? shownValue(value) : value;
+
+/** The pieces of text of both versions. @param {Omit<Difference, 'name'>} difference @param {Words} words @returns {Record<Side, Piece[]>} */
 export function pieces({ by, base, left, right }, words) {
     if (!isText(left) || !isText(right)) {
-        const whole = (value, is) => [{ is, text: shownValue(value) }];
+        const whole = (/** @type {unknown} */ value, /** @type {Piece['is']} */ is) => [{ is, text: shownValue(value) }];
         return {
             left: whole(left, by === 'right' ? 'removed' : by === 'unknown' ? 'other' : 'added'),
             right: whole(right, by === 'left' ? 'removed' : by === 'unknown' ? 'other' : 'added'),
@@ -28,40 +26,45 @@ export function pieces({ by, base, left, right }, words) {
         return { left: words(began, one), right: words(began, two) };
     }
     const found = by === 'left' ? words(two, one) : words(one, two);
-    const without = (is) => found.filter((piece) => piece.is !== is);
+    const without = (/** @type {Piece['is']} */ is) => found.filter((piece) => piece.is !== is);
     const [older, newer] = [without('added'), without('removed')];
-    const unsigned = (list) => list.map(({ is, text }) => ({ is: is === 'same' ? is : 'other', text }));
+    /** @returns {Piece[]} */
+    const unsigned = (/** @type {Piece[]} */ list) => list.map(({ is, text }) => ({ is: is === 'same' ? is : 'other', text }));
     if (by === 'unknown') {
         return { left: unsigned(older), right: unsigned(newer) };
     }
     return by === 'left' ? { left: newer, right: older } : { left: older, right: newer };
 }
 
-/** How a value changes, as pieces in one line. */
+/** How a value changes, as pieces in one line. @param {unknown} before @param {unknown} after @param {Words} words @returns {Piece[]} */
 export function inline(before, after, words) {
     return isText(before) && isText(after)
         ? words(textOf(before), textOf(after))
         : [{ is: 'removed', text: shownValue(before) }, { is: 'same', text: ' → ' }, { is: 'added', text: shownValue(after) }];
 }
 
-const TAGS = { removed: 'del', added: 'ins', other: 'mark' };
+/** @type {Record<Piece['is'], keyof HTMLElementTagNameMap | null>} */
+const TAGS = { removed: 'del', added: 'ins', other: 'mark', same: null };
 
-export function marked(list) {
+export function marked(/** @type {Piece[]} */ list) {
     const shown = smoothed(list).filter(({ text }) => text !== '');
     return shown.length
-        ? shown.map(({ is, text }) => TAGS[is] ? element(TAGS[is], { class: `forklore_mark_${is}` }, text) : text)
+        ? shown.map(({ is, text }) => {
+            const tag = TAGS[is];
+            return tag ? element(tag, { class: `forklore_mark_${is}` }, text) : text;
+        })
         : element('em', {}, say('conflict.nothing'));
 }
 
-/** Two columns, or one below the other if there is no room. @param {{left: any, right: any}} contents @param {object} model */
+/** Two columns, or one below the other if there is no room. @param {Record<Side, Child>} contents @param {ComparedModel} model */
 export function sideBySide(contents, model) {
-    const column = (side) => element('div', { class: 'forklore_column' },
+    const column = (/** @type {Side} */ side) => element('div', { class: 'forklore_column' },
         element('small', { class: 'forklore_column_name' }, sideName(model, side)),
         element('div', { class: 'forklore_content' }, contents[side]));
     return element('div', { class: 'forklore_columns' }, column('left'), column('right'));
 }
 
-/** The name of a side above its version. */
+/** The name of a side above its version. @param {ComparedModel} model @param {Side} side */
 export function sideName(model, side) {
     const { chat, message } = model[side];
     if (model.isOneChat) {

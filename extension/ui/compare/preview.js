@@ -5,13 +5,15 @@ import { element } from '../widgets/dom.js';
 import { say, sayFields } from '../words.js';
 import { inline, marked } from './marks.js';
 
+/** @import { MergePlan, MergeStep, Settled } from '../types.js' */
+
 const SIGNS = { add: 'fa-plus', change: 'fa-pen', remove: 'fa-minus' };
 const CLASSES = { add: 'added', change: 'changed', remove: 'removed' };
 
-/** A plan as lines of text. */
+/** A plan as lines of text. @param {MergePlan} plan */
 export function planView(plan) {
     const steps = plan.steps.filter(({ internal }) => !internal);
-    const titleOf = ({ key, title }) => String(title ?? '') || say('lore.untitled', { uid: key });
+    const titleOf = (/** @type {MergeStep} */ { key, title }) => String(title ?? '') || say('lore.untitled', { uid: key });
     return {
         lead: say('bring.lead', { chat: plan.into.chat, book: plan.into.book, from: plan.from.chat }),
         byHand: plan.isByHand ? say('bring.by-hand', { chat: plan.from.chat }) : '',
@@ -24,7 +26,7 @@ export function planView(plan) {
     };
 }
 
-function aboutStep({ what, key, to, fields }) {
+function aboutStep(/** @type {MergeStep} */ { what, key, to, fields }) {
     switch (what) {
         case 'add': return key === to ? say('bring.add') : say('bring.add.moved', { key, to });
         case 'remove': return say('bring.remove');
@@ -32,7 +34,7 @@ function aboutStep({ what, key, to, fields }) {
     }
 }
 
-/** @param {{plan: object, isStale?: boolean, back: (() => void) | null, apply: (settle: object) => void, close: () => void}} parts */
+/** @param {{plan: MergePlan, isStale?: boolean, back: (() => void) | null, apply: (settle: Settled) => unknown, close: () => void}} parts */
 export function previewElement({ plan, isStale = false, back, apply, close }) {
     const view = planView(plan);
     const conflicts = plan.conflicts.map((conflict) => conflictSection(
@@ -48,7 +50,7 @@ export function previewElement({ plan, isStale = false, back, apply, close }) {
         status.textContent = left ? say('bring.left', { count: left }) : say('bring.undo');
     };
     show();
-    const all = (side) => () => conflicts.forEach(({ choose }) => choose(side));
+    const all = (/** @type {'ours' | 'theirs'} */ side) => () => conflicts.forEach(({ choose }) => choose(side));
     const title = heading(say('bring.title'));
     title.setAttribute('tabindex', '-1');
     const body = element('div', { class: 'forklore_compare_body forklore_plan' },
@@ -77,11 +79,12 @@ export function previewElement({ plan, isStale = false, back, apply, close }) {
     };
 }
 
-function notes({ twins, kept, follows }) {
+function notes(/** @type {ReturnType<typeof planView>} */ { twins, kept, follows }) {
     const lines = [...twins, ...kept, ...(follows ? [say('bring.follows', { count: follows })] : [])];
     return lines.length ? [element('h4', {}, say('bring.notes')), element('ul', { class: 'forklore_words' }, lines.map((line) => element('li', {}, line)))] : null;
 }
 
+/** @param {ReturnType<typeof planView>['steps']} steps @param {MergePlan} plan */
 function stepList(steps, plan) {
     return element('div', { class: 'forklore_rows' }, steps.map((step) => {
         const summary = element('span', { class: 'forklore_entry_title' },
@@ -91,12 +94,13 @@ function stepList(steps, plan) {
     }));
 }
 
+/** @param {MergeStep} step @param {MergePlan} plan */
 function stepBody({ what, before, after, fields }, { words }) {
     if (what !== 'change') {
-        const { content } = (after ?? before);
+        const content = (after ?? before)?.content;
         return element('div', { class: 'forklore_content' }, content ? String(content) : say('lore.empty'));
     }
     return fields.map((name) => element('div', { class: 'forklore_field' },
         element('div', { class: 'forklore_field_name' }, sayFields([name])),
-        element('div', { class: 'forklore_content' }, marked(inline(before[name], after[name], words)))));
+        element('div', { class: 'forklore_content' }, marked(inline(before?.[name], after?.[name], words)))));
 }

@@ -3,13 +3,15 @@ import { heading, paragraph } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
 
-/** A select box with timelines, the family first. */
+/** @import { Moment, TavernScreen, TimelineChoice } from '../types.js' */
+
+/** A select box with timelines, the family first. @param {TimelineChoice[]} choices @param {{label: string, chosen: string, run?: () => void}} how */
 function timelineSelect(choices, { label, chosen, run = () => {} }) {
-    const options = (list) => list.map(({ name, isOpen }) => element('option', { value: name, selected: name === chosen },
+    const options = (/** @type {TimelineChoice[]} */ list) => list.map(({ name, isOpen }) => element('option', { value: name, selected: name === chosen },
         isOpen ? say('choose.open', { name }) : name));
     const kin = choices.filter(({ isRelated }) => isRelated);
     const others = choices.filter(({ isRelated }) => !isRelated);
-    const select = element('select', { class: 'text_pole', 'aria-label': label, on: { change: run } },
+    const select = element('select', { class: 'text_pole', 'aria-label': label, on: { change: () => run() } },
         others.length && kin.length ? [
             element('optgroup', { label: say('choose.family') }, options(kin)),
             element('optgroup', { label: say('choose.others') }, options(others)),
@@ -20,17 +22,15 @@ function timelineSelect(choices, { label, chosen, run = () => {} }) {
 
 /**
  * Asks what to compare.
- * @param {object} parts @param {object} parts.screen
- * @param {Array<{name: string, messages: number, isOpen: boolean, isRelated: boolean}>} choices
- * @param {{left?: object, right?: object}} [first] the initial choice
- * @returns {Promise<{left: object, right: object}|null>}
+ * @param {{screen: TavernScreen}} parts @param {TimelineChoice[]} choices @param {{left?: Moment, right?: Moment}} [first] the initial choice
+ * @returns {Promise<{left: Moment, right: Moment} | null>}
  */
 export async function askMoments({ screen }, choices, first = {}) {
-    const open = choices.find(({ isOpen }) => isOpen) ?? choices[0];
-    const second = choices.find(({ name }) => name !== open.name) ?? open;
+    const open = (choices.find(({ isOpen }) => isOpen) ?? choices[0])?.name ?? '';
+    const second = choices.find(({ name }) => name !== open)?.name ?? open;
     const sides = {
-        left: side('left', choices, first.left ?? { chat: open.name }),
-        right: side('right', choices, first.right ?? { chat: second.name }),
+        left: side('left', choices, first.left ?? { chat: open }),
+        right: side('right', choices, first.right ?? { chat: second }),
     };
     const note = element('small', { class: 'forklore_text', role: 'status' });
     const isSame = () => {
@@ -54,6 +54,7 @@ export async function askMoments({ screen }, choices, first = {}) {
     return answer === 'ok' ? { left: sides.left.moment(), right: sides.right.moment() } : null;
 }
 
+/** @param {'left' | 'right'} name @param {TimelineChoice[]} choices @param {Moment} moment */
 function side(name, choices, { chat, message = null }) {
     const number = element('input', {
         type: 'number', class: 'text_pole', min: 0, placeholder: say('choose.now'), 'aria-label': say(`choose.${name}.message`), value: message ?? '',
@@ -67,6 +68,7 @@ function side(name, choices, { chat, message = null }) {
     const select = timelineSelect(choices, { label: say(`choose.${name}`), chosen: chat, run: () => limit() });
     limit();
     const body = element('div', { class: 'forklore_column forklore_choose' }, element('b', {}, say(`choose.${name}`)), select, number, hint);
+    /** @returns {Moment} */
     const moment = () => {
         const typed = String(number.value ?? '').trim();
         return { chat: select.value, message: /^\d+$/.test(typed) ? Number(typed) : null };
@@ -74,12 +76,9 @@ function side(name, choices, { chat, message = null }) {
     return { body, moment };
 }
 
-/**
- * Asks for the timeline to bring an entry into.
- * @returns {Promise<string|null>} its name
- */
+/** Asks for the name of the timeline to bring an entry into. @param {{screen: TavernScreen}} parts @param {TimelineChoice[]} choices @param {{title: string}} entry */
 export async function askTarget({ screen }, choices, { title }) {
-    const select = timelineSelect(choices, { label: say('choose.target'), chosen: (choices.find(({ isOpen }) => !isOpen) ?? choices[0]).name });
+    const select = timelineSelect(choices, { label: say('choose.target'), chosen: (choices.find(({ isOpen }) => !isOpen) ?? choices[0])?.name ?? '' });
     const content = element('div', { class: 'forklore_dialog' },
         heading(say('choose.target.title', { title })),
         paragraph(say('choose.target.text')),

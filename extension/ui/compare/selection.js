@@ -1,16 +1,22 @@
 /** The ticked items: whole entries, or some of their fields. */
 import { canBring, fieldsToBring } from './items.js';
 
+/** @import { ComparedModel, Item, Side, WantedEntries } from '../types.js' */
+/** @typedef {true | string[] | undefined} Wanted */
+
 export class Selection {
-    /** @param {{model: object, changed: () => void}} parts */
-    constructor({ model, changed }) {
-        Object.assign(this, { model, changed });
-        this.from = null;
+    /** @param {{model: ComparedModel, from: Side, changed: () => void}} parts */
+    constructor({ model, from, changed }) {
+        this.model = model;
+        this.from = from;
+        this.changed = changed;
+        /** @type {Map<number, {item: Item, wanted: true | string[]}>} */
         this.ticked = new Map();
+        /** @type {Map<number, () => void>} */
         this.watchers = new Map();
     }
 
-    /** The direction has changed: clears the selection. */
+    /** The direction has changed: clears the selection. @param {Side} from */
     start(from) {
         this.from = from;
         this.ticked.clear();
@@ -18,21 +24,21 @@ export class Selection {
         this.changed();
     }
 
-    /** @returns {true | string[] | undefined} */
+    /** @param {Item} item @returns {Wanted} */
     of(item) {
         return this.ticked.get(item.id)?.wanted;
     }
 
-    watch(item, show) {
+    watch(/** @type {Item} */ item, /** @type {() => void} */ show) {
         this.watchers.set(item.id, show);
     }
 
-    tick(item, isOn) {
+    tick(/** @type {Item} */ item, /** @type {boolean} */ isOn) {
         this.set(item, isOn ? true : undefined);
         this.changed();
     }
 
-    tickField(item, name, isOn) {
+    tickField(/** @type {Item} */ item, /** @type {string} */ name, /** @type {boolean} */ isOn) {
         const all = fieldsToBring(item, this.from, this.model);
         const now = this.of(item);
         const names = new Set(now === true ? all : now ?? []);
@@ -41,7 +47,7 @@ export class Selection {
         this.changed();
     }
 
-    /** @param {object[]} items the visible items */
+    /** @param {Item[]} items the visible items */
     tickAll(items) {
         items.filter((item) => canBring(item, this.from, this.model)).forEach((item) => this.set(item, true));
         this.changed();
@@ -53,7 +59,7 @@ export class Selection {
         this.changed();
     }
 
-    set(item, wanted) {
+    set(/** @type {Item} */ item, /** @type {Wanted} */ wanted) {
         if (wanted === undefined) {
             this.ticked.delete(item.id);
         } else {
@@ -66,7 +72,7 @@ export class Selection {
         return this.ticked.size;
     }
 
-    /** The selection in the form that the core expects. */
+    /** The selection in the form that the core expects. @returns {WantedEntries} */
     only() {
         return Object.fromEntries([...this.ticked.values()].map(({ item, wanted }) => [item.key, wanted]));
     }

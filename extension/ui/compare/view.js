@@ -12,25 +12,22 @@ const DRAWN = 100;
 /** In pixels: how close to the end to draw more. */
 const NEAR = 400;
 
+/** @import { ComparedModel, Fired, Item, MergeRequest, Side, WantedEntries } from '../types.js' */
+
 export class CompareView {
-    /**
-     * @param {object} parts
-     * @param {object} parts.model the result of `app.compare()`
-     * @param {(request: object) => void} parts.preview
-     * @param {() => void} parts.close
-     */
+    /** @param {{model: ComparedModel, preview: (request: MergeRequest) => unknown, close: () => void}} parts */
     constructor({ model, preview, close }) {
-        Object.assign(this, { model, preview, close });
+        this.model = model;
+        this.preview = preview;
+        this.close = close;
         this.items = itemsOf(model);
         this.kinds = new Set(KINDS);
         this.sides = new Set(SIDES);
         this.direction = targets(model)[0];
-        this.selection = new Selection({ model, changed: () => this.showFooter() });
-        this.build();
-        this.setDirection(this.direction.from);
-    }
-
-    build() {
+        this.selection = new Selection({ model, from: this.direction.from, changed: () => this.showFooter() });
+        /** @type {Item[]} */
+        this.waiting = [];
+        this.more = button(say('compare.more'), { run: () => this.draw() });
         this.search = element('input', {
             type: 'search', class: 'text_pole', placeholder: say('lore.search'), 'aria-label': say('lore.search'),
             on: { input: () => this.showList(), keydown: (event) => event.stopPropagation() },
@@ -38,7 +35,7 @@ export class CompareView {
         this.list = element('div', { class: 'forklore_rows', role: 'list', 'aria-label': say('compare.list') });
         this.rest = element('div', { class: 'forklore_sections' });
         // On a small screen everything scrolls, otherwise only the list.
-        const scrolled = { scroll: (event) => this.drawMore(event.target) };
+        const scrolled = { scroll: (/** @type {Fired<'div', 'scroll'>} */ event) => this.drawMore(event.target) };
         const body = element('div', { class: 'forklore_compare_body', tabindex: -1, on: scrolled }, this.list, this.rest);
         this.status = element('span', { class: 'forklore_chosen', role: 'status' });
         this.go = button('', { icon: 'fa-arrow-right-to-bracket', class: 'forklore_go', run: () => this.preview(this.mergeRequest()) });
@@ -54,13 +51,16 @@ export class CompareView {
                 body),
             this.footer);
         fill(this.rest, sections(this.model));
+        this.setDirection(this.direction.from);
     }
 
     // Display
 
     filters() {
         const count = counts(this.items);
+        /** @template Name @param {Set<Name>} set @param {Name} name @param {string} text */
         const chip = (set, name, text) => {
+            /** @type {HTMLButtonElement} */
             const chipButton = button(text, { class: 'forklore_chip', run: () => {
                 set.has(name) ? set.delete(name) : set.add(name);
                 chipButton.setAttribute('aria-pressed', String(set.has(name)));
@@ -85,7 +85,6 @@ export class CompareView {
         this.waiting = this.shown();
         const nothing = this.items.length ? say('lore.no-match') : say('compare.same');
         fill(this.list, this.waiting.length ? null : paragraph(this.items.length ? null : icon('fa-equals'), ' ', nothing));
-        this.more = button(say('compare.more'), { run: () => this.draw() });
         this.draw();
         this.showFooter();
     }
@@ -104,21 +103,22 @@ export class CompareView {
         }
     }
 
-    drawMore({ scrollTop, clientHeight, scrollHeight }) {
-        if (this.waiting?.length && scrollHeight - scrollTop - clientHeight < NEAR) {
+    drawMore(/** @type {HTMLElement} */ { scrollTop, clientHeight, scrollHeight }) {
+        if (this.waiting.length && scrollHeight - scrollTop - clientHeight < NEAR) {
             this.draw();
         }
     }
 
     // Selection
 
-    /** Sets the side that lore comes from. */
+    /** Sets the side that lore comes from. @param {string} from */
     setDirection(from) {
-        this.direction = targets(this.model).find((direction) => direction.from === from);
-        this.selection.start(from);
+        this.direction = targets(this.model).find((direction) => direction.from === from) ?? this.direction;
+        this.selection.start(this.direction.from);
         this.showList();
     }
 
+    /** @param {WantedEntries} only @returns {MergeRequest} */
     mergeRequest(only = this.selection.only(), from = this.direction.from) {
         const side = this.model[from];
         const into = from === 'left' ? this.model.right : this.model.left;
@@ -159,12 +159,15 @@ export class CompareView {
     }
 }
 
-function label(control, text) {
-    control.children[control.children.length - 1].textContent = text;
+function label(/** @type {HTMLElement} */ control, /** @type {string} */ text) {
+    const [last] = [...control.children].slice(-1);
+    if (last) {
+        last.textContent = text;
+    }
 }
 
-function headerElement(model) {
-    const side = (name) => {
+function headerElement(/** @type {ComparedModel} */ model) {
+    const side = (/** @type {Side} */ name) => {
         const { chat, message, book, hasBook, part } = model[name];
         const about = message === null ? say('compare.side.now') : say('compare.side.then', { message, part: part ? sayPart(part) : '' });
         return element('div', { class: 'forklore_compared' },
@@ -177,7 +180,7 @@ function headerElement(model) {
         model.isOneChat ? null : paragraph(icon(model.beginning.known ? 'fa-code-fork' : 'fa-circle-question'), ' ', sayBeginning(model.beginning)));
 }
 
-/** Where two timelines diverge, and how that is known. */
+/** Where two timelines diverge, and how that is known. @param {ComparedModel['beginning']} beginning */
 export function sayBeginning({ known, how, message, parting, chat }) {
     if (!known) {
         return parting === null ? say('compare.began.never') : say('compare.began.unknown', { parting });
@@ -186,8 +189,9 @@ export function sayBeginning({ known, how, message, parting, chat }) {
     return chat === null && how !== 'earlier' ? say('compare.began.nameless', { message }) : say(key, { message, parting, chat: chat ?? '' });
 }
 
-/** Read-only sections: recap, variables, and other metadata of the chat. */
+/** Read-only sections: recap, variables, and other metadata of the chat. @param {ComparedModel} model */
 function sections(model) {
+    /** @param {'recap' | 'variables' | 'other' | 'book'} name @param {(name: string) => string} sayName */
     const section = (name, sayName, hasKeys = false) => {
         const list = model[name].filter(isWorthReading);
         return list.length === 0 ? null : folded(say(`compare.section.${name}`, { count: list.length }), () => list.map((field) =>

@@ -3,11 +3,15 @@ import { heading, icon, paragraph, wordList } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
 
+/** @import { ForkChoice, ForkQuestion, Settings, TavernScreen, Word } from '../types.js' */
+
 /** Obstacles that only go away if the user forks at another message or repairs the chat. */
 const FINAL = ['no-messages', 'no-such-message', 'chat-bom', 'no-header', 'empty-chat', 'metadata-too-deep', 'not-a-scene-break', 'being-edited'];
 const BUSY = ['queue-busy', 'queue-unreadable'];
 const BROKEN = ['book-missing', 'book-unreadable'];
 
+/** @type {ForkChoice[]} */
+const CHOICES = ['wait', 'nearest', 'live', 'without'];
 const ICONS = {
     wait: 'fa-hourglass-half',
     nearest: 'fa-clock-rotate-left',
@@ -15,37 +19,36 @@ const ICONS = {
     without: 'fa-link-slash',
 };
 
-/**
- * The available choices, the best one first.
- * @param {{obstacles: object[], part?: object|null, canWait?: boolean}} question
- * @param {{whenInexact: string}} settings
- * @returns {Array<'wait'|'nearest'|'live'|'without'>}
- */
+/** @param {Word[]} obstacles @param {string[]} codes */
+const isOneOf = (obstacles, codes) => obstacles.some(({ code }) => codes.includes(code));
+
+/** The available choices, the best one first. @param {ForkQuestion} question @param {Pick<Settings, 'whenInexact'>} settings */
 export function forkChoices({ obstacles, part = null, canWait = false }, { whenInexact }) {
-    const has = (codes) => obstacles.some(({ code }) => codes.includes(code));
+    const has = (/** @type {string[]} */ codes) => isOneOf(obstacles, codes);
     if (has(FINAL)) {
         return [];
     }
     const mayBeInexact = whenInexact !== 'refuse';
     // While the queue is busy, the book may be half written.
-    return [
-        canWait && 'wait',
-        mayBeInexact && part?.exactness === 'snapshot' && !has(BUSY) && 'nearest',
-        mayBeInexact && part?.exactness === 'live' && !has(BUSY) && !has(BROKEN) && 'live',
-        has([...BUSY, ...BROKEN, 'book-not-known']) && 'without',
-    ].filter(Boolean);
+    const isPossible = {
+        wait: canWait,
+        nearest: mayBeInexact && part?.exactness === 'snapshot' && !has(BUSY),
+        live: mayBeInexact && part?.exactness === 'live' && !has(BUSY) && !has(BROKEN),
+        without: has([...BUSY, ...BROKEN, 'book-not-known']),
+    };
+    return CHOICES.filter((choice) => isPossible[choice]);
 }
 
-function titleOf(obstacles) {
-    const has = (codes) => obstacles.some(({ code }) => codes.includes(code));
+function titleOf(/** @type {Word[]} */ obstacles) {
+    const has = (/** @type {string[]} */ codes) => isOneOf(obstacles, codes);
     const title = has(FINAL) ? 'no' : has([...BUSY, 'still-writing']) ? 'busy' : has(BROKEN) ? 'book' : 'inexact';
     return say(`fork.title.${title}`);
 }
 
-/** @returns {Promise<'wait'|'nearest'|'live'|'without'|'cancel'>} */
+/** @param {{screen: TavernScreen, settings: Settings}} parts @param {ForkQuestion} question @returns {Promise<ForkChoice | 'cancel'>} */
 export async function askFork({ screen, settings }, question) {
     const choices = forkChoices(question, settings);
-    const answer = await screen.popup((close) => element('div', { class: 'forklore_dialog' },
+    const answer = await screen.popup((/** @type {(choice: ForkChoice) => void} */ close) => element('div', { class: 'forklore_dialog' },
         heading(titleOf(question.obstacles)),
         wordList(question.obstacles, 'forklore_obstacles'),
         choices.length
@@ -53,9 +56,10 @@ export async function askFork({ screen, settings }, question) {
             : null,
         question.remarks?.length ? [paragraph(element('b', {}, say('fork.remarks'))), wordList(question.remarks, 'forklore_small')] : null,
     ), { cancelText: choices.length ? say('button.cancel') : say('button.close') });
-    return answer ?? 'cancel';
+    return answer === 'ok' ? 'cancel' : answer ?? 'cancel';
 }
 
+/** @param {ForkChoice} name @param {ForkQuestion['part']} part @param {() => void} run */
 function choiceButton(name, part, run) {
     return element('button', {
         type: 'button',

@@ -6,17 +6,19 @@ import { say } from '../words.js';
 
 export { settled, shownValue } from '../widgets/conflict.js';
 
-/** The guard's question as sections. */
+/** @import { Conflict, Settled, Taken, TavernScreen } from '../types.js' */
+
+/** The guard's question as sections. @param {{book: string, conflicts: Conflict[]}} question */
 export function conflictView({ book, conflicts }) {
     const names = { mine: say('conflict.mine'), theirs: say('conflict.theirs') };
     return { text: say('conflict.text', { book }), sections: conflicts.map((conflict) => sectionView(conflict, names)) };
 }
 
-/** @returns {Promise<{settle: object}|null>} null for "later" */
+/** @param {{screen: TavernScreen}} parts @param {{book: string, conflicts: Conflict[]}} question @returns {Promise<{settle: Settled} | null>} null for "later" */
 export async function askConflict({ screen }, question) {
     const { text, sections } = conflictView(question);
     const shown = sections.map((section) => conflictSection(section));
-    const all = (side) => () => shown.forEach(({ choose }) => choose(side));
+    const all = (/** @type {Taken} */ side) => () => shown.forEach(({ choose }) => choose(side));
     const content = element('div', { class: 'forklore_dialog' },
         heading(say('conflict.title')),
         paragraph(text),

@@ -3,7 +3,9 @@ import { box, folded, heading, icon, nameOf, paragraph } from '../widgets/contro
 import { element } from '../widgets/dom.js';
 import { say, saySize, sayWord } from '../words.js';
 
-/** @param {{remove: Array<{name: string, bytes: number, madeFor: string}>, keep: Array<{name: string, reason: object}>, unread: string[]}} plan */
+/** @import { CleanupPlan, TavernScreen } from '../types.js' */
+
+/** @param {CleanupPlan} plan */
 export function cleanupView({ remove, keep, unread }) {
     const bytes = remove.reduce((sum, book) => sum + book.bytes, 0);
     return {
@@ -20,7 +22,7 @@ export function cleanupView({ remove, keep, unread }) {
     };
 }
 
-/** @returns {Promise<boolean>} whether to proceed */
+/** Whether to proceed. @param {{screen: TavernScreen}} parts @param {CleanupPlan} plan */
 export async function askCleanup({ screen }, plan) {
     const view = cleanupView(plan);
     const content = element('div', { class: 'forklore_dialog' },
@@ -36,12 +38,13 @@ export async function askCleanup({ screen }, plan) {
     return view.canClean && answer === 'ok';
 }
 
+/** @param {Array<{name: string, about: string}>} books @param {string} sign */
 function bookList(books, sign) {
     return element('ul', { class: 'forklore_list' }, books.map(({ name, about }) =>
         element('li', { class: 'forklore_item' }, icon(sign),
             element('div', { class: 'forklore_item_text' }, element('div', {}, nameOf(name)), element('small', {}, about)))));
 }
 
-function plainList(names) {
+function plainList(/** @type {string[]} */ names) {
     return element('ul', { class: 'forklore_words forklore_small forklore_short_list' }, names.map((name) => element('li', {}, nameOf(name))));
 }

@@ -9,35 +9,33 @@ import { askRepair } from './missing_book.js';
 import { askSplit } from './shared_book.js';
 import { showFindings, showVerification } from './verification.js';
 
-/** @param {{app: object, screen: object}} parts */
+/** @import { BookReport, CleanupPlan, Child, Conflict, Finding, ForkQuestion, Parts, Readiness, RepairOptions, TavernScreen, Word } from '../types.js' */
+
+/** @param {Parts} parts */
 export function createDialogs({ app, screen }) {
     return {
-        /** Why a fork cannot be made now: `{obstacles, remarks, part, canWait}` -> 'wait'|'nearest'|'live'|'without'|'cancel' */
-        askFork: (question) => askFork({ screen, settings: app.settings }, question),
-        /** `{book, conflicts}` -> `{settle}`, or null for "later" */
-        askConflict: (question) => askConflict({ screen }, question),
-        /** The result of `app.repairOptions()` -> `{source, book?}`, or null for "not now" */
-        askRepair: (options) => askRepair({ screen }, options),
-        /** The result of `app.readiness()` -> `{family}`, or null for "not now" */
-        askSplit: (shared) => askSplit({ screen, plan: (family) => app.splitPlan({ family }) }, shared),
-        /** The result of `app.cleanupPlan()` -> whether to proceed */
-        askCleanup: (plan) => askCleanup({ screen }, plan),
+        askFork: (/** @type {ForkQuestion} */ question) => askFork({ screen, settings: app.settings }, question),
+        askConflict: (/** @type {{book: string, conflicts: Conflict[]}} */ question) => askConflict({ screen }, question),
+        askRepair: (/** @type {RepairOptions} */ options) => askRepair({ screen }, options),
+        askSplit: (/** @type {Readiness} */ shared) => askSplit({ screen, plan: (family) => app.splitPlan({ family }) }, shared),
+        askCleanup: (/** @type {CleanupPlan} */ plan) => askCleanup({ screen }, plan),
         /** Whether to remove the journal from this chat */
-        askStrip: (chat) => askStrip(screen, chat),
+        askStrip: (/** @type {string} */ chat) => askStrip(screen, chat),
         /** The result of a dry run of a restore -> whether to proceed */
-        askRestore: (message, preview, changes) => askRestore(screen, message, preview, changes),
+        askRestore: (/** @type {number} */ message, /** @type {BookReport} */ preview, /** @type {Child} */ changes) => askRestore(screen, message, preview, changes),
         /** -> a name, '' to let SillyTavern choose one, or null for no checkpoint */
-        askName: (suggestion) => askName(screen, suggestion),
+        askName: (/** @type {string} */ suggestion) => askName(screen, suggestion),
         /** Verifies all chats -> the chat to open, or null */
         showVerification: () => showVerification({ screen, verify: (progress) => app.verifyAll(progress) }),
-        showFindings: (findings) => showFindings({ screen }, findings),
-        showRemarks: ({ message, remarks }) => screen.popup(
+        showFindings: (/** @type {Finding[]} */ findings) => showFindings({ screen }, findings),
+        showRemarks: (/** @type {{message: number, remarks: Word[]}} */ { message, remarks }) => screen.popup(
             element('div', { class: 'forklore_dialog' }, heading(say('notice.remarks.title', { message })), wordList(remarks)),
             { okText: say('button.close') },
         ),
     };
 }
 
+/** @param {TavernScreen} screen @param {string} chat */
 function askStrip(screen, chat) {
     return screen.confirm(element('div', { class: 'forklore_dialog' },
         heading(say('strip.title')),
@@ -45,13 +43,15 @@ function askStrip(screen, chat) {
         paragraph(say('strip.means'))), { okText: say('strip.ok'), cancelText: say('button.cancel') });
 }
 
+/** @param {TavernScreen} screen @param {string} suggestion */
 function askName(screen, suggestion) {
     return screen.ask(element('div', { class: 'forklore_dialog' },
         heading(say('name.title')),
         element('small', {}, say('name.hint'))), { value: suggestion, okText: say('name.ok'), cancelText: say('button.cancel') });
 }
 
-function askRestore(screen, message, { book, entries, part, remarks }, changesList) {
+/** @param {TavernScreen} screen @param {number} message @param {BookReport} preview @param {Child} changesList */
+function askRestore(screen, message, { book, entries, part, remarks = [] }, changesList) {
     return screen.confirm(element('div', { class: 'forklore_dialog' },
         heading(say('restore.title', { message })),
         paragraph(exactnessIcon(part), ' ', say('restore.what', { book, entries, part: sayPart(part) })),

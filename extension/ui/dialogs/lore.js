@@ -4,6 +4,9 @@ import { element, fill } from '../widgets/dom.js';
 import { holdsWords } from '../widgets/search.js';
 import { say, sayCounts, sayFields, sayList, sayPart } from '../words.js';
 
+/** @typedef {'restore' | 'compare' | 'checkpoint' | 'branch' | {bring: Parameters<BringEntry>[0]}} Chosen */
+/** @import { Actions, BringEntry, Dialogs, Lore, LoreChange, LoreView, Part, Parts, ShownChange, ShownEntry, Toasts } from '../types.js' */
+
 /** A search field is shown for at least this many entries. */
 const SEARCH_FROM = 8;
 
@@ -12,14 +15,14 @@ const CHANGES_SHOWN = 5;
 
 const ICONS = { added: 'fa-plus', removed: 'fa-minus', changed: 'fa-pen' };
 
-/** What a restore does about each kind of change. */
+/** What a restore does about each kind of change. @type {Record<LoreChange['what'], {what: LoreChange['what'], key: string}>} */
 const WHEN_RESTORED = {
     added: { what: 'removed', key: 'restore.gone' },
     removed: { what: 'added', key: 'restore.back' },
     changed: { what: 'changed', key: 'restore.reverted' },
 };
 
-/** The result of `app.lore()` as lines of text. */
+/** @param {Lore} lore @returns {LoreView} */
 export function loreView({ message, part, book, entries, changes, isInherited = false }) {
     const shown = entries.map((entry) => ({
         uid: entry.uid,
@@ -43,7 +46,7 @@ export function loreView({ message, part, book, entries, changes, isInherited = 
     };
 }
 
-/** A branch inherits its parent's records, which name the parent's lorebook. */
+/** A branch inherits its parent's records, which name the parent's lorebook. @param {Pick<Lore, 'part' | 'book' | 'entries' | 'isInherited'>} lore */
 function bookLine({ part, book, entries, isInherited }) {
     if (!book) {
         return say(part.exactness === 'live' ? 'lore.no-book.now' : 'lore.no-book');
@@ -51,7 +54,7 @@ function bookLine({ part, book, entries, isInherited }) {
     return say(isInherited ? 'lore.book.inherited' : 'lore.book', { book, count: entries.length });
 }
 
-/** The lore is compared with today's lorebook, so the sentence starts at the message that the lore is known from. */
+/** The lore is compared with today's lorebook, so the sentence starts at the message that the lore is known from. @param {Part} part @param {LoreChange[]} changes */
 function sinceLine({ exactness, as_of }, changes) {
     if (exactness === 'live') {
         return say('lore.since.unknown');
@@ -60,34 +63,34 @@ function sinceLine({ exactness, as_of }, changes) {
     return changes.length ? say(`lore.since${of}`, { as_of, changes: sayCounts(countedBy(changes)) }) : say(`lore.since.nothing${of}`, { as_of });
 }
 
-function countedBy(changes) {
-    const count = (what) => changes.filter((change) => change.what === what).length;
+function countedBy(/** @type {LoreChange[]} */ changes) {
+    const count = (/** @type {LoreChange['what']} */ what) => changes.filter((change) => change.what === what).length;
     return { added: count('added'), changed: count('changed'), removed: count('removed') };
 }
 
-function changeLine({ uid, title, what, fields }) {
+function changeLine(/** @type {LoreChange} */ { uid, title, what, fields }) {
     const about = what === 'changed' && fields.length ? say('lore.changed.fields', { fields: sayFields(fields) }) : say(`lore.${what}`);
     return { title: title || say('lore.untitled', { uid }), what, about };
 }
 
-function restoredLine(change) {
+function restoredLine(/** @type {LoreChange} */ change) {
     const { what, key } = WHEN_RESTORED[change.what];
     return { ...changeLine(change), what, about: say(key, { fields: sayFields(change.fields) }) };
 }
 
-/** The entries that contain all of the typed words. */
+/** The entries that contain all of the typed words. @template {{searched: string}} Entry @param {Entry[]} entries @param {string} typed */
 export function matchingEntries(entries, typed) {
     return entries.filter(({ searched }) => holdsWords(searched, typed));
 }
 
-/** @param {{app: object, screen: object, dialogs: object, toasts: object, actions: object}} parts */
+/** @param {Parts & {dialogs: Dialogs, toasts: Toasts, actions: Actions}} parts */
 export function createLore({ app, screen, dialogs, toasts, actions }) {
     /** Shows the lore of a message, and does what the user chooses there. */
-    const show = async (message) => {
+    const show = async (/** @type {number} */ message) => {
         try {
             const lore = await screen.during(app.lore(message), say('lore.loading'));
             const view = loreView(lore);
-            const answer = await screen.popup((close) => loreElement(view, lore.part, (entry) => close({ bring: entry })), {
+            const answer = await screen.popup((/** @type {(chosen: Chosen) => void} */ close) => loreElement(view, lore.part, (entry) => close({ bring: entry })), {
                 wide: true,
                 okText: say('button.close'),
                 buttons: [
@@ -102,9 +105,9 @@ export function createLore({ app, screen, dialogs, toasts, actions }) {
             } else if (answer === 'checkpoint' || answer === 'branch') {
                 await actions.fork({ kind: answer, message });
             } else if (answer === 'compare') {
-                const { name } = app.open();
-                await actions.chooseToCompare({ left: { chat: name, message }, right: { chat: name, message: null } });
-            } else if (answer?.bring) {
+                const chat = app.open()?.name ?? '';
+                await actions.chooseToCompare({ left: { chat, message }, right: { chat, message: null } });
+            } else if (answer instanceof Object) {
                 await actions.bringEntry({ message, ...answer.bring });
             }
         } catch (error) {
@@ -112,7 +115,7 @@ export function createLore({ app, screen, dialogs, toasts, actions }) {
         }
     };
 
-    const restore = async (message, { restored }) => {
+    const restore = async (/** @type {number} */ message, /** @type {LoreView} */ { restored }) => {
         const preview = await screen.during(app.restore(message, { dryRun: true }), say('lore.loading'));
         if (await dialogs.askRestore(message, preview, changeList(restored))) {
             toasts.restored(message, await app.restore(message, { dryRun: false }), actions);
@@ -136,6 +139,7 @@ export function createLore({ app, screen, dialogs, toasts, actions }) {
     };
 }
 
+/** @param {LoreView} view @param {Part} part @param {BringEntry} bring */
 function loreElement(view, part, bring) {
     return element('div', { class: 'forklore_dialog' },
         heading(view.title),
@@ -150,12 +154,13 @@ function loreElement(view, part, bring) {
             : null);
 }
 
+/** @param {ShownEntry[]} entries @param {BringEntry} bring */
 function entryList(entries, bring) {
     if (!entries.length) {
         return paragraph(say('lore.none'));
     }
     const list = element('div', { class: 'forklore_entries' });
-    const show = (typed) => {
+    const show = (/** @type {string} */ typed) => {
         const found = matchingEntries(entries, typed);
         fill(list, found.length ? found.map((entry) => entryElement(entry, bring)) : paragraph(say('lore.no-match')));
     };
@@ -170,7 +175,7 @@ function entryList(entries, bring) {
     return [search, list];
 }
 
-/** @param {((entry: {uid: number, title: string}) => void)} [bring] brings it to another timeline */
+/** @param {ShownEntry} entry @param {BringEntry} [bring] */
 function entryElement({ uid, title, keys, content, isDisabled }, bring) {
     const summary = element('span', { class: 'forklore_entry_title' },
         nameOf(title),
@@ -183,7 +188,7 @@ function entryElement({ uid, title, keys, content, isDisabled }, bring) {
     ]);
 }
 
-function changeList(changes) {
+function changeList(/** @type {ShownChange[]} */ changes) {
     return element('ul', { class: 'forklore_list' }, changes.map(({ title, what, about }) =>
         element('li', { class: 'forklore_item' },
             icon(ICONS[what], `forklore_${what}`),

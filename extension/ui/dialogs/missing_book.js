@@ -4,11 +4,11 @@ import { element, fill, freshId } from '../widgets/dom.js';
 import { holdsWords } from '../widgets/search.js';
 import { say } from '../words.js';
 
-/**
- * The choices. Those that are not possible are shown as well, with the reason.
- * @param {{journal: {message: number}|null, recap: {message: number}|null, books: string[]}} options
- */
+/** @import { RepairChoice, RepairOptions, RepairSource, TavernScreen } from '../types.js' */
+
+/** The choices. Those that are not possible are shown as well, with the reason. @param {Omit<RepairOptions, 'book'>} options */
 export function repairChoices({ journal, recap, books }) {
+    /** @param {RepairSource} value @param {boolean} isPossible */
     const way = (value, isPossible, values = {}) => ({
         value,
         title: say(`missing.${value}`),
@@ -26,17 +26,17 @@ export function repairChoices({ journal, recap, books }) {
     return ways.map((found) => ({ ...found, checked: found === best }));
 }
 
-/** The books whose names contain all of the typed words. */
+/** The books whose names contain all of the typed words. @param {string[]} books @param {string} typed */
 export function matchingBooks(books, typed) {
     return books.filter((name) => holdsWords(name, typed));
 }
 
-/** @returns {Promise<{source: string, book?: string}|null>} null for "not now" */
+/** @param {{screen: TavernScreen}} parts @param {RepairOptions} options @returns {Promise<RepairChoice | null>} null for "not now" */
 export async function askRepair({ screen }, options) {
-    let source = null;
+    let source = /** @type {RepairSource} */ ('detach');
     const group = freshId('source');
     const { picker, chosen } = bookPicker(options.books);
-    const choose = (value) => {
+    const choose = (/** @type {RepairSource} */ value) => {
         source = value;
         picker.hidden = value !== 'copy';
     };
@@ -61,10 +61,10 @@ export async function askRepair({ screen }, options) {
     return source === 'copy' ? { source, book: chosen() } : { source };
 }
 
-function bookPicker(books) {
+function bookPicker(/** @type {string[]} */ books) {
     const found = element('small', { role: 'status', class: 'forklore_unseen' });
     const list = element('select', { class: 'text_pole', size: 6, 'aria-label': say('missing.copy.select') });
-    const show = (typed) => {
+    const show = (/** @type {string} */ typed) => {
         const names = matchingBooks(books, typed);
         fill(list, names.map((name) => element('option', { value: name }, name)));
         list.selectedIndex = names.length ? 0 : -1;

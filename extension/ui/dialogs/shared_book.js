@@ -3,11 +3,9 @@ import { choice, exactnessIcon, heading, icon, nameOf, paragraph } from '../widg
 import { element, fill, freshId } from '../widgets/dom.js';
 import { say, sayError, sayPartShort } from '../words.js';
 
-/**
- * A plan for a split as lines of text.
- * @param {{keeper: string|null, chats: Array<{name: string, book: string, entries: number, part: object, open: boolean}>}} plan
- * @param {string} book the shared book
- */
+/** @import { SplitPlan, TavernScreen } from '../types.js' */
+
+/** A plan for a split as lines of text. @param {SplitPlan} plan @param {string} book the shared book */
 export function splitView({ keeper, chats }, book) {
     return {
         keeper: keeper ? say('shared.keeper', { chat: keeper, book }) : '',
@@ -22,30 +20,32 @@ export function splitView({ keeper, chats }, book) {
 }
 
 /**
- * @param {{screen: object, plan: (family: boolean) => Promise<object>}} parts
- * @param {{book: string, sharedWith: string[], hasFamily: boolean}} shared `hasFamily`: whether relatives of the chat are among them
- * @returns {Promise<{family: boolean}|null>} null for "not now"
+ * @param {{screen: TavernScreen, plan: (family: boolean) => Promise<SplitPlan>}} parts
+ * @param {{book: string | null, sharedWith: string[], hasFamily: boolean}} shared
+ * @returns {Promise<{family: boolean} | null>} null for "not now"
  */
-export async function askSplit({ screen, plan }, { book, sharedWith, hasFamily }) {
+export async function askSplit({ screen, plan }, { book: shared, sharedWith, hasFamily }) {
+    const book = shared ?? '';
     let family = false;
     let isReady = false;
     let asked = 0;
     const preview = element('div', { class: 'forklore_preview', 'aria-live': 'polite' });
-    const show = async (whole) => {
+    const show = async (/** @type {boolean} */ whole) => {
         family = whole;
         isReady = false;
         asked += 1;
         const question = asked;
         fill(preview, paragraph(icon('fa-spinner', 'fa-spin'), ' ', say('shared.planning')));
-        const content = await plan(whole).then((found) => splitView(found, book), (error) => error);
+        const found = await plan(whole).catch((error) => ({ error }));
         if (question !== asked) {
             return;
         }
-        isReady = !(content instanceof Error) && !content.isEmpty;
-        fill(preview, content instanceof Error ? paragraph(sayError(content)) : planLines(content));
+        const view = 'error' in found ? null : splitView(found, book);
+        isReady = Boolean(view && !view.isEmpty);
+        fill(preview, 'error' in found ? paragraph(sayError(found.error)) : view && planLines(view));
     };
     const group = freshId('split');
-    const way = (name, whole) => choice({
+    const way = (/** @type {string} */ name, /** @type {boolean} */ whole) => choice({
         group, value: name, title: say(`shared.${name}`), hint: say(`shared.${name}.hint`, { book }), checked: !whole, run: () => show(whole),
     });
     const content = element('div', { class: 'forklore_dialog' },
@@ -66,6 +66,7 @@ export async function askSplit({ screen, plan }, { book, sharedWith, hasFamily }
     return answer === 'ok' ? { family } : null;
 }
 
+/** @param {ReturnType<typeof splitView>} view */
 function planLines({ keeper, isEmpty, lines }) {
     if (isEmpty) {
         return paragraph(say('shared.nothing'));

@@ -3,9 +3,11 @@ import { box, button, folded, heading, icon, nameOf, paragraph, wordList } from 
 import { element, fill } from '../widgets/dom.js';
 import { say, sayError } from '../words.js';
 
-/** @param {Array<{chat: string, owner: string, ownerName?: string, findings: object[]}>} results `owner` is an id, `ownerName` a name */
+/** @import { AppForUi, ChatToOpen, Finding, TavernScreen, VerifiedChat } from '../types.js' */
+
+/** @param {VerifiedChat[]} results */
 export function verifyView(results) {
-    const hasProblem = ({ findings }) => findings.some(({ problem }) => problem);
+    const hasProblem = (/** @type {VerifiedChat} */ { findings }) => findings.some(({ problem }) => problem);
     const problems = results.filter(hasProblem).map((result) => ({
         ...result,
         findings: [...result.findings].sort((one, other) => Number(other.problem) - Number(one.problem)),
@@ -21,25 +23,22 @@ export function verifyView(results) {
     };
 }
 
-/**
- * Verifies all chats while the popup is open.
- * @param {{screen: object, verify: (progress: Function) => Promise<Array>}} parts
- * @returns {Promise<{chat: string, owner: string}|null>} the chat to open
- */
-export function showVerification({ screen, verify }) {
-    return screen.popup((close) => {
+/** Verifies all chats while the popup is open. @param {{screen: TavernScreen, verify: AppForUi['verifyAll']}} parts */
+export async function showVerification({ screen, verify }) {
+    const answer = await screen.popup((/** @type {(chat: ChatToOpen) => void} */ close) => {
         const body = element('div', { class: 'forklore_verification' });
         const { view, progress } = progressView();
         fill(body, view);
         verify(progress).then(
             (results) => fill(body, resultList(verifyView(results), close)),
-            (error) => fill(body, box('error', sayError(error))),
+            (/** @type {unknown} */ error) => fill(body, box('error', sayError(error))),
         );
         return element('div', { class: 'forklore_dialog' }, heading(say('verify.title')), body);
     }, { wide: true, okText: say('button.close') });
+    return answer === 'ok' ? null : answer;
 }
 
-/** The findings of one chat. */
+/** The findings of one chat. @param {{screen: TavernScreen}} parts @param {Finding[]} findings */
 export function showFindings({ screen }, findings) {
     const problems = findings.filter(({ problem }) => problem);
     const notes = findings.filter(({ problem }) => !problem);
@@ -54,7 +53,7 @@ function progressView() {
     const line = element('small', { 'aria-live': 'off' });
     return {
         view: [paragraph(icon('fa-spinner', 'fa-spin'), ' ', say('verify.running')), bar, line],
-        progress: (done, total) => {
+        progress: (/** @type {number} */ done, /** @type {number} */ total) => {
             bar.max = Math.max(total, 1);
             bar.value = done;
             line.textContent = say('verify.progress', { done, total });
@@ -62,6 +61,7 @@ function progressView() {
     };
 }
 
+/** @param {ReturnType<typeof verifyView>} view @param {(chat: ChatToOpen) => void} close */
 function resultList({ problems, notes, summary, isWell }, close) {
     return [
         element('div', { class: 'forklore_status', role: 'status', data: { tone: isWell ? 'good' : 'bad' } },
@@ -72,8 +72,9 @@ function resultList({ problems, notes, summary, isWell }, close) {
     ];
 }
 
+/** @param {VerifiedChat[]} results @param {(chat: ChatToOpen) => void} close */
 function chatList(results, close) {
-    return element('ul', { class: 'forklore_list' }, results.map(({ chat, owner, ownerName, findings }) =>
+    return element('ul', { class: 'forklore_list' }, results.map(({ chat, owner = '', ownerName, findings }) =>
         element('li', { class: 'forklore_item' },
             element('div', { class: 'forklore_item_text' },
                 element('div', {}, nameOf(chat), element('small', { class: 'forklore_owner' }, nameOf(ownerName || owner))),

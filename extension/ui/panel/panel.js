@@ -5,16 +5,15 @@ import { say } from '../words.js';
 import { panelView } from './panel_view.js';
 import { settingsForm } from './settings_form.js';
 
-/**
- * @param {{app: object, screen: object, actions: object}} parts
- * @returns {{refresh: () => Promise<void>}}
- */
+/** @import { Actions, AppForUi, Child, Finding, PanelView, Parts, Readiness } from '../types.js' */
+
+/** @param {Parts & {actions: Actions}} parts */
 export function mountPanel({ app, screen, actions }) {
     const status = element('div', { class: 'forklore_status', role: 'status', 'aria-live': 'polite' });
     const buttons = element('div', { class: 'forklore_buttons' });
     let asked = 0;
 
-    const show = (readiness) => showStatus(status, buttons, panelView({
+    const show = (/** @type {Readiness | null} */ readiness) => showStatus(status, buttons, panelView({
         readiness, waiting: app.pendingFork, coreError: app.coreError, checked: app.openFindings, sayDate: screen.sayDate,
     }), actions, app.openFindings?.findings);
     const refresh = async () => {
@@ -34,6 +33,7 @@ export function mountPanel({ app, screen, actions }) {
     return { refresh };
 }
 
+/** @param {{status: HTMLElement, buttons: HTMLElement, app: AppForUi, actions: Actions, refresh: () => void}} parts */
 function drawer({ status, buttons, app, actions, refresh }) {
     const { common, more } = settingsForm(app, refresh);
     return element('div', { id: 'forklore_settings', class: 'extension_container' },
@@ -47,7 +47,7 @@ function drawer({ status, buttons, app, actions, refresh }) {
             ])));
 }
 
-/** A drawer like SillyTavern's own. */
+/** A drawer like SillyTavern's own. @param {string} title @param {Child} content */
 function inlineDrawer(title, content) {
     return element('div', { class: 'inline-drawer wide100p' },
         element('div', { class: 'inline-drawer-toggle inline-drawer-header' },
@@ -56,8 +56,8 @@ function inlineDrawer(title, content) {
         element('div', { class: 'inline-drawer-content' }, content));
 }
 
-function tools(actions) {
-    const tool = (name, sign, run) => button(say(`do.${name}`), { icon: sign, title: say(`do.${name}.hint`), run });
+function tools(/** @type {Actions} */ actions) {
+    const tool = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {() => unknown} */ run) => button(say(`do.${name}`), { icon: sign, title: say(`do.${name}.hint`), run });
     return element('div', { class: 'forklore_group', role: 'group', 'aria-label': say('group.tools') },
         element('h4', {}, say('group.tools')),
         element('div', { class: 'forklore_buttons' },
@@ -67,7 +67,8 @@ function tools(actions) {
             tool('strip', 'fa-eraser', () => actions.strip())));
 }
 
-function showStatus(status, buttons, view, actions, findings) {
+/** @param {HTMLElement} status @param {HTMLElement} buttons @param {PanelView} view @param {Actions} actions @param {Finding[]} [findings] */
+function showStatus(status, buttons, view, actions, findings = []) {
     status.dataset.tone = view.tone;
     fill(status,
         icon(view.icon),

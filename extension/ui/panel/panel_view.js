@@ -1,6 +1,9 @@
 /** What the panel shows, derived from the state of the app. */
 import { say, sayTerms } from '../words.js';
 
+/** @import { Origin, PanelAction, PanelFacts, PanelState, PanelView, Readiness, Setting, Settings } from '../types.js' */
+
+/** @type {Record<PanelState, {icon: string, tone: string}>} */
 const SIGNS = {
     error: { icon: 'fa-circle-xmark', tone: 'bad' },
     loading: { icon: 'fa-hourglass-half', tone: 'quiet' },
@@ -18,23 +21,15 @@ const SIGNS = {
 /** States in which a checkpoint can be requested. If something is in the way, the user is asked then. */
 const FORKABLE = ['no-book', 'ready', 'waiting', 'shared', 'elsewhere', 'missing', 'off'];
 
-/**
- * @param {object} facts
- * @param {object|null} facts.readiness the result of `app.readiness()`; null while it is unknown
- * @param {object|null} [facts.waiting] `app.pendingFork`
- * @param {Error|null} [facts.coreError] `app.coreError`
- * @param {{findings: Array, when: 'opened'|'again'}|null} [facts.checked] the findings of the chat; null if it was not verified
- * @param {(milliseconds: number) => string} [facts.sayDate]
- * @returns {{state: string, icon: string, tone: string, line: string, origin: string, note: string, hasDetails: boolean,
- *            actions: Array<{id: string, text: string, hint: string, icon: string, disabled: boolean}>}}
- */
-export function panelView({ readiness, waiting = null, coreError = null, checked = null, sayDate = String }) {
-    const state = stateOf(readiness, waiting, coreError);
+/** @param {PanelFacts} facts @returns {PanelView} */
+export function panelView(facts) {
+    const { readiness, coreError = null, checked = null, sayDate = String } = facts;
+    const state = stateOf(facts);
     const known = coreError ? null : checked;
     return {
         state,
         ...SIGNS[state],
-        line: lineOf(state, readiness, waiting, coreError),
+        line: lineOf(state, facts),
         origin: originLine(readiness?.origin, sayDate),
         note: noteOf(known),
         hasDetails: Boolean(known?.findings.length),
@@ -42,7 +37,8 @@ export function panelView({ readiness, waiting = null, coreError = null, checked
     };
 }
 
-function stateOf(readiness, waiting, coreError) {
+/** @param {PanelFacts} facts @returns {PanelState} */
+function stateOf({ readiness, waiting, coreError }) {
     if (coreError) {
         return 'error';
     }
@@ -52,27 +48,29 @@ function stateOf(readiness, waiting, coreError) {
     return readiness?.state ?? 'loading';
 }
 
-function lineOf(state, readiness, waiting, coreError) {
-    switch (state) {
-        case 'error': return say('ready.error', { reason: coreError.message });
-        case 'pending': return say(`ready.pending.${waiting.kind}`, waiting);
-        case 'shared': case 'elsewhere': return say(`ready.${state}`, { ...readiness, count: readiness.sharedWith.length });
-        case 'ready': return readyLine(readiness);
-        default: return say(`ready.${state}`, readiness ?? {});
+/** @param {PanelState} state @param {PanelFacts} facts */
+function lineOf(state, { readiness, waiting, coreError }) {
+    if (coreError) {
+        return say('ready.error', { reason: coreError.message });
     }
+    if (waiting) {
+        return say(`ready.pending.${waiting.kind}`, waiting);
+    }
+    const count = readiness?.sharedWith?.length;
+    return readiness?.state === 'ready' ? readyLine(readiness) : say(`ready.${state}`, { ...readiness, count });
 }
 
-/** Who uses the lorebook, as far as the chats were checked. */
+/** Who uses the lorebook, as far as the chats were checked. @param {Readiness} readiness */
 function readyLine(readiness) {
     const { reach, selected } = readiness;
     if (reach === 'all' && !selected.length) {
         return say('ready.ready', readiness);
     }
-    const linked = { all: 'ready.linked.all', owner: 'ready.linked.owner', open: 'ready.linked.unknown' }[reach] ?? 'ready.unchecked';
+    const linked = reach ? { all: 'ready.linked.all', owner: 'ready.linked.owner', open: 'ready.linked.unknown' }[reach] : 'ready.unchecked';
     return selected.reduce((first, place) => say('list.sentences', { first, then: say(`ready.selected.${place}`) }), say(linked, readiness));
 }
 
-/** Where the chat was forked from, according to its seal. */
+/** Where the chat was forked from, according to its seal. @param {Origin | null | undefined} origin @param {(milliseconds: number) => string} sayDate */
 function originLine(origin, sayDate) {
     if (!origin) {
         return '';
@@ -88,7 +86,7 @@ function originLine(origin, sayDate) {
     });
 }
 
-function noteOf(checked) {
+function noteOf(/** @type {PanelFacts['checked']} */ checked) {
     if (!checked) {
         return '';
     }
@@ -101,7 +99,7 @@ function noteOf(checked) {
     return findings.length ? say('ready.checked.notes', { when, count: findings.length }) : say('ready.checked.well', { when });
 }
 
-function actionsOf(state) {
+function actionsOf(/** @type {PanelState} */ state) {
     if (state === 'pending') {
         return [action('stop-waiting', 'do.stop-waiting', 'fa-ban')];
     }
@@ -118,12 +116,13 @@ function actionsOf(state) {
     return actions;
 }
 
+/** @param {PanelAction['id']} id @param {string} key @param {string} icon @returns {PanelAction} */
 function action(id, key, icon, disabled = false) {
     const hint = say(`${key}.hint`);
     return { id, text: say(key), hint: hint === `${key}.hint` ? '' : hint, icon, disabled };
 }
 
-/** The settings in display order. */
+/** The settings in display order. @type {Array<{title: string, settings: Setting[]}>} */
 export const SETTING_GROUPS = [
     {
         title: 'group.forks',
@@ -151,7 +150,7 @@ export const SETTING_GROUPS = [
     },
 ];
 
-/** Settings that few people need. */
+/** Settings that few people need. @type {Setting[]} */
 export const MORE_SETTINGS = [
     { name: 'requireScene', type: 'checkbox' },
     { name: 'whenBusy', type: 'select', options: ['wait', 'drain', 'without'] },
@@ -159,13 +158,13 @@ export const MORE_SETTINGS = [
     { name: 'journalLimit', type: 'number', min: 1, max: 1024, needs: 'journal' },
 ];
 
-/** Whether a setting has any effect, given the others. */
+/** Whether a setting has any effect, given the others. @param {Pick<Setting, 'needs' | 'being'>} setting @param {Settings} settings */
 export function isInUse({ needs, being = true }, settings) {
     return !needs || settings[needs] === being;
 }
 
-/** The value of a setting from what was typed; undefined if it is not valid. */
-export function settingValue({ type, min, max }, typed) {
+/** The value of a setting from what was typed; undefined if it is not valid. @param {Pick<Setting, 'type' | 'min' | 'max'>} setting @param {string | boolean} typed */
+export function settingValue({ type, min = -Infinity, max = Infinity }, typed) {
     if (type !== 'number') {
         return typed;
     }

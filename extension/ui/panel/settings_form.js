@@ -3,23 +3,22 @@ import { element, freshId } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { isInUse, MORE_SETTINGS, SETTING_GROUPS, settingValue } from './panel_view.js';
 
-/**
- * @param {{settings: object, saveSettings: Function}} app
- * @param {Function} whenChanged
- * @returns {{common: HTMLElement, more: HTMLElement}} the common settings, and the rest
- */
+/** @import { AppForUi, Setting, Settings } from '../types.js' */
+
+/** The common settings, and the rest. @param {Pick<AppForUi, 'settings' | 'saveSettings'>} app @param {() => void} whenChanged */
 export function settingsForm(app, whenChanged) {
+    /** @type {Array<(settings: Settings) => void>} */
     const controls = [];
-    const change = (setting, typed) => {
+    const change = (/** @type {Setting} */ setting, /** @type {string | boolean} */ typed) => {
         const value = settingValue(setting, typed);
         if (value !== undefined) {
-            app.settings[setting.name] = value;
+            Object.assign(app.settings, { [setting.name]: value });
             app.saveSettings();
             whenChanged();
         }
         controls.forEach((show) => show(app.settings));
     };
-    const row = (setting) => {
+    const row = (/** @type {Setting} */ setting) => {
         const { line, show } = settingRow(setting, (typed) => change(setting, typed));
         controls.push(show);
         return line;
@@ -32,6 +31,7 @@ export function settingsForm(app, whenChanged) {
     return { common, more };
 }
 
+/** @param {Setting} setting @param {(typed: string | boolean) => void} change */
 function settingRow(setting, change) {
     const id = freshId(setting.name);
     const hint = say(`setting.${setting.name}.hint`);
@@ -44,20 +44,21 @@ function settingRow(setting, change) {
         isCheckbox ? control : null, element('span', {}, say(`setting.${setting.name}`), ' ', sign));
     return {
         line: element('div', { class: `forklore_setting forklore_setting_${setting.type}` }, label, isCheckbox ? null : control, description),
-        show: (settings) => showSetting(setting, control, settings),
+        show: (/** @type {Settings} */ settings) => showSetting(setting, control, settings),
     };
 }
 
-/** There are no tooltips on touch screens, so a tap on the sign shows the hint below. */
+/** There are no tooltips on touch screens, so a tap on the sign shows the hint below. @param {HTMLElement} description */
 function hintSign(description) {
-    const toggle = (event) => {
+    const toggle = (/** @type {Event} */ event) => {
         event.preventDefault();
         description.classList.toggle('forklore_unseen');
     };
     return element('i', { class: 'fa-solid fa-circle-info forklore_sign', 'aria-hidden': 'true', on: { click: toggle } });
 }
 
-function settingControl({ name, type, options, min, max }, id, change) {
+/** @param {Setting} setting @param {string} id @param {(typed: string | boolean) => void} change */
+function settingControl({ name, type, options = [], min, max }, id, change) {
     if (type === 'select') {
         return element('select', { id, class: 'text_pole', on: { change: (event) => change(event.target.value) } },
             options.map((option) => element('option', { value: option }, say(`setting.${name}.${option}`))));
@@ -68,11 +69,9 @@ function settingControl({ name, type, options, min, max }, id, change) {
     return element('input', { id, type, class: 'text_pole', min, max, on: { change: (event) => change(event.target.value) } });
 }
 
+/** @param {Setting} setting @param {HTMLInputElement | HTMLSelectElement} control @param {Settings} settings */
 function showSetting(setting, control, settings) {
-    if (setting.type === 'checkbox') {
-        control.checked = Boolean(settings[setting.name]);
-    } else {
-        control.value = settings[setting.name];
-    }
+    const value = settings[setting.name];
+    Object.assign(control, setting.type === 'checkbox' ? { checked: Boolean(value) } : { value });
     control.disabled = !isInUse(setting, settings);
 }

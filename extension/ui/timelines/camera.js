@@ -1,7 +1,10 @@
 /** Which part of the map is visible, and at what scale. Only calculations; the map does the drawing. */
 import { DENSITIES, fitting } from './layout.js';
 
-/** From the most to the least detailed. */
+/** @import { Camera, Density, Point, Rectangle, Size } from '../types.js' */
+/** @typedef {{density: Density, scale: number}} Zoom */
+
+/** From the most to the least detailed. @type {Density[]} */
 const ORDER = ['cards', 'names', 'dots'];
 
 /** The range of scales of each density, and the scale to start with when zooming in or out to it. */
@@ -14,28 +17,22 @@ const SCALES = {
 /** The zoom factor of the buttons and keys. */
 export const STEP = 1.25;
 
-/**
- * Zooms by changing the scale; where texts would become unreadable, it switches to a less detailed density instead.
- * @param {{density: string, scale: number}} now
- */
+/** Zooms by changing the scale; where texts would become unreadable, it switches to a less detailed density instead. @param {Zoom} now @param {number} factor @returns {Zoom} */
 export function zoomed({ density, scale }, factor) {
     const wanted = scale * factor;
     const { least, most } = SCALES[density];
     const at = ORDER.indexOf(density);
-    if (wanted < least && ORDER[at + 1]) {
-        return { density: ORDER[at + 1], scale: SCALES[ORDER[at + 1]].fromAbove };
+    const [below, above] = [ORDER[at + 1], ORDER[at - 1]];
+    if (wanted < least && below) {
+        return { density: below, scale: SCALES[below].fromAbove };
     }
-    if (wanted > most && ORDER[at - 1]) {
-        return { density: ORDER[at - 1], scale: SCALES[ORDER[at - 1]].fromBelow };
+    if (wanted > most && above) {
+        return { density: above, scale: SCALES[above].fromBelow };
     }
     return { density, scale: Math.min(most, Math.max(least, wanted)) };
 }
 
-/**
- * The most detailed density at which everything fits and is readable.
- * @param {(density: string) => {width: number, height: number}} layoutAt
- * @param {{width: number, height: number}} view
- */
+/** The most detailed density at which everything fits and is readable. @param {(density: Density) => Size} layoutAt @param {Size} view @returns {Zoom} */
 export function fitted(layoutAt, view) {
     for (const density of ORDER) {
         const scale = fitting(layoutAt(density), view);
@@ -46,38 +43,39 @@ export function fitted(layoutAt, view) {
     return { density: 'dots', scale: 1 };
 }
 
-/** A comfortable reading size at which a timeline and its neighbours are visible. */
+/** A comfortable reading size at which a timeline and its neighbours are visible. @param {Size} view @returns {Zoom} */
 export function closeUp(view) {
-    const twoColumns = ({ width, across }) => 2 * width + across + 40;
+    const twoColumns = (/** @type {{width: number, across: number}} */ { width, across }) => 2 * width + across + 40;
     if (twoColumns(DENSITIES.cards) <= view.width) {
         return { density: 'cards', scale: 1 };
     }
     return { density: 'names', scale: Math.min(1, Math.max(0.72, view.width / twoColumns(DENSITIES.names))) };
 }
 
-/** Whether everything fits with cards. */
+/** Whether everything fits with cards. @param {Size} layout @param {Size} view */
 export function fitsAsCards(layout, view) {
     return fitting(layout, view) >= SCALES.cards.least;
 }
 
-/** The camera that shows a point of the map at a point of the view. */
+/** The camera that shows a point of the map at a point of the view. @param {number} scale @param {Point} onMap @param {Point} inView @returns {Camera} */
 export function showingAt(scale, onMap, inView) {
     return { x: inView.x - onMap.x * scale, y: inView.y - onMap.y * scale, scale };
 }
 
-/** The point of the map at a point of the view. */
+/** The point of the map at a point of the view. @param {Camera} camera @param {Point} inView @returns {Point} */
 export function onMapAt({ x, y, scale }, inView) {
     return { x: (inView.x - x) / scale, y: (inView.y - y) / scale };
 }
 
-/** Moves the camera so that some part of the map stays in view. */
+/** Moves the camera so that some part of the map stays in view. @param {Camera} camera @param {Size} layout @param {Size} view */
 export function heldInView(camera, layout, view, margin = 60) {
-    const hold = (at, size, length) => Math.min(length - margin, Math.max(margin - size * camera.scale, at));
+    const hold = (/** @type {number} */ at, /** @type {number} */ size, /** @type {number} */ length) => Math.min(length - margin, Math.max(margin - size * camera.scale, at));
     return { ...camera, x: hold(camera.x, layout.width, view.width), y: hold(camera.y, layout.height, view.height) };
 }
 
-/** Moves the camera as little as possible to make a place fully visible. The status line is at the lower edge of the map. */
+/** Moves the camera as little as possible to make a place fully visible. The status line is at the lower edge of the map. @param {Camera} camera @param {Rectangle} place @param {Size} view */
 export function revealing(camera, place, view) {
+    /** @param {number} at @param {number} from @param {number} size @param {number} length @param {number} margin */
     const move = (at, from, size, length, margin) => {
         const begin = at + from * camera.scale;
         const end = begin + size * camera.scale;
@@ -89,6 +87,6 @@ export function revealing(camera, place, view) {
     return { ...camera, x: move(camera.x, place.x, place.width, view.width, 12), y: move(camera.y, place.y, place.height, view.height, 36) };
 }
 
-export function middleOf(place) {
+export function middleOf(/** @type {Rectangle} */ place) {
     return { x: place.x + place.width / 2, y: place.y + place.height / 2 };
 }

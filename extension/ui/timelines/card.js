@@ -3,6 +3,8 @@ import { icon } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
 
+/** @import { CardLook, Place, ShownTimeline } from '../types.js' */
+
 export const KIND_ICONS = {
     main: 'fa-book-open',
     checkpoint: 'fa-flag',
@@ -11,23 +13,23 @@ export const KIND_ICONS = {
     gone: 'fa-ghost',
 };
 
-/** Names in a family start alike; what distinguishes them is at the end, where a narrow card has no room. */
+/** Names in a family start alike; what distinguishes them is at the end, where a narrow card has no room. @param {string} name @param {string} rootName */
 export function shortName(name, rootName) {
     const rest = rootName && name !== rootName && name.startsWith(rootName) ? name.slice(rootName.length).replace(/^[\s\-–—:]+/, '') : '';
     return rest ? `… ${rest}` : name;
 }
 
-/** What it is and where it was forked, in a few words. */
+/** What it is and where it was forked, in a few words. @param {ShownTimeline} timeline */
 export function sayKind({ kind, message }) {
     return message === null || kind === 'main' || kind === 'gone' ? say(`timelines.kind.${kind}`) : say(`timelines.kind.${kind}.at`, { message });
 }
 
-/** The same for a card, which has little room. */
+/** The same for a card, which has little room. @param {ShownTimeline} timeline */
 function sayKindShort({ kind, message }) {
     return message === null || kind === 'main' || kind === 'gone' ? say(`timelines.kind.${kind}`) : say(`timelines.kind.${kind}.short`, { message });
 }
 
-/** Its state: has problems, has notes, is fine, or is not read yet. */
+/** Its state: has problems, has notes, is fine, or is not read yet. @param {Pick<ShownTimeline, 'findings' | 'isRead' | 'kind'>} timeline */
 export function stateOf({ findings, isRead, kind }) {
     if (kind === 'gone') {
         return 'gone';
@@ -38,12 +40,7 @@ export function stateOf({ findings, isRead, kind }) {
     return findings.some(({ problem }) => problem) ? 'problem' : findings.length ? 'note' : 'well';
 }
 
-/**
- * @param {import('../../features/timelines/timelines.js').ShownTimeline} timeline
- * @param {import('./layout.js').Place} place
- * @param {{density: string, rootName: string, isSelected: boolean, isCurrent: boolean, isDimmed: boolean, isFound: boolean,
- *          isFolded: boolean, hasChildren: boolean, hidesProblem: boolean, position: number, siblings: number}} how
- */
+/** @param {ShownTimeline} timeline @param {Place} place @param {CardLook} how */
 export function card(timeline, place, how) {
     const { density, isSelected, isCurrent, isFolded, hasChildren } = how;
     const state = stateOf(timeline);
@@ -75,32 +72,34 @@ export function card(timeline, place, how) {
     return drawn;
 }
 
-/** Asterisks mark actions in a chat; they are not needed here. */
+/** Asterisks mark actions in a chat; they are not needed here. @param {string} text */
 export function withoutStars(text) {
     return text.replace(/\*+/g, '');
 }
 
-function previewOf(timeline) {
+function previewOf(/** @type {ShownTimeline} */ timeline) {
     if (timeline.kind === 'gone') {
         return say('timelines.gone');
     }
     return timeline.isRead ? withoutStars(timeline.preview) : say('timelines.unread');
 }
 
+/** @type {Record<string, string>} */
 const BADGES = { problem: 'fa-circle-exclamation', note: 'fa-circle-info', unread: 'fa-ellipsis' };
 
-function badge(state, { findings }) {
+function badge(/** @type {string} */ state, /** @type {ShownTimeline} */ { findings }) {
     const isShared = findings.some(({ code }) => code === 'book-shared');
-    return state in BADGES ? icon(isShared ? 'fa-link' : BADGES[state], `forklore_badge forklore_badge_${state}`) : null;
+    const sign = BADGES[state];
+    return sign ? icon(isShared ? 'fa-link' : sign, `forklore_badge forklore_badge_${state}`) : null;
 }
 
-/** For the mouse and touch; the keyboard has a key for it. */
+/** For the mouse and touch; the keyboard has a key for it. @param {Place} place @param {CardLook} how */
 function fold(place, { isFolded, hidesProblem }) {
     return element('span', { class: `forklore_fold${hidesProblem ? ' forklore_fold_problem' : ''}`, 'aria-hidden': 'true', title: say(isFolded ? 'timelines.unfold' : 'timelines.fold') },
         isFolded ? `+${place.hidden}` : '−');
 }
 
-/** Everything in words, for screen readers. */
+/** Everything in words, for screen readers. @param {ShownTimeline} timeline */
 function label(timeline) {
     const problems = timeline.findings.filter(({ problem }) => problem).length;
     return [

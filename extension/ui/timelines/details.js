@@ -4,36 +4,33 @@ import { element } from '../widgets/dom.js';
 import { say, sayPart } from '../words.js';
 import { KIND_ICONS, sayKind, withoutStars } from './card.js';
 
-/**
- * @typedef {object} Action
- * @property {string} id
- * @property {string} icon
- * @property {string} [reason] why it cannot be done
- */
+/** @import { Child, ShownTimeline, TimelineAction } from '../types.js' */
+/** @typedef {(milliseconds: number) => string} SayDate */
 
-/** The actions for a timeline, with a reason for those that are not possible. @returns {Action[]} */
+/** The actions for a timeline, with a reason for those that are not possible. @param {ShownTimeline} timeline @param {{count: number, canCompare: boolean}} how @returns {TimelineAction[]} */
 export function actionsFor(timeline, { count, canCompare }) {
     if (timeline.kind === 'gone') {
         return [];
     }
     const isShared = timeline.findings.some(({ code }) => code === 'book-shared');
     const isMissing = timeline.findings.some(({ code }) => code === 'book-missing');
-    return [
+    /** @type {TimelineAction[]} */
+    const actions = [
         { id: 'open', icon: 'fa-arrow-up-right-from-square', reason: timeline.isOpen ? 'timelines.no.open' : undefined },
         { id: 'checkpoint', icon: 'fa-flag' },
         { id: 'branch', icon: 'fa-code-branch' },
-        ...(canCompare ? [{ id: 'compare', icon: 'fa-code-compare', reason: count < 2 ? 'timelines.no.compare' : undefined }] : []),
-        ...(isShared ? [{ id: 'split', icon: 'fa-link-slash' }] : []),
-        ...(isMissing ? [{ id: 'repair', icon: 'fa-screwdriver-wrench' }] : []),
+        { id: 'compare', icon: 'fa-code-compare', reason: count < 2 ? 'timelines.no.compare' : undefined },
+        { id: 'split', icon: 'fa-link-slash' },
+        { id: 'repair', icon: 'fa-screwdriver-wrench' },
         { id: 'rename', icon: 'fa-pencil' },
         { id: 'delete', icon: 'fa-trash-can', reason: timeline.isOpen ? 'timelines.no.delete' : undefined },
     ];
+    /** @type {Partial<Record<TimelineAction['id'], boolean>>} */
+    const isOffered = { compare: canCompare, split: isShared, repair: isMissing };
+    return actions.filter(({ id }) => isOffered[id] ?? true);
 }
 
-/**
- * @param {import('../../features/timelines/timelines.js').ShownTimeline} timeline
- * @param {{parentName: string | null, actions: Action[], sayDate: (milliseconds: number) => string, run: (id: string) => void}} how
- */
+/** @param {ShownTimeline} timeline @param {{parentName: string | null, actions: TimelineAction[], sayDate: SayDate, run: (id: TimelineAction['id']) => void}} how */
 export function details(timeline, { parentName, actions, sayDate, run }) {
     const isHere = timeline.isOpen ? element('small', { class: 'forklore_tag forklore_here' }, say('timelines.here')) : null;
     return [
@@ -52,7 +49,7 @@ export function details(timeline, { parentName, actions, sayDate, run }) {
     ];
 }
 
-function problemsOf({ findings }) {
+function problemsOf(/** @type {ShownTimeline} */ { findings }) {
     const problems = findings.filter(({ problem }) => problem);
     const notes = findings.filter(({ problem }) => !problem);
     return [
@@ -61,17 +58,23 @@ function problemsOf({ findings }) {
     ];
 }
 
+/** @param {ShownTimeline} timeline @param {string | null} parentName @param {SayDate} sayDate */
 function facts(timeline, parentName, sayDate) {
+    /** @type {Array<[string, Child] | null>} */
     const rows = [
         [say('timelines.fact.kind'), sayKind(timeline)],
         parentName ? [say('timelines.fact.parent'), nameOf(parentName)] : null,
-        ...(timeline.isRead ? readFacts(timeline, sayDate) : [[say('timelines.fact.state'), say('timelines.unread.hint')]]),
+        ...readFacts(timeline, sayDate),
     ];
-    return element('dl', { class: 'forklore_facts' }, rows.filter(Boolean).map(([name, value]) =>
-        [element('dt', {}, name), element('dd', {}, value)]));
+    return element('dl', { class: 'forklore_facts' }, rows.map((row) =>
+        row && [element('dt', {}, row[0]), element('dd', {}, row[1])]));
 }
 
+/** @param {ShownTimeline} timeline @param {SayDate} sayDate @returns {Array<[string, Child] | null>} */
 function readFacts(timeline, sayDate) {
+    if (!timeline.isRead) {
+        return [[say('timelines.fact.state'), say('timelines.unread.hint')]];
+    }
     const made = timeline.made ? Date.parse(timeline.made) : NaN;
     return [
         [say('timelines.fact.messages'), String(timeline.messages)],

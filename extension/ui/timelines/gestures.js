@@ -1,5 +1,7 @@
 /** Drags, pinches and wheel events as movements of the map. */
 
+/** @import { Point } from '../types.js' */
+
 /** In pixels: fingers tremble, so a smaller movement is a tap. */
 const DRAGGED_FROM = 8;
 /** A mouse wheel moves in steps of at least this size; a touchpad moves smoothly. */
@@ -7,20 +9,22 @@ const WHEEL_STEP = 50;
 
 /**
  * @param {HTMLElement} view
- * @param {{pan: (x: number, y: number) => void, zoom: (factor: number, at: {x: number, y: number}) => void, tap: (event: MouseEvent) => void}} moves
+ * @param {{pan: (x: number, y: number) => void, zoom: (factor: number, at: Point) => void, tap: (event: MouseEvent) => void}} moves
  */
 export function listenTo(view, { pan, zoom, tap }) {
+    /** @type {Map<number, Point>} */
     const fingers = new Map();
     let isDragging = false;
     let wasDragged = false;
-    let began = null;
+    /** @type {Point} */
+    let began = { x: 0, y: 0 };
 
-    const inView = ({ x, y }) => {
+    const inView = (/** @type {Point} */ { x, y }) => {
         const { left, top } = view.getBoundingClientRect();
         return { x: x - left, y: y - top };
     };
     const between = () => {
-        const [one, other] = [...fingers.values()];
+        const [one = began, other = began] = [...fingers.values()];
         return { distance: Math.hypot(one.x - other.x, one.y - other.y), middle: { x: (one.x + other.x) / 2, y: (one.y + other.y) / 2 } };
     };
 
@@ -38,7 +42,7 @@ export function listenTo(view, { pan, zoom, tap }) {
         }
     });
 
-    const begin = (event) => {
+    const begin = (/** @type {PointerEvent} */ event) => {
         isDragging = true;
         wasDragged = true;
         // Not at the first touch: an element that captures the pointer immediately is never clicked.
@@ -74,7 +78,7 @@ export function listenTo(view, { pan, zoom, tap }) {
         }
     });
 
-    const end = (event) => {
+    const end = (/** @type {PointerEvent} */ event) => {
         fingers.delete(event.pointerId);
         isDragging = isDragging && fingers.size > 0;
     };

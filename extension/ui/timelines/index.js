@@ -4,10 +4,15 @@ import { say } from '../words.js';
 import { askDelete, askNewName } from './questions.js';
 import { TimelineView } from './view.js';
 
-/** @param {{app: object, screen: object, toasts: object, actions: object}} parts */
+/** @import { Actions, Parts, ShownTimeline, TimelineViewParts, TimelineWatchForUi, Toasts } from '../types.js' */
+/** @typedef {() => void} Close */
+
+/** @param {Parts & {toasts: Toasts, actions: Pick<Actions, 'fork' | 'split' | 'repair' | 'compare'>}} parts */
 export function createTimelines({ app, screen, toasts, actions }) {
     const attempt = attempting(toasts);
     let isShown = false;
+    /** The open view, and the watch that keeps it up to date. @type {{view: TimelineView, watch: TimelineWatchForUi} | null} */
+    let shown = null;
 
     const show = attempt(async () => {
         if (isShown) {
@@ -15,66 +20,63 @@ export function createTimelines({ app, screen, toasts, actions }) {
         }
         isShown = true;
         performance.mark('forklore:timelines-asked');
-        let watch = null;
         try {
             await screen.popup((close) => {
-                const view = viewOf(close, () => watch);
-                watch = app.timelines.watch({ show: (model) => view.show(model), note: (progress) => view.note(progress) });
+                const view = viewOf(() => close(null));
+                const watch = app.timelines.watch({ show: (model) => view.show(model), note: (progress) => view.note(progress) });
+                shown = { view, watch };
                 watch.start().then(() => {
                     view.focus();
                     performance.mark('forklore:timelines-drawn');
                 }, toasts.failed);
-                shown = { view, watch };
                 return view.element;
             }, { look: 'forklore_full' });
         } finally {
-            watch?.stop();
+            shown?.watch.stop();
             shown = null;
             isShown = false;
         }
     });
-    /** The open view, and the watch that keeps it up to date. */
-    let shown = null;
-
-    const viewOf = (close, watchNow) => new TimelineView({
-        close: () => close(null),
-        refresh: () => void watchNow().start({ all: true }),
-        look: (family) => void watchNow().showFamily(family),
+    const viewOf = (/** @type {Close} */ close) => new TimelineView({
+        close,
+        refresh: () => void shown?.watch.start({ all: true }),
+        look: (family) => void shown?.watch.showFamily(family),
         sayDate: screen.sayDate,
         canCompare: Boolean(actions.compare),
         compare: (left, right) => actions.compare({ left, right }),
-        run: (id, timeline) => handlers[id](timeline, () => close(null)),
+        run: (id, timeline) => handlers[id](timeline, close),
     });
 
-    /** Actions on another timeline open it first. */
+    /** Actions on another timeline open it first. @param {string} name @param {Close} close */
     const ensureOpen = async (name, close) => {
         if (app.open()?.name !== name) {
             close();
             await app.timelines.open(name);
         }
     };
-    const forkAs = (kind) => attempt(async ({ name }, close) => {
+    const forkAs = (/** @type {'checkpoint' | 'branch'} */ kind) => attempt(async (/** @type {ShownTimeline} */ { name }, /** @type {Close} */ close) => {
         await ensureOpen(name, close);
-        await actions.fork({ kind, message: app.open().messages - 1 });
+        await actions.fork({ kind, message: (app.open()?.messages ?? 0) - 1 });
     });
 
+    /** @type {Record<Parameters<TimelineViewParts['run']>[0], (timeline: ShownTimeline, close: Close) => unknown>} */
     const handlers = {
-        open: attempt(async ({ name }, close) => {
+        open: attempt(async (/** @type {ShownTimeline} */ { name }, /** @type {Close} */ close) => {
             close();
             await app.timelines.open(name);
         }),
         checkpoint: forkAs('checkpoint'),
         branch: forkAs('branch'),
-        split: attempt(async ({ name }, close) => {
+        split: attempt(async (/** @type {ShownTimeline} */ { name }, /** @type {Close} */ close) => {
             await ensureOpen(name, close);
             await app.verifyOpen();
             await actions.split();
         }),
-        repair: attempt(async ({ name }, close) => {
+        repair: attempt(async (/** @type {ShownTimeline} */ { name }, /** @type {Close} */ close) => {
             await ensureOpen(name, close);
             await actions.repair();
         }),
-        rename: attempt(async ({ name }) => {
+        rename: attempt(async (/** @type {ShownTimeline} */ { name }) => {
             const typed = await askNewName(screen, name);
             const to = typed === null ? null : await app.timelines.rename(name, typed);
             if (to) {
@@ -82,8 +84,8 @@ export function createTimelines({ app, screen, toasts, actions }) {
                 shown?.view.chosen(to);
             }
         }),
-        delete: attempt(async ({ name, id }) => {
-            const children = shown.view.model.timelines.filter(({ parent }) => parent === id).map((child) => child.name);
+        delete: attempt(async (/** @type {ShownTimeline} */ { name, id }) => {
+            const children = (shown?.view.model?.timelines ?? []).filter(({ parent }) => parent === id).map((child) => child.name);
             if (await askDelete(screen, { name, fate: await app.timelines.fateOf(name), children })) {
                 await app.timelines.delete(name);
                 await shown?.watch.refresh();
@@ -91,11 +93,11 @@ export function createTimelines({ app, screen, toasts, actions }) {
         }),
     };
 
-    /** Forks, splits, or another chat opened behind the view. */
-    let refreshTimer = null;
+    /** Forks, splits, or another chat opened behind the view. @type {ReturnType<typeof setTimeout> | undefined} */
+    let refreshTimer;
     const scheduleRefresh = () => {
         clearTimeout(refreshTimer);
-        refreshTimer = shown && setTimeout(() => shown?.watch.refresh(), 150);
+        refreshTimer = shown ? setTimeout(() => shown?.watch.refresh(), 150) : undefined;
     };
 
     return {

@@ -1,13 +1,10 @@
 /** Which timeline a key moves to. */
 
-/**
- * @param {Map<string, import('./layout.js').Place>} places
- * @param {string} from
- * @param {string} key
- * @returns {string | null} the timeline to go to, or null if there is none
- */
+/** @import { Place, Places } from '../types.js' */
+
+/** The timeline to go to, or null if there is none. @param {Places} places @param {string | null} from @param {string} key @returns {string | null} */
 export function neighbour(places, from, key) {
-    const here = places.get(from);
+    const here = places.get(from ?? '');
     if (!here) {
         return places.keys().next().value ?? null;
     }
@@ -22,35 +19,34 @@ export function neighbour(places, from, key) {
     }
 }
 
-/** On a shelf, left and right move to the neighbours. */
+/** On a shelf, left and right move to the neighbours. @param {Places} places @param {Place} here @param {number} step */
 function besideOnShelf(places, here, step) {
     const row = [...places.values()].filter((place) => place.isOnShelf && place.parent === here.parent && place.y === here.y)
         .sort((one, other) => one.x - other.x);
     return row[row.indexOf(here) + step]?.id ?? null;
 }
 
-/** The child at about the same height, so that the eye does not have to jump. */
+/** The child at about the same height, so that the eye does not have to jump. @param {Places} places @param {Place} here */
 function nearestChild(places, here) {
-    const children = here.children.map((id) => places.get(id));
+    const children = here.children.flatMap((id) => places.get(id) ?? []);
     const first = Math.min(...children.map((child) => child.x));
     return children.filter((child) => child.x === first).sort((one, other) => Math.abs(one.y - here.y) - Math.abs(other.y - here.y))[0]?.id ?? null;
 }
 
-/** The next one above or below in the same column. */
+/** The next one above or below in the same column. @param {Places} places @param {Place} here @param {number} step */
 function inColumn(places, here, step) {
     const column = [...places.values()].filter((place) => place.x === here.x).sort((one, other) => one.y - other.y);
     return column[column.indexOf(here) + step]?.id ?? null;
 }
 
+/** @param {Places} places @param {Place} here @returns {Place} */
 function rootOf(places, here) {
-    let root = here;
-    while (places.has(root.parent)) {
-        root = places.get(root.parent);
-    }
-    return root;
+    const parent = places.get(here.parent ?? '');
+    return parent ? rootOf(places, parent) : here;
 }
 
+/** @param {Places} places @param {Place} from */
 function lastBelow(places, from) {
     const all = [...places.values()].filter((place) => rootOf(places, place) === from);
-    return all.sort((one, other) => one.y - other.y || one.x - other.x).at(-1);
+    return all.sort((one, other) => one.y - other.y || one.x - other.x).at(-1) ?? from;
 }

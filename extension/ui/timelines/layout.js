@@ -7,7 +7,12 @@
 import hierarchy from '../../vendor/d3-hierarchy/src/hierarchy/index.js';
 import tree from '../../vendor/d3-hierarchy/src/tree.js';
 
-/** The size of a timeline, and its distance to the next. */
+/** @import { Arranged, Density, FamilyNode, Layout, Link, Placed, Places, Point, Rectangle, Shelf, ShownTimeline, Size, TreeLayout, TreeNode, TreeRoot } from '../types.js' */
+
+const newTree = /** @type {() => TreeLayout} */ (tree);
+const treeOf = /** @type {(root: Arranged) => TreeRoot} */ (hierarchy);
+
+/** The size of a timeline, and its distance to the next. @type {Record<Density, Size & {across: number, down: number}>} */
 export const DENSITIES = {
     cards: { width: 232, height: 90, across: 48, down: 14 },
     names: { width: 190, height: 30, across: 36, down: 6 },
@@ -20,26 +25,7 @@ const SHELF_PADDING = 10;
 /** A family with at least this many timelines is too large to show everything unfolded. */
 export const FOLDED_FROM = 50;
 
-/**
- * @typedef {object} Place
- * @property {string} id
- * @property {number} x left edge
- * @property {number} y top edge
- * @property {number} width
- * @property {number} height
- * @property {number} depth
- * @property {string | null} parent
- * @property {string[]} children the visible ones
- * @property {number} hidden how many descendants are hidden
- * @property {boolean} isOnShelf
- */
-
-/**
- * @param {Array<{id: string, parent: string | null, message: number | null, date: number | null, name: string}>} timelines of one family
- * @param {{density: keyof typeof DENSITIES, folded?: Set<string>}} how
- * @returns {{places: Map<string, Place>, links: Array<{from: string, to: string, path: string}>,
- *            shelves: Array<{of: string, x: number, y: number, width: number, height: number}>, width: number, height: number}}
- */
+/** @param {Placed[]} timelines of one family @param {{density: Density, folded?: Set<string>}} how @returns {Layout} */
 export function layoutOf(timelines, { density, folded = new Set() }) {
     const size = DENSITIES[density];
     const family = familyTree(timelines);
@@ -48,14 +34,15 @@ export function layoutOf(timelines, { density, folded = new Set() }) {
     }
     const stride = { x: size.width + size.across, y: size.height + size.down };
     const shelfGap = (2 * SHELF_PADDING) / stride.y;
-    const isShelf = (node) => node.data.row !== undefined;
-    const root = tree()
+    const isShelf = (/** @type {TreeNode} */ node) => node.data.row !== undefined;
+    const root = newTree()
         .nodeSize([stride.y, stride.x])
         .separation((one, other) => {
             const isWithin = isShelf(one) && isShelf(other) && one.data.shelf === other.data.shelf;
             return isWithin ? 1 : isShelf(one) || isShelf(other) ? 1 + shelfGap : one.parent === other.parent ? 1 : 1.25;
-        })(hierarchy(arranged(family, folded)));
+        })(treeOf(arranged(family, folded)));
 
+    /** @type {Places} */
     const places = new Map();
     const spots = root.descendants();
     const top = Math.min(...spots.map((node) => node.x)) - SHELF_PADDING;
@@ -69,7 +56,7 @@ export function layoutOf(timelines, { density, folded = new Set() }) {
             });
         }
     }
-    places.forEach((place) => places.get(place.parent)?.children.push(place.id));
+    places.forEach((place) => places.get(place.parent ?? '')?.children.push(place.id));
     const shelves = shelvesOf(places);
     return {
         places,
@@ -80,12 +67,14 @@ export function layoutOf(timelines, { density, folded = new Set() }) {
     };
 }
 
-/** The family as nested objects, with children in the order of the story. */
+/** The family as nested objects, with children in the order of the story. @param {Placed[]} timelines */
 function familyTree(timelines) {
+    /** @type {Map<string, FamilyNode>} */
     const nodes = new Map(timelines.map((timeline) => [timeline.id, { ...timeline, below: [], depth: 0 }]));
+    /** @type {FamilyNode[]} */
     const roots = [];
     for (const node of nodes.values()) {
-        const parent = nodes.get(node.parent);
+        const parent = nodes.get(node.parent ?? '');
         if (parent) {
             parent.below.push(node);
         } else {
@@ -93,30 +82,31 @@ function familyTree(timelines) {
             roots.push(node);
         }
     }
-    const inOrder = (one, other) => (one.message ?? Infinity) - (other.message ?? Infinity) || (one.date ?? 0) - (other.date ?? 0) || compare(one.name, other.name);
+    const inOrder = (/** @type {FamilyNode} */ one, /** @type {FamilyNode} */ other) => (one.message ?? Infinity) - (other.message ?? Infinity) || (one.date ?? 0) - (other.date ?? 0) || compare(one.name, other.name);
     const settle = [...roots];
-    while (settle.length) {
-        const node = settle.pop();
+    for (let node = settle.pop(); node; node = settle.pop()) {
+        const depth = node.depth + 1;
         node.below.sort(inOrder);
-        node.below.forEach((child) => { child.depth = node.depth + 1; });
+        node.below.forEach((child) => { child.depth = depth; });
         settle.push(...node.below);
     }
     return roots[0] ?? null;
 }
 
-/** Sorts names with numbers numerically. */
+/** Sorts names with numbers numerically. @param {string} one @param {string} other */
 function compare(one, other) {
     return one.localeCompare(other, undefined, { numeric: true });
 }
 
+/** @param {FamilyNode} node @returns {number} */
 function countBelow(node) {
     return node.below.reduce((sum, child) => sum + 1 + countBelow(child), 0);
 }
 
-/** A timeline with everything to the right of it. */
+/** A timeline with everything to the right of it. @param {FamilyNode} node @param {Set<string>} folded @returns {Arranged} */
 function arranged(node, folded) {
     const below = folded.has(node.id) ? [] : node.below;
-    const isLeaf = (child) => child.below.length === 0 || folded.has(child.id);
+    const isLeaf = (/** @type {FamilyNode} */ child) => child.below.length === 0 || folded.has(child.id);
     const leaves = below.filter(isLeaf);
     const others = below.filter((child) => !isLeaf(child)).map((child) => arranged(child, folded));
     if (leaves.length < SHELF_FROM) {
@@ -125,23 +115,23 @@ function arranged(node, folded) {
     return { timeline: node, children: [...shelfRows(node.id, leaves), ...others] };
 }
 
-/** The rows of a shelf, each as a chain to the right. Empty places are kept, so that nothing else is placed there. */
+/** The rows of a shelf, each as a chain to the right. Empty places are kept, so that nothing else is placed there. @param {string} shelf @param {FamilyNode[]} leaves */
 function shelfRows(shelf, leaves) {
     const columns = Math.max(2, Math.min(6, Math.round(Math.sqrt(leaves.length / 6))));
     const rows = Math.ceil(leaves.length / columns);
-    return Array.from({ length: rows }, (_, row) => {
-        let chain = null;
-        for (let column = columns - 1; column >= 0; column -= 1) {
-            chain = { timeline: leaves[row * columns + column] ?? null, shelf, row, children: chain ? [chain] : [] };
-        }
-        return chain;
+    /** @param {number} row @param {number} column @returns {Arranged} */
+    const chain = (row, column) => ({
+        timeline: leaves[row * columns + column] ?? null, shelf, row, children: column + 1 < columns ? [chain(row, column + 1)] : [],
     });
+    return [...Array(rows).keys()].map((row) => chain(row, 0));
 }
 
+/** @param {Places} places @returns {Shelf[]} */
 function shelvesOf(places) {
+    /** @type {Map<string, Rectangle[]>} */
     const byParent = new Map();
     for (const place of places.values()) {
-        if (place.isOnShelf) {
+        if (place.isOnShelf && place.parent !== null) {
             byParent.set(place.parent, [...(byParent.get(place.parent) ?? []), place]);
         }
     }
@@ -156,47 +146,52 @@ function shelvesOf(places) {
     });
 }
 
+/** @param {Places} places @param {Shelf[]} shelves */
 function linksOf(places, shelves) {
+    /** @type {Link[]} */
     const links = [];
     for (const place of places.values()) {
-        const parent = places.get(place.parent);
+        const parent = places.get(place.parent ?? '');
         if (parent && !place.isOnShelf) {
             links.push({ from: parent.id, to: place.id, path: curve(rightOf(parent), { x: place.x, y: place.y + place.height / 2 }) });
         }
     }
     for (const shelf of shelves) {
         const parent = places.get(shelf.of);
-        links.push({ from: parent.id, to: '', path: curve(rightOf(parent), { x: shelf.x, y: shelf.y + shelf.height / 2 }) });
+        if (parent) {
+            links.push({ from: parent.id, to: '', path: curve(rightOf(parent), { x: shelf.x, y: shelf.y + shelf.height / 2 }) });
+        }
     }
     return links;
 }
 
-function rightOf(place) {
+function rightOf(/** @type {Rectangle} */ place) {
     return { x: place.x + place.width, y: place.y + place.height / 2 };
 }
 
-function curve(from, to) {
+function curve(/** @type {Point} */ from, /** @type {Point} */ to) {
     const middle = (from.x + to.x) / 2;
     return `M${from.x},${from.y}C${middle},${from.y} ${middle},${to.y} ${to.x},${to.y}`;
 }
 
 /**
  * What is folded initially, to keep a large family readable: every fork of a fork, except on the path to the open chat.
- * @param {Array<{id: string, parent: string | null, isOpen: boolean}>} timelines of one family
+ * @param {Array<Pick<ShownTimeline, 'id' | 'parent' | 'isOpen'>>} timelines of one family @returns {Set<string>}
  */
 export function foldedAtFirst(timelines) {
     if (timelines.length < FOLDED_FROM) {
         return new Set();
     }
     const byId = new Map(timelines.map((timeline) => [timeline.id, timeline]));
+    const parentOf = (/** @type {string | null | undefined} */ id) => byId.get(byId.get(id ?? '')?.parent ?? '');
     const shown = new Set();
-    for (let at = timelines.find(({ isOpen }) => isOpen); at && !shown.has(at.id); at = byId.get(at.parent)) {
+    for (let at = timelines.find(({ isOpen }) => isOpen); at && !shown.has(at.id); at = parentOf(at.id)) {
         shown.add(at.id);
     }
-    return new Set(timelines.map(({ parent }) => parent).filter((id) => byId.get(id) && byId.has(byId.get(id).parent) && !shown.has(id)));
+    return new Set(timelines.flatMap(({ parent }) => parent ?? []).filter((id) => parentOf(id) && !shown.has(id)));
 }
 
-/** The scale at which everything fits, but not larger than 1. */
+/** The scale at which everything fits, but not larger than 1. @param {Size} layout @param {Size} view */
 export function fitting(layout, view, margin = 16) {
     return Math.min(1, (view.width - 2 * margin) / Math.max(1, layout.width), (view.height - 2 * margin) / Math.max(1, layout.height));
 }

@@ -11,24 +11,38 @@ import { foldedAtFirst, layoutOf } from './layout.js';
 const FINGER = 24;
 const SVG = 'http://www.w3.org/2000/svg';
 
+/** @import { Camera, Density, Fired, Layout, Point, Rectangle, ShownTimeline, Size } from '../types.js' */
+/** @typedef {{id: string, inView: Point} | null} Anchor */
+
 export class TimelineMap {
-    /** @param {{select: (id: string) => void, activate: (id: string) => void, search: () => void, leave: () => boolean}} handlers */
+    /** @param {{select: (id: string) => void, activate: (id: string) => void, search: () => void}} handlers */
     constructor(handlers) {
         this.handlers = handlers;
+        /** @type {ShownTimeline[]} */
         this.timelines = [];
+        /** @type {Set<string>} */
         this.folded = new Set();
-        /** What the user has folded or unfolded, compared to the initial state. */
+        /** What the user has folded or unfolded, compared to the initial state. @type {Set<string>} */
         this.toggled = new Set();
         this.unfoldsAll = false;
         /** Whether the user has moved or selected anything. Until then the initial view is kept up, however much the map grows. */
         this.isTouched = false;
         /** Whether the user asked to see everything; then it stays in view when the size changes. */
         this.showsAll = false;
+        /** @type {Set<string> | null} */
         this.found = null;
+        /** @type {Density} */
         this.density = 'cards';
+        /** @type {Camera} */
         this.camera = { x: 0, y: 0, scale: 1 };
+        /** @type {string | null} */
         this.selected = null;
+        /** @type {Map<Density, Layout>} */
         this.layouts = new Map();
+        /** @type {Size | undefined} */
+        this.size = undefined;
+        /** The timeline to show as soon as the map has a size. @type {string | null} */
+        this.awaited = null;
         this.links = document.createElementNS(SVG, 'svg');
         this.links.setAttribute('class', 'forklore_links');
         this.links.setAttribute('aria-hidden', 'true');
@@ -52,7 +66,8 @@ export class TimelineMap {
         if (typeof ResizeObserver === 'undefined') {
             return;
         }
-        new ResizeObserver(([{ contentRect: { width, height } }]) => {
+        new ResizeObserver(([entry]) => {
+            const { width = 0, height = 0 } = entry?.contentRect ?? {};
             const before = this.size;
             this.size = { width, height };
             if (this.awaited && width) {
@@ -67,11 +82,11 @@ export class TimelineMap {
         if (this.showsAll || !this.isTouched) {
             this.frame(this.showsAll ? null : this.selected);
         } else {
-            this.moveTo(this.centred(this.selected));
+            this.moveTo(this.centred(this.selected ?? ''));
         }
     }
 
-    /** Measured once for each size, because measuring forces the browser to lay everything out. */
+    /** Measured once for each size, because measuring forces the browser to lay everything out. @returns {Size} */
     view() {
         if (!this.size?.width) {
             this.size = { width: this.element.clientWidth, height: this.element.clientHeight };
@@ -80,15 +95,14 @@ export class TimelineMap {
     }
 
     layout(density = this.density) {
-        if (!this.layouts.has(density)) {
-            this.layouts.set(density, layoutOf(this.timelines, { density, folded: this.folded }));
-        }
-        return this.layouts.get(density);
+        const layout = this.layouts.get(density) ?? layoutOf(this.timelines, { density, folded: this.folded });
+        this.layouts.set(density, layout);
+        return layout;
     }
 
     // Display
 
-    /** Shows other timelines, or more details of the same ones. What is visible stays in place. */
+    /** Shows other timelines, or more details of the same ones. What is visible stays in place. @param {ShownTimeline[]} timelines @param {{selected?: string | null, around?: string | null}} [how] */
     show(timelines, { selected = this.selected, around = null } = {}) {
         const anchor = around ? null : this.anchor();
         this.timelines = timelines;
@@ -102,7 +116,7 @@ export class TimelineMap {
         }
     }
 
-    frame(around) {
+    frame(/** @type {string | null} */ around) {
         if (around) {
             this.showAround(around);
         } else {
@@ -112,12 +126,12 @@ export class TimelineMap {
 
     fold() {
         const atFirst = this.unfoldsAll ? new Set() : foldedAtFirst(this.timelines);
-        const changed = (id) => atFirst.has(id) !== this.toggled.has(id);
+        const changed = (/** @type {string} */ id) => atFirst.has(id) !== this.toggled.has(id);
         this.folded = new Set(this.timelines.map(({ id }) => id).filter(changed));
         this.layouts.clear();
     }
 
-    /** Unfolds everything, or goes back to the initial state. */
+    /** Unfolds everything, or goes back to the initial state. @param {boolean} isWanted */
     unfoldAll(isWanted) {
         const anchor = this.anchor();
         this.isTouched = true;
@@ -137,7 +151,7 @@ export class TimelineMap {
         this.draw();
     }
 
-    select(id, { focus = false, reveal = true } = {}) {
+    select(/** @type {string} */ id, { reveal = true } = {}) {
         this.isTouched = true;
         this.unfoldTo(id);
         this.selected = id;
@@ -145,12 +159,9 @@ export class TimelineMap {
         if (reveal) {
             this.moveTo(this.revealed(id), true);
         }
-        if (focus) {
-            this.cardOf(id)?.focus({ preventScroll: true });
-        }
     }
 
-    unfoldTo(id) {
+    unfoldTo(/** @type {string} */ id) {
         const byId = new Map(this.timelines.map((timeline) => [timeline.id, timeline]));
         for (let parent = byId.get(id)?.parent; parent; parent = byId.get(parent)?.parent) {
             if (this.folded.has(parent)) {
@@ -160,14 +171,14 @@ export class TimelineMap {
         this.fold();
     }
 
-    toggle(id) {
+    toggle(/** @type {string} */ id) {
         this.isTouched = true;
         if (!this.toggled.delete(id)) {
             this.toggled.add(id);
         }
     }
 
-    toggleFold(id) {
+    toggleFold(/** @type {string} */ id) {
         const anchor = this.anchor(id);
         this.toggle(id);
         this.fold();
@@ -177,21 +188,23 @@ export class TimelineMap {
 
     draw() {
         const { places, links, shelves, width, height } = this.layout();
-        const hadFocus = this.cards.contains(document.activeElement) ? document.activeElement.dataset.id : null;
+        const { found } = this;
+        const hadFocus = this.cards.contains(document.activeElement) ? idOf(document.activeElement) : null;
         const byId = new Map(this.timelines.map((timeline) => [timeline.id, timeline]));
-        const rootName = [...byId.values()].find(({ parent }) => !byId.has(parent))?.name ?? '';
+        const rootName = [...byId.values()].find(({ parent }) => parent === null || !byId.has(parent))?.name ?? '';
         const hasChildren = new Set(this.timelines.map(({ parent }) => parent));
-        const current = places.has(this.selected) ? this.selected : places.keys().next().value;
+        const current = places.has(this.selected ?? '') ? this.selected : places.keys().next().value ?? null;
         this.element.dataset.density = this.density;
         fill(this.cards, [...places.values()].map((place) => {
-            const siblings = places.get(place.parent)?.children ?? [place.id];
-            return card(byId.get(place.id), place, {
+            const siblings = places.get(place.parent ?? '')?.children ?? [place.id];
+            const timeline = byId.get(place.id);
+            return timeline && card(timeline, place, {
                 density: this.density,
                 rootName,
                 isSelected: place.id === this.selected,
                 isCurrent: place.id === current,
-                isDimmed: Boolean(this.found) && !this.found.has(place.id) && !(place.hidden && this.hasBelow(place.id, ({ id }) => this.found.has(id))),
-                isFound: Boolean(this.found?.has(place.id)),
+                isDimmed: Boolean(found && !found.has(place.id) && !(place.hidden && this.hasBelow(place.id, ({ id }) => found.has(id)))),
+                isFound: Boolean(found?.has(place.id)),
                 isFolded: this.folded.has(place.id),
                 hasChildren: hasChildren.has(place.id),
                 hidesProblem: place.hidden > 0 && this.hasBelow(place.id, ({ findings }) => findings.some(({ problem }) => problem)),
@@ -208,36 +221,38 @@ export class TimelineMap {
         }
     }
 
+    /** @param {string} id @param {(timeline: ShownTimeline) => boolean} fits @returns {boolean} */
     hasBelow(id, fits) {
         return this.timelines.filter(({ parent }) => parent === id).some((child) => fits(child) || this.hasBelow(child.id, fits));
     }
 
+    /** @param {string | null} id @returns {HTMLElement | null} */
     cardOf(id) {
-        return [...this.cards.children].find((card) => card.dataset.id === id) ?? null;
+        const cards = /** @type {HTMLElement[]} */ ([...this.cards.children]);
+        return cards.find((card) => card.dataset.id === id) ?? null;
     }
 
     // Camera
 
-    moveTo(camera, glides = false) {
+    moveTo(/** @type {Camera} */ camera, glides = false) {
         this.camera = heldInView(camera, this.layout(), this.view());
         this.world.classList.toggle('forklore_gliding', glides);
         this.world.style.transform = `translate(${this.camera.x}px, ${this.camera.y}px) scale(${this.camera.scale})`;
     }
 
-    /** Keeps the horizontal position, and centres vertically. */
+    /** Keeps the horizontal position, and centres vertically. @param {string} id */
     centred(id) {
         const place = this.layout().places.get(id);
-        const { y } = place ? middleOf(place) : {};
-        const camera = place ? { ...this.camera, y: this.centre().y - y * this.camera.scale } : this.camera;
-        return place ? revealing(camera, place, this.view()) : camera;
+        const y = place ? this.centre().y - middleOf(place).y * this.camera.scale : 0;
+        return place ? revealing({ ...this.camera, y }, place, this.view()) : this.camera;
     }
 
-    revealed(id) {
+    revealed(/** @type {string} */ id) {
         const place = this.layout().places.get(id);
         return place ? revealing(this.camera, place, this.view()) : this.camera;
     }
 
-    zoom(factor, at = this.centre()) {
+    zoom(/** @type {number} */ factor, at = this.centre()) {
         this.isTouched = true;
         this.showsAll = false;
         const { density, scale } = zoomed({ density: this.density, scale: this.camera.scale }, factor);
@@ -275,7 +290,7 @@ export class TimelineMap {
         this.moveTo(showingAt(scale, { x: width / 2, y: height / 2 }, this.centre()), true);
     }
 
-    /** Shows everything if it fits; otherwise a readable part around one timeline. */
+    /** Shows everything if it fits; otherwise a readable part around one timeline. @param {string} id */
     showAround(id) {
         this.unfoldTo(id);
         // If this is called before the popup has a size, it is repeated once it has one.
@@ -302,21 +317,21 @@ export class TimelineMap {
         return { x: width / 2, y: height / 2 };
     }
 
-    /** A timeline and its position on the screen, to keep it there when the layout changes. */
+    /** A timeline and its position on the screen, to keep it there when the layout changes. @returns {Anchor} */
     anchor(id = this.selected) {
-        const place = this.layout().places.get(id) ?? this.nearestTo(this.centre());
+        const place = this.layout().places.get(id ?? '') ?? this.nearestTo(this.centre());
         const { x, y, scale } = this.camera;
         return place && { id: place.id, inView: { x: middleOf(place).x * scale + x, y: middleOf(place).y * scale + y } };
     }
 
-    holdTo(anchor) {
+    holdTo(/** @type {Anchor} */ anchor) {
         const place = anchor && this.layout().places.get(anchor.id);
-        this.moveTo(place ? showingAt(this.camera.scale, middleOf(place), anchor.inView) : this.camera);
+        this.moveTo(anchor && place ? showingAt(this.camera.scale, middleOf(place), anchor.inView) : this.camera);
     }
 
-    nearestTo(inView, within = Infinity) {
+    nearestTo(/** @type {Point} */ inView, within = Infinity) {
         const point = onMapAt(this.camera, inView);
-        const distance = ({ x, y, width, height }) => Math.hypot(
+        const distance = (/** @type {Rectangle} */ { x, y, width, height }) => Math.hypot(
             Math.max(x - point.x, 0, point.x - x - width), Math.max(y - point.y, 0, point.y - y - height)) * this.camera.scale;
         const [nearest] = [...this.layout().places.values()].map((place) => ({ place, far: distance(place) })).sort((one, other) => one.far - other.far);
         return nearest && nearest.far <= within ? nearest.place : null;
@@ -324,12 +339,13 @@ export class TimelineMap {
 
     // Input
 
-    tapped(event) {
-        const onFold = event.target.closest('.forklore_fold');
-        const onCard = event.target.closest('.forklore_card')?.dataset.id;
+    tapped(/** @type {MouseEvent} */ event) {
+        const target = /** @type {Element} */ (event.target);
+        const onFold = target.closest('.forklore_fold');
+        const onCard = idOf(target.closest('.forklore_card'));
         const { left, top } = this.element.getBoundingClientRect();
         const id = onCard ?? this.nearestTo({ x: event.clientX - left, y: event.clientY - top }, FINGER)?.id;
-        if (onFold) {
+        if (onFold && id !== undefined) {
             this.toggleFold(id);
         } else if (id !== undefined) {
             this.handlers.select(id);
@@ -337,9 +353,9 @@ export class TimelineMap {
         }
     }
 
-    keyPressed(event) {
+    keyPressed(/** @type {Fired<'div', 'keydown'>} */ event) {
         const { key } = event;
-        const at = event.target.closest('.forklore_card')?.dataset.id ?? this.selected;
+        const at = idOf(event.target.closest('.forklore_card')) ?? this.selected ?? '';
         const action = this.actionFor(key, at);
         if (!action || event.ctrlKey || event.metaKey || event.altKey) {
             return;
@@ -350,6 +366,7 @@ export class TimelineMap {
         action();
     }
 
+    /** @param {string} key @param {string} at @returns {(() => void) | null} */
     actionFor(key, at) {
         const place = this.layout().places.get(at);
         const to = neighbour(this.layout().places, at, key);
@@ -362,6 +379,7 @@ export class TimelineMap {
                 this.cardOf(to)?.focus({ preventScroll: true });
             };
         }
+        /** @type {Record<string, () => void>} */
         const keys = {
             'Enter': () => this.handlers.activate(at),
             ' ': () => place?.hidden || place?.children.length ? this.toggleFold(at) : this.handlers.activate(at),
@@ -379,12 +397,16 @@ export class TimelineMap {
     }
 }
 
+/** The timeline that a card stands for. @param {Element | null} card */
+const idOf = (card) => /** @type {HTMLElement | null} */ (card)?.dataset.id;
+
+/** @param {'path' | 'rect'} tag @param {Record<string, string | number>} attributes */
 function drawn(tag, attributes) {
     const result = document.createElementNS(SVG, tag);
     Object.entries(attributes).forEach(([name, value]) => result.setAttribute(name, String(value)));
     return result;
 }
 
-function drawShelf({ x, y, width, height }) {
+function drawShelf(/** @type {Rectangle} */ { x, y, width, height }) {
     return drawn('rect', { x, y, width, height, rx: 12 });
 }

@@ -3,14 +3,16 @@ import { heading, nameOf, paragraph } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say, sayNames } from '../words.js';
 
-/** @returns {Promise<string | null>} the name, or null to keep the old one */
+/** @import { BookFate, TavernScreen } from '../types.js' */
+
+/** The name, or null to keep the old one. @param {TavernScreen} screen @param {string} name */
 export function askNewName(screen, name) {
     return screen.ask(element('div', { class: 'forklore_dialog' },
         heading(say('timelines.rename.title')),
         element('small', {}, say('timelines.rename.hint'))), { value: name, okText: say('timelines.rename.ok'), cancelText: say('button.cancel') });
 }
 
-/** What will happen to the lorebook, in words. */
+/** What will happen to the lorebook, in words. @param {BookFate} what */
 export function sayFate({ fate, book, why, by = [] }) {
     switch (fate) {
         case 'trash': return say('timelines.delete.trash', { book });
@@ -19,11 +21,7 @@ export function sayFate({ fate, book, why, by = [] }) {
     }
 }
 
-/**
- * @param {object} screen
- * @param {{name: string, fate: object, children: string[]}} what
- * @returns {Promise<boolean>}
- */
+/** @param {TavernScreen} screen @param {{name: string, fate: BookFate, children: string[]}} what */
 export function askDelete(screen, { name, fate, children }) {
     return screen.confirm(element('div', { class: 'forklore_dialog' },
         heading(say('timelines.delete.title')),

@@ -2,11 +2,14 @@
 import { say } from '../words.js';
 import { sayKind } from './card.js';
 
-/** @param {Array<import('../../features/timelines/timelines.js').ShownTimeline>} timelines of one family */
+/** @import { ShownTimeline } from '../types.js' */
+
+/** @param {ShownTimeline[]} timelines of one family */
 export function textTree(timelines) {
     const ids = new Set(timelines.map(({ id }) => id));
+    /** @type {string[]} */
     const lines = [];
-    const write = (timeline, depth) => {
+    const write = (/** @type {ShownTimeline} */ timeline, /** @type {number} */ depth) => {
         const problems = timeline.findings.filter(({ problem }) => problem).length;
         const about = [
             sayKind(timeline),
@@ -19,11 +22,11 @@ export function textTree(timelines) {
             .sort((one, other) => (one.message ?? Infinity) - (other.message ?? Infinity) || one.name.localeCompare(other.name, undefined, { numeric: true }))
             .forEach((child) => write(child, depth + 1));
     };
-    timelines.filter(({ parent }) => !ids.has(parent)).forEach((root) => write(root, 0));
+    timelines.filter(({ parent }) => parent === null || !ids.has(parent)).forEach((root) => write(root, 0));
     return lines.join('\n');
 }
 
-/** A name may contain anything, but each timeline is one line. */
+/** A name may contain anything, but each timeline is one line. @param {string} text */
 function oneLine(text) {
     return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ');
 }

@@ -7,39 +7,36 @@ import { actionsFor, details } from './details.js';
 import { FOLDED_FROM } from './layout.js';
 import { TimelineMap } from './map.js';
 
+/** @import { ShownTimeline, TimelineAction, TimelineProgress, TimelinesModel, TimelineViewParts } from '../types.js' */
+
 export class TimelineView {
-    /**
-     * @param {object} parts
-     * @param {(id: string, timeline: object) => void} parts.run runs an action on a timeline
-     * @param {(left: string, right: string) => void} parts.compare
-     * @param {() => void} parts.close
-     * @param {() => void} parts.refresh
-     * @param {(family: string) => void} parts.look
-     * @param {(milliseconds: number) => string} parts.sayDate
-     * @param {boolean} parts.canCompare
-     */
+    /** @param {TimelineViewParts} parts */
     constructor(parts) {
         this.parts = parts;
+        /** @type {TimelinesModel | null} */
         this.model = null;
-        this.family = null;
+        this.family = '';
+        /** @type {string | null} */
         this.comparing = null;
+        /** @type {TimelineProgress | null} */
+        this.progress = null;
+        /** The ids of the search results. @type {Set<string> | null} */
+        this.found = null;
+        this.shownContent = '';
+        this.isSheetOpen = false;
         this.map = new TimelineMap({
             select: (id) => this.chosen(id),
             activate: (id) => this.activated(id),
             search: () => this.search.focus(),
         });
-        this.build();
-    }
-
-    build() {
-        const tool = (name, sign, run) => button('', { icon: sign, title: say(`timelines.tool.${name}`), label: say(`timelines.tool.${name}`), class: 'forklore_tool', run });
+        const tool = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {() => void} */ run) => button('', { icon: sign, title: say(`timelines.tool.${name}`), label: say(`timelines.tool.${name}`), class: 'forklore_tool', run });
         this.title = heading(say('timelines.title', { owner: '' }));
         this.search = element('input', {
             type: 'search', class: 'text_pole', placeholder: say('timelines.search'), 'aria-label': say('timelines.search'),
             on: { input: () => this.searched(), keydown: (event) => this.searchKey(event) },
         });
         this.unfolder = tool('unfold', 'fa-folder-tree', () => this.unfoldAll(!this.map.unfoldsAll));
-        this.families = element('select', { class: 'text_pole forklore_families', 'aria-label': say('timelines.families'), on: { change: () => this.showFamily(this.families.value) } });
+        this.families = element('select', { class: 'text_pole forklore_families', 'aria-label': say('timelines.families'), on: { change: ({ target }) => this.showFamily(target.value) } });
         this.status = element('small', { class: 'forklore_map_status', role: 'status' });
         this.asking = element('div', { class: 'forklore_asking', role: 'status' });
         this.sheetId = freshId('sheet');
@@ -70,7 +67,7 @@ export class TimelineView {
 
     // Display
 
-    /** @param {object | null} model null without an open chat */
+    /** @param {TimelinesModel | null} model null without an open chat */
     show(model) {
         if (!model) {
             this.model = null;
@@ -78,13 +75,13 @@ export class TimelineView {
             return;
         }
         const isFirst = !this.model;
-        const hasMoved = !isFirst && this.model.open !== model.open;
+        const hasMoved = this.model !== null && this.model.open !== model.open;
         this.model = model;
         this.title.textContent = say('timelines.title', { owner: model.owner.label });
         this.element.closest('dialog')?.setAttribute('aria-label', this.title.textContent);
         const mine = model.families.find(({ hasOpen }) => hasOpen);
         if (isFirst || hasMoved || !model.families.some(({ id }) => id === this.family)) {
-            this.family = mine.id;
+            this.family = mine?.id ?? '';
         }
         this.showFamilies();
         const shown = this.shown();
@@ -106,11 +103,11 @@ export class TimelineView {
     }
 
     shown() {
-        return this.model.timelines.filter(({ family }) => family === this.family);
+        return (this.model?.timelines ?? []).filter(({ family }) => family === this.family);
     }
 
     showFamilies() {
-        const { families } = this.model;
+        const families = this.model?.families ?? [];
         this.families.hidden = families.length < 2;
         this.unfolder.hidden = this.shown().length < FOLDED_FROM;
         fill(this.families, families.map(({ id, name, count, hasOpen }) => element('option', { value: id, selected: id === this.family },
@@ -118,24 +115,24 @@ export class TimelineView {
         this.families.value = this.family;
     }
 
-    showFamily(id) {
+    showFamily(/** @type {string} */ id) {
         this.family = id;
         const shown = this.shown();
         const start = shown.find(({ isOpen }) => isOpen) ?? shown.find(({ parent }) => parent === null);
         this.map.toggled.clear();
-        this.map.show(shown, { selected: start.id, around: start.id });
+        this.map.show(shown, { selected: start?.id, around: start?.id });
         this.searched();
         this.showSide();
         this.parts.look(id);
     }
 
-    note(progress) {
+    note(/** @type {TimelineProgress | null} */ progress) {
         this.progress = progress;
         this.showStatus();
     }
 
     showStatus() {
-        const shown = this.model ? this.shown().filter(({ kind }) => kind !== 'gone') : [];
+        const shown = this.shown().filter(({ kind }) => kind !== 'gone');
         const problems = shown.filter(({ findings }) => findings.some(({ problem }) => problem)).length;
         fill(this.status, [
             say('timelines.count', { count: shown.length }),
@@ -148,34 +145,36 @@ export class TimelineView {
     showSide() {
         this.showStatus();
         const timeline = this.timeline(this.map.selected);
-        const isAlone = this.shown().length === 1 && this.model.open === this.map.selected;
+        const count = this.model?.timelines.length ?? 0;
+        const isAlone = this.shown().length === 1 && this.model?.open === this.map.selected;
         // A redraw while more is being read must not replace a button that the user is about to press.
-        const content = JSON.stringify([timeline, this.timeline(timeline?.parent)?.name, isAlone, this.model.timelines.length > 1]);
+        const content = JSON.stringify([timeline, this.timeline(timeline?.parent)?.name, isAlone, count > 1]);
         if (content === this.shownContent) {
             return;
         }
         this.shownContent = content;
-        const pressed = [...this.side.querySelectorAll('button')].indexOf(document.activeElement);
-        this.fillSide(timeline, isAlone);
+        const pressed = [...this.side.querySelectorAll('button')].findIndex((button) => button === document.activeElement);
+        this.fillSide(timeline, isAlone, count);
         if (pressed >= 0) {
             this.side.querySelectorAll('button')[pressed]?.focus();
         }
     }
 
-    fillSide(timeline, isAlone) {
+    /** @param {ShownTimeline | null} timeline @param {boolean} isAlone @param {number} count */
+    fillSide(timeline, isAlone, count) {
         fill(this.side, timeline ? details(timeline, {
             parentName: this.timeline(timeline.parent)?.name ?? null,
-            actions: actionsFor(timeline, { count: this.model.timelines.length, canCompare: this.parts.canCompare }),
+            actions: actionsFor(timeline, { count, canCompare: this.parts.canCompare }),
             sayDate: this.parts.sayDate,
             run: (id) => this.run(id, timeline),
         }) : paragraph(say('timelines.choose')), isAlone ? box('hint', paragraph(say('timelines.alone'))) : null);
     }
 
-    timeline(id) {
+    timeline(/** @type {string | null | undefined} */ id) {
         return this.model?.timelines.find((timeline) => timeline.id === id) ?? null;
     }
 
-    openSheet(isOpen) {
+    openSheet(/** @type {boolean} */ isOpen) {
         this.isSheetOpen = isOpen;
         this.aside.dataset.open = String(isOpen);
         this.grip.setAttribute('aria-expanded', String(isOpen));
@@ -183,7 +182,7 @@ export class TimelineView {
 
     // Actions
 
-    chosen(id) {
+    chosen(/** @type {string} */ id) {
         if (this.comparing && id !== this.comparing && this.timeline(id)?.kind !== 'gone') {
             const left = this.comparing;
             this.compareWith(null);
@@ -195,12 +194,12 @@ export class TimelineView {
         this.showSide();
     }
 
-    activated(id) {
+    activated(/** @type {string} */ id) {
         this.chosen(id);
-        this.side.querySelector('button:enabled')?.focus();
+        /** @type {HTMLButtonElement | null} */ (this.side.querySelector('button:enabled'))?.focus();
     }
 
-    run(id, timeline) {
+    run(/** @type {TimelineAction['id']} */ id, /** @type {ShownTimeline} */ timeline) {
         if (id === 'compare') {
             this.compareWith(timeline.id);
         } else {
@@ -208,7 +207,7 @@ export class TimelineView {
         }
     }
 
-    /** Waits for a second timeline to be selected; null stops waiting. */
+    /** Waits for a second timeline to be selected; null stops waiting. @param {string | null} id */
     compareWith(id) {
         this.comparing = id;
         fill(this.asking, id ? [
@@ -221,7 +220,7 @@ export class TimelineView {
         }
     }
 
-    unfoldAll(isWanted) {
+    unfoldAll(/** @type {boolean} */ isWanted) {
         this.map.unfoldAll(isWanted);
         this.unfolder.setAttribute('aria-pressed', String(isWanted));
     }
@@ -230,7 +229,7 @@ export class TimelineView {
         if (!this.model) {
             return;
         }
-        const mine = this.timeline(this.model.open).family;
+        const mine = this.timeline(this.model.open)?.family ?? this.family;
         if (mine !== this.family) {
             this.families.value = mine;
             this.showFamily(mine);
@@ -242,19 +241,19 @@ export class TimelineView {
 
     searched() {
         const typed = this.search.value.trim();
-        const fits = ({ name, preview, book }) => holdsWords(`${name}\n${preview}\n${book ?? ''}`, typed);
+        const fits = (/** @type {ShownTimeline} */ { name, preview, book }) => holdsWords(`${name}\n${preview}\n${book ?? ''}`, typed);
         this.found = typed ? new Set(this.shown().filter(fits).map(({ id }) => id)) : null;
         this.map.mark(this.found);
         this.showStatus();
     }
 
-    /** Enter moves to the next search result. */
+    /** Enter moves to the next search result. @param {KeyboardEvent} event */
     searchKey(event) {
         event.stopPropagation();
         if (event.key === 'Enter' && this.found?.size) {
             event.preventDefault();
             const found = [...this.found];
-            const next = found[(found.indexOf(this.map.selected) + 1) % found.length];
+            const next = found[(found.indexOf(this.map.selected ?? '') + 1) % found.length] ?? '';
             this.map.select(next);
             this.showSide();
         } else if (event.key === 'ArrowDown') {
@@ -268,7 +267,7 @@ export class TimelineView {
         }
     }
 
-    keyPressed(event) {
+    keyPressed(/** @type {KeyboardEvent} */ event) {
         if (event.key === 'Escape' && this.comparing) {
             event.preventDefault();
             event.stopPropagation();
@@ -279,6 +278,6 @@ export class TimelineView {
 
 /** What the dots mean, for the least detailed density. */
 function legend() {
-    const sign = (name) => element('span', {}, element('i', { class: `forklore_dot forklore_dot_${name}` }), ` ${say(`timelines.legend.${name}`)}`);
+    const sign = (/** @type {string} */ name) => element('span', {}, element('i', { class: `forklore_dot forklore_dot_${name}` }), ` ${say(`timelines.legend.${name}`)}`);
     return element('small', { class: 'forklore_legend', 'aria-hidden': 'true' }, ['open', 'branch', 'checkpoint', 'problem', 'folded'].map(sign));
 }

@@ -2,7 +2,9 @@
 import { sayPart, sayWord } from '../words.js';
 import { element, fill, freshId } from './dom.js';
 
-/** A Font Awesome icon that screen readers ignore: there is text beside it. */
+/** @import { Child, Part, Word } from '../types.js' */
+
+/** A Font Awesome icon that screen readers ignore: there is text beside it. @param {string} name */
 export function icon(name, extra = '') {
     return element('i', { class: `fa-solid fa-fw ${name} ${extra}`.trim(), 'aria-hidden': 'true' });
 }
@@ -10,7 +12,7 @@ export function icon(name, extra = '') {
 /**
  * A button in SillyTavern's style.
  * @param {string} text
- * @param {{icon?: string, title?: string, label?: string, disabled?: boolean, class?: string, run: Function}} options
+ * @param {{icon?: string, title?: string, label?: string, disabled?: boolean, class?: string, run: () => unknown}} options
  */
 export function button(text, { icon: name, title, label, disabled = false, class: extra = '', run }) {
     return element('button', {
@@ -20,7 +22,7 @@ export function button(text, { icon: name, title, label, disabled = false, class
         'aria-label': label,
         disabled,
         on: {
-            click: run,
+            click: () => run(),
             // The browser clicks a real button on Enter; SillyTavern, whose buttons are not real ones, would click it
             // again.
             keydown: (event) => event.key === 'Enter' && event.stopPropagation(),
@@ -28,21 +30,22 @@ export function button(text, { icon: name, title, label, disabled = false, class
     }, name ? icon(name) : null, element('span', {}, text));
 }
 
-/** The name of a chat or book: text with its own direction, which may be long. */
+/** The name of a chat or book: text with its own direction, which may be long. @param {string} text */
 export function nameOf(text) {
     return element('bdi', { class: 'forklore_name' }, text);
 }
 
-/** The heading of a popup, which also names it for screen readers. */
+/** The heading of a popup, which also names it for screen readers. @param {string} text */
 export function heading(text) {
     return element('h3', { class: 'forklore_heading' }, text);
 }
 
+/** @param {...Child} children */
 export function paragraph(...children) {
     return element('p', { class: 'forklore_text' }, ...children);
 }
 
-/** Coded messages of the core as a list, or nothing if there are none. */
+/** Coded messages of the core as a list, or nothing if there are none. @param {Word[]} words */
 export function wordList(words, extra = '') {
     if (!words.length) {
         return null;
@@ -50,15 +53,15 @@ export function wordList(words, extra = '') {
     return element('ul', { class: `forklore_words ${extra}`.trim() }, words.map((word) => element('li', {}, sayWord(word))));
 }
 
-/** A box in one of SillyTavern's styles: hint, info, warning or error. */
+/** A box in one of SillyTavern's styles. @param {'hint' | 'info' | 'warning' | 'error'} tone @param {...Child} children */
 export function box(tone, ...children) {
     return element('div', { class: `info-block ${tone} forklore_box` }, ...children);
 }
 
 /**
  * A section that can be unfolded.
- * @param {Node|string} summary
- * @param {() => any} content makes the content; called on unfolding, because there may be hundreds of these
+ * @param {Node | string} summary
+ * @param {() => Child} content makes the content; called on unfolding, because there may be hundreds of these
  */
 export function folded(summary, content, { open = false } = {}) {
     const inside = element('div', { class: 'forklore_unfolded' });
@@ -78,7 +81,7 @@ const EXACTNESS_ICONS = {
     live: 'fa-triangle-exclamation',
 };
 
-/** How well something is known, as an icon beside the words. */
+/** How well something is known, as an icon beside the words. @param {Part | null} part */
 export function exactnessIcon(part) {
     const exactness = part?.exactness ?? 'live';
     const sign = icon(EXACTNESS_ICONS[exactness], `forklore_${exactness}`);
@@ -86,12 +89,16 @@ export function exactnessIcon(part) {
     return sign;
 }
 
-/** One of several choices. One that is not possible shows the reason as its hint. */
+/**
+ * One of several choices. One that is not possible shows the reason as its hint.
+ * @param {{group: string, value: string, title: string, hint: string, disabled?: boolean, checked?: boolean, run: () => unknown}} how
+ * @param {...Child} children
+ */
 export function choice({ group, value, title, hint, disabled = false, checked = false, run }, ...children) {
     const id = freshId('choice');
     return element('div', { class: `forklore_choice${disabled ? ' forklore_disabled' : ''}` },
         element('input', {
-            type: 'radio', id, name: group, value, checked, disabled, 'aria-describedby': `${id}_hint`, on: { change: run },
+            type: 'radio', id, name: group, value, checked, disabled, 'aria-describedby': `${id}_hint`, on: { change: () => run() },
         }),
         element('label', { for: id },
             element('span', { class: 'forklore_choice_title' }, title),

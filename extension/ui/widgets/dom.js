@@ -1,43 +1,41 @@
 /** Builds elements. Text always stays text: nothing here can turn it into markup. */
 
+/** @import { Child, Properties } from '../types.js' */
+
 /**
- * @param {string} tag
- * @param {object} [properties] `class`, `on` ({click: listener}), `data`, and attributes by name;
- *                              `true` sets an attribute, `false`, `null` and `undefined` omit it
- * @param {...(Node|string|null|undefined|Array)} children
- * @returns {HTMLElement}
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag @param {Properties<Tag>} [properties] @param {...Child} children
  */
-export function element(tag, properties = {}, ...children) {
+export function element(tag, { class: look, on, data, ...attributes } = {}, ...children) {
     const result = document.createElement(tag);
-    for (const [name, value] of Object.entries(properties)) {
-        set(result, name, value);
+    if (look) {
+        result.className = look;
     }
+    Object.assign(result.dataset, data);
+    const listeners = /** @type {Record<string, EventListener | undefined>} */ (on ?? {});
+    Object.entries(listeners).forEach(([event, listener]) => listener && result.addEventListener(event, listener));
+    Object.entries(attributes).forEach(([name, value]) => set(result, name, value));
     result.append(...nodes(children));
     return result;
 }
 
-/** Replaces all children. */
+/** Replaces all children. @param {Element} parent @param {...Child} children */
 export function fill(parent, ...children) {
     parent.replaceChildren(...nodes(children));
-    return parent;
 }
 
+/** @param {Child[]} children @returns {Array<Node | string>} */
 function nodes(children) {
-    return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+    return children.flatMap((child) => Array.isArray(child) ? nodes(child) : child === null || child === undefined || child === false ? [] : [child]);
 }
 
+/** @param {HTMLElement} target @param {string} name @param {unknown} value */
 function set(target, name, value) {
     if (value === undefined || value === null) {
         return;
     }
-    if (name === 'class') {
-        target.className = value;
-    } else if (name === 'on') {
-        Object.entries(value).forEach(([event, listener]) => listener && target.addEventListener(event, listener));
-    } else if (name === 'data') {
-        Object.assign(target.dataset, value);
-    } else if (name === 'value' || name === 'checked') {
-        target[name] = value;
+    if (name === 'value' || name === 'checked') {
+        Object.assign(target, { [name]: value });
     } else if (value === true) {
         target.setAttribute(name, '');
     } else if (value !== false) {
@@ -47,7 +45,7 @@ function set(target, name, value) {
 
 let lastId = 0;
 
-/** An id that no other element has. */
+/** An id that no other element has. @param {string} name */
 export function freshId(name) {
     lastId += 1;
     return `forklore_${name}_${lastId}`;

@@ -1,14 +1,17 @@
 /** The pieces of a text diff, in a form that is easy to read. */
 
-const isBlank = (text) => text.trim() === '';
+/** @import { Piece } from '../types.js' */
+
+const isBlank = (/** @type {string} */ text) => text.trim() === '';
 
 /**
  * Joins changed words with only blanks between them, so that a changed sentence is one mark and not ten.
- * @param {Array<{is: string, text: string}>} pieces
+ * @param {Piece[]} pieces
  */
 export function smoothed(pieces) {
+    /** @type {Piece[]} */
     const result = [];
-    /** Changed text by kind, in order of appearance. */
+    /** Changed text by kind, in order of appearance. @type {Map<Piece['is'], string>} */
     let run = new Map();
     const end = () => {
         result.push(...[...run].map(([is, text]) => ({ is, text })).filter(({ text }) => text !== ''));
@@ -28,7 +31,7 @@ export function smoothed(pieces) {
     return result;
 }
 
-/** Whether the same kinds of change continue: otherwise a word that only one side has would take a blank from the other. */
+/** Whether the same kinds of change continue: otherwise a word that only one side has would take a blank from the other. @param {Map<string, string>} run @param {Piece[]} next */
 function goesOn(run, next) {
     const end = next.findIndex(({ is }) => is === 'same');
     const kinds = new Set(next.slice(0, end < 0 ? next.length : end).map(({ is }) => is));

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { ChildSaveHandler } from '../features/fork/child_save.js';
+import { Journal } from '../features/journal/journal.js';
 import { DEFAULTS } from '../features/settings.js';
 import { Tavern, realCore } from './tavern.mjs';
 
@@ -179,14 +180,8 @@ test('what a message holds beside text comes through whole', async () => {
 
 test('the child of a chat whose book is lost takes the journal\'s, not what was put in its place', async () => {
     const tavern = new Tavern();
-    const { Journal } = (await realCore()).wasm;
-    const writer = new Journal(1e6, 'r');
-    const bytes = (value) => new TextEncoder().encode(JSON.stringify(value));
-    writer.open(bytes([null]));
-    writer.observe_book('Lost', bytes({ entries: { 3: { uid: 3, content: 'lore' } } }));
-    writer.observe_metadata(bytes({}));
-    const record = JSON.parse(new TextDecoder().decode(writer.record()));
-    tavern.open.messages.at(-1).forklore = { ...record, gap: tavern.open.messages.length - 1 };
+    const journal = new Journal({ core: (await realCore()).wasm, isOn: () => true, largestBook: () => 1e6 });
+    journal.sync(tavern.open.messages, { bookName: 'Lost', bookText: JSON.stringify({ entries: { 3: { uid: 3, content: 'lore' } } }), metadata: {} });
     const { saves } = await handler(tavern, {}, { lost: () => 'Lost' });
     const held = tavern.childSave();
     await saves.handle(held);

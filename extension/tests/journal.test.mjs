@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { FIELD, Journal, reassignRecords } from '../features/journal/journal.js';
+import { FIELD, Journal } from '../features/journal/journal.js';
 import { Page, clone, core, entry, recorded } from './journal_page.mjs';
 
 /** A chat in which the variable `gold` was 0, 1, 2, … at its messages. */
@@ -262,18 +262,17 @@ test('an error of the core leaves the chat as it was, and the next call begins a
     const failing = {
         ...core,
         Journal: class {
-            #inner;
-            constructor(...parts) {
-                this.#inner = new core.Journal(...parts);
-                for (const name of ['open', 'observe_book', 'observe_unsaved', 'observe_metadata', 'arrive', 'amend', 'retreat', 'inherit']) {
+            #inner = new core.Journal('r');
+            constructor() {
+                for (const name of ['knows', 'arrived', 'unchecked', 'file_checked', 'forget']) {
                     this[name] = (...given) => this.#inner[name](...given);
                 }
             }
-            record() {
+            sync(...given) {
                 if (fails) {
                     throw new Error('of the core');
                 }
-                return this.#inner.record();
+                return this.#inner.sync(...given);
             }
         },
     };
@@ -295,9 +294,9 @@ test('a look at the file of another book says nothing of messages that came befo
     page.journal.arrive(page.chat, () => page.now(), () => page.chat.push({ mes: 'next' }));
     page.bound = 'Other';
     page.sync();
-    page.journal.fileChecked(page.chat, 'Other', () => true);
+    page.fileIsRead('Other');
     assert.equal(page.chat[1][FIELD].came.file, undefined);
-    page.journal.fileChecked(page.chat, 'Lore', () => true);
+    page.fileIsRead('Lore');
     assert.equal(page.chat[1][FIELD].came.file, true);
 });
 
@@ -336,17 +335,4 @@ test('when nothing changed 5,000 messages are looked through in well under a mil
     });
     // The fastest run, because a busy machine says nothing about the code.
     assert.ok(Math.min(...times) < 0.5, `${Math.min(...times)} ms`);
-});
-
-test('records are dealt out without a core, where none are joined', () => {
-    const [a, b, c, d] = 'abcd'.split('').map((mes) => ({ mes }));
-    const ids = (dealt) => dealt.records.map((record) => record.id);
-    const records = ['A', 'B', 'C'].map((id) => ({ v: 1, id }));
-    const insert = (earlier, later) => [earlier, later];
-    const dealt = (before, chat) => reassignRecords(before, records.slice(0, before.length), chat, { insert });
-    assert.deepEqual(ids(dealt([a, b, c], [c, a, b])), ['A', 'B', 'C']);
-    assert.deepEqual(ids(dealt([a, b, c], [a, d, b, c])), ['A', 'A', 'B', 'C']);
-    assert.deepEqual(dealt([a, b, c], [a]).retreats, [records[1], records[0]]);
-    assert.equal(dealt([a, b, c], [d]), null);
-    assert.equal(dealt([], [d]), null);
 });

@@ -52,7 +52,8 @@ export class Page {
 
     reload() {
         this.chat = clone(this.chat);
-        return this.journal.opened(this.chat, this.now());
+        this.journal.forget();
+        return this.sync();
     }
 
     /** Messages arrive one by one, and the book's file is checked afterwards. */
@@ -63,7 +64,13 @@ export class Page {
 
     arrives(message) {
         this.journal.arrive(this.chat, () => this.now(), () => this.chat.push(message));
-        this.journal.fileChecked(this.chat, this.bound, () => true);
+        this.fileIsRead(this.bound);
+    }
+
+    /** A book's file was read, and is what the page knew. */
+    fileIsRead(book) {
+        const arrived = this.journal.unchecked(book);
+        this.journal.fileChecked(book, JSON.stringify(this.books[book]), { isPages: true, arrived });
     }
 
     /** The variable `gold` at each message, `null` if unknown. */

@@ -50,6 +50,11 @@ impl Ask {
         self.0.get(key).is_some_and(Json::is_truthy)
     }
 
+    pub(crate) fn required_flag(&self, key: &str) -> Result<bool, JsError> {
+        let flag = self.0.get(key).and_then(Json::as_bool);
+        flag.ok_or_else(|| JsError::new(&format!("the page left out {key:?}")))
+    }
+
     pub(crate) fn number(&self, key: &str) -> Option<usize> {
         self.0.get(key)?.as_usize()
     }

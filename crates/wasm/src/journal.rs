@@ -1,137 +1,138 @@
-//! Keeps the record of the open chat's last message up to date.
+//! The journal of the open chat.
 
 use forklore_core::journal::{
-    Folded, Limits, RECORDED_METADATA, Record, RecordedState, Records, StatePart, Writer, inserted,
-    is_foreign_key, merged,
+    CarriedRecord, Changes, ChatJournal, FileCheck, Folded, Limits, Observation, ObservedText,
+    OpenChat, RECORDED_METADATA, Records, StatePart, is_foreign_key,
 };
 use forklore_core::recap::running;
-use forklore_core::sillytavern::book::Book;
 use forklore_core::sillytavern::chat::{Chat, ChatKind};
 use forklore_json::{Json, Raw};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::ask::{chat_file, json};
+use crate::ask::{Ask, chat_file, json};
 
-/// The journal of one open chat. Records are passed as JSON text.
+/// The journal of one open chat.
+///
+/// The chat is passed as the numbers that identify its messages, or nothing if they are the same as
+/// at the last call. `carried` is a JSON array of `[place, field]` for the messages that carry
+/// something else than the journal gave them. The answers have the same form: what the messages at
+/// these places must carry now; nothing if everything stays.
 #[wasm_bindgen]
-pub struct Journal(Writer);
+pub struct Journal(ChatJournal);
 
 #[wasm_bindgen]
 impl Journal {
-    /// `largest_book` is in bytes: of a larger book only a digest is recorded. `random` makes the
-    /// records of this page distinguishable from those of other pages.
+    /// `random` makes the records of this page distinguishable from those of other pages.
     #[wasm_bindgen(constructor)]
-    pub fn new(largest_book: f64, random: &str) -> Self {
-        // The cast saturates, and NaN becomes 0.
-        Self(Writer::new(Limits { largest_book: largest_book as usize }, random))
+    pub fn new(random: &str) -> Self {
+        Self(ChatJournal::new(random))
     }
 
-    /// Starts with a chat: an array of each message's record, or `null` where it has none. Returns
-    /// the indices of the messages whose record was made for another place.
-    pub fn open(&mut self, records: &[u8]) -> Result<Vec<usize>, JsError> {
-        let records = json(records)?;
-        let records = records.as_array().ok_or_else(|| JsError::new("the records are no list"))?;
-        Ok(self.0.open(Record::all_from_json(records)))
+    /// Brings the records up to date. `book` is the text of the bound book if it was read;
+    /// `metadata` is JSON text with the keys for which `is_recorded` is true, if it has changed.
+    /// `largest_book` is in bytes: of a larger book only a digest is recorded.
+    pub fn sync(
+        &mut self,
+        chat: Option<Vec<u32>>,
+        carried: &[u8],
+        ask: &[u8],
+        book: Option<Vec<u8>>,
+        metadata: Option<Vec<u8>>,
+        largest_book: f64,
+    ) -> Result<Option<Vec<u8>>, JsError> {
+        let ask = Ask::read(ask)?;
+        let now = Observation {
+            book_name: ask.text("bookName"),
+            book: match (&*ask.required("book")?, book) {
+                ("unchanged", _) => ObservedText::Unchanged,
+                ("assumed", _) => ObservedText::Assumed,
+                ("read", Some(text)) => ObservedText::Read(text),
+                _ => ObservedText::Missing,
+            },
+            is_own: ask.required_flag("isOwn")?,
+            is_unsaved: ask.required_flag("isUnsaved")?,
+            is_touched: ask.required_flag("isTouched")?,
+            metadata: match metadata {
+                Some(text) => Some(document(&text)?.json_without_deep_members()),
+                None => None,
+            },
+            // The cast saturates, and NaN becomes 0.
+            limits: Limits { largest_book: largest_book as usize },
+        };
+        let chat = open_chat(chat, carried)?;
+        Ok(text_of(&self.0.sync(chat, now)))
     }
 
-    /// Observes the book that the chat is bound to, if any. Returns whether it can be recorded: a
-    /// book without text, or with unreadable text, counts as missing.
-    pub fn observe_book(&mut self, name: Option<String>, text: Option<Vec<u8>>) -> bool {
-        let is_missing = name.is_some() && text.is_none();
-        self.0.observe_book(name.as_deref(), text).is_ok() && !is_missing
+    /// Whether this message was in the chat at the last call.
+    pub fn knows(&self, message: u32) -> bool {
+        self.0.knows(message)
     }
 
-    /// The book of this name exists, but has not been read since the last message arrived.
-    pub fn assume_book(&mut self, name: &str) {
-        self.0.assume_book(name);
+    /// Messages were appended right after the last call.
+    pub fn arrived(
+        &mut self,
+        chat: Option<Vec<u32>>,
+        carried: &[u8],
+    ) -> Result<Option<Vec<u8>>, JsError> {
+        Ok(text_of(&self.0.arrived(open_chat(chat, carried)?)))
     }
 
-    /// Whether the book observed last has not been saved yet.
-    pub fn observe_unsaved(&mut self, is_unsaved: bool) {
-        self.0.observe_unsaved(is_unsaved);
+    /// A JSON array of the uids of records whose book file was not checked yet; nothing if there
+    /// are none.
+    pub fn unchecked(&self, book_name: &str) -> Option<Vec<u8>> {
+        let uids = self.0.unchecked(book_name);
+        (!uids.is_empty()).then(|| Json::from(uids).stringify())
     }
 
-    /// Observes the chat's metadata, or only the keys for which `is_recorded` is true.
-    pub fn observe_metadata(&mut self, metadata: &[u8]) -> Result<(), JsError> {
-        let metadata = Raw::document(metadata).map_err(|error| JsError::new(&error.to_string()))?;
-        self.0.observe_metadata(&metadata.json_without_deep_members());
-        Ok(())
+    /// The book's file was read. `arrived` is the answer of `unchecked` from before the read began.
+    pub fn file_checked(
+        &mut self,
+        book_name: &str,
+        text: &[u8],
+        is_pages: bool,
+        arrived: Option<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>, JsError> {
+        let arrived = arrived.map_or(Ok(Json::Null), |uids| json(&uids))?;
+        let arrived = arrived.as_array().unwrap_or_default().iter();
+        let arrived: Vec<String> = arrived.filter_map(|uid| Some(uid.as_str()?.into())).collect();
+        let check = FileCheck { book_name, text, is_pages, arrived: &arrived };
+        Ok(text_of(&self.0.file_checked(&check)))
     }
 
-    /// The record that the last message must carry now; nothing if it already carries that one.
-    pub fn record(&mut self) -> Option<Vec<u8>> {
-        self.0.record().map(text_of)
-    }
-
-    /// A message arrives at this instant, in the state observed last. Returns its record, if it
-    /// gets one. Call `record` first, for the message before it.
-    pub fn arrive(&mut self) -> Option<Vec<u8>> {
-        self.0.arrive().map(text_of)
-    }
-
-    /// New messages were found at the end whose arrival was not observed. Observe afterwards.
-    pub fn grow(&mut self, count: usize, was_touched: bool) {
-        self.0.grow(count, was_touched);
-    }
-
-    /// It is unknown how the last message got to its place and what has changed since. Observe
-    /// afterwards.
-    pub fn doubt(&mut self) {
-        self.0.doubt();
-    }
-
-    /// Replaces what is recorded about the arrival of the last message by what `last`, its record,
-    /// says.
-    pub fn amend(&mut self, last: &[u8]) -> Result<(), JsError> {
-        if let Some(last) = Record::from_json(&json(last)?) {
-            self.0.amend(&last);
-        }
-        Ok(())
-    }
-
-    /// The last message was deleted. `earlier` is the record of the message before it, or `null`.
-    pub fn retreat(&mut self, earlier: &[u8]) -> Result<(), JsError> {
-        self.0.retreat(Record::from_json(&json(earlier)?));
-        Ok(())
-    }
-
-    /// All messages with a record before the last one were deleted. `gone` is their record.
-    pub fn inherit(&mut self, gone: &[u8]) -> Result<(), JsError> {
-        if let Some(gone) = Record::from_json(&json(gone)?) {
-            self.0.inherit(gone);
-        }
-        Ok(())
+    /// Forgets the chat. The next call starts from the records that its messages carry then.
+    pub fn forget(&mut self) {
+        self.0.forget();
     }
 }
 
-/// Joins two neighbouring records; nothing if one does not follow the other.
-#[wasm_bindgen]
-pub fn join_records(earlier: &[u8], later: &[u8]) -> Result<Option<Vec<u8>>, JsError> {
-    let (earlier, later) = (Record::from_json(&json(earlier)?), Record::from_json(&json(later)?));
-    Ok(earlier.zip(later).and_then(|(earlier, later)| merged(&earlier, &later)).map(text_of))
+fn open_chat(messages: Option<Vec<u32>>, carried: &[u8]) -> Result<OpenChat, JsError> {
+    let field = |carried: Raw<'_>| {
+        let mut parts = carried.elements();
+        let place = usize::try_from(parts.next()?.integer()?).ok()?;
+        Some((place, CarriedRecord::read(parts.next()?)))
+    };
+    let carried = document(carried)?.elements().filter_map(field).collect();
+    Ok(OpenChat { messages, carried })
 }
 
-/// For a message inserted between two others: an array of its record and the later message's new
-/// record; nothing if the arrival of the later one was not observed. `random` makes the new
-/// record's uid.
-#[wasm_bindgen]
-pub fn insert_record(
-    earlier: &[u8],
-    later: &[u8],
-    random: &str,
-) -> Result<Option<Vec<u8>>, JsError> {
-    let (earlier, later) = (Record::from_json(&json(earlier)?), Record::from_json(&json(later)?));
-    let both = earlier.zip(later).and_then(|(earlier, later)| inserted(&earlier, &later, random));
-    Ok(both
-        .map(|(between, later)| Json::Array(vec![between.to_json(), later.to_json()]).stringify()))
+fn document(text: &[u8]) -> Result<Raw<'_>, JsError> {
+    Raw::document(text).map_err(|error| JsError::new(&error.to_string()))
 }
 
-/// The digest by which records identify a book of this name and text, if it can be read.
-#[wasm_bindgen]
-pub fn book_digest(name: &str, text: &[u8]) -> Option<String> {
-    let state = RecordedState::of_book(name, &Book::read(text).ok()?)?;
-    Some(state.digest(StatePart::Book))
+/// The records as they are, since building values of them would take long.
+fn text_of(changes: &Changes) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    for (place, record) in changes {
+        text.push(if text.is_empty() { b'[' } else { b',' });
+        text.push(b'[');
+        text.extend(Json::from(*place).stringify());
+        text.push(b',');
+        text.extend_from_slice(record.as_ref().map_or(b"null", |record| record.text()));
+        text.push(b']');
+    }
+    text.push(b']');
+    (!changes.is_empty()).then_some(text)
 }
 
 /// The newest state in the journal at or before a message, the message that it belongs to, and for
@@ -156,8 +157,4 @@ pub fn recorded_state(chat: &[u8], message: usize) -> Result<Option<Vec<u8>>, Js
 #[wasm_bindgen]
 pub fn is_recorded(key: &str) -> bool {
     key == running::KEY || RECORDED_METADATA.contains(&key) || is_foreign_key(key)
-}
-
-fn text_of(record: Record) -> Vec<u8> {
-    record.to_json().stringify()
 }

@@ -1,7 +1,6 @@
-// Keeps the journal of the open chat: decides when to record and what. journal.js decides which record goes on which
-// message.
+// Keeps the journal of the open chat: decides when to record and what. The core decides which record goes on which message.
 
-import { sameJson, textBytes } from '../../core/json.js';
+import { sameJson } from '../../core/json.js';
 import { watchArrivals } from '../../sillytavern/message_arrivals.js';
 import { BookFiles } from './book_files.js';
 import { Journal } from './journal.js';
@@ -98,14 +97,14 @@ export class Recorder {
         this.schedule();
     }
 
-    /** Uids of the messages that have arrived so far: a file read that starts now comes after them. */
+    /** The messages that have arrived so far: a file read that starts now comes after them. */
     arrivedSoFar() {
-        return this.chat() ? this.uncheckedUids() : new Set();
+        return this.chat() ? this.unchecked() : null;
     }
 
     /**
      * The page has read a book from the server, and this is its new copy.
-     * @param {Set<string>} [arrived] `arrivedSoFar` from when the read started
+     * @param {?Uint8Array} [arrived] `arrivedSoFar` from when the read started
      */
     bookRead(name, text, arrived) {
         const open = this.chat();
@@ -285,7 +284,7 @@ export class Recorder {
 
     /** Waits until the file was checked after the last message, so that claims about the past are as exact as possible. */
     async untilFileChecked() {
-        if (this.chat() && this.uncheckedUids().size) {
+        if (this.chat() && this.unchecked()) {
             await this.checkFile().catch(() => {});
         }
     }
@@ -298,28 +297,28 @@ export class Recorder {
         }
         const { journal, current } = this;
         const name = open.book;
-        const uids = this.uncheckedUids();
+        const arrived = this.unchecked();
         const last = open.messages.at(-1);
         const text = await this.host.bookOnServer(name);
         const isSameOpening = () => this.journal === journal && this.current === current;
         if (!isSameOpening() && this.chat()) {
             // The request was sent before the chat was reopened, and possibly answered after a message arrived: it can
             // refute, but not confirm.
-            this.checkRecords({ messages: this.chat().messages, book: name }, text, new Set());
+            this.checkRecords({ messages: this.chat().messages, book: name }, text, null);
         }
         const chatNow = () => (isSameOpening() ? this.chat() : null);
         let now = chatNow();
         if (now && isEmpty(text)) {
             // It differs from the page's copy, whether the book exists or not. A later check may be answered before
             // that is known.
-            this.checkRecords({ messages: now.messages, book: name }, text, uids, { mayConfirm: false });
+            this.checkRecords({ messages: now.messages, book: name }, text, null);
             now = (await this.isOnServer(name)) ? chatNow() : null;
         }
         if (!now) {
             return;
         }
         // Even if another book is bound by now: messages arrived while this one was bound.
-        this.checkRecords({ messages: now.messages, book: name }, text, uids);
+        this.checkRecords({ messages: now.messages, book: name }, text, arrived);
         if (now.book !== name || this.pageText(name) !== undefined) {
             return;
         }
@@ -338,29 +337,18 @@ export class Recorder {
         return (await this.host.listBooks()).some((book) => this.isSameBook(book.name, name));
     }
 
-    uncheckedUids() {
-        return new Set(this.journal.uncheckedRecords(this.host.openChat()?.book).map((record) => record.uid));
+    unchecked() {
+        return this.journal.unchecked(this.host.openChat()?.book);
     }
 
     /**
      * Checks the records against the book's file, which contains `text`.
-     * @param {Set<string>} uids of the records whose messages had arrived before the read
-     * @param {{mayConfirm?: boolean}} [how] if false, records can only be refuted
+     * @param {?Uint8Array} arrived the messages that had arrived before the read. Other records can only be refuted
      */
-    checkRecords(open, text, uids = this.uncheckedUids(), { mayConfirm = true } = {}) {
+    checkRecords(open, text, arrived = this.unchecked()) {
         this.guarded(() => {
             const isPages = this.files.matchesPage(open.book, text);
-            let digest;
-            const isSame = (record) => {
-                digest ??= this.core.wasm.book_digest(open.book, textBytes(text)) ?? null;
-                return record.came.book === digest;
-            };
-            const { changed } = this.journal.fileChecked(open.messages, open.book, (record) => {
-                const isGood = record.came.assumed ? isSame(record) : isPages;
-                // A foreign write was there already, or arrived in the meantime, for every message that this page has
-                // seen since.
-                return isGood && !(mayConfirm && uids.has(record.uid)) ? undefined : isGood;
-            });
+            const { changed } = this.journal.fileChecked(open.book, text, { isPages, arrived });
             // If saving would take long, the next save includes it.
             if (changed && isSmall(open.messages)) {
                 this.saveSoon();

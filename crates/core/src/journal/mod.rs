@@ -16,8 +16,13 @@ mod record;
 mod fold;
 mod reader;
 mod writer;
+mod carried;
+mod placement;
+mod chat_journal;
 pub mod rewrite;
 
+pub use carried::CarriedRecord;
+pub use chat_journal::{Changes, ChatJournal, FileCheck, Observation, ObservedText, OpenChat};
 pub use fold::{Folded, Records, fold};
 pub use lore::{Entries, Lore};
 pub use others::{

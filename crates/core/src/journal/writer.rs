@@ -67,6 +67,11 @@ impl Writer {
         Self { limits, random: random.to_owned(), ..Self::default() }
     }
 
+    /// Limits what is recorded from now on.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// Starts with a chat whose messages have these records. Adds no testimony, and preserves what
     /// is there. Returns the messages whose records were moved; the caller must remember them,
     /// because this may no longer be detectable once other messages are deleted.

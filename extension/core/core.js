@@ -22,6 +22,9 @@ function opened(answer) {
 /** The functions of the core. Books and bodies are bytes, or `undefined` if there is none. */
 export const core = {
     fork: (ask, body, later, book, memories) => opened(wasm.fork(toBytes(ask), body, toBytes(later), book, memories)),
+    savesOpen: (ask, start) => wasm.saves_open(toBytes(ask), start),
+    readSave: (ask, body) => opened(wasm.read_save(toBytes(ask), body)).value,
+    saveWithoutBook: (ask, body) => wasm.save_without_book(toBytes(ask), body),
     check: (ask, chat, book) => opened(wasm.check(toBytes(ask), toBytes(chat), book)).value,
     lore: (ask, chat, book) => opened(wasm.lore(toBytes(ask), toBytes(chat), book)).value,
     planRepair: (ask, chat, book, other) => opened(wasm.plan_repair(toBytes(ask), toBytes(chat), book, other)),
@@ -34,6 +37,7 @@ export const core = {
     verify: (ask, books) => opened(wasm.verify(toBytes(ask), books)).value,
     cleanup: (ask) => opened(wasm.cleanup(toBytes(ask))).value,
     booksNamed: (chat, queue) => opened(wasm.books_named(toBytes(chat), queue)).value,
+    booksOfChat: (metadata) => opened(wasm.books_of_chat(toBytes(metadata))).value,
     memoryBooksNamed: (metadata) => opened(wasm.memory_books_named(toBytes(metadata))).value,
     nameForBook: (ask) => wasm.name_for_book(toBytes(ask)),
     nameForChat: (ask) => wasm.name_for_chat(toBytes(ask)),

@@ -1,5 +1,6 @@
 //! Reads the arguments that the page passes.
 
+use forklore_core::plan::fork::child_save::OpenChat;
 use forklore_core::plan::fork::{Policy, QueuePolicy, Timestamp};
 use forklore_core::sillytavern::chat::ChatKind;
 use forklore_core::sillytavern::names::ForkKind;
@@ -24,7 +25,12 @@ impl Ask {
     }
 
     pub(crate) fn required(&self, key: &str) -> Result<String, JsError> {
-        self.text(key).ok_or_else(|| JsError::new(&format!("the page left out {key:?}")))
+        self.text(key).ok_or_else(|| left_out(key))
+    }
+
+    /// A value that may be null, but not missing.
+    pub(crate) fn present(&self, key: &str) -> Result<&Json, JsError> {
+        self.0.get(key).ok_or_else(|| left_out(key))
     }
 
     pub(crate) fn flag(&self, key: &str) -> bool {
@@ -50,6 +56,26 @@ impl Ask {
 
     pub(crate) fn chat_kind(&self) -> ChatKind {
         if self.flag("group") { ChatKind::Group } else { ChatKind::Solo }
+    }
+
+    /// The kind of chat that a request to the given path saves.
+    pub(crate) fn save_kind(&self) -> Result<ChatKind, JsError> {
+        Ok(save_request::kind_of_path(&self.required("path")?))
+    }
+
+    /// The open chat; `None` if none is open.
+    pub(crate) fn open(&self) -> Result<Option<OpenChat>, JsError> {
+        let open = self.present("open")?;
+        if *open == Json::Null {
+            return Ok(None);
+        }
+        let open = Self(open.clone());
+        Ok(Some(OpenChat {
+            name: open.required("name")?,
+            kind: open.chat_kind(),
+            integrity: open.text("integrity"),
+            book: open.text("book"),
+        }))
     }
 
     pub(crate) fn kind(&self) -> ForkKind {
@@ -94,6 +120,10 @@ impl Ask {
     pub(crate) fn bound<'a>(&self, book: Option<&'a [u8]>) -> BoundBook<'a> {
         BoundBook::read(self.text("bookName").filter(|name| !name.is_empty()), book)
     }
+}
+
+fn left_out(key: &str) -> JsError {
+    JsError::new(&format!("the page left out {key:?}"))
 }
 
 /// The group or the character that a timeline belongs to.

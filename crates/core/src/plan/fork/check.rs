@@ -5,7 +5,7 @@ use crate::finding::{Obstacle, Remark};
 use crate::journal::RECORDED_METADATA;
 use crate::recap::queue::{self, PendingWork};
 use crate::recap::scene::SceneMemory;
-use crate::recap::{combined, older_seal, running};
+use crate::recap::{combined, notes, older_seal, running};
 use crate::sillytavern::chat::Damage;
 use crate::sillytavern::names::book_key;
 use crate::timeline::claim::TodaySource;
@@ -223,14 +223,8 @@ impl Readiness<'_> {
 
 /// Whether a fork has to parse this metadata key. All other keys are copied unchanged.
 fn is_parsed_by_fork(key: &str) -> bool {
-    const KEYS: [&str; 6] = [
-        seal::KEY,
-        older_seal::KEY,
-        running::KEY,
-        combined::PATH[0],
-        "auto_lorebooks",
-        "autoLorebooks",
-    ];
+    const KEYS: [&str; 6] =
+        [seal::KEY, older_seal::KEY, running::KEY, combined::PATH[0], notes::KEY, "autoLorebooks"];
     KEYS.contains(&key) || RECORDED_METADATA.contains(&key)
 }
 

@@ -91,3 +91,30 @@ test('if even the last resort fails, the child is not saved rather than bound to
     const response = await save(tavern.childSave());
     assert.deepEqual([response.ok, sent, errors.length], [false, [], 2]);
 });
+
+test('of two forks in flight, each goes by its own decision and has its own report', async () => {
+    const tavern = new Tavern();
+    const { app, errors, sent, save } = await page(tavern);
+    app.settings.whenInexact = 'refuse';
+    // Both have been decided on before either is saved, and the first is saved last.
+    const fork = (name, message, decision, after) => app.withDecision(message, decision, async () => {
+        await after;
+        await save(tavern.childSave({ name, last: message, metadata: { integrity: `slug of ${name}` } }));
+    });
+    let begin;
+    const begun = new Promise((resolve) => { begin = resolve; });
+    const later = new Promise((resolve) => { begun.then(() => nearestFork).then(resolve); });
+    const withoutFork = fork('Without', 1, ['without'], later);
+    const nearestFork = fork('Nearest', 2, ['nearest'], begun);
+    begin();
+    const [without, nearest] = await Promise.all([withoutFork, nearestFork]);
+    await save(tavern.childSave({ name: 'Undecided', last: 2, metadata: { integrity: 'a third slug' } }));
+    const bookOf = (name) => sent.map((body) => JSON.parse(body)).find((body) => body.file_name === name).chat[0].chat_metadata.world_info;
+    assert.deepEqual(errors, []);
+    assert.deepEqual(['Without', 'Nearest', 'Undecided'].map(bookOf), [undefined, 'Nearest - Lore', undefined]);
+    assert.deepEqual([without, nearest].map(({ report }) => [report.child, report.message, report.book?.name]), [
+        ['Without', 1, undefined],
+        ['Nearest', 2, 'Nearest - Lore'],
+    ]);
+    assert.deepEqual(app.childSaves.pending.forks, []);
+});

@@ -2,9 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use forklore_core::plan::fork::books_named;
-use forklore_core::plan::fork::child_save::{ChildSave, OpenChat};
+use forklore_core::plan::fork::child_save::{ChildSave, OpenChat, SaveContext};
+use forklore_core::plan::fork::decision::{
+    Choice, Decision, ForkSettings, Step, WhenBusy, WhenInexact,
+};
+use forklore_core::plan::fork::{Timestamp, books_named};
 use forklore_core::sillytavern::chat::ChatKind;
+use forklore_core::sillytavern::names::ForkKind;
 use forklore_core::sillytavern::save_request::SaveRequest;
 use forklore_json::{Json, Object, Raw};
 use proptest::collection::vec;
@@ -101,7 +105,7 @@ fn value() -> impl Strategy<Value = Json> {
     leaf.prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..4).prop_map(Json::Array),
-            vec(("[a-z]{1,4}", inner), 0..4).prop_map(|members| Json::object(members)),
+            vec(("[a-z]{1,4}", inner), 0..4).prop_map(Json::object),
         ]
     })
 }
@@ -208,4 +212,120 @@ fn notes_too_deep_to_be_read_may_name_a_book_and_are_left_out() {
     let after = read(&text, ChatKind::Solo).unwrap().without_book(SLUG);
     let expected = body(&format!(r#"{{"main_chat":"Main","other":{deep},"integrity":"{SLUG}"}}"#));
     assert_eq!(String::from_utf8(after).unwrap(), expected);
+}
+
+/// What a save meets: a book of any kind, later messages, and work that may end.
+#[derive(Clone, Debug)]
+struct Story {
+    settings: ForkSettings,
+    words: Vec<&'static str>,
+    metadata: &'static str,
+    book: Option<&'static str>,
+    later: &'static str,
+    under_way: usize,
+    does_work_end: bool,
+    answer: &'static str,
+}
+
+fn story() -> impl Strategy<Value = Story> {
+    const BUSY: &str = r#"{"entries":{"0":{"uid":0,"comment":"__operation_queue","content":"{\"queue\":[{\"status\":\"pending\"}]}"}}}"#;
+    const ODD: &str =
+        r#"{"entries":{"0":{"uid":0,"comment":"__operation_queue","content":"odd"}}}"#;
+    let settings = (
+        select(vec![WhenInexact::Ask, WhenInexact::Nearest, WhenInexact::Refuse]),
+        select(vec![WhenBusy::Wait, WhenBusy::Drain, WhenBusy::Without]),
+        any::<bool>(),
+    );
+    let settings = settings.prop_map(|(when_inexact, when_busy, require_scene)| ForkSettings {
+        when_inexact,
+        when_busy,
+        require_scene,
+    });
+    let words = select(vec![vec![], vec!["nearest"], vec!["without"], vec!["unattended"]]);
+    let metadata = select(vec![
+        r#"{"main_chat":"Main","world_info":"Lore","integrity":"j"}"#,
+        r#"{"main_chat":"Main","world_info":"Lore","variables":{"a":1},"auto_lorebooks":{"lorebookName":"Lore"}}"#,
+        r#"{"main_chat":"Another","world_info":"Lore","integrity":"i"}"#,
+        r#"{"main_chat":"Main","world_info":"Lore","forklore":[[[[[]]]]]}"#,
+    ]);
+    let book =
+        select(vec![Some(r#"{"entries":{}}"#), Some(BUSY), Some(ODD), Some("no book"), None]);
+    let later = select(vec!["[]", r#"[{"mes":""}]"#]);
+    let answer = select(vec!["nearest", "live", "without", "wait", "cancel"]);
+    (settings, words, metadata, book, later, 0..3_usize, any::<bool>(), answer).prop_map(
+        |(settings, words, metadata, book, later, under_way, does_work_end, answer)| Story {
+            settings,
+            words,
+            metadata,
+            book,
+            later,
+            under_way,
+            does_work_end,
+            answer,
+        },
+    )
+}
+
+/// Does what the page does, and returns the metadata that is saved, how often the user was asked
+/// and how often the fork was tried.
+fn carry_out(story: &Story) -> (Json, usize, usize) {
+    let text = body(story.metadata);
+    let child = read(&text, ChatKind::Solo).unwrap();
+    let words: Vec<String> = story.words.iter().map(|word| (*word).to_owned()).collect();
+    let mut decision = Decision::of(&words).unwrap();
+    let (mut book, mut under_way, mut asked) = (story.book, story.under_way, 0);
+    for tries in 1.. {
+        let context = SaveContext {
+            kind: ForkKind::Branch,
+            books: vec!["Lore".into()],
+            book: book.map(str::as_bytes),
+            memories: None,
+            has_memory_books: false,
+            integrity: SLUG.into(),
+            now: Timestamp { iso: "2026-11-15T00:00:00.000Z".into() },
+            policy: decision.policy(story.settings, under_way),
+            remarks: Vec::new(),
+        };
+        let step = match child.plan(story.later.as_bytes(), context).unwrap() {
+            Ok(plan) => return (metadata_of(&plan.body), asked, tries),
+            Err(refusal) => decision.at_save(&refusal.obstacles, story.settings),
+        };
+        match step {
+            Step::Go(next) => decision = next,
+            Step::Wait(next) => {
+                decision = next;
+                if story.does_work_end {
+                    (book, under_way) = (book.map(|_| r#"{"entries":{}}"#), 0);
+                }
+            }
+            Step::Ask(next) => {
+                asked += 1;
+                decision = next.answered(Choice::of(story.answer));
+            }
+            Step::GiveUp => return (metadata_of(&child.without_book(SLUG)), asked, tries),
+        }
+    }
+    unreachable!("the loop has no end")
+}
+
+fn metadata_of(body: &[u8]) -> Json {
+    let request = SaveRequest::read(body, ChatKind::Solo).unwrap();
+    request.metadata().unwrap().json().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        rng_seed: RngSeed::Fixed(17),
+        failure_persistence: None,
+        cases: 2000,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_fork_ends_asks_at_most_once_and_never_shares_its_parents_book(story in story()) {
+        let (metadata, asked, tries) = carry_out(&story);
+        let names = books_named(&metadata);
+        prop_assert!(names.iter().all(|name| name == "Child - Lore"), "{names:?}");
+        prop_assert!(asked <= 1 && tries <= 5, "asked {asked} times, tried {tries} times");
+    }
 }

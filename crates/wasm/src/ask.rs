@@ -1,12 +1,12 @@
 //! Reads the arguments that the page passes.
 
+use forklore_core::plan::fork::Timestamp;
 use forklore_core::plan::fork::child_save::OpenChat;
-use forklore_core::plan::fork::{Policy, QueuePolicy, Timestamp};
+use forklore_core::plan::fork::decision::{Choice, Decision, ForkSettings, WhenBusy, WhenInexact};
 use forklore_core::sillytavern::chat::ChatKind;
 use forklore_core::sillytavern::names::ForkKind;
 use forklore_core::sillytavern::save_request;
 use forklore_core::timeline::claim::TodaySource;
-use forklore_core::timeline::exactness::Allow;
 use forklore_core::timeline::family::Home;
 use forklore_core::timeline::moment::{BoundBook, MomentOptions};
 use forklore_json::{Json, Raw};
@@ -89,22 +89,30 @@ impl Ask {
         Timestamp { iso: self.text("now").unwrap_or_default() }
     }
 
-    pub(crate) fn policy(&self) -> Policy {
-        Policy {
-            allow: match self.text("allow").as_deref() {
-                Some("exact") => Allow::Exact,
-                Some("message") => Allow::Message,
-                Some("live") => Allow::Live,
-                _ => Allow::Snapshot,
+    /// The user's settings for forks.
+    pub(crate) fn settings(&self) -> Result<ForkSettings, JsError> {
+        let settings = Self(self.present("settings")?.clone());
+        Ok(ForkSettings {
+            when_inexact: match settings.required("whenInexact")?.as_str() {
+                "nearest" => WhenInexact::Nearest,
+                "refuse" => WhenInexact::Refuse,
+                _ => WhenInexact::Ask,
             },
-            queue: if self.flag("drain") { QueuePolicy::Drain } else { QueuePolicy::Refuse },
-            require_scene: self.flag("requireScene"),
-            fill: self.flag("fill"),
-            without_book: false,
-            leave_book: self.flag("leaveBook"),
-            today: self.today(),
-            under_way: self.number("underWay").unwrap_or(0),
-        }
+            when_busy: match settings.required("whenBusy")?.as_str() {
+                "drain" => WhenBusy::Drain,
+                "without" => WhenBusy::Without,
+                _ => WhenBusy::Wait,
+            },
+            require_scene: settings.present("requireScene")?.is_truthy(),
+        })
+    }
+
+    /// What was decided so far, with the user's answer to the last question, if there was one.
+    pub(crate) fn decision(&self) -> Result<Decision, JsError> {
+        self.present("decision")?;
+        let decision = Decision::of(&self.names("decision")).ok_or_else(|| left_out("decision"))?;
+        let choice = self.present("choice")?.as_str().map(|word| Choice::of(&word));
+        Ok(choice.map_or(decision, |choice| decision.answered(choice)))
     }
 
     pub(crate) fn moment_options(&self) -> MomentOptions {
@@ -112,7 +120,7 @@ impl Ask {
     }
 
     /// Where the chat comes from: the page, if the chat is open there, or else the files.
-    fn today(&self) -> TodaySource {
+    pub(crate) fn today(&self) -> TodaySource {
         if self.flag("isOpen") { TodaySource::Page } else { TodaySource::Files }
     }
 

@@ -1,11 +1,14 @@
 //! Forks: checks whether one is possible, and rewrites the request that saves the child.
 
-use forklore_core::finding::Remark;
+use forklore_core::finding::{Remark, Unfinished};
 use forklore_core::plan::fork::child_save::{CannotPlanSave, ChildSave, SaveContext};
-use forklore_core::plan::fork::{self, ForkPlan, Readiness, Refusal};
+use forklore_core::plan::fork::decision::{self, Choice, Decision, Step};
+use forklore_core::plan::fork::{self, ForkPlan, Policy, Readiness, Refusal};
+use forklore_core::sillytavern::book::Book;
 use forklore_core::sillytavern::chat::Chat;
 use forklore_core::sillytavern::names::{self, NamedFile};
 use forklore_core::sillytavern::save_request::{self, NotASave, SaveRequest};
+use forklore_core::timeline::exactness::Knowledge;
 use forklore_core::timeline::moment::BoundChat;
 use forklore_core::timeline::moment::{BookThen, Moment};
 use forklore_json::{Json, Object};
@@ -77,6 +80,7 @@ pub fn fork(
 ) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
     let child = child_save(&ask, body)?;
+    let (settings, decision) = (ask.settings()?, ask.decision()?);
     let selected = ask.list("selected").iter().map(place).map(Remark::AlsoSelected);
     let context = SaveContext {
         kind: ask.kind(),
@@ -86,7 +90,7 @@ pub fn fork(
         has_memory_books: ask.flag("hasMemoryBooks"),
         integrity: ask.required("newIntegrity")?,
         now: ask.now(),
-        policy: ask.policy(),
+        policy: decision.policy(settings, ask.number("underWay").unwrap_or(0)),
         remarks: selected.collect(),
     };
     match child.plan(later, context).map_err(error)? {
@@ -94,7 +98,10 @@ pub fn fork(
             .with_body(plan.body)
             .with_memories(plan.fork.memories.map(|book| book.bytes))
             .with_book(plan.fork.book.map(|book| book.bytes))),
-        Err(refusal) => Ok(Answer::of(&refusal_json(&refusal))),
+        Err(refusal) => {
+            let step = decision.at_save(&refusal.obstacles, settings);
+            Ok(Answer::of(&refusal_json(&refusal, step)))
+        }
     }
 }
 
@@ -145,12 +152,50 @@ fn plan_json(plan: &ForkPlan<'_>) -> Json {
     report.into()
 }
 
-fn refusal_json(refusal: &Refusal) -> Json {
-    Json::object([
-        ("made", Json::Bool(false)),
-        ("obstacles", diagnostics::list(&refusal.obstacles, diagnostics::to_json)),
-        ("remarks", diagnostics::list(&refusal.remarks, diagnostics::to_json)),
-    ])
+fn refusal_json(refusal: &Refusal, step: Step) -> Json {
+    let exactness = decision::exactness_in_question(&refusal.obstacles);
+    let part = Knowledge { exactness, ..Knowledge::LIVE };
+    let mut answer = step_json(Some(step));
+    answer.insert("made", false);
+    answer.insert("obstacles", diagnostics::list(&refusal.obstacles, diagnostics::to_json));
+    answer.insert("remarks", diagnostics::list(&refusal.remarks, diagnostics::to_json));
+    answer.insert("part", part.to_json());
+    answer.into()
+}
+
+/// What to do next, and the decision to pass when the fork goes on.
+fn step_json(step: Option<Step>) -> Object {
+    let (word, decision) = match step {
+        Some(Step::Go(decision)) => ("go", decision),
+        Some(Step::Wait(decision)) => ("wait", decision),
+        Some(Step::Ask(decision)) => ("ask", decision),
+        Some(Step::GiveUp) | None => ("stop", Decision::default()),
+    };
+    let mut json = Object::new();
+    json.insert("step", word);
+    json.insert("decision", decision.words());
+    json
+}
+
+/// What follows from the user's answer to a question before a fork.
+#[wasm_bindgen]
+pub fn fork_choice(choice: &str) -> Answer {
+    Answer::of(&step_json(Choice::of(choice).before_fork()).into())
+}
+
+/// What is not final yet about a message.
+#[wasm_bindgen]
+pub fn unfinished(ask: &[u8]) -> Result<Answer, JsError> {
+    let found = unfinished_of(&Ask::read(ask)?)?;
+    Ok(Answer::of(&diagnostics::list(&found, diagnostics::to_json)))
+}
+
+fn unfinished_of(ask: &Ask) -> Result<Vec<Unfinished>, JsError> {
+    let number = |key: &str| Ok::<_, JsError>(ask.present(key)?.as_usize());
+    let (message, last, edited) = (number("message")?, number("last")?, number("edited")?);
+    let is_writing = ask.present("isWriting")?.is_truthy();
+    let of = |(message, last)| Unfinished::of(message, last, is_writing, edited);
+    Ok(message.zip(last).map(of).unwrap_or_default())
 }
 
 /// Checks whether the chat can be forked at this message, and how exact the fork would be.
@@ -163,21 +208,45 @@ pub fn check(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, J
     let name = ask.text("parent").unwrap_or_default();
     let parent = BoundChat { name: &name, chat: &chat, bound: &bound, past: None };
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    Ok(Answer::of(&readiness_json(&fork::check(parent, message, ask.policy()))))
+    let settings = ask.settings()?;
+    let policy = Decision::default().policy(settings, ask.number("underWay").unwrap_or(0));
+    let found = fork::check(parent, message, Policy { today: ask.today(), ..policy });
+    let unfinished = unfinished_of(&ask)?;
+    let when_ready = ask.flag("whenReady");
+    let step = decision::before_fork(&found.obstacles, &unfinished, settings, when_ready);
+    let mut answer = step_json(Some(step));
+    write_readiness(&found, &unfinished, &mut answer);
+    Ok(Answer::of(&answer.into()))
 }
 
-fn readiness_json(readiness: &Readiness<'_>) -> Json {
+fn write_readiness(readiness: &Readiness<'_>, unfinished: &[Unfinished], answer: &mut Object) {
+    let obstacles = readiness.obstacles.iter().map(diagnostics::to_json);
+    let obstacles = obstacles.chain(unfinished.iter().map(diagnostics::to_json));
     let part = |of: fn(&Moment<'_>) -> Option<Json>| readiness.moment.as_ref().and_then(of);
     let book = part(|moment| match &moment.book {
         BookThen::Known { part, .. } => Some(part.to_json_at(moment.message)),
         BookThen::None(_) | BookThen::Unknown => None,
     });
-    Json::object([
-        ("obstacles", diagnostics::list(&readiness.obstacles, diagnostics::to_json)),
-        ("remarks", diagnostics::list(&readiness.remarks, diagnostics::to_json)),
-        ("book", book.into()),
-        ("metadata", part(|moment| Some(moment.metadata.part.to_json_at(moment.message))).into()),
-        ("busy", Json::Bool(readiness.work.is_pending())),
-        ("operations", readiness.work.operations().into()),
-    ])
+    let metadata = part(|moment| Some(moment.metadata.part.to_json_at(moment.message)));
+    let is_about_metadata = decision::is_about_metadata(&readiness.obstacles);
+    answer.insert("part", if is_about_metadata { metadata.clone() } else { book.clone() });
+    answer.insert("canWait", decision::can_wait(&readiness.obstacles, unfinished));
+    answer.insert("obstacles", obstacles.collect::<Vec<_>>());
+    answer.insert("remarks", diagnostics::list(&readiness.remarks, diagnostics::to_json));
+    answer.insert("book", book);
+    answer.insert("metadata", metadata);
+    answer.insert("busy", readiness.work.is_pending());
+    answer.insert("operations", readiness.work.operations());
+}
+
+/// The work that ST-Auto-Recap has not finished, according to a chat's metadata, its book's queue
+/// and the extension itself.
+#[wasm_bindgen]
+pub fn pending_work(ask: &[u8], book: &[u8]) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let book = Book::read(book).ok();
+    let under_way = ask.number("underWay").unwrap_or(0);
+    let work = fork::pending_work(ask.present("metadata")?, book.as_ref(), under_way);
+    let operations = work.operations().into();
+    Ok(Answer::of(&Json::object([("busy", work.is_pending().into()), ("operations", operations)])))
 }

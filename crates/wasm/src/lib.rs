@@ -12,6 +12,7 @@ pub mod lore;
 pub mod merge;
 pub mod names;
 pub mod repair;
+pub mod scene;
 pub mod verify;
 
 pub use answer::Answer;

@@ -4,7 +4,7 @@ import { slimMessage } from '../../core/chat.js';
 import { timeNow } from '../../core/core.js';
 import { bytesText, sameJson, textBytes } from '../../core/json.js';
 import { bookSave } from '../../sillytavern/requests.js';
-import { WITHOUT_BOOK, answerTo, policyFor } from './policy.js';
+import { PendingForks } from './pending_forks.js';
 
 /** In characters: how much of a request the core needs to see whether it saves the open chat. */
 const START = 4096;
@@ -15,7 +15,7 @@ export class ChildSaveHandler {
      * @param {object} parts.host SillyTavern's chats and books
      * @param {object} parts.core
      * @param {object} parts.settings
-     * @param {(refusal: object) => Promise<'nearest' | 'live' | 'without'>} parts.ask
+     * @param {(question: object) => Promise<string>} parts.ask
      * @param {() => Promise<boolean>} parts.untilReady resolves to `true` when the queue is empty, or to `false` on timeout
      * @param {() => Promise<void>} [parts.untilFileChecked] resolves when the open chat's journal is as complete as it can be
      * @param {() => string | null} [parts.lost] the open chat's lost book, if another one is bound in its place
@@ -24,8 +24,7 @@ export class ChildSaveHandler {
      */
     constructor(parts) {
         Object.assign(this, { lost: () => null, untilFileChecked: async () => {} }, parts);
-        /** What the user decided when the fork began, for the save that follows. */
-        this.decision = null;
+        this.pending = new PendingForks();
     }
 
     /**
@@ -55,11 +54,13 @@ export class ChildSaveHandler {
             return held.send();
         }
         let fork;
+        let pending;
         try {
             if (await this.existsAlready(save)) {
                 return held.send();
             }
-            fork = await this.plan(save);
+            pending = this.pending.take(save);
+            fork = await this.plan(save, pending.decision);
             if (fork.book) {
                 await this.writeBook(fork.report.book.name, fork.book);
             }
@@ -71,6 +72,7 @@ export class ChildSaveHandler {
             return this.sendWithoutBook(held, save);
         }
         const response = await held.send(bytesText(fork.body));
+        pending.report = response.ok ? fork.report : null;
         await this.finish(fork, save, response.ok);
         return response;
     }
@@ -101,13 +103,11 @@ export class ChildSaveHandler {
         return header?.chat_metadata?.integrity === save.integrity;
     }
 
-    async plan(save) {
-        const decision = this.decision ?? {};
-        this.decision = null;
+    /** Asks the core for a plan, and does what it wants first, until there is one. */
+    async plan(save, decision) {
         const later = await this.laterMessages(save);
-        let chosen = decision;
-        let hasWaited = false;
-        for (let tries = 0; tries < 6; tries++) {
+        let choice = null;
+        for (;;) {
             const books = (await this.host.listBooks()).map((book) => book.name);
             const ask = {
                 ...save.ask,
@@ -118,7 +118,9 @@ export class ChildSaveHandler {
                 underWay: await this.host.recapOperations(),
                 hasMemoryBooks: this.host.hasMemoryBooks(),
                 ...timeNow(),
-                ...policyFor(this.settings, chosen),
+                settings: this.settings,
+                decision,
+                choice,
             };
             const book = await this.bookBytes(save.book, books);
             const memories = this.host.choosesMemoryBook() ? await this.bookBytes(save.memoryBook, books) : undefined;
@@ -127,18 +129,16 @@ export class ChildSaveHandler {
                 const { value, ...files } = answer;
                 return { report: { ...value, isConversion: save.kind === 'conversion' }, ...files };
             }
-            const reply = answerTo(answer.value, this.settings, { hasWaited });
-            if (reply === 'wait') {
-                hasWaited = true;
-                await this.untilReady();
-            } else if (reply === 'ask') {
-                const choice = await this.ask(answer.value);
-                chosen = { ...chosen, ...(choice === 'without' ? WITHOUT_BOOK : { allow: 'live' }) };
-            } else {
-                chosen = { ...chosen, ...reply };
+            const { step, decision: next, ...question } = answer.value;
+            if (step === 'stop') {
+                throw new Error(`${save.name} could not be given a lorebook of its own`);
             }
+            if (step === 'wait') {
+                await this.untilReady();
+            }
+            choice = step === 'ask' ? await this.ask({ ...question, canWait: false }) : null;
+            decision = next;
         }
-        throw new Error(`${save.name} could not be given a lorebook of its own`);
     }
 
     /** @returns {Promise<Uint8Array | undefined>} `undefined` if there is no such book */

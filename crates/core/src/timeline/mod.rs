@@ -9,4 +9,5 @@ pub mod seal;
 pub mod family;
 pub mod references;
 pub mod moment;
+pub mod shape;
 pub mod merge_base;

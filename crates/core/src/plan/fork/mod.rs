@@ -5,9 +5,10 @@
 
 mod check;
 pub mod child_save;
+pub mod decision;
 mod rebind;
 
-pub use check::{Policy, QueuePolicy, Readiness, check, resolve_message};
+pub use check::{Policy, QueuePolicy, Readiness, check, pending_work, resolve_message};
 pub use rebind::books_named;
 pub(crate) use rebind::{Rebinding, rebind, rewrite_file};
 

@@ -1,6 +1,6 @@
 // The extension as a whole: reacts to what happens in SillyTavern, and carries out what the user asks for.
 
-import { chatForCore } from './core/chat.js';
+import { chatForCore, queueTitle } from './core/chat.js';
 import { bytesText, toBytes } from './core/json.js';
 import { wordError } from './core/word_error.js';
 import { Cleanup } from './features/cleanup.js';
@@ -8,7 +8,6 @@ import { Comparison } from './features/compare/comparison.js';
 import { TimelineMerge } from './features/compare/timeline_merge.js';
 import { EditorBook } from './features/editor_book.js';
 import { ChildSaveHandler } from './features/fork/child_save.js';
-import { WITHOUT_BOOK, policyFor } from './features/fork/policy.js';
 import { QueueWait } from './features/fork/queue_wait.js';
 import { SceneCheckpoints } from './features/fork/scene_checkpoints.js';
 import { Guard } from './features/guard/guard.js';
@@ -64,7 +63,7 @@ export class App {
             settings: this.settings,
             untilReady: () => this.queueWait.untilReady(),
             untilFileChecked: () => this.recorder.untilFileChecked(),
-            ask: (refusal) => this.askAtSave(refusal),
+            ask: (question) => this.askFork(question),
             lost: () => (this.lostBook.isReplaced(this.host.openChat()) ? this.lostBook.name : null),
             onForked: (report) => this.forkMade(report),
             onError: (error) => this.emit('failed', error),
@@ -135,7 +134,7 @@ export class App {
     /** Another chat was opened, or the chat was closed. */
     async chatOpened() {
         this.openFindings = null;
-        this.childSaves.decision = null;
+        this.childSaves.pending.clear();
         this.stopWaiting();
         const open = this.host.openChat();
         this.lostBook.chatOpened(open);
@@ -235,7 +234,6 @@ export class App {
     }
 
     forkMade(report) {
-        this.lastReport = report;
         this.host.copyRecapSettings(report.parent, report.child);
         this.announce('forked', report);
     }
@@ -249,10 +247,8 @@ export class App {
         }
         // Only the queue matters here, and this is called often.
         const entries = Object.entries((await this.currentBook(open.book))?.entries ?? {});
-        const title = this.core.queueTitle();
-        const queue = { entries: Object.fromEntries(entries.filter(([, entry]) => entry?.comment === title)) };
-        const ask = { bookName: open.book, allow: 'live', message: 0, underWay: await this.host.recapOperations() };
-        return this.core.check(ask, [{ chat_metadata: open.metadata }, { mes: '' }], toBytes(queue));
+        const queue = { entries: Object.fromEntries(entries.filter(([, entry]) => entry?.comment === queueTitle())) };
+        return this.core.pendingWork({ metadata: open.metadata, underWay: await this.host.recapOperations() }, toBytes(queue));
     }
 
     /** The open chat's book as the page knows it. Asks the server only if the page has not loaded it. */
@@ -263,77 +259,53 @@ export class App {
         return this.host.cachedBook(name) ?? JSON.parse(bytesText(await this.host.readBook(name)));
     }
 
-    async check(message, decision = {}) {
+    async check(message, { whenReady = false } = {}) {
         await this.recorder.untilFileChecked();
         const open = this.lostBook.asRecorded() ?? this.repairs.requireOpenChat();
         const book = await this.repairs.bookBytes(open.book);
-        const ask = { parent: open.name, group: Boolean(open.group), isOpen: true, bookName: open.book, message, underWay: await this.host.recapOperations(), ...policyFor(this.settings, decision) };
-        const found = this.core.check(ask, chatForCore(open), book);
-        return { ...found, obstacles: [...found.obstacles, ...this.unfinished(message)] };
+        const ask = {
+            ...this.stateOf(message),
+            parent: open.name,
+            group: Boolean(open.group),
+            isOpen: true,
+            bookName: open.book,
+            underWay: await this.host.recapOperations(),
+            settings: this.settings,
+            whenReady,
+        };
+        return this.core.check(ask, chatForCore(open), book);
+    }
+
+    /** What the core has to know to tell whether a message is final. */
+    stateOf(message) {
+        const last = this.repairs.requireOpenChat().messages.length - 1;
+        return { message, last, isWriting: this.host.isWriting(), edited: this.host.editedUpTo(message) };
     }
 
     /**
      * Asks the user whatever has to be decided before a fork.
-     * @returns {Promise<object | null>} a decision for the save that follows, or `null` for no fork
+     * @returns {Promise<string[] | null>} the core's decision for the save that follows, or `null` for no fork
      */
     async decide(kind, message, { whenReady = false, begin } = {}) {
         if (!this.settings.isolate) {
-            return {};
+            return [];
         }
-        const found = await this.check(message);
-        if (found.obstacles.length === 0) {
-            return {};
-        }
-        const isBusy = found.obstacles.some((obstacle) => ['queue-busy', 'still-writing'].includes(obstacle.code));
-        const inexact = ['book-not-known', 'metadata-not-exact'];
-        if (this.settings.whenInexact === 'nearest' && found.obstacles.every((obstacle) => inexact.includes(obstacle.code))) {
-            return {};
-        }
-        const choice = whenReady && isBusy
-            ? 'wait'
-            : await this.askFork({ obstacles: found.obstacles, remarks: found.remarks, part: leastKnown(found), canWait: isBusy });
-        if (choice === 'wait') {
+        const { step: first, decision: settled, obstacles, remarks, part, canWait } = await this.check(message, { whenReady });
+        const { step, decision } = first === 'ask'
+            ? this.core.forkChoice(await this.askFork({ obstacles, remarks, part, canWait }))
+            : { step: first, decision: settled };
+        if (step === 'wait') {
             this.beginWaiting(kind, message, begin);
-            return null;
         }
-        return { nearest: { allow: 'live' }, live: { allow: 'live' }, without: WITHOUT_BOOK }[choice] ?? null;
+        return step === 'go' ? decision : null;
     }
 
     /** A fork that cannot ask the user is refused while its messages are being edited. */
     refuseEdited(message) {
-        const [edited] = this.beingEdited(message);
+        const [edited] = this.core.unfinished({ ...this.stateOf(message), isWriting: false });
         if (edited) {
             throw wordError(edited.code, edited.values);
         }
-    }
-
-    /** Obstacles from messages up to this one that are being edited, and may still change. */
-    beingEdited(message) {
-        const edited = this.host.editedUpTo(message);
-        if (edited === null) {
-            return [];
-        }
-        const isThis = edited === message;
-        return [{ code: 'being-edited', values: isThis ? {} : { message: edited } }];
-    }
-
-    /** Obstacles from a message that is not final yet. */
-    unfinished(message) {
-        const open = this.host.openChat();
-        const isWriting = this.host.isWriting() && message === open.messages.length - 1;
-        return [
-            ...(isWriting ? [{ code: 'still-writing', values: {} }] : []),
-            ...this.beingEdited(message),
-        ];
-    }
-
-    /** The save cannot be called off any more: the child is created, with the nearest book or with none. */
-    async askAtSave(refusal) {
-        const part = refusal.obstacles.find((obstacle) => obstacle.code === 'book-not-known');
-        const asOf = part?.values?.as_of;
-        const known = part ? { exactness: asOf == null ? 'live' : 'snapshot', as_of: asOf } : { exactness: 'live' };
-        const choice = await this.askFork({ obstacles: refusal.obstacles, remarks: refusal.remarks, part: known, canWait: false });
-        return choice === 'nearest' || choice === 'live' ? choice : 'without';
     }
 
     /** The user pressed one of SillyTavern's own buttons. `go` does what the button would do. */
@@ -343,16 +315,25 @@ export class App {
             if (!decision) {
                 return;
             }
-            const mustBeDirect = Object.keys(decision).length > 0 || this.host.hasAutoRecap();
-            this.childSaves.decision = decision;
+            const mustBeDirect = decision.length > 0 || this.host.hasAutoRecap();
             if (!mustBeDirect) {
                 again();
                 return;
             }
-            await direct();
-            this.childSaves.decision = null;
+            await this.withDecision(message, decision, direct);
         };
         await this.reportErrors(go);
+    }
+
+    /** Lets SillyTavern fork the open chat. @returns {Promise<{made: unknown, report: object | null}>} */
+    async withDecision(message, decision, make) {
+        const { pending } = this.childSaves;
+        const fork = pending.begin(this.repairs.requireOpenChat(), message, decision);
+        try {
+            return { made: await make(), report: fork.report };
+        } finally {
+            pending.end(fork);
+        }
     }
 
     /** @returns {Promise<object | null>} the report, or `null` if there is no fork (yet) */
@@ -360,20 +341,16 @@ export class App {
         const open = this.repairs.requireOpenChat();
         const at = Number.isInteger(message) ? message : open.messages.length - 1;
         const begin = () => this.fork({ kind, message: at, name });
-        // A script cannot answer questions: the settings decide, and the nearest lore is used.
-        const unasked = this.settings.whenInexact === 'ask' ? { allow: 'live' } : {};
-        const decision = ask ? await this.decide(kind, at, { whenReady, begin }) : unasked;
+        const decision = ask ? await this.decide(kind, at, { whenReady, begin }) : ['unattended'];
         if (!decision) {
             return null;
         }
-        this.childSaves.decision = decision;
-        this.lastReport = null;
-        const child = kind === 'branch' ? await this.host.createBranch(at) : await this.host.createCheckpoint(at, name);
-        this.childSaves.decision = null;
+        const { made: child, report } = await this.withDecision(at, decision, () =>
+            (kind === 'branch' ? this.host.createBranch(at) : this.host.createCheckpoint(at, name)));
         if (!child) {
             return null;
         }
-        return this.lastReport ?? { kind, parent: open.name, child, message: at, book: null, part: null, metadata: null, remarks: [] };
+        return report ?? { kind, parent: open.name, child, message: at, book: null, part: null, metadata: null, remarks: [] };
     }
 
     suggestName(message) {
@@ -574,11 +551,4 @@ export class App {
         }
         return count;
     }
-}
-
-/** How well the part in question is known: the metadata if only that is an obstacle, the book otherwise. */
-function leastKnown({ obstacles, book, metadata }) {
-    const codes = obstacles.map((obstacle) => obstacle.code);
-    const isMetadataOnly = codes.includes('metadata-not-exact') && !codes.includes('book-not-known');
-    return isMetadataOnly ? metadata : book;
 }

@@ -1,7 +1,7 @@
 // What Forklore does about each of the page's requests to its server.
 
 import { bytesText } from './core/json.js';
-import { avatarAtEnd, isGroupPath, readBookSave, saveTarget } from './sillytavern/requests.js';
+import { isGroupPath, readBookSave } from './sillytavern/requests.js';
 
 export class RequestRouter {
     /** @param {import('./app.js').App} app */
@@ -22,17 +22,15 @@ export class RequestRouter {
     }
 
     async chatSave(held) {
-        const text = await held.text();
-        const target = saveTarget(held.path, text);
-        const open = this.app.host.openChat();
-        if (!open || target.name !== open.name || target.group !== Boolean(open.group)) {
-            const response = await this.app.childSaves.handle(held);
+        const save = await this.app.childSaves.read(held);
+        if (save.kind !== 'open') {
+            const response = await this.app.childSaves.handle(held, save);
             if (response.ok) {
-                this.noteTimeline({ ...target, avatar: target.avatar ?? avatarAtEnd(text) }, open);
+                this.noteTimeline(save);
             }
             return response;
         }
-        const response = await held.send(this.app.recorder.withRecords(text));
+        const response = await held.send(this.app.recorder.withRecords(await held.text()));
         if (response.ok) {
             void this.app.reportErrors(() => this.app.openSaved());
         }
@@ -42,8 +40,7 @@ export class RequestRouter {
     }
 
     /** Updates the index in the background with what another chat contains now. */
-    noteTimeline({ group, name, avatar }, open) {
-        const owner = group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar };
+    noteTimeline({ owner, name }) {
         if (owner.group || owner.avatar) {
             this.app.timelines.saved(owner, name).then(() => this.app.emit('timelines'), (error) => console.warn('Forklore:', error));
         }

@@ -45,6 +45,14 @@ function newGuard() {
 /** The functions of the core. Books and bodies are bytes, or `undefined` if there is none. */
 export const core = {
     fork: (ask, body, later, book, memories) => opened(wasm.fork(toBytes(ask), body, toBytes(later), book, memories)),
+    savesOpen: (ask, start) => wasm.saves_open(toBytes(ask), start),
+    readSave: (ask, body) => opened(wasm.read_save(toBytes(ask), body)).value,
+    saveWithoutBook: (ask, body) => wasm.save_without_book(toBytes(ask), body),
+    forkChoice: (choice) => opened(wasm.fork_choice(choice)).value,
+    unfinished: (ask) => opened(wasm.unfinished(toBytes(ask))).value,
+    pendingWork: (ask, book) => opened(wasm.pending_work(toBytes(ask), book)).value,
+    scenes: (messages) => opened(wasm.scenes(toBytes(messages))).value,
+    shapes: () => opened(wasm.shapes()).value,
     check: (ask, chat, book) => opened(wasm.check(toBytes(ask), toBytes(chat), book)).value,
     lore: (ask, chat, book) => opened(wasm.lore(toBytes(ask), toBytes(chat), book)).value,
     planRepair: (ask, chat, book, other) => opened(wasm.plan_repair(toBytes(ask), toBytes(chat), book, other)),
@@ -63,7 +71,6 @@ export const core = {
     origin: (metadata) => opened(wasm.origin(toBytes(metadata))).value,
     cleanup: (ask) => opened(wasm.cleanup(toBytes(ask))).value,
     booksNamed: (metadata, messages, book) => opened(wasm.books_named(toBytes(metadata), messages && toBytes(messages), book)).value,
-    memoryBooksNamed: (metadata) => opened(wasm.memory_books_named(toBytes(metadata))).value,
     nameForBook: (ask) => wasm.name_for_book(toBytes(ask)),
     nameForChat: (ask) => wasm.name_for_chat(toBytes(ask)),
     placesNaming: (name, chat) => opened(wasm.places_naming(name, toBytes(chat))).value,
@@ -72,7 +79,6 @@ export const core = {
     bookKey: (name) => wasm.book_key(name),
     /** Whether two names, if there are any, are spellings of the same book's name. */
     sameBook: (one, other) => Boolean(one && other) && (one === other || core.bookKey(one) === core.bookKey(other)),
-    queueTitle: () => wasm.queue_title(),
     isInternal: (title) => wasm.is_internal(title),
     chatStem: (name) => wasm.chat_stem(name) ?? null,
     wasm,

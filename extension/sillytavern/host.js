@@ -35,7 +35,7 @@ import * as editor from './editor.js';
 /** @import { BookReference, Head, OpenChat, Owner, Settings } from '../types.js' */
 
 export * as timelineStore from './timeline_store.js';
-export { isParentsSlug, kindOfFork } from './versions.js';
+export { kindOfFork } from './versions.js';
 
 const SETTINGS_KEY = 'forklore';
 
@@ -599,11 +599,8 @@ export const saveSettings = () => saveSettingsDebounced();
 /** Whether Memory Books is loaded. It copies the lorebook of a branch itself unless it finds that this was done. */
 export const hasMemoryBooks = () => [...document.scripts].some(({ src }) => /\/third-party\/[^/]*memory-?books[^/]*\//i.test(src));
 
-/** The book in which Memory Books keeps a chat's memories in manual mode, or `null`. @param {ST.Metadata | undefined} metadata */
-export function memoryBookOf(metadata) {
-    const isManual = extension_settings.STMemoryBooks?.moduleSettings?.manualModeEnabled;
-    return isManual ? metadata?.STMemoryBooks?.manualLorebook || null : null;
-}
+/** Whether Memory Books keeps a chat's memories in a book that the user chose. */
+export const choosesMemoryBook = () => Boolean(extension_settings.STMemoryBooks?.moduleSettings?.manualModeEnabled);
 
 /** Whether ST-Auto-Recap is installed. Its own click handlers would undo our fork. */
 export const hasAutoRecap = () => Boolean(extension_settings.auto_recap_memory);

@@ -8,8 +8,8 @@ import { PATHS } from './requests.js';
  * @typedef {object} HeldRequest
  * @property {string} path
  * @property {string} kind one of the values of PATHS
- * @property {() => Promise<string>} text the body, decompressed
- * @property {(text?: string) => Promise<Response>} send sends it, as it is or with a different body; only once
+ * @property {() => Promise<string>} text the body, decompressed; it is read once
+ * @property {(changed?: string) => Promise<Response>} send sends it, as it is or with a different body; only once
  */
 
 /**
@@ -31,12 +31,13 @@ export function installTap(scope, handle, report) {
 
     async function hold(path, kind, resource, init) {
         let sent;
+        let text;
         const held = {
             path,
             kind,
-            text: () => bodyText(resource, init),
-            send: (text) => {
-                sent ??= text === undefined ? untapped(resource, init) : untapped(...withBody(resource, init, text));
+            text: () => (text ??= bodyText(resource, init)),
+            send: (changed) => {
+                sent ??= changed === undefined ? untapped(resource, init) : untapped(...withBody(resource, init, changed));
                 return sent;
             },
         };

@@ -29,11 +29,3 @@ export function kindOfFork(name) {
     const isBranch = event_types.ITEMIZED_PROMPTS_SAVED ? announced !== name : / - Branch #\d+$/.test(name);
     return isBranch ? 'branch' : 'checkpoint';
 }
-
-/**
- * Whether a child has its parent's slug, as in SillyTavern before 1.19; then the slug does not identify the child.
- * @param {string | null | undefined} childs @param {string | null | undefined} parents
- */
-export function isParentsSlug(childs, parents) {
-    return Boolean(childs) && childs === parents;
-}

@@ -23,6 +23,7 @@ async function handler(tavern, changes = {}, parts = {}) {
     return { saves, calls };
 }
 
+const handle = async (saves, held) => saves.handle(held, await saves.read(held));
 const metadataOf = (held) => held.sent.chat[0].chat_metadata;
 const QUEUE = { uid: 9, comment: '__operation_queue', content: '{"queue":[{"id":"a","status":"pending"}],"current_operation_id":null}' };
 const busyBook = () => ({ entries: { 0: { uid: 0, content: 'old' }, 9: { ...QUEUE } } });
@@ -31,7 +32,7 @@ test('a child at the last message is born with a copy of the book, written befor
     const tavern = new Tavern();
     const { saves, calls } = await handler(tavern);
     const held = tavern.childSave();
-    await saves.handle(held);
+    await handle(saves, held);
     assert.deepEqual(calls.errors, []);
     const own = metadataOf(held).world_info;
     assert.equal(own, 'Child - Lore');
@@ -46,7 +47,7 @@ test('where nothing recorded the past, its owner is asked', async () => {
     const tavern = new Tavern();
     const { saves, calls } = await handler(tavern);
     const held = tavern.childSave({ last: 1 });
-    await saves.handle(held);
+    await handle(saves, held);
     assert.deepEqual(calls.asked, [['book-not-known']]);
     assert.equal(calls.forked[0].part.exactness, 'live');
 });
@@ -55,7 +56,7 @@ test('who refuses what is not exact gets a child without a book', async () => {
     const tavern = new Tavern();
     const { saves, calls } = await handler(tavern, { whenInexact: 'refuse' });
     const held = tavern.childSave({ last: 1 });
-    await saves.handle(held);
+    await handle(saves, held);
     assert.equal(metadataOf(held).world_info, undefined);
     assert.deepEqual(calls.forked[0].remarks.map((remark) => remark.code).slice(0, 1), ['without-book']);
 });
@@ -65,7 +66,7 @@ test('a busy queue is waited for', async () => {
     const untilReady = async () => { tavern.books.get('Lore').entries[9].content = '{"queue":[]}'; return true; };
     const { saves, calls } = await handler(tavern, {}, { untilReady });
     const held = tavern.childSave();
-    await saves.handle(held);
+    await handle(saves, held);
     assert.equal(metadataOf(held).world_info, 'Child - Lore');
     assert.equal(calls.forked[0].book.entries, 2);
 });
@@ -75,7 +76,7 @@ for (const [how, hasBook] of [['wait', false], ['drain', true], ['without', fals
         const tavern = new Tavern({ book: busyBook() });
         const { saves } = await handler(tavern, { whenBusy: how }, { untilReady: async () => false });
         const held = tavern.childSave();
-        await saves.handle(held);
+        await handle(saves, held);
         assert.equal(metadataOf(held).world_info, hasBook ? 'Child - Lore' : undefined);
         if (hasBook) {
             assert.match(tavern.books.get('Child - Lore').entries[9].content, /"queue": \[\]/);
@@ -90,7 +91,7 @@ for (const broken of ['writeBook', 'disk']) {
         tavern.broken.add(broken);
         const { saves, calls } = await handler(tavern);
         const held = tavern.childSave();
-        await saves.handle(held);
+        await handle(saves, held);
         assert.equal('world_info' in metadataOf(held), false);
         assert.equal(metadataOf(held).main_chat, 'Main');
         assert.equal(calls.errors.length, 1);
@@ -101,7 +102,7 @@ for (const broken of ['writeBook', 'disk']) {
 test('when SillyTavern refuses the child, its book goes again', async () => {
     const tavern = new Tavern();
     const { saves, calls } = await handler(tavern);
-    await saves.handle(tavern.childSave({ accepted: false }));
+    await handle(saves, tavern.childSave({ accepted: false }));
     assert.deepEqual([...tavern.books.keys()], ['Lore']);
     assert.deepEqual(calls.forked, []);
 });
@@ -109,10 +110,10 @@ test('when SillyTavern refuses the child, its book goes again', async () => {
 test('a child that has been there before is only saved', async () => {
     const tavern = new Tavern();
     const { saves } = await handler(tavern);
-    await saves.handle(tavern.childSave());
+    await handle(saves, tavern.childSave());
     tavern.log = [];
     const again = tavern.childSave({ metadata: { world_info: 'Child - Lore' } });
-    await saves.handle(again);
+    await handle(saves, again);
     assert.deepEqual(tavern.log, [['save', 'Child']]);
     assert.equal(metadataOf(again).world_info, 'Child - Lore');
 });
@@ -120,9 +121,9 @@ test('a child that has been there before is only saved', async () => {
 test('a second child of one name does not take the first one\'s book', async () => {
     const tavern = new Tavern();
     const { saves } = await handler(tavern);
-    await saves.handle(tavern.childSave());
+    await handle(saves, tavern.childSave());
     const other = tavern.childSave({ metadata: { integrity: 'another slug' } });
-    await saves.handle(other);
+    await handle(saves, other);
     assert.equal(metadataOf(other).world_info, 'Child - Lore (2)');
 });
 
@@ -131,10 +132,10 @@ test('a child that SillyTavern gives its parent\'s slug gets its own, also in pl
     const { saves } = await handler(tavern);
     const withParentsSlug = () => tavern.childSave({ metadata: { integrity: 'slug of the parent' } });
     const first = withParentsSlug();
-    await saves.handle(first);
+    await handle(saves, first);
     assert.equal(metadataOf(first).integrity, 'a fresh slug');
     const second = withParentsSlug();
-    await saves.handle(second);
+    await handle(saves, second);
     assert.equal(metadataOf(second).world_info, 'Child - Lore (2)', 'not its parent\'s');
 });
 
@@ -144,9 +145,9 @@ test('the book that Memory Books keeps beside the chat\'s own is forked without 
     tavern.books.set('Memories', { entries: { 0: memory(0, 1), 1: memory(1, 99) } });
     const notes = { STMemoryBooks: { manualLorebook: 'Memories', highestMemoryProcessed: 99 } };
     const { saves, calls } = await handler(tavern);
-    Object.assign(saves.host, { hasMemoryBooks: () => true, memoryBookOf: (metadata) => metadata.STMemoryBooks.manualLorebook });
+    Object.assign(saves.host, { hasMemoryBooks: () => true, choosesMemoryBook: () => true });
     const held = tavern.childSave({ metadata: notes });
-    await saves.handle(held);
+    await handle(saves, held);
     assert.deepEqual(calls.errors, []);
     const { manualLorebook, highestMemoryProcessed, branchLorebookCopies } = metadataOf(held).STMemoryBooks;
     assert.equal(manualLorebook, 'Child - Memories');
@@ -156,7 +157,7 @@ test('the book that Memory Books keeps beside the chat\'s own is forked without 
     assert.ok(calls.forked[0].remarks.some(({ code }) => code === 'memories-live'));
     assert.equal(Object.keys(tavern.books.get('Memories').entries).length, 2);
     const books = [...tavern.books.keys()];
-    await saves.handle(tavern.childSave({ accepted: false, metadata: { ...notes, integrity: 'another slug' } }));
+    await handle(saves, tavern.childSave({ accepted: false, metadata: { ...notes, integrity: 'another slug' } }));
     assert.deepEqual([...tavern.books.keys()], books, 'where the child was not saved, both go again');
 });
 
@@ -164,7 +165,7 @@ test('whoever turned it off gets what SillyTavern does', async () => {
     const tavern = new Tavern();
     const { saves } = await handler(tavern, { isolate: false });
     const held = tavern.childSave();
-    await saves.handle(held);
+    await handle(saves, held);
     assert.equal(metadataOf(held).world_info, 'Lore');
     assert.equal(metadataOf(held).forklore, undefined);
 });
@@ -174,7 +175,7 @@ test('what a message holds beside text comes through whole', async () => {
     tavern.open.messages[1] = { mes: '\ud800 \u2028', odd: [1e21, -0, null], extra: { x: { y: '😀' } } };
     const { saves } = await handler(tavern);
     const held = tavern.childSave();
-    await saves.handle(held);
+    await handle(saves, held);
     assert.deepEqual(held.sent.chat[2], JSON.parse(JSON.stringify(tavern.open.messages[1])));
 });
 
@@ -184,7 +185,7 @@ test('the child of a chat whose book is lost takes the journal\'s, not what was 
     journal.sync(tavern.open.messages, { bookName: 'Lost', bookText: JSON.stringify({ entries: { 3: { uid: 3, content: 'lore' } } }), metadata: {} });
     const { saves } = await handler(tavern, {}, { lost: () => 'Lost' });
     const held = tavern.childSave();
-    await saves.handle(held);
+    await handle(saves, held);
     assert.deepEqual(tavern.books.get(metadataOf(held).world_info).entries, { 3: { uid: 3, content: 'lore' } });
 });
 
@@ -192,7 +193,7 @@ test('a child that somebody gave a book of its own is left alone', async () => {
     const tavern = new Tavern();
     const { saves, calls } = await handler(tavern);
     const held = tavern.childSave({ metadata: { world_info: 'Theirs' } });
-    await saves.handle(held);
+    await handle(saves, held);
     assert.deepEqual([metadataOf(held).world_info, calls.forked, [...tavern.books.keys()]], ['Theirs', [], ['Lore']]);
 });
 
@@ -205,6 +206,6 @@ test('a refused child does not take the book away from the one that was faster',
         tavern.chats.set('Child', [{ chat_metadata: { integrity: 'of another page', world_info: 'Child - Lore' } }]);
         return send(body);
     };
-    await saves.handle(held);
+    await handle(saves, held);
     assert.ok(tavern.books.has('Child - Lore'));
 });

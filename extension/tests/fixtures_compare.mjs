@@ -31,7 +31,8 @@ export async function twoEndings({ lore = book(), metadata = {} } = {}) {
     };
     await opened('Main');
     for (const name of ['One', 'Two']) {
-        await app.childSaves.handle(tavern.childSave({ name, metadata: { integrity: `slug of ${name}` } }));
+        const held = tavern.childSave({ name, metadata: { integrity: `slug of ${name}` } });
+        await app.childSaves.handle(held, await app.childSaves.read(held));
     }
     await opened('One');
     const bookOf = (chat) => tavern.chats.get(chat)[0].chat_metadata.world_info;

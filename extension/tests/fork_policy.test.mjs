@@ -2,36 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { slimMessage } from '../core/chat.js';
-import { answerTo, policyFor } from '../features/fork/policy.js';
-import { DEFAULTS, fillDefaults, nameFrom } from '../features/settings.js';
+import { fillDefaults, nameFrom } from '../features/settings.js';
+import { realCore } from './tavern.mjs';
 
-const refusal = (...codes) => ({ obstacles: codes.map((code) => ({ code })), remarks: [] });
-const settings = (changes = {}) => ({ ...DEFAULTS, ...changes });
-
-test('a busy queue is waited for once, then the child goes without a book', () => {
-    const busy = refusal('queue-busy');
-    assert.equal(answerTo(busy, settings(), { hasWaited: false }), 'wait');
-    assert.equal(answerTo(busy, settings(), { hasWaited: true }).leaveBook, true);
-    assert.deepEqual(answerTo(busy, settings({ whenBusy: 'drain' }), { hasWaited: false }), { drain: true });
-    assert.equal(answerTo(busy, settings({ whenBusy: 'without' }), { hasWaited: false }).leaveBook, true);
-});
-
-test('what is not exactly known is asked about, taken or left', () => {
-    const inexact = refusal('book-not-known', 'metadata-not-exact');
-    assert.equal(answerTo(inexact, settings(), { hasWaited: false }), 'ask');
-    assert.equal(answerTo(inexact, settings({ whenInexact: 'refuse' }), { hasWaited: false }).leaveBook, true);
-    assert.equal(policyFor(settings({ whenInexact: 'nearest' })).allow, 'live');
-    assert.equal(policyFor(settings()).allow, 'message');
-});
-
-test('a book that is gone cannot be asked for', () => {
-    assert.equal(answerTo(refusal('book-missing'), settings(), { hasWaited: false }).leaveBook, true);
-    assert.equal(answerTo(refusal('not-a-scene-break'), settings(), { hasWaited: false }).requireScene, false);
-});
-
-test('a decision goes before the settings', () => {
-    assert.equal(policyFor(settings(), { allow: 'live' }).allow, 'live');
-});
+await realCore();
 
 test('the core sees the journal and the memory of a message, not its text', () => {
     const memory = { scene_break: true };

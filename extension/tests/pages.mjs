@@ -122,10 +122,9 @@ export class Page {
             }),
             refreshBooks: async (...names) => names.forEach((name) => this.memory.delete(name)),
             newSlug: () => String(server.slugs += 1).padStart(8, '0'),
-            isParentsSlug: (childs, parents) => Boolean(childs) && childs === parents,
             kindOfFork: () => 'branch',
             hasMemoryBooks: () => false,
-            memoryBookOf: () => null,
+            choosesMemoryBook: () => false,
             writeFile: (name, text) => server.answer(() => {
                 server.files.set(name, text);
                 return name;

@@ -52,6 +52,18 @@ test('a held request can go with another body, which is never gzipped', async ()
     assert.equal(sent[0].init.headers.get('x-csrf-token'), 't');
 });
 
+test('however often a held request is looked at, its body is read once', async () => {
+    const { scope } = page();
+    let reads = 0;
+    const body = { [Symbol.toPrimitive]: () => { reads += 1; return '"body"'; } };
+    installTap(scope, async (held) => {
+        assert.deepEqual([await held.text(), await held.text()], ['"body"', '"body"']);
+        return held.send();
+    }, assert.fail);
+    await scope.fetch('/api/chats/save', { method: 'POST', body });
+    assert.equal(reads, 2, 'by the tap, and by the server');
+});
+
 test('a request in an object is read and replaced, too', async () => {
     const { scope, sent } = page();
     installTap(scope, async (held) => held.send(`${await held.text()}!`), assert.fail);

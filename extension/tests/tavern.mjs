@@ -57,10 +57,9 @@ export class Tavern {
                 integrity: tavern.open.metadata.integrity ?? null,
             },
             newSlug: () => 'a fresh slug',
-            isParentsSlug: (childs, parents) => Boolean(childs) && childs === parents,
             kindOfFork: () => 'branch',
             hasMemoryBooks: () => false,
-            memoryBookOf: () => null,
+            choosesMemoryBook: () => false,
             isWriting: () => false,
             editedUpTo: () => null,
             copyRecapSettings: () => {},
@@ -147,6 +146,7 @@ export class Tavern {
         const held = {
             path: '/api/chats/save',
             kind: 'chat-save',
+            body: text,
             sent: null,
             text: async () => text,
             send: async (body = text) => {

@@ -17,6 +17,8 @@ pub(crate) const CHAT_ID: &str = "STMB_chatId";
 pub(crate) const FIRST_BOOK: &str = "STMB_canonicalLorebook";
 
 const MANUAL_BOOK: &str = "manualLorebook";
+const OF_CHARACTERS: &str = "manualCharacterLorebooks";
+const OF_MEMBER: &str = "lorebookName";
 const PROGRESS: &str = "highestMemoryProcessed";
 const COPIED: &str = "branchLorebookCopies";
 
@@ -29,13 +31,32 @@ pub fn manual_book(metadata: &Json) -> Option<String> {
 /// All books that the extension names in a chat's metadata.
 pub fn books(metadata: &Json) -> Vec<String> {
     let Some(notes) = metadata.get(KEY) else { return Vec::new() };
-    let of_characters = notes.get("manualCharacterLorebooks").into_iter().flat_map(Json::members);
+    let of_characters = notes.get(OF_CHARACTERS).into_iter().flat_map(Json::members);
     let members = notes.at(&["narratorMode", "members"]).and_then(Json::as_array);
-    let of_members = members.into_iter().flatten().filter_map(|member| member.get("lorebookName"));
+    let of_members = members.into_iter().flatten().filter_map(|member| member.get(OF_MEMBER));
     let named = notes.get(MANUAL_BOOK).into_iter();
     let named = named.chain(of_characters.map(|(_, name)| name)).chain(of_members);
     let names = named.filter_map(Json::as_str).map(|name| name.into_owned());
     names.filter(|name| !name.is_empty()).collect()
+}
+
+/// The extension's metadata without the names of books; `None` if it names none.
+pub(crate) fn without_books(notes: &Json) -> Option<Json> {
+    let mut after = notes.as_object()?.clone();
+    after.remove(MANUAL_BOOK);
+    after.remove(OF_CHARACTERS);
+    if let Some(Json::Array(members)) = after
+        .get_mut("narratorMode")
+        .and_then(Json::as_object_mut)
+        .and_then(|narrator| narrator.get_mut("members"))
+    {
+        members
+            .iter_mut()
+            .filter_map(Json::as_object_mut)
+            .for_each(|it| drop(it.remove(OF_MEMBER)));
+    }
+    let after = Json::Object(after);
+    (after != *notes).then_some(after)
 }
 
 /// Whether an entry is a memory that ends after message `last`.

@@ -10,6 +10,7 @@ use forklore_core::diagnostic::{Code, Diagnostic};
 use forklore_core::finding::Finding;
 use forklore_core::finding::Obstacle;
 use forklore_core::finding::Remark;
+use forklore_core::finding::Unfinished;
 use forklore_core::plan::cleanup::KeepReason;
 use forklore_core::plan::repair::CannotRepair;
 use forklore_core::timeline::references::ReferencePlace;
@@ -19,6 +20,7 @@ use forklore_json::Json;
 fn page_codes() -> Vec<(&'static str, Code)> {
     let words = [
         Obstacle::codes(),
+        Unfinished::codes(),
         Remark::codes(),
         Finding::codes(),
         CannotRepair::codes(),

@@ -1,11 +1,12 @@
 //! Reads the arguments that the page passes.
 
-use forklore_core::plan::fork::{Policy, QueuePolicy, Timestamp};
+use forklore_core::plan::fork::Timestamp;
+use forklore_core::plan::fork::child_save::OpenChat;
+use forklore_core::plan::fork::decision::{Choice, Decision, ForkSettings, WhenBusy, WhenInexact};
 use forklore_core::sillytavern::chat::ChatKind;
 use forklore_core::sillytavern::names::ForkKind;
 use forklore_core::sillytavern::save_request;
 use forklore_core::timeline::claim::TodaySource;
-use forklore_core::timeline::exactness::Allow;
 use forklore_core::timeline::family::Home;
 use forklore_core::timeline::moment::{BoundBook, MomentOptions};
 use forklore_json::{Json, Raw};
@@ -41,18 +42,13 @@ impl Ask {
         self.member(key)?.as_array().ok_or_else(|| left_out(key))
     }
 
-    /// A value that must be present, even if it is null.
-    pub(crate) fn required_value(&self, key: &str) -> Result<&Json, JsError> {
-        self.0.get(key).ok_or_else(|| JsError::new(&format!("the page left out {key:?}")))
-    }
-
     pub(crate) fn flag(&self, key: &str) -> bool {
         self.0.get(key).is_some_and(Json::is_truthy)
     }
 
     pub(crate) fn required_flag(&self, key: &str) -> Result<bool, JsError> {
         let flag = self.0.get(key).and_then(Json::as_bool);
-        flag.ok_or_else(|| JsError::new(&format!("the page left out {key:?}")))
+        flag.ok_or_else(|| left_out(key))
     }
 
     pub(crate) fn number(&self, key: &str) -> Option<usize> {
@@ -76,6 +72,26 @@ impl Ask {
         if self.flag("group") { ChatKind::Group } else { ChatKind::Solo }
     }
 
+    /// The kind of chat that a request to the given path saves.
+    pub(crate) fn save_kind(&self) -> Result<ChatKind, JsError> {
+        Ok(save_request::kind_of_path(&self.required("path")?))
+    }
+
+    /// The open chat; `None` if none is open.
+    pub(crate) fn open(&self) -> Result<Option<OpenChat>, JsError> {
+        let open = self.member("open")?;
+        if *open == Json::Null {
+            return Ok(None);
+        }
+        let open = Self(open.clone());
+        Ok(Some(OpenChat {
+            name: open.required("name")?,
+            kind: open.chat_kind(),
+            integrity: open.text("integrity"),
+            book: open.text("book"),
+        }))
+    }
+
     pub(crate) fn kind(&self) -> ForkKind {
         match self.text("kind").as_deref() {
             Some("checkpoint") => ForkKind::Checkpoint,
@@ -87,22 +103,30 @@ impl Ask {
         Timestamp { iso: self.text("now").unwrap_or_default() }
     }
 
-    pub(crate) fn policy(&self) -> Policy {
-        Policy {
-            allow: match self.text("allow").as_deref() {
-                Some("exact") => Allow::Exact,
-                Some("message") => Allow::Message,
-                Some("live") => Allow::Live,
-                _ => Allow::Snapshot,
+    /// The user's settings for forks.
+    pub(crate) fn settings(&self) -> Result<ForkSettings, JsError> {
+        let settings = Self(self.member("settings")?.clone());
+        Ok(ForkSettings {
+            when_inexact: match settings.required("whenInexact")?.as_str() {
+                "nearest" => WhenInexact::Nearest,
+                "refuse" => WhenInexact::Refuse,
+                _ => WhenInexact::Ask,
             },
-            queue: if self.flag("drain") { QueuePolicy::Drain } else { QueuePolicy::Refuse },
-            require_scene: self.flag("requireScene"),
-            fill: self.flag("fill"),
-            without_book: false,
-            leave_book: self.flag("leaveBook"),
-            today: self.today(),
-            under_way: self.number("underWay").unwrap_or(0),
-        }
+            when_busy: match settings.required("whenBusy")?.as_str() {
+                "drain" => WhenBusy::Drain,
+                "without" => WhenBusy::Without,
+                _ => WhenBusy::Wait,
+            },
+            require_scene: settings.member("requireScene")?.is_truthy(),
+        })
+    }
+
+    /// What was decided so far, with the user's answer to the last question, if there was one.
+    pub(crate) fn decision(&self) -> Result<Decision, JsError> {
+        self.member("decision")?;
+        let decision = Decision::of(&self.names("decision")).ok_or_else(|| left_out("decision"))?;
+        let choice = self.member("choice")?.as_str().map(|word| Choice::of(&word));
+        Ok(choice.map_or(decision, |choice| decision.answered(choice)))
     }
 
     pub(crate) fn moment_options(&self) -> MomentOptions {
@@ -110,7 +134,7 @@ impl Ask {
     }
 
     /// Where the chat comes from: the page, if the chat is open there, or else the files.
-    fn today(&self) -> TodaySource {
+    pub(crate) fn today(&self) -> TodaySource {
         if self.flag("isOpen") { TodaySource::Page } else { TodaySource::Files }
     }
 

@@ -70,13 +70,6 @@ pub fn books_named(
     ])))
 }
 
-/// The names of books that Memory Books mentions in a chat's metadata.
-#[wasm_bindgen]
-pub fn memory_books_named(metadata: &[u8]) -> Result<Answer, JsError> {
-    let metadata = crate::ask::json(metadata)?;
-    Ok(Answer::of(&Json::from(memory_books::books(&metadata))))
-}
-
 fn text(json: &Json, key: &str) -> String {
     json.get(key).and_then(Json::as_str).unwrap_or_default().into_owned()
 }

@@ -1,15 +1,17 @@
 //! Forks: checks whether one is possible, and rewrites the request that saves the child.
 
-use forklore_core::finding::Remark;
-use forklore_core::journal::rewrite::{self, Rewrite};
-use forklore_core::memory_books::{ManualBook, MemoryBooksState};
-use forklore_core::plan::fork::{self, ForkPlan, ForkRequest, Readiness, Refusal};
+use forklore_core::finding::{Remark, Unfinished};
+use forklore_core::plan::fork::child_save::{CannotPlanSave, ChildSave, SaveContext};
+use forklore_core::plan::fork::decision::{self, Choice, Decision, Step};
+use forklore_core::plan::fork::{self, ForkPlan, Policy, Readiness, Refusal};
+use forklore_core::sillytavern::book::Book;
 use forklore_core::sillytavern::chat::Chat;
-use forklore_core::sillytavern::names;
-use forklore_core::sillytavern::save_request::{self, SaveRequest};
+use forklore_core::sillytavern::names::{self, NamedFile};
+use forklore_core::sillytavern::save_request::{self, NotASave, SaveRequest};
+use forklore_core::timeline::exactness::Knowledge;
 use forklore_core::timeline::moment::BoundChat;
 use forklore_core::timeline::moment::{BookThen, Moment};
-use forklore_json::{Edit, Json, Object, Raw};
+use forklore_json::{Json, Object};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -17,6 +19,52 @@ use crate::answer::Answer;
 use crate::ask::{Ask, chat_file};
 use crate::cleanup::place;
 use crate::diagnostics;
+
+/// Whether a request saves the open chat, as far as its start tells.
+#[wasm_bindgen]
+pub fn saves_open(ask: &[u8], start: &[u8]) -> Result<bool, JsError> {
+    let ask = Ask::read(ask)?;
+    let kind = ask.save_kind()?;
+    let name = save_request::name_at_start(start, kind);
+    Ok(ask.open()?.zip(name).is_some_and(|(open, name)| open.is_saved_as(&name, kind)))
+}
+
+/// What a request saves: the open chat, a child of it that needs a book, or another chat.
+#[wasm_bindgen]
+pub fn read_save(ask: &[u8], body: &[u8]) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let mut answer = Object::new();
+    let request = match SaveRequest::read(body, ask.save_kind()?) {
+        Err(NotASave::NoChat) => return Ok(Answer::of(&Json::object([("kind", "other".into())]))),
+        request => request.map_err(error)?,
+    };
+    let (name, open) = (request.name(), ask.open()?);
+    answer.insert("name", name.as_str());
+    answer.insert("group", request.is_group());
+    answer.insert("avatar", request.avatar());
+    answer.insert("messages", request.messages());
+    let is_open = open.as_ref().is_some_and(|open| open.is_saved_as(&name, request.kind()));
+    let child =
+        open.filter(|_| !is_open).and_then(|open| ChildSave::of(request, &open, ask.text("lost")));
+    answer.insert(
+        "kind",
+        match &child {
+            None if is_open => "open",
+            None => "other",
+            Some(child) if child.is_conversion => "conversion",
+            Some(_) => "child",
+        },
+    );
+    if let Some(child) = child {
+        answer.insert("stem", names::stem(&name, NamedFile::Chat));
+        answer.insert("parent", child.parent);
+        answer.insert("isOfOpen", child.is_of_open);
+        answer.insert("integrity", child.integrity);
+        answer.insert("book", child.book);
+        answer.insert("memoryBook", child.memory_book);
+    }
+    Ok(Answer::of(&answer.into()))
+}
 
 /// Rewrites the request with which the page saves a child, so that the child gets its own book.
 ///
@@ -31,76 +79,47 @@ pub fn fork(
     memories: Option<Vec<u8>>,
 ) -> Result<Answer, JsError> {
     let ask = Ask::read(ask)?;
-    let request = SaveRequest::read(body).map_err(|error| JsError::new(&error.to_string()))?;
-    let child = request.file();
-    let Some(message) = Chat::read(&child, ask.chat_kind()).len().checked_sub(1) else {
-        return Err(JsError::new("the new chat has no messages"));
-    };
-    let file = with_parent_integrity(&with_later(child, later)?, &ask);
-    let chat = Chat::read(&file, ask.chat_kind());
-    let bound = ask.bound(book.as_deref());
-    let parent_name = ask.required("parent")?;
-    let parent = BoundChat { name: &parent_name, chat: &chat, bound: &bound, past: None };
-    let child = ask.required("child")?;
-    let books = ask.names("books");
-    let manual = memories.zip(ask.text("memoryBook")).map(|(bytes, name)| ManualBook {
-        name,
-        bytes,
-        copy: names::for_memories(&child, &books),
-    });
+    let child = child_save(&ask, body)?;
+    let (settings, decision) = (ask.settings()?, ask.decision()?);
     let selected = ask.list("selected").iter().map(place).map(Remark::AlsoSelected);
-    let fork_request = ForkRequest {
+    let context = SaveContext {
         kind: ask.kind(),
-        message,
-        book: names::for_book(&child, &books),
-        child,
-        integrity: ask.required("integrity")?,
+        books: ask.names("books"),
+        book: book.as_deref(),
+        memories,
+        has_memory_books: ask.flag("hasMemoryBooks"),
+        integrity: ask.required("newIntegrity")?,
         now: ask.now(),
-        policy: ask.policy(),
-        memory_books: ask.flag("hasMemoryBooks").then_some(MemoryBooksState { manual }),
+        policy: decision.policy(settings, ask.number("underWay").unwrap_or(0)),
         remarks: selected.collect(),
     };
-    match fork::plan(parent, &fork_request) {
-        Ok(plan) => {
-            let file = plan.file.to_vec();
-            // A chat converted to a group chat leaves its family: SillyTavern drops the link, too.
-            let file = if ask.flag("unlinked") { without_parent(&file, &ask) } else { file };
-            let body = request.with(&file);
-            let answer = Answer::of(&plan_json(&plan)).with_body(body);
-            let answer = answer.with_memories(plan.memories.map(|book| book.bytes));
-            Ok(answer.with_book(plan.book.map(|book| book.bytes)))
+    match child.plan(later, context).map_err(error)? {
+        Ok(plan) => Ok(Answer::of(&plan_json(&plan.fork))
+            .with_body(plan.body)
+            .with_memories(plan.fork.memories.map(|book| book.bytes))
+            .with_book(plan.fork.book.map(|book| book.bytes))),
+        Err(refusal) => {
+            let step = decision.at_save(&refusal.obstacles, settings);
+            Ok(Answer::of(&refusal_json(&refusal, step)))
         }
-        Err(refusal) => Ok(Answer::of(&refusal_json(&refusal))),
     }
 }
 
-fn with_later(mut child: Vec<u8>, later: &[u8]) -> Result<Vec<u8>, JsError> {
-    let later = Raw::document(later).map_err(|error| JsError::new(&error.to_string()))?;
-    let lines = save_request::lines(later);
-    if !lines.is_empty() {
-        child.push(b'\n');
-        child.extend_from_slice(&lines);
-    }
-    Ok(child)
+/// The request that saves a child bound to no book, for the case that its fork fails.
+#[wasm_bindgen]
+pub fn save_without_book(ask: &[u8], body: &[u8]) -> Result<Vec<u8>, JsError> {
+    let ask = Ask::read(ask)?;
+    Ok(child_save(&ask, body)?.without_book(&ask.required("newIntegrity")?))
 }
 
-/// Puts the parent's integrity slug back into the header, where the page already put the child's.
-fn with_parent_integrity(file: &[u8], ask: &Ask) -> Vec<u8> {
-    let change = ask.text("parentIntegrity").map_or(Edit::Remove, |it| Edit::Set(it.into()));
-    with_header(file, ask, ("integrity", change))
+fn child_save<'a>(ask: &Ask, body: &'a [u8]) -> Result<ChildSave<'a>, JsError> {
+    let request = SaveRequest::read(body, ask.save_kind()?).map_err(error)?;
+    let child = ask.open()?.and_then(|open| ChildSave::of(request, &open, ask.text("lost")));
+    child.ok_or_else(|| error(CannotPlanSave::NotAChild))
 }
 
-fn without_parent(file: &[u8], ask: &Ask) -> Vec<u8> {
-    with_header(file, ask, ("main_chat", Edit::Remove))
-}
-
-fn with_header(file: &[u8], ask: &Ask, change: (&str, Edit)) -> Vec<u8> {
-    let chat = Chat::read(file, ask.chat_kind());
-    if chat.metadata().is_none() {
-        return file.to_vec();
-    }
-    let header = Some(rewrite::header(&chat, &[change]));
-    Rewrite { header, ..Rewrite::default() }.of(&chat, None).to_vec()
+fn error(error: impl std::error::Error) -> JsError {
+    JsError::new(&error.to_string())
 }
 
 fn plan_json(plan: &ForkPlan<'_>) -> Json {
@@ -127,12 +146,50 @@ fn plan_json(plan: &ForkPlan<'_>) -> Json {
     report.into()
 }
 
-fn refusal_json(refusal: &Refusal) -> Json {
-    Json::object([
-        ("made", Json::Bool(false)),
-        ("obstacles", diagnostics::list(&refusal.obstacles, diagnostics::to_json)),
-        ("remarks", diagnostics::list(&refusal.remarks, diagnostics::to_json)),
-    ])
+fn refusal_json(refusal: &Refusal, step: Step) -> Json {
+    let exactness = decision::exactness_in_question(&refusal.obstacles);
+    let part = Knowledge { exactness, ..Knowledge::LIVE };
+    let mut answer = step_json(Some(step));
+    answer.insert("made", false);
+    answer.insert("obstacles", diagnostics::list(&refusal.obstacles, diagnostics::to_json));
+    answer.insert("remarks", diagnostics::list(&refusal.remarks, diagnostics::to_json));
+    answer.insert("part", part.to_json());
+    answer.into()
+}
+
+/// What to do next, and the decision to pass when the fork goes on.
+fn step_json(step: Option<Step>) -> Object {
+    let (word, decision) = match step {
+        Some(Step::Go(decision)) => ("go", decision),
+        Some(Step::Wait(decision)) => ("wait", decision),
+        Some(Step::Ask(decision)) => ("ask", decision),
+        Some(Step::GiveUp) | None => ("stop", Decision::default()),
+    };
+    let mut json = Object::new();
+    json.insert("step", word);
+    json.insert("decision", decision.words());
+    json
+}
+
+/// What follows from the user's answer to a question before a fork.
+#[wasm_bindgen]
+pub fn fork_choice(choice: &str) -> Answer {
+    Answer::of(&step_json(Choice::of(choice).before_fork()).into())
+}
+
+/// What is not final yet about a message.
+#[wasm_bindgen]
+pub fn unfinished(ask: &[u8]) -> Result<Answer, JsError> {
+    let found = unfinished_of(&Ask::read(ask)?)?;
+    Ok(Answer::of(&diagnostics::list(&found, diagnostics::to_json)))
+}
+
+fn unfinished_of(ask: &Ask) -> Result<Vec<Unfinished>, JsError> {
+    let number = |key: &str| Ok::<_, JsError>(ask.member(key)?.as_usize());
+    let (message, last, edited) = (number("message")?, number("last")?, number("edited")?);
+    let is_writing = ask.member("isWriting")?.is_truthy();
+    let of = |(message, last)| Unfinished::of(message, last, is_writing, edited);
+    Ok(message.zip(last).map(of).unwrap_or_default())
 }
 
 /// Checks whether the chat can be forked at this message, and how exact the fork would be.
@@ -145,21 +202,45 @@ pub fn check(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, J
     let name = ask.text("parent").unwrap_or_default();
     let parent = BoundChat { name: &name, chat: &chat, bound: &bound, past: None };
     let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    Ok(Answer::of(&readiness_json(&fork::check(parent, message, ask.policy()))))
+    let settings = ask.settings()?;
+    let policy = Decision::default().policy(settings, ask.number("underWay").unwrap_or(0));
+    let found = fork::check(parent, message, Policy { today: ask.today(), ..policy });
+    let unfinished = unfinished_of(&ask)?;
+    let when_ready = ask.flag("whenReady");
+    let step = decision::before_fork(&found.obstacles, &unfinished, settings, when_ready);
+    let mut answer = step_json(Some(step));
+    write_readiness(&found, &unfinished, &mut answer);
+    Ok(Answer::of(&answer.into()))
 }
 
-fn readiness_json(readiness: &Readiness<'_>) -> Json {
+fn write_readiness(readiness: &Readiness<'_>, unfinished: &[Unfinished], answer: &mut Object) {
+    let obstacles = readiness.obstacles.iter().map(diagnostics::to_json);
+    let obstacles = obstacles.chain(unfinished.iter().map(diagnostics::to_json));
     let part = |of: fn(&Moment<'_>) -> Option<Json>| readiness.moment.as_ref().and_then(of);
     let book = part(|moment| match &moment.book {
         BookThen::Known { part, .. } => Some(part.to_json_at(moment.message)),
         BookThen::None(_) | BookThen::Unknown => None,
     });
-    Json::object([
-        ("obstacles", diagnostics::list(&readiness.obstacles, diagnostics::to_json)),
-        ("remarks", diagnostics::list(&readiness.remarks, diagnostics::to_json)),
-        ("book", book.into()),
-        ("metadata", part(|moment| Some(moment.metadata.part.to_json_at(moment.message))).into()),
-        ("busy", Json::Bool(readiness.work.is_pending())),
-        ("operations", readiness.work.operations().into()),
-    ])
+    let metadata = part(|moment| Some(moment.metadata.part.to_json_at(moment.message)));
+    let is_about_metadata = decision::is_about_metadata(&readiness.obstacles);
+    answer.insert("part", if is_about_metadata { metadata.clone() } else { book.clone() });
+    answer.insert("canWait", decision::can_wait(&readiness.obstacles, unfinished));
+    answer.insert("obstacles", obstacles.collect::<Vec<_>>());
+    answer.insert("remarks", diagnostics::list(&readiness.remarks, diagnostics::to_json));
+    answer.insert("book", book);
+    answer.insert("metadata", metadata);
+    answer.insert("busy", readiness.work.is_pending());
+    answer.insert("operations", readiness.work.operations());
+}
+
+/// The work that ST-Auto-Recap has not finished, according to a chat's metadata, its book's queue
+/// and the extension itself.
+#[wasm_bindgen]
+pub fn pending_work(ask: &[u8], book: &[u8]) -> Result<Answer, JsError> {
+    let ask = Ask::read(ask)?;
+    let book = Book::read(book).ok();
+    let under_way = ask.number("underWay").unwrap_or(0);
+    let work = fork::pending_work(ask.member("metadata")?, book.as_ref(), under_way);
+    let operations = work.operations().into();
+    Ok(Answer::of(&Json::object([("busy", work.is_pending().into()), ("operations", operations)])))
 }

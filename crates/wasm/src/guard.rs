@@ -86,14 +86,14 @@ impl PageGuard {
 }
 
 fn event_of(ask: &Ask, text: Option<Vec<u8>>) -> Result<Event, JsError> {
-    let flag = |key| ask.required_value(key).map(Json::is_truthy);
+    let flag = |key| ask.member(key).map(Json::is_truthy);
     Ok(match ask.required("is")?.as_str() {
         "turn" => Event::Turn,
         "read" => Event::Read(text.ok_or_else(|| JsError::new("the page left out the book"))?),
         "listed" => Event::Listed(flag("exists")?),
         "kept" => Event::Kept,
         "answered" => {
-            let settle = Some(ask.required_value("settle")?);
+            let settle = Some(ask.member("settle")?);
             Event::Answered(settle.filter(|settle| **settle != Json::Null).map(settlements))
         }
         "sent" => Event::Sent(flag("ok")?),

@@ -13,6 +13,7 @@ pub mod lore;
 pub mod merge;
 pub mod names;
 pub mod repair;
+pub mod scene;
 pub mod timelines;
 pub mod verify;
 

@@ -48,12 +48,6 @@ pub fn is_internal(title: &str) -> bool {
     forklore_core::recap::is_internal(title)
 }
 
-/// The title of the entry in which ST-Auto-Recap keeps its queue.
-#[wasm_bindgen]
-pub fn queue_title() -> String {
-    forklore_core::recap::queue::COMMENT.to_owned()
-}
-
 /// The stem of the file in which SillyTavern stores a chat of this name.
 #[wasm_bindgen]
 pub fn chat_stem(name: &str) -> Option<String> {

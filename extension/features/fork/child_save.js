@@ -3,8 +3,11 @@
 import { slimMessage } from '../../core/chat.js';
 import { timeNow } from '../../core/core.js';
 import { bytesText, sameJson, textBytes } from '../../core/json.js';
-import { bookSave, kindOfSave, readSave, withoutBook } from '../../sillytavern/requests.js';
-import { WITHOUT_BOOK, answerTo, policyFor } from './policy.js';
+import { bookSave } from '../../sillytavern/requests.js';
+import { PendingForks } from './pending_forks.js';
+
+/** In characters: how much of a request the core needs to see whether it saves the open chat. */
+const START = 4096;
 
 export class ChildSaveHandler {
     /**
@@ -12,7 +15,7 @@ export class ChildSaveHandler {
      * @param {object} parts.host SillyTavern's chats and books
      * @param {object} parts.core
      * @param {object} parts.settings
-     * @param {(refusal: object) => Promise<'nearest' | 'live' | 'without'>} parts.ask
+     * @param {(question: object) => Promise<string>} parts.ask
      * @param {() => Promise<boolean>} parts.untilReady resolves to `true` when the queue is empty, or to `false` on timeout
      * @param {() => Promise<void>} [parts.untilFileChecked] resolves when the open chat's journal is as complete as it can be
      * @param {() => string | null} [parts.lost] the open chat's lost book, if another one is bound in its place
@@ -21,28 +24,43 @@ export class ChildSaveHandler {
      */
     constructor(parts) {
         Object.assign(this, { lost: () => null, untilFileChecked: async () => {} }, parts);
-        /** What the user decided when the fork began, for the save that follows. */
-        this.decision = null;
+        this.pending = new PendingForks();
+    }
+
+    /**
+     * What a request saves, according to the core.
+     * @param {import('../../sillytavern/tap.js').HeldRequest} held
+     */
+    async read(held) {
+        const text = await held.text();
+        const open = this.host.openChat();
+        const facts = open && { name: open.name, group: Boolean(open.group), integrity: open.integrity, book: open.book };
+        const ask = { path: held.path, open: facts, lost: this.lost() };
+        if (this.core.savesOpen(ask, textBytes(text.slice(0, START)))) {
+            return { kind: 'open' };
+        }
+        const body = textBytes(text);
+        const save = this.core.readSave(ask, body);
+        const owner = save.group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar: save.avatar };
+        return { ...save, owner, open, ask, body };
     }
 
     /**
      * Handles a request that saves a chat other than the open one.
      * @param {import('../../sillytavern/tap.js').HeldRequest} held
      */
-    async handle(held) {
-        const text = await held.text();
-        const save = readSave(held.path, text);
-        const open = this.host.openChat();
-        const kind = open && this.settings.isolate ? kindOfSave(save, { ...open, group: Boolean(open.group) }) : 'other';
-        if (kind === 'other') {
+    async handle(held, save) {
+        if (save.kind === 'other' || !this.settings.isolate) {
             return held.send();
         }
         let fork;
+        let pending;
         try {
-            if (this.isBoundElsewhere(kind, save, open) || await this.existsAlready(save, open)) {
+            if (await this.existsAlready(save)) {
                 return held.send();
             }
-            fork = await this.plan(kind, save, text, open);
+            pending = this.pending.take(save);
+            fork = await this.plan(save, pending.decision);
             if (fork.book) {
                 await this.writeBook(fork.report.book.name, fork.book);
             }
@@ -50,119 +68,93 @@ export class ChildSaveHandler {
                 await this.writeBook(fork.report.memories, fork.memories);
             }
         } catch (error) {
-            // Better no book than the parent's.
             this.onError(Object.assign(error instanceof Error ? error : new Error(String(error)), { leftWithout: save.name }));
-            return held.send(withoutBook(text, this.childsSlug(save, open)));
+            return this.sendWithoutBook(held, save);
         }
         const response = await held.send(bytesText(fork.body));
-        await this.finish(fork, save, open, response.ok);
+        pending.report = response.ok ? fork.report : null;
+        await this.finish(fork, save, response.ok);
         return response;
     }
 
-    /** Whether the child already has a book of its own. */
-    isBoundElsewhere(kind, save, open) {
-        const book = save.metadata.world_info;
-        const isSame = (other) => Boolean(other) && this.core.bookKey(book) === this.core.bookKey(other);
-        return Boolean(book) && this.isChildOfOpen(kind, save, open) && !isSame(open.book);
+    /** Better no book than the parent's, and better no child than one with the parent's book. */
+    async sendWithoutBook(held, save) {
+        let body;
+        try {
+            body = bytesText(this.core.saveWithoutBook({ ...save.ask, newIntegrity: this.host.newSlug() }, save.body));
+        } catch (error) {
+            this.onError(error);
+            return new Response('{}', { status: 500, statusText: 'Forklore held this chat back' });
+        }
+        return held.send(body);
     }
 
     /** Whether this is an existing child that is saved again. */
-    async existsAlready(save, open) {
-        if (this.host.isParentsSlug(save.metadata.integrity, open.integrity)) {
+    async existsAlready(save) {
+        if (!save.integrity) {
             return false;
         }
-        const owner = ownerOf(save, open);
-        const names = await this.host.chatNames(owner);
-        const key = this.core.chatStem(save.name);
+        const names = await this.host.chatNames(save.owner);
         // A group lists a new chat before it is saved.
-        if (!save.group && !names.some((name) => name === save.name || name === key)) {
+        if (!save.group && !names.some((name) => name === save.name || name === save.stem)) {
             return false;
         }
-        const [header] = await this.host.readChat(owner, save.name);
-        return Boolean(header?.chat_metadata?.integrity) && header.chat_metadata.integrity === save.metadata.integrity;
+        const [header] = await this.host.readChat(save.owner, save.name);
+        return header?.chat_metadata?.integrity === save.integrity;
     }
 
-    async plan(kind, save, text, open) {
-        const decision = this.decision ?? {};
-        this.decision = null;
-        // The book that replaced a lost one is not the story's lore. The journal has the right one.
-        const bookName = this.lost() ?? (save.metadata.world_info || null);
-        const body = textBytes(text);
-        const later = await this.laterMessages(kind, save, open);
-        let chosen = decision;
-        let hasWaited = false;
-        for (let tries = 0; tries < 6; tries++) {
-            const books = await this.host.listBooks();
-            const isThere = bookName && books.some((book) => this.core.bookKey(book.name) === this.core.bookKey(bookName));
-            const book = isThere ? await this.host.readBook(bookName) : undefined;
-            const memoryBook = this.memoryBookBeside(bookName, save, books);
+    /** Asks the core for a plan, and does what it wants first, until there is one. */
+    async plan(save, decision) {
+        const later = await this.laterMessages(save);
+        let choice = null;
+        for (;;) {
+            const books = (await this.host.listBooks()).map((book) => book.name);
             const ask = {
+                ...save.ask,
                 kind: this.host.kindOfFork(save.name),
-                parent: kind === 'conversion' ? open.name : String(save.metadata.main_chat),
-                parentIntegrity: this.parentsSlug(kind, save, open),
-                child: save.name,
-                group: save.group,
-                isOpen: this.isChildOfOpen(kind, save, open),
-                unlinked: kind === 'conversion',
-                bookName,
-                books: books.map((book) => book.name),
-                integrity: this.childsSlug(save, open),
-                selected: this.alsoSelected(bookName),
+                books,
+                newIntegrity: this.host.newSlug(),
+                selected: this.alsoSelected(save.book),
                 underWay: await this.host.recapOperations(),
                 hasMemoryBooks: this.host.hasMemoryBooks(),
-                memoryBook,
                 ...timeNow(),
-                ...policyFor(this.settings, chosen),
+                settings: this.settings,
+                decision,
+                choice,
             };
-            const memories = memoryBook ? await this.host.readBook(memoryBook) : undefined;
-            const answer = this.core.fork(ask, body, later, book, memories);
+            const book = await this.bookBytes(save.book, books);
+            const memories = this.host.choosesMemoryBook() ? await this.bookBytes(save.memoryBook, books) : undefined;
+            const answer = this.core.fork(ask, save.body, later, book, memories);
             if (answer.value.made) {
                 const { value, ...files } = answer;
-                return { report: { ...value, isConversion: kind === 'conversion' }, ...files };
+                return { report: { ...value, isConversion: save.kind === 'conversion' }, ...files };
             }
-            const reply = answerTo(answer.value, this.settings, { hasWaited });
-            if (reply === 'wait') {
-                hasWaited = true;
+            const { step, decision: next, ...question } = answer.value;
+            if (step === 'stop') {
+                throw new Error(`${save.name} could not be given a lorebook of its own`);
+            }
+            if (step === 'wait') {
                 await this.untilReady();
-            } else if (reply === 'ask') {
-                const choice = await this.ask(answer.value);
-                chosen = { ...chosen, ...(choice === 'without' ? WITHOUT_BOOK : { allow: 'live' }) };
-            } else {
-                chosen = { ...chosen, ...reply };
             }
+            choice = step === 'ask' ? await this.ask({ ...question, canWait: false }) : null;
+            decision = next;
         }
-        throw new Error(`${save.name} could not be given a lorebook of its own`);
     }
 
-    /** The book in which Memory Books keeps this chat's memories, if it is not the chat's own book. */
-    memoryBookBeside(bookName, save, books) {
-        const name = this.host.memoryBookOf(save.metadata);
-        const isSame = (other) => Boolean(other) && this.core.bookKey(other) === this.core.bookKey(name);
-        return name && !isSame(bookName) && books.some((book) => isSame(book.name)) ? name : null;
-    }
-
-    isChildOfOpen(kind, save, open) {
-        return kind === 'conversion' || save.metadata.main_chat === open.name;
-    }
-
-    /** The child's permanent slug, which no other chat may have. */
-    childsSlug(save, open) {
-        const { integrity } = save.metadata;
-        return integrity && !this.host.isParentsSlug(integrity, open.integrity) ? String(integrity) : this.host.newSlug();
-    }
-
-    parentsSlug(kind, save, open) {
-        return this.isChildOfOpen(kind, save, open) ? open.integrity : null;
+    /** @returns {Promise<Uint8Array | undefined>} `undefined` if there is no such book */
+    async bookBytes(name, books) {
+        const isThere = name && books.some((book) => this.core.bookKey(book) === this.core.bookKey(name));
+        return isThere ? this.host.readBook(name) : undefined;
     }
 
     /** The parent's messages after the child's last one. */
-    async laterMessages(kind, save, open) {
-        if (this.isChildOfOpen(kind, save, open)) {
+    async laterMessages({ isOfOpen, open, owner, parent, messages }) {
+        if (isOfOpen) {
             await this.untilFileChecked();
-            return open.messages.slice(save.messages).map(slimMessage);
+            return open.messages.slice(messages).map(slimMessage);
         }
-        const lines = await this.host.readChat(ownerOf(save, open), String(save.metadata.main_chat));
-        return lines.slice(save.messages + 1).map(slimMessage);
+        const lines = await this.host.readChat(owner, parent);
+        return lines.slice(messages + 1).map(slimMessage);
     }
 
     alsoSelected(bookName) {
@@ -184,11 +176,11 @@ export class ChildSaveHandler {
         }
     }
 
-    async finish(fork, save, open, isSaved) {
+    async finish(fork, save, isSaved) {
         const books = [fork.report.book?.name, fork.report.memories].filter(Boolean);
         try {
             for (const book of isSaved ? [] : books) {
-                if (!(await this.isBoundTo(book, save, open))) {
+                if (!(await this.isBoundTo(book, save))) {
                     await this.host.deleteBook(book);
                 }
             }
@@ -204,15 +196,9 @@ export class ChildSaveHandler {
     }
 
     /** Whether the existing chat of this name uses the book: another page may have made the same fork first. */
-    async isBoundTo(book, save, open) {
-        const [header] = await this.host.readChat(ownerOf(save, open), save.name);
-        const { world_info: bound, STMemoryBooks } = header?.chat_metadata ?? {};
-        const names = [bound, ...this.core.memoryBooksNamed({ STMemoryBooks })].filter(Boolean);
+    async isBoundTo(book, save) {
+        const [header] = await this.host.readChat(save.owner, save.name);
+        const names = this.core.booksNamed(header?.chat_metadata ?? {}).own;
         return names.some((name) => this.core.bookKey(name) === this.core.bookKey(book));
     }
-}
-
-/** The character or group whose chat is being saved. */
-function ownerOf(save, open) {
-    return save.group ? { group: open.group ?? '', avatar: null } : { group: null, avatar: save.avatar };
 }

@@ -1,9 +1,7 @@
 // ST-Auto-Recap's scenes: names for checkpoints at scene breaks, and automatic checkpoints.
 
+import { sceneMessage } from '../../core/chat.js';
 import { nameFrom } from '../settings.js';
-
-/** A break that was hidden again does not count. */
-const isSceneBreak = (memory) => Boolean(memory?.scene_break) && memory.scene_break_visible !== false;
 
 export class SceneCheckpoints {
     /**
@@ -21,23 +19,23 @@ export class SceneCheckpoints {
 
     /** Another chat is open. Scene breaks that it already has get no automatic checkpoint. */
     chatOpened() {
-        this.seen = new Set(this.sceneBreaks());
+        this.seen = new Set(this.scenes().map((scene) => scene.message));
     }
 
-    /** Indexes of the messages that end a scene. */
-    sceneBreaks() {
-        const messages = this.host.openChat()?.messages ?? [];
-        return messages.flatMap((message, index) => (isSceneBreak(message?.extra?.auto_recap_memory) ? [index] : []));
+    /** The scenes that have ended. */
+    scenes(open = this.host.openChat()) {
+        return open ? this.core.scenes(open.messages.map(sceneMessage)) : [];
     }
 
     /** A name for a checkpoint from the user's template, or an empty string if the message ends no scene. */
     async nameAt(open, message) {
-        const number = this.sceneBreaks().indexOf(message) + 1;
-        if (number === 0) {
+        const scenes = this.scenes(open);
+        const index = scenes.findIndex((scene) => scene.message === message);
+        if (index < 0) {
             return '';
         }
-        const sceneName = open.messages[message].extra.auto_recap_memory.scene_break_name || `Message ${message}`;
-        const wanted = nameFrom(this.settings.nameTemplate, { scene_number: number, scene_name: sceneName, chat: open.name, message });
+        const values = { scene_number: index + 1, scene_name: scenes[index].name, chat: open.name, message };
+        const wanted = nameFrom(this.settings.nameTemplate, values);
         const taken = await this.host.chatNames(open);
         return wanted ? this.core.nameForChat({ wanted, taken, parent: open.name, kind: 'checkpoint' }) : '';
     }
@@ -48,10 +46,7 @@ export class SceneCheckpoints {
         if (!this.settings.checkpointAtScenes || !open || this.isMaking) {
             return;
         }
-        const found = this.sceneBreaks().find((index) => {
-            const { extra } = open.messages[index];
-            return !this.seen.has(index) && extra.auto_recap_memory.scene_recap_memory && !extra.bookmark_link;
-        });
+        const found = this.scenes(open).find((scene) => scene.isDue && !this.seen.has(scene.message))?.message;
         if (found === undefined) {
             return;
         }

@@ -4,6 +4,6 @@ mod obstacle;
 mod problem;
 mod remark;
 
-pub use obstacle::Obstacle;
+pub use obstacle::{Obstacle, Unfinished};
 pub use problem::Finding;
 pub use remark::Remark;

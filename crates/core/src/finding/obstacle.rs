@@ -31,6 +31,34 @@ pub enum Obstacle {
     MetadataNotExact(Exactness),
 }
 
+/// Something in the page that makes a message not final yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfinished {
+    #[error("the message is still being written")]
+    Writing,
+    /// An earlier message is being edited, or the message itself.
+    #[error("{}", match .0 {
+        Some(earlier) => format!("message {earlier} is being edited"),
+        None => "the message is being edited".to_owned(),
+    })]
+    BeingEdited(Option<usize>),
+}
+
+impl Unfinished {
+    /// What is unfinished about `message`. `edited` is the first message up to it that is being
+    /// edited; only the last message can still be written.
+    pub fn of(message: usize, last: usize, is_writing: bool, edited: Option<usize>) -> Vec<Self> {
+        let writing = (is_writing && message == last).then_some(Self::Writing);
+        let edited = edited.map(|edited| Self::BeingEdited((edited != message).then_some(edited)));
+        writing.into_iter().chain(edited).collect()
+    }
+}
+
+crate::diagnostics!(Unfinished {
+    Self::Writing => ("still-writing"),
+    Self::BeingEdited(earlier) => ("being-edited", message: *earlier),
+});
+
 fn unknown_words(found: Exactness) -> String {
     match found {
         Exactness::Live => {
@@ -78,3 +106,16 @@ crate::diagnostics!(Obstacle {
     Self::NotKnownWellEnough { found, .. } => ("book-not-known", as_of: found.as_of()),
     Self::MetadataNotExact(found) => ("metadata-not-exact", as_of: found.as_of()),
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_messages_that_may_still_change_are_unfinished() {
+        assert_eq!(Unfinished::of(3, 3, true, None), [Unfinished::Writing]);
+        assert_eq!(Unfinished::of(2, 3, true, None), []);
+        assert_eq!(Unfinished::of(2, 3, false, Some(2)), [Unfinished::BeingEdited(None)]);
+        assert_eq!(Unfinished::of(2, 3, true, Some(1)), [Unfinished::BeingEdited(Some(1))]);
+    }
+}

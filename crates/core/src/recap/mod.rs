@@ -8,6 +8,7 @@ pub mod snapshot;
 pub mod running;
 pub mod combined;
 pub mod queue;
+pub mod notes;
 pub mod registry;
 pub mod references;
 pub mod older_seal;

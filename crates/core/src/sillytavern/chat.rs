@@ -141,6 +141,11 @@ impl<'a> Chat<'a> {
         self.messages.is_empty()
     }
 
+    /// How many of its messages end at or before `offset` in the file.
+    pub(crate) fn len_until(&self, offset: usize) -> usize {
+        self.messages.partition_point(|line| line.end <= offset)
+    }
+
     /// The line that SillyTavern treats as the header, without its newline.
     pub fn header(&self) -> Option<Raw<'a>> {
         self.value(self.header.as_ref()?)

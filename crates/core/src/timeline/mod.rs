@@ -11,4 +11,5 @@ pub mod book_users;
 pub mod references;
 pub mod books_named;
 pub mod moment;
+pub mod shape;
 pub mod merge_base;

@@ -5,7 +5,8 @@ use crate::finding::{Obstacle, Remark};
 use crate::journal::RECORDED_METADATA;
 use crate::recap::queue::{self, PendingWork};
 use crate::recap::scene::SceneMemory;
-use crate::recap::{combined, older_seal, running};
+use crate::recap::{combined, notes, older_seal, running};
+use crate::sillytavern::book::Book;
 use crate::sillytavern::chat::Damage;
 use crate::sillytavern::names::book_key;
 use crate::timeline::claim::TodaySource;
@@ -68,7 +69,7 @@ pub fn check<'a>(parent: BoundChat<'a>, message: usize, policy: Policy) -> Readi
         obstacles: Vec::new(),
         remarks: Vec::new(),
         moment: None,
-        work: pending_work(parent, policy.under_way),
+        work: pending_work(&metadata_value(chat), parent.bound.book(), policy.under_way),
     };
     readiness.check_damage(parent);
     match resolve_message(i64::try_from(message).ok(), chat.len()) {
@@ -94,15 +95,14 @@ pub fn check<'a>(parent: BoundChat<'a>, message: usize, policy: Policy) -> Readi
     readiness
 }
 
-/// ST-Auto-Recap's unfinished work for this chat.
-fn pending_work(parent: BoundChat<'_>, under_way: usize) -> PendingWork {
+/// ST-Auto-Recap's unfinished work for a chat with this metadata and this book.
+pub fn pending_work(metadata: &Json, book: Option<&Book<'_>>, under_way: usize) -> PendingWork {
     let mut work = PendingWork::default();
-    if let Some(book) = parent.bound.book() {
-        for entry in book.entries().filter(|entry| entry.comment() == queue::COMMENT) {
-            work.add_queue(&entry.content());
-        }
+    let entries = book.into_iter().flat_map(|book| book.entries());
+    for entry in entries.filter(|entry| entry.comment() == queue::COMMENT) {
+        work.add_queue(&entry.content());
     }
-    work.add_metadata(&metadata_value(parent.chat));
+    work.add_metadata(metadata);
     work.add_unwritten(under_way);
     work
 }
@@ -223,14 +223,8 @@ impl Readiness<'_> {
 
 /// Whether a fork has to parse this metadata key. All other keys are copied unchanged.
 fn is_parsed_by_fork(key: &str) -> bool {
-    const KEYS: [&str; 6] = [
-        seal::KEY,
-        older_seal::KEY,
-        running::KEY,
-        combined::PATH[0],
-        "auto_lorebooks",
-        "autoLorebooks",
-    ];
+    const KEYS: [&str; 6] =
+        [seal::KEY, older_seal::KEY, running::KEY, combined::PATH[0], notes::KEY, "autoLorebooks"];
     KEYS.contains(&key) || RECORDED_METADATA.contains(&key)
 }
 

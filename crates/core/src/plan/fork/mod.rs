@@ -4,9 +4,12 @@
 //! every byte of the child and of its book. Nothing is written here.
 
 mod check;
+pub mod child_save;
+pub mod decision;
 mod rebind;
 
-pub use check::{Policy, QueuePolicy, Readiness, check, resolve_message};
+pub use check::{Policy, QueuePolicy, Readiness, check, pending_work, resolve_message};
+pub use rebind::books_named;
 pub(crate) use rebind::{Rebinding, rebind, rewrite_file};
 
 use crate::diagnostic::Diagnostic;
@@ -62,6 +65,23 @@ pub struct ForkPlan<'a> {
     pub memories: Option<NewBook>,
     pub seal: Seal,
     pub remarks: Vec<Remark>,
+}
+
+impl ForkPlan<'_> {
+    /// The plan without its file, for callers that have already put it where it belongs.
+    fn without_file(self) -> ForkPlan<'static> {
+        ForkPlan {
+            file: Pieces::default(),
+            kind: self.kind,
+            parent: self.parent,
+            message: self.message,
+            child: self.child,
+            book: self.book,
+            memories: self.memories,
+            seal: self.seal,
+            remarks: self.remarks,
+        }
+    }
 }
 
 /// Why a fork was refused.

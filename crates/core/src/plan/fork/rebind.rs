@@ -12,9 +12,9 @@ use crate::pieces::Pieces;
 use crate::plan::book_copy::NewBook;
 use crate::plan::timed_effects;
 use crate::recap::scene::{MEMORY, SceneMemory};
-use crate::recap::{combined, older_seal, references, registry, running};
+use crate::recap::{combined, notes, older_seal, references, running};
 use crate::sillytavern::chat::Chat;
-use crate::timeline::seal::{SealedCombined, SealedRecap};
+use crate::timeline::seal::{self, SealedCombined, SealedRecap};
 use forklore_json::{Edit, Json, Object};
 
 /// How to bind a chat to another book.
@@ -74,6 +74,57 @@ pub(crate) fn rebind(chat: &Chat<'_>, to: &Rebinding<'_>) -> Rebound {
     rebound
 }
 
+/// The changes to a chat's metadata after which it names no book, and has no seal of its parent.
+///
+/// Names in messages stay: they say which book a scene's recap was made from.
+pub(crate) fn unbind(chat: &Chat<'_>, integrity: &str) -> Vec<(String, Edit)> {
+    let to = Rebinding {
+        name: "",
+        main_chat: None,
+        integrity: Some(integrity),
+        from: Vec::new(),
+        book: None,
+        entries: None,
+        last: None,
+        metadata: None,
+        live_other_keys: &[],
+        memory_books: false,
+        memories: None,
+        drain: false,
+    };
+    let mut rebound = rebind(chat, &to);
+    rebound.remove(seal::KEY);
+    rebound.remove(older_seal::KEY);
+    let metadata = metadata_value(chat);
+    if let Some(notes) = metadata.get(memory_books::KEY).and_then(memory_books::without_books) {
+        rebound.set(memory_books::KEY, notes);
+    }
+    // What is nested too deeply to be read may name a book.
+    for key in chat.deep_metadata() {
+        if [notes::KEY, memory_books::KEY].contains(&key.as_str()) {
+            rebound.remove(&key);
+        }
+    }
+    rebound.changes
+}
+
+/// The books that a chat's metadata names.
+pub fn books_named(metadata: &Json) -> Vec<String> {
+    let bound = metadata.get("world_info").and_then(Json::as_str);
+    let bound = bound.filter(|name| !name.is_empty()).map(|name| name.into_owned());
+    let mut names: Vec<String> = bound.into_iter().chain(notes::book(metadata)).collect();
+    names.extend(memory_books::books(metadata));
+    names.extend(older_seal::read(metadata).and_then(|seal| seal.book));
+    names
+}
+
+/// The chat's header line after a rebinding.
+pub(crate) fn rewrite_header(chat: &Chat<'_>, changes: &[(String, Edit)]) -> Vec<u8> {
+    let changes: Vec<(&str, Edit)> =
+        changes.iter().map(|(key, change)| (key.as_str(), change.clone())).collect();
+    rewrite::header(chat, &changes)
+}
+
 /// The chat's file after a rebinding.
 pub(crate) fn rewrite_file<'a>(
     chat: &Chat<'a>,
@@ -81,9 +132,7 @@ pub(crate) fn rewrite_file<'a>(
     changes: &[(String, Edit)],
     lines: BTreeMap<usize, Vec<u8>>,
 ) -> Pieces<'a> {
-    let changes: Vec<(&str, Edit)> =
-        changes.iter().map(|(key, change)| (key.as_str(), change.clone())).collect();
-    let header = Some(rewrite::header(chat, &changes));
+    let header = Some(rewrite_header(chat, changes));
     Rewrite { header, messages: lines }.of(chat, last)
 }
 
@@ -228,23 +277,10 @@ impl Rebound {
 
     /// Updates ST-Auto-Recap's own notes about the book.
     fn update_recap_notes(&mut self, metadata: &Json, to: &Rebinding<'_>) {
-        if let Some(mut notes) = metadata.get("auto_lorebooks").cloned()
-            && let Some(object) = notes.as_object_mut()
+        if let Some(notes) = metadata.get(notes::KEY)
+            && let Some(notes) = notes::rebound(notes, to.book, to.entries)
         {
-            match to.book {
-                Some(book) => object.insert("lorebookName", book),
-                None => drop(object.remove("lorebookName")),
-            }
-            if let (Some(registry), Some(entries)) =
-                (object.get_mut("registry").and_then(Json::as_object_mut), to.entries)
-                && let Some(index) = registry.get("index")
-            {
-                let index = registry::reindexed(index, entries);
-                registry.insert("index", index);
-            }
-            if Some(&notes) != metadata.get("auto_lorebooks") {
-                self.set("auto_lorebooks", notes);
-            }
+            self.set(notes::KEY, notes);
         }
         if let (true, Some(mut pending)) = (to.drain, metadata.get("autoLorebooks").cloned())
             && let Some(object) = pending.as_object_mut()

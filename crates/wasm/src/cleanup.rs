@@ -1,6 +1,5 @@
 //! Finds books made by Forklore that nothing refers to.
 
-use forklore_core::memory_books;
 use forklore_core::plan::cleanup::{OurBook, cleanup as plan};
 use forklore_core::timeline::books_named::BooksNamed;
 use forklore_core::timeline::family::Home;

@@ -330,5 +330,9 @@ fn a_save_with_the_guard_off_is_the_base_of_the_next_one() {
     guard.remember("Lore", &start);
     let job = guard.begin("Lore", None, &ours);
     assert!(guard.next(job, Event::Sent(true)).unwrap().is_empty());
-    assert_eq!(save(&mut guard, "Lore", &book(&[(0, "ours")]), &ours), None);
+    let job = guard.begin("Lore", None, &book(&[(0, "ours"), (1, "new")]));
+    guard.next(job, Event::Turn).unwrap();
+    let actions = guard.next(job, read(&book(&[(0, "theirs")]))).unwrap();
+    let Some(Action::Send(Some(text))) = actions.last() else { panic!("{actions:?}") };
+    assert_eq!(**text, *book(&[(0, "theirs"), (1, "new")]));
 }

@@ -1,5 +1,5 @@
 // SillyTavern's own rules for its page (its .eslintrc.cjs), in eslint's present format. Added: parentheses around the
-// parameters of arrow functions, `const`, and `===`. Names that do not exist are left to the type checker.
+// parameters of arrow functions, `const` and `let`, and `===`. Names that do not exist are left to the type checker.
 
 import js from '@eslint/js';
 import stylistic from '@stylistic/eslint-plugin';
@@ -21,6 +21,7 @@ export default [
             'no-irregular-whitespace': ['error', { skipStrings: true, skipTemplates: true }],
             'dot-notation': ['error', { allowPattern: '[A-Z]\\w*$' }],
             'prefer-const': 'error',
+            'no-var': 'error',
             'eqeqeq': ['error', 'always', { null: 'ignore' }],
             '@stylistic/quotes': ['error', 'single'],
             '@stylistic/semi': ['error', 'always'],

@@ -70,8 +70,7 @@ export class EditorBook {
         }
     }
 
-    /** @param {string | null | undefined} one @param {string | null | undefined} other */
-    isSame(one, other) {
+    isSame(/** @type {string | null | undefined} */ one, /** @type {string | null | undefined} */ other) {
         return Boolean(one && other && this.core.bookKey(one) === this.core.bookKey(other));
     }
 }

@@ -2,7 +2,6 @@
 
 import { bytesText, sameJson } from '../core/json.js';
 import { bookSave } from '../sillytavern/requests.js';
-
 /** @import { Host } from '../types.js' */
 /** @typedef {{name: string, text: string, replacedBy?: string}} KeptBook */
 
@@ -36,8 +35,7 @@ export class Trash {
         return this.write([{ name, text }], why);
     }
 
-    /** @param {KeptBook[]} books @param {string} why */
-    write(books, why) {
+    write(/** @type {KeptBook[]} */ books, /** @type {string} */ why) {
         const now = new Date();
         // SillyTavern only allows letters, digits, dots, dashes and underscores.
         const file = `forklore-trash-${now.toISOString().replace(/[^0-9A-Za-z]/g, '-')}-${this.host.newSlug().slice(0, 8)}.json`;

@@ -62,8 +62,7 @@ export function onShown(listener) {
     globalThis.jQuery?.('#world_editor_select').on('change', () => listener());
 }
 
-/** @param {string} name */
-export function show(name) {
+export function show(/** @type {string} */ name) {
     reloadEditor(name, true);
 }
 

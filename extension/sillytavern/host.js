@@ -31,7 +31,6 @@ import {
     worldInfoCache,
 } from '/scripts/world-info.js';
 import * as editor from './editor.js';
-
 /** @import { BookReference, Head, OpenChat, Owner, Settings } from '../types.js' */
 
 export * as timelineStore from './timeline_store.js';
@@ -42,8 +41,7 @@ const SETTINGS_KEY = 'forklore';
 /** @type {typeof fetch} the original fetch, past our own tap */
 let untapped = (...request) => fetch(...request);
 
-/** @param {typeof fetch} plain */
-export function useFetch(plain) {
+export function useFetch(/** @type {typeof fetch} */ plain) {
     untapped = plain;
 }
 
@@ -155,8 +153,7 @@ export function saveChatSoon(isNeeded) {
     savingSoon = setTimeout(() => saveChatIfSame(name, isNeeded).catch((error) => console.warn('Forklore:', error)), CHAT_SAVED_WITHIN);
 }
 
-/** @param {string | undefined} name @param {() => boolean} isNeeded */
-async function saveChatIfSame(name, isNeeded) {
+async function saveChatIfSame(/** @type {string | undefined} */ name, /** @type {() => boolean} */ isNeeded) {
     const open = openChat();
     if (!open || open.name !== name || !isNeeded()) {
         return;
@@ -210,11 +207,9 @@ export function beforeWritingOut(before) {
 export const createCheckpoint = (message, name) => createNewBookmark(message, { forceName: name ?? '' });
 /** Asks for a name first, like the button. @param {number} message */
 export const createCheckpointAsking = (message) => createNewBookmark(message);
-/** @param {number} message */
-export const createBranch = (message, swipeId = null) => branchChat(message, { swipeId });
+export const createBranch = (/** @type {number} */ message, swipeId = null) => branchChat(message, { swipeId });
 
-/** @param {string} name */
-export async function openByName(name) {
+export async function openByName(/** @type {string} */ name) {
     await (selected_group ? openGroupChat(selected_group, name) : openCharacterChat(name));
 }
 
@@ -275,8 +270,7 @@ export async function newestHeads(count) {
     return listedFirst({ max: count });
 }
 
-/** @param {{max: number, pinned?: object[]}} which */
-async function listedFirst(which) {
+async function listedFirst(/** @type {{max: number, pinned?: object[]}} */ which) {
     const list = await ask('/api/chats/recent', { ...which, metadata: true });
     return Object.values(list).map((found) =>
         headOf(found, { group: found.group ? String(found.group) : null, avatar: found.avatar || null }));
@@ -354,8 +348,7 @@ export function owners() {
 /** The total size of all chats when SillyTavern last listed its characters and groups. */
 export const bytesOfChats = () => [...characters, ...groups].reduce((sum, { chat_size: bytes }) => sum + (Number(bytes) || 0), 0);
 
-/** @param {string | undefined} fileName */
-function stem(fileName) {
+function stem(/** @type {string | undefined} */ fileName) {
     return String(fileName ?? '').replace(/\.jsonl$/, '');
 }
 
@@ -461,8 +454,7 @@ export function cachedBook(name) {
     return Map.prototype.get.call(worldInfoCache, name);
 }
 
-/** @param {string} name */
-export function cachedBookText(name) {
+export function cachedBookText(/** @type {string} */ name) {
     const book = cachedBook(name);
     return book && JSON.stringify(book);
 }
@@ -498,8 +490,7 @@ export async function bookOnServer(name) {
     return (await post('/api/worldinfo/get', { name })).text();
 }
 
-/** @param {string} name */
-function isSaveComing(name) {
+function isSaveComing(/** @type {string} */ name) {
     const edit = unsaved.get(name);
     return edit !== undefined && edit.isSure && Date.now() - edit.at < SAVE_COMES_WITHIN;
 }
@@ -516,8 +507,7 @@ export async function writeBook(request) {
     await post('/api/worldinfo/edit', request);
 }
 
-/** @param {string} name */
-export async function deleteBook(name) {
+export async function deleteBook(/** @type {string} */ name) {
     await post('/api/worldinfo/delete', { name });
 }
 
@@ -541,8 +531,7 @@ export const switchEditor = (shown, name, isWanted) => editor.switchTo(shown, na
 
 /** Other places than chats that refer to books: settings, cards, personas. */
 export function bookReferences() {
-    /** @type {BookReference[]} */
-    const found = [];
+    const found = /** @type {BookReference[]} */ ([]);
     /** @param {string | undefined} book @param {BookReference['place']} place @param {string | undefined} name */
     const add = (book, place, name) => book && found.push({ book: String(book), place, name: String(name ?? '') });
     for (const book of selected_world_info ?? []) {
@@ -573,8 +562,7 @@ export async function writeFile(name, text) {
     return (await ask('/api/files/upload', { name, data: btoa(binary) })).path;
 }
 
-/** @param {string} path */
-export async function readFile(path) {
+export async function readFile(/** @type {string} */ path) {
     const answer = await untapped(path, { cache: 'no-cache' });
     if (!answer.ok) {
         throw new Error(`SillyTavern answered ${answer.status} to ${path}`);
@@ -582,8 +570,7 @@ export async function readFile(path) {
     return answer.text();
 }
 
-/** @param {string} path */
-export async function deleteFile(path) {
+export async function deleteFile(/** @type {string} */ path) {
     await post('/api/files/delete', { path });
 }
 
@@ -620,8 +607,7 @@ export async function recapOperations() {
 }
 
 /** @typedef {{getAllOperations(): Array<{status: string}>}} RecapQueue */
-/** @type {Promise<RecapQueue | null> | null} */
-let recapQueue = null;
+let recapQueue = /** @type {Promise<RecapQueue | null> | null} */ (null);
 
 /** The module instance that ST-Auto-Recap itself uses. Its script may be loaded after ours. */
 function queueOfRecap() {
@@ -647,13 +633,11 @@ export function copyRecapSettings(parent, child) {
     }
 }
 
-/** @param {keyof ST.EventTypes} event @param {() => void} listener */
-export function on(event, listener) {
+export function on(/** @type {keyof ST.EventTypes} */ event, /** @type {() => void} */ listener) {
     const name = event_types[event];
     if (name) {
         eventSource.on(name, listener);
     }
 }
 
-/** @param {string} event @param {unknown} value */
-export const emit = (event, value) => eventSource.emit(event, value);
+export const emit = (/** @type {string} */ event, /** @type {unknown} */ value) => eventSource.emit(event, value);

@@ -6,7 +6,6 @@
  */
 import * as groupChats from '/scripts/group-chats.js';
 import { getCurrentLocale } from '/scripts/i18n.js';
-
 /** @import { Argument, ChatToOpen, Command, ForkKind, GuardedCommand, MenuItem, NamedValues, PopupOptions, ToastContent, ToastKind, ToastOptions } from '../types.js' */
 
 const stContext = () => globalThis.SillyTavern.getContext();
@@ -59,8 +58,7 @@ export function toast(kind, content, { title = '', buttons = [], sticky = false,
     return { close };
 }
 
-/** @param {NonNullable<ToastOptions['buttons']>} buttons @param {() => void} close */
-function toastButtons(buttons, close) {
+function toastButtons(/** @type {NonNullable<ToastOptions['buttons']>} */ buttons, /** @type {() => void} */ close) {
     const row = element('div', ...buttons.map(({ text, run }) => {
         const button = element('button', text);
         button.type = 'button';
@@ -114,16 +112,13 @@ export async function popup(content, { wide = false, large = false, okText = nul
     const { Popup, POPUP_TYPE, POPUP_RESULT } = stContext();
     /** @type {{value: Value | null} | undefined} */
     let closedWith;
-    /** @type {ST.Popup | null} */
-    let shown = null;
-    /** @param {Value | null} value */
-    const close = (value) => {
+    let shown = /** @type {ST.Popup | null} */ (null);
+    const close = (/** @type {Value | null} */ value) => {
         closedWith = { value };
         shown?.completeCancelled();
     };
     const inside = typeof content === 'function' ? content(close) : content;
-    /** @param {ST.Popup['result'] | string | boolean} result */
-    const valueOf = (result) => closedWith ? closedWith.value
+    const valueOf = (/** @type {ST.Popup['result'] | string | boolean} */ result) => closedWith ? closedWith.value
         : typeof result === 'number' && result >= CUSTOM_RESULT ? buttons[result - CUSTOM_RESULT]?.value ?? null
             : result === POPUP_RESULT.AFFIRMATIVE ? 'ok' : null;
 
@@ -170,16 +165,14 @@ export async function ask(content, { value = '', okText, cancelText, placeholder
     return typeof answer === 'string' ? answer : null;
 }
 
-/** @param {HTMLElement} dialog @param {HTMLElement} content */
-function nameByHeading(dialog, content) {
+function nameByHeading(/** @type {HTMLElement} */ dialog, /** @type {HTMLElement} */ content) {
     const title = content.querySelector('h3');
     if (title) {
         dialog.setAttribute('aria-label', title.textContent);
     }
 }
 
-/** @param {Element | undefined} control */
-function disable(control) {
+function disable(/** @type {Element | undefined} */ control) {
     control?.classList.add('disabled');
     control?.setAttribute('aria-disabled', 'true');
 }
@@ -300,8 +293,7 @@ export function onAction(listener) {
     }, { capture: true });
 }
 
-/** @param {Element | null} control */
-function messageOf(control) {
+function messageOf(/** @type {Element | null} */ control) {
     const number = Number.parseInt(control?.closest('#chat .mes')?.getAttribute('mesid') ?? '', 10);
     return Number.isInteger(number) ? number : null;
 }
@@ -333,8 +325,7 @@ export async function openChat({ owner, chat }) {
 
 // -------------------------------------------------------------------------------------------- slash commands
 
-/** @param {Command[]} commands */
-export function addCommands(commands) {
+export function addCommands(/** @type {Command[]} */ commands) {
     const { SlashCommandParser, SlashCommand, SlashCommandArgument, SlashCommandNamedArgument } = stContext();
     for (const { name, help, exampleTitle, examples, returns, named, unnamed, run } of commands) {
         SlashCommandParser.addCommandObject(SlashCommand.fromProps({
@@ -362,8 +353,7 @@ export function guardCommands(commands) {
     }
 }
 
-/** @param {Argument} argument */
-function argumentProps({ name = '', description, type, values, byDefault, isRequired = false }) {
+function argumentProps(/** @type {Argument} */ { name = '', description, type, values, byDefault, isRequired = false }) {
     const { ARGUMENT_TYPE } = stContext();
     const types = { string: ARGUMENT_TYPE.STRING, number: ARGUMENT_TYPE.NUMBER, bool: ARGUMENT_TYPE.BOOLEAN, message: ARGUMENT_TYPE.NUMBER };
     return {
@@ -386,8 +376,7 @@ function messagesToChoose() {
 // SillyTavern treats the help of commands and the descriptions of enum values as markup, so here, and only here, text
 // is escaped.
 
-/** @param {string} help @param {string} exampleTitle @param {Command['examples']} examples */
-function helpMarkup(help, exampleTitle, examples) {
+function helpMarkup(/** @type {string} */ help, /** @type {string} */ exampleTitle, /** @type {Command['examples']} */ examples) {
     const items = examples.map(({ code, text }) =>
         `<li><pre><code class="language-stscript">${escaped(code)}</code></pre>${escaped(text)}</li>`);
     return `<div>${escaped(help)}</div><div><strong>${escaped(exampleTitle)}</strong><ul>${items.join('')}</ul></div>`;
@@ -396,8 +385,7 @@ function helpMarkup(help, exampleTitle, examples) {
 /** @type {Record<string, string>} */
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\'': '&#39;' };
 
-/** @param {string} text */
-function escaped(text) {
+function escaped(/** @type {string} */ text) {
     return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
 }
 
@@ -413,8 +401,7 @@ function element(tag, ...children) {
     return result;
 }
 
-/** @param {HTMLButtonElement} button */
-function leaveEnterToTheBrowser(button) {
+function leaveEnterToTheBrowser(/** @type {HTMLButtonElement} */ button) {
     // SillyTavern's key handler clicks everything that looks like one of its buttons; a real button would be clicked
     // twice.
     button.addEventListener('keydown', (event) => event.key === 'Enter' && event.stopPropagation());

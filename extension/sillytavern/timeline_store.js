@@ -2,8 +2,7 @@
 
 import { currentUser } from '/scripts/user.js';
 
-/** @type {ST.Store | null} */
-let opened = null;
+let opened = /** @type {ST.Store | null} */ (null);
 
 function store() {
     opened ??= globalThis.SillyTavern.libs.localforage.createInstance({ name: 'Forklore', storeName: 'timelines' });
@@ -13,8 +12,6 @@ function store() {
 /** Several people may use SillyTavern in the same browser. @param {string} key */
 const keyFor = (key) => `${currentUser?.handle ?? 'default-user'} ${key}`;
 
-/** @param {string} key */
-export const read = (key) => store().getItem(keyFor(key));
-/** @param {string} key @param {unknown} value */
-export const write = async (key, value) => { await store().setItem(keyFor(key), value); };
+export const read = (/** @type {string} */ key) => store().getItem(keyFor(key));
+export const write = async (/** @type {string} */ key, /** @type {unknown} */ value) => { await store().setItem(keyFor(key), value); };
 export const clear = () => store().clear();

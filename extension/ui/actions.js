@@ -1,11 +1,9 @@
 /** What clicks do: ask, act, report. Errors are shown, never thrown. */
 import { attempting } from './widgets/attempt.js';
 import { say } from './words.js';
-
 /** @import { Dialogs, Finding, ForkKind, ForkReport, OwnActions, Parts, Toasts } from './types.js' */
 
-/** @param {Parts & {dialogs: Dialogs, toasts: Toasts}} parts */
-export function createActions({ app, screen, dialogs, toasts }) {
+export function createActions(/** @type {Parts & {dialogs: Dialogs, toasts: Toasts}} */ { app, screen, dialogs, toasts }) {
     const attempt = attempting(toasts);
 
     const fork = attempt(async (/** @type {{kind: ForkKind, message: number, whenReady?: boolean}} */ { kind, message, whenReady = false }) => {

@@ -2,7 +2,6 @@
 import { compareAnswer, wantedEntries } from './compare/answers.js';
 import { textTree } from './timelines/text_tree.js';
 import { say, sayWord } from './words.js';
-
 /** @import { Actions, AppForUi, Command, CommandDraft, DescribedArgument, ForkCheck, ForkKind, GuardedCommand, Toasts, VerifiedChat, Word } from './types.js' */
 
 const TRUE_WORDS = ['true', 'on', '1', 'yes'];
@@ -12,8 +11,7 @@ const isForkKind = (typed) => typed === 'checkpoint' || typed === 'branch';
 /** @param {string | undefined} typed @returns {typed is 'ours' | 'theirs'} */
 const isSide = (typed) => typed === 'ours' || typed === 'theirs';
 
-/** @param {{app: AppForUi, toasts: Pick<Toasts, 'failed'>, actions: Actions}} parts */
-export function commandList({ app, toasts, actions }) {
+export function commandList(/** @type {{app: AppForUi, toasts: Pick<Toasts, 'failed'>, actions: Actions}} */ { app, toasts, actions }) {
     /** @param {CommandDraft} draft @returns {Command} */
     const command = ({ name, named = [], unnamed = [], examples, run }) => ({
         name: `forklore-${name}`,

@@ -3,8 +3,7 @@ import { button, icon } from './widgets/controls.js';
 import { element, fill } from './widgets/dom.js';
 import { say } from './words.js';
 
-/** @param {import('./types.js').Parts} parts */
-export function mountEditorLine({ app, screen }) {
+export function mountEditorLine(/** @type {import('./types.js').Parts} */ { app, screen }) {
     const line = element('div', { id: 'forklore_editor_line', class: 'forklore_editor_line', role: 'status', hidden: true });
     screen.mountInEditor(line);
     app.on('editor', (shown) => {

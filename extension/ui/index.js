@@ -9,7 +9,6 @@ import { mountPanel } from './panel/panel.js';
 import { createTimelines } from './timelines/index.js';
 import { createToasts } from './toasts.js';
 import { useTranslations } from './words.js';
-
 /** @import { Actions, Parts } from './types.js' */
 
 /** Mounts everything and starts to listen to the app. @param {Parts} parts */

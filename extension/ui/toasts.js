@@ -2,10 +2,7 @@
 import { wordList } from './widgets/controls.js';
 import { element } from './widgets/dom.js';
 import { say, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayTerms } from './words.js';
-
-/** @import { Actions, AppEvents, BookReport, Brought, Finding, ForkReport, Part, Parts, PendingFork, RepairSource, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
-/** @typedef {'repair' | 'split' | 'details'} Act */
-/** @typedef {Pick<Actions, 'undo'>} CanUndo */
+/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, RepairSource, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
 
 const REMARKS_SHOWN = 2;
 
@@ -54,12 +51,10 @@ export function openedNotice(findings) {
     return problems.length ? { text: say('notice.problems'), act: 'details' } : null;
 }
 
-/** @param {Parts} parts */
-export function createToasts({ app, screen }) {
+export function createToasts(/** @type {Parts} */ { app, screen }) {
     const title = say('title');
     const reported = new WeakSet();
-    /** @type {{close: () => void, act: Act} | null} */
-    let openNotice = null;
+    let openNotice = /** @type {{close: () => void, act: Act} | null} */ (null);
 
     /** @param {ToastKind} kind @param {ToastContent} content @param {ToastOptions} [options] */
     const toast = (kind, content, options = {}) =>
@@ -190,8 +185,7 @@ function undoneText(restored, replaced) {
     return say(key, { count: restored.length, books: sayNames(restored) });
 }
 
-/** @param {RepairSource} source @param {BookReport} report */
-function repairedText(source, { book, entries, part }) {
+function repairedText(/** @type {RepairSource} */ source, /** @type {BookReport} */ { book, entries, part }) {
     if (source === 'detach') {
         return say('notice.repaired.detach');
     }

@@ -40,6 +40,8 @@ export interface Actions extends OwnActions {
     showTimelines(): Promise<unknown>;
 }
 
+export type CanUndo = Pick<Actions, 'undo'>;
+
 /** What every part is given. */
 export interface Parts {
     app: AppForUi;
@@ -67,6 +69,31 @@ export type Properties<Tag extends keyof HTMLElementTagNameMap> = {
 } & {
     [attribute: string]: string | number | boolean | null | undefined | Listeners<Tag> | Record<string, string>;
 };
+
+export interface ButtonOptions {
+    icon?: string;
+    title?: string;
+    label?: string;
+    disabled?: boolean;
+    class?: string;
+    run: () => unknown;
+}
+
+/** One that is not possible shows the reason as its hint. */
+export interface ChoiceOptions {
+    group: string;
+    value: string;
+    title: string;
+    hint: string;
+    disabled?: boolean;
+    checked?: boolean;
+    run: () => unknown;
+}
+
+export type Close = () => void;
+export type SayDate = (milliseconds: number) => string;
+/** What a notice offers to do. */
+export type Act = 'repair' | 'split' | 'details';
 
 // Conflicts.
 
@@ -110,7 +137,7 @@ export interface PanelFacts {
     coreError?: Error | null;
     /** `null` if the chat was not verified. */
     checked?: OpenFindings | null;
-    sayDate?: (milliseconds: number) => string;
+    sayDate?: SayDate;
 }
 
 export interface PanelAction {
@@ -206,6 +233,15 @@ export interface Item {
     fields: Difference[];
     summary: string;
     searched: string;
+}
+
+/** What a row is drawn with. */
+export interface RowParts {
+    model: ComparedModel;
+    /** The side that lore is brought from. */
+    from: Side;
+    selection: import('./compare/selection.js').Selection;
+    bring: (item: Item, from: Side) => void;
 }
 
 // The map of timelines.
@@ -317,6 +353,6 @@ export interface TimelineViewParts {
     close: () => void;
     refresh: () => void;
     look: (family: string) => void;
-    sayDate: (milliseconds: number) => string;
+    sayDate: SayDate;
     canCompare: boolean;
 }

@@ -1,6 +1,5 @@
 /** Everything the extension says: texts by key, coded messages of the core, and how well something is known. */
 import { ENGLISH } from './english.js';
-
 /** @import { Part, Word } from './types.js' */
 /** @typedef {Record<string, unknown>} Values */
 
@@ -113,8 +112,7 @@ function fill(/** @type {string} */ text, /** @type {Values} */ values, /** @typ
 
 /** @type {Intl.LDMLPluralRule[]} */
 const FORMS = ['zero', 'one', 'two', 'few', 'many', 'other'];
-/** @type {Map<string, {rules: Intl.PluralRules, forms: Intl.LDMLPluralRule[]}>} */
-const RULES = new Map();
+const RULES = /** @type {Map<string, {rules: Intl.PluralRules, forms: Intl.LDMLPluralRule[]}>} */ (new Map());
 
 /** Which plural form a number takes in a language, as an index into those that the language has. @param {number} number @param {string} locale */
 function formOf(number, locale) {

@@ -8,15 +8,11 @@ import { marked, pieces, sideBySide } from './marks.js';
 
 const SIGNS = { added: 'fa-plus', changed: 'fa-pen', removed: 'fa-minus' };
 
-/** @import { Child, ComparedModel, Difference, Item, Side } from '../types.js' */
-/** @import { Selection } from './selection.js' */
-/** @typedef {{model: ComparedModel, from: Side, selection: Selection, bring: (item: Item, from: Side) => void}} RowParts `from`: the side that lore is brought from */
+/** @import { ComparedModel, Difference, Item, RowParts, Side } from '../types.js' */
 
-/** @param {Item} item @param {RowParts} parts */
-export function entryRow(item, { model, from, selection, bring }) {
+export function entryRow(/** @type {Item} */ item, /** @type {RowParts} */ { model, from, selection, bring }) {
     const isTickable = canBring(item, from, model);
-    /** @type {Map<string, HTMLInputElement>} */
-    const fieldBoxes = new Map();
+    const fieldBoxes = /** @type {Map<string, HTMLInputElement>} */ (new Map());
     const box = element('input', {
         type: 'checkbox',
         'aria-label': say('compare.tick', { title: item.title }),
@@ -70,13 +66,11 @@ function fieldPart(item, field, { model, from, selection, boxes }) {
         sideBySide(columns(field, model), model));
 }
 
-/** @param {Side | 'both'} by @param {ComparedModel} model */
-function byWhom(by, model) {
+function byWhom(/** @type {Side | 'both'} */ by, /** @type {ComparedModel} */ model) {
     return by === 'both' ? say('compare.by.both') : say('compare.by', { chat: model[by].chat });
 }
 
-/** @param {Omit<Difference, 'name'>} field @param {ComparedModel} model */
-export function columns(field, model) {
+export function columns(/** @type {Omit<Difference, 'name'>} */ field, /** @type {ComparedModel} */ model) {
     const { left, right } = pieces(field, model.words);
     return { left: marked(left), right: marked(right) };
 }

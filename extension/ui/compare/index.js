@@ -5,11 +5,9 @@ import { say } from '../words.js';
 import { previewElement } from './preview.js';
 import { askTarget, askMoments } from './questions.js';
 import { CompareView } from './view.js';
-
 /** @import { Actions, MergePlan, MergeRequest, Moment, OwnActions, Parts, Settled, Toasts } from '../types.js' */
 
-/** @param {Parts & {toasts: Toasts, actions: OwnActions}} parts */
-export function createCompare({ app, screen, toasts, actions }) {
+export function createCompare(/** @type {Parts & {toasts: Toasts, actions: OwnActions}} */ { app, screen, toasts, actions }) {
     const attempt = attempting(toasts);
     const moment = (/** @type {Moment | string} */ what) => typeof what === 'string' ? { chat: what, message: null } : what;
 
@@ -38,7 +36,10 @@ export function createCompare({ app, screen, toasts, actions }) {
         }, { look: 'forklore_full' });
     });
 
-    /** The steps inside one popup. Only the last button changes anything; closing the popup does nothing. @param {HTMLElement} root @param {(value: null) => void} close @param {(() => void) | null} back */
+    /**
+     * The steps inside one popup. Only the last button changes anything; closing the popup does nothing.
+     * @param {HTMLElement} root @param {(value: null) => void} close @param {(() => void) | null} back
+     */
     const stepsIn = (root, close, back) => {
         let isBusy = false;
         /** @template {unknown[]} Given @param {(...given: Given) => Promise<void>} step */

@@ -1,7 +1,6 @@
 /** The differences as list items: which side did what, what can be brought where, what matches a search. */
 import { holdsWords } from '../widgets/search.js';
 import { say, sayFields } from '../words.js';
-
 /** @import { ChangeKind, ComparedModel, Difference, EntryDifference, Item, Side } from '../types.js' */
 
 /** @type {Side[]} */
@@ -63,8 +62,7 @@ function isConflict(/** @type {EntryDifference} */ { left, right, fields }) {
     return fields.some(({ by }) => by === 'both') || (dids.includes('removed') && dids.includes('changed'));
 }
 
-/** @param {Pick<Item, 'changes' | 'left' | 'fields'>} item @param {ComparedModel} model */
-function summaryOf({ changes, left, fields }, model) {
+function summaryOf(/** @type {Pick<Item, 'changes' | 'left' | 'fields'>} */ { changes, left, fields }, /** @type {ComparedModel} */ model) {
     const [first] = changes;
     const names = fields.map(({ name }) => name);
     if (model.isOneChat) {
@@ -85,8 +83,7 @@ function summaryOf({ changes, left, fields }, model) {
     return changes.map(({ side, what }) => say(`compare.did.${what}`, { chat: model[side].chat })).join(say('compare.and'));
 }
 
-/** @param {string} key @param {string[]} fields @param {{chat?: string}} values */
-function sentence(key, fields, values) {
+function sentence(/** @type {string} */ key, /** @type {string[]} */ fields, /** @type {{chat?: string}} */ values) {
     const said = say(key, values);
     return fields.length && key.endsWith('.changed') || key === 'compare.differs' ? say('compare.with-fields', { said, fields: sayFields(fields) }) : said;
 }

@@ -4,7 +4,6 @@ import { nameOf } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { smoothed } from '../widgets/pieces.js';
 import { say } from '../words.js';
-
 /** @import { Child, ComparedModel, Difference, Piece, Side, Words } from '../types.js' */
 
 /** @param {unknown} value @returns {value is string | unknown[] | null | undefined} */

@@ -4,7 +4,6 @@ import { box, button, folded, heading, icon, nameOf, paragraph } from '../widget
 import { element } from '../widgets/dom.js';
 import { say, sayFields } from '../words.js';
 import { inline, marked } from './marks.js';
-
 /** @import { MergePlan, MergeStep, Settled } from '../types.js' */
 
 const SIGNS = { add: 'fa-plus', change: 'fa-pen', remove: 'fa-minus' };
@@ -84,8 +83,7 @@ function notes(/** @type {ReturnType<typeof planView>} */ { twins, kept, follows
     return lines.length ? [element('h4', {}, say('bring.notes')), element('ul', { class: 'forklore_words' }, lines.map((line) => element('li', {}, line)))] : null;
 }
 
-/** @param {ReturnType<typeof planView>['steps']} steps @param {MergePlan} plan */
-function stepList(steps, plan) {
+function stepList(/** @type {ReturnType<typeof planView>['steps']} */ steps, /** @type {MergePlan} */ plan) {
     return element('div', { class: 'forklore_rows' }, steps.map((step) => {
         const summary = element('span', { class: 'forklore_entry_title' },
             icon(SIGNS[step.what], `forklore_${CLASSES[step.what]}`), ' ', nameOf(step.title),
@@ -94,8 +92,7 @@ function stepList(steps, plan) {
     }));
 }
 
-/** @param {MergeStep} step @param {MergePlan} plan */
-function stepBody({ what, before, after, fields }, { words }) {
+function stepBody(/** @type {MergeStep} */ { what, before, after, fields }, /** @type {MergePlan} */ { words }) {
     if (what !== 'change') {
         const content = (after ?? before)?.content;
         return element('div', { class: 'forklore_content' }, content ? String(content) : say('lore.empty'));

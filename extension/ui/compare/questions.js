@@ -2,7 +2,6 @@
 import { heading, paragraph } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
-
 /** @import { Moment, TavernScreen, TimelineChoice } from '../types.js' */
 
 /** A select box with timelines, the family first. @param {TimelineChoice[]} choices @param {{label: string, chosen: string, run?: () => void}} how */
@@ -54,8 +53,7 @@ export async function askMoments({ screen }, choices, first = {}) {
     return answer === 'ok' ? { left: sides.left.moment(), right: sides.right.moment() } : null;
 }
 
-/** @param {'left' | 'right'} name @param {TimelineChoice[]} choices @param {Moment} moment */
-function side(name, choices, { chat, message = null }) {
+function side(/** @type {'left' | 'right'} */ name, /** @type {TimelineChoice[]} */ choices, /** @type {Moment} */ { chat, message = null }) {
     const number = element('input', {
         type: 'number', class: 'text_pole', min: 0, placeholder: say('choose.now'), 'aria-label': say(`choose.${name}.message`), value: message ?? '',
     });

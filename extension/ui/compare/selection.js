@@ -1,6 +1,5 @@
 /** The ticked items: whole entries, or some of their fields. */
 import { canBring, fieldsToBring } from './items.js';
-
 /** @import { ComparedModel, Item, Side, WantedEntries } from '../types.js' */
 /** @typedef {true | string[] | undefined} Wanted */
 
@@ -10,8 +9,7 @@ export class Selection {
         this.model = model;
         this.from = from;
         this.changed = changed;
-        /** @type {Map<number, {item: Item, wanted: true | string[]}>} */
-        this.ticked = new Map();
+        this.ticked = /** @type {Map<number, {item: Item, wanted: true | string[]}>} */ (new Map());
         /** @type {Map<number, () => void>} */
         this.watchers = new Map();
     }

@@ -25,8 +25,7 @@ export class CompareView {
         this.sides = new Set(SIDES);
         this.direction = targets(model)[0];
         this.selection = new Selection({ model, from: this.direction.from, changed: () => this.showFooter() });
-        /** @type {Item[]} */
-        this.waiting = [];
+        this.waiting = /** @type {Item[]} */ ([]);
         this.more = button(say('compare.more'), { run: () => this.draw() });
         this.search = element('input', {
             type: 'search', class: 'text_pole', placeholder: say('lore.search'), 'aria-label': say('lore.search'),

@@ -2,7 +2,6 @@
 import { heading, icon, paragraph, wordList } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
-
 /** @import { ForkChoice, ForkQuestion, Settings, TavernScreen, Word } from '../types.js' */
 
 /** Obstacles that only go away if the user forks at another message or repairs the chat. */
@@ -19,8 +18,7 @@ const ICONS = {
     without: 'fa-link-slash',
 };
 
-/** @param {Word[]} obstacles @param {string[]} codes */
-const isOneOf = (obstacles, codes) => obstacles.some(({ code }) => codes.includes(code));
+const isOneOf = (/** @type {Word[]} */ obstacles, /** @type {string[]} */ codes) => obstacles.some(({ code }) => codes.includes(code));
 
 /** The available choices, the best one first. @param {ForkQuestion} question @param {Pick<Settings, 'whenInexact'>} settings */
 export function forkChoices({ obstacles, part = null, canWait = false }, { whenInexact }) {
@@ -59,8 +57,7 @@ export async function askFork({ screen, settings }, question) {
     return answer === 'ok' ? 'cancel' : answer ?? 'cancel';
 }
 
-/** @param {ForkChoice} name @param {ForkQuestion['part']} part @param {() => void} run */
-function choiceButton(name, part, run) {
+function choiceButton(/** @type {ForkChoice} */ name, /** @type {ForkQuestion['part']} */ part, /** @type {() => void} */ run) {
     return element('button', {
         type: 'button',
         class: 'menu_button forklore_big_button',

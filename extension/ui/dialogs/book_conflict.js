@@ -5,7 +5,6 @@ import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
 
 export { settled, shownValue } from '../widgets/conflict.js';
-
 /** @import { Conflict, Settled, Taken, TavernScreen } from '../types.js' */
 
 /** The guard's question as sections. @param {{book: string, conflicts: Conflict[]}} question */

@@ -2,11 +2,9 @@
 import { box, folded, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say, saySize, sayWord } from '../words.js';
-
 /** @import { CleanupPlan, TavernScreen } from '../types.js' */
 
-/** @param {CleanupPlan} plan */
-export function cleanupView({ remove, keep, unread }) {
+export function cleanupView(/** @type {CleanupPlan} */ { remove, keep, unread }) {
     const bytes = remove.reduce((sum, book) => sum + book.bytes, 0);
     return {
         remove: remove.map(({ name, bytes: size, madeFor }) => ({
@@ -38,8 +36,7 @@ export async function askCleanup({ screen }, plan) {
     return view.canClean && answer === 'ok';
 }
 
-/** @param {Array<{name: string, about: string}>} books @param {string} sign */
-function bookList(books, sign) {
+function bookList(/** @type {Array<{name: string, about: string}>} */ books, /** @type {string} */ sign) {
     return element('ul', { class: 'forklore_list' }, books.map(({ name, about }) =>
         element('li', { class: 'forklore_item' }, icon(sign),
             element('div', { class: 'forklore_item_text' }, element('div', {}, nameOf(name)), element('small', {}, about)))));

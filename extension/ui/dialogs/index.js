@@ -8,11 +8,9 @@ import { askCleanup } from './cleanup_list.js';
 import { askRepair } from './missing_book.js';
 import { askSplit } from './shared_book.js';
 import { showFindings, showVerification } from './verification.js';
-
 /** @import { BookReport, CleanupPlan, Child, Conflict, Finding, ForkQuestion, Parts, Readiness, RepairOptions, TavernScreen, Word } from '../types.js' */
 
-/** @param {Parts} parts */
-export function createDialogs({ app, screen }) {
+export function createDialogs(/** @type {Parts} */ { app, screen }) {
     return {
         askFork: (/** @type {ForkQuestion} */ question) => askFork({ screen, settings: app.settings }, question),
         askConflict: (/** @type {{book: string, conflicts: Conflict[]}} */ question) => askConflict({ screen }, question),
@@ -35,16 +33,14 @@ export function createDialogs({ app, screen }) {
     };
 }
 
-/** @param {TavernScreen} screen @param {string} chat */
-function askStrip(screen, chat) {
+function askStrip(/** @type {TavernScreen} */ screen, /** @type {string} */ chat) {
     return screen.confirm(element('div', { class: 'forklore_dialog' },
         heading(say('strip.title')),
         paragraph(say('strip.what', { chat })),
         paragraph(say('strip.means'))), { okText: say('strip.ok'), cancelText: say('button.cancel') });
 }
 
-/** @param {TavernScreen} screen @param {string} suggestion */
-function askName(screen, suggestion) {
+function askName(/** @type {TavernScreen} */ screen, /** @type {string} */ suggestion) {
     return screen.ask(element('div', { class: 'forklore_dialog' },
         heading(say('name.title')),
         element('small', {}, say('name.hint'))), { value: suggestion, okText: say('name.ok'), cancelText: say('button.cancel') });

@@ -83,8 +83,7 @@ export function matchingEntries(entries, typed) {
     return entries.filter(({ searched }) => holdsWords(searched, typed));
 }
 
-/** @param {Parts & {dialogs: Dialogs, toasts: Toasts, actions: Actions}} parts */
-export function createLore({ app, screen, dialogs, toasts, actions }) {
+export function createLore(/** @type {Parts & {dialogs: Dialogs, toasts: Toasts, actions: Actions}} */ { app, screen, dialogs, toasts, actions }) {
     /** Shows the lore of a message, and does what the user chooses there. */
     const show = async (/** @type {number} */ message) => {
         try {
@@ -139,8 +138,7 @@ export function createLore({ app, screen, dialogs, toasts, actions }) {
     };
 }
 
-/** @param {LoreView} view @param {Part} part @param {BringEntry} bring */
-function loreElement(view, part, bring) {
+function loreElement(/** @type {LoreView} */ view, /** @type {Part} */ part, /** @type {BringEntry} */ bring) {
     return element('div', { class: 'forklore_dialog' },
         heading(view.title),
         paragraph(icon('fa-book'), ' ', view.book),
@@ -154,8 +152,7 @@ function loreElement(view, part, bring) {
             : null);
 }
 
-/** @param {ShownEntry[]} entries @param {BringEntry} bring */
-function entryList(entries, bring) {
+function entryList(/** @type {ShownEntry[]} */ entries, /** @type {BringEntry} */ bring) {
     if (!entries.length) {
         return paragraph(say('lore.none'));
     }

@@ -3,13 +3,11 @@ import { choice, heading, paragraph } from '../widgets/controls.js';
 import { element, fill, freshId } from '../widgets/dom.js';
 import { holdsWords } from '../widgets/search.js';
 import { say } from '../words.js';
-
 /** @import { RepairChoice, RepairOptions, RepairSource, TavernScreen } from '../types.js' */
 
 /** The choices. Those that are not possible are shown as well, with the reason. @param {Omit<RepairOptions, 'book'>} options */
 export function repairChoices({ journal, recap, books }) {
-    /** @param {RepairSource} value @param {boolean} isPossible */
-    const way = (value, isPossible, values = {}) => ({
+    const way = (/** @type {RepairSource} */ value, /** @type {boolean} */ isPossible, values = {}) => ({
         value,
         title: say(`missing.${value}`),
         hint: isPossible ? say(`missing.${value}.hint`, values) : say(`missing.${value}.no`),

@@ -2,7 +2,6 @@
 import { choice, exactnessIcon, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, fill, freshId } from '../widgets/dom.js';
 import { say, sayError, sayPartShort } from '../words.js';
-
 /** @import { SplitPlan, TavernScreen } from '../types.js' */
 
 /** A plan for a split as lines of text. @param {SplitPlan} plan @param {string} book the shared book */
@@ -66,8 +65,7 @@ export async function askSplit({ screen, plan }, { book: shared, sharedWith, has
     return answer === 'ok' ? { family } : null;
 }
 
-/** @param {ReturnType<typeof splitView>} view */
-function planLines({ keeper, isEmpty, lines }) {
+function planLines(/** @type {ReturnType<typeof splitView>} */ { keeper, isEmpty, lines }) {
     if (isEmpty) {
         return paragraph(say('shared.nothing'));
     }

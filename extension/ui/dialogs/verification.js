@@ -2,11 +2,9 @@
 import { box, button, folded, heading, icon, nameOf, paragraph, wordList } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { say, sayError } from '../words.js';
-
 /** @import { AppForUi, ChatToOpen, Finding, TavernScreen, VerifiedChat } from '../types.js' */
 
-/** @param {VerifiedChat[]} results */
-export function verifyView(results) {
+export function verifyView(/** @type {VerifiedChat[]} */ results) {
     const hasProblem = (/** @type {VerifiedChat} */ { findings }) => findings.some(({ problem }) => problem);
     const problems = results.filter(hasProblem).map((result) => ({
         ...result,
@@ -72,8 +70,7 @@ function resultList({ problems, notes, summary, isWell }, close) {
     ];
 }
 
-/** @param {VerifiedChat[]} results @param {(chat: ChatToOpen) => void} close */
-function chatList(results, close) {
+function chatList(/** @type {VerifiedChat[]} */ results, /** @type {(chat: ChatToOpen) => void} */ close) {
     return element('ul', { class: 'forklore_list' }, results.map(({ chat, owner = '', ownerName, findings }) =>
         element('li', { class: 'forklore_item' },
             element('div', { class: 'forklore_item_text' },

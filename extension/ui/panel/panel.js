@@ -4,11 +4,9 @@ import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { panelView } from './panel_view.js';
 import { settingsForm } from './settings_form.js';
-
 /** @import { Actions, AppForUi, Child, Finding, PanelView, Parts, Readiness } from '../types.js' */
 
-/** @param {Parts & {actions: Actions}} parts */
-export function mountPanel({ app, screen, actions }) {
+export function mountPanel(/** @type {Parts & {actions: Actions}} */ { app, screen, actions }) {
     const status = element('div', { class: 'forklore_status', role: 'status', 'aria-live': 'polite' });
     const buttons = element('div', { class: 'forklore_buttons' });
     let asked = 0;

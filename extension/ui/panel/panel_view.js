@@ -1,6 +1,5 @@
 /** What the panel shows, derived from the state of the app. */
 import { say, sayTerms } from '../words.js';
-
 /** @import { Origin, PanelAction, PanelFacts, PanelState, PanelView, Readiness, Setting, Settings } from '../types.js' */
 
 /** @type {Record<PanelState, {icon: string, tone: string}>} */
@@ -48,8 +47,7 @@ function stateOf({ readiness, waiting, coreError }) {
     return readiness?.state ?? 'loading';
 }
 
-/** @param {PanelState} state @param {PanelFacts} facts */
-function lineOf(state, { readiness, waiting, coreError }) {
+function lineOf(/** @type {PanelState} */ state, /** @type {PanelFacts} */ { readiness, waiting, coreError }) {
     if (coreError) {
         return say('ready.error', { reason: coreError.message });
     }

@@ -2,13 +2,11 @@
 import { element, freshId } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { isInUse, MORE_SETTINGS, SETTING_GROUPS, settingValue } from './panel_view.js';
-
 /** @import { AppForUi, Setting, Settings } from '../types.js' */
 
 /** The common settings, and the rest. @param {Pick<AppForUi, 'settings' | 'saveSettings'>} app @param {() => void} whenChanged */
 export function settingsForm(app, whenChanged) {
-    /** @type {Array<(settings: Settings) => void>} */
-    const controls = [];
+    const controls = /** @type {Array<(settings: Settings) => void>} */ ([]);
     const change = (/** @type {Setting} */ setting, /** @type {string | boolean} */ typed) => {
         const value = settingValue(setting, typed);
         if (value !== undefined) {
@@ -31,8 +29,7 @@ export function settingsForm(app, whenChanged) {
     return { common, more };
 }
 
-/** @param {Setting} setting @param {(typed: string | boolean) => void} change */
-function settingRow(setting, change) {
+function settingRow(/** @type {Setting} */ setting, /** @type {(typed: string | boolean) => void} */ change) {
     const id = freshId(setting.name);
     const hint = say(`setting.${setting.name}.hint`);
     const control = settingControl(setting, id, change);
@@ -69,8 +66,7 @@ function settingControl({ name, type, options = [], min, max }, id, change) {
     return element('input', { id, type, class: 'text_pole', min, max, on: { change: (event) => change(event.target.value) } });
 }
 
-/** @param {Setting} setting @param {HTMLInputElement | HTMLSelectElement} control @param {Settings} settings */
-function showSetting(setting, control, settings) {
+function showSetting(/** @type {Setting} */ setting, /** @type {HTMLInputElement | HTMLSelectElement} */ control, /** @type {Settings} */ settings) {
     const value = settings[setting.name];
     Object.assign(control, setting.type === 'checkbox' ? { checked: Boolean(value) } : { value });
     control.disabled = !isInUse(setting, settings);

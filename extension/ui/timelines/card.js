@@ -2,7 +2,6 @@
 import { icon } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
-
 /** @import { CardLook, Place, ShownTimeline } from '../types.js' */
 
 export const KIND_ICONS = {
@@ -40,8 +39,7 @@ export function stateOf({ findings, isRead, kind }) {
     return findings.some(({ problem }) => problem) ? 'problem' : findings.length ? 'note' : 'well';
 }
 
-/** @param {ShownTimeline} timeline @param {Place} place @param {CardLook} how */
-export function card(timeline, place, how) {
+export function card(/** @type {ShownTimeline} */ timeline, /** @type {Place} */ place, /** @type {CardLook} */ how) {
     const { density, isSelected, isCurrent, isFolded, hasChildren } = how;
     const state = stateOf(timeline);
     const drawn = element('div', {

@@ -3,9 +3,7 @@ import { box, button, exactnessIcon, icon, nameOf, wordList } from '../widgets/c
 import { element } from '../widgets/dom.js';
 import { say, sayPart } from '../words.js';
 import { KIND_ICONS, sayKind, withoutStars } from './card.js';
-
-/** @import { Child, ShownTimeline, TimelineAction } from '../types.js' */
-/** @typedef {(milliseconds: number) => string} SayDate */
+/** @import { Child, SayDate, ShownTimeline, TimelineAction } from '../types.js' */
 
 /** The actions for a timeline, with a reason for those that are not possible. @param {ShownTimeline} timeline @param {{count: number, canCompare: boolean}} how @returns {TimelineAction[]} */
 export function actionsFor(timeline, { count, canCompare }) {
@@ -58,8 +56,7 @@ function problemsOf(/** @type {ShownTimeline} */ { findings }) {
     ];
 }
 
-/** @param {ShownTimeline} timeline @param {string | null} parentName @param {SayDate} sayDate */
-function facts(timeline, parentName, sayDate) {
+function facts(/** @type {ShownTimeline} */ timeline, /** @type {string | null} */ parentName, /** @type {SayDate} */ sayDate) {
     /** @type {Array<[string, Child] | null>} */
     const rows = [
         [say('timelines.fact.kind'), sayKind(timeline)],

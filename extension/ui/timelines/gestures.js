@@ -12,8 +12,7 @@ const WHEEL_STEP = 50;
  * @param {{pan: (x: number, y: number) => void, zoom: (factor: number, at: Point) => void, tap: (event: MouseEvent) => void}} moves
  */
 export function listenTo(view, { pan, zoom, tap }) {
-    /** @type {Map<number, Point>} */
-    const fingers = new Map();
+    const fingers = /** @type {Map<number, Point>} */ (new Map());
     let isDragging = false;
     let wasDragged = false;
     /** @type {Point} */

@@ -3,9 +3,7 @@ import { attempting } from '../widgets/attempt.js';
 import { say } from '../words.js';
 import { askDelete, askNewName } from './questions.js';
 import { TimelineView } from './view.js';
-
-/** @import { Actions, Parts, ShownTimeline, TimelineViewParts, TimelineWatchForUi, Toasts } from '../types.js' */
-/** @typedef {() => void} Close */
+/** @import { Actions, Close, Parts, ShownTimeline, TimelineViewParts, TimelineWatchForUi, Toasts } from '../types.js' */
 
 /** @param {Parts & {toasts: Toasts, actions: Pick<Actions, 'fork' | 'split' | 'repair' | 'compare'>}} parts */
 export function createTimelines({ app, screen, toasts, actions }) {

@@ -45,8 +45,7 @@ function rootOf(places, here) {
     return parent ? rootOf(places, parent) : here;
 }
 
-/** @param {Places} places @param {Place} from */
-function lastBelow(places, from) {
+function lastBelow(/** @type {Places} */ places, /** @type {Place} */ from) {
     const all = [...places.values()].filter((place) => rootOf(places, place) === from);
     return all.sort((one, other) => one.y - other.y || one.x - other.x).at(-1) ?? from;
 }

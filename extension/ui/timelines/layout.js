@@ -6,7 +6,6 @@
  */
 import hierarchy from '../../vendor/d3-hierarchy/src/hierarchy/index.js';
 import tree from '../../vendor/d3-hierarchy/src/tree.js';
-
 /** @import { Arranged, Density, FamilyNode, Layout, Link, Placed, Places, Point, Rectangle, Shelf, ShownTimeline, Size, TreeLayout, TreeNode, TreeRoot } from '../types.js' */
 
 const newTree = /** @type {() => TreeLayout} */ (tree);
@@ -42,8 +41,7 @@ export function layoutOf(timelines, { density, folded = new Set() }) {
             return isWithin ? 1 : isShelf(one) || isShelf(other) ? 1 + shelfGap : one.parent === other.parent ? 1 : 1.25;
         })(treeOf(arranged(family, folded)));
 
-    /** @type {Places} */
-    const places = new Map();
+    const places = /** @type {Places} */ (new Map());
     const spots = root.descendants();
     const top = Math.min(...spots.map((node) => node.x)) - SHELF_PADDING;
     for (const node of spots) {
@@ -71,8 +69,7 @@ export function layoutOf(timelines, { density, folded = new Set() }) {
 function familyTree(timelines) {
     /** @type {Map<string, FamilyNode>} */
     const nodes = new Map(timelines.map((timeline) => [timeline.id, { ...timeline, below: [], depth: 0 }]));
-    /** @type {FamilyNode[]} */
-    const roots = [];
+    const roots = /** @type {FamilyNode[]} */ ([]);
     for (const node of nodes.values()) {
         const parent = nodes.get(node.parent ?? '');
         if (parent) {
@@ -82,7 +79,8 @@ function familyTree(timelines) {
             roots.push(node);
         }
     }
-    const inOrder = (/** @type {FamilyNode} */ one, /** @type {FamilyNode} */ other) => (one.message ?? Infinity) - (other.message ?? Infinity) || (one.date ?? 0) - (other.date ?? 0) || compare(one.name, other.name);
+    const inOrder = (/** @type {FamilyNode} */ one, /** @type {FamilyNode} */ other) =>
+        (one.message ?? Infinity) - (other.message ?? Infinity) || (one.date ?? 0) - (other.date ?? 0) || compare(one.name, other.name);
     const settle = [...roots];
     for (let node = settle.pop(); node; node = settle.pop()) {
         const depth = node.depth + 1;
@@ -128,8 +126,7 @@ function shelfRows(shelf, leaves) {
 
 /** @param {Places} places @returns {Shelf[]} */
 function shelvesOf(places) {
-    /** @type {Map<string, Rectangle[]>} */
-    const byParent = new Map();
+    const byParent = /** @type {Map<string, Rectangle[]>} */ (new Map());
     for (const place of places.values()) {
         if (place.isOnShelf && place.parent !== null) {
             byParent.set(place.parent, [...(byParent.get(place.parent) ?? []), place]);
@@ -146,10 +143,8 @@ function shelvesOf(places) {
     });
 }
 
-/** @param {Places} places @param {Shelf[]} shelves */
-function linksOf(places, shelves) {
-    /** @type {Link[]} */
-    const links = [];
+function linksOf(/** @type {Places} */ places, /** @type {Shelf[]} */ shelves) {
+    const links = /** @type {Link[]} */ ([]);
     for (const place of places.values()) {
         const parent = places.get(place.parent ?? '');
         if (parent && !place.isOnShelf) {

@@ -18,8 +18,7 @@ export class TimelineMap {
     /** @param {{select: (id: string) => void, activate: (id: string) => void, search: () => void}} handlers */
     constructor(handlers) {
         this.handlers = handlers;
-        /** @type {ShownTimeline[]} */
-        this.timelines = [];
+        this.timelines = /** @type {ShownTimeline[]} */ ([]);
         /** @type {Set<string>} */
         this.folded = new Set();
         /** What the user has folded or unfolded, compared to the initial state. @type {Set<string>} */
@@ -29,18 +28,15 @@ export class TimelineMap {
         this.isTouched = false;
         /** Whether the user asked to see everything; then it stays in view when the size changes. */
         this.showsAll = false;
-        /** @type {Set<string> | null} */
-        this.found = null;
+        this.found = /** @type {Set<string> | null} */ (null);
         /** @type {Density} */
         this.density = 'cards';
         /** @type {Camera} */
         this.camera = { x: 0, y: 0, scale: 1 };
-        /** @type {string | null} */
-        this.selected = null;
+        this.selected = /** @type {string | null} */ (null);
         /** @type {Map<Density, Layout>} */
         this.layouts = new Map();
-        /** @type {Size | undefined} */
-        this.size = undefined;
+        this.size = /** @type {Size | undefined} */ (undefined);
         /** The timeline to show as soon as the map has a size. @type {string | null} */
         this.awaited = null;
         this.links = document.createElementNS(SVG, 'svg');
@@ -102,7 +98,10 @@ export class TimelineMap {
 
     // Display
 
-    /** Shows other timelines, or more details of the same ones. What is visible stays in place. @param {ShownTimeline[]} timelines @param {{selected?: string | null, around?: string | null}} [how] */
+    /**
+     * Shows other timelines, or more details of the same ones. What is visible stays in place.
+     * @param {ShownTimeline[]} timelines @param {{selected?: string | null, around?: string | null}} [how]
+     */
     show(timelines, { selected = this.selected, around = null } = {}) {
         const anchor = around ? null : this.anchor();
         this.timelines = timelines;
@@ -400,8 +399,7 @@ export class TimelineMap {
 /** The timeline that a card stands for. @param {Element | null} card */
 const idOf = (card) => /** @type {HTMLElement | null} */ (card)?.dataset.id;
 
-/** @param {'path' | 'rect'} tag @param {Record<string, string | number>} attributes */
-function drawn(tag, attributes) {
+function drawn(/** @type {'path' | 'rect'} */ tag, /** @type {Record<string, string | number>} */ attributes) {
     const result = document.createElementNS(SVG, tag);
     Object.entries(attributes).forEach(([name, value]) => result.setAttribute(name, String(value)));
     return result;

@@ -2,7 +2,6 @@
 import { heading, nameOf, paragraph } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say, sayNames } from '../words.js';
-
 /** @import { BookFate, TavernScreen } from '../types.js' */
 
 /** The name, or null to keep the old one. @param {TavernScreen} screen @param {string} name */

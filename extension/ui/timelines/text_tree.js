@@ -1,14 +1,12 @@
 /** A family as lines of text, for pipes. */
 import { say } from '../words.js';
 import { sayKind } from './card.js';
-
 /** @import { ShownTimeline } from '../types.js' */
 
 /** @param {ShownTimeline[]} timelines of one family */
 export function textTree(timelines) {
     const ids = new Set(timelines.map(({ id }) => id));
-    /** @type {string[]} */
-    const lines = [];
+    const lines = /** @type {string[]} */ ([]);
     const write = (/** @type {ShownTimeline} */ timeline, /** @type {number} */ depth) => {
         const problems = timeline.findings.filter(({ problem }) => problem).length;
         const about = [

@@ -6,18 +6,15 @@ import { say } from '../words.js';
 import { actionsFor, details } from './details.js';
 import { FOLDED_FROM } from './layout.js';
 import { TimelineMap } from './map.js';
-
 /** @import { ShownTimeline, TimelineAction, TimelineProgress, TimelinesModel, TimelineViewParts } from '../types.js' */
 
 export class TimelineView {
     /** @param {TimelineViewParts} parts */
     constructor(parts) {
         this.parts = parts;
-        /** @type {TimelinesModel | null} */
-        this.model = null;
+        this.model = /** @type {TimelinesModel | null} */ (null);
         this.family = '';
-        /** @type {string | null} */
-        this.comparing = null;
+        this.comparing = /** @type {string | null} */ (null);
         /** @type {TimelineProgress | null} */
         this.progress = null;
         /** The ids of the search results. @type {Set<string> | null} */
@@ -29,7 +26,8 @@ export class TimelineView {
             activate: (id) => this.activated(id),
             search: () => this.search.focus(),
         });
-        const tool = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {() => void} */ run) => button('', { icon: sign, title: say(`timelines.tool.${name}`), label: say(`timelines.tool.${name}`), class: 'forklore_tool', run });
+        const tool = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {() => void} */ run) =>
+            button('', { icon: sign, title: say(`timelines.tool.${name}`), label: say(`timelines.tool.${name}`), class: 'forklore_tool', run });
         this.title = heading(say('timelines.title', { owner: '' }));
         this.search = element('input', {
             type: 'search', class: 'text_pole', placeholder: say('timelines.search'), 'aria-label': say('timelines.search'),
@@ -160,8 +158,7 @@ export class TimelineView {
         }
     }
 
-    /** @param {ShownTimeline | null} timeline @param {boolean} isAlone @param {number} count */
-    fillSide(timeline, isAlone, count) {
+    fillSide(/** @type {ShownTimeline | null} */ timeline, /** @type {boolean} */ isAlone, /** @type {number} */ count) {
         fill(this.side, timeline ? details(timeline, {
             parentName: this.timeline(timeline.parent)?.name ?? null,
             actions: actionsFor(timeline, { count, canCompare: this.parts.canCompare }),

@@ -3,7 +3,6 @@ import { say, sayFields, sayList } from '../words.js';
 import { choice, nameOf } from './controls.js';
 import { element, freshId } from './dom.js';
 import { smoothed } from './pieces.js';
-
 /** @import { Child, Chosen, Conflict, ConflictSide, ConflictView, Piece, Settled, Taken } from '../types.js' */
 
 /** Fields with free text; the others have a fixed set of values. */
@@ -105,8 +104,7 @@ export function conflictSection({ key, field, title, what, mine, theirs, canWrit
     };
 }
 
-/** @param {ConflictSide} side */
-function version({ pieces }) {
+function version(/** @type {ConflictSide} */ { pieces }) {
     return pieces.length === 0 ? null : element('div', { class: 'forklore_version forklore_content', tabindex: 0 },
         pieces.map(({ is, text }) => is === 'same' ? text : element('mark', { class: 'forklore_mark' }, text)));
 }

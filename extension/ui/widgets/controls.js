@@ -1,19 +1,14 @@
 /** The controls that the panel and the dialogs are made of, with SillyTavern's own classes. */
 import { sayPart, sayWord } from '../words.js';
 import { element, fill, freshId } from './dom.js';
-
-/** @import { Child, Part, Word } from '../types.js' */
+/** @import { ButtonOptions, Child, ChoiceOptions, Part, Word } from '../types.js' */
 
 /** A Font Awesome icon that screen readers ignore: there is text beside it. @param {string} name */
 export function icon(name, extra = '') {
     return element('i', { class: `fa-solid fa-fw ${name} ${extra}`.trim(), 'aria-hidden': 'true' });
 }
 
-/**
- * A button in SillyTavern's style.
- * @param {string} text
- * @param {{icon?: string, title?: string, label?: string, disabled?: boolean, class?: string, run: () => unknown}} options
- */
+/** A button in SillyTavern's style. @param {string} text @param {ButtonOptions} options */
 export function button(text, { icon: name, title, label, disabled = false, class: extra = '', run }) {
     return element('button', {
         type: 'button',
@@ -89,11 +84,7 @@ export function exactnessIcon(part) {
     return sign;
 }
 
-/**
- * One of several choices. One that is not possible shows the reason as its hint.
- * @param {{group: string, value: string, title: string, hint: string, disabled?: boolean, checked?: boolean, run: () => unknown}} how
- * @param {...Child} children
- */
+/** One of several choices. @param {ChoiceOptions} how @param {...Child} children */
 export function choice({ group, value, title, hint, disabled = false, checked = false, run }, ...children) {
     const id = freshId('choice');
     return element('div', { class: `forklore_choice${disabled ? ' forklore_disabled' : ''}` },

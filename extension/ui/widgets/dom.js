@@ -29,8 +29,7 @@ function nodes(children) {
     return children.flatMap((child) => Array.isArray(child) ? nodes(child) : child === null || child === undefined || child === false ? [] : [child]);
 }
 
-/** @param {HTMLElement} target @param {string} name @param {unknown} value */
-function set(target, name, value) {
+function set(/** @type {HTMLElement} */ target, /** @type {string} */ name, /** @type {unknown} */ value) {
     if (value === undefined || value === null) {
         return;
     }

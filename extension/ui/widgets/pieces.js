@@ -9,8 +9,7 @@ const isBlank = (/** @type {string} */ text) => text.trim() === '';
  * @param {Piece[]} pieces
  */
 export function smoothed(pieces) {
-    /** @type {Piece[]} */
-    const result = [];
+    const result = /** @type {Piece[]} */ ([]);
     /** Changed text by kind, in order of appearance. @type {Map<Piece['is'], string>} */
     let run = new Map();
     const end = () => {

@@ -120,11 +120,16 @@ impl Page {
             return;
         }
         self.sync();
+        self.is_seen_arriving();
+        let arrived = self.journal.unchecked(NAME);
+        self.checks_file(true, &arrived);
+    }
+
+    /// A message arrives right after the last call.
+    fn is_seen_arriving(&mut self) {
         self.is_found();
         let changes = self.journal.arrived(self.look());
         self.write(changes);
-        let arrived = self.journal.unchecked(NAME);
-        self.checks_file(true, &arrived);
     }
 
     fn checks_file(&mut self, is_pages: bool, arrived: &[String]) {
@@ -194,6 +199,12 @@ impl Page {
             }
             Edit::LosesRecord(at) => self.chat[at.index(count)].carried = None,
         }
+    }
+
+    /// Whether the book's file was what the page knew when the last message arrived.
+    fn file(&self) -> Option<bool> {
+        let records = self.records();
+        records.get(self.chat.len() - 1)?.arrival.as_ref()?.file
     }
 
     fn records(&self) -> Records {
@@ -276,6 +287,64 @@ fn check_chain(page: &Page) -> Result<(), TestCaseError> {
     }
     prop_assert_eq!(newest, page.time);
     Ok(())
+}
+
+#[test]
+fn a_file_that_was_read_before_a_message_arrived_can_refute_but_not_confirm() {
+    let mut page = Page::new();
+    page.is_seen_arriving();
+    page.checks_file(true, &[]);
+    assert_eq!((page.file(), page.journal.unchecked(NAME).len()), (None, 1));
+    page.checks_file(false, &[]);
+    assert_eq!((page.file(), page.journal.unchecked(NAME).len()), (Some(false), 0));
+    page.is_seen_arriving();
+    let arrived = page.journal.unchecked(NAME);
+    page.checks_file(true, &arrived);
+    assert_eq!((page.file(), page.journal.unchecked(NAME).len()), (Some(true), 0));
+    page.checks_file(false, &[]);
+    assert_eq!(page.file(), Some(true), "what was proved stays proved");
+}
+
+#[test]
+fn a_book_that_the_page_has_no_copy_of_is_what_the_file_holds() {
+    for (later, is_same) in [(0, true), (1, false)] {
+        let mut page = Page::new();
+        let changes = page.journal.sync(page.look(), Observation { is_own: false, ..page.now() });
+        page.write(changes);
+        page.is_seen_arriving();
+        let is_assumed = |page: &Page| page.records().get(1).is_some_and(|record| record.assumed);
+        assert!(is_assumed(&page));
+        // What the page has read before does not matter.
+        page.time += later;
+        let arrived = page.journal.unchecked(NAME);
+        page.checks_file(!is_same, &arrived);
+        assert_eq!((page.file(), is_assumed(&page)), (Some(is_same), !is_same));
+    }
+}
+
+#[test]
+fn only_messages_that_arrived_in_this_page_with_this_book_are_checked() {
+    let mut page = Page::new();
+    page.is_seen_arriving();
+    assert_eq!(page.journal.unchecked("Other"), Vec::<String>::new());
+    page.is_reopened();
+    assert_eq!(page.journal.unchecked(NAME), Vec::<String>::new());
+    page.is_seen_arriving();
+    assert_eq!(page.journal.unchecked(NAME).len(), 1);
+    page.checks_file(false, &[]);
+    assert_eq!(page.file(), Some(false));
+    page.chat.pop();
+    assert_eq!(page.file(), None, "the page that saw it did not check");
+}
+
+#[test]
+fn nothing_is_recorded_while_the_book_is_missing() {
+    let mut page = Page::new();
+    page.time += 1;
+    let now = Observation { book: ObservedText::Missing, ..page.now() };
+    assert_eq!(page.journal.sync(page.look(), now).len(), 0);
+    page.sync();
+    assert_eq!(page.records().newest(0).map(|found| found.state), Some(state_at(1)));
 }
 
 proptest! {

@@ -37,9 +37,10 @@ export class Journal {
     /** Identifies the messages for the core. @type {WeakMap<object, number>} */
     #numbers = new WeakMap();
     #count = 0;
-    /** The messages at the last call, or `null` if nothing is known of the chat; and what each of them carried after it. */
+    /** The messages at the last call, or `null` if nothing is known of the chat; what each carried after it; their numbers. */
     #messages = null;
     #records = [];
+    #messageNumbers = new Uint32Array();
     /** What the core was told last, so that it is told only what is new. `ask` is `null` if it must be told in any case. */
     #told = { ask: null };
     /** @type {Map<string, boolean>} */
@@ -163,11 +164,12 @@ export class Journal {
         if (typeof message !== 'object' || message === null) {
             return 0;
         }
-        if (!this.#numbers.has(message)) {
-            this.#count += 1;
-            this.#numbers.set(message, this.#count);
+        let number = this.#numbers.get(message);
+        if (number === undefined) {
+            number = this.#count += 1;
+            this.#numbers.set(message, number);
         }
-        return this.#numbers.get(message);
+        return number;
     }
 
     /**
@@ -191,7 +193,16 @@ export class Journal {
                 carried.push([place, record]);
             }
         });
-        return { numbers: isSame ? undefined : Uint32Array.from(chat, (message) => this.#numberOf(message)), carried, records };
+        if (isSame) {
+            return { numbers: undefined, carried, records };
+        }
+        const numbers = new Uint32Array(chat.length);
+        numbers.set(this.#messageNumbers.subarray(0, same));
+        for (let place = same; place < chat.length; place++) {
+            numbers[place] = this.#numberOf(chat[place]);
+        }
+        this.#messageNumbers = numbers;
+        return { numbers, carried, records };
     }
 
     /** What the core has to be told of the state, as bytes; usually nothing. */

@@ -77,7 +77,10 @@ export const core = {
     chatsNaming: (ask) => opened(wasm.chats_naming(toBytes(ask))).value,
     isSameLore: (one, other) => wasm.is_same_lore(textBytes(one), textBytes(other)),
     bookKey: (name) => wasm.book_key(name),
-    /** Whether two names, if there are any, are spellings of the same book's name. */
+    /**
+     * Whether two names, if there are any, are spellings of the same book's name.
+     * @type {(one: string | null | undefined, other: string | null | undefined) => boolean}
+     */
     sameBook: (one, other) => Boolean(one && other) && (one === other || core.bookKey(one) === core.bookKey(other)),
     isInternal: (title) => wasm.is_internal(title),
     chatStem: (name) => wasm.chat_stem(name) ?? null,

@@ -8,7 +8,7 @@ export class EditorBook {
     /**
      * @param {object} parts
      * @param {Pick<Host, 'openChat' | 'bookInEditor' | 'showInEditor' | 'switchEditor'>} parts.host
-     * @param {Pick<Core, 'bookKey'>} parts.core
+     * @param {Pick<Core, 'sameBook'>} parts.core
      * @param {(shown: {chat: string, own: string | null} | null) => void} parts.onChange
      */
     constructor({ host, core, onChange }) {
@@ -68,10 +68,6 @@ export class EditorBook {
         if (book) {
             this.host.showInEditor(book);
         }
-    }
-
-    isSame(/** @type {string | null | undefined} */ one, /** @type {string | null | undefined} */ other) {
-        return Boolean(one && other && this.core.bookKey(one) === this.core.bookKey(other));
     }
 }
 

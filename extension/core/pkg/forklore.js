@@ -68,7 +68,12 @@ export class Answer {
 if (Symbol.dispose) Answer.prototype[Symbol.dispose] = Answer.prototype.free;
 
 /**
- * The journal of one open chat. Records are passed as JSON text.
+ * The journal of one open chat.
+ *
+ * The chat is passed as the numbers that identify its messages, or nothing if they are the same as
+ * at the last call. `carried` is a JSON array of `[place, field]` for the messages that carry
+ * something else than the journal gave them. The answers have the same form: what the messages at
+ * these places must carry now; nothing if everything stays.
  */
 export class Journal {
     __destroy_into_raw() {
@@ -82,94 +87,205 @@ export class Journal {
         wasm.__wbg_journal_free(ptr, 0);
     }
     /**
-     * Replaces what is recorded about the arrival of the last message by what `last`, its record,
-     * says.
-     * @param {Uint8Array | number[]} last
-     */
-    amend(last) {
-        const ptr0 = passArray8ToWasm0(last, wasm.__wbindgen_malloc);
-        const len0 = WASM_VECTOR_LEN;
-        const ret = wasm.journal_amend(this.__wbg_ptr, ptr0, len0);
-        if (ret[1]) {
-            throw takeFromExternrefTable0(ret[0]);
-        }
-    }
-    /**
-     * A message arrives at this instant, in the state observed last. Returns its record, if it
-     * gets one. Call `record` first, for the message before it.
+     * Messages were appended right after the last call.
+     * @param {Uint32Array | number[] | null | undefined} chat
+     * @param {Uint8Array | number[]} carried
      * @returns {Uint8Array | undefined}
      */
-    arrive() {
-        const ret = wasm.journal_arrive(this.__wbg_ptr);
-        let v1;
+    arrived(chat, carried) {
+        let ptr0, len0, ptr1, len1;
+        try {
+            ptr0 = isLikeNone(chat) ? 0 : passArray32ToWasm0(chat, wasm.__wbindgen_malloc);
+            len0 = WASM_VECTOR_LEN;
+            ptr1 = passArray8ToWasm0(carried, wasm.__wbindgen_malloc);
+            len1 = WASM_VECTOR_LEN;
+        } catch (e) {
+            if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+            if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 4, 4); }
+            throw e;
+        }
+        const ret = wasm.journal_arrived(this.__wbg_ptr, ptr0, len0, ptr1, len1);
+        if (ret[3]) {
+            throw takeFromExternrefTable0(ret[2]);
+        }
+        let v3;
         if (ret[0] !== 0) {
-            v1 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
+            v3 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
             wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
         }
-        return v1;
+        return v3;
     }
     /**
-     * The book of this name exists, but has not been read since the last message arrived.
-     * @param {string} name
+     * The book's file was read. `arrived` is the answer of `unchecked` from before the read began.
+     * @param {string} book_name
+     * @param {Uint8Array | number[]} text
+     * @param {boolean} is_pages
+     * @param {Uint8Array | number[] | null} [arrived]
+     * @returns {Uint8Array | undefined}
      */
-    assume_book(name) {
-        const ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
-        const len0 = WASM_VECTOR_LEN;
-        wasm.journal_assume_book(this.__wbg_ptr, ptr0, len0);
-    }
-    /**
-     * It is unknown how the last message got to its place and what has changed since. Observe
-     * afterwards.
-     */
-    doubt() {
-        wasm.journal_doubt(this.__wbg_ptr);
-    }
-    /**
-     * New messages were found at the end whose arrival was not observed. Observe afterwards.
-     * @param {number} count
-     * @param {boolean} was_touched
-     */
-    grow(count, was_touched) {
-        wasm.journal_grow(this.__wbg_ptr, count, was_touched);
-    }
-    /**
-     * All messages with a record before the last one were deleted. `gone` is their record.
-     * @param {Uint8Array | number[]} gone
-     */
-    inherit(gone) {
-        const ptr0 = passArray8ToWasm0(gone, wasm.__wbindgen_malloc);
-        const len0 = WASM_VECTOR_LEN;
-        const ret = wasm.journal_inherit(this.__wbg_ptr, ptr0, len0);
-        if (ret[1]) {
-            throw takeFromExternrefTable0(ret[0]);
+    file_checked(book_name, text, is_pages, arrived) {
+        const val4 = +is_pages;
+        let ptr0, len0, ptr1, len1, ptr2, len2;
+        try {
+            ptr0 = passStringToWasm0(book_name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+            len0 = WASM_VECTOR_LEN;
+            ptr1 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
+            len1 = WASM_VECTOR_LEN;
+            ptr2 = isLikeNone(arrived) ? 0 : passArray8ToWasm0(arrived, wasm.__wbindgen_malloc);
+            len2 = WASM_VECTOR_LEN;
+        } catch (e) {
+            if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
+            if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+            if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+            throw e;
         }
+        const ret = wasm.journal_file_checked(this.__wbg_ptr, ptr0, len0, ptr1, len1, val4, ptr2, len2);
+        if (ret[3]) {
+            throw takeFromExternrefTable0(ret[2]);
+        }
+        let v5;
+        if (ret[0] !== 0) {
+            v5 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
+            wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
+        }
+        return v5;
     }
     /**
-     * `largest_book` is in bytes: of a larger book only a digest is recorded. `random` makes the
-     * records of this page distinguishable from those of other pages.
-     * @param {number} largest_book
+     * Forgets the chat. The next call starts from the records that its messages carry then.
+     */
+    forget() {
+        wasm.journal_forget(this.__wbg_ptr);
+    }
+    /**
+     * Whether this message was in the chat at the last call.
+     * @param {number} message
+     * @returns {boolean}
+     */
+    knows(message) {
+        const ret = wasm.journal_knows(this.__wbg_ptr, message);
+        return ret !== 0;
+    }
+    /**
+     * `random` makes the records of this page distinguishable from those of other pages.
      * @param {string} random
      */
-    constructor(largest_book, random) {
-        const val2 = +largest_book;
+    constructor(random) {
         const ptr0 = passStringToWasm0(random, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
         const len0 = WASM_VECTOR_LEN;
-        const ret = wasm.journal_new(val2, ptr0, len0);
+        const ret = wasm.journal_new(ptr0, len0);
         this.__wbg_ptr = ret;
         JournalFinalization.register(this, this.__wbg_ptr, this);
         return this;
     }
     /**
-     * Observes the book that the chat is bound to, if any. Returns whether it can be recorded: a
-     * book without text, or with unreadable text, counts as missing.
-     * @param {string | null} [name]
-     * @param {Uint8Array | number[] | null} [text]
-     * @returns {boolean}
+     * Brings the records up to date. `book` is the text of the bound book if it was read;
+     * `metadata` is JSON text with the keys for which `is_recorded` is true, if it has changed.
+     * `largest_book` is in bytes: of a larger book only a digest is recorded.
+     * @param {Uint32Array | number[] | null | undefined} chat
+     * @param {Uint8Array | number[]} carried
+     * @param {Uint8Array | number[]} ask
+     * @param {Uint8Array | number[] | null | undefined} book
+     * @param {Uint8Array | number[] | null | undefined} metadata
+     * @param {number} largest_book
+     * @returns {Uint8Array | undefined}
      */
-    observe_book(name, text) {
+    sync(chat, carried, ask, book, metadata, largest_book) {
+        const val6 = +largest_book;
+        let ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3, ptr4, len4;
+        try {
+            ptr0 = isLikeNone(chat) ? 0 : passArray32ToWasm0(chat, wasm.__wbindgen_malloc);
+            len0 = WASM_VECTOR_LEN;
+            ptr1 = passArray8ToWasm0(carried, wasm.__wbindgen_malloc);
+            len1 = WASM_VECTOR_LEN;
+            ptr2 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+            len2 = WASM_VECTOR_LEN;
+            ptr3 = isLikeNone(book) ? 0 : passArray8ToWasm0(book, wasm.__wbindgen_malloc);
+            len3 = WASM_VECTOR_LEN;
+            ptr4 = isLikeNone(metadata) ? 0 : passArray8ToWasm0(metadata, wasm.__wbindgen_malloc);
+            len4 = WASM_VECTOR_LEN;
+        } catch (e) {
+            if (ptr4) { wasm.__wbindgen_free(ptr4, len4 * 1, 1); }
+            if (ptr3) { wasm.__wbindgen_free(ptr3, len3 * 1, 1); }
+            if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
+            if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+            if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 4, 4); }
+            throw e;
+        }
+        const ret = wasm.journal_sync(this.__wbg_ptr, ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3, ptr4, len4, val6);
+        if (ret[3]) {
+            throw takeFromExternrefTable0(ret[2]);
+        }
+        let v7;
+        if (ret[0] !== 0) {
+            v7 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
+            wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
+        }
+        return v7;
+    }
+    /**
+     * A JSON array of the uids of records whose book file was not checked yet; nothing if there
+     * are none.
+     * @param {string} book_name
+     * @returns {Uint8Array | undefined}
+     */
+    unchecked(book_name) {
+        const ptr0 = passStringToWasm0(book_name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+        const len0 = WASM_VECTOR_LEN;
+        const ret = wasm.journal_unchecked(this.__wbg_ptr, ptr0, len0);
+        let v2;
+        if (ret[0] !== 0) {
+            v2 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
+            wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
+        }
+        return v2;
+    }
+}
+if (Symbol.dispose) Journal.prototype[Symbol.dispose] = Journal.prototype.free;
+
+export class PageGuard {
+    __destroy_into_raw() {
+        const ptr = this.__wbg_ptr;
+        this.__wbg_ptr = 0;
+        PageGuardFinalization.unregister(this);
+        return ptr;
+    }
+    free() {
+        const ptr = this.__destroy_into_raw();
+        wasm.__wbg_pageguard_free(ptr, 0);
+    }
+    /**
+     * Begins a save. Returns the number of the job.
+     * @param {string} name
+     * @param {number | null | undefined} copy
+     * @param {Uint8Array | number[]} text
+     * @returns {number}
+     */
+    begin(name, copy, text) {
+        const val3 = +(isLikeNone(copy) ? Number.MAX_SAFE_INTEGER : (copy) >>> 0);
         let ptr0, len0, ptr1, len1;
         try {
-            ptr0 = isLikeNone(name) ? 0 : passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+            ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+            len0 = WASM_VECTOR_LEN;
+            ptr1 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
+            len1 = WASM_VECTOR_LEN;
+        } catch (e) {
+            if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+            if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+            throw e;
+        }
+        const ret = wasm.pageguard_begin(this.__wbg_ptr, ptr0, len0, val3, ptr1, len1);
+        return ret >>> 0;
+    }
+    /**
+     * @param {string} name
+     * @param {number} copy
+     * @param {Uint8Array | number[] | null} [text]
+     */
+    cached(name, copy, text) {
+        const val3 = +copy;
+        let ptr0, len0, ptr1, len1;
+        try {
+            ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
             len0 = WASM_VECTOR_LEN;
             ptr1 = isLikeNone(text) ? 0 : passArray8ToWasm0(text, wasm.__wbindgen_malloc);
             len1 = WASM_VECTOR_LEN;
@@ -178,98 +294,163 @@ export class Journal {
             if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
             throw e;
         }
-        const ret = wasm.journal_observe_book(this.__wbg_ptr, ptr0, len0, ptr1, len1);
+        wasm.pageguard_cached(this.__wbg_ptr, ptr0, len0, val3, ptr1, len1);
+    }
+    /**
+     * @param {number} original
+     * @param {number} copy
+     * @param {Uint8Array | number[] | null} [text]
+     */
+    copied(original, copy, text) {
+        const val2 = +original;
+        const val3 = +copy;
+        var ptr0 = isLikeNone(text) ? 0 : passArray8ToWasm0(text, wasm.__wbindgen_malloc);
+        var len0 = WASM_VECTOR_LEN;
+        wasm.pageguard_copied(this.__wbg_ptr, val2, val3, ptr0, len0);
+    }
+    /**
+     * @param {string} name
+     */
+    forget(name) {
+        const ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+        const len0 = WASM_VECTOR_LEN;
+        wasm.pageguard_forget(this.__wbg_ptr, ptr0, len0);
+    }
+    /**
+     * @param {number} original
+     * @returns {boolean}
+     */
+    may_be_edited(original) {
+        const ret = wasm.pageguard_may_be_edited(this.__wbg_ptr, original);
+        return ret !== 0;
+    }
+    constructor() {
+        const ret = wasm.pageguard_new();
+        this.__wbg_ptr = ret;
+        PageGuardFinalization.register(this, this.__wbg_ptr, this);
+        return this;
+    }
+    /**
+     * What to do after this event. The answer's book is the text to send or write, if any.
+     * @param {number} job
+     * @param {Uint8Array | number[]} event
+     * @param {Uint8Array | number[] | null} [text]
+     * @returns {Answer}
+     */
+    next(job, event, text) {
+        const val3 = +job;
+        let ptr0, len0, ptr1, len1;
+        try {
+            ptr0 = passArray8ToWasm0(event, wasm.__wbindgen_malloc);
+            len0 = WASM_VECTOR_LEN;
+            ptr1 = isLikeNone(text) ? 0 : passArray8ToWasm0(text, wasm.__wbindgen_malloc);
+            len1 = WASM_VECTOR_LEN;
+        } catch (e) {
+            if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+            if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+            throw e;
+        }
+        const ret = wasm.pageguard_next(this.__wbg_ptr, val3, ptr0, len0, ptr1, len1);
+        if (ret[2]) {
+            throw takeFromExternrefTable0(ret[1]);
+        }
+        return Answer.__wrap(ret[0]);
+    }
+    /**
+     * @param {number} copy
+     */
+    release(copy) {
+        wasm.pageguard_release(this.__wbg_ptr, copy);
+    }
+    /**
+     * @param {string} name
+     * @param {Uint8Array | number[]} text
+     */
+    remember(name, text) {
+        let ptr0, len0, ptr1, len1;
+        try {
+            ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+            len0 = WASM_VECTOR_LEN;
+            ptr1 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
+            len1 = WASM_VECTOR_LEN;
+        } catch (e) {
+            if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+            if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+            throw e;
+        }
+        wasm.pageguard_remember(this.__wbg_ptr, ptr0, len0, ptr1, len1);
+    }
+    /**
+     * @param {string} name
+     * @param {number} copy
+     * @param {Uint8Array | number[]} text
+     */
+    replaced(name, copy, text) {
+        const val3 = +copy;
+        let ptr0, len0, ptr1, len1;
+        try {
+            ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+            len0 = WASM_VECTOR_LEN;
+            ptr1 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
+            len1 = WASM_VECTOR_LEN;
+        } catch (e) {
+            if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+            if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+            throw e;
+        }
+        wasm.pageguard_replaced(this.__wbg_ptr, ptr0, len0, val3, ptr1, len1);
+    }
+    /**
+     * @returns {Answer}
+     */
+    take_news() {
+        const ret = wasm.pageguard_take_news(this.__wbg_ptr);
+        return Answer.__wrap(ret);
+    }
+    /**
+     * @param {string} name
+     * @returns {boolean}
+     */
+    was_read_twice(name) {
+        const ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+        const len0 = WASM_VECTOR_LEN;
+        const ret = wasm.pageguard_was_read_twice(this.__wbg_ptr, ptr0, len0);
         return ret !== 0;
     }
     /**
-     * Observes the chat's metadata, or only the keys for which `is_recorded` is true.
-     * @param {Uint8Array | number[]} metadata
+     * @param {string} name
+     * @param {Uint8Array | number[]} text
      */
-    observe_metadata(metadata) {
-        const ptr0 = passArray8ToWasm0(metadata, wasm.__wbindgen_malloc);
-        const len0 = WASM_VECTOR_LEN;
-        const ret = wasm.journal_observe_metadata(this.__wbg_ptr, ptr0, len0);
-        if (ret[1]) {
-            throw takeFromExternrefTable0(ret[0]);
+    wrote(name, text) {
+        let ptr0, len0, ptr1, len1;
+        try {
+            ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+            len0 = WASM_VECTOR_LEN;
+            ptr1 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
+            len1 = WASM_VECTOR_LEN;
+        } catch (e) {
+            if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+            if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+            throw e;
         }
-    }
-    /**
-     * Whether the book observed last has not been saved yet.
-     * @param {boolean} is_unsaved
-     */
-    observe_unsaved(is_unsaved) {
-        wasm.journal_observe_unsaved(this.__wbg_ptr, is_unsaved);
-    }
-    /**
-     * Starts with a chat: an array of each message's record, or `null` where it has none. Returns
-     * the indices of the messages whose record was made for another place.
-     * @param {Uint8Array | number[]} records
-     * @returns {Uint32Array}
-     */
-    open(records) {
-        const ptr0 = passArray8ToWasm0(records, wasm.__wbindgen_malloc);
-        const len0 = WASM_VECTOR_LEN;
-        const ret = wasm.journal_open(this.__wbg_ptr, ptr0, len0);
-        if (ret[3]) {
-            throw takeFromExternrefTable0(ret[2]);
-        }
-        var v2 = getArrayU32FromWasm0(ret[0], ret[1]).slice();
-        wasm.__wbindgen_free(ret[0], ret[1] * 4, 4);
-        return v2;
-    }
-    /**
-     * The record that the last message must carry now; nothing if it already carries that one.
-     * @returns {Uint8Array | undefined}
-     */
-    record() {
-        const ret = wasm.journal_record(this.__wbg_ptr);
-        let v1;
-        if (ret[0] !== 0) {
-            v1 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
-            wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
-        }
-        return v1;
-    }
-    /**
-     * The last message was deleted. `earlier` is the record of the message before it, or `null`.
-     * @param {Uint8Array | number[]} earlier
-     */
-    retreat(earlier) {
-        const ptr0 = passArray8ToWasm0(earlier, wasm.__wbindgen_malloc);
-        const len0 = WASM_VECTOR_LEN;
-        const ret = wasm.journal_retreat(this.__wbg_ptr, ptr0, len0);
-        if (ret[1]) {
-            throw takeFromExternrefTable0(ret[0]);
-        }
+        wasm.pageguard_wrote(this.__wbg_ptr, ptr0, len0, ptr1, len1);
     }
 }
-if (Symbol.dispose) Journal.prototype[Symbol.dispose] = Journal.prototype.free;
+if (Symbol.dispose) PageGuard.prototype[Symbol.dispose] = PageGuard.prototype.free;
 
 /**
- * The digest by which records identify a book of this name and text, if it can be read.
- * @param {string} name
- * @param {Uint8Array | number[]} text
- * @returns {string | undefined}
+ * What becomes of the book of the timeline called `name` when it is deleted.
+ * @param {Uint8Array | number[]} ask
+ * @returns {Answer}
  */
-export function book_digest(name, text) {
-    let ptr0, len0, ptr1, len1;
-    try {
-        ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
-        len0 = WASM_VECTOR_LEN;
-        ptr1 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
-        len1 = WASM_VECTOR_LEN;
-    } catch (e) {
-        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
-        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
-        throw e;
+export function book_fate(ask) {
+    const ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.book_fate(ptr0, len0);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
     }
-    const ret = wasm.book_digest(ptr0, len0, ptr1, len1);
-    let v3;
-    if (ret[0] !== 0) {
-        v3 = getStringFromWasm0(ret[0], ret[1]);
-        wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
-    }
-    return v3;
+    return Answer.__wrap(ret[0]);
 }
 
 /**
@@ -293,25 +474,30 @@ export function book_key(name) {
 }
 
 /**
- * The names of books that ST-Auto-Recap mentions in a chat's messages, passed as an array, and in
- * the queue of a book.
- * @param {Uint8Array | number[]} chat
- * @param {string} queue_content
+ * The books that a chat names in its metadata, in its messages, passed as an array, and in the
+ * queue of its book. `isComplete` is false if the messages may name more and were not passed;
+ * `own` are the books that belong to the chat.
+ * @param {Uint8Array | number[]} metadata
+ * @param {Uint8Array | number[] | null} [messages]
+ * @param {Uint8Array | number[] | null} [book]
  * @returns {Answer}
  */
-export function books_named(chat, queue_content) {
-    let ptr0, len0, ptr1, len1;
+export function books_named(metadata, messages, book) {
+    let ptr0, len0, ptr1, len1, ptr2, len2;
     try {
-        ptr0 = passArray8ToWasm0(chat, wasm.__wbindgen_malloc);
+        ptr0 = passArray8ToWasm0(metadata, wasm.__wbindgen_malloc);
         len0 = WASM_VECTOR_LEN;
-        ptr1 = passStringToWasm0(queue_content, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+        ptr1 = isLikeNone(messages) ? 0 : passArray8ToWasm0(messages, wasm.__wbindgen_malloc);
         len1 = WASM_VECTOR_LEN;
+        ptr2 = isLikeNone(book) ? 0 : passArray8ToWasm0(book, wasm.__wbindgen_malloc);
+        len2 = WASM_VECTOR_LEN;
     } catch (e) {
+        if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
         if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
         if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
         throw e;
     }
-    const ret = wasm.books_named(ptr0, len0, ptr1, len1);
+    const ret = wasm.books_named(ptr0, len0, ptr1, len1, ptr2, len2);
     if (ret[2]) {
         throw takeFromExternrefTable0(ret[1]);
     }
@@ -333,6 +519,21 @@ export function chat_stem(name) {
         wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
     }
     return v2;
+}
+
+/**
+ * The names of those of the chats `others` that may name a renamed chat.
+ * @param {Uint8Array | number[]} ask
+ * @returns {Answer}
+ */
+export function chats_naming(ask) {
+    const ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.chats_naming(ptr0, len0);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
 }
 
 /**
@@ -452,6 +653,18 @@ export function fork(ask, body, later, book, memories) {
 }
 
 /**
+ * What follows from the user's answer to a question before a fork.
+ * @param {string} choice
+ * @returns {Answer}
+ */
+export function fork_choice(choice) {
+    const ptr0 = passStringToWasm0(choice, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.fork_choice(ptr0, len0);
+    return Answer.__wrap(ret);
+}
+
+/**
  * Finds the fork point of two timelines.
  * @param {Uint8Array | number[]} ask
  * @returns {Answer}
@@ -467,39 +680,19 @@ export function fork_point(ask) {
 }
 
 /**
- * For a message inserted between two others: an array of its record and the later message's new
- * record; nothing if the arrival of the later one was not observed. `random` makes the new
- * record's uid.
- * @param {Uint8Array | number[]} earlier
- * @param {Uint8Array | number[]} later
- * @param {string} random
- * @returns {Uint8Array | undefined}
+ * What an index keeps of each of `heads`: the part of its metadata that describes the timeline,
+ * and the findings about the rest.
+ * @param {Uint8Array | number[]} heads
+ * @returns {Answer}
  */
-export function insert_record(earlier, later, random) {
-    let ptr0, len0, ptr1, len1, ptr2, len2;
-    try {
-        ptr0 = passArray8ToWasm0(earlier, wasm.__wbindgen_malloc);
-        len0 = WASM_VECTOR_LEN;
-        ptr1 = passArray8ToWasm0(later, wasm.__wbindgen_malloc);
-        len1 = WASM_VECTOR_LEN;
-        ptr2 = passStringToWasm0(random, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
-        len2 = WASM_VECTOR_LEN;
-    } catch (e) {
-        if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
-        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
-        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
-        throw e;
+export function index_records(heads) {
+    const ptr0 = passArray8ToWasm0(heads, wasm.__wbindgen_malloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.index_records(ptr0, len0);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
     }
-    const ret = wasm.insert_record(ptr0, len0, ptr1, len1, ptr2, len2);
-    if (ret[3]) {
-        throw takeFromExternrefTable0(ret[2]);
-    }
-    let v4;
-    if (ret[0] !== 0) {
-        v4 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
-        wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
-    }
-    return v4;
+    return Answer.__wrap(ret[0]);
 }
 
 /**
@@ -527,33 +720,25 @@ export function is_recorded(key) {
 }
 
 /**
- * Joins two neighbouring records; nothing if one does not follow the other.
- * @param {Uint8Array | number[]} earlier
- * @param {Uint8Array | number[]} later
- * @returns {Uint8Array | undefined}
+ * Whether two texts are the same book under two names.
+ * @param {Uint8Array | number[]} one
+ * @param {Uint8Array | number[]} other
+ * @returns {boolean}
  */
-export function join_records(earlier, later) {
+export function is_same_lore(one, other) {
     let ptr0, len0, ptr1, len1;
     try {
-        ptr0 = passArray8ToWasm0(earlier, wasm.__wbindgen_malloc);
+        ptr0 = passArray8ToWasm0(one, wasm.__wbindgen_malloc);
         len0 = WASM_VECTOR_LEN;
-        ptr1 = passArray8ToWasm0(later, wasm.__wbindgen_malloc);
+        ptr1 = passArray8ToWasm0(other, wasm.__wbindgen_malloc);
         len1 = WASM_VECTOR_LEN;
     } catch (e) {
         if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
         if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
         throw e;
     }
-    const ret = wasm.join_records(ptr0, len0, ptr1, len1);
-    if (ret[3]) {
-        throw takeFromExternrefTable0(ret[2]);
-    }
-    let v3;
-    if (ret[0] !== 0) {
-        v3 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
-        wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
-    }
-    return v3;
+    const ret = wasm.is_same_lore(ptr0, len0, ptr1, len1);
+    return ret !== 0;
 }
 
 /**
@@ -579,21 +764,6 @@ export function lore(ask, chat, book) {
         throw e;
     }
     const ret = wasm.lore(ptr0, len0, ptr1, len1, ptr2, len2);
-    if (ret[2]) {
-        throw takeFromExternrefTable0(ret[1]);
-    }
-    return Answer.__wrap(ret[0]);
-}
-
-/**
- * The names of books that Memory Books mentions in a chat's metadata.
- * @param {Uint8Array | number[]} metadata
- * @returns {Answer}
- */
-export function memory_books_named(metadata) {
-    const ptr0 = passArray8ToWasm0(metadata, wasm.__wbindgen_malloc);
-    const len0 = WASM_VECTOR_LEN;
-    const ret = wasm.memory_books_named(ptr0, len0);
     if (ret[2]) {
         throw takeFromExternrefTable0(ret[1]);
     }
@@ -746,6 +916,72 @@ export function name_for_chat(ask) {
 }
 
 /**
+ * Where a chat was forked from, according to its seal; `null` if it was not forked by Forklore.
+ * @param {Uint8Array | number[]} metadata
+ * @returns {Answer}
+ */
+export function origin(metadata) {
+    const ptr0 = passArray8ToWasm0(metadata, wasm.__wbindgen_malloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.origin(ptr0, len0);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
+ * The work that ST-Auto-Recap has not finished, according to a chat's metadata, its book's queue
+ * and the extension itself.
+ * @param {Uint8Array | number[]} ask
+ * @param {Uint8Array | number[]} book
+ * @returns {Answer}
+ */
+export function pending_work(ask, book) {
+    let ptr0, len0, ptr1, len1;
+    try {
+        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passArray8ToWasm0(book, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.pending_work(ptr0, len0, ptr1, len1);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
+ * The places in a chat that name the chat `name`, as paths from `{metadata, messages}` on.
+ * @param {string} name
+ * @param {Uint8Array | number[]} chat
+ * @returns {Answer}
+ */
+export function places_naming(name, chat) {
+    let ptr0, len0, ptr1, len1;
+    try {
+        ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passArray8ToWasm0(chat, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.places_naming(ptr0, len0, ptr1, len1);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
  * Plans a repair, a split or a restore. `other` is the book to copy or, for a split, the parent's
  * chat if there is one.
  * @param {Uint8Array | number[]} ask
@@ -780,6 +1016,31 @@ export function plan_repair(ask, chat, book, other) {
 }
 
 /**
+ * What a request saves: the open chat, a child of it that needs a book, or another chat.
+ * @param {Uint8Array | number[]} ask
+ * @param {Uint8Array | number[]} body
+ * @returns {Answer}
+ */
+export function read_save(ask, body) {
+    let ptr0, len0, ptr1, len1;
+    try {
+        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passArray8ToWasm0(body, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.read_save(ptr0, len0, ptr1, len1);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
  * The newest state in the journal at or before a message, the message that it belongs to, and for
  * each part whether it is exact. `chat` is an array of the chat's header and messages.
  * @param {Uint8Array | number[]} chat
@@ -800,6 +1061,141 @@ export function recorded_state(chat, message) {
         wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
     }
     return v3;
+}
+
+/**
+ * The request that saves a child bound to no book, for the case that its fork fails.
+ * @param {Uint8Array | number[]} ask
+ * @param {Uint8Array | number[]} body
+ * @returns {Uint8Array}
+ */
+export function save_without_book(ask, body) {
+    let ptr0, len0, ptr1, len1;
+    try {
+        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passArray8ToWasm0(body, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.save_without_book(ptr0, len0, ptr1, len1);
+    if (ret[3]) {
+        throw takeFromExternrefTable0(ret[2]);
+    }
+    var v3 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
+    wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
+    return v3;
+}
+
+/**
+ * Whether a request saves the open chat, as far as its start tells.
+ * @param {Uint8Array | number[]} ask
+ * @param {Uint8Array | number[]} start
+ * @returns {boolean}
+ */
+export function saves_open(ask, start) {
+    let ptr0, len0, ptr1, len1;
+    try {
+        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passArray8ToWasm0(start, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.saves_open(ptr0, len0, ptr1, len1);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return ret[0] !== 0;
+}
+
+/**
+ * The scenes in an array of messages.
+ * @param {Uint8Array | number[]} messages
+ * @returns {Answer}
+ */
+export function scenes(messages) {
+    const ptr0 = passArray8ToWasm0(messages, wasm.__wbindgen_malloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.scenes(ptr0, len0);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
+ * The parts of a message that the core reads, and those that [`scenes`] reads; and the title of
+ * the entry that holds the queue.
+ * @returns {Answer}
+ */
+export function shapes() {
+    const ret = wasm.shapes();
+    return Answer.__wrap(ret);
+}
+
+/**
+ * Who keeps the book of the first of `timelines`, and who is split off, as numbers: everyone else
+ * in its family who shares it, or only the first.
+ * @param {Uint8Array | number[]} ask
+ * @returns {Answer}
+ */
+export function split_off(ask) {
+    const ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.split_off(ptr0, len0);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
+ * The timelines called `names`, from their `records` in an index (`null` if there is none), as they
+ * are displayed. `known` lists the books that exist; `books` are those of them that were read, as
+ * for `verify`.
+ * @param {Uint8Array | number[]} ask
+ * @param {Uint8Array | number[]} books
+ * @returns {Answer}
+ */
+export function timelines(ask, books) {
+    let ptr0, len0, ptr1, len1;
+    try {
+        ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+        len0 = WASM_VECTOR_LEN;
+        ptr1 = passArray8ToWasm0(books, wasm.__wbindgen_malloc);
+        len1 = WASM_VECTOR_LEN;
+    } catch (e) {
+        if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+        if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+        throw e;
+    }
+    const ret = wasm.timelines(ptr0, len0, ptr1, len1);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
+}
+
+/**
+ * What is not final yet about a message.
+ * @param {Uint8Array | number[]} ask
+ * @returns {Answer}
+ */
+export function unfinished(ask) {
+    const ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
+    const len0 = WASM_VECTOR_LEN;
+    const ret = wasm.unfinished(ptr0, len0);
+    if (ret[2]) {
+        throw takeFromExternrefTable0(ret[1]);
+    }
+    return Answer.__wrap(ret[0]);
 }
 
 /**
@@ -880,11 +1276,9 @@ const AnswerFinalization = (typeof FinalizationRegistry === 'undefined')
 const JournalFinalization = (typeof FinalizationRegistry === 'undefined')
     ? { register: () => {}, unregister: () => {} }
     : new FinalizationRegistry(ptr => wasm.__wbg_journal_free(ptr, 1));
-
-function getArrayU32FromWasm0(ptr, len) {
-    ptr = ptr >>> 0;
-    return getUint32ArrayMemory0().subarray(ptr / 4, ptr / 4 + len);
-}
+const PageGuardFinalization = (typeof FinalizationRegistry === 'undefined')
+    ? { register: () => {}, unregister: () => {} }
+    : new FinalizationRegistry(ptr => wasm.__wbg_pageguard_free(ptr, 1));
 
 function getArrayU8FromWasm0(ptr, len) {
     ptr = ptr >>> 0;
@@ -914,6 +1308,13 @@ function getUint8ArrayMemory0() {
 
 function isLikeNone(x) {
     return x === undefined || x === null;
+}
+
+function passArray32ToWasm0(arg, malloc) {
+    const ptr = malloc(arg.length * 4, 4) >>> 0;
+    getUint32ArrayMemory0().set(arg, ptr / 4);
+    WASM_VECTOR_LEN = arg.length;
+    return ptr;
 }
 
 function passArray8ToWasm0(arg, malloc) {

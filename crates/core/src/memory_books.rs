@@ -89,8 +89,8 @@ pub(crate) struct ChildNotes<'a> {
     pub name: &'a str,
     pub parent: &'a str,
     pub last: usize,
-    /// The names of the bound book: the parent's, and the child's.
-    pub bound: Option<(&'a str, &'a str)>,
+    /// The names of the bound book: the parent's, and the child's, if it has one.
+    pub bound: Option<(&'a str, Option<&'a str>)>,
     /// The names of the manual-mode book, if it was copied: the parent's, and the child's.
     pub manual: Option<(&'a str, &'a str)>,
     /// The entries of the book that holds the memories.
@@ -115,19 +115,21 @@ pub(crate) fn notes_of(notes: &Json, child: &ChildNotes<'_>) -> Option<Json> {
         after.insert("sceneStart", Json::Null);
         after.insert("sceneEnd", Json::Null);
     }
-    let manual =
-        match (child.manual, child.bound, manual_book(&Json::object([(KEY, notes.clone())]))) {
-            (Some(manual), _, _) => Some(manual),
-            // The bound book is also the manual-mode book.
-            (None, Some((from, own)), Some(name)) if book_key(&name) == book_key(from) => {
-                Some((from, own))
-            }
-            _ => None,
-        };
-    if let Some((_, own)) = manual {
-        after.insert(MANUAL_BOOK, own);
+    let own_copy = child.bound.and_then(|(from, own)| Some((from, own?)));
+    let named = manual_book(&Json::object([(KEY, notes.clone())]));
+    // The bound book may also be the manual-mode book.
+    let is_bound = |(from, _): &(&str, Option<&str>)| {
+        named.as_deref().is_some_and(|name| book_key(name) == book_key(from))
+    };
+    let is_bound = child.bound.as_ref().is_some_and(is_bound);
+    let manual = child.manual.or(own_copy.filter(|_| is_bound));
+    match manual {
+        Some((_, own)) => after.insert(MANUAL_BOOK, own),
+        // A child without a book must not write to its parent's.
+        None if is_bound => drop(after.remove(MANUAL_BOOK)),
+        None => {}
     }
-    if let Some((from, own)) = manual.or(child.bound) {
+    if let Some((from, own)) = manual.or(own_copy) {
         let copy = Json::object([
             ("sourceName", Json::from(from)),
             ("rootName", Json::from(from)),
@@ -155,7 +157,7 @@ mod tests {
     }
 
     fn child<'a>(last: usize, entries: Option<&'a Object>, is_known: bool) -> ChildNotes<'a> {
-        let bound = Some(("Lore", "Child - Lore"));
+        let bound = Some(("Lore", Some("Child - Lore")));
         ChildNotes { name: "Child", parent: "Main", last, bound, manual: None, entries, is_known }
     }
 
@@ -184,6 +186,14 @@ mod tests {
         let other = json(r#"{"manualLorebook":"Other"}"#);
         let after = notes_of(&other, &child(5, None, true)).unwrap();
         assert_eq!(after.get(MANUAL_BOOK), Some(&Json::from("Other")));
+    }
+
+    #[test]
+    fn a_child_without_a_book_does_not_write_to_its_parents() {
+        let left = ChildNotes { bound: Some(("Lore", None)), ..child(5, None, true) };
+        let after = notes_of(&json(r#"{"manualLorebook":"lore","x":1}"#), &left);
+        assert_eq!(after, Some(json(r#"{"x":1}"#)));
+        assert_eq!(notes_of(&json(r#"{"manualLorebook":"Other"}"#), &left), None);
     }
 
     #[test]

@@ -217,7 +217,7 @@ impl Rebound {
             name: to.name,
             parent,
             last,
-            bound: to.from.last().map(String::as_str).zip(to.book),
+            bound: to.from.last().map(|from| (from.as_str(), to.book)),
             manual: to.memories.map(|(from, copy)| (from, copy.name.as_str())),
             entries: to.memories.map(|(_, copy)| &copy.values).or(to.entries),
             is_known: !to.live_other_keys.iter().any(|key| key == memory_books::KEY),

@@ -95,7 +95,7 @@ scenario('every notice shows every payload as text', {
             (text) => toasts.undone({ restored: [text], replaced: [text] }),
             (text) => toasts.repaired('copy', { book: text, entries: 1, part: null, remarks: words(text) }),
             (text) => toasts.repaired('journal', { book: text, entries: 1, part, remarks: [] }),
-            (text) => toasts.restored(3, { book: text, entries: 1, remarks: words(text) }),
+            (text) => toasts.restored(3, { book: text, entries: 1, remarks: words(text) }, actions),
             (text) => toasts.failed(new Error(text)),
             (text) => toasts.failed(Object.assign(new Error('x'), { word: { code: 'unknown-code', values: {}, text } })),
             (text) => toasts.failed(Object.assign(new Error('x'), { word: { code: 'book-missing', values: { name: text }, text: 'x' } })),
@@ -173,7 +173,7 @@ scenario('every line of the panel shows every payload as text', {}, async ({ pag
         const { panelOf, bare } = globalThis.hostile;
         const { app, panel, element } = panelOf();
         const wrong = [];
-        const ready = ['all', 'owner', 'open', 'none'].map((reach) => ({ state: 'ready', reach, selected: [] }));
+        const ready = ['all', 'owner', 'open', null].map((reach) => ({ state: 'ready', reach, selected: [] }));
         const states = [...ready, ...['missing', 'shared', 'elsewhere', 'error'].map((state) => ({ state }))];
         for (const text of texts) {
             for (const state of states) {

@@ -2,6 +2,7 @@
 // extensions.
 
 import { App } from './app.js';
+import { chatOpened } from './chat_opening.js';
 import { loadCore } from './core/core.js';
 import { MESSAGE_EVENTS } from './features/journal/recorder.js';
 import { RequestRouter } from './request_router.js';
@@ -46,21 +47,21 @@ async function start() {
     }
     const ui = startUi({ app, screen });
     if (core) {
-        app.askFork = (question) => ui.dialogs.askFork(question);
+        app.forks.ask = (question) => ui.dialogs.askFork(question);
         app.askConflict = (question) => ui.dialogs.askConflict(question);
-        app.chatOpened();
+        void chatOpened(app);
     }
     performance.mark('forklore:ready');
 }
 
 function listen() {
     const router = new RequestRouter(app);
-    const tap = installTap(window, (held) => router.handle(held), (error) => app.emit('failed', error));
+    const tap = installTap(window, (held) => router.handle(held), app.events.failed);
     host.useFetch(tap.fetch);
     host.watchCopies(app.lineage);
     host.watchCachedBooks({ before: () => app.recorder.messageMayHaveArrived(), after: (name) => app.recorder.bookChanged(name, undefined) });
     host.onBookInEditor(() => app.editorBook.update());
-    host.on('CHAT_CHANGED', () => void app.chatOpened());
+    host.on('CHAT_CHANGED', () => void chatOpened(app));
     watchCheckpoints();
     MESSAGE_EVENTS.forEach((event) => host.on(event, () => void app.recorder.sync()));
     host.on('STREAM_TOKEN_RECEIVED', () => app.recorder.messageMayHaveArrived());
@@ -69,7 +70,7 @@ function listen() {
             return false;
         }
         const direct = () => (kind === 'branch' ? host.createBranch(message) : host.createCheckpointAsking(message));
-        app.forkByButton(kind, message, { again, direct });
+        void app.forks.forkByButton(kind, message, { again, direct });
         return true;
     });
 }

@@ -3,10 +3,43 @@
 import { bytesText } from './core/json.js';
 import { isGroupPath, readBookSave } from './sillytavern/requests.js';
 
+/**
+ * @import { Core, Host, Settings } from './types.js'
+ * @import { Events } from './events.js'
+ */
+
 export class RequestRouter {
-    /** @param {import('./app.js').App} app */
-    constructor(app) {
-        this.app = app;
+    /**
+     * @param {object} parts
+     * @param {Host} parts.host @param {Core} parts.core @param {Settings} parts.settings @param {Events} parts.events
+     * @param {import('./features/changes.js').Changes} parts.changes
+     * @param {import('./features/cleanup.js').Cleanup} parts.cleanup
+     * @param {import('./features/fork/child_save.js').ChildSaveHandler} parts.childSaves
+     * @param {import('./features/fork/queue_wait.js').QueueWait} parts.queueWait
+     * @param {import('./features/fork/scene_checkpoints.js').SceneCheckpoints} parts.sceneCheckpoints
+     * @param {import('./features/guard/guard.js').Guard} parts.guard
+     * @param {import('./features/guard/lineage.js').Lineage} parts.lineage
+     * @param {import('./features/journal/recorder.js').Recorder} parts.recorder
+     * @param {import('./features/rename.js').Renames} parts.renames
+     * @param {import('./features/repair/findings.js').Findings} parts.findings
+     * @param {import('./features/timelines/timelines.js').Timelines} parts.timelines
+     */
+    constructor({ host, core, settings, events, changes, cleanup, childSaves, queueWait, sceneCheckpoints, guard, lineage, recorder, renames, findings, timelines }) {
+        this.host = host;
+        this.core = core;
+        this.settings = settings;
+        this.events = events;
+        this.changes = changes;
+        this.cleanup = cleanup;
+        this.childSaves = childSaves;
+        this.queueWait = queueWait;
+        this.sceneCheckpoints = sceneCheckpoints;
+        this.guard = guard;
+        this.lineage = lineage;
+        this.recorder = recorder;
+        this.renames = renames;
+        this.findings = findings;
+        this.timelines = timelines;
     }
 
     /** @param {import('./sillytavern/tap.js').HeldRequest} held */
@@ -22,93 +55,94 @@ export class RequestRouter {
     }
 
     async chatSave(held) {
-        const save = await this.app.childSaves.read(held);
+        const save = await this.childSaves.read(held);
         if (save.kind !== 'open') {
-            const response = await this.app.childSaves.handle(held, save);
+            const response = await this.childSaves.handle(held, save);
             if (response.ok) {
                 this.noteTimeline(save);
             }
             return response;
         }
-        const response = await held.send(this.app.recorder.withRecords(await held.text()));
+        const response = await held.send(this.recorder.withRecords(await held.text()));
         if (response.ok) {
-            void this.app.reportErrors(() => this.app.openSaved());
+            this.timelines.openSaved();
+            void this.events.reportErrors(() => this.findings.openSaved());
         }
-        this.app.queueWait.recheck();
-        this.app.sceneCheckpoints.makeIfDue();
+        this.queueWait.recheck();
+        this.sceneCheckpoints.makeIfDue();
         return response;
     }
 
     /** Updates the index in the background with what another chat contains now. */
     noteTimeline({ owner, name }) {
         if (owner.group || owner.avatar) {
-            this.app.timelines.saved(owner, name).then(() => this.app.emit('timelines'), (error) => console.warn('Forklore:', error));
+            this.timelines.saved(owner, name).then(() => this.events.emit('timelines', undefined), (error) => console.warn('Forklore:', error));
         }
     }
 
     /** The page will base its next edit on what it reads now. */
     async bookRead(held) {
-        const arrived = this.app.recorder.arrivedSoFar();
+        const arrived = this.recorder.arrivedSoFar();
         const response = await held.send();
         if (response.ok) {
             const { name } = JSON.parse(await held.text());
             const text = await response.clone().text();
-            this.app.lineage.remember(name, text);
-            this.app.host.bookWasRead(name, text);
-            this.app.recorder.bookRead(name, text, arrived);
+            this.lineage.remember(name, text);
+            this.host.bookWasRead(name, text);
+            this.recorder.bookRead(name, text, arrived);
         }
         return response;
     }
 
     async bookSave(held) {
         const { name, bookText } = readBookSave(await held.text());
-        this.app.recorder.bookChanged(name, bookText);
-        const edit = this.app.host.newestEdit(name);
-        const { response, text } = await this.app.guard.save(held, name, bookText);
+        this.recorder.bookChanged(name, bookText);
+        const edit = this.host.newestEdit(name);
+        const { response, text } = await this.guard.save(held, name, bookText);
         if (response.ok) {
-            if (text !== bookText && edit === this.app.host.newestEdit(name)) {
-                this.app.recorder.bookChanged(name, text);
+            if (text !== bookText && edit === this.host.newestEdit(name)) {
+                this.recorder.bookChanged(name, text);
             }
-            this.app.host.bookWasSaved(name, edit);
-            this.app.recorder.bookSaved(name, text);
-            this.app.renames.bookSaved(name, text);
-            this.app.queueWait.recheck();
-            this.app.emit('changed');
+            this.host.bookWasSaved(name, edit);
+            this.recorder.bookSaved(name, text);
+            this.renames.bookSaved(name, text);
+            this.queueWait.recheck();
+            this.events.changed();
         }
         return response;
     }
 
     async bookDelete(held) {
         const { name } = JSON.parse(await held.text());
-        const textOf = async (name) => bytesText(await this.app.host.readBook(name));
-        const newName = await this.app.renames.renamedTo(name, textOf).catch(() => null);
+        const textOf = async (name) => bytesText(await this.host.readBook(name));
+        const newName = await this.renames.renamedTo(name, textOf).catch(() => null);
         const response = await held.send();
         if (response.ok && newName) {
-            await this.app.reportErrors(() => this.app.renames.bookRenamed(name, newName));
+            await this.events.reportErrors(() => this.renames.bookRenamed(name, newName));
         }
         if (response.ok) {
-            const { book } = this.app.host.openChat() ?? {};
-            this.app.recorder.bookChanged(name, null);
-            this.app.lineage.forget(name);
-            if (this.app.core.sameBook(book, name)) {
-                void this.app.reportErrors(() => this.app.bookLost(book));
+            const { book } = this.host.openChat() ?? {};
+            this.recorder.bookChanged(name, null);
+            this.lineage.forget(name);
+            if (this.core.sameBook(book, name)) {
+                void this.events.reportErrors(() => this.changes.bookLost(book));
             }
-            this.app.emit('changed');
+            this.events.changed();
         }
         return response;
     }
 
     async chatRename(held) {
         const body = JSON.parse(await held.text());
-        const open = this.app.host.openChat();
+        const open = this.host.openChat();
         const owner = body.is_group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar: body.avatar_url };
         const response = await held.send();
         if (response.ok) {
             const { sanitizedFileName } = await response.clone().json();
             const stem = (name) => String(name ?? '').replace(/\.jsonl$/, '');
             const [from, to] = [stem(body.original_file), stem(sanitizedFileName ?? body.renamed_file)];
-            this.app.timelines.index.renamed(owner, from, to);
-            await this.app.reportErrors(() => this.app.renames.chatRenamed(owner, from, to));
+            this.timelines.index.renamed(owner, from, to);
+            await this.events.reportErrors(() => this.renames.chatRenamed(owner, from, to));
         }
         return response;
     }
@@ -116,21 +150,23 @@ export class RequestRouter {
     /** A chat is deleted, or all chats of a group or character; so are the books that were made for them. */
     async deletion(held) {
         if (held.kind === 'character-delete') {
-            await this.app.reportErrors(() => this.noteLeftBehind(held));
+            await this.events.reportErrors(() => this.noteLeftBehind(held));
         }
-        if (!this.app.settings.cleanUp) {
+        if (!this.settings.cleanUp) {
             return held.send();
         }
         const { owner, names, label } = await this.deleted(held).catch(() => ({ names: [] }));
-        const books = names.length ? await this.app.cleanup.booksOf(owner, names).catch(() => []) : [];
+        const books = names.length ? await this.cleanup.booksOf(owner, names).catch(() => []) : [];
         const response = await held.send();
         if (response.ok && books.length) {
             const isGone = (chat) => names.includes(chat.name) && (owner.group ? Boolean(chat.group) : chat.avatar === owner.avatar);
             // SillyTavern continues at once. Only after that are all references to the books up to date.
-            setTimeout(() => this.app.reportErrors(async () => {
-                const { removed, undo } = await this.app.cleanup.clean(books, `${label} was deleted`, isGone);
+            setTimeout(() => this.events.reportErrors(async () => {
+                const { removed, undo } = await this.cleanup.clean(books, `${label} was deleted`, isGone);
                 if (removed.length) {
-                    this.app.announce('removed', { chat: label, books: removed, undo });
+                    const report = { chat: label, books: removed, undo };
+                    this.events.emit('removed', report);
+                    this.events.announce('removed', report);
                 }
             }), 0);
         }
@@ -141,8 +177,8 @@ export class RequestRouter {
     async noteLeftBehind(held) {
         const { avatar_url: avatar, delete_chats: withChats } = JSON.parse(await held.text());
         if (!withChats) {
-            this.app.settings.leftBehind = [...new Set([...(this.app.settings.leftBehind ?? []), avatar])];
-            this.app.host.saveSettings();
+            this.settings.leftBehind = [...new Set([...(this.settings.leftBehind ?? []), avatar])];
+            this.host.saveSettings();
         }
     }
 
@@ -150,11 +186,11 @@ export class RequestRouter {
         const body = JSON.parse(await held.text());
         if (held.kind === 'group-delete') {
             const owner = { group: String(body.id), avatar: null };
-            return { owner, names: await this.app.host.chatNames(owner), label: this.labelOf(owner) };
+            return { owner, names: await this.host.chatNames(owner), label: this.labelOf(owner) };
         }
         if (held.kind === 'character-delete') {
             const owner = { group: null, avatar: body.avatar_url };
-            return { owner, names: body.delete_chats ? await this.app.host.chatNames(owner) : [], label: this.labelOf(owner) };
+            return { owner, names: body.delete_chats ? await this.host.chatNames(owner) : [], label: this.labelOf(owner) };
         }
         const isGroup = isGroupPath(held.path);
         const name = String((isGroup ? body.id : body.chatfile) ?? '').replace(/\.jsonl$/, '');
@@ -162,7 +198,7 @@ export class RequestRouter {
     }
 
     labelOf(owner) {
-        const found = this.app.host.owners().find(({ group, avatar }) => group === owner.group && avatar === owner.avatar);
+        const found = this.host.owners().find(({ group, avatar }) => group === owner.group && avatar === owner.avatar);
         return found?.label ?? '';
     }
 }

@@ -8,19 +8,17 @@ const LARGE = 1024 ** 3;
 
 /** The open chat `One`, verified in a tavern whose chats have this total size. */
 async function verified({ bytes = 0, prepare = () => {} } = {}) {
-    const story = await twoEndings();
     const listed = { owner: 0, all: 0 };
-    const { host } = story.app;
     // Heads come through the index, which asks the host below it.
-    const below = Object.getPrototypeOf(host);
-    Object.assign(below, {
+    const change = (below) => ({
         bytesOfChats: () => bytes,
         bookInEditor: () => null,
         chatHeads: counting(below.chatHeads, () => { listed.owner += 1; }),
         allChatHeads: counting(below.allChatHeads, () => { listed.all += 1; }),
     });
-    await prepare(story, below);
-    await story.app.checkAgain();
+    const story = await twoEndings({ change });
+    await prepare(story);
+    await story.app.findings.checkAgain();
     const { state, reach, sharedWith, hasFamily } = await story.app.readiness();
     return { ...story, listed, state, reach, sharedWith, hasFamily };
 }
@@ -90,7 +88,7 @@ test('a chat that gets another lorebook is looked at again, and nothing is claim
     const { app, tavern } = await verified();
     tavern.open.metadata.world_info = 'Lore';
     assert.equal((await app.readiness()).reach, null);
-    await app.openSaved();
+    await app.findings.openSaved();
     assert.deepEqual(await app.readiness().then(({ state, sharedWith }) => [state, sharedWith]), ['shared', ['Main']]);
 });
 

@@ -7,14 +7,16 @@ export const entry = (uid, fields = {}) => ({ uid, key: [`k${uid}`], comment: `e
 const book = () => ({ entries: Object.fromEntries([0, 1, 2, 3].map((uid) => [uid, entry(uid)])) });
 
 /**
- * @param {{lore?: object, metadata?: object, whenInexact?: string}} [how]
+ * @param {{lore?: object, metadata?: object, change?: (host: object) => object}} [how] `change`: what the host does differently
  * @returns {Promise<{app: App, tavern: Tavern, entriesOf: (chat: string) => object, bookOf: (chat: string) => string, events: Array}>} `One` is open
  */
-export async function twoEndings({ lore = book(), metadata = {} } = {}) {
+export async function twoEndings({ lore = book(), metadata = {}, change = () => ({}) } = {}) {
     const tavern = new Tavern({ book: lore, metadata });
     const events = [];
+    const below = tavern.host();
     const host = {
-        ...tavern.host(),
+        ...below,
+        ...change(below),
         settings: () => ({}),
         saveSettings: () => {},
         emit: (name, value) => events.push([name, value]),

@@ -97,7 +97,7 @@ test('of two forks in flight, each goes by its own decision and has its own repo
     const { app, errors, sent, save } = await page(tavern);
     app.settings.whenInexact = 'refuse';
     // Both have been decided on before either is saved, and the first is saved last.
-    const fork = (name, message, decision, after) => app.withDecision(message, decision, async () => {
+    const fork = (name, message, decision, after) => app.forks.make(message, decision, async () => {
         await after;
         await save(tavern.childSave({ name, last: message, metadata: { integrity: `slug of ${name}` } }));
     });

@@ -2,7 +2,8 @@
 // checks what the server has; if that is not what the saved copy is based on, the two are merged. The core decides, and
 // this carries it out.
 
-import { bookSave } from '../../sillytavern/requests.js';
+import { bytesText } from '../../core/json.js';
+import { bookSave, readBookSave } from '../../sillytavern/requests.js';
 
 /** In milliseconds: how long to wait for another page's lock before saving without it. */
 const LOCK_WAIT = 10_000;
@@ -219,4 +220,17 @@ export class Guard {
 /** The name under which a version can be restored from the trash, beside the book that has the other one. */
 function sideName(name, what = 'not decided') {
     return `${name} - ${what} ${new Date().toISOString().slice(0, 19).replace(/:/g, '-').replace('T', ' ')}`;
+}
+
+/**
+ * A host that reports the books that Forklore itself writes, so that they are not taken for another page's edits.
+ * @param {Host} host @param {(name: string, text: string) => void} onWritten @returns {Host}
+ */
+export function reportingWrites(host, onWritten) {
+    const writeBook = async (/** @type {string | Uint8Array} */ request) => {
+        await host.writeBook(request);
+        const { name, bookText } = readBookSave(typeof request === 'string' ? request : bytesText(request));
+        onWritten(name, bookText);
+    };
+    return { ...host, writeBook };
 }

@@ -20,12 +20,36 @@ export class Repairs {
         return isThere ? this.host.readBook(name) : undefined;
     }
 
+    /** The open chat's book as the page knows it. Asks the server only if the page has not loaded it. @param {string | null} name */
+    async currentBook(name) {
+        if (!name || !this.host.knownBooks().includes(name)) {
+            return undefined;
+        }
+        return this.host.cachedBook(name) ?? JSON.parse(bytesText(await this.host.readBook(name)));
+    }
+
     requireOpenChat() {
         const open = this.host.openChat();
         if (!open) {
             throw wordError('no-chat');
         }
         return open;
+    }
+
+    /**
+     * The lore at a message of the open chat.
+     * @param {number} message @param {{untilFileChecked: () => Promise<void>}} recorder makes claims about the past as exact as possible
+     */
+    async lore(message, recorder) {
+        await recorder.untilFileChecked();
+        const open = this.requireOpenChat();
+        const ask = { group: Boolean(open.group), isOpen: true, bookName: open.book, message };
+        const found = this.core.lore(ask, chatForCore(open), await this.bookBytes(open.book));
+        if (!found.known) {
+            throw wordError('lore-unknown', { message });
+        }
+        const isInherited = message <= (open.metadata.forklore?.parent?.message ?? -1) && !this.core.sameBook(found.book, open.book);
+        return { ...found, isInherited };
     }
 
     isKnown(name) {

@@ -154,8 +154,7 @@ export class TimelineIndex {
                 }]);
             },
         };
-        // Defined rather than assigned: a module's exports are read-only, even on an object that inherits from it.
-        return Object.create(host, Object.fromEntries(Object.entries(watched).map(([name, value]) => [name, { value }])));
+        return { ...host, ...watched };
     }
 
     save(owner) {

@@ -1,0 +1,55 @@
+// The state of the open chat, as the panel shows it.
+
+/** @import { Core, Host, OpenChat, Origin, Readiness, Settings } from '../types.js' */
+
+/**
+ * @param {object} parts
+ * @param {Host} parts.host @param {Core} parts.core @param {Settings} parts.settings
+ * @param {import('./repair/repairs.js').Repairs} parts.repairs
+ * @param {import('./repair/lost_book.js').LostBook} parts.lostBook
+ * @param {import('./repair/findings.js').Findings} parts.findings
+ * @param {import('./fork/forks.js').Forks} parts.forks
+ * @returns {Promise<Readiness>}
+ */
+export async function readiness({ host, core, settings, repairs, lostBook, findings, forks }) {
+    const open = host.openChat();
+    /** @type {Readiness} */
+    const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [], hasFamily: false, reach: null, owner: '', selected: [], origin: open ? originOf(core, open) : null };
+    if (!open) {
+        return answer;
+    }
+    if (!settings.isolate) {
+        return { ...answer, state: 'off' };
+    }
+    if (!open.book) {
+        return { ...answer, state: 'no-book' };
+    }
+    const book = await repairs.currentBook(open.book);
+    if (!book || lostBook.isReplaced(open)) {
+        return { ...answer, state: 'missing', book: lostBook.name ?? open.book };
+    }
+    answer.entries = Object.keys(book.entries ?? {}).length;
+    const { busy, operations } = await forks.pendingWork();
+    if (busy) {
+        return { ...answer, state: 'waiting', operations: Math.max(1, operations) };
+    }
+    const known = findings.current?.book === open.book ? findings.current : null;
+    const found = (code) => known?.findings.find((finding) => finding.code === code)?.values;
+    const { with: family = [] } = found('book-shared') ?? {};
+    const { by: elsewhere = [] } = found('book-elsewhere') ?? {};
+    return {
+        ...answer,
+        state: family.length ? 'shared' : elsewhere.length ? 'elsewhere' : 'ready',
+        sharedWith: [...family, ...elsewhere],
+        hasFamily: family.length > 0,
+        reach: known?.reach ?? null,
+        owner: host.owners().find((owner) => owner.group === open.group && owner.avatar === open.avatar)?.label ?? '',
+        selected: [...new Set(host.bookReferences().filter(({ book }) => core.sameBook(book, open.book)).map(({ place }) => place))],
+    };
+}
+
+/** Where a chat was forked from; `null` if it was not forked by Forklore. @param {Core} core @param {OpenChat} open @returns {Origin | null} */
+export function originOf(core, { metadata: { forklore } }) {
+    const origin = core.origin({ forklore });
+    return origin && { ...origin, made: Date.parse(origin.made) };
+}

@@ -53,8 +53,10 @@ export class SceneCheckpoints {
         this.seen.add(found);
         this.isMaking = true;
         this.reportErrors(async () => {
-            if (await this.untilReady()) {
-                const name = this.settings.autoName ? await this.nameAt(this.host.openChat(), found) : '';
+            const isReady = await this.untilReady();
+            const name = isReady && this.settings.autoName ? await this.nameAt(open, found) : '';
+            const now = this.host.openChat();
+            if (isReady && now?.name === open.name && now.integrity === open.integrity) {
                 await this.checkpoint({ message: found, name });
             }
         }).finally(() => { this.isMaking = false; });

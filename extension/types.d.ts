@@ -307,8 +307,9 @@ export interface Origin {
 export interface ForkCheck {
     obstacles: Word[];
     remarks: Word[];
-    book: Part;
-    metadata: Part;
+    /** `null` if there is none, or nothing is known. */
+    book: Part | null;
+    metadata: Part | null;
 }
 
 export interface ForkRequest {

@@ -2,15 +2,16 @@
 
 import { core } from './core.js';
 
-let shapes = null;
+/**
+ * @import { OpenChat } from '../types.js'
+ * @import { Shape, Shapes } from './fork_calls.js'
+ */
 
-/** The shapes of what the core reads: `true` stands for a whole value, `[shape]` for every element of a list. */
-function shapeOf(what) {
-    shapes ??= core.shapes();
-    return shapes[what];
-}
+/** @type {Shapes | undefined} */
+let known;
+const shapes = () => (known ??= core.shapes());
 
-/** The parts of a value that a shape names, or `undefined` if it has none of them. */
+/** The parts of a value that a shape names, or `undefined` if it has none of them. @param {unknown} value @param {Shape} shape @returns {unknown} */
 function partOf(value, shape) {
     if (shape === true) {
         return value;
@@ -19,37 +20,41 @@ function partOf(value, shape) {
         const parts = Array.isArray(value) ? value.map((item) => partOf(item, shape[0])) : [];
         return parts.some((part) => part !== undefined) ? parts.map((part) => part ?? {}) : undefined;
     }
-    const parts = Object.entries(shape).map(([key, inner]) => [key, partOf(value?.[key], inner)]).filter(([, part]) => part !== undefined);
+    const members = /** @type {Record<string, unknown> | null | undefined} */ (value);
+    const parts = Object.entries(shape).map(([key, inner]) => [key, partOf(members?.[key], inner)]).filter(([, part]) => part !== undefined);
     return parts.length ? Object.fromEntries(parts) : undefined;
 }
 
-/** Only what the core reads: the journal, and the data of a memory extension. */
+/** Only what the core reads: the journal, and the data of a memory extension. @param {ST.Message | null} message @returns {ST.Message} */
 export function slimMessage(message) {
-    return { ...partOf(message, shapeOf('message')), mes: '' };
+    const part = /** @type {ST.Message | undefined} */ (partOf(message, shapes().message));
+    return { ...part, mes: '' };
 }
 
-/** Only what the core needs to find scenes. */
-export const sceneMessage = (message) => partOf(message, shapeOf('scene')) ?? {};
+/** Only what the core needs to find scenes. @param {ST.Message} message */
+export const sceneMessage = (message) => /** @type {ST.Message | undefined} */ (partOf(message, shapes().scene)) ?? {};
 
 /** The title of the entry in which ST-Auto-Recap keeps its queue. */
-export const queueTitle = () => shapeOf('queueTitle');
+export const queueTitle = () => shapes().queueTitle;
 
-/** The chat that is open in the page. */
+/** @typedef {Pick<OpenChat, 'metadata' | 'messages'>} Content */
+
+/** The chat that is open in the page. @param {Content} open @returns {ST.Line[]} */
 export function chatForCore(open) {
     return [{ chat_metadata: open.metadata }, ...open.messages.map(slimMessage)];
 }
 
-/** A chat with everything it takes to compare messages, so that the core can find where two chats diverge. */
+/** A chat with everything it takes to compare messages, so that the core can find where two chats diverge. @param {Content} chat @returns {ST.Line[]} */
 export function comparableMessages({ metadata, messages }) {
     const comparable = messages.map((message) => ({ ...slimMessage(message), name: message.name, send_date: message.send_date, mes: message.mes }));
     return [{ chat_metadata: metadata }, ...comparable];
 }
 
-/** A chat with everything in it that can name other chats. */
+/** A chat with everything in it that can name other chats. @param {Content} chat @returns {ST.Line[]} */
 export function namingChat({ metadata, messages }) {
     const links = messages.map((message) => {
         const link = message?.extra?.bookmark_link;
-        return { mes: '', ...(link && { extra: { bookmark_link: link } }) };
+        return link ? { mes: '', extra: { bookmark_link: link } } : { mes: '' };
     });
     return [{ chat_metadata: metadata }, ...links];
 }

@@ -3,6 +3,12 @@
 
 import { bytesText, fromBytes, textBytes, toBytes } from './json.js';
 import load, * as wasm from './pkg/forklore.js';
+/**
+ * @import { ForkChoice, Word } from '../types.js'
+ * @import { BooksNamed, ChatNameAsk, CheckAnswer, CheckAsk, ForkAnswer, ForkAsk, NextStep, PendingWork, SaveAnswer, SaveAsk, Scene, Shapes, UnfinishedAsk, WithoutBookAsk } from './fork_calls.js'
+ */
+
+/** A value and files. @typedef {{value: unknown, body?: Uint8Array, book?: Uint8Array, memories?: Uint8Array}} Opened */
 
 /** @param {BufferSource | URL | Response | Promise<Response>} source */
 export async function loadCore(source = new URL('./pkg/forklore_bg.wasm', import.meta.url)) {
@@ -10,13 +16,19 @@ export async function loadCore(source = new URL('./pkg/forklore_bg.wasm', import
     return core;
 }
 
-/** Unpacks an answer and frees its memory. */
+/** Unpacks an answer and frees its memory. @template {Opened} Whole @param {wasm.Answer} answer @returns {Whole} */
 function opened(answer) {
     try {
-        return { value: fromBytes(answer.value()), body: answer.take_body(), book: answer.take_book(), memories: answer.take_memories() };
+        const files = { body: answer.take_body(), book: answer.take_book(), memories: answer.take_memories() };
+        return /** @type {Whole} */ ({ value: fromBytes(answer.value()), ...files });
     } finally {
         answer.free();
     }
+}
+
+/** For answers without files. @template Value @param {wasm.Answer} answer @returns {Value} */
+function valueOf(answer) {
+    return /** @type {Value} */ (opened(answer).value);
 }
 
 /** What the core knows about the copies of books in this page, and about the saves that it has begun. Books are texts here. */
@@ -44,16 +56,26 @@ function newGuard() {
 
 /** The functions of the core. Books and bodies are bytes, or `undefined` if there is none. */
 export const core = {
+    /** @type {(ask: ForkAsk, body: Uint8Array, later: ST.Message[], book?: Uint8Array, memories?: Uint8Array) => ForkAnswer} */
     fork: (ask, body, later, book, memories) => opened(wasm.fork(toBytes(ask), body, toBytes(later), book, memories)),
+    /** @type {(ask: SaveAsk, start: Uint8Array) => boolean} */
     savesOpen: (ask, start) => wasm.saves_open(toBytes(ask), start),
-    readSave: (ask, body) => opened(wasm.read_save(toBytes(ask), body)).value,
+    /** @type {(ask: SaveAsk, body: Uint8Array) => SaveAnswer} */
+    readSave: (ask, body) => valueOf(wasm.read_save(toBytes(ask), body)),
+    /** @type {(ask: WithoutBookAsk, body: Uint8Array) => Uint8Array} */
     saveWithoutBook: (ask, body) => wasm.save_without_book(toBytes(ask), body),
-    forkChoice: (choice) => opened(wasm.fork_choice(choice)).value,
-    unfinished: (ask) => opened(wasm.unfinished(toBytes(ask))).value,
-    pendingWork: (ask, book) => opened(wasm.pending_work(toBytes(ask), book)).value,
-    scenes: (messages) => opened(wasm.scenes(toBytes(messages))).value,
-    shapes: () => opened(wasm.shapes()).value,
-    check: (ask, chat, book) => opened(wasm.check(toBytes(ask), toBytes(chat), book)).value,
+    /** @type {(choice: ForkChoice | 'cancel') => NextStep} */
+    forkChoice: (choice) => valueOf(wasm.fork_choice(choice)),
+    /** @type {(ask: UnfinishedAsk) => Word[]} */
+    unfinished: (ask) => valueOf(wasm.unfinished(toBytes(ask))),
+    /** @type {(ask: {metadata: ST.Metadata, underWay: number}, book: Uint8Array) => PendingWork} */
+    pendingWork: (ask, book) => valueOf(wasm.pending_work(toBytes(ask), book)),
+    /** @type {(messages: ST.Message[]) => Scene[]} */
+    scenes: (messages) => valueOf(wasm.scenes(toBytes(messages))),
+    /** @type {() => Shapes} */
+    shapes: () => valueOf(wasm.shapes()),
+    /** @type {(ask: CheckAsk, chat: ST.Line[], book?: Uint8Array) => CheckAnswer} */
+    check: (ask, chat, book) => valueOf(wasm.check(toBytes(ask), toBytes(chat), book)),
     lore: (ask, chat, book) => opened(wasm.lore(toBytes(ask), toBytes(chat), book)).value,
     planRepair: (ask, chat, book, other) => opened(wasm.plan_repair(toBytes(ask), toBytes(chat), book, other)),
     compare: (ask, base, left, right) => opened(wasm.compare(toBytes(ask), base, left, right)).value,
@@ -70,19 +92,24 @@ export const core = {
     bookFate: (ask) => opened(wasm.book_fate(toBytes(ask))).value,
     origin: (metadata) => opened(wasm.origin(toBytes(metadata))).value,
     cleanup: (ask) => opened(wasm.cleanup(toBytes(ask))).value,
-    booksNamed: (metadata, messages, book) => opened(wasm.books_named(toBytes(metadata), messages && toBytes(messages), book)).value,
+    /** @type {(metadata: ST.Metadata, messages?: ST.Message[], book?: Uint8Array) => BooksNamed} */
+    booksNamed: (metadata, messages, book) => valueOf(wasm.books_named(toBytes(metadata), messages && toBytes(messages), book)),
+    /** @type {(ask: {chat: string, books: string[]}) => string} */
     nameForBook: (ask) => wasm.name_for_book(toBytes(ask)),
+    /** @type {(ask: ChatNameAsk) => string} */
     nameForChat: (ask) => wasm.name_for_chat(toBytes(ask)),
     placesNaming: (name, chat) => opened(wasm.places_naming(name, toBytes(chat))).value,
     chatsNaming: (ask) => opened(wasm.chats_naming(toBytes(ask))).value,
     isSameLore: (one, other) => wasm.is_same_lore(textBytes(one), textBytes(other)),
+    /** @type {(name: string) => string} */
     bookKey: (name) => wasm.book_key(name),
     /**
      * Whether two names, if there are any, are spellings of the same book's name.
      * @type {(one: string | null | undefined, other: string | null | undefined) => boolean}
      */
-    sameBook: (one, other) => Boolean(one && other) && (one === other || core.bookKey(one) === core.bookKey(other)),
+    sameBook: (one, other) => (one && other ? one === other || core.bookKey(one) === core.bookKey(other) : false),
     isInternal: (title) => wasm.is_internal(title),
+    /** @type {(name: string) => string | null} */
     chatStem: (name) => wasm.chat_stem(name) ?? null,
     wasm,
 };

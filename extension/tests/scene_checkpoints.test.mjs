@@ -40,6 +40,15 @@ test('a checkpoint is made once at each new scene break, when its recap is there
     assert.deepEqual(made, [{ message: 4, name: 'Scene 2 - Harbour' }]);
 });
 
+test('no checkpoint is made in a chat that was opened while its name was looked up', async () => {
+    const tavern = new Tavern();
+    const { scenes, made, save } = await checkpoints(tavern);
+    tavern.open.messages.push(sceneEnd());
+    scenes.host.chatNames = async () => { tavern.open = { ...tavern.open, name: 'Other' }; return []; };
+    await save();
+    assert.deepEqual(made, []);
+});
+
 test('only a message that ends a scene suggests a name', async () => {
     const tavern = new Tavern();
     tavern.open.messages[2] = sceneEnd();

@@ -5,32 +5,47 @@ import { timeNow } from '../../core/core.js';
 import { bytesText, sameJson, textBytes } from '../../core/json.js';
 import { bookSave } from '../../sillytavern/requests.js';
 import { PendingForks } from './pending_forks.js';
+/**
+ * @import { Decision, ForkAsk, ForkMade, SaveAsk, SaveOfChild } from '../../core/fork_calls.js'
+ * @import { HeldRequest } from '../../sillytavern/tap.js'
+ * @import { Core, ForkChoice, ForkQuestion, ForkReport, Host, OpenChat, Owner, Settings } from '../../types.js'
+ * @import { DecidedFork } from './pending_forks.js'
+ */
 
 /** In characters: how much of a request the core needs to see whether it saves the open chat. */
 const START = 4096;
 
+/**
+ * @typedef {SaveOfChild & {owner: Owner, open: OpenChat, ask: SaveAsk, body: Uint8Array}} HeldChild
+ * @typedef {{kind: 'other', name?: string, owner: Owner}} HeldOther
+ * @typedef {{report: ForkMade, body: Uint8Array, book?: Uint8Array, memories?: Uint8Array}} PlannedFork
+ */
+
 export class ChildSaveHandler {
     /**
      * @param {object} parts
-     * @param {object} parts.host SillyTavern's chats and books
-     * @param {object} parts.core
-     * @param {object} parts.settings
-     * @param {(question: object) => Promise<string>} parts.ask
+     * @param {Host} parts.host @param {Core} parts.core @param {Settings} parts.settings
+     * @param {(question: ForkQuestion) => Promise<ForkChoice | 'cancel'>} parts.ask
      * @param {() => Promise<boolean>} parts.untilReady resolves to `true` when the queue is empty, or to `false` on timeout
      * @param {() => Promise<void>} [parts.untilFileChecked] resolves when the open chat's journal is as complete as it can be
      * @param {() => string | null} [parts.lost] the open chat's lost book, if another one is bound in its place
-     * @param {(report: object) => void} parts.onForked
-     * @param {(error: Error) => void} parts.onError
+     * @param {(report: ForkReport) => void} parts.onForked
+     * @param {(error: unknown) => void} parts.onError
      */
-    constructor(parts) {
-        Object.assign(this, { lost: () => null, untilFileChecked: async () => {} }, parts);
+    constructor({ host, core, settings, ask, untilReady, untilFileChecked = async () => {}, lost = () => null, onForked, onError }) {
+        this.host = host;
+        this.core = core;
+        this.settings = settings;
+        this.ask = ask;
+        this.untilReady = untilReady;
+        this.untilFileChecked = untilFileChecked;
+        this.lost = lost;
+        this.onForked = onForked;
+        this.onError = onError;
         this.pending = new PendingForks();
     }
 
-    /**
-     * What a request saves, according to the core.
-     * @param {import('../../sillytavern/tap.js').HeldRequest} held
-     */
+    /** What a request saves, according to the core. @param {HeldRequest} held @returns {Promise<{kind: 'open'} | HeldOther | HeldChild>} */
     async read(held) {
         const text = await held.text();
         const open = this.host.openChat();
@@ -41,19 +56,21 @@ export class ChildSaveHandler {
         }
         const body = textBytes(text);
         const save = this.core.readSave(ask, body);
-        const owner = save.group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar: save.avatar };
-        return { ...save, owner, open, ask, body };
+        if (save.kind === 'open') {
+            return save;
+        }
+        const owner = save.group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar: save.avatar ?? null };
+        return save.kind === 'other' || !open ? { kind: 'other', name: save.name, owner } : { ...save, owner, open, ask, body };
     }
 
-    /**
-     * Handles a request that saves a chat other than the open one.
-     * @param {import('../../sillytavern/tap.js').HeldRequest} held
-     */
+    /** Handles a request that saves a chat other than the open one. @param {HeldRequest} held @param {HeldOther | HeldChild} save */
     async handle(held, save) {
         if (save.kind === 'other' || !this.settings.isolate) {
             return held.send();
         }
+        /** @type {PlannedFork} */
         let fork;
+        /** @type {DecidedFork} */
         let pending;
         try {
             if (await this.existsAlready(save)) {
@@ -61,10 +78,10 @@ export class ChildSaveHandler {
             }
             pending = this.pending.take(save);
             fork = await this.plan(save, pending.decision);
-            if (fork.book) {
+            if (fork.book && fork.report.book) {
                 await this.writeBook(fork.report.book.name, fork.book);
             }
-            if (fork.memories) {
+            if (fork.memories && fork.report.memories) {
                 await this.writeBook(fork.report.memories, fork.memories);
             }
         } catch (error) {
@@ -73,23 +90,21 @@ export class ChildSaveHandler {
         }
         const response = await held.send(bytesText(fork.body));
         pending.report = response.ok ? fork.report : null;
-        await this.finish(fork, save, response.ok);
+        await this.finish(fork.report, save, response.ok);
         return response;
     }
 
-    /** Better no book than the parent's, and better no child than one with the parent's book. */
+    /** Better no book than the parent's, and better no child than one with the parent's book. @param {HeldRequest} held @param {HeldChild} save */
     async sendWithoutBook(held, save) {
-        let body;
         try {
-            body = bytesText(this.core.saveWithoutBook({ ...save.ask, newIntegrity: this.host.newSlug() }, save.body));
+            return held.send(bytesText(this.core.saveWithoutBook({ ...save.ask, newIntegrity: this.host.newSlug() }, save.body)));
         } catch (error) {
             this.onError(error);
             return new Response('{}', { status: 500, statusText: 'Forklore held this chat back' });
         }
-        return held.send(body);
     }
 
-    /** Whether this is an existing child that is saved again. */
+    /** Whether this is an existing child that is saved again. @param {HeldChild} save */
     async existsAlready(save) {
         if (!save.integrity) {
             return false;
@@ -103,9 +118,10 @@ export class ChildSaveHandler {
         return header?.chat_metadata?.integrity === save.integrity;
     }
 
-    /** Asks the core for a plan, and does what it wants first, until there is one. */
+    /** Asks the core for a plan, and does what it wants first, until there is one. @param {HeldChild} save @param {Decision} decision @returns {Promise<PlannedFork>} */
     async plan(save, decision) {
         const later = await this.laterMessages(save);
+        /** @type {ForkAsk['choice']} */
         let choice = null;
         for (;;) {
             const books = (await this.host.listBooks()).map((book) => book.name);
@@ -125,7 +141,7 @@ export class ChildSaveHandler {
             const book = await this.bookBytes(save.book, books);
             const memories = this.host.choosesMemoryBook() ? await this.bookBytes(save.memoryBook, books) : undefined;
             const answer = this.core.fork(ask, save.body, later, book, memories);
-            if (answer.value.made) {
+            if (answer.body) {
                 const { value, ...files } = answer;
                 return { report: { ...value, isConversion: save.kind === 'conversion' }, ...files };
             }
@@ -141,13 +157,13 @@ export class ChildSaveHandler {
         }
     }
 
-    /** @returns {Promise<Uint8Array | undefined>} `undefined` if there is no such book */
+    /** `undefined` if there is no such book. @param {string | null} name @param {string[]} books */
     async bookBytes(name, books) {
-        const isThere = name && books.some((book) => this.core.bookKey(book) === this.core.bookKey(name));
-        return isThere ? this.host.readBook(name) : undefined;
+        const isThere = books.some((book) => this.core.sameBook(book, name));
+        return name && isThere ? this.host.readBook(name) : undefined;
     }
 
-    /** The parent's messages after the child's last one. */
+    /** The parent's messages after the child's last one. @param {HeldChild} save */
     async laterMessages({ isOfOpen, open, owner, parent, messages }) {
         if (isOfOpen) {
             await this.untilFileChecked();
@@ -157,16 +173,12 @@ export class ChildSaveHandler {
         return lines.slice(messages + 1).map(slimMessage);
     }
 
-    alsoSelected(bookName) {
-        if (!bookName) {
-            return [];
-        }
-        const key = this.core.bookKey(bookName);
-        const places = this.host.bookReferences().filter((found) => this.core.bookKey(found.book) === key);
+    alsoSelected(/** @type {string | null} */ bookName) {
+        const places = this.host.bookReferences().filter(({ book }) => this.core.sameBook(book, bookName));
         return [...new Map(places.map((found) => [found.place, found])).values()];
     }
 
-    /** Writes a book and reads it back: SillyTavern reports success even if the disk is full. */
+    /** Writes a book and reads it back: SillyTavern reports success even if the disk is full. @param {string} name @param {Uint8Array} bytes */
     async writeBook(name, bytes) {
         const text = bytesText(bytes);
         await this.host.writeBook(bookSave(name, text));
@@ -176,8 +188,9 @@ export class ChildSaveHandler {
         }
     }
 
-    async finish(fork, save, isSaved) {
-        const books = [fork.report.book?.name, fork.report.memories].filter(Boolean);
+    /** @param {ForkMade} report @param {HeldChild} save @param {boolean} isSaved */
+    async finish(report, save, isSaved) {
+        const books = [report.book?.name, report.memories].filter((name) => name != null);
         try {
             for (const book of isSaved ? [] : books) {
                 if (!(await this.isBoundTo(book, save))) {
@@ -191,14 +204,14 @@ export class ChildSaveHandler {
             this.onError(error);
         }
         if (isSaved) {
-            this.onForked(fork.report);
+            this.onForked(report);
         }
     }
 
-    /** Whether the existing chat of this name uses the book: another page may have made the same fork first. */
+    /** Whether the existing chat of this name uses the book: another page may have made the same fork first. @param {string} book @param {HeldChild} save */
     async isBoundTo(book, save) {
         const [header] = await this.host.readChat(save.owner, save.name);
         const names = this.core.booksNamed(header?.chat_metadata ?? {}).own;
-        return names.some((name) => this.core.bookKey(name) === this.core.bookKey(book));
+        return names.some((name) => this.core.sameBook(name, book));
     }
 }

@@ -1,23 +1,31 @@
 // Forks that were decided on, until SillyTavern saves their children.
 
+/**
+ * @import { Decision } from '../../core/fork_calls.js'
+ * @import { ForkReport, Owner } from '../../types.js'
+ * @import { HeldChild } from './child_save.js'
+ */
+
+/** It gets its report when the child is saved. @typedef {{key?: string, decision: Decision, report: ForkReport | null}} DecidedFork */
+
 export class PendingForks {
     constructor() {
+        /** @type {DecidedFork[]} */
         this.forks = [];
     }
 
-    /**
-     * @param {object} chat the parent
-     * @param {number} message the child's last one
-     * @param {string[]} decision of the core
-     * @returns {{report: object | null}} gets its report when the child is saved
-     */
-    begin(chat, message, decision) {
-        const fork = { key: keyOf(chat, chat.name, message), decision, report: null };
+    /** @param {Owner & {name: string}} parent @param {number} message the child's last one @param {Decision} decision */
+    begin(parent, message, decision) {
+        /** @type {DecidedFork} */
+        const fork = { key: keyOf(parent, parent.name, message), decision, report: null };
         this.forks.push(fork);
         return fork;
     }
 
-    /** The fork whose child is being saved. It is used once; others of the same message go by the settings. */
+    /**
+     * The fork whose child is being saved. It is used once; others of the same message go by the settings.
+     * @param {Pick<HeldChild, 'open' | 'parent' | 'messages'>} child @returns {DecidedFork}
+     */
     take({ open, parent, messages }) {
         const key = keyOf(open, parent, messages - 1);
         const fork = this.forks.find((fork) => fork.key === key);
@@ -25,7 +33,7 @@ export class PendingForks {
         return fork ?? { decision: [], report: null };
     }
 
-    end(fork) {
+    end(/** @type {DecidedFork | undefined} */ fork) {
         this.forks = this.forks.filter((other) => other !== fork);
     }
 
@@ -34,4 +42,5 @@ export class PendingForks {
     }
 }
 
+/** @param {Owner} owner @param {string} name @param {number} message */
 const keyOf = ({ group, avatar }, name, message) => JSON.stringify([group, avatar, name, message]);

@@ -7,6 +7,7 @@ export class QueueWait {
     constructor({ isBusy, seconds }) {
         this.isBusy = isBusy;
         this.seconds = seconds;
+        /** @type {Set<{check: () => Promise<void>, end: (isReady: boolean) => void}>} */
         this.waiters = new Set();
     }
 
@@ -16,20 +17,21 @@ export class QueueWait {
      */
     untilReady({ forEver = false, isBusy = this.isBusy } = {}) {
         return new Promise((resolve) => {
-            const waiter = { check: null, end: null };
+            const waiter = {
+                check: async () => {
+                    if (!(await isBusy().catch(() => true))) {
+                        waiter.end(true);
+                    }
+                },
+                end: (/** @type {boolean} */ isReady) => {
+                    clearInterval(timer);
+                    clearTimeout(limit);
+                    this.waiters.delete(waiter);
+                    resolve(isReady);
+                },
+            };
             const timer = setInterval(() => waiter.check(), CHECK_EVERY);
-            const limit = forEver ? null : setTimeout(() => waiter.end(false), this.seconds() * 1000);
-            waiter.end = (result) => {
-                clearInterval(timer);
-                clearTimeout(limit);
-                this.waiters.delete(waiter);
-                resolve(result);
-            };
-            waiter.check = async () => {
-                if (!(await isBusy().catch(() => true))) {
-                    waiter.end(true);
-                }
-            };
+            const limit = forEver ? undefined : setTimeout(() => waiter.end(false), this.seconds() * 1000);
             this.waiters.add(waiter);
             waiter.check();
         });

@@ -2,17 +2,24 @@
 
 import { sceneMessage } from '../../core/chat.js';
 import { nameFrom } from '../settings.js';
+/** @import { Core, Host, OpenChat, Settings } from '../../types.js' */
 
 export class SceneCheckpoints {
     /**
      * @param {object} parts
-     * @param {object} parts.host @param {object} parts.core @param {object} parts.settings
+     * @param {Pick<Host, 'chatNames' | 'openChat'>} parts.host @param {Core} parts.core @param {Settings} parts.settings
      * @param {() => Promise<boolean>} parts.untilReady waits for the queue; resolves to whether it is empty
      * @param {(wanted: {message: number, name: string}) => Promise<unknown>} parts.checkpoint creates a checkpoint without asking
      * @param {(step: () => Promise<void>) => Promise<void>} parts.reportErrors
      */
     constructor({ host, core, settings, untilReady, checkpoint, reportErrors }) {
-        Object.assign(this, { host, core, settings, untilReady, checkpoint, reportErrors });
+        this.host = host;
+        this.core = core;
+        this.settings = settings;
+        this.untilReady = untilReady;
+        this.checkpoint = checkpoint;
+        this.reportErrors = reportErrors;
+        /** @type {Set<number>} */
         this.seen = new Set();
         this.isMaking = false;
     }
@@ -27,14 +34,14 @@ export class SceneCheckpoints {
         return open ? this.core.scenes(open.messages.map(sceneMessage)) : [];
     }
 
-    /** A name for a checkpoint from the user's template, or an empty string if the message ends no scene. */
+    /** A name for a checkpoint from the user's template, or an empty string if the message ends no scene. @param {OpenChat} open @param {number} message */
     async nameAt(open, message) {
         const scenes = this.scenes(open);
-        const index = scenes.findIndex((scene) => scene.message === message);
-        if (index < 0) {
+        const scene = scenes.find((scene) => scene.message === message);
+        if (!scene) {
             return '';
         }
-        const values = { scene_number: index + 1, scene_name: scenes[index].name, chat: open.name, message };
+        const values = { scene_number: scenes.indexOf(scene) + 1, scene_name: scene.name, chat: open.name, message };
         const wanted = nameFrom(this.settings.nameTemplate, values);
         const taken = await this.host.chatNames(open);
         return wanted ? this.core.nameForChat({ wanted, taken, parent: open.name, kind: 'checkpoint' }) : '';
@@ -53,8 +60,10 @@ export class SceneCheckpoints {
         this.seen.add(found);
         this.isMaking = true;
         this.reportErrors(async () => {
-            if (await this.untilReady()) {
-                const name = this.settings.autoName ? await this.nameAt(this.host.openChat(), found) : '';
+            const isReady = await this.untilReady();
+            const name = isReady && this.settings.autoName ? await this.nameAt(open, found) : '';
+            const now = this.host.openChat();
+            if (isReady && now?.name === open.name && now.integrity === open.integrity) {
                 await this.checkpoint({ message: found, name });
             }
         }).finally(() => { this.isMaking = false; });

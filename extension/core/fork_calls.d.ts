@@ -1,0 +1,165 @@
+// What the page asks the core about forks, scenes and names, and what it answers.
+
+import type { BookReference, ForkChoice, ForkKind, ForkReport, Part, Settings, Word } from '../types.js';
+
+/** A request that saves a chat, and the chat that is open. */
+export interface SaveAsk {
+    path: string;
+    open: { name: string; group: boolean; integrity: string | null; book: string | null } | null;
+    /** The open chat's lost book, if another one is bound in its place. */
+    lost: string | null;
+}
+
+interface SavedChat {
+    name: string;
+    group: boolean;
+    avatar: string | null;
+    /** How many. */
+    messages: number;
+}
+
+interface SaveOfOpen extends SavedChat {
+    kind: 'open';
+}
+
+/** If it holds no chat, nothing else is known. */
+interface SaveOfOther extends Partial<SavedChat> {
+    kind: 'other';
+}
+
+export interface SaveOfChild extends SavedChat {
+    /** A conversion makes a group chat of the open one. */
+    kind: 'child' | 'conversion';
+    /** Of its file. */
+    stem: string | null;
+    parent: string;
+    isOfOpen: boolean;
+    /** `null` if it is the parent's. */
+    integrity: string | null;
+    /** The parent's. */
+    book: string | null;
+    /** The separate one of Memory Books' manual mode. */
+    memoryBook: string | null;
+}
+
+export type SaveAnswer = SaveOfOpen | SaveOfOther | SaveOfChild;
+
+export interface WithoutBookAsk extends SaveAsk {
+    newIntegrity: string;
+}
+
+/** What was decided about a fork, and what has been tried; the page only passes it on. */
+export type Decision = ('nearest' | 'unattended' | 'drain' | 'without' | 'waited' | 'asked')[];
+
+type ForkSettings = Pick<Settings, 'whenInexact' | 'whenBusy' | 'requireScene'>;
+
+export interface ForkAsk extends WithoutBookAsk {
+    kind: ForkKind;
+    /** The names of all books. */
+    books: string[];
+    /** Where else the parent's book is selected. */
+    selected: BookReference[];
+    /** Operations of ST-Auto-Recap that have not run yet. */
+    underWay: number;
+    hasMemoryBooks: boolean;
+    now: string;
+    settings: ForkSettings;
+    decision: Decision;
+    /** The user's answer to the last question. */
+    choice: ForkChoice | 'cancel' | null;
+}
+
+export interface ForkMade extends ForkReport {
+    made: true;
+    /** The copy of the separate book. */
+    memories: string | null;
+}
+
+export interface NextStep {
+    step: 'go' | 'wait' | 'ask' | 'stop';
+    decision: Decision;
+}
+
+interface ForkRefused extends NextStep {
+    made: false;
+    obstacles: Word[];
+    remarks: Word[];
+    part: Part;
+}
+
+/** With a body to send instead, and the books to write before; without a body, there is no fork yet. */
+export type ForkAnswer =
+    | { value: ForkMade; body: Uint8Array; book?: Uint8Array; memories?: Uint8Array }
+    | { value: ForkRefused; body?: undefined };
+
+export interface UnfinishedAsk {
+    message: number;
+    /** The last message. */
+    last: number;
+    isWriting: boolean;
+    /** The first message up to this one that is being edited. */
+    edited: number | null;
+}
+
+export interface CheckAsk extends UnfinishedAsk {
+    parent: string;
+    group: boolean;
+    isOpen: boolean;
+    bookName: string | null;
+    underWay: number;
+    settings: ForkSettings;
+    whenReady: boolean;
+}
+
+export interface CheckAnswer extends NextStep {
+    obstacles: Word[];
+    remarks: Word[];
+    /** What the question is about: the book or the metadata. */
+    part: Part | null;
+    canWait: boolean;
+    book: Part | null;
+    metadata: Part | null;
+    busy: boolean;
+    operations: number;
+}
+
+/** What ST-Auto-Recap has not finished. */
+export interface PendingWork {
+    busy: boolean;
+    operations: number;
+}
+
+/** A scene that has ended. */
+export interface Scene {
+    /** Its last one. */
+    message: number;
+    name: string;
+    /** It has its recap, and no checkpoint yet. */
+    isDue: boolean;
+}
+
+/** What the core reads of a value: all of it, parts of every element, or parts by key. */
+export type Shape = true | [Shape] | { [key: string]: Shape };
+
+export interface Shapes {
+    message: Shape;
+    scene: Shape;
+    /** The title of the entry in which ST-Auto-Recap keeps its queue. */
+    queueTitle: string;
+}
+
+/** The books that a chat names. */
+export interface BooksNamed {
+    references: { book: string; place: 'chat' | 'memories' | 'recap' }[];
+    /** Those that belong to the chat. */
+    own: string[];
+    /** Whether the messages cannot name more. */
+    isComplete: boolean;
+}
+
+export interface ChatNameAsk {
+    wanted: string;
+    taken: string[];
+    parent: string;
+    kind: ForkKind;
+}

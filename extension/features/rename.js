@@ -2,8 +2,8 @@
 
 import { namingChat } from '../core/chat.js';
 
-/** In milliseconds: SillyTavern deletes the old book right after it has written the new one. */
-const RENAME_MILLISECONDS = 3000;
+/** In milliseconds: SillyTavern deletes the old book right after it has written the new one, which can take seconds on a busy machine. */
+const RENAME_MILLISECONDS = 10_000;
 
 export class Renames {
     /** @param {{host: object, core: object, repairs: object}} parts */

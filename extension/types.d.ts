@@ -28,7 +28,7 @@ declare global {
     /** What Forklore and other extensions add to SillyTavern's data. */
     namespace ST {
         interface Message {
-            forklore?: object;
+            forklore?: JournalRecord;
         }
 
         interface Metadata {
@@ -137,6 +137,38 @@ export interface Seal {
     book?: Partial<Part> & { name?: string; from?: string; entries?: number };
     running_recap?: { version?: number; scenes?: number };
     combined_recap?: { messages?: number };
+}
+
+/** What Forklore writes into a message, for the core alone: see docs/reference/format.md. */
+export interface JournalRecord {
+    v: 1 | 2;
+    /** Of the state after this message. */
+    id: string;
+    /** Missing in format 1. */
+    uid?: string;
+    /** What was seen when the message arrived. */
+    came?: { after: string; book?: string; metadata?: string; assumed?: true; file?: boolean };
+    assumed?: true;
+    unsaved?: true;
+    gap?: number;
+    digest?: true;
+    whole?: RecordedState;
+    'whole.deflated'?: string;
+    after?: string;
+    delta?: { name?: string; entries?: ChangedMembers; fields?: ChangedMembers; metadata?: ChangedMembers };
+    'delta.deflated'?: string;
+}
+
+export interface RecordedState {
+    book: { name: string; content: ST.Book } | null;
+    metadata: ST.Metadata;
+}
+
+/** What changed in an object. In a text: how much of its start stays, what comes in between, and how much of its end stays. */
+export interface ChangedMembers {
+    removed?: string[];
+    set?: Record<string, unknown>;
+    in?: Record<string, ChangedMembers | (number | string)[]>;
 }
 
 // The screen.
@@ -618,7 +650,7 @@ export interface Conflict {
     theirs?: unknown;
     /** The word diff from theirs to ours. */
     words?: Piece[] | null;
-    settled?: boolean;
+    settled?: 'ours' | 'theirs' | 'value' | null;
 }
 
 export interface MergeStep {

@@ -4,8 +4,9 @@
 import { bytesText, fromBytes, textBytes, toBytes } from './json.js';
 import load, * as wasm from './pkg/forklore.js';
 /**
- * @import { ForkChoice, Word } from '../types.js'
+ * @import { ForkChoice, JournalRecord, Piece, Word } from '../types.js'
  * @import { BooksNamed, ChatNameAsk, CheckAnswer, CheckAsk, ForkAnswer, ForkAsk, NextStep, PendingWork, SaveAnswer, SaveAsk, Scene, Shapes, UnfinishedAsk, WithoutBookAsk } from './fork_calls.js'
+ * @import { BookNews, GuardAction, PageGuard } from './guard_calls.js'
  */
 
 /** A value and files. @typedef {{value: unknown, body?: Uint8Array, book?: Uint8Array, memories?: Uint8Array}} Opened */
@@ -31,10 +32,10 @@ function valueOf(answer) {
     return /** @type {Value} */ (opened(answer).value);
 }
 
-/** What the core knows about the copies of books in this page, and about the saves that it has begun. Books are texts here. */
+/** What the core knows about the copies of books in this page, and about the saves that it has begun. @returns {PageGuard} */
 function newGuard() {
     const guard = new wasm.PageGuard();
-    const optional = (text) => (text === undefined ? undefined : textBytes(text));
+    const optional = (/** @type {string | undefined} */ text) => (text === undefined ? undefined : textBytes(text));
     return {
         remember: (name, text) => guard.remember(name, textBytes(text)),
         forget: (name) => guard.forget(name),
@@ -46,10 +47,13 @@ function newGuard() {
         release: (copy) => guard.release(copy),
         begin: (name, copy, text) => guard.begin(name, copy, textBytes(text)),
         wrote: (name, text) => guard.wrote(name, textBytes(text)),
-        takeNews: () => opened(guard.take_news()).value,
-        next: (job, event, text) => {
-            const { value: actions, book } = opened(guard.next(job, toBytes(event), optional(text)));
-            return { actions, text: book && bytesText(book) };
+        takeNews: () => /** @type {BookNews[]} */ (opened(guard.take_news()).value),
+        next: (job, event) => {
+            const read = event.is === 'read' ? event.text : undefined;
+            const { value, book } = opened(guard.next(job, toBytes({ ...event, text: undefined }), optional(read)));
+            const actions = /** @type {{do: string, about: unknown}[]} */ (value);
+            const written = book && bytesText(book);
+            return /** @type {GuardAction[]} */ (actions.map((action) => (['send', 'write'].includes(action.do) ? { ...action, about: written } : action)));
         },
     };
 }
@@ -80,7 +84,8 @@ export const core = {
     planRepair: (ask, chat, book, other) => opened(wasm.plan_repair(toBytes(ask), toBytes(chat), book, other)),
     compare: (ask, base, left, right) => opened(wasm.compare(toBytes(ask), base, left, right)).value,
     merge: (ask, base, ours, theirs) => opened(wasm.merge(toBytes(ask), base, ours, theirs)),
-    words: (before, after) => opened(wasm.words(before, after)).value,
+    /** @type {(before: string, after: string) => Piece[]} */
+    words: (before, after) => /** @type {Piece[]} */ (opened(wasm.words(before, after)).value),
     forkPoint: (ask) => opened(wasm.fork_point(toBytes(ask))).value,
     mergeBase: (ask, chats, books) => opened(wasm.merge_base(toBytes(ask), toBytes(chats), toBytes(books))),
     momentBook: (ask, chat, book) => opened(wasm.moment_book(toBytes(ask), toBytes(chat), book)),
@@ -101,18 +106,22 @@ export const core = {
     placesNaming: (name, chat) => opened(wasm.places_naming(name, toBytes(chat))).value,
     chatsNaming: (ask) => opened(wasm.chats_naming(toBytes(ask))).value,
     isSameLore: (one, other) => wasm.is_same_lore(textBytes(one), textBytes(other)),
-    /** @type {(name: string) => string} */
-    bookKey: (name) => wasm.book_key(name),
+    bookKey: (/** @type {string} */ name) => wasm.book_key(name),
     /**
      * Whether two names, if there are any, are spellings of the same book's name.
      * @type {(one: string | null | undefined, other: string | null | undefined) => boolean}
      */
-    sameBook: (one, other) => (one && other ? one === other || core.bookKey(one) === core.bookKey(other) : false),
-    isInternal: (title) => wasm.is_internal(title),
+    sameBook: (one, other) => Boolean(one && other && (one === other || core.bookKey(one) === core.bookKey(other))),
+    isInternal: (/** @type {string} */ title) => wasm.is_internal(title),
     /** @type {(name: string) => string | null} */
     chatStem: (name) => wasm.chat_stem(name) ?? null,
     wasm,
 };
+
+/** What messages, by their places, must carry now: the answer of the core's `Journal`. @param {Uint8Array | undefined} answer */
+export function recordChanges(answer) {
+    return /** @type {[place: number, record: JournalRecord | null][]} */ (answer ? fromBytes(answer) : []);
+}
 
 /** The current time, as the core expects it. */
 export function timeNow() {

@@ -10,51 +10,53 @@ export class BookFiles {
      */
     #known = new Map();
 
-    isKnown(name) {
+    isKnown(/** @type {string} */ name) {
         return this.#known.has(name);
     }
 
-    /** The page has read the book; its copy is this text. */
+    /** The page has read the book; its copy is this text. @param {string} name @param {string} text */
     pageRead(name, text) {
         this.#known.set(name, { texts: [text], held: text, isFresh: true });
     }
 
     /** A message has arrived, or a chat was opened: the file may have changed since it was read. */
     markStale() {
-        this.#known.forEach((file) => Object.assign(file, { isFresh: false }));
+        this.#known.forEach((file) => (file.isFresh = false));
     }
 
-    /** The first time the page's copy is seen: presumably it is what the page has read. */
+    /** The first time the page's copy is seen: presumably it is what the page has read. @param {string} name @param {string} text */
     firstSeen(name, text) {
         if (!this.isKnown(name)) {
             this.pageRead(name, text);
         }
     }
 
-    pageWrote(name, text) {
+    pageWrote(/** @type {string} */ name, /** @type {string} */ text) {
         this.firstSeen(name, text);
-        this.#known.get(name).texts.push(text);
+        this.#known.get(name)?.texts.push(text);
     }
 
-    /** A save has arrived at the server. */
+    /** A save has arrived at the server. @param {string} name @param {string} text */
     fileSaved(name, text) {
-        if (this.isKnown(name)) {
-            this.#known.get(name).held = text;
+        const file = this.#known.get(name);
+        if (file) {
+            file.held = text;
         }
     }
 
-    /** Whether the page's copy, which is `text`, is not saved yet, or was overwritten by another device. */
+    /** Whether the page's copy, which is `text`, is not saved yet, or was overwritten by another device. @param {string} name @param {string} text */
     isUnsaved(name, text) {
-        return this.isKnown(name) && this.#known.get(name).held !== text;
+        const file = this.#known.get(name);
+        return file !== undefined && file.held !== text;
     }
 
-    /** The file's content, for a page without a copy of its own; `undefined` if it was not read since the last message arrived. */
+    /** The file's content, for a page without a copy of its own; `undefined` if it was not read since the last message arrived. @param {string} name */
     textOf(name) {
         const file = this.#known.get(name);
         return file?.isFresh ? file.texts.at(-1) : undefined;
     }
 
-    /** Whether the file's content, as just read, is something the page has read or written. Older texts are dropped then. */
+    /** Whether the file's content, as just read, is something the page has read or written. Older texts are dropped then. @param {string} name @param {string} text */
     matchesPage(name, text) {
         const file = this.#known.get(name);
         if (!file) {

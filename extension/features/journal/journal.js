@@ -2,7 +2,10 @@
 // the records that the core returns into the messages. Nothing here knows SillyTavern: a chat is an array of messages, and
 // a message is an object that can carry a record.
 
-import { fromBytes, textBytes, toBytes } from '../../core/json.js';
+import { recordChanges } from '../../core/core.js';
+import { textBytes, toBytes } from '../../core/json.js';
+/** @import * as wasm from '../../core/pkg/forklore.js' */
+/** @import { JournalRecord } from '../../types.js' */
 
 /** The field of a message that holds its record. */
 export const FIELD = 'forklore';
@@ -11,44 +14,48 @@ export const FIELD = 'forklore';
 const RANDOM_LETTERS = 5;
 const randomText = () => Array.from(crypto.getRandomValues(new Uint8Array(RANDOM_LETTERS)), (byte) => (byte % 36).toString(36)).join('');
 
-const carriedBy = (message) => message?.[FIELD] || null;
+const carriedBy = (/** @type {ST.Message | undefined} */ message) => message?.[FIELD] || null;
 
 /**
  * The current state of the chat.
  * @typedef {object} CurrentState
- * @property {?string} bookName the bound book, if any
- * @property {?string} [bookText] the book's JSON text. `undefined`: unchanged since the last call. `null`: not
+ * @property {string | null} bookName the bound book, if any
+ * @property {string | null} [bookText] the book's JSON text. `undefined`: unchanged since the last call. `null`: not
  *     available; nothing new is recorded until it is back, because the journal may be needed to restore it
  * @property {boolean} [isOwn] whether the text is the page's own copy; otherwise the page has none, and it is the file's
  * @property {boolean} [isUnsaved] whether the text is not in the book's file yet
  * @property {boolean} [isAssumed] whether the book exists, but was not read since the last message arrived
  * @property {boolean} [isTouched] whether a change of the book was reported since the last call
- * @property {object} metadata the chat's metadata
+ * @property {ST.Metadata} metadata the chat's metadata
  *
- * @typedef {{changed: boolean, last: ?object}} Outcome whether any message got a different record, and the last message's record
+ * @typedef {{changed: boolean, last: JournalRecord | null}} Outcome whether any message got a different record, and the last message's record
  */
 
 export class Journal {
     #core;
     #isOn;
     #largestBook;
-    /** The core's journal. */
+    /** The core's journal. @type {wasm.Journal | null} */
     #inner = null;
-    /** Identifies the messages for the core. @type {WeakMap<object, number>} */
+    /** Identifies the messages for the core. @type {WeakMap<ST.Message, number>} */
     #numbers = new WeakMap();
     #count = 0;
-    /** The messages at the last call, or `null` if nothing is known of the chat; what each carried after it; their numbers. */
+    /** The messages at the last call, or `null` if nothing is known of the chat. @type {ST.Message[] | null} */
     #messages = null;
+    /** What each carried after it, and their numbers. @type {(JournalRecord | null)[]} */
     #records = [];
     #messageNumbers = new Uint32Array();
-    /** What the core was told last, so that it is told only what is new. `ask` is `null` if it must be told in any case. */
+    /**
+     * What the core was told last, so that it is told only what is new. `ask` is `null` if it must be told in any case.
+     * @type {{ask: string | null, name?: string | null, text?: string | null, metadata?: string}}
+     */
     #told = { ask: null };
     /** @type {Map<string, boolean>} */
     #keys = new Map();
 
     /**
      * @param {object} parts
-     * @param {object} parts.core `Journal` and `is_recorded` of the core
+     * @param {Pick<typeof wasm, 'Journal' | 'is_recorded'>} parts.core
      * @param {() => boolean} parts.isOn whether the journal is turned on
      * @param {() => number} parts.largestBook in bytes; only digests are kept of a larger book
      */
@@ -60,15 +67,15 @@ export class Journal {
 
     /**
      * Brings the records up to date. What changed since the last call belongs to the last message.
-     * @param {object[]} chat @param {CurrentState} now @returns {Outcome}
+     * @param {ST.Message[]} chat @param {CurrentState} now @returns {Outcome}
      */
     sync(chat, now) {
-        return this.#guarded(() => {
+        return this.#guarded((inner) => {
             const found = this.#look(chat);
             const { isNothing, ask, text, metadata } = this.#news(now);
             const answer = isNothing && !found.numbers && !found.carried.length
                 ? undefined
-                : this.#inner.sync(found.numbers, toBytes(found.carried), ask, text, metadata, this.#largestBook());
+                : inner.sync(found.numbers, toBytes(found.carried), ask, text, metadata, this.#largestBook());
             return this.#write([...chat], found.records, answer);
         });
     }
@@ -77,24 +84,24 @@ export class Journal {
      * Messages are about to be appended: observes the current state, appends them, and notes that state in their
      * records. If the last message is unknown, nothing is noted.
      * @template T
-     * @param {object[]} chat @param {() => CurrentState} observe @param {() => T} put
+     * @param {ST.Message[]} chat @param {() => CurrentState} observe @param {() => T} put
      * @returns {T}
      */
     arrive(chat, observe, put) {
         const isWatched = this.#isWatching(chat, observe);
         const result = put();
         if (isWatched) {
-            this.#guarded(() => {
+            this.#guarded((inner) => {
                 const { numbers, carried, records } = this.#look(chat);
                 this.#told.ask = null;
-                return this.#write([...chat], records, this.#inner.arrived(numbers, toBytes(carried)));
+                return this.#write([...chat], records, inner.arrived(numbers, toBytes(carried)));
             });
         }
         return result;
     }
 
-    #isWatching(chat, observe) {
-        if (!chat.length || !this.#messages || !this.#inner.knows(this.#numberOf(chat.at(-1)))) {
+    #isWatching(/** @type {ST.Message[]} */ chat, /** @type {() => CurrentState} */ observe) {
+        if (!chat.length || !this.#messages || !this.#inner?.knows(this.#numberOf(chat.at(-1)))) {
             return false;
         }
         this.sync(chat, observe());
@@ -103,10 +110,10 @@ export class Journal {
 
     /**
      * The messages that arrived in this page while this book was bound, and whose book file was not checked since.
-     * @param {?string} book @returns {?Uint8Array} for `fileChecked`; `null` if there are none
+     * @param {string | null} book @returns {Uint8Array | null} for `fileChecked`; `null` if there are none
      */
     unchecked(book) {
-        return (book && this.#messages && this.#inner.unchecked(book)) || null;
+        return (book && this.#messages && this.#inner?.unchecked(book)) || null;
     }
 
     /**
@@ -114,20 +121,21 @@ export class Journal {
      * @param {string} book @param {string} text the file's content
      * @param {object} read
      * @param {boolean} read.isPages whether this page had read or written that
-     * @param {?Uint8Array} read.arrived `unchecked` from before the read began: these records can be confirmed
+     * @param {Uint8Array | null} read.arrived `unchecked` from before the read began: these records can be confirmed
      * @returns {Outcome}
      */
     fileChecked(book, text, { isPages, arrived }) {
-        if (!this.unchecked(book)) {
+        const messages = this.#messages;
+        if (!messages || !this.unchecked(book)) {
             return { changed: false, last: null };
         }
-        return this.#guarded(() => {
+        return this.#guarded((inner) => {
             this.#told.ask = null;
-            return this.#write(this.#messages, this.#records, this.#inner.file_checked(book, textBytes(text), isPages, arrived));
+            return this.#write(messages, this.#records, inner.file_checked(book, textBytes(text), isPages, arrived));
         });
     }
 
-    /** Removes all records from a chat. @param {object[]} chat @returns {number} how many there were */
+    /** Removes all records from a chat. @param {ST.Message[]} chat @returns {number} how many there were */
     strip(chat) {
         this.forget();
         const carriers = chat.filter((message) => message && Object.hasOwn(message, FIELD));
@@ -143,7 +151,7 @@ export class Journal {
         this.#records = [];
     }
 
-    /** No message is changed before everything is worked out, so an error does no harm. */
+    /** No message is changed before everything is worked out, so an error does no harm. @param {(inner: wasm.Journal) => Outcome} work @returns {Outcome} */
     #guarded(work) {
         if (!this.#isOn()) {
             this.forget();
@@ -151,16 +159,16 @@ export class Journal {
         }
         try {
             this.#inner ??= new this.#core.Journal(randomText());
-            return work();
+            return work(this.#inner);
         } catch (error) {
             this.#inner = null;
-            this.#told = {};
+            this.#told = { ask: null };
             this.forget();
             throw error;
         }
     }
 
-    #numberOf(message) {
+    #numberOf(/** @type {ST.Message | undefined} */ message) {
         if (typeof message !== 'object' || message === null) {
             return 0;
         }
@@ -175,6 +183,7 @@ export class Journal {
     /**
      * Compares the chat to what the core knows of it: `numbers`, its messages, if they are others; `carried`, what
      * messages carry that the core did not give them; `records`, what each carries.
+     * @param {ST.Message[]} chat
      */
     #look(chat) {
         const before = this.#messages ?? [];
@@ -186,9 +195,11 @@ export class Journal {
         const isSame = this.#messages && same === before.length && same === chat.length;
         const elsewhere = new Map(before.slice(same).map((message, index) => [message, this.#records[same + index]]));
         const records = chat.map(carriedBy);
+        /** @type {[place: number, record: JournalRecord | null][]} */
         const carried = [];
-        records.forEach((record, place) => {
-            const expected = place < same ? this.#records[place] : elsewhere.get(chat[place]) ?? null;
+        chat.forEach((message, place) => {
+            const record = records[place] ?? null;
+            const expected = place < same ? this.#records[place] : elsewhere.get(message) ?? null;
             if (record !== expected) {
                 carried.push([place, record]);
             }
@@ -205,7 +216,7 @@ export class Journal {
         return { numbers, carried, records };
     }
 
-    /** What the core has to be told of the state, as bytes; usually nothing. */
+    /** What the core has to be told of the state, as bytes; usually nothing. @param {CurrentState} now */
     #news({ bookName, bookText, isOwn = true, isAssumed = false, isUnsaved = false, isTouched = false, metadata }) {
         const told = this.#told;
         const name = bookName || null;
@@ -216,36 +227,38 @@ export class Journal {
         const news = {
             isNothing: book === 'unchanged' && ask === told.ask && recorded === told.metadata,
             ask: textBytes(ask),
-            text: book === 'read' ? textBytes(bookText) : undefined,
+            text: book === 'read' && typeof bookText === 'string' ? textBytes(bookText) : undefined,
             metadata: recorded === told.metadata ? undefined : textBytes(recorded),
         };
         if (book !== 'unchanged' || name !== told.name || !isOwn) {
             // The core forgets the text of a book that the page has no copy of.
-            Object.assign(told, { name, text: isOwn && !isAssumed ? bookText : undefined });
+            told.name = name;
+            told.text = isOwn && !isAssumed ? bookText : undefined;
         }
-        Object.assign(told, { ask, metadata: recorded });
+        told.ask = ask;
+        told.metadata = recorded;
         return news;
     }
 
-    /** Whether a metadata key is recorded. There are few keys, and they are asked for all the time. */
+    /** Whether a metadata key is recorded. There are few keys, and they are asked for all the time. @param {string} key */
     #isRecorded(key) {
-        if (!this.#keys.has(key)) {
-            this.#keys.set(key, this.#core.is_recorded(key));
-        }
-        return this.#keys.get(key);
+        const isRecorded = this.#keys.get(key) ?? this.#core.is_recorded(key);
+        this.#keys.set(key, isRecorded);
+        return isRecorded;
     }
 
-    /** Writes the records into the messages. */
+    /** Writes the records into the messages. @param {ST.Message[]} messages @param {(JournalRecord | null)[]} records @param {Uint8Array | undefined} answer */
     #write(messages, records, answer) {
-        const changes = answer ? fromBytes(answer) : [];
-        changes.forEach(([place, record]) => {
-            if (record) {
-                messages[place][FIELD] = record;
+        const changes = recordChanges(answer);
+        for (const [place, record] of changes) {
+            const message = messages[place];
+            if (message && record) {
+                message[FIELD] = record;
             } else {
-                delete messages[place][FIELD];
+                delete message?.[FIELD];
             }
             records[place] = record;
-        });
+        }
         this.#messages = messages;
         this.#records = records;
         return { changed: changes.length > 0, last: records.at(-1) ?? null };

@@ -4,23 +4,38 @@ import { sameJson } from '../../core/json.js';
 import { watchArrivals } from '../../sillytavern/message_arrivals.js';
 import { BookFiles } from './book_files.js';
 import { Journal } from './journal.js';
+/** @import { Core, Host, OpenChat, Settings } from '../../types.js' */
 
-/** Events after which a message may have been added, deleted or finished. */
+/** Events after which a message may have been added, deleted or finished. @type {(keyof ST.EventTypes)[]} */
 export const MESSAGE_EVENTS = ['MESSAGE_SENT', 'MESSAGE_RECEIVED', 'MESSAGE_DELETED', 'MESSAGE_SWIPED', 'GENERATION_ENDED'];
 
 /** Whether the chat is small enough to be saved just for a record. */
-const isSmall = (messages) => messages.reduce((sum, message) => sum + String(message?.mes ?? '').length, 0) <= 1024 * 1024;
+const isSmall = (/** @type {ST.Message[]} */ messages) => messages.reduce((sum, message) => sum + String(message?.mes ?? '').length, 0) <= 1024 * 1024;
 
 /** Whether this is what SillyTavern returns for a book that does not exist. */
-const isEmpty = (text) => text.length < 100 && sameJson(text, '{"entries":{}}');
+const isEmpty = (/** @type {string} */ text) => text.length < 100 && sameJson(text, '{"entries":{}}');
 
+/** @type {(run: () => void) => void} */
 const idle = globalThis.requestIdleCallback?.bind(globalThis) ?? ((run) => setTimeout(run, 50));
+
+/**
+ * The journal of a chat since it was opened, and what is known of its book.
+ * @typedef {object} Current
+ * @property {Journal} journal
+ * @property {string} name @property {string | null} integrity
+ * @property {string | null} [book] the bound book at the last check
+ * @property {boolean} isBookStale whether the book may have changed since
+ * @property {string | null} [text] see `bookChanged`
+ * @property {string} [own] the text of the page's copy at the last check
+ */
+/** @typedef {OpenChat & {current: Current}} RecordedChat */
 
 export class Recorder {
     /**
      * @param {object} parts
-     * @param {object} parts.host @param {object} parts.core @param {object} parts.settings
-     * @param {(error: Error) => void} parts.onError
+     * @param {Pick<Host, 'openChat' | 'saveChatSoon' | 'knownBooks' | 'cachedBookText' | 'bookOnServer' | 'listBooks' | 'beforeWritingOut'>} parts.host
+     * @param {Pick<Core, 'wasm' | 'bookKey'>} parts.core @param {Pick<Settings, 'journal' | 'journalLimit'>} parts.settings
+     * @param {(error: unknown) => void} parts.onError
      * @param {(run: () => void) => void} [parts.soon] runs something when the page is idle
      */
     constructor({ host, core, settings, onError, soon = idle }) {
@@ -29,13 +44,19 @@ export class Recorder {
         this.settings = settings;
         this.onError = onError;
         this.soon = soon;
-        this.journal = null;
+        /** @type {Current | null} */
         this.current = null;
         this.files = new BookFiles();
+        /** How many messages there were at the last check; 0 if nothing is known of them. */
+        this.length = 0;
+        /** The last of them. @type {ST.Message | undefined} */
+        this.last = undefined;
         this.isScheduled = false;
         this.isFileCheckScheduled = false;
         /** Whether a record has changed since the last save. */
         this.isUnsaved = false;
+        /** Whether the records were brought up to date for the save that is being sent. */
+        this.isWrittenOut = false;
     }
 
     /** A chat was opened, or the chat was closed. */
@@ -44,15 +65,13 @@ export class Recorder {
         this.current = open && {
             name: open.name,
             integrity: open.integrity,
-            book: undefined,
             isBookStale: true,
-            text: undefined,
+            journal: new Journal({
+                core: this.core.wasm,
+                isOn: () => this.settings.journal,
+                largestBook: () => this.settings.journalLimit * 1024 * 1024,
+            }),
         };
-        this.journal = open && new Journal({
-            core: this.core.wasm,
-            isOn: () => this.settings.journal,
-            largestBook: () => this.settings.journalLimit * 1024 * 1024,
-        });
         this.length = 0;
         this.isUnsaved = false;
         this.files.markStale();
@@ -61,19 +80,21 @@ export class Recorder {
         this.scheduleFileCheck();
     }
 
-    /** The chat that is being recorded, if it is still the one on the screen. */
+    /** The chat that is being recorded, if it is still the one on the screen. @returns {RecordedChat | null} */
     chat() {
         const open = this.host.openChat();
-        if (!open || !this.journal || open.name !== this.current.name) {
+        const { current } = this;
+        if (!open || !current || open.name !== current.name) {
             return null;
         }
         // A new group chat gets its slug a little later.
-        this.current.integrity ??= open.integrity;
-        return open.integrity === this.current.integrity ? open : null;
+        current.integrity ??= open.integrity;
+        return open.integrity === current.integrity ? { ...open, current } : null;
     }
 
     /**
      * The text of a book has changed.
+     * @param {string} name
      * @param {string | null | undefined} text the text being saved; `null` if the book was deleted, `undefined` if
      *     the text is in the page's cache
      */
@@ -83,14 +104,15 @@ export class Recorder {
             if (typeof text === 'string' && this.files.isKnown(name)) {
                 this.files.pageWrote(name, text);
             }
-            if (open && this.current.book && this.isSameBook(this.current.book, name)) {
+            if (open?.current.book && this.isSameBook(open.current.book, name)) {
                 // It was bound at the last check. When it is bound again, this change must not be missed.
-                this.current.isBookStale = true;
+                open.current.isBookStale = true;
             }
             return;
         }
         this.messageMayHaveArrived();
-        Object.assign(this.current, { isBookStale: true, text });
+        open.current.isBookStale = true;
+        open.current.text = text;
         if (typeof text === 'string') {
             this.files.pageWrote(open.book, text);
         }
@@ -104,21 +126,25 @@ export class Recorder {
 
     /**
      * The page has read a book from the server, and this is its new copy.
-     * @param {?Uint8Array} [arrived] `arrivedSoFar` from when the read started
+     * @param {string} name @param {string} text @param {Uint8Array | null} [arrived] `arrivedSoFar` from when the read started
      */
     bookRead(name, text, arrived) {
         const open = this.chat();
         if (open?.book && this.isSameBook(open.book, name)) {
-            this.checkRecords(open, text, arrived);
+            this.checkRecords(open, open.book, text, arrived);
             this.files.pageRead(open.book, text);
-            Object.assign(this.current, { isBookStale: true, text: undefined });
+            open.current.isBookStale = true;
+            open.current.text = undefined;
             this.schedule();
         } else if (this.files.isKnown(name)) {
             this.files.pageRead(name, text);
         }
     }
 
-    /** A book was saved. The last message's record should be saved with the chat as well, in case the page is closed now. */
+    /**
+     * A book was saved. The last message's record should be saved with the chat as well, in case the page is closed now.
+     * @param {string} name @param {string} text
+     */
     bookSaved(name, text) {
         const open = this.chat();
         if (open?.book && this.isSameBook(open.book, name)) {
@@ -135,15 +161,15 @@ export class Recorder {
         this.host.saveChatSoon(() => this.isUnsaved);
     }
 
-    /** A book's file was read for some other reason. */
+    /** A book's file was read for some other reason. @param {string} name @param {string} text */
     fileRead(name, text) {
         const open = this.chat();
         if (open?.book && this.isSameBook(open.book, name)) {
-            this.checkRecords(open, text);
+            this.checkRecords(open, open.book, text);
         }
     }
 
-    isSameBook(one, other) {
+    isSameBook(/** @type {string} */ one, /** @type {string} */ other) {
         return this.core.bookKey(one) === this.core.bookKey(other);
     }
 
@@ -166,23 +192,24 @@ export class Recorder {
         }
     }
 
-    hasSameEnd(messages) {
+    hasSameEnd(/** @type {ST.Message[]} */ messages) {
         return messages.length === this.length && messages.at(-1) === this.last;
     }
 
-    /** Remembers the last message, to notice new ones. */
+    /** Remembers the last message, to notice new ones. @param {ST.Message[]} messages */
     rememberEnd(messages) {
         this.length = messages.length;
         this.last = messages.at(-1);
     }
 
-    /** A message is about to be appended to the chat. */
+    /** A message is about to be appended to the chat. @param {() => unknown} put */
     arriving(put) {
         const open = this.settings.journal ? this.chat() : null;
         if (!open || !open.messages.length) {
             return put();
         }
         let isPut = false;
+        /** @type {unknown} */
         let result;
         const putOnce = () => {
             isPut = true;
@@ -195,7 +222,7 @@ export class Recorder {
                 this.sync();
             }
             let isSeen = false;
-            this.journal?.arrive(open.messages, () => {
+            this.current?.journal.arrive(open.messages, () => {
                 isSeen = true;
                 return { ...this.bookNow(open, { isFresh: true }), metadata: open.metadata };
             }, putOnce);
@@ -216,9 +243,10 @@ export class Recorder {
         }
         if (!this.settings.journal) {
             // Changes from now on, to messages or the book, are not recorded.
-            this.journal.forget();
+            open.current.journal.forget();
             this.length = 0;
-            Object.assign(this.current, { isBookStale: true, text: undefined });
+            open.current.isBookStale = true;
+            open.current.text = undefined;
             return false;
         }
         return this.guarded(() => {
@@ -230,8 +258,8 @@ export class Recorder {
                 this.scheduleFileCheck();
             }
             this.rememberEnd(open.messages);
-            const isTouched = Boolean(open.book) && this.current.isBookStale;
-            const { changed } = this.journal.sync(open.messages, { ...this.bookNow(open, { isFresh }), isTouched, metadata: open.metadata });
+            const isTouched = Boolean(open.book) && open.current.isBookStale;
+            const { changed } = open.current.journal.sync(open.messages, { ...this.bookNow(open, { isFresh }), isTouched, metadata: open.metadata });
             this.isUnsaved ||= changed;
             return changed;
         }) ?? false;
@@ -239,37 +267,39 @@ export class Recorder {
 
     /**
      * The book as the journal expects it: its text only if it is new, `null` if the book is lost.
+     * @param {RecordedChat} open
      * @param {{isFresh: boolean}} how `isFresh`: read the page's copy even if no change was reported
      */
-    bookNow(open, { isFresh }) {
-        const { current } = this;
-        if (!open.book) {
+    bookNow({ book, current }, { isFresh }) {
+        if (!book) {
             current.book = null;
             return { bookName: null, bookText: null };
         }
-        if (!isFresh && current.book === open.book && !current.isBookStale) {
-            return { bookName: open.book, bookText: undefined, isUnsaved: this.isCopyUnsaved(open.book) };
+        if (!isFresh && current.book === book && !current.isBookStale) {
+            return { bookName: book, bookText: undefined, isUnsaved: this.isCopyUnsaved(book) };
         }
-        const own = this.pageText(open.book);
-        const text = own ?? (this.isThere(open.book) ? this.files.textOf(open.book) : undefined);
+        const own = this.pageText(book);
+        const text = own ?? (this.isThere(book) ? this.files.textOf(book) : undefined);
         if (own !== undefined) {
-            this.files.firstSeen(open.book, own);
+            this.files.firstSeen(book, own);
         }
-        Object.assign(current, { book: open.book, isBookStale: text === undefined, own });
-        const isAssumed = text === undefined && this.isThere(open.book);
-        return { bookName: open.book, bookText: text ?? null, isOwn: own !== undefined, isAssumed, isUnsaved: this.isCopyUnsaved(open.book) };
+        current.book = book;
+        current.isBookStale = text === undefined;
+        current.own = own;
+        const isAssumed = text === undefined && this.isThere(book);
+        return { bookName: book, bookText: text ?? null, isOwn: own !== undefined, isAssumed, isUnsaved: this.isCopyUnsaved(book) };
     }
 
-    isCopyUnsaved(name) {
-        const { own } = this.current;
+    isCopyUnsaved(/** @type {string} */ name) {
+        const own = this.current?.own;
         return own !== undefined && this.files.isUnsaved(name, own);
     }
 
-    isThere(name) {
-        return this.current.text !== null && this.host.knownBooks().includes(name);
+    isThere(/** @type {string} */ name) {
+        return this.current?.text !== null && this.host.knownBooks().includes(name);
     }
 
-    /** The text of the page's copy, including unsaved edits; `undefined` until the page has loaded the book. */
+    /** The text of the page's copy, including unsaved edits; `undefined` until the page has loaded the book. @param {string} name */
     pageText(name) {
         return this.isThere(name) ? this.host.cachedBookText(name) : undefined;
     }
@@ -295,30 +325,29 @@ export class Recorder {
         if (!open?.book || !this.settings.journal || !this.host.knownBooks().includes(open.book)) {
             return;
         }
-        const { journal, current } = this;
-        const name = open.book;
+        const { current, book: name } = open;
         const arrived = this.unchecked();
         const last = open.messages.at(-1);
         const text = await this.host.bookOnServer(name);
-        const isSameOpening = () => this.journal === journal && this.current === current;
-        if (!isSameOpening() && this.chat()) {
+        const reopened = this.current === current ? null : this.chat();
+        if (reopened) {
             // The request was sent before the chat was reopened, and possibly answered after a message arrived: it can
             // refute, but not confirm.
-            this.checkRecords({ messages: this.chat().messages, book: name }, text, null);
+            this.checkRecords(reopened, name, text, null);
         }
-        const chatNow = () => (isSameOpening() ? this.chat() : null);
+        const chatNow = () => (this.current === current ? this.chat() : null);
         let now = chatNow();
         if (now && isEmpty(text)) {
             // It differs from the page's copy, whether the book exists or not. A later check may be answered before
             // that is known.
-            this.checkRecords({ messages: now.messages, book: name }, text, null);
+            this.checkRecords(now, name, text, null);
             now = (await this.isOnServer(name)) ? chatNow() : null;
         }
         if (!now) {
             return;
         }
         // Even if another book is bound by now: messages arrived while this one was bound.
-        this.checkRecords({ messages: now.messages, book: name }, text, arrived);
+        this.checkRecords(now, name, text, arrived);
         if (now.book !== name || this.pageText(name) !== undefined) {
             return;
         }
@@ -330,27 +359,28 @@ export class Recorder {
         this.files.pageRead(name, text);
         current.isBookStale = true;
         this.sync();
-        this.checkRecords(now, text);
+        this.checkRecords(now, name, text);
     }
 
-    async isOnServer(name) {
+    async isOnServer(/** @type {string} */ name) {
         return (await this.host.listBooks()).some((book) => this.isSameBook(book.name, name));
     }
 
     unchecked() {
-        return this.journal.unchecked(this.host.openChat()?.book);
+        return this.current?.journal.unchecked(this.host.openChat()?.book ?? null) ?? null;
     }
 
     /**
      * Checks the records against the book's file, which contains `text`.
-     * @param {?Uint8Array} arrived the messages that had arrived before the read. Other records can only be refuted
+     * @param {RecordedChat} open @param {string} book @param {string} text
+     * @param {Uint8Array | null} arrived the messages that had arrived before the read. Other records can only be refuted
      */
-    checkRecords(open, text, arrived = this.unchecked()) {
+    checkRecords({ current, messages }, book, text, arrived = this.unchecked()) {
         this.guarded(() => {
-            const isPages = this.files.matchesPage(open.book, text);
-            const { changed } = this.journal.fileChecked(open.book, text, { isPages, arrived });
+            const isPages = this.files.matchesPage(book, text);
+            const { changed } = current.journal.fileChecked(book, text, { isPages, arrived });
             // If saving would take long, the next save includes it.
-            if (changed && isSmall(open.messages)) {
+            if (changed && isSmall(messages)) {
                 this.saveSoon();
             }
         });
@@ -372,7 +402,7 @@ export class Recorder {
 
     /**
      * The body of a save of the open chat, with the current records.
-     * @returns {string | undefined} `undefined` if nothing has to be changed
+     * @param {string} text @returns {string | undefined} `undefined` if nothing has to be changed
      */
     withRecords(text) {
         const wasHooked = this.isWrittenOut;
@@ -382,12 +412,13 @@ export class Recorder {
         }
         const open = this.chat();
         const body = JSON.parse(text);
-        if (!open || !Array.isArray(body.chat) || body.chat.length !== open.messages.length + 1) {
+        if (!open || !hasLines(body) || body.chat.length !== open.messages.length + 1) {
             return undefined;
         }
-        open.messages.forEach((message, index) => {
-            if (message?.forklore !== undefined) {
-                body.chat[index + 1].forklore = message.forklore;
+        body.chat.slice(1).forEach((line, index) => {
+            const record = open.messages[index]?.forklore;
+            if (record !== undefined) {
+                line.forklore = record;
             }
         });
         return JSON.stringify(body);
@@ -400,19 +431,24 @@ export class Recorder {
      */
     strip() {
         const open = this.chat();
-        const count = open ? this.journal.strip(open.messages) : 0;
-        this.journal = null;
+        const count = open ? open.current.journal.strip(open.messages) : 0;
+        this.current = null;
         return count;
     }
 
-    /** An error must not affect the chat: its journal stops until it is opened again. */
+    /** An error must not affect the chat: its journal stops until it is opened again. @template T @param {() => T} step */
     guarded(step) {
         try {
             return step();
         } catch (error) {
-            this.journal = null;
+            this.current = null;
             this.onError(error);
             return null;
         }
     }
+}
+
+/** Whether this is the body of a save of a chat. @param {unknown} body @returns {body is {chat: ST.Line[]}} */
+function hasLines(body) {
+    return body instanceof Object && 'chat' in body && Array.isArray(body.chat);
 }

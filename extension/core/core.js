@@ -3,6 +3,8 @@
 
 import { bytesText, fromBytes, textBytes, toBytes } from './json.js';
 import load, * as wasm from './pkg/forklore.js';
+/** @import { Compare, FindForkPoint, FindMergeBase, Merge, MomentBook, PlanRepair, ReadLore, SplitOff, Verify } from './repair_calls.js' */
+/** @import { Words } from '../types.js' */
 
 /** @param {BufferSource | URL | Response | Promise<Response>} source */
 export async function loadCore(source = new URL('./pkg/forklore_bg.wasm', import.meta.url)) {
@@ -10,14 +12,22 @@ export async function loadCore(source = new URL('./pkg/forklore_bg.wasm', import
     return core;
 }
 
-/** Unpacks an answer and frees its memory. */
+/**
+ * Unpacks an answer and frees its memory.
+ * @template Value
+ * @param {wasm.Answer} answer
+ */
 function opened(answer) {
     try {
-        return { value: fromBytes(answer.value()), body: answer.take_body(), book: answer.take_book(), memories: answer.take_memories() };
+        const value = /** @type {Value} */ (fromBytes(answer.value()));
+        return { value, body: answer.take_body(), book: answer.take_book(), memories: answer.take_memories() };
     } finally {
         answer.free();
     }
 }
+
+/** The value of an answer. @template Value @param {wasm.Answer} answer @returns {Value} */
+const valueOf = (answer) => /** @type {Value} */ (opened(answer).value);
 
 /** What the core knows about the copies of books in this page, and about the saves that it has begun. Books are texts here. */
 function newGuard() {
@@ -54,17 +64,27 @@ export const core = {
     scenes: (messages) => opened(wasm.scenes(toBytes(messages))).value,
     shapes: () => opened(wasm.shapes()).value,
     check: (ask, chat, book) => opened(wasm.check(toBytes(ask), toBytes(chat), book)).value,
-    lore: (ask, chat, book) => opened(wasm.lore(toBytes(ask), toBytes(chat), book)).value,
+    /** @type {ReadLore} */
+    lore: (ask, chat, book) => valueOf(wasm.lore(toBytes(ask), toBytes(chat), book)),
+    /** @type {PlanRepair} */
     planRepair: (ask, chat, book, other) => opened(wasm.plan_repair(toBytes(ask), toBytes(chat), book, other)),
-    compare: (ask, base, left, right) => opened(wasm.compare(toBytes(ask), base, left, right)).value,
+    /** @type {Compare} */
+    compare: (ask, base, left, right) => valueOf(wasm.compare(toBytes(ask), base, left, right)),
+    /** @type {Merge} */
     merge: (ask, base, ours, theirs) => opened(wasm.merge(toBytes(ask), base, ours, theirs)),
-    words: (before, after) => opened(wasm.words(before, after)).value,
-    forkPoint: (ask) => opened(wasm.fork_point(toBytes(ask))).value,
+    /** @type {Words} */
+    words: (before, after) => valueOf(wasm.words(before, after)),
+    /** @type {FindForkPoint} */
+    forkPoint: (ask) => valueOf(wasm.fork_point(toBytes(ask))),
+    /** @type {FindMergeBase} */
     mergeBase: (ask, chats, books) => opened(wasm.merge_base(toBytes(ask), toBytes(chats), toBytes(books))),
+    /** @type {MomentBook} */
     momentBook: (ask, chat, book) => opened(wasm.moment_book(toBytes(ask), toBytes(chat), book)),
     newGuard,
-    verify: (ask, books) => opened(wasm.verify(toBytes(ask), books)).value,
-    splitOff: (ask) => opened(wasm.split_off(toBytes(ask))).value,
+    /** @type {Verify} */
+    verify: (ask, books) => valueOf(wasm.verify(toBytes(ask), books)),
+    /** @type {SplitOff} */
+    splitOff: (ask) => valueOf(wasm.split_off(toBytes(ask))),
     timelines: (ask, books) => opened(wasm.timelines(toBytes(ask), books)).value,
     indexRecords: (heads) => opened(wasm.index_records(toBytes(heads))).value,
     bookFate: (ask) => opened(wasm.book_fate(toBytes(ask))).value,
@@ -86,6 +106,11 @@ export const core = {
     chatStem: (name) => wasm.chat_stem(name) ?? null,
     wasm,
 };
+
+/** The entries of a book, by key. @param {Uint8Array} book @returns {Record<string, ST.Entry | null>} */
+export function entriesOf(book) {
+    return /** @type {Partial<ST.Book>} */ (fromBytes(book)).entries ?? {};
+}
 
 /** The current time, as the core expects it. */
 export function timeNow() {

@@ -6,28 +6,28 @@ import load, * as wasm from './pkg/forklore.js';
 /** @import { Compare, FindForkPoint, FindMergeBase, Merge, MomentBook, PlanRepair, ReadLore, SplitOff, Verify } from './repair_calls.js' */
 /** @import { Words } from '../types.js' */
 
+/** A value and files. @typedef {{value: unknown, body?: Uint8Array, book?: Uint8Array, memories?: Uint8Array}} Opened */
+
 /** @param {BufferSource | URL | Response | Promise<Response>} source */
 export async function loadCore(source = new URL('./pkg/forklore_bg.wasm', import.meta.url)) {
     await load({ module_or_path: source });
     return core;
 }
 
-/**
- * Unpacks an answer and frees its memory.
- * @template Value
- * @param {wasm.Answer} answer
- */
+/** Unpacks an answer and frees its memory. @template {Opened} Whole @param {wasm.Answer} answer @returns {Whole} */
 function opened(answer) {
     try {
-        const value = /** @type {Value} */ (fromBytes(answer.value()));
-        return { value, body: answer.take_body(), book: answer.take_book(), memories: answer.take_memories() };
+        const files = { body: answer.take_body(), book: answer.take_book(), memories: answer.take_memories() };
+        return /** @type {Whole} */ ({ value: fromBytes(answer.value()), ...files });
     } finally {
         answer.free();
     }
 }
 
-/** The value of an answer. @template Value @param {wasm.Answer} answer @returns {Value} */
-const valueOf = (answer) => /** @type {Value} */ (opened(answer).value);
+/** For answers without files. @template Value @param {wasm.Answer} answer @returns {Value} */
+function valueOf(answer) {
+    return /** @type {Value} */ (opened(answer).value);
+}
 
 /** What the core knows about the copies of books in this page, and about the saves that it has begun. Books are texts here. */
 function newGuard() {

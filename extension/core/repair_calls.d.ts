@@ -10,9 +10,9 @@ type Book = Uint8Array;
 type Lines = ST.Line[];
 
 /** An answer, and the book that comes with it. */
-interface WithBook<Value> {
+interface WithBook<Value, File = Book | undefined> {
     value: Value;
-    book: Book | undefined;
+    book: File;
 }
 
 interface TimelineAsk {
@@ -162,7 +162,7 @@ export interface MergeBase {
 }
 
 /** The book is ours, merged. */
-export type Merge = (ask: MergeAsk, base: Book | undefined, ours: Book, theirs: Book) => WithBook<Merged>;
+export type Merge = (ask: MergeAsk, base: Book | undefined, ours: Book, theirs: Book) => WithBook<Merged, Book>;
 
 export interface MergeAsk {
     baseKnown: boolean;

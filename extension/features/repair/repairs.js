@@ -187,7 +187,7 @@ export class Repairs {
             await this.updateBookName(open, name, { isOpen: true });
         } else {
             open.metadata.world_info = name;
-            await this.host.saveOpenChat();
+            await this.saveChat(open, true);
         }
     }
 
@@ -206,6 +206,8 @@ export class Repairs {
 
     /** @param {BookChange} plan @param {LoadedChat} chat @param {string} why */
     async apply(plan, chat, why, { isOpen = true } = {}) {
+        // Until the book is written, messages may be deleted, or the page's list may be refilled with another chat.
+        const messages = [...chat.messages];
         if (plan.book && plan.bytes) {
             if (plan.replaces) {
                 plan.undo = await this.trash.keepBooks([plan.book.name], why, { replacedBy: bytesText(plan.bytes) });
@@ -216,7 +218,7 @@ export class Repairs {
         if (plan.metadata) {
             overwrite(chat.metadata, plan.metadata);
             for (const [index, message] of Object.entries(plan.messages ?? {})) {
-                const live = chat.messages[Number(index)];
+                const live = messages[Number(index)];
                 restoreExtra(live, message);
                 (message.swipe_info ?? []).forEach((swipe, at) => restoreExtra(live?.swipe_info?.[at], swipe));
             }
@@ -225,10 +227,13 @@ export class Repairs {
         this.onChange();
     }
 
-    saveChat(/** @type {LoadedChat} */ chat, /** @type {boolean} */ isOpen) {
-        return isOpen
+    async saveChat(/** @type {LoadedChat} */ chat, /** @type {boolean} */ isOpen) {
+        if (isOpen && this.host.openChat()?.name !== chat.name) {
+            throw new Error(`"${chat.name}" was not saved: it is not open any more`);
+        }
+        await (isOpen
             ? this.host.saveOpenChat()
-            : this.host.writeChat(chat, chat.name, [{ ...chat.header, chat_metadata: chat.metadata }, ...chat.messages]);
+            : this.host.writeChat(chat, chat.name, [{ ...chat.header, chat_metadata: chat.metadata }, ...chat.messages]));
     }
 }
 

@@ -57,21 +57,33 @@ export interface Owner {
     avatar: string | null;
 }
 
-export interface OpenChat extends Owner {
+/** Which chat. */
+export interface ChatId extends Owner {
     name: string;
+}
+
+/** A chat with its messages. */
+export interface LoadedChat extends ChatId {
     messages: ST.Message[];
     metadata: ST.Metadata;
     book: string | null;
+    /** Only of a chat that was read from its file, if there is one. */
+    header?: ST.Header;
+}
+
+export interface OpenChat extends LoadedChat {
     integrity: string | null;
 }
 
-/** What is known of a chat without its messages. */
-export interface Head extends Owner {
-    name: string;
+export interface ShortHead extends ChatId {
     /** How many. */
     messages: number;
     /** Missing if the header cannot be read. */
     metadata?: ST.Metadata;
+}
+
+/** What is known of a chat without its messages. */
+export interface Head extends ShortHead {
     /** The last message, and when it was sent, in milliseconds. */
     preview: string;
     date: number | null;
@@ -266,7 +278,7 @@ export interface AppForUi {
     verifyOpen(): Promise<{ chat: string; findings: Finding[] }>;
     verifyAll(progress: (done: number, total: number) => void): Promise<VerifiedChat[]>;
     repairOptions(): Promise<RepairOptions>;
-    repair(choice: RepairChoice): Promise<BookReport>;
+    repair(choice: RepairChoice): Promise<RepairReport>;
     splitPlan(options: { family: boolean }): Promise<SplitPlan>;
     split(options: { family: boolean }): Promise<SplitPlan>;
     cleanupPlan(): Promise<CleanupPlan>;
@@ -378,7 +390,6 @@ export interface ForkQuestion {
 export type ForkChoice = 'wait' | 'nearest' | 'live' | 'without';
 
 export interface LoreEntry {
-    key: string;
     uid: number;
     title: string;
     content: string;
@@ -387,12 +398,11 @@ export interface LoreEntry {
     internal: boolean;
 }
 
-export interface LoreChange {
-    key: string;
-    uid: number;
-    title: string;
+export interface LoreChange extends LoreEntry {
     what: ChangeKind;
     fields: string[];
+    /** What its content was. */
+    before: string | null;
 }
 
 export type ChangeKind = 'added' | 'changed' | 'removed';
@@ -415,6 +425,11 @@ export interface BookReport {
     undo?: string | null;
 }
 
+/** How well the book is known; `null` if the chat was only detached from it. */
+export interface RepairReport extends Omit<BookReport, 'part'> {
+    part: Part | null;
+}
+
 export interface VerifiedChat {
     chat: string;
     /** The id of the character or group. */
@@ -427,6 +442,18 @@ export interface VerifiedChat {
 export interface ChatToOpen {
     chat: string;
     owner: string;
+}
+
+/** A book to write, and what to change in the chat that is bound to it. */
+export interface BookChange {
+    book?: { name: string } | null;
+    bytes?: Uint8Array;
+    /** Whether the book replaces one that has to go to the trash. */
+    replaces?: boolean;
+    metadata?: ST.Metadata | null;
+    messages?: Record<string, ST.Message>;
+    /** Restores the replaced book. */
+    undo?: string;
 }
 
 export type RepairSource = 'journal' | 'recap' | 'copy' | 'empty' | 'detach';
@@ -578,6 +605,7 @@ export interface SideOfEntry {
 export interface EntryDifference {
     key: string;
     uid: number | null;
+    internal: boolean;
     title: string;
     left: SideOfEntry;
     right: SideOfEntry;
@@ -645,7 +673,7 @@ export interface Conflict {
     key: string | null;
     title?: string;
     field?: string | null;
-    kind: 'field' | 'removed-by-ours' | 'removed-by-theirs' | string;
+    kind: 'field' | 'removed-by-ours' | 'removed-by-theirs';
     ours?: unknown;
     theirs?: unknown;
     /** The word diff from theirs to ours. */

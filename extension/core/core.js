@@ -4,9 +4,10 @@
 import { bytesText, fromBytes, textBytes, toBytes } from './json.js';
 import load, * as wasm from './pkg/forklore.js';
 /**
- * @import { ForkChoice, JournalRecord, Piece, Word } from '../types.js'
+ * @import { ForkChoice, JournalRecord, Word, Words } from '../types.js'
  * @import { BooksNamed, ChatNameAsk, CheckAnswer, CheckAsk, ForkAnswer, ForkAsk, NextStep, PendingWork, SaveAnswer, SaveAsk, Scene, Shapes, UnfinishedAsk, WithoutBookAsk } from './fork_calls.js'
  * @import { BookNews, GuardAction, PageGuard } from './guard_calls.js'
+ * @import { Compare, FindForkPoint, FindMergeBase, Merge, MomentBook, PlanRepair, ReadLore, SplitOff, Verify } from './repair_calls.js'
  */
 
 /** A value and files. @typedef {{value: unknown, body?: Uint8Array, book?: Uint8Array, memories?: Uint8Array}} Opened */
@@ -80,18 +81,27 @@ export const core = {
     shapes: () => valueOf(wasm.shapes()),
     /** @type {(ask: CheckAsk, chat: ST.Line[], book?: Uint8Array) => CheckAnswer} */
     check: (ask, chat, book) => valueOf(wasm.check(toBytes(ask), toBytes(chat), book)),
-    lore: (ask, chat, book) => opened(wasm.lore(toBytes(ask), toBytes(chat), book)).value,
+    /** @type {ReadLore} */
+    lore: (ask, chat, book) => valueOf(wasm.lore(toBytes(ask), toBytes(chat), book)),
+    /** @type {PlanRepair} */
     planRepair: (ask, chat, book, other) => opened(wasm.plan_repair(toBytes(ask), toBytes(chat), book, other)),
-    compare: (ask, base, left, right) => opened(wasm.compare(toBytes(ask), base, left, right)).value,
+    /** @type {Compare} */
+    compare: (ask, base, left, right) => valueOf(wasm.compare(toBytes(ask), base, left, right)),
+    /** @type {Merge} */
     merge: (ask, base, ours, theirs) => opened(wasm.merge(toBytes(ask), base, ours, theirs)),
-    /** @type {(before: string, after: string) => Piece[]} */
-    words: (before, after) => /** @type {Piece[]} */ (opened(wasm.words(before, after)).value),
-    forkPoint: (ask) => opened(wasm.fork_point(toBytes(ask))).value,
+    /** @type {Words} */
+    words: (before, after) => valueOf(wasm.words(before, after)),
+    /** @type {FindForkPoint} */
+    forkPoint: (ask) => valueOf(wasm.fork_point(toBytes(ask))),
+    /** @type {FindMergeBase} */
     mergeBase: (ask, chats, books) => opened(wasm.merge_base(toBytes(ask), toBytes(chats), toBytes(books))),
+    /** @type {MomentBook} */
     momentBook: (ask, chat, book) => opened(wasm.moment_book(toBytes(ask), toBytes(chat), book)),
     newGuard,
-    verify: (ask, books) => opened(wasm.verify(toBytes(ask), books)).value,
-    splitOff: (ask) => opened(wasm.split_off(toBytes(ask))).value,
+    /** @type {Verify} */
+    verify: (ask, books) => valueOf(wasm.verify(toBytes(ask), books)),
+    /** @type {SplitOff} */
+    splitOff: (ask) => valueOf(wasm.split_off(toBytes(ask))),
     timelines: (ask, books) => opened(wasm.timelines(toBytes(ask), books)).value,
     indexRecords: (heads) => opened(wasm.index_records(toBytes(heads))).value,
     bookFate: (ask) => opened(wasm.book_fate(toBytes(ask))).value,
@@ -121,6 +131,11 @@ export const core = {
 /** What messages, by their places, must carry now: the answer of the core's `Journal`. @param {Uint8Array | undefined} answer */
 export function recordChanges(answer) {
     return /** @type {[place: number, record: JournalRecord | null][]} */ (answer ? fromBytes(answer) : []);
+}
+
+/** The entries of a book, by key. @param {Uint8Array} book @returns {Record<string, ST.Entry | null>} */
+export function entriesOf(book) {
+    return /** @type {Partial<ST.Book>} */ (fromBytes(book)).entries ?? {};
 }
 
 /** The current time, as the core expects it. */

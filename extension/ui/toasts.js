@@ -2,7 +2,7 @@
 import { wordList } from './widgets/controls.js';
 import { element } from './widgets/dom.js';
 import { say, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayTerms } from './words.js';
-/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, RepairSource, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
+/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, RepairReport, RepairSource, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
 
 const REMARKS_SHOWN = 2;
 
@@ -157,7 +157,7 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
 
         undone: (/** @type {{restored: string[], replaced: string[]}} */ { restored, replaced }) => toast('success', undoneText(restored, replaced)),
 
-        repaired: (/** @type {RepairSource} */ source, /** @type {BookReport} */ report) => toast('success', present([
+        repaired: (/** @type {RepairSource} */ source, /** @type {RepairReport} */ report) => toast('success', present([
             repairedText(source, report),
             app.settings.warnings ? wordList(report.remarks ?? [], 'forklore_small') : null,
         ])),
@@ -185,7 +185,7 @@ function undoneText(restored, replaced) {
     return say(key, { count: restored.length, books: sayNames(restored) });
 }
 
-function repairedText(/** @type {RepairSource} */ source, /** @type {BookReport} */ { book, entries, part }) {
+function repairedText(/** @type {RepairSource} */ source, /** @type {RepairReport} */ { book, entries, part }) {
     if (source === 'detach') {
         return say('notice.repaired.detach');
     }

@@ -1,13 +1,11 @@
 // Compares two moments: two timelines, as they are now or were at a message, or two messages of one chat.
 
 import { chatForCore, comparableMessages } from '../../core/chat.js';
-import { bytesText } from '../../core/json.js';
+import { fromBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
-
-/**
- * A timeline of the open chat's character or group: as it is now, or as it was at a message.
- * @typedef {{chat: string, message?: number | null}} Moment
- */
+/** @import { ForkPoint } from '../../core/repair_calls.js' */
+/** @import { Beginning, ComparedModel, Core, Head, Host, LoadedChat, Moment, OpenChat, Owner, Part, ShownMoment, TimelineChoice, TimelinesModel } from '../../types.js' */
+/** @import { Repairs } from '../repair/repairs.js' */
 
 /**
  * A moment, with everything known about it.
@@ -15,22 +13,38 @@ import { wordError } from '../../core/word_error.js';
  * @property {string} name
  * @property {number | null} message `null`: now
  * @property {boolean} isOpen whether it is the open chat
- * @property {object} chat as expected by `repairs.apply`
+ * @property {LoadedChat} chat
  * @property {string | null} bookName
  * @property {Uint8Array | undefined} book
- * @property {object} metadata
- * @property {object | null} part how the book is known; `null`: it is the book itself
+ * @property {ST.Metadata} metadata
+ * @property {Part | null} part how the book is known; `null`: it is the book itself
+ */
+
+/** @typedef {Partial<Beginning> & {known: boolean, book?: Uint8Array, metadata?: ST.Metadata | null}} Base what both sides started from */
+
+/** @typedef {Map<string, {metadata: ST.Metadata | null}>} Records of timelines, by name */
+/**
+ * @typedef {{
+ *     index: {of(owner: Owner): Promise<Records>, learn(heads: Head[]): void},
+ *     headOfOpen(open: OpenChat): Head,
+ *     names(open: OpenChat): Promise<string[]>,
+ *     model(open: OpenChat, names: string[], records: Records, books: Map<string, string>): TimelinesModel,
+ * }} TimelineSource
  */
 
 export class Comparison {
-    /** @param {{host: object, core: object, repairs: object, timelines: import('../timelines/timelines.js').Timelines}} parts */
-    constructor(parts) {
-        Object.assign(this, parts);
+    /** @param {{host: Pick<Host, 'chatHeads'>, core: Core, repairs: Repairs, timelines: TimelineSource}} parts */
+    constructor({ host, core, repairs, timelines }) {
+        this.host = host;
+        this.core = core;
+        this.repairs = repairs;
+        this.timelines = timelines;
     }
 
     /**
      * Compares two moments for the comparison view.
      * @param {{left: Moment, right: Moment}} what of two moments of one chat, the earlier one is always on the left in the answer
+     * @returns {Promise<ComparedModel>}
      */
     async compare(what) {
         const moments = inOrder(what);
@@ -54,7 +68,7 @@ export class Comparison {
         };
     }
 
-    /** The timelines that can be compared, the open chat's family first. */
+    /** The timelines that can be compared, the open chat's family first. @returns {Promise<TimelineChoice[]>} */
     async choices() {
         const open = this.repairs.requireOpenChat();
         const { names, records } = await this.heads(open);
@@ -62,11 +76,11 @@ export class Comparison {
         const mine = timelines.find(({ isOpen }) => isOpen)?.family;
         return timelines
             .filter(({ kind }) => kind !== 'gone')
-            .map(({ name, messages, family, isOpen, book }) => ({ name, messages, isOpen, book, isRelated: family === mine }))
+            .map(({ name, messages, family, isOpen }) => ({ name, messages, isOpen, isRelated: family === mine }))
             .sort((one, other) => Number(other.isRelated) - Number(one.isRelated));
     }
 
-    /** @param {Moment} moment @returns {Promise<Side>} */
+    /** @param {OpenChat} open @param {Moment} moment @returns {Promise<Side>} */
     async side(open, { chat: name, message = null }) {
         const isOpen = name === open.name;
         const chat = isOpen ? open : await this.repairs.closedChat({ group: open.group, avatar: open.avatar, name });
@@ -82,6 +96,7 @@ export class Comparison {
         return message === null ? now : this.sideAt(open, now, message);
     }
 
+    /** @param {OpenChat} open @param {Side} side @param {number} message @returns {Side} */
     sideAt(open, side, message) {
         const ask = { group: Boolean(open.group), isOpen: side.isOpen, bookName: side.bookName, message };
         const { value, book } = this.core.momentBook(ask, chatForCore(side.chat), side.book);
@@ -91,7 +106,7 @@ export class Comparison {
         return { ...side, message, bookName: value.book, book, metadata: value.metadata, part: value.part };
     }
 
-    /** The state that both sides started from. */
+    /** The state that both sides started from. @param {OpenChat} open @param {Side} left @param {Side} right @returns {Promise<Base>} */
     async mergeBase(open, left, right) {
         if (left.name === right.name) {
             return baseAt(left);
@@ -106,22 +121,23 @@ export class Comparison {
         const point = value.parting ?? null;
         // A side from before the fork point is itself what both started from. At the fork point this does not hold:
         // each side has recorded by itself what happened after that message arrived.
-        const early = [left, right].filter(({ message }) => message !== null && point !== null && message < point);
-        const first = early.sort((one, other) => one.message - other.message)[0];
-        return first ? baseAt(first) : { ...value, book, chat: parting?.chat ?? null };
+        const first = timeOf(left) <= timeOf(right) ? left : right;
+        return point !== null && timeOf(first) < point ? baseAt(first) : { ...value, book, chat: parting?.chat ?? null };
     }
 
-    /** Asks the journals of both timelines, and of the one they were forked from, what both started with. */
+    /**
+     * Asks the journals of both timelines, and of the one they were forked from, what both started with.
+     * @param {OpenChat} open @param {Side} left @param {Side} right @param {ForkPoint | null} parting
+     */
     async findBase(open, left, right, parting) {
-        const isThird = parting?.chat && ![left.name, right.name].includes(parting.chat);
         const witnesses = [left, right].map(({ chat, name }) => ({ chat, name }));
-        if (isThird) {
+        if (parting?.chat && ![left.name, right.name].includes(parting.chat)) {
             witnesses.push({ name: parting.chat, chat: (await this.side(open, { chat: parting.chat })).chat });
         }
         const books = [];
         for (const { chat } of witnesses) {
             const bytes = await this.repairs.bookBytes(chat.book);
-            books.push(bytes ? JSON.parse(bytesText(bytes)) : null);
+            books.push(bytes ? fromBytes(bytes) : null);
         }
         const ask = {
             group: Boolean(open.group),
@@ -133,7 +149,7 @@ export class Comparison {
         return this.core.mergeBase(ask, witnesses.map(({ chat }) => comparableMessages(chat)), books);
     }
 
-    /** The names of all timelines, and what is known of their headers. */
+    /** The names of all timelines, and what is known of their headers. @param {OpenChat} open */
     async heads(open) {
         const { index } = this.timelines;
         index.learn([this.timelines.headOfOpen(open)]);
@@ -146,21 +162,25 @@ export class Comparison {
     }
 }
 
+/** @param {{message?: number | null}} moment */
+const timeOf = ({ message }) => message ?? Infinity;
+
 /** Puts the earlier of two moments of one chat first. @param {{left: Moment, right: Moment}} moments */
 function inOrder({ left, right }) {
-    const at = ({ message }) => message ?? Infinity;
-    return left.chat === right.chat && at(left) > at(right) ? { left: right, right: left } : { left, right };
+    return left.chat === right.chat && timeOf(left) > timeOf(right) ? { left: right, right: left } : { left, right };
 }
 
+/** @param {Side} side @returns {Base} */
 function baseAt({ name, message, book, metadata }) {
     return { known: true, how: 'then', message, parting: message, chat: name, book, metadata };
 }
 
-/** @param {Side} side */
+/** @param {Side} side @returns {ShownMoment} */
 export function shown({ name, message, isOpen, bookName, book, part, chat }) {
     return { chat: name, message, isOpen, book: bookName, hasBook: Boolean(book), part, last: chat.messages.length - 1 };
 }
 
-export function shownBeginning({ known, how, message = null, parting = null, chat = null }) {
-    return { known: Boolean(known), how: known ? how : null, message, parting, chat };
+/** @param {Base} base @returns {Beginning} */
+export function shownBeginning({ known, how = null, message = null, parting = null, chat = null }) {
+    return { known, how: known ? how : null, message, parting, chat };
 }

@@ -1,34 +1,30 @@
 // Brings lore from one timeline into another: the core makes a plan, the user reviews it, then it is applied.
 
+import { entriesOf } from '../../core/core.js';
 import { bytesText } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { shown, shownBeginning } from './comparison.js';
+/** @import { BookChange, Brought, ChatId, Conflict, Core, Host, MergePlan, MergeRequest, MergeStep, StalePlan, WantedEntries } from '../../types.js' */
+/** @import { Repairs } from '../repair/repairs.js' */
+/** @import { Base, Comparison, Side } from './comparison.js' */
+/** @typedef {Side & {bookName: string, book: Uint8Array}} SideWithBook */
+/** @typedef {{ours: SideWithBook, theirs: SideWithBook, beginning: Base}} Sides */
+/** @typedef {StalePlan | (Brought & {text?: string})} Outcome with the text that was written */
+/** @typedef {(book: string, step: () => Promise<Outcome>) => Promise<Outcome>} Exclusively runs a step while no other tab writes the book */
+/** @typedef {{before: ST.Metadata, after: ST.Metadata}} ChangedKeys of a chat's metadata, with their values */
 
-/**
- * What to bring over.
- * @typedef {object} MergeRequest
- * @property {import('./comparison.js').Moment} from
- * @property {string} into the name of the timeline to change, in its current state
- * @property {Record<string, true | string[]> | null} [only] entries by their keys in the source book, whole or only some of
- *     their fields; null: everything that was changed there
- * @property {Array<number | string>} [uids] entries by their uids, instead of `only`
- * @property {object} [settle] how to settle conflicts, by key and field
- * @property {'ours' | 'theirs' | null} [otherwise] how to settle all others
- */
-
-/** Two plans with the same outline are the same plan. */
+/** Two plans with the same outline are the same plan. @param {Pick<MergePlan, 'steps' | 'conflicts' | 'kept' | 'twins'>} plan */
 const outline = ({ steps, conflicts, kept, twins }) => JSON.stringify([steps, conflicts, kept, twins]);
 
 export class TimelineMerge {
-    /**
-     * @param {object} parts
-     * @param {object} parts.host @param {object} parts.core @param {import('../repair/repairs.js').Repairs} parts.repairs
-     * @param {import('./comparison.js').Comparison} parts.comparison
-     * @param {(book: string, step: () => Promise<any>) => Promise<any>} [parts.exclusively] runs a step while no other tab writes the book
-     */
-    constructor({ exclusively = (book, step) => step(), ...parts }) {
-        Object.assign(this, { ...parts, exclusively });
-        /** Changes to a chat's metadata that came with a change of its book, by the token that restores the book. */
+    /** @param {{host: Pick<Host, 'openChat' | 'untilSaved'>, core: Core, repairs: Repairs, comparison: Comparison, exclusively?: Exclusively}} parts */
+    constructor({ host, core, repairs, comparison, exclusively = (book, step) => step() }) {
+        this.host = host;
+        this.core = core;
+        this.repairs = repairs;
+        this.comparison = comparison;
+        this.exclusively = exclusively;
+        /** By the token that restores the book that was changed along with them. @type {Map<string, ChangedKeys & {chat: ChatId}>} */
         this.metadataChanges = new Map();
     }
 
@@ -40,8 +36,7 @@ export class TimelineMerge {
     /**
      * Carries the request out.
      * @param {MergeRequest} request
-     * @param {object | null} [seen] the plan that the user agreed to
-     * @returns {Promise<object>} what was done, or `{isStale: true, plan}` if the plan has changed in the meantime
+     * @param {MergePlan | null} [seen] the plan that the user agreed to
      */
     async apply(request, seen = null) {
         const open = this.repairs.requireOpenChat();
@@ -58,7 +53,7 @@ export class TimelineMerge {
         });
     }
 
-    /** Both sides as they are, and what they started from. @param {MergeRequest} request */
+    /** Both sides as they are, and what they started from. @param {MergeRequest} request @returns {Promise<Sides>} */
     async readSides(request) {
         const open = this.repairs.requireOpenChat();
         const ours = await this.comparison.side(open, { chat: request.into });
@@ -74,28 +69,30 @@ export class TimelineMerge {
         return { ours, theirs, beginning };
     }
 
-    planFrom(request, { ours, theirs, beginning }) {
+    planFrom(/** @type {MergeRequest} */ request, /** @type {Sides} */ { ours, theirs, beginning }) {
         const only = request.uids ? wholeEntries(theirs.book, request.uids) : request.only ?? null;
         const { value, book, isByHand } = this.mergeBooks({ ...request, only }, beginning, ours, theirs);
-        return {
-            ours,
-            bytes: book,
-            changed: changedKeys(ours.metadata, value.metadata),
-            plan: {
-                from: shown(theirs),
-                into: shown(ours),
-                beginning: shownBeginning(beginning),
-                isByHand,
-                steps: value.steps,
-                conflicts: value.conflicts.map((conflict) => ({ ...conflict, words: this.wordsOf(conflict) })),
-                kept: value.kept,
-                twins: value.twins,
-                changes: value.changes,
-                words: (before, after) => this.core.words(before, after),
-            },
+        /** @type {MergePlan} */
+        const plan = {
+            from: shown(theirs),
+            into: shown(ours),
+            beginning: shownBeginning(beginning),
+            isByHand,
+            steps: value.steps,
+            conflicts: value.conflicts.map((conflict) => ({ ...conflict, words: this.wordsOf(conflict) })),
+            kept: value.kept,
+            twins: value.twins,
+            changes: value.changes,
+            words: (before, after) => this.core.words(before, after),
         };
+        return { ours, bytes: book, changed: changedKeys(ours.metadata, value.metadata ?? {}), plan };
     }
 
+    /**
+     * @param {Pick<MergeRequest, 'settle' | 'otherwise'> & {only: WantedEntries | null}} request
+     * @param {Base} beginning @param {SideWithBook} ours @param {SideWithBook} theirs
+     * @returns {ReturnType<Core['merge']> & {isByHand?: boolean}}
+     */
     mergeBooks({ only, settle = {}, otherwise = null }, beginning, ours, theirs) {
         const ask = {
             baseKnown: beginning.known,
@@ -103,23 +100,24 @@ export class TimelineMerge {
             ourBook: ours.bookName, theirBook: theirs.bookName, ourMetadata: ours.metadata, theirMetadata: theirs.metadata,
         };
         const answer = this.core.merge(ask, beginning.book, ours.book, theirs.book);
-        const isEmpty = ({ value }) => value.steps.length === 0 && value.conflicts.length === 0;
+        const isEmpty = (/** @type {typeof answer} */ { value }) => value.steps.length === 0 && value.conflicts.length === 0;
         if (!only || !beginning.known || !beginning.book || !isEmpty(answer)) {
             return answer;
         }
         // The user wants an entry that was not changed there. Then its current content counts, not its changes. Only an
         // entry that existed at the fork point is certain to be the same one under the same key in both books.
-        const began = JSON.parse(bytesText(beginning.book)).entries ?? {};
+        const began = entriesOf(beginning.book);
         const known = Object.fromEntries(Object.entries(only).filter(([key]) => Object.hasOwn(began, key)));
         const byHand = this.core.merge({ ...ask, only: known }, ours.book, ours.book, theirs.book);
         return isEmpty(byHand) || otherwise === 'ours' ? answer : { ...byHand, isByHand: true };
     }
 
-    /** The word diff of a conflict's two texts, from theirs to ours; `null` if they are not texts. */
+    /** The word diff of a conflict's two texts, from theirs to ours; `null` if they are not texts. @param {Conflict} conflict */
     wordsOf({ ours, theirs }) {
         return typeof ours === 'string' && typeof theirs === 'string' ? this.core.words(theirs, ours) : null;
     }
 
+    /** @param {MergeRequest} request @param {ReturnType<TimelineMerge['planFrom']>} found @param {boolean} isSeen @returns {Promise<Outcome>} */
     async applyPlan({ from, into, otherwise = null }, { ours, bytes, changed, plan }, isSeen) {
         // Local changes are only overwritten if the user agreed to it.
         const written = plan.isByHand && !isSeen && !otherwise ? plan.steps.filter(({ what }) => what !== 'add') : [];
@@ -127,12 +125,13 @@ export class TimelineMerge {
         if (count) {
             throw wordError('conflicts-left', { count });
         }
-        const counted = (what) => plan.steps.filter((step) => step.what === what && !step.internal).map(({ title }) => String(title ?? ''));
+        const counted = (/** @type {MergeStep['what']} */ what) => plan.steps.filter((step) => step.what === what && !step.internal).map(({ title }) => String(title ?? ''));
         const done = { from: from.chat, into, book: ours.bookName, added: counted('add'), changed: counted('change'), removed: counted('remove'), undo: null };
         if (!plan.changes) {
             return done;
         }
         const text = bytesText(bytes);
+        /** @type {BookChange} */
         const change = {
             book: { name: ours.bookName },
             bytes,
@@ -143,13 +142,13 @@ export class TimelineMerge {
             },
         };
         await this.repairs.apply(change, ours.chat, `bring lore from "${from.chat}" into "${into}"`, { isOpen: ours.isOpen });
-        if (changed) {
+        if (changed && change.undo) {
             this.metadataChanges.set(change.undo, { chat: { group: ours.chat.group, avatar: ours.chat.avatar, name: into }, ...changed });
         }
-        return { ...done, undo: change.undo, text };
+        return { ...done, undo: change.undo ?? null, text };
     }
 
-    /** The book was restored. Restores the metadata that was changed along with it, unless it was changed again since. */
+    /** The book was restored. Restores the metadata that was changed along with it, unless it was changed again since. @param {string} token */
     async undo(token) {
         const changes = this.metadataChanges.get(token);
         if (!changes) {
@@ -160,7 +159,7 @@ export class TimelineMerge {
         const open = this.host.openChat();
         const isOpen = open?.name === name && open.group === group && open.avatar === avatar;
         const chat = isOpen ? open : await this.repairs.closedChat({ group, avatar, name });
-        const isStill = (key) => JSON.stringify(chat.metadata[key]) === JSON.stringify(after[key]);
+        const isStill = (/** @type {string} */ key) => JSON.stringify(chat.metadata[key]) === JSON.stringify(after[key]);
         const back = Object.keys(after).filter(isStill);
         if (back.length) {
             await this.repairs.apply({ metadata: withBefore(chat.metadata, before, back) }, chat, 'undo', { isOpen });
@@ -168,27 +167,32 @@ export class TimelineMerge {
     }
 }
 
-function requireBook({ name, bookName, book }, code) {
-    if (!book) {
-        throw bookName
-            ? wordError('book-missing', { name: bookName })
-            : wordError(code, { chat: name });
+/** @param {Side} side @param {string} code @returns {asserts side is SideWithBook} */
+function requireBook(side, code) {
+    if (!side.book) {
+        throw side.bookName
+            ? wordError('book-missing', { name: side.bookName })
+            : wordError(code, { chat: side.name });
     }
 }
 
-/** Entries by their uids, which are not always the keys they are stored under. */
+/**
+ * Entries by their uids, which are not always the keys they are stored under.
+ * @param {Uint8Array} book @param {Array<number | string | undefined>} uids @returns {WantedEntries}
+ */
 function wholeEntries(book, uids) {
-    const found = Object.entries(JSON.parse(bytesText(book)).entries ?? {}).filter(([, entry]) => uids.includes(entry?.uid));
+    const found = Object.entries(entriesOf(book)).filter(([, entry]) => uids.includes(entry?.uid));
     return Object.fromEntries(found.map(([key]) => [key, true]));
 }
 
-/** The metadata keys that a plan changes, with their values before and after. */
+/** The metadata keys that a plan changes. @param {ST.Metadata} metadata @param {ST.Metadata} wanted @returns {ChangedKeys | null} */
 function changedKeys(metadata, wanted) {
-    const keys = wanted ? Object.keys(wanted).filter((key) => JSON.stringify(metadata[key]) !== JSON.stringify(wanted[key])) : [];
-    const of = (value) => Object.fromEntries(keys.map((key) => [key, structuredClone(value[key])]));
+    const keys = Object.keys(wanted).filter((key) => JSON.stringify(metadata[key]) !== JSON.stringify(wanted[key]));
+    const of = (/** @type {ST.Metadata} */ value) => Object.fromEntries(keys.map((key) => [key, structuredClone(value[key])]));
     return keys.length ? { before: of(metadata), after: of(wanted) } : null;
 }
 
+/** @param {ST.Metadata} metadata @param {ST.Metadata} before @param {string[]} keys */
 function withBefore(metadata, before, keys) {
     const result = { ...metadata };
     for (const key of keys) {

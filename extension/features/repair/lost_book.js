@@ -1,7 +1,10 @@
 // The open chat's lost book, and what another extension may have bound in its place.
 
+/** @import { Finding, Host, OpenChat } from '../../types.js' */
+/** @import { Repairs } from './repairs.js' */
+
 export class LostBook {
-    /** @param {{host: object, repairs: import('./repairs.js').Repairs, onError: (error: Error) => void}} parts */
+    /** @param {{host: Pick<Host, 'openChat'>, repairs: Repairs, onError: (error: unknown) => void}} parts */
     constructor({ host, repairs, onError }) {
         this.host = host;
         this.repairs = repairs;
@@ -10,7 +13,7 @@ export class LostBook {
         this.name = null;
     }
 
-    /** Another chat was opened, or the chat was closed. */
+    /** Another chat was opened, or the chat was closed. @param {OpenChat | null} open */
     chatOpened(open) {
         try {
             this.name = open && this.repairs.findLostBook(open);
@@ -20,18 +23,18 @@ export class LostBook {
         }
     }
 
-    /** Whether an empty book was bound in place of the lost one, as other extensions do. */
+    /** Whether an empty book was bound in place of the lost one, as other extensions do. @param {OpenChat | null} open */
     isReplaced(open) {
-        return Boolean(open && this.name) && open.book !== this.name && !this.repairs.hasLore(open.book);
+        return Boolean(open && this.name && open.book !== this.name && !this.repairs.hasLore(open.book));
     }
 
     /** The open chat as the journal should see it: if it were shown the replacement, it would forget the lost book. */
     asRecorded() {
         const open = this.host.openChat();
-        return this.isReplaced(open) ? { ...open, book: this.name } : open;
+        return open && this.isReplaced(open) ? { ...open, book: this.name } : open;
     }
 
-    /** The findings of the open chat, with the lost book added if it is not among them. */
+    /** The findings of the open chat, with the lost book added if it is not among them. @param {Finding[]} findings */
     async withFinding(findings) {
         if (!this.isReplaced(this.host.openChat()) || await this.repairs.bookBytes(this.name)) {
             return findings;

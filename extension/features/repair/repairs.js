@@ -7,16 +7,24 @@ import { timeNow } from '../../core/core.js';
 import { bytesText, toBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { bookSave } from '../../sillytavern/requests.js';
+/** @import { Repair, RepairAsk, RepairPlan } from '../../core/repair_calls.js' */
+/** @import { BookChange, ChatId, Core, Host, LoadedChat, OpenChat, RepairChoice, SplitChat } from '../../types.js' */
+/** @import { Trash } from '../trash.js' */
+/** @typedef {Pick<ST.Message, 'extra'>} Extra */
+/** @template {Repair} How @typedef {RepairPlan<How> & Pick<BookChange, 'bytes' | 'undo'>} Plan */
 
 export class Repairs {
-    /** @param {{host: object, core: object, trash: object, onChange: () => void}} parts */
-    constructor(parts) {
-        Object.assign(this, parts);
+    /** @param {{host: Host, core: Core, trash: Trash, onChange: () => void}} parts */
+    constructor({ host, core, trash, onChange }) {
+        this.host = host;
+        this.core = core;
+        this.trash = trash;
+        this.onChange = onChange;
     }
 
-    /** The bytes of a book, or `undefined` if there is none. */
+    /** The bytes of a book, or `undefined` if there is none. @param {string | null | undefined} name */
     async bookBytes(name) {
-        const isThere = Boolean(name) && (await this.host.listBooks()).some((book) => this.core.sameBook(book.name, name));
+        const isThere = name && (await this.host.listBooks()).some((book) => this.core.sameBook(book.name, name));
         return isThere ? this.host.readBook(name) : undefined;
     }
 
@@ -52,12 +60,12 @@ export class Repairs {
         return { ...found, isInherited };
     }
 
-    isKnown(name) {
+    isKnown(/** @type {string} */ name) {
         const known = this.host.knownBooks();
         return known.includes(name) || known.some((other) => this.core.sameBook(other, name));
     }
 
-    /** Whether a book has any lore in it. One that the page has not loaded yet might. */
+    /** Whether a book has any lore in it. One that the page has not loaded yet might. @param {string | null} name */
     hasLore(name) {
         if (!name || !this.isKnown(name)) {
             return false;
@@ -69,7 +77,7 @@ export class Repairs {
     /**
      * The book that a chat has lost: the bound one if it is missing, or the journal's if that is missing and an empty
      * one is bound instead.
-     * @returns {string | null}
+     * @param {OpenChat} open
      */
     findLostBook(open) {
         if (!open.book || !this.isKnown(open.book)) {
@@ -80,11 +88,16 @@ export class Repairs {
         }
         // Without a book to read, the core answers from the journal.
         const ask = { group: Boolean(open.group), bookName: open.book, message: open.messages.length - 1 };
-        const { book, part, entries = [] } = this.core.lore(ask, chatForCore(open), undefined);
-        const isLost = book && part.source === 'journal' && entries.some((entry) => !entry.internal) && !this.isKnown(book);
-        return isLost ? book : null;
+        const then = this.core.lore(ask, chatForCore(open), undefined);
+        const book = then.known && then.part.source === 'journal' && then.entries.some((entry) => !entry.internal) ? then.book : null;
+        return book && !this.isKnown(book) ? book : null;
     }
 
+    /**
+     * @template {Repair} How
+     * @param {How} how @param {LoadedChat} open @param {Partial<RepairAsk<How>>} [more] @param {Uint8Array} [other] a book or, for a split, a chat
+     * @returns {Promise<Plan<How>>}
+     */
     async plan(how, open, more = {}, other = undefined) {
         const books = (await this.host.listBooks()).map((book) => book.name);
         const ask = {
@@ -98,17 +111,16 @@ export class Repairs {
         };
         const book = await this.bookBytes(open.book);
         const chat = how === 'split' ? comparableMessages(open) : chatForCore(open);
-        const answer = this.core.planRepair(ask, chat, book, other);
-        if (!answer.value.possible) {
-            const { code, values } = answer.value.reason;
-            throw wordError(code, values);
+        const { value, book: bytes } = this.core.planRepair(ask, chat, book, other);
+        if (!value.possible) {
+            throw wordError(value.reason.code, value.reason.values);
         }
-        return { ...answer.value, bytes: answer.book };
+        return { ...value, bytes };
     }
 
-    async restore(message, { dryRun = false } = {}) {
+    async restore(/** @type {number} */ message, { dryRun = false } = {}) {
         const open = this.requireOpenChat();
-        if (!dryRun) {
+        if (!dryRun && open.book) {
             await this.host.untilSaved(open.book);
         }
         const plan = await this.plan('restore', open, { message });
@@ -122,10 +134,10 @@ export class Repairs {
     async repairOptions(lost = null) {
         const open = { ...this.requireOpenChat(), ...(lost && { book: lost }) };
         const last = open.messages.length - 1;
-        const known = async (how) => {
+        const known = async (/** @type {'journal' | 'recap'} */ how) => {
             try {
                 const { part } = await this.plan(how, open);
-                return { message: part?.as_of ?? last };
+                return { message: part.as_of ?? last };
             } catch {
                 return null;
             }
@@ -134,13 +146,16 @@ export class Repairs {
         return { book: open.book, journal: await known('journal'), recap: await known('recap'), books };
     }
 
+    /** @param {RepairChoice} choice @param {string | null} [lost] */
     async repair({ source, book }, lost = null) {
         const open = this.requireOpenChat();
         const other = source === 'copy' ? await this.bookBytes(book) : undefined;
         if (source === 'copy' && !other) {
             throw wordError('no-such-book', { name: book });
         }
-        await this.host.untilSaved(open.book);
+        if (open.book) {
+            await this.host.untilSaved(open.book);
+        }
         const plan = await this.plan(source, { ...open, ...(lost && { book: lost }) }, { copied: book }, other);
         await this.apply(plan, open, `repair from ${source}`);
         if (plan.book && lost && open.book !== lost) {
@@ -149,29 +164,27 @@ export class Repairs {
         return report(plan);
     }
 
-    /** Plans which chats would get which books. @param {Array<object>} sharing heads of the chats to be split */
+    /** Plans which chats would get which books. @param {ChatId[]} sharing the chats to be split */
     async splitPlan(sharing) {
-        const taken = [];
-        const chats = [];
+        const chats = /** @type {SplitChat[]} */ ([]);
         for (const head of sharing) {
-            const { plan, isOpen } = await this.splitOne(head, taken);
-            taken.push(plan.book.name);
-            chats.push({ name: head.name, book: plan.book.name, entries: plan.book.entries, part: plan.part, open: isOpen });
+            const { shown } = await this.splitOne(head, chats.map(({ book }) => book));
+            chats.push(shown);
         }
         return chats;
     }
 
-    async split(sharing) {
+    async split(/** @type {ChatId[]} */ sharing) {
         const chats = [];
         for (const head of sharing) {
-            const { plan, chat, isOpen } = await this.splitOne(head, []);
-            await this.apply(plan, chat, 'split', { isOpen });
-            chats.push({ name: head.name, book: plan.book.name, entries: plan.book.entries, part: plan.part, open: isOpen });
+            const { plan, chat, shown } = await this.splitOne(head, []);
+            await this.apply(plan, chat, 'split', { isOpen: shown.open });
+            chats.push(shown);
         }
         return chats;
     }
 
-    async splitOne(head, taken) {
+    async splitOne(/** @type {ChatId} */ head, /** @type {string[]} */ taken) {
         const open = this.requireOpenChat();
         const isOpen = head.name === open.name;
         const chat = isOpen ? open : await this.closedChat(head);
@@ -182,40 +195,44 @@ export class Repairs {
         const books = (await this.host.listBooks()).map((book) => book.name);
         const freeName = this.core.nameForBook({ chat: head.name, books: [...books, ...taken] });
         const plan = await this.plan('split', chat, { freeName }, parent?.length ? toBytes(parent) : undefined);
-        return { plan, chat, isOpen };
+        return { plan, chat, shown: { name: head.name, book: plan.book.name, entries: plan.book.entries, part: plan.part, open: isOpen } };
     }
 
+    /** @param {ChatId} head @returns {Promise<LoadedChat>} */
     async closedChat(head) {
         const [header, ...messages] = await this.host.readChat(head, head.name);
         const metadata = header?.chat_metadata ?? {};
         return { group: head.group, avatar: head.avatar, name: head.name, header, messages, metadata, book: metadata.world_info || null };
     }
 
-    /** Rebinds the open chat to its lost book, and updates everything that refers to the replacement. */
+    /** Rebinds the open chat to its lost book, and updates everything that refers to the replacement. @param {OpenChat} open @param {string} name */
     async rebind(open, name) {
         if (open.book) {
             await this.updateBookName(open, name, { isOpen: true });
         } else {
             open.metadata.world_info = name;
-            await this.host.saveOpenChat();
+            await this.saveChat(open, true);
         }
     }
 
-    /** A book was renamed: updates everything in the chat that refers to it. */
+    /** A book was renamed: updates everything in the chat that refers to it. @param {LoadedChat} chat @param {string} newName @param {{isOpen: boolean}} options */
     async updateBookName(chat, newName, { isOpen }) {
-        const answer = this.core.planRepair(
+        const { value } = this.core.planRepair(
             { how: 'follow', chat: chat.name, group: Boolean(chat.group), bookName: chat.book, freeName: newName, ...timeNow() },
             [{ chat_metadata: chat.metadata }, ...chat.messages.map(slimMessage)],
             await this.bookBytes(newName),
             undefined,
         );
-        if (answer.value.possible) {
-            await this.apply({ ...answer.value, book: null }, chat, 'rename', { isOpen });
+        if (value.possible) {
+            await this.apply(value, chat, 'rename', { isOpen });
         }
     }
 
+    /** @param {BookChange} plan @param {LoadedChat} chat @param {string} why */
     async apply(plan, chat, why, { isOpen = true } = {}) {
-        if (plan.book) {
+        // Until the book is written, messages may be deleted, or the page's list may be refilled with another chat.
+        const messages = [...chat.messages];
+        if (plan.book && plan.bytes) {
             if (plan.replaces) {
                 plan.undo = await this.trash.keepBooks([plan.book.name], why, { replacedBy: bytesText(plan.bytes) });
             }
@@ -225,22 +242,26 @@ export class Repairs {
         if (plan.metadata) {
             overwrite(chat.metadata, plan.metadata);
             for (const [index, message] of Object.entries(plan.messages ?? {})) {
-                restoreExtra(chat.messages[index], message);
-                (message.swipe_info ?? []).forEach((swipe, at) => restoreExtra(chat.messages[index].swipe_info[at], swipe));
+                const live = messages[Number(index)];
+                restoreExtra(live, message);
+                (message.swipe_info ?? []).forEach((swipe, at) => restoreExtra(live?.swipe_info?.[at], swipe));
             }
             await this.saveChat(chat, isOpen);
         }
         this.onChange();
     }
 
-    saveChat(chat, isOpen) {
-        return isOpen
+    async saveChat(/** @type {LoadedChat} */ chat, /** @type {boolean} */ isOpen) {
+        if (isOpen && this.host.openChat()?.name !== chat.name) {
+            throw new Error(`"${chat.name}" was not saved: it is not open any more`);
+        }
+        await (isOpen
             ? this.host.saveOpenChat()
-            : this.host.writeChat(chat, chat.name, [{ ...chat.header, chat_metadata: chat.metadata }, ...chat.messages]);
+            : this.host.writeChat(chat, chat.name, [{ ...chat.header, chat_metadata: chat.metadata }, ...chat.messages]));
     }
 }
 
-/** Makes one object equal to another without replacing it, because the page keeps a reference to it. */
+/** Makes one object equal to another without replacing it, because the page keeps a reference to it. @param {Record<string, unknown>} live @param {Record<string, unknown>} wanted */
 export function overwrite(live, wanted) {
     for (const key of Object.keys(live)) {
         if (!(key in wanted)) {
@@ -254,13 +275,14 @@ export function overwrite(live, wanted) {
     }
 }
 
-/** Restores what a memory extension keeps in a message, or in one of its swipes. */
+/** Restores what a memory extension keeps in a message, or in one of its swipes. @param {Extra | undefined} holder @param {Extra | null} changed */
 function restoreExtra(holder, changed) {
-    if (changed?.extra) {
+    if (changed?.extra && holder?.extra) {
         Object.assign(holder.extra, changed.extra);
     }
 }
 
-function report({ book, part, remarks, undo = null }) {
-    return { book: book?.name ?? null, entries: book?.entries ?? 0, part, remarks, undo };
+/** @template {Repair} How @param {Plan<How>} plan */
+function report({ book, part, remarks, undo }) {
+    return { book: book?.name ?? null, entries: book?.entries ?? 0, part, remarks, undo: undo ?? null };
 }

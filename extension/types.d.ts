@@ -57,21 +57,33 @@ export interface Owner {
     avatar: string | null;
 }
 
-export interface OpenChat extends Owner {
+/** Which chat. */
+export interface ChatId extends Owner {
     name: string;
+}
+
+/** A chat with its messages. */
+export interface LoadedChat extends ChatId {
     messages: ST.Message[];
     metadata: ST.Metadata;
     book: string | null;
+    /** Only of a chat that was read from its file, if there is one. */
+    header?: ST.Header;
+}
+
+export interface OpenChat extends LoadedChat {
     integrity: string | null;
 }
 
-/** What is known of a chat without its messages. */
-export interface Head extends Owner {
-    name: string;
+export interface ShortHead extends ChatId {
     /** How many. */
     messages: number;
     /** Missing if the header cannot be read. */
     metadata?: ST.Metadata;
+}
+
+/** What is known of a chat without its messages. */
+export interface Head extends ShortHead {
     /** The last message, and when it was sent, in milliseconds. */
     preview: string;
     date: number | null;
@@ -425,9 +437,17 @@ export interface SplitChat {
     open: boolean;
 }
 
+/** A book that Forklore made. */
+export interface OurBook {
+    name: string;
+    bytes: number;
+    /** The name of the chat. */
+    madeFor: string;
+}
+
 export interface CleanupPlan {
-    remove: { name: string; bytes: number; madeFor: string }[];
-    keep: { name: string; reason: Word }[];
+    remove: OurBook[];
+    keep: (OurBook & { reason: Word })[];
     unread: string[];
 }
 
@@ -461,7 +481,11 @@ export interface ShownTimeline {
 export interface ShownFamily {
     id: string;
     name: string;
+    /** How many timelines exist, and how many of them have problems. */
     count: number;
+    problems: number;
+    /** When it was last continued, in milliseconds; zero if that is not known. */
+    date: number;
     hasOpen: boolean;
 }
 
@@ -479,8 +503,13 @@ export interface TimelineProgress {
     total: number;
 }
 
+export interface TimelinesView {
+    show(model: TimelinesModel | null): void;
+    note(progress: TimelineProgress | null): void;
+}
+
 export interface TimelinesForUi {
-    watch(view: { show: (model: TimelinesModel | null) => void; note: (progress: TimelineProgress | null) => void }): TimelineWatchForUi;
+    watch(view: TimelinesView): TimelineWatchForUi;
     readAll(): Promise<TimelinesModel>;
     open(name: string): Promise<void>;
     /** The new name; `null` if it keeps the old one. */
@@ -500,8 +529,9 @@ export interface TimelineWatchForUi {
 export interface BookFate {
     fate: 'none' | 'trash' | 'kept';
     book: string | null;
-    why?: 'off' | 'not-ours' | 'used' | 'selected';
-    by?: string[];
+    why: 'off' | 'not-ours' | 'used' | 'selected' | null;
+    /** The chats that use it. */
+    by: string[];
 }
 
 // Comparing and merging.

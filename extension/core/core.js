@@ -3,6 +3,8 @@
 
 import { bytesText, fromBytes, textBytes, toBytes } from './json.js';
 import load, * as wasm from './pkg/forklore.js';
+/** @import { BookFate, CleanupPlan } from '../types.js' */
+/** @import { BookFateAsk, BooksNamed, ChatsNamingAsk, CleanupAsk, CountedChat, IndexRecord, NamePath, SealedOrigin, TimelinesAnswer, TimelinesAsk } from './timeline_calls.js' */
 
 /** @param {BufferSource | URL | Response | Promise<Response>} source */
 export async function loadCore(source = new URL('./pkg/forklore_bg.wasm', import.meta.url)) {
@@ -10,13 +12,18 @@ export async function loadCore(source = new URL('./pkg/forklore_bg.wasm', import
     return core;
 }
 
-/** Unpacks an answer and frees its memory. */
+/** Unpacks an answer and frees its memory. @param {wasm.Answer} answer */
 function opened(answer) {
     try {
         return { value: fromBytes(answer.value()), body: answer.take_body(), book: answer.take_book(), memories: answer.take_memories() };
     } finally {
         answer.free();
     }
+}
+
+/** For answers without files. @template Value @param {wasm.Answer} answer @returns {Value} */
+function valueOf(answer) {
+    return /** @type {Value} */ (opened(answer).value);
 }
 
 /** What the core knows about the copies of books in this page, and about the saves that it has begun. Books are texts here. */
@@ -65,16 +72,25 @@ export const core = {
     newGuard,
     verify: (ask, books) => opened(wasm.verify(toBytes(ask), books)).value,
     splitOff: (ask) => opened(wasm.split_off(toBytes(ask))).value,
-    timelines: (ask, books) => opened(wasm.timelines(toBytes(ask), books)).value,
-    indexRecords: (heads) => opened(wasm.index_records(toBytes(heads))).value,
-    bookFate: (ask) => opened(wasm.book_fate(toBytes(ask))).value,
-    origin: (metadata) => opened(wasm.origin(toBytes(metadata))).value,
-    cleanup: (ask) => opened(wasm.cleanup(toBytes(ask))).value,
-    booksNamed: (metadata, messages, book) => opened(wasm.books_named(toBytes(metadata), messages && toBytes(messages), book)).value,
+    /** @type {(ask: TimelinesAsk, books: Uint8Array) => TimelinesAnswer} */
+    timelines: (ask, books) => valueOf(wasm.timelines(toBytes(ask), books)),
+    /** @type {(heads: CountedChat[]) => IndexRecord[]} */
+    indexRecords: (heads) => valueOf(wasm.index_records(toBytes(heads))),
+    /** @type {(ask: BookFateAsk) => BookFate} */
+    bookFate: (ask) => valueOf(wasm.book_fate(toBytes(ask))),
+    /** @type {(metadata: ST.Metadata) => SealedOrigin | null} */
+    origin: (metadata) => valueOf(wasm.origin(toBytes(metadata))),
+    /** @type {(ask: CleanupAsk) => CleanupPlan} */
+    cleanup: (ask) => valueOf(wasm.cleanup(toBytes(ask))),
+    /** @type {(metadata: ST.Metadata, messages?: ST.Message[], book?: Uint8Array) => BooksNamed} */
+    booksNamed: (metadata, messages, book) => valueOf(wasm.books_named(toBytes(metadata), messages && toBytes(messages), book)),
     nameForBook: (ask) => wasm.name_for_book(toBytes(ask)),
     nameForChat: (ask) => wasm.name_for_chat(toBytes(ask)),
-    placesNaming: (name, chat) => opened(wasm.places_naming(name, toBytes(chat))).value,
-    chatsNaming: (ask) => opened(wasm.chats_naming(toBytes(ask))).value,
+    /** @type {(name: string, chat: ST.Line[]) => NamePath[]} */
+    placesNaming: (name, chat) => valueOf(wasm.places_naming(name, toBytes(chat))),
+    /** @type {(ask: ChatsNamingAsk) => string[]} */
+    chatsNaming: (ask) => valueOf(wasm.chats_naming(toBytes(ask))),
+    /** @type {(one: string, other: string) => boolean} */
     isSameLore: (one, other) => wasm.is_same_lore(textBytes(one), textBytes(other)),
     bookKey: (name) => wasm.book_key(name),
     /**

@@ -485,9 +485,17 @@ export interface SplitChat {
     open: boolean;
 }
 
+/** A book that Forklore made. */
+export interface OurBook {
+    name: string;
+    bytes: number;
+    /** The name of the chat. */
+    madeFor: string;
+}
+
 export interface CleanupPlan {
-    remove: { name: string; bytes: number; madeFor: string }[];
-    keep: { name: string; reason: Word }[];
+    remove: OurBook[];
+    keep: (OurBook & { reason: Word })[];
     unread: string[];
 }
 
@@ -521,7 +529,11 @@ export interface ShownTimeline {
 export interface ShownFamily {
     id: string;
     name: string;
+    /** How many timelines exist, and how many of them have problems. */
     count: number;
+    problems: number;
+    /** When it was last continued, in milliseconds; zero if that is not known. */
+    date: number;
     hasOpen: boolean;
 }
 
@@ -539,8 +551,13 @@ export interface TimelineProgress {
     total: number;
 }
 
+export interface TimelinesView {
+    show(model: TimelinesModel | null): void;
+    note(progress: TimelineProgress | null): void;
+}
+
 export interface TimelinesForUi {
-    watch(view: { show: (model: TimelinesModel | null) => void; note: (progress: TimelineProgress | null) => void }): TimelineWatchForUi;
+    watch(view: TimelinesView): TimelineWatchForUi;
     readAll(): Promise<TimelinesModel>;
     open(name: string): Promise<void>;
     /** The new name; `null` if it keeps the old one. */
@@ -560,8 +577,9 @@ export interface TimelineWatchForUi {
 export interface BookFate {
     fate: 'none' | 'trash' | 'kept';
     book: string | null;
-    why?: 'off' | 'not-ours' | 'used' | 'selected';
-    by?: string[];
+    why: 'off' | 'not-ours' | 'used' | 'selected' | null;
+    /** The chats that use it. */
+    by: string[];
 }
 
 // Comparing and merging.

@@ -4,10 +4,11 @@
 import { bytesText, fromBytes, textBytes, toBytes } from './json.js';
 import load, * as wasm from './pkg/forklore.js';
 /**
- * @import { ForkChoice, JournalRecord, Word, Words } from '../types.js'
- * @import { BooksNamed, ChatNameAsk, CheckAnswer, CheckAsk, ForkAnswer, ForkAsk, NextStep, PendingWork, SaveAnswer, SaveAsk, Scene, Shapes, UnfinishedAsk, WithoutBookAsk } from './fork_calls.js'
+ * @import { BookFate, CleanupPlan, ForkChoice, JournalRecord, Word, Words } from '../types.js'
+ * @import { ChatNameAsk, CheckAnswer, CheckAsk, ForkAnswer, ForkAsk, NextStep, PendingWork, SaveAnswer, SaveAsk, Scene, Shapes, UnfinishedAsk, WithoutBookAsk } from './fork_calls.js'
  * @import { BookNews, GuardAction, PageGuard } from './guard_calls.js'
  * @import { Compare, FindForkPoint, FindMergeBase, Merge, MomentBook, PlanRepair, ReadLore, SplitOff, Verify } from './repair_calls.js'
+ * @import { BookFateAsk, BooksNamed, ChatsNamingAsk, CleanupAsk, CountedChat, IndexRecord, NamePath, SealedOrigin, TimelinesAnswer, TimelinesAsk } from './timeline_calls.js'
  */
 
 /** A value and files. @typedef {{value: unknown, body?: Uint8Array, book?: Uint8Array, memories?: Uint8Array}} Opened */
@@ -102,19 +103,27 @@ export const core = {
     verify: (ask, books) => valueOf(wasm.verify(toBytes(ask), books)),
     /** @type {SplitOff} */
     splitOff: (ask) => valueOf(wasm.split_off(toBytes(ask))),
-    timelines: (ask, books) => opened(wasm.timelines(toBytes(ask), books)).value,
-    indexRecords: (heads) => opened(wasm.index_records(toBytes(heads))).value,
-    bookFate: (ask) => opened(wasm.book_fate(toBytes(ask))).value,
-    origin: (metadata) => opened(wasm.origin(toBytes(metadata))).value,
-    cleanup: (ask) => opened(wasm.cleanup(toBytes(ask))).value,
+    /** @type {(ask: TimelinesAsk, books: Uint8Array) => TimelinesAnswer} */
+    timelines: (ask, books) => valueOf(wasm.timelines(toBytes(ask), books)),
+    /** @type {(heads: CountedChat[]) => IndexRecord[]} */
+    indexRecords: (heads) => valueOf(wasm.index_records(toBytes(heads))),
+    /** @type {(ask: BookFateAsk) => BookFate} */
+    bookFate: (ask) => valueOf(wasm.book_fate(toBytes(ask))),
+    /** @type {(metadata: ST.Metadata) => SealedOrigin | null} */
+    origin: (metadata) => valueOf(wasm.origin(toBytes(metadata))),
+    /** @type {(ask: CleanupAsk) => CleanupPlan} */
+    cleanup: (ask) => valueOf(wasm.cleanup(toBytes(ask))),
     /** @type {(metadata: ST.Metadata, messages?: ST.Message[], book?: Uint8Array) => BooksNamed} */
     booksNamed: (metadata, messages, book) => valueOf(wasm.books_named(toBytes(metadata), messages && toBytes(messages), book)),
     /** @type {(ask: {chat: string, books: string[]}) => string} */
     nameForBook: (ask) => wasm.name_for_book(toBytes(ask)),
     /** @type {(ask: ChatNameAsk) => string} */
     nameForChat: (ask) => wasm.name_for_chat(toBytes(ask)),
-    placesNaming: (name, chat) => opened(wasm.places_naming(name, toBytes(chat))).value,
-    chatsNaming: (ask) => opened(wasm.chats_naming(toBytes(ask))).value,
+    /** @type {(name: string, chat: ST.Line[]) => NamePath[]} */
+    placesNaming: (name, chat) => valueOf(wasm.places_naming(name, toBytes(chat))),
+    /** @type {(ask: ChatsNamingAsk) => string[]} */
+    chatsNaming: (ask) => valueOf(wasm.chats_naming(toBytes(ask))),
+    /** @type {(one: string, other: string) => boolean} */
     isSameLore: (one, other) => wasm.is_same_lore(textBytes(one), textBytes(other)),
     bookKey: (/** @type {string} */ name) => wasm.book_key(name),
     /**

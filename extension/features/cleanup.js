@@ -3,23 +3,29 @@
 
 import { slimMessage } from '../core/chat.js';
 import { toBytes } from '../core/json.js';
+/** @import { CleanupAsk } from '../core/timeline_calls.js' */
+/** @import { ChatId, CleanupPlan, Core, Host, OurBook, Owner, ShortHead } from '../types.js' */
+/** @import { Trash } from './trash.js' */
+/** @typedef {ChatId & Pick<ShortHead, 'metadata'>} ChatHead */
+/** @typedef {Pick<CleanupAsk, 'references' | 'unread'>} Found */
+/** @typedef {(chat: ChatHead) => boolean} IsGone true for chats that the page still shows although they were deleted */
 
 export class Cleanup {
-    /** @param {{host: object, core: object, trash: object, leftBehind?: () => string[]}} parts */
-    constructor(parts) {
-        Object.assign(this, parts);
+    /** @param {{host: Host, core: Core, trash: Pick<Trash, 'remove'>, leftBehind?: () => string[]}} parts */
+    constructor({ host, core, trash, leftBehind = () => [] }) {
+        this.host = host;
+        this.core = core;
+        this.trash = trash;
+        this.leftBehind = leftBehind;
     }
 
-    /** Books with Forklore's mark: all of them, or those with these names. */
-    async ownBooks(names = null) {
-        const isWanted = ({ name }) => !names || names.some((wanted) => this.core.sameBook(name, wanted));
-        const listed = await this.host.listBooks();
-        return listed
-            .filter((book) => book.extensions?.forklore?.format && isWanted(book))
-            .map((book) => ({ name: book.name, madeFor: String(book.extensions.forklore.chat ?? ''), bytes: 0 }));
+    /** Books with Forklore's mark: all of them, or those with these names. @param {string[] | null} names @returns {Promise<OurBook[]>} */
+    async ownBooks(names) {
+        const listed = (await this.host.listBooks()).filter(({ name }) => !names || names.some((wanted) => this.core.sameBook(name, wanted)));
+        return listed.flatMap(({ name, extensions: { forklore: mark } }) => (isMark(mark) ? [{ name, madeFor: String(mark.chat ?? ''), bytes: 0 }] : []));
     }
 
-    /** @param {(chat: object) => boolean} [isGone] true for chats that the page still shows although they were deleted */
+    /** @param {string[] | null} [names] @param {IsGone} [isGone] @returns {Promise<CleanupPlan>} */
     async plan(names = null, isGone = () => false) {
         const ours = await this.ownBooks(names);
         if (ours.length === 0) {
@@ -33,37 +39,37 @@ export class Cleanup {
         return this.core.cleanup({ ours, references, unread, despiteBackups: true });
     }
 
-    async gatherReferences(isGone) {
-        const references = this.host.bookReferences();
-        const unread = [];
-        const heads = await this.host.allChatHeads();
+    async gatherReferences(/** @type {IsGone} */ isGone) {
+        const found = /** @type {Found} */ ({ references: this.host.bookReferences(), unread: [] });
+        const heads = /** @type {ChatHead[]} */ (await this.host.allChatHeads());
         const open = this.host.openChat();
         if (open && !isGone(open)) {
-            heads.push({ ...open, messages: open.messages.length });
+            heads.push(open);
         }
         // A character can be deleted without its chats: they still exist, but nothing lists them any more.
-        const leftBehind = (this.leftBehind?.() ?? []).map((avatar) => ({ group: null, avatar, label: avatar }));
+        const leftBehind = this.leftBehind().map((avatar) => ({ group: null, avatar, label: avatar }));
         for (const owner of [...this.host.owners(), ...leftBehind]) {
             const seen = new Set(heads.filter((head) => head.group === owner.group && head.avatar === owner.avatar).map((head) => head.name));
             const names = await this.host.chatNames(owner).catch(() => null);
             if (!names) {
-                unread.push(owner.label);
+                found.unread.push(owner.label);
             }
             for (const name of names ?? []) {
-                if (!seen.has(name) && !seen.has(this.core.chatStem(name))) {
-                    heads.push({ ...owner, name, metadata: undefined });
+                if (!seen.has(name) && !seen.has(this.core.chatStem(name) ?? name)) {
+                    heads.push({ ...owner, name });
                 }
             }
         }
         for (const head of heads) {
-            await this.addReferences(head, references, unread);
+            await this.addReferences(head, found);
         }
-        return { references, unread };
+        return found;
     }
 
-    async addReferences(head, references, unread) {
+    /** @param {ChatHead} head @param {Found} found */
+    async addReferences(head, { references, unread }) {
         let { metadata } = head;
-        let lines = null;
+        let lines = /** @type {ST.Line[] | null} */ (null);
         const readLines = async () => (lines ??= await this.host.readChat(head, head.name));
         try {
             metadata ??= (await readLines())[0]?.chat_metadata;
@@ -85,7 +91,7 @@ export class Cleanup {
         }
     }
 
-    async bookBytes(name) {
+    async bookBytes(/** @type {string | undefined} */ name) {
         if (!name || !this.host.knownBooks().includes(name)) {
             return undefined;
         }
@@ -93,15 +99,15 @@ export class Cleanup {
         return cached ? toBytes(cached) : this.host.readBook(name);
     }
 
-    /** @returns {Promise<{removed: string[], undo: string | null}>} */
-    async clean(names = null, why = 'clean', isGone = () => false) {
+    /** @param {string[] | null} [names] @param {string} [why] @param {IsGone} [isGone] */
+    async clean(names, why = 'clean', isGone) {
         const { remove } = await this.plan(names, isGone);
         const removed = remove.map((book) => book.name);
         const undo = removed.length ? await this.trash.remove(removed, why) : null;
         return { removed, undo };
     }
 
-    /** The books of chats that are about to be deleted. */
+    /** The books of chats that are about to be deleted. @param {Owner} owner @param {string[]} names */
     async booksOf(owner, names) {
         const books = [];
         for (const name of names) {
@@ -110,4 +116,9 @@ export class Cleanup {
         }
         return books;
     }
+}
+
+/** @param {unknown} mark @returns {mark is {format: unknown, chat?: unknown}} */
+function isMark(mark) {
+    return mark instanceof Object && 'format' in mark && Boolean(mark.format);
 }

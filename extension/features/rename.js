@@ -1,22 +1,23 @@
 // Updates references when a chat or book is renamed. SillyTavern itself only moves the file.
 
 import { namingChat } from '../core/chat.js';
+/** @import { ChatId, Core, Host, LoadedChat, Owner } from '../types.js' */
+/** @import { Repairs } from './repair/repairs.js' */
 
 /** In milliseconds: SillyTavern deletes the old book right after it has written the new one, which can take seconds on a busy machine. */
 const RENAME_MILLISECONDS = 10_000;
 
 export class Renames {
-    /** @param {{host: object, core: object, repairs: object}} parts */
-    constructor(parts) {
-        Object.assign(this, parts);
-        /** The last book saved, to tell a rename (saved under a new name, then deleted) from a deletion. */
+    /** @param {{host: Host, core: Core, repairs: Pick<Repairs, 'closedChat' | 'saveChat' | 'updateBookName'>}} parts */
+    constructor({ host, core, repairs }) {
+        this.host = host;
+        this.core = core;
+        this.repairs = repairs;
+        /** @type {{name: string, text: string, when: number} | null} the last book saved, to tell a rename (saved, then deleted) from a deletion */
         this.lastBookSave = null;
     }
 
-    /**
-     * A chat was renamed on the server, but SillyTavern has not reloaded it yet.
-     * @param {{group: string | null, avatar: string | null}} owner
-     */
+    /** A chat was renamed on the server, but SillyTavern has not reloaded it yet. @param {Owner} owner @param {string} from @param {string} to */
     async chatRenamed(owner, from, to) {
         this.host.copyRecapSettings(from, to);
         // A group lists the new name only later.
@@ -29,19 +30,21 @@ export class Renames {
 
     /**
      * Updates everything in the chat `name` that refers to the renamed one.
-     * @returns {Promise<object | null>} the chat's metadata
+     * @param {Owner} owner @param {string} name @param {string} from @param {string} to
+     * @returns {Promise<ST.Metadata | null>} the chat's metadata
      */
     async updateChatName(owner, name, from, to) {
         const open = this.host.openChat();
-        const isOpen = Boolean(open) && isSame({ ...owner, name }, open);
+        const isOpen = open !== null && isSame({ ...owner, name }, open);
+        /** @type {LoadedChat} */
         const chat = isOpen ? open : await this.repairs.closedChat({ ...owner, name });
         if (!isOpen && !chat.header?.chat_metadata) {
             return null;
         }
         const paths = this.core.placesNaming(from, namingChat(chat));
         for (const path of paths) {
-            const key = path.pop();
-            path.reduce((value, step) => value[step], chat)[key] = to;
+            const key = String(path.pop());
+            Object.assign(path.reduce((/** @type {object} */ holder, step) => Reflect.get(holder, step), chat), { [key]: to });
         }
         if (paths.length) {
             await this.repairs.saveChat(chat, isOpen);
@@ -49,13 +52,13 @@ export class Renames {
         return chat.metadata;
     }
 
-    bookSaved(name, text) {
+    bookSaved(/** @type {string} */ name, /** @type {string} */ text) {
         this.lastBookSave = { name, text, when: Date.now() };
     }
 
     /**
      * The new name of a book that is being deleted, if SillyTavern has just written the same book under another name.
-     * @param {(name: string) => Promise<string>} textOf
+     * @param {string} name @param {(name: string) => Promise<string>} textOf
      */
     async renamedTo(name, textOf) {
         const last = this.lastBookSave;
@@ -65,7 +68,7 @@ export class Renames {
         return this.core.isSameLore(last.text, await textOf(name)) ? last.name : null;
     }
 
-    /** A book was renamed: updates every chat bound to it, including the open one. */
+    /** A book was renamed: updates every chat bound to it, including the open one. @param {string} from @param {string} to */
     async bookRenamed(from, to) {
         const open = this.host.openChat();
         for (const head of await this.host.allChatHeads()) {
@@ -75,11 +78,12 @@ export class Renames {
         }
         if (open && [from, to].some((name) => this.core.sameBook(open.book, name))) {
             // SillyTavern may have rebound the open chat already; other references still have the old name.
-            await this.repairs.updateBookName({ ...open, book: from, metadata: open.metadata }, to, { isOpen: true });
+            await this.repairs.updateBookName({ ...open, book: from }, to, { isOpen: true });
         }
     }
 }
 
+/** @param {ChatId} head @param {ChatId} open */
 function isSame(head, open) {
-    return head.name === open.name && (head.group ?? null) === (open.group ?? null) && (head.avatar ?? null) === (open.avatar ?? null);
+    return head.name === open.name && head.group === open.group && head.avatar === open.avatar;
 }

@@ -176,3 +176,9 @@ test('a name that is taken or cannot be is refused, and the open chat is not del
     await timelines.delete('Another');
     assert.deepEqual(tavern.log.filter(([call]) => ['renameChat', 'deleteChat'].includes(call)), [['renameChat', 'Other', 'Another'], ['deleteChat', 'Another']]);
 });
+
+test('without an open chat, reading everything says so', async () => {
+    const tavern = new Tavern();
+    tavern.open = null;
+    await assert.rejects((await begin(tavern)).readAll(), ({ word }) => word?.code === 'no-chat');
+});

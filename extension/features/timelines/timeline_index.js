@@ -3,87 +3,83 @@
 // SillyTavern reads a whole file to return its header, so every header that was seen is remembered. Records come from
 // every listing and every save that passes by; if the current state matters, SillyTavern is asked again.
 
+/** @import { TimelineRecord } from '../../core/timeline_calls.js' */
+/** @import { Core, Head, Host, Owner } from '../../types.js' */
+/** @typedef {{chats: Map<string, TimelineRecord>, gone: Set<string>, syncedAt: number, loading: Promise<void>}} Cache */
+
 const PREVIEW_LENGTH = 160;
 const SAVED_AFTER = 1000;
-
-/** @typedef {{group: string | null, avatar: string | null}} Owner */
-
-/**
- * @typedef {object} TimelineRecord
- * @property {string} name
- * @property {number} messages
- * @property {string} preview the start of the last message
- * @property {number | null} date of the last message, in milliseconds
- * @property {object | null} metadata the part that describes the timeline; null if the header cannot be read
- * @property {object[]} own the findings about the rest of its metadata
- * @property {number} seenAt when this state was first seen
- */
 
 export class TimelineIndex {
     /**
      * @param {object} parts
-     * @param {{read: (key: string) => Promise<any>, write: (key: string, value: any) => Promise<void>, clear: () => Promise<void>}} parts.store
-     * @param {object} parts.core
+     * @param {Host['timelineStore']} parts.store
+     * @param {Pick<Core, 'indexRecords'>} parts.core
      * @param {() => number} [parts.now]
      */
     constructor({ store, core, now = Date.now }) {
-        Object.assign(this, { store, core, now });
-        /** @type {Map<string, {chats: Map<string, TimelineRecord>, gone: Set<string>, syncedAt: number, loading: Promise<void>}>} */
-        this.caches = new Map();
-        this.unsaved = new Set();
+        this.store = store;
+        this.core = core;
+        this.now = now;
+        this.caches = /** @type {Map<string, Cache>} */ (new Map());
+        this.unsaved = /** @type {Set<string>} */ (new Set());
     }
 
-    /** All records of a character or group. @param {Owner} owner @returns {Promise<Map<string, TimelineRecord>>} */
+    /** All records of a character or group. @param {Owner} owner */
     async of(owner) {
         const cache = this.cacheOf(owner);
         await cache.loading;
         return cache.chats;
     }
 
-    cacheOf(owner) {
+    cacheOf(/** @type {Owner} */ owner) {
         const key = keyOf(owner);
-        if (!this.caches.has(key)) {
-            const cache = { chats: new Map(), gone: new Set(), syncedAt: 0, loading: null };
-            cache.loading = this.load(key, cache);
-            this.caches.set(key, cache);
+        const known = this.caches.get(key);
+        if (known) {
+            return known;
         }
-        return this.caches.get(key);
+        const cache = /** @type {Cache} */ ({ chats: new Map(), gone: new Set(), syncedAt: 0, loading: Promise.resolve() });
+        cache.loading = this.load(key, cache);
+        this.caches.set(key, cache);
+        return cache;
     }
 
+    /** @param {string} key @param {Cache} cache */
     async load(key, cache) {
         const stored = await this.store.read(key).catch(() => null);
-        // Records that arrived in the meantime are newer.
-        for (const record of Array.isArray(stored?.chats) ? stored.chats : []) {
-            if (!cache.chats.has(record.name) && !cache.gone.has(record.name)) {
+        if (isStored(stored)) {
+            // Records that arrived in the meantime are newer.
+            for (const record of stored.chats.filter(({ name }) => !cache.chats.has(name) && !cache.gone.has(name))) {
                 cache.chats.set(record.name, record);
             }
+            cache.syncedAt = Math.max(cache.syncedAt, Number(stored.syncedAt) || 0);
         }
-        cache.syncedAt = Math.max(cache.syncedAt, Number(stored?.syncedAt) || 0);
         cache.gone.clear();
     }
 
-    /** Remembers the current state of chats. @param {Array<Owner & {name: string}>} heads with all of their metadata */
+    /** Remembers the current state of chats. @param {Head[]} heads with all of their metadata */
     learn(heads) {
-        this.recordsOf(heads).forEach((record, at) => {
-            const cache = this.cacheOf(heads[at]);
-            const known = cache.chats.get(record.name);
-            if (known && isSame(known, record)) {
-                return;
+        for (const { head, record } of this.recordsOf(heads)) {
+            const cache = this.cacheOf(head);
+            const known = cache.chats.get(head.name);
+            if (!known || !isSame(known, record)) {
+                cache.chats.set(head.name, record);
+                cache.gone.delete(head.name);
+                this.save(head);
             }
-            cache.chats.set(record.name, record);
-            cache.gone.delete(record.name);
-            this.save(heads[at]);
+        }
+    }
+
+    /** @param {Head[]} heads @returns {{head: Head, record: TimelineRecord}[]} */
+    recordsOf(heads) {
+        const kept = this.core.indexRecords(heads.map(({ name, messages, metadata = null }) => ({ name, messages, metadata })));
+        return heads.map((head, at) => {
+            const { name, messages, preview, date } = head;
+            return { head, record: { name, messages, preview: shortened(preview), date, metadata: null, own: [], ...kept[at], seenAt: this.now() } };
         });
     }
 
-    /** @returns {TimelineRecord[]} */
-    recordsOf(heads) {
-        const kept = this.core.indexRecords(heads.map(({ name, messages, metadata = null }) => ({ name, messages, metadata })));
-        return heads.map(({ name, messages, preview = '', date = null }, at) =>
-            ({ name, messages, preview: shortened(preview), date, ...kept[at], seenAt: this.now() }));
-    }
-
-    /** @param {Owner} owner */
+    /** @param {Owner} owner @param {string} from @param {string} to */
     renamed(owner, from, to) {
         const cache = this.cacheOf(owner);
         const record = cache.chats.get(from);
@@ -94,7 +90,7 @@ export class TimelineIndex {
         }
     }
 
-    forget(owner, names) {
+    forget(/** @type {Owner} */ owner, /** @type {string[]} */ names) {
         const cache = this.cacheOf(owner);
         for (const name of names) {
             cache.chats.delete(name);
@@ -103,7 +99,7 @@ export class TimelineIndex {
         this.save(owner);
     }
 
-    /** Forgets chats that no longer exist. */
+    /** Forgets chats that no longer exist. @param {Owner} owner @param {string[]} names */
     async keepOnly(owner, names) {
         const there = new Set(names);
         const gone = [...(await this.of(owner)).keys()].filter((name) => !there.has(name));
@@ -112,7 +108,7 @@ export class TimelineIndex {
         }
     }
 
-    /** Every record of this owner was up to date at that time. */
+    /** Every record of this owner was up to date at that time. @param {Owner} owner @param {number} when */
     synced(owner, when) {
         this.cacheOf(owner).syncedAt = when;
         this.save(owner);
@@ -121,18 +117,20 @@ export class TimelineIndex {
     /**
      * Whether a chat that was just read (and not learned yet) proves that all chats last written before it are up to
      * date: it has not changed, and all records of `owner` were up to date at a later time.
-     * @param {Owner} owner @param {Owner & {name: string}} head
+     * @param {Owner} owner @param {Head} head
      */
     proves(owner, head) {
         const known = this.cacheOf(head).chats.get(head.name);
-        const isUnchanged = Boolean(known) && isSame(known, this.recordsOf([head])[0]);
-        return isUnchanged && known.seenAt <= this.cacheOf(owner).syncedAt;
+        return known !== undefined && this.recordsOf([head]).every(({ record }) => isSame(known, record)) && known.seenAt <= this.cacheOf(owner).syncedAt;
     }
 
-    /** A host that passes everything it reads and writes on to this index. */
+    /**
+     * A host that passes everything it reads and writes on to this index.
+     * @template {Pick<Host, 'chatHeads' | 'allChatHeads' | 'writeChat' | 'dateOf'>} T @param {T} host @returns {T}
+     */
     watching(host) {
         const watched = {
-            chatHeads: async (owner) => {
+            chatHeads: async (/** @type {Owner} */ owner) => {
                 const began = this.now();
                 const heads = await host.chatHeads(owner);
                 this.learn(heads);
@@ -145,7 +143,7 @@ export class TimelineIndex {
                 this.learn(heads.filter((head) => this.caches.has(keyOf(head))));
                 return heads;
             },
-            writeChat: async (owner, name, lines) => {
+            writeChat: async (/** @type {Owner} */ owner, /** @type {string} */ name, /** @type {ST.Line[]} */ lines) => {
                 await host.writeChat(owner, name, lines);
                 const last = lines.length > 1 ? lines.at(-1) : null;
                 this.learn([{
@@ -157,17 +155,19 @@ export class TimelineIndex {
         return { ...host, ...watched };
     }
 
-    save(owner) {
+    save(/** @type {Owner} */ owner) {
         const key = keyOf(owner);
         if (this.unsaved.has(key)) {
             return;
         }
         this.unsaved.add(key);
-        const timer = setTimeout(() => this.write(key), SAVED_AFTER);
-        timer.unref?.();
+        const timer = /** @type {number | {unref(): void}} */ (setTimeout(() => this.write(key), SAVED_AFTER));
+        if (typeof timer === 'object') {
+            timer.unref();
+        }
     }
 
-    async write(key) {
+    async write(/** @type {string} */ key) {
         this.unsaved.delete(key);
         const cache = this.caches.get(key);
         await cache?.loading;
@@ -187,13 +187,19 @@ function keyOf({ group, avatar }) {
     return group ? `group ${group}` : `character ${avatar}`;
 }
 
-/** Shortens a text to one line without cutting a surrogate pair in half. */
+/** Shortens a text to one line without cutting a surrogate pair in half. @param {string} text */
 export function shortened(text) {
-    const line = String(text).replace(/\s+/g, ' ').trim();
+    const line = text.replace(/\s+/g, ' ').trim();
     return line.length > PREVIEW_LENGTH ? `${line.slice(0, PREVIEW_LENGTH).replace(/[\ud800-\udbff]$/, '')}…` : line;
 }
 
+/** @param {TimelineRecord} one @param {TimelineRecord} other */
 function isSame(one, other) {
-    const facts = ({ messages, preview, date, metadata, own }) => JSON.stringify([messages, preview, date, metadata, own]);
+    const facts = (/** @type {TimelineRecord} */ { messages, preview, date, metadata, own }) => JSON.stringify([messages, preview, date, metadata, own]);
     return facts(one) === facts(other);
+}
+
+/** @param {unknown} stored @returns {stored is {chats: TimelineRecord[], syncedAt?: unknown}} */
+function isStored(stored) {
+    return stored instanceof Object && 'chats' in stored && Array.isArray(stored.chats);
 }

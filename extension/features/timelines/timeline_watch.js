@@ -2,6 +2,8 @@
 // time, so that nothing else has to wait.
 
 import { bytesText } from '../../core/json.js';
+/** @import { Head, Owner, TimelinesModel, TimelinesView } from '../../types.js' */
+/** @import { Timelines } from './timelines.js' */
 
 /** Files to read at once: more while SillyTavern answers quickly, fewer while it does not. */
 const FIRST_BATCH = 4;
@@ -21,15 +23,20 @@ function afterDrawing() {
 }
 
 export class TimelineWatch {
-    /**
-     * @param {{host: object, core: object, index: object, headOfOpen: Function, names: Function, model: Function}} timelines
-     * @param {{show: Function, note: Function}} view
-     */
+    /** @param {Timelines} timelines @param {TimelinesView} view */
     constructor(timelines, view) {
-        Object.assign(this, { timelines, view });
+        this.timelines = timelines;
+        this.view = view;
         this.round = 0;
         this.isStopped = false;
-        /** Texts of books by key, as long as the view is open. */
+        this.open = /** @type {Owner} */ ({ group: null, avatar: null });
+        this.names = /** @type {string[]} */ ([]);
+        /** @type {TimelinesModel | null} what was shown last */
+        this.model = null;
+        this.drawnAt = 0;
+        /** @type {string | null} the family on display; by default, the open chat's */
+        this.family = null;
+        /** Texts of books by key, as long as the view is open. @type {Map<string, string>} */
         this.books = new Map();
         this.caughtUp = Promise.resolve();
     }
@@ -60,7 +67,7 @@ export class TimelineWatch {
         this.isStopped = true;
     }
 
-    isOver(round) {
+    isOver(/** @type {number} */ round) {
         return this.isStopped || round !== this.round;
     }
 
@@ -76,25 +83,23 @@ export class TimelineWatch {
 
     draw() {
         const open = this.timelines.host.openChat();
-        const cache = this.timelines.index.cacheOf(this.open);
         if (!open || this.isStopped) {
             return;
         }
         this.drawnAt = Date.now();
-        this.model = this.timelines.model(open, this.names, cache.chats, this.books);
+        this.model = this.timelines.model(open, this.names, this.timelines.index.cacheOf(this.open).chats, this.books);
         this.view.show(this.model);
     }
 
-    async catchUp(round, all) {
+    async catchUp(/** @type {number} */ round, /** @type {boolean} */ all) {
         const { index } = this.timelines;
         const began = index.now();
         const chats = await index.of(this.open);
-        if (this.isOver(round)) {
+        if (this.isOver(round) || !this.model) {
             return;
         }
         const mustReadAll = all || index.cacheOf(this.open).syncedAt === 0;
-        const openName = this.model.open;
-        const unread = this.names.filter((name) => name !== openName && (mustReadAll || !chats.has(name)));
+        const unread = this.others().filter((name) => mustReadAll || !chats.has(name));
         const isComplete = await this.read(round, this.nearestFirst(unread))
             && (mustReadAll || await this.readNewest(round));
         if (!isComplete) {
@@ -105,14 +110,23 @@ export class TimelineWatch {
         await this.readBooks(round);
     }
 
-    /** The open chat's family first. */
+    /** The names of all timelines except for the open one. */
+    others() {
+        return this.names.filter((name) => name !== this.model?.open);
+    }
+
+    ownFamily() {
+        return this.model?.timelines.find(({ isOpen }) => isOpen)?.family;
+    }
+
+    /** The open chat's family first. @param {string[]} names */
     nearestFirst(names) {
-        const familyOf = new Map(this.model.timelines.map(({ name, family }) => [name, family]));
-        const mine = familyOf.get(this.model.open);
+        const familyOf = new Map(this.model?.timelines.map(({ name, family }) => [name, family]));
+        const mine = this.ownFamily();
         return [...names].sort((one, other) => Number(familyOf.get(other) === mine) - Number(familyOf.get(one) === mine));
     }
 
-    /** @returns {Promise<boolean>} whether all of them were read */
+    /** @param {number} round @param {string[]} names @returns {Promise<boolean>} whether all of them were read */
     async read(round, names) {
         let batch = FIRST_BATCH;
         for (let done = 0; done < names.length;) {
@@ -135,6 +149,7 @@ export class TimelineWatch {
     /**
      * Reads the chats that were written since this owner's chats were last read: the newest ones, until some are found
      * that have not changed.
+     * @param {number} round
      */
     async readNewest(round) {
         const { index, host } = this.timelines;
@@ -150,24 +165,28 @@ export class TimelineWatch {
                 return true;
             }
         }
-        return this.read(round, this.names.filter((name) => name !== this.model.open));
+        return this.read(round, this.others());
     }
 
-    /** The page knows its own chat better than the file does. */
+    /** The page knows its own chat better than the file does. @param {Head} head */
     isOpenChat(head) {
-        return head.group === this.open.group && head.avatar === this.open.avatar && head.name === this.model.open;
+        return head.group === this.open.group && head.avatar === this.open.avatar && head.name === this.model?.open;
     }
 
-    /** Reads the books of a family: the one on display or, by default, the open chat's. */
-    async readBooks(round, family = this.family ?? null) {
+    /** Reads the books of a family: the one on display or, by default, the open chat's. @param {number} round */
+    async readBooks(round) {
         const { host, core } = this.timelines;
-        const shown = this.model.timelines.find(({ isOpen }) => isOpen)?.family;
-        const wanted = this.model.timelines.filter((timeline) => timeline.book && timeline.family === (family ?? shown));
+        const timelines = this.model?.timelines ?? [];
+        const family = this.family ?? this.ownFamily();
+        const wanted = new Set(timelines.flatMap(({ book, family: its }) => (book && its === family ? [core.bookKey(book)] : [])));
         const there = new Map(host.knownBooks().map((name) => [core.bookKey(name), name]));
-        const keys = [...new Set(wanted.map(({ book }) => core.bookKey(book)))].filter((key) => !this.books.has(key) && there.has(key));
-        for (const [done, key] of keys.entries()) {
-            this.view.note({ what: 'books', done, total: keys.length });
-            const text = await host.readBook(there.get(key)).then(bytesText, () => 'null');
+        const unread = [...wanted].filter((key) => !this.books.has(key)).flatMap((key) => {
+            const name = there.get(key);
+            return name === undefined ? [] : [{ key, name }];
+        });
+        for (const [done, { key, name }] of unread.entries()) {
+            this.view.note({ what: 'books', done, total: unread.length });
+            const text = await host.readBook(name).then(bytesText, () => 'null');
             if (this.isOver(round)) {
                 return;
             }
@@ -180,7 +199,7 @@ export class TimelineWatch {
         this.draw();
     }
 
-    /** Another family is displayed. */
+    /** Another family is displayed. @param {string} family */
     async showFamily(family) {
         this.family = family;
         await this.caughtUp;

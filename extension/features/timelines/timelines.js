@@ -3,53 +3,37 @@
 import { textBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { TimelineWatch } from './timeline_watch.js';
-
-/**
- * One timeline, as it is displayed.
- * @typedef {object} ShownTimeline
- * @property {string} id its name or, for a parent that is gone, something that cannot be a name
- * @property {string} name
- * @property {string | null} parent an id
- * @property {string} family the id of its root
- * @property {'main' | 'checkpoint' | 'branch' | 'fork' | 'gone'} kind
- * @property {number | null} message where it was forked
- * @property {number} messages
- * @property {string} preview
- * @property {number | null} date
- * @property {string | null} made
- * @property {string | null} book
- * @property {number | null} entries
- * @property {object | null} part how well its book is known
- * @property {object[]} findings
- * @property {boolean} isOpen
- * @property {boolean} isRead whether its header was read
- */
+/** @import { TimelineRecord } from '../../core/timeline_calls.js' */
+/** @import { Core, Head, Host, OpenChat, Owner, Settings, TimelinesModel, TimelinesView } from '../../types.js' */
+/** @import { TimelineIndex } from './timeline_index.js' */
 
 export class Timelines {
-    /** @param {{host: object, core: object, index: import('./timeline_index.js').TimelineIndex, settings: object}} parts */
-    constructor(parts) {
-        Object.assign(this, parts);
+    /** @param {{host: Host, core: Core, index: TimelineIndex, settings: Pick<Settings, 'cleanUp'>}} parts */
+    constructor({ host, core, index, settings }) {
+        this.host = host;
+        this.core = core;
+        this.index = index;
+        this.settings = settings;
     }
 
-    /**
-     * Displays the families of the open chat's character or group immediately, and again whenever more is known.
-     * @param {{show: (model: object) => void, note: (progress: {what: 'headers' | 'books', done: number, total: number} | null) => void}} view
-     */
+    /** Displays the families of the open chat's character or group immediately, and again whenever more is known. @param {TimelinesView} view */
     watch(view) {
         return new TimelineWatch(this, view);
     }
 
     /** Reads everything before it returns. */
     async readAll() {
-        let model = null;
-        const watch = this.watch({ show: (shown) => { model = shown; }, note: () => {} });
+        const watch = this.watch({ show: () => {}, note: () => {} });
         await watch.start();
         await watch.caughtUp;
         watch.stop();
-        return model;
+        if (!watch.model) {
+            throw wordError('no-chat');
+        }
+        return watch.model;
     }
 
-    /** The open chat's head as it is in the page. */
+    /** The open chat's head as it is in the page. @param {OpenChat} open @returns {Head} */
     headOfOpen(open) {
         const last = open.messages.at(-1);
         return {
@@ -58,7 +42,7 @@ export class Timelines {
         };
     }
 
-    /** The names of all timelines, with the open one under the name that the page uses. */
+    /** The names of all timelines, with the open one under the name that the page uses. @param {OpenChat} open */
     async names(open) {
         const stem = this.core.chatStem(open.name);
         const names = (await this.host.chatNames(open)).filter((name) => name !== open.name && name !== stem);
@@ -66,10 +50,9 @@ export class Timelines {
     }
 
     /**
-     * @param {object} open
-     * @param {string[]} names
-     * @param {Map<string, object>} records
+     * @param {OpenChat} open @param {string[]} names @param {Map<string, TimelineRecord>} records
      * @param {Map<string, string>} books texts of books that were read, by key
+     * @returns {TimelinesModel}
      */
     model(open, names, records, books) {
         const { group, avatar } = open;
@@ -86,7 +69,7 @@ export class Timelines {
         return { owner: { label, group, avatar }, open: open.name, ...this.core.timelines(ask, textBytes(`{${texts.join(',')}}`)) };
     }
 
-    /** The number of entries of a book in the page; null if the page has not loaded it. */
+    /** The number of entries of a book in the page; null if the page has not loaded it. @param {string} name */
     cachedEntries(name) {
         const book = this.host.cachedBook(name);
         return book ? Object.keys(book.entries ?? {}).length : null;
@@ -101,7 +84,7 @@ export class Timelines {
         }
     }
 
-    /** Another chat was saved: reads it again. */
+    /** Another chat was saved: reads it again. @param {Owner} owner @param {string} name */
     async saved(owner, name) {
         this.index.forget(owner, [name]);
         this.index.learn(await this.host.chatHeadsOf(owner, [name]));
@@ -109,13 +92,13 @@ export class Timelines {
 
     // What the user asks for
 
-    async open(name) {
+    async open(/** @type {string} */ name) {
         if (this.host.openChat()?.name !== name) {
             await this.host.openByName(name);
         }
     }
 
-    /** @returns {Promise<string | null>} its new name, or null if it keeps the old one */
+    /** @param {string} from @param {string} typed @returns {Promise<string | null>} its new name, or null if it keeps the old one */
     async rename(from, typed) {
         const open = this.requireOpenChat();
         const to = this.core.chatStem(typed.trim());
@@ -133,10 +116,7 @@ export class Timelines {
         return (await this.host.chatNames(open)).includes(to) ? to : null;
     }
 
-    /**
-     * What will happen to a timeline's book if the timeline is deleted.
-     * @returns {Promise<{fate: 'none' | 'trash' | 'kept', book: string | null, why: 'off' | 'not-ours' | 'used' | 'selected' | null, by: string[]}>}
-     */
+    /** What will happen to a timeline's book if the timeline is deleted. @param {string} name */
     async fateOf(name) {
         const records = await this.index.of(this.requireOpenChat());
         return this.core.bookFate({
@@ -148,7 +128,7 @@ export class Timelines {
         });
     }
 
-    async delete(name) {
+    async delete(/** @type {string} */ name) {
         const open = this.requireOpenChat();
         if (open.name === name) {
             throw wordError('delete-open');

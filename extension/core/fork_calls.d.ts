@@ -148,15 +148,6 @@ export interface Shapes {
     queueTitle: string;
 }
 
-/** The books that a chat names. */
-export interface BooksNamed {
-    references: { book: string; place: 'chat' | 'memories' | 'recap' }[];
-    /** Those that belong to the chat. */
-    own: string[];
-    /** Whether the messages cannot name more. */
-    isComplete: boolean;
-}
-
 export interface ChatNameAsk {
     wanted: string;
     taken: string[];

@@ -24,11 +24,11 @@ export async function readiness({ host, core, settings, repairs, lostBook, findi
     if (!open.book) {
         return { ...answer, state: 'no-book' };
     }
-    const book = await repairs.currentBook(open.book);
-    if (!book || lostBook.isReplaced(open)) {
+    const entries = await repairs.currentEntries(open.book);
+    if (!entries || lostBook.isReplaced(open)) {
         return { ...answer, state: 'missing', book: lostBook.name ?? open.book };
     }
-    answer.entries = Object.keys(book.entries ?? {}).length;
+    answer.entries = Object.keys(entries).length;
     const { busy, operations } = await forks.pendingWork();
     if (busy) {
         return { ...answer, state: 'waiting', operations: Math.max(1, operations) };

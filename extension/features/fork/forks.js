@@ -5,6 +5,7 @@ import { toBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 
 /**
+ * @import { Decision } from '../../core/fork_calls.js'
  * @import { Core, ForkChoice, ForkQuestion, ForkReport, ForkRequest, Host, PendingFork, Settings } from '../../types.js'
  * @import { Events } from '../../events.js'
  * @typedef {ForkRequest['kind']} Kind
@@ -63,7 +64,7 @@ export class Forks {
     /**
      * Asks the user whatever has to be decided before a fork.
      * @param {Kind} kind @param {number} message @param {{whenReady?: boolean, begin: () => Promise<unknown>}} how `begin` starts anew after a wait
-     * @returns {Promise<string[] | null>} the core's decision for the save that follows, or `null` for no fork
+     * @returns {Promise<Decision | null>} the core's decision for the save that follows, or `null` for no fork
      */
     async decide(kind, message, { whenReady = false, begin }) {
         if (!this.settings.isolate) {
@@ -110,7 +111,7 @@ export class Forks {
     /**
      * Lets SillyTavern fork the open chat.
      * @template T
-     * @param {number} message @param {string[]} decision @param {() => Promise<T>} make
+     * @param {number} message @param {Decision} decision @param {() => Promise<T>} make
      */
     async make(message, decision, make) {
         const fork = this.pending.begin(this.repairs.requireOpenChat(), message, decision);
@@ -126,6 +127,7 @@ export class Forks {
         const open = this.repairs.requireOpenChat();
         const at = Number.isInteger(message) ? message : open.messages.length - 1;
         const begin = () => this.fork({ kind, message: at, name });
+        /** @type {Decision | null} */
         const decision = ask ? await this.decide(kind, at, { whenReady, begin }) : ['unattended'];
         if (!decision) {
             return null;
@@ -152,7 +154,7 @@ export class Forks {
             return { busy: false, operations: 0 };
         }
         // Only the queue matters here, and this is called often.
-        const entries = Object.entries((await this.repairs.currentBook(open.book))?.entries ?? {});
+        const entries = Object.entries(await this.repairs.currentEntries(open.book) ?? {});
         const queue = { entries: Object.fromEntries(entries.filter(([, entry]) => entry?.comment === queueTitle())) };
         return this.core.pendingWork({ metadata: open.metadata, underWay: await this.host.recapOperations() }, toBytes(queue));
     }

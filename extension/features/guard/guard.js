@@ -281,7 +281,7 @@ function sideName(name, what = 'not decided') {
  * @param {Host} host @param {(name: string, text: string) => void} onWritten @returns {Host}
  */
 export function reportingWrites(host, onWritten) {
-    const writeBook = async (/** @type {string | Uint8Array} */ request) => {
+    const writeBook = async (/** @type {Parameters<Host['writeBook']>[0]} */ request) => {
         await host.writeBook(request);
         const { name, bookText } = readBookSave(typeof request === 'string' ? request : bytesText(request));
         onWritten(name, bookText);

@@ -1,7 +1,7 @@
 // The findings of the open chat, kept as long as they are up to date.
 
 /**
- * @import { Finding, Host, OpenChat, Reach, VerifiedChat } from '../../types.js'
+ * @import { Head, Host, OpenChat, Reach } from '../../types.js'
  * @import { Events } from '../../events.js'
  * @typedef {Awaited<ReturnType<import('./verifier.js').Verifier['verifyOpen']>>} Found
  */
@@ -30,7 +30,7 @@ export class Findings {
     /**
      * Verifies a chat. What was found is only kept if the chat is still open and no later run has started in the meantime.
      * @param {OpenChat} open @param {'opened' | 'again'} when
-     * @param {{reach?: Reach, listed?: VerifiedChat[]}} [options]
+     * @param {{reach?: Reach, listed?: Head[]}} [options]
      */
     async update(open, when, options = {}) {
         this.updates += 1;

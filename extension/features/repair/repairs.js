@@ -3,7 +3,7 @@
 // before that.
 
 import { chatForCore, comparableMessages, slimMessage } from '../../core/chat.js';
-import { timeNow } from '../../core/core.js';
+import { entriesOf, timeNow } from '../../core/core.js';
 import { bytesText, toBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { bookSave } from '../../sillytavern/requests.js';
@@ -28,12 +28,13 @@ export class Repairs {
         return isThere ? this.host.readBook(name) : undefined;
     }
 
-    /** The open chat's book as the page knows it. Asks the server only if the page has not loaded it. @param {string | null} name */
-    async currentBook(name) {
+    /** The entries of a book as the page knows it. Asks the server only if the page has not loaded it. @param {string | null} name */
+    async currentEntries(name) {
         if (!name || !this.host.knownBooks().includes(name)) {
             return undefined;
         }
-        return this.host.cachedBook(name) ?? JSON.parse(bytesText(await this.host.readBook(name)));
+        const cached = this.host.cachedBook(name);
+        return cached ? cached.entries ?? {} : entriesOf(await this.host.readBook(name));
     }
 
     requireOpenChat() {

@@ -1,10 +1,11 @@
 // What Forklore does about each of the page's requests to its server.
 
 import { bytesText } from './core/json.js';
-import { isGroupPath, readBookSave } from './sillytavern/requests.js';
+import { readBookName, readBookSave, readDeletion, readRename, renamedFile, stemOf } from './sillytavern/requests.js';
 
 /**
- * @import { Core, Host, Settings } from './types.js'
+ * @import { Core, Host, Owner, Settings } from './types.js'
+ * @import { HeldRequest } from './sillytavern/tap.js'
  * @import { Events } from './events.js'
  */
 
@@ -42,7 +43,7 @@ export class RequestRouter {
         this.timelines = timelines;
     }
 
-    /** @param {import('./sillytavern/tap.js').HeldRequest} held */
+    /** @param {HeldRequest} held @returns {Promise<Response>} */
     async handle(held) {
         switch (held.kind) {
             case 'chat-save': return this.chatSave(held);
@@ -54,7 +55,7 @@ export class RequestRouter {
         }
     }
 
-    async chatSave(held) {
+    async chatSave(/** @type {HeldRequest} */ held) {
         const save = await this.childSaves.read(held);
         if (save.kind !== 'open') {
             const response = await this.childSaves.handle(held, save);
@@ -65,27 +66,29 @@ export class RequestRouter {
         }
         const response = await held.send(this.recorder.withRecords(await held.text()));
         if (response.ok) {
-            this.timelines.openSaved();
-            void this.events.reportErrors(() => this.findings.openSaved());
+            void this.events.reportErrors(() => {
+                this.timelines.openSaved();
+                return this.findings.openSaved();
+            });
         }
         this.queueWait.recheck();
         this.sceneCheckpoints.makeIfDue();
         return response;
     }
 
-    /** Updates the index in the background with what another chat contains now. */
+    /** Updates the index in the background with what another chat contains now. @param {{owner: Owner, name?: string}} save */
     noteTimeline({ owner, name }) {
-        if (owner.group || owner.avatar) {
-            this.timelines.saved(owner, name).then(() => this.events.emit('timelines', undefined), (error) => console.warn('Forklore:', error));
+        if (name !== undefined && (owner.group || owner.avatar)) {
+            this.timelines.saved(owner, name).then(() => this.events.emit('timelines', undefined), (/** @type {unknown} */ error) => console.warn('Forklore:', error));
         }
     }
 
     /** The page will base its next edit on what it reads now. */
-    async bookRead(held) {
+    async bookRead(/** @type {HeldRequest} */ held) {
         const arrived = this.recorder.arrivedSoFar();
         const response = await held.send();
         if (response.ok) {
-            const { name } = JSON.parse(await held.text());
+            const name = readBookName(await held.text());
             const text = await response.clone().text();
             this.lineage.remember(name, text);
             this.host.bookWasRead(name, text);
@@ -94,7 +97,7 @@ export class RequestRouter {
         return response;
     }
 
-    async bookSave(held) {
+    async bookSave(/** @type {HeldRequest} */ held) {
         const { name, bookText } = readBookSave(await held.text());
         this.recorder.bookChanged(name, bookText);
         const edit = this.host.newestEdit(name);
@@ -112,9 +115,9 @@ export class RequestRouter {
         return response;
     }
 
-    async bookDelete(held) {
-        const { name } = JSON.parse(await held.text());
-        const textOf = async (name) => bytesText(await this.host.readBook(name));
+    async bookDelete(/** @type {HeldRequest} */ held) {
+        const name = readBookName(await held.text());
+        const textOf = async (/** @type {string} */ name) => bytesText(await this.host.readBook(name));
         const newName = await this.renames.renamedTo(name, textOf).catch(() => null);
         const response = await held.send();
         if (response.ok && newName) {
@@ -124,7 +127,7 @@ export class RequestRouter {
             const { book } = this.host.openChat() ?? {};
             this.recorder.bookChanged(name, null);
             this.lineage.forget(name);
-            if (this.core.sameBook(book, name)) {
+            if (book && this.core.sameBook(book, name)) {
                 void this.events.reportErrors(() => this.changes.bookLost(book));
             }
             this.events.changed();
@@ -132,15 +135,12 @@ export class RequestRouter {
         return response;
     }
 
-    async chatRename(held) {
-        const body = JSON.parse(await held.text());
-        const open = this.host.openChat();
-        const owner = body.is_group ? { group: open?.group ?? null, avatar: null } : { group: null, avatar: body.avatar_url };
+    async chatRename(/** @type {HeldRequest} */ held) {
+        const { isGroup, avatar, from, to: wanted } = readRename(await held.text());
+        const owner = isGroup ? { group: this.host.openChat()?.group ?? null, avatar: null } : { group: null, avatar };
         const response = await held.send();
         if (response.ok) {
-            const { sanitizedFileName } = await response.clone().json();
-            const stem = (name) => String(name ?? '').replace(/\.jsonl$/, '');
-            const [from, to] = [stem(body.original_file), stem(sanitizedFileName ?? body.renamed_file)];
+            const to = stemOf(await renamedFile(response) ?? wanted);
             this.timelines.index.renamed(owner, from, to);
             await this.events.reportErrors(() => this.renames.chatRenamed(owner, from, to));
         }
@@ -148,18 +148,19 @@ export class RequestRouter {
     }
 
     /** A chat is deleted, or all chats of a group or character; so are the books that were made for them. */
-    async deletion(held) {
+    async deletion(/** @type {HeldRequest} */ held) {
         if (held.kind === 'character-delete') {
             await this.events.reportErrors(() => this.noteLeftBehind(held));
         }
-        if (!this.settings.cleanUp) {
+        const deleted = this.settings.cleanUp ? await this.deleted(held).catch(() => null) : null;
+        if (!deleted) {
             return held.send();
         }
-        const { owner, names, label } = await this.deleted(held).catch(() => ({ names: [] }));
+        const { owner, names, label } = deleted;
         const books = names.length ? await this.cleanup.booksOf(owner, names).catch(() => []) : [];
         const response = await held.send();
         if (response.ok && books.length) {
-            const isGone = (chat) => names.includes(chat.name) && (owner.group ? Boolean(chat.group) : chat.avatar === owner.avatar);
+            const isGone = (/** @type {Owner & {name: string}} */ chat) => names.includes(chat.name) && (owner.group ? Boolean(chat.group) : chat.avatar === owner.avatar);
             // SillyTavern continues at once. Only after that are all references to the books up to date.
             setTimeout(() => this.events.reportErrors(async () => {
                 const { removed, undo } = await this.cleanup.clean(books, `${label} was deleted`, isGone);
@@ -174,31 +175,21 @@ export class RequestRouter {
     }
 
     /** Notes characters that are deleted without their chats, because nothing lists those chats any more. */
-    async noteLeftBehind(held) {
-        const { avatar_url: avatar, delete_chats: withChats } = JSON.parse(await held.text());
-        if (!withChats) {
+    async noteLeftBehind(/** @type {HeldRequest} */ held) {
+        const { owner: { avatar }, withChats } = readDeletion(held.kind, held.path, await held.text());
+        if (!withChats && avatar) {
             this.settings.leftBehind = [...new Set([...(this.settings.leftBehind ?? []), avatar])];
             this.host.saveSettings();
         }
     }
 
+    /** The chats that a request deletes. @param {HeldRequest} held */
     async deleted(held) {
-        const body = JSON.parse(await held.text());
-        if (held.kind === 'group-delete') {
-            const owner = { group: String(body.id), avatar: null };
-            return { owner, names: await this.host.chatNames(owner), label: this.labelOf(owner) };
+        const { owner, chat, withChats } = readDeletion(held.kind, held.path, await held.text());
+        if (chat !== undefined) {
+            return { owner, names: [chat], label: chat };
         }
-        if (held.kind === 'character-delete') {
-            const owner = { group: null, avatar: body.avatar_url };
-            return { owner, names: body.delete_chats ? await this.host.chatNames(owner) : [], label: this.labelOf(owner) };
-        }
-        const isGroup = isGroupPath(held.path);
-        const name = String((isGroup ? body.id : body.chatfile) ?? '').replace(/\.jsonl$/, '');
-        return { owner: isGroup ? { group: 'any', avatar: null } : { group: null, avatar: body.avatar_url }, names: [name], label: name };
-    }
-
-    labelOf(owner) {
         const found = this.host.owners().find(({ group, avatar }) => group === owner.group && avatar === owner.avatar);
-        return found?.label ?? '';
+        return { owner, names: withChats ? await this.host.chatNames(owner) : [], label: found?.label ?? '' };
     }
 }

@@ -74,8 +74,12 @@ export class Changes {
      * @returns what was done, or `{isStale: true, plan}` if the plan is no longer the one that was `seen`
      */
     async bring(request, seen = null) {
-        const { text, ...done } = await this.timelineMerge.apply(request, seen);
-        if (text !== undefined) {
+        const outcome = await this.timelineMerge.apply(request, seen);
+        if (outcome.isStale) {
+            return outcome;
+        }
+        const { text, ...done } = outcome;
+        if (text !== undefined && done.book) {
             this.recorder.bookChanged(done.book, text);
             this.host.refreshEditor(done.book);
             await this.#done('combined', done);

@@ -34,9 +34,12 @@ export async function readiness({ host, core, settings, repairs, lostBook, findi
         return { ...answer, state: 'waiting', operations: Math.max(1, operations) };
     }
     const known = findings.current?.book === open.book ? findings.current : null;
-    const found = (code) => known?.findings.find((finding) => finding.code === code)?.values;
-    const { with: family = [] } = found('book-shared') ?? {};
-    const { by: elsewhere = [] } = found('book-elsewhere') ?? {};
+    const namesIn = (/** @type {string} */ code, /** @type {string} */ key) => {
+        const names = known?.findings.find((finding) => finding.code === code)?.values?.[key];
+        return Array.isArray(names) ? names.map(String) : [];
+    };
+    const family = namesIn('book-shared', 'with');
+    const elsewhere = namesIn('book-elsewhere', 'by');
     return {
         ...answer,
         state: family.length ? 'shared' : elsewhere.length ? 'elsewhere' : 'ready',

@@ -1,5 +1,6 @@
 // The requests that SillyTavern's page sends to its server, understood from their path and body alone.
 
+/** @import { Owner } from '../types.js' */
 /** @typedef {'chat-save' | 'chat-delete' | 'chat-rename' | 'book-read' | 'book-save' | 'book-delete' | 'group-delete' | 'character-delete'} RequestKind */
 
 /** Requests that read, write, rename or delete something that matters to timelines. @type {Record<string, RequestKind>} */
@@ -40,4 +41,40 @@ export function readBookSave(text) {
     }
     const { name, data } = /** @type {{name: string, data: ST.Book}} */ (JSON.parse(text));
     return { name: String(name), bookText: JSON.stringify(data) };
+}
+
+/** The book that a request reads or deletes. @param {string} text */
+export function readBookName(text) {
+    return String(/** @type {{name: string}} */ (JSON.parse(text)).name);
+}
+
+/** @param {unknown} file */
+export const stemOf = (file) => String(file ?? '').replace(/\.jsonl$/, '');
+
+/** @param {string} text */
+export function readRename(text) {
+    const body = /** @type {{is_group?: boolean, avatar_url: string, original_file: string, renamed_file: string}} */ (JSON.parse(text));
+    return { isGroup: Boolean(body.is_group), avatar: body.avatar_url, from: stemOf(body.original_file), to: body.renamed_file };
+}
+
+/** The name that SillyTavern gave to a renamed chat. @param {Response} response */
+export async function renamedFile(response) {
+    return /** @type {{sanitizedFileName?: string}} */ (await response.clone().json()).sanitizedFileName;
+}
+
+/**
+ * What a request deletes: a chat, or a character or group, which may leave its chats behind.
+ * @param {RequestKind} kind @param {string} path @param {string} text
+ * @returns {{owner: Owner, chat?: string, withChats: boolean}}
+ */
+export function readDeletion(kind, path, text) {
+    const body = /** @type {{id?: string, chatfile?: string, avatar_url?: string, delete_chats?: boolean}} */ (JSON.parse(text));
+    const character = { group: null, avatar: body.avatar_url ?? null };
+    switch (kind) {
+        case 'group-delete': return { owner: { group: String(body.id), avatar: null }, withChats: true };
+        case 'character-delete': return { owner: character, withChats: Boolean(body.delete_chats) };
+        default: return isGroupPath(path)
+            ? { owner: { group: 'any', avatar: null }, chat: stemOf(body.id), withChats: false }
+            : { owner: character, chat: stemOf(body.chatfile), withChats: false };
+    }
 }

@@ -2,14 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+use forklore_core::plan::fork::Timestamp;
 use forklore_core::plan::fork::child_save::{ChildSave, OpenChat, SaveContext};
 use forklore_core::plan::fork::decision::{
     Choice, Decision, ForkSettings, Step, WhenBusy, WhenInexact,
 };
-use forklore_core::plan::fork::{Timestamp, books_named};
 use forklore_core::sillytavern::chat::ChatKind;
 use forklore_core::sillytavern::names::ForkKind;
 use forklore_core::sillytavern::save_request::SaveRequest;
+use forklore_core::timeline::books_named::BooksNamed;
 use forklore_json::{Json, Object, Raw};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -173,6 +174,13 @@ fn expected(metadata: &Object) -> Json {
         members.for_each(|member| drop(member.remove("lorebookName")));
     }
     after.into()
+}
+
+/// The books that a chat's metadata names, with the seal that ST-Auto-Recap makes.
+fn books_named(metadata: &Json) -> Vec<String> {
+    let named = BooksNamed::in_metadata(metadata);
+    let older = metadata.get("auto_recap_checkpoint_state").map(|seal| format!("{seal:?}"));
+    named.own().into_iter().chain(named.recap).chain(older).collect()
 }
 
 proptest! {

@@ -7,6 +7,7 @@ use core::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::raw::{JsonKind, Member, Raw};
+use crate::value::sorted;
 use crate::write::{self, Indent};
 use crate::{JsText, Json};
 
@@ -196,13 +197,15 @@ impl<'a> Edits<'a> {
     }
 
     /// Returns the document with every edit applied.
-    pub fn apply(mut self) -> Vec<u8> {
-        // The sort is stable: an insertion stays after a removal that starts at the same offset.
-        self.splices.sort_by_key(|(range, _)| range.start);
+    pub fn apply(self) -> Vec<u8> {
+        // An insertion stays after a removal that starts at the same offset.
+        let starts =
+            self.splices.iter().enumerate().map(|(place, (range, _))| (range.start, place));
+        let order = sorted(starts.collect());
         let added: usize = self.splices.iter().map(|(_, text)| text.len()).sum();
         let mut out = Vec::with_capacity(self.document.len() + added);
         let mut from = 0;
-        for (range, text) in &self.splices {
+        for (range, text) in order.into_iter().map(|(_, place)| &self.splices[place]) {
             out.extend_from_slice(&self.document[from..range.start.max(from)]);
             out.extend_from_slice(text);
             from = from.max(range.end);

@@ -22,5 +22,5 @@ pub use edit::{Edit, Edits};
 pub use raw::{JsonKind, Member, Raw};
 pub use scan::{SyntaxError, is_whitespace, line_end};
 pub use text::JsText;
-pub use value::{Json, Object, array_index};
+pub use value::{Json, Object, array_index, sorted};
 pub use write::Indent;

@@ -1,6 +1,7 @@
 //! A JSON value that behaves like a JavaScript value.
 
 use alloc::borrow::Cow;
+use alloc::collections::BinaryHeap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -70,13 +71,9 @@ impl Object {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&JsText, &Json)> {
-        let mut indexes: Vec<(u32, usize)> = self
-            .0
-            .keys()
-            .enumerate()
-            .filter_map(|(place, key)| Some((array_index(key)?, place)))
-            .collect();
-        indexes.sort_unstable();
+        let keys = self.0.keys().enumerate();
+        let indexes = keys.filter_map(|(place, key)| Some((array_index(key)? as usize, place)));
+        let indexes = sorted(indexes.collect());
         let has_indexes = !indexes.is_empty();
         let first = indexes.into_iter().filter_map(|(_, place)| self.0.get_index(place));
         let others =
@@ -87,6 +84,18 @@ impl Object {
     pub fn keys(&self) -> impl Iterator<Item = &JsText> {
         self.iter().map(|(key, _)| key)
     }
+
+    /// The members sorted by the bytes of their keys.
+    pub fn sorted(&self) -> Vec<(&JsText, &Json)> {
+        let keys = sorted(self.0.keys().enumerate().map(|(place, key)| (key, place)).collect());
+        keys.into_iter().filter_map(|(_, place)| self.0.get_index(place)).collect()
+    }
+}
+
+/// Sorts what is nearly always in order already. A heap takes a tenth of the code of the standard
+/// sorts, which counts in what a page has to load.
+pub fn sorted<T: Ord>(items: Vec<T>) -> Vec<T> {
+    if items.is_sorted() { items } else { BinaryHeap::from(items).into_sorted_vec() }
 }
 
 /// Order matters: members are compared in iteration order.

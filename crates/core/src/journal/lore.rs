@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use crate::digest::{Digest, Hasher, Sha256Hasher};
 use crate::sillytavern::book::unmark;
-use forklore_json::{JsText, Json, JsonKind, Object, Raw, SyntaxError, array_index};
+use forklore_json::{JsText, Json, JsonKind, Object, Raw, SyntaxError, array_index, sorted};
 
 /// The whole book, except for Forklore's mark.
 #[derive(Clone, Debug, Default)]
@@ -226,7 +226,10 @@ impl Entries {
     fn arrange(&mut self) {
         let rank = |key: &JsText| array_index(key).unwrap_or(u32::MAX);
         if !self.0.keys().map(rank).is_sorted() {
-            self.0.sort_by_key(|key, _| rank(key));
+            let ranks = self.0.keys().enumerate().map(|(place, key)| (rank(key), place));
+            let order = sorted(ranks.collect()).into_iter();
+            let entries = order.filter_map(|(_, place)| self.0.get_index(place));
+            self.0 = entries.map(|(key, entry)| (key.clone(), Arc::clone(entry))).collect();
         }
     }
 }

@@ -31,11 +31,9 @@ pub fn is_foreign_key(key: &str) -> bool {
 
 /// The metadata of unknown extensions, sorted by key.
 pub fn others(metadata: &Json) -> Vec<(&JsText, &Json)> {
-    let members = metadata.as_object().into_iter().flat_map(Object::iter);
-    let mut others: Vec<_> =
-        members.filter(|(key, _)| is_foreign_key(&key.to_string_lossy())).collect();
-    others.sort_by(|(one, _), (other, _)| one.as_bytes().cmp(other.as_bytes()));
-    others
+    let mut members = metadata.as_object().map(Object::sorted).unwrap_or_default();
+    members.retain(|(key, _)| is_foreign_key(&key.to_string_lossy()));
+    members
 }
 
 /// Adds the metadata of unknown extensions, and the marker, to the recorded metadata.

@@ -1,7 +1,5 @@
 //! Changing some lines of a chat file while preserving every other byte.
 
-use std::collections::BTreeMap;
-
 use crate::pieces::Pieces;
 use crate::sillytavern::chat::Chat;
 use forklore_json::{Edit, Edits, Json, JsonKind, Object, Raw};
@@ -11,8 +9,8 @@ use forklore_json::{Edit, Edits, Json, JsonKind, Object, Raw};
 pub struct Rewrite {
     /// The new header line; `None` leaves the header unchanged.
     pub header: Option<Vec<u8>>,
-    /// New lines by message number.
-    pub messages: BTreeMap<usize, Vec<u8>>,
+    /// New lines with the numbers of their messages, in order.
+    pub messages: Vec<(usize, Vec<u8>)>,
 }
 
 impl Rewrite {
@@ -118,7 +116,7 @@ pub fn stripped(chat: &Chat<'_>) -> (Rewrite, usize) {
         if message.get(crate::journal::FIELD).is_some()
             && let Some(line) = self::message(line, crate::journal::FIELD, Edit::Remove)
         {
-            rewrite.messages.insert(index, line);
+            rewrite.messages.push((index, line));
         }
     }
     let count = rewrite.messages.len();

@@ -196,9 +196,6 @@ pub fn split<'a>(
         subject.chat,
         &Rebinding {
             last: Some(last),
-            live_other_keys: &[],
-            memory_books: false,
-            memories: None,
             drain: true,
             ..rebinding(subject, &book.name, &book.values, vec![shared.to_owned()])
         },
@@ -362,17 +359,10 @@ fn rebinding<'a>(
 ) -> Rebinding<'a> {
     Rebinding {
         name: subject.name,
-        main_chat: None,
-        integrity: None,
         from,
         book: Some(book),
         entries: Some(entries),
-        last: None,
-        metadata: None,
-        live_other_keys: &[],
-        memory_books: false,
-        memories: None,
-        drain: false,
+        ..Rebinding::default()
     }
 }
 

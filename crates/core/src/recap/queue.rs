@@ -1,7 +1,5 @@
 //! The extension's queue of operations, which is stored in a book entry.
 
-use std::collections::BTreeMap;
-
 use forklore_json::{Indent, Json};
 
 pub const COMMENT: &str = "__operation_queue";
@@ -13,8 +11,8 @@ pub fn is_queue(entry: &Json) -> bool {
 /// The work still to be done, according to a book's queue and a chat's metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PendingWork {
-    /// Operations that are running or will run, counted by status.
-    pub runnable: BTreeMap<&'static str, usize>,
+    /// Operations that are running or will run, counted by status and sorted by it.
+    pub runnable: Vec<(&'static str, usize)>,
     /// An operation in the queue is marked as the current one.
     pub has_current: bool,
     /// The queue could not be read, so it is not known to be empty.
@@ -35,7 +33,7 @@ impl PendingWork {
     }
 
     pub fn operations(&self) -> usize {
-        self.runnable.values().sum()
+        self.runnable.iter().map(|(_, count)| count).sum()
     }
 
     /// Adds the content of a book's queue entry.
@@ -49,7 +47,7 @@ impl PendingWork {
             match status_of(operation) {
                 Some("failed") => self.failed += 1,
                 Some(status) if is_runnable(status) => {
-                    *self.runnable.entry(status).or_default() += 1;
+                    self.add(status, 1);
                     self.named.extend(text_at(operation, &["params", "entryId"]));
                 }
                 _ => {}
@@ -62,12 +60,19 @@ impl PendingWork {
             && operations.iter().any(|operation| text_at(operation, &["id"]) == current);
     }
 
+    fn add(&mut self, status: &'static str, count: usize) {
+        match self.runnable.binary_search_by_key(&status, |(known, _)| known) {
+            Ok(at) => self.runnable[at].1 += count,
+            Err(at) => self.runnable.insert(at, (status, count)),
+        }
+    }
+
     /// Adds the number of operations that the extension has in memory, which includes those in the
     /// book.
     pub fn add_unwritten(&mut self, operations: usize) {
         let unwritten = operations.saturating_sub(self.operations());
         if unwritten > 0 {
-            *self.runnable.entry("pending").or_default() += unwritten;
+            self.add("pending", unwritten);
         }
     }
 
@@ -251,13 +256,14 @@ mod tests {
             r#"{"queue":[{"status":"failed"},{"status":"failed"},{"status":"pending"},{"status":"pending"},{"status":"retrying"},{"status":"odd"}]}"#,
         );
         assert_eq!((work.failed, work.operations()), (2, 3));
-        assert_eq!(work.runnable.get("pending"), Some(&2));
+        assert!(work.runnable.contains(&("pending", 2)), "{work:?}");
         assert!(!work.has_current && !work.unreadable);
         // The extension's count includes those in the book.
         work.add_unwritten(3);
         assert_eq!(work.operations(), 3);
         work.add_unwritten(6);
-        assert_eq!((work.operations(), work.runnable.get("pending")), (6, Some(&5)));
+        assert_eq!(work.operations(), 6);
+        assert!(work.runnable.contains(&("pending", 5)), "{work:?}");
         let mut none = PendingWork::default();
         none.add_unwritten(0);
         assert!(!none.is_pending());

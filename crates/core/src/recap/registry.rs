@@ -1,6 +1,6 @@
 //! Registries: entries that list other entries by uid and name.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt;
 
 use forklore_json::{Json, Object};
@@ -79,20 +79,20 @@ fn uid_in(line: &str) -> Option<&str> {
 
 fn text_item(kind: &str, line: &str) -> Option<RegistryItem> {
     let uid = uid_in(line)?;
-    let parts = line.trim().split('|').map(str::trim).skip(1);
-    let mut fields: BTreeMap<&str, &str> =
-        parts.filter_map(|part| part.split_once(':')).map(|(k, v)| (k.trim(), v.trim())).collect();
-    // A missing value is written as a dash.
-    fields.retain(|_, value| !value.is_empty() && *value != "\u{2014}");
+    let field = |name: &str| {
+        let fields = line.split('|').skip(1).filter_map(|part| part.split_once(':'));
+        let (_, value) = fields.filter(|(key, _)| key.trim() == name).last()?;
+        // A missing value is written as a dash.
+        Some(value.trim()).filter(|value| !value.is_empty() && *value != "\u{2014}")
+    };
     Some(RegistryItem {
         kind: kind.to_owned(),
         uid: uid.to_owned(),
-        name: fields.get("name").map(|name| (*name).to_owned()),
-        aliases: fields
-            .get("aliases")
+        name: field("name").map(str::to_owned),
+        aliases: field("aliases")
             .map(|list| list.split(';').map(|alias| alias.trim().to_owned()).collect())
             .unwrap_or_default(),
-        synopsis: fields.get("synopsis").map(|text| (*text).to_owned()),
+        synopsis: field("synopsis").map(str::to_owned),
     })
 }
 
@@ -109,7 +109,7 @@ pub enum RegistryFlaw {
 
 /// Checks every registry of a book, given as (uid, comment, content) of its entries.
 pub fn flaws(entries: &[(String, String, String)]) -> Vec<RegistryFlaw> {
-    let comments: BTreeMap<&str, &str> =
+    let comments: HashMap<&str, &str> =
         entries.iter().map(|(uid, comment, _)| (uid.as_str(), comment.as_str())).collect();
     let listed = entries
         .iter()

@@ -1,5 +1,6 @@
 //! Names of chats and books: how SillyTavern maps them to files, and how Forklore chooses new ones.
 
+use forklore_json::sorted;
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
 use crate::digest::Digest;
@@ -88,8 +89,12 @@ fn decomposed(name: &str) -> Vec<char> {
     let mut letters = Vec::with_capacity(name.len());
     name.chars().for_each(|letter| decompose_canonical(letter, |part| letters.push(part)));
     let is_mark = |letter: &char| canonical_combining_class(*letter) != 0;
-    for marks in letters.chunk_by_mut(|one, other| is_mark(one) && is_mark(other)) {
-        marks.sort_by_key(|mark| canonical_combining_class(*mark));
+    let runs = letters.chunk_by_mut(|one, other| is_mark(one) && is_mark(other));
+    for marks in runs.filter(|run| run.len() > 1) {
+        let class =
+            |(place, mark): (usize, &char)| (canonical_combining_class(*mark), place, *mark);
+        let in_order = sorted(marks.iter().enumerate().map(class).collect());
+        marks.iter_mut().zip(in_order).for_each(|(mark, (.., placed))| *mark = placed);
     }
     letters
 }

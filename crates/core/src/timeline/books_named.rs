@@ -3,7 +3,7 @@
 use crate::memory_books;
 use crate::recap::{queue, references as recap};
 use crate::sillytavern::book::Book;
-use forklore_json::Json;
+use forklore_json::{Json, sorted};
 
 /// The names of books in a chat, by what names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl BooksNamed {
 
     fn add(&mut self, names: Vec<String>) {
         self.recap.extend(names);
-        self.recap.sort_unstable();
+        self.recap = sorted(std::mem::take(&mut self.recap));
         self.recap.dedup();
     }
 }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use crate::journal::FIELD;
-use forklore_json::{JsonKind, Raw};
+use forklore_json::{JsonKind, Raw, sorted};
 
 /// The features that a message is recognised by.
 #[derive(Clone, Debug)]
@@ -187,14 +187,14 @@ impl<'a> Messages<'a> {
 
     /// The messages that share an author and a date with `message`.
     fn like(&self, message: &Identity<'_>) -> Vec<usize> {
-        let mut places: Vec<usize> = match message.dates.is_empty() {
+        let places: Vec<usize> = match message.dates.is_empty() {
             true => self.undated.get(message.line).into_iter().flatten().copied().collect(),
             false => {
                 let dates = message.dates.iter().filter_map(|date| self.by_date.get(date));
                 dates.flatten().copied().collect()
             }
         };
-        places.sort_unstable();
+        let mut places = sorted(places);
         places.dedup();
         places.retain(|place| self.all[*place].is_like(message));
         places

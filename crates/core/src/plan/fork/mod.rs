@@ -9,7 +9,6 @@ pub mod decision;
 mod rebind;
 
 pub use check::{Policy, QueuePolicy, Readiness, check, pending_work, resolve_message};
-pub use rebind::books_named;
 pub(crate) use rebind::{Rebinding, rebind, rewrite_file};
 
 use crate::diagnostic::Diagnostic;

@@ -1,7 +1,5 @@
 //! Binds a chat, or the first part of one, to another book.
 
-use std::collections::BTreeMap;
-
 use super::metadata_value;
 use crate::digest::Digest;
 use crate::finding::Remark;
@@ -18,7 +16,7 @@ use crate::timeline::seal::{self, SealedCombined, SealedRecap};
 use forklore_json::{Edit, Json, Object};
 
 /// How to bind a chat to another book.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Rebinding<'a> {
     /// The chat's own name.
     pub name: &'a str,
@@ -48,7 +46,8 @@ pub(crate) struct Rebinding<'a> {
 #[derive(Debug)]
 pub(crate) struct Rebound {
     pub changes: Vec<(String, Edit)>,
-    pub lines: BTreeMap<usize, Vec<u8>>,
+    /// New lines of messages, in order.
+    pub lines: Vec<(usize, Vec<u8>)>,
     pub running_recap: Option<SealedRecap>,
     pub combined_recap: Option<SealedCombined>,
     pub remarks: Vec<Remark>,
@@ -58,7 +57,7 @@ pub(crate) fn rebind(chat: &Chat<'_>, to: &Rebinding<'_>) -> Rebound {
     let metadata = metadata_value(chat);
     let mut rebound = Rebound {
         changes: Vec::new(),
-        lines: BTreeMap::new(),
+        lines: Vec::new(),
         running_recap: None,
         combined_recap: None,
         remarks: Vec::new(),
@@ -78,20 +77,7 @@ pub(crate) fn rebind(chat: &Chat<'_>, to: &Rebinding<'_>) -> Rebound {
 ///
 /// Names in messages stay: they say which book a scene's recap was made from.
 pub(crate) fn unbind(chat: &Chat<'_>, integrity: &str) -> Vec<(String, Edit)> {
-    let to = Rebinding {
-        name: "",
-        main_chat: None,
-        integrity: Some(integrity),
-        from: Vec::new(),
-        book: None,
-        entries: None,
-        last: None,
-        metadata: None,
-        live_other_keys: &[],
-        memory_books: false,
-        memories: None,
-        drain: false,
-    };
+    let to = Rebinding { integrity: Some(integrity), ..Rebinding::default() };
     let mut rebound = rebind(chat, &to);
     rebound.remove(seal::KEY);
     rebound.remove(older_seal::KEY);
@@ -108,16 +94,6 @@ pub(crate) fn unbind(chat: &Chat<'_>, integrity: &str) -> Vec<(String, Edit)> {
     rebound.changes
 }
 
-/// The books that a chat's metadata names.
-pub fn books_named(metadata: &Json) -> Vec<String> {
-    let bound = metadata.get("world_info").and_then(Json::as_str);
-    let bound = bound.filter(|name| !name.is_empty()).map(|name| name.into_owned());
-    let mut names: Vec<String> = bound.into_iter().chain(notes::book(metadata)).collect();
-    names.extend(memory_books::books(metadata));
-    names.extend(older_seal::read(metadata).and_then(|seal| seal.book));
-    names
-}
-
 /// The chat's header line after a rebinding.
 pub(crate) fn rewrite_header(chat: &Chat<'_>, changes: &[(String, Edit)]) -> Vec<u8> {
     let changes: Vec<(&str, Edit)> =
@@ -130,7 +106,7 @@ pub(crate) fn rewrite_file<'a>(
     chat: &Chat<'a>,
     last: Option<usize>,
     changes: &[(String, Edit)],
-    lines: BTreeMap<usize, Vec<u8>>,
+    lines: Vec<(usize, Vec<u8>)>,
 ) -> Pieces<'a> {
     let header = Some(rewrite_header(chat, changes));
     Rewrite { header, messages: lines }.of(chat, last)
@@ -298,7 +274,7 @@ impl Rebound {
             if let Some((line, _)) =
                 chat.line(index).and_then(|line| references::renamed(line, &to.from, book))
             {
-                self.lines.insert(index, line);
+                self.lines.push((index, line));
             }
         }
     }

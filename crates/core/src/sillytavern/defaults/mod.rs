@@ -268,13 +268,11 @@ pub fn is_same_entry(one: &Json, other: &Json) -> bool {
 pub fn plain_entry(entry: &Json) -> Json {
     let Json::Object(entry) = entry else { return entry.clone() };
     let counts =
-        |name: &&JsText| DefaultField::named(name).is_none_or(|it| it.counts.in_entry(entry));
-    let counted = entry.keys().filter(counts);
-    let meanings = counted.filter_map(|name| Some((name, meaning(entry, name)?)));
-    let mut fields: Vec<(JsText, Json)> =
-        meanings.map(|(name, value)| (name.clone(), value.into_owned())).collect();
-    fields.sort_by(|(one, _), (other, _)| one.cmp(other));
-    fields.into_iter().collect::<Object>().into()
+        |name: &JsText| DefaultField::named(name).is_none_or(|it| it.counts.in_entry(entry));
+    let counted = entry.sorted().into_iter().filter(|(name, _)| counts(name));
+    let fields =
+        counted.filter_map(|(name, _)| Some((name.clone(), meaning(entry, name)?.into_owned())));
+    fields.collect::<Object>().into()
 }
 
 /// A book with its entries normalised for comparison. Its other fields stay as they are, except for

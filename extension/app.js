@@ -27,17 +27,12 @@ import { Trash } from './features/trash.js';
 /** @import { AppForUi, Core, Host } from './types.js' */
 
 export class App {
-    /** @param {{host: Host, core: Core | null, coreError?: Error | null}} parts */
-    constructor({ host: plain, core, coreError = null }) {
+    /** @param {{host: Host, core: Core}} parts */
+    constructor({ host: plain, core }) {
         const events = this.events = new Events(plain);
         const settings = this.settings = fillDefaults(plain.settings());
         const onError = events.failed;
         this.core = core;
-        this.coreError = coreError;
-        this.host = plain;
-        if (!core) {
-            return;
-        }
         const index = new TimelineIndex({ store: plain.timelineStore, core });
         const indexed = this.host = index.watching(plain);
         const host = reportingWrites(indexed, (name, text) => this.guard.wroteByForklore(name, text));
@@ -49,8 +44,10 @@ export class App {
         this.renames = new Renames({ host, core, repairs });
         const lostBook = this.lostBook = new LostBook({ host, repairs, onError });
         const recorder = this.recorder = new Recorder({ host: { ...host, openChat: () => lostBook.asRecorded() }, core, settings, onError });
+        /** @type {QueueWait} */
         const queueWait = this.queueWait = new QueueWait({ isBusy: async () => (await this.forks.pendingWork()).busy, seconds: () => settings.waitSeconds });
         const untilReady = () => queueWait.untilReady();
+        /** @type {ChildSaveHandler} */
         this.childSaves = new ChildSaveHandler({
             host,
             core,
@@ -99,17 +96,17 @@ export class App {
         });
     }
 
-    /** Asks the user which of two versions to keep, entry by entry. Set by the user interface. @type {import('./features/guard/guard.js').AskConflict} */
+    /** Asks the user which of two versions to keep, entry by entry. Set by the user interface. @type {ConstructorParameters<typeof Guard>[0]['ask']} */
     askConflict = async () => null;
 
     // What the user interface can ask for.
 
     get pendingFork() {
-        return this.forks?.waiting ?? null;
+        return this.forks.waiting;
     }
 
     get openFindings() {
-        return this.findings?.current ?? null;
+        return this.findings.current;
     }
 
     saveSettings() {

@@ -10,14 +10,15 @@ import * as host from './sillytavern/host.js';
 import * as screen from './sillytavern/screen.js';
 import { installTap } from './sillytavern/tap.js';
 import { startWithoutHooks, watchCheckpoints } from './sillytavern/versions.js';
-import { startUi } from './ui/index.js';
+import { showFailure, startUi } from './ui/index.js';
 
 /** Started as soon as SillyTavern has loaded this file, so that the core is ready when `init` is called. */
 const loading = loadCore();
 // An error is handled where the promise is awaited; this avoids an unhandled rejection until then.
 loading.catch(() => {});
 
-let app = null;
+/** @type {App | null} */
+let running = null;
 
 let isStarted = false;
 
@@ -33,20 +34,14 @@ startWithoutHooks(init);
 
 async function start() {
     performance.mark('forklore:start');
-    let core = null;
-    let coreError = null;
-    try {
-        core = await loading;
-    } catch (error) {
+    const core = await loading.catch((error) => {
         console.warn('Forklore: WebAssembly could not be loaded, so nothing is changed', error);
-        coreError = error;
-    }
-    app = new App({ host, core, coreError });
+        showFailure(screen, error);
+    });
     if (core) {
-        listen();
-    }
-    const ui = startUi({ app, screen });
-    if (core) {
+        const app = running = new App({ host, core });
+        listen(app);
+        const ui = startUi({ app, screen });
         app.forks.ask = (question) => ui.dialogs.askFork(question);
         app.askConflict = (question) => ui.dialogs.askConflict(question);
         void chatOpened(app);
@@ -54,7 +49,7 @@ async function start() {
     performance.mark('forklore:ready');
 }
 
-function listen() {
+function listen(/** @type {App} */ app) {
     const router = new RequestRouter(app);
     const tap = installTap(window, (held) => router.handle(held), app.events.failed);
     host.useFetch(tap.fetch);
@@ -77,8 +72,6 @@ function listen() {
 
 /** Removes the journal from the open chat and clears the timeline index in this browser, for SillyTavern's broom. */
 export async function clean() {
-    if (app?.core) {
-        await app.strip();
-        await app.timelines.index.clear();
-    }
+    await running?.strip();
+    await running?.timelines.index.clear();
 }

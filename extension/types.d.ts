@@ -257,7 +257,6 @@ export interface GuardedCommand {
 
 export interface AppForUi {
     settings: Settings;
-    coreError: Error | null;
     pendingFork: PendingFork | null;
     openFindings: OpenFindings | null;
     timelines: TimelinesForUi;

@@ -170,22 +170,29 @@ scenario('every line of the panel shows every payload as text', {}, async ({ pag
     await withUi(page, trap.texts);
 
     const wrong = await page.raw.evaluate(async (texts) => {
-        const { panelOf, bare } = globalThis.hostile;
+        const { panelOf, failureOf, bare } = globalThis.hostile;
         const { app, panel, element } = panelOf();
+        const says = (shown, text) => bare(shown.querySelector('.forklore_line').textContent).includes(bare(text));
         const wrong = [];
         const ready = ['all', 'owner', 'open', null].map((reach) => ({ state: 'ready', reach, selected: [] }));
-        const states = [...ready, ...['missing', 'shared', 'elsewhere', 'error'].map((state) => ({ state }))];
+        const states = [...ready, ...['missing', 'shared', 'elsewhere'].map((state) => ({ state }))];
         for (const text of texts) {
             for (const state of states) {
-                app.coreError = state.state === 'error' ? new Error(text) : null;
                 app.readiness = async () => ({ ...state, book: text, entries: 3, operations: 0, sharedWith: [text] });
                 await panel.refresh();
-                if (!bare(element.querySelector('.forklore_line').textContent).includes(bare(text))) {
+                if (!says(element, text)) {
                     wrong.push(`${state.state} ${state.reach}: ${text.slice(0, 100)}`);
                 }
             }
         }
         element.remove();
+        for (const text of texts) {
+            const failed = failureOf(new Error(text));
+            if (!says(failed, text)) {
+                wrong.push(`failure: ${text.slice(0, 100)}`);
+            }
+            failed.remove();
+        }
         return wrong;
     }, trap.texts);
 
@@ -483,7 +490,7 @@ scenario('slash commands: what they answer, their help and what they offer', {},
 function withUi(page, texts) {
     return page.raw.evaluate(async (texts) => {
         const from = (name) => import(`/scripts/extensions/third-party/forklore/extension/${name}.js`);
-        const [screen, { createToasts }, { createDialogs }, { createLore }, { mountPanel }, { DEFAULTS }] = await Promise.all(
+        const [screen, { createToasts }, { createDialogs }, { createLore }, { mountFailure, mountPanel }, { DEFAULTS }] = await Promise.all(
             ['sillytavern/screen', 'ui/toasts', 'ui/dialogs/index', 'ui/dialogs/lore', 'ui/panel/panel', 'features/settings'].map(from));
         const nothing = async () => null;
         const actions = { fork: nothing, repair: nothing, split: nothing, undo: nothing, showRemarks: nothing, showFindings: nothing, stopWaiting: nothing };
@@ -491,7 +498,6 @@ function withUi(page, texts) {
         const app = {
             settings: { ...DEFAULTS },
             pendingFork: null,
-            coreError: null,
             on: () => {},
             saveSettings: () => {},
             readiness: nothing,
@@ -508,6 +514,8 @@ function withUi(page, texts) {
             restore: async () => given.preview,
         });
         const lore = createLore({ app, screen, dialogs, toasts, actions });
+        const real = document.getElementById('forklore_settings');
+        const mounted = () => [...document.querySelectorAll('#forklore_settings')].find((found) => found !== real);
         globalThis.hostile = {
             toasts,
             actions,
@@ -521,10 +529,12 @@ function withUi(page, texts) {
                 this.answers.push(await asked ?? null);
             },
             panelOf: () => {
-                const real = document.getElementById('forklore_settings');
                 const panel = mountPanel({ app, screen, actions });
-                const element = [...document.querySelectorAll('#forklore_settings')].find((found) => found !== real);
-                return { app, panel, element };
+                return { app, panel, element: mounted() };
+            },
+            failureOf: (error) => {
+                mountFailure(screen, error);
+                return mounted();
             },
         };
     }, texts);

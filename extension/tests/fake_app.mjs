@@ -139,7 +139,6 @@ export function fakeApp(given = {}) {
         pendingFork: null,
         openFindings: null,
         stopWaiting: () => calls.push(['stopWaiting']),
-        coreError: null,
         on: (event, listener) => (listeners[event] ??= []).push(listener),
         emit: (event, value) => (listeners[event] ?? []).forEach(listener => listener(value)),
         ...given,

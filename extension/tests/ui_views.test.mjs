@@ -46,13 +46,6 @@ test('the panel offers what helps', () => {
     assert.equal(panelView({ readiness: READINESS['no-chat'] }).actions[0].disabled, true);
 });
 
-test('a core that could not load is all that the panel speaks of', () => {
-    const view = panelView({ readiness: null, coreError: new Error('no wasm'), checked: { when: 'opened', findings: [finding('no-seal', false)] } });
-    assert.match(view.line, /no wasm/);
-    assert.equal(view.note, '');
-    assert.equal(view.actions[0].disabled, true);
-});
-
 test('the panel keeps what was found when the chat was opened', () => {
     const note = (findings, when = 'opened') => panelView({ readiness: READINESS.ready, checked: findings && { findings, when } }).note;
     assert.equal(note(null), '');

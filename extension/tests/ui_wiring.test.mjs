@@ -1,7 +1,7 @@
 /** Clicks, dialogs and notices, wired up as in the page. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { startUi } from '../ui/index.js';
+import { showFailure, startUi } from '../ui/index.js';
 import { fakeApp, finding, MARKUP, READINESS, REMARKS, REPORT, word } from './fake_app.mjs';
 import { fakeScreen, settled, useFakeDocument } from './fake_screen.mjs';
 
@@ -25,11 +25,12 @@ test('everything is mounted', async () => {
     assert.ok(screen.mounted.wand);
 });
 
-test('without its core, only the panel is there, and says so', async () => {
-    const { screen, panel } = await start({ coreError: new Error('no wasm') });
-    assert.match(panel.textContent, /could not start: no wasm/);
-    assert.equal(screen.mounted.commands, undefined);
-    assert.doesNotMatch(panel.textContent, /Check all chats/);
+test('without its core, only the panel is there, and says nothing else', () => {
+    const screen = fakeScreen([]);
+    showFailure(screen, new Error('no wasm'));
+    assert.match(screen.mounted.panel.textContent, /^Forklore.*could not start: no wasm/);
+    assert.deepEqual(Object.keys(screen.mounted), ['panel']);
+    assert.deepEqual(screen.mounted.panel.all(({ tagName }) => tagName === 'button'), []);
 });
 
 test('the panel’s button names the checkpoint by the template', async () => {

@@ -5,7 +5,7 @@ import { createCompare } from './compare/index.js';
 import { createDialogs } from './dialogs/index.js';
 import { createLore } from './dialogs/lore.js';
 import { mountEditorLine } from './editor_line.js';
-import { mountPanel } from './panel/panel.js';
+import { mountFailure, mountPanel } from './panel/panel.js';
 import { createTimelines } from './timelines/index.js';
 import { createToasts } from './toasts.js';
 import { useTranslations } from './words.js';
@@ -24,21 +24,25 @@ export function startUi({ app, screen }) {
     const actions = { ...own, ...compared, showTimelines: timelines.show };
     const lore = createLore({ app, screen, dialogs, toasts, actions });
     const panel = mountPanel({ app, screen, actions });
-    if (!app.coreError) {
-        lore.mount();
-        timelines.mount();
-        compare.mount();
-        mountEditorLine({ app, screen });
-        screen.addCommands(commandList({ app, toasts, actions }));
-        screen.guardCommands(forkCommands({ app, toasts }));
-        app.on('forked', (report) => toasts.forked(report, actions));
-        app.on('opened', (report) => toasts.opened(report, actions));
-        app.on('lost', (report) => toasts.lost(report, actions));
-        app.on('checked', (report) => toasts.checked(report));
-        app.on('removed', (report) => toasts.removed(report, actions));
-        app.on('merged', (news) => toasts.merged(news));
-        app.on('kept', (report) => toasts.kept(report, actions));
-        app.on('failed', (error) => toasts.failed(error));
-    }
+    lore.mount();
+    timelines.mount();
+    compare.mount();
+    mountEditorLine({ app, screen });
+    screen.addCommands(commandList({ app, toasts, actions }));
+    screen.guardCommands(forkCommands({ app, toasts }));
+    app.on('forked', (report) => toasts.forked(report, actions));
+    app.on('opened', (report) => toasts.opened(report, actions));
+    app.on('lost', (report) => toasts.lost(report, actions));
+    app.on('checked', (report) => toasts.checked(report));
+    app.on('removed', (report) => toasts.removed(report, actions));
+    app.on('merged', (news) => toasts.merged(news));
+    app.on('kept', (report) => toasts.kept(report, actions));
+    app.on('failed', (error) => toasts.failed(error));
     return { dialogs, toasts, actions, lore, panel };
+}
+
+/** What is shown if the core could not be loaded. @param {Parts['screen']} screen @param {unknown} error */
+export function showFailure(screen, error) {
+    useTranslations(screen.translate, screen.locale());
+    mountFailure(screen, error);
 }

@@ -128,13 +128,12 @@ export interface Chosen {
 
 // The panel.
 
-export type PanelState = Readiness['state'] | 'error' | 'pending' | 'loading';
+export type PanelState = Readiness['state'] | 'pending' | 'loading';
 
 export interface PanelFacts {
     /** `null` while it is unknown. */
     readiness: Readiness | null;
     waiting?: PendingFork | null;
-    coreError?: Error | null;
     /** `null` if the chat was not verified. */
     checked?: OpenFindings | null;
     sayDate?: SayDate;

@@ -4,7 +4,7 @@ import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { panelView } from './panel_view.js';
 import { settingsForm } from './settings_form.js';
-/** @import { Actions, AppForUi, Child, Finding, PanelView, Parts, Readiness } from '../types.js' */
+/** @import { Actions, Child, Finding, PanelView, Parts, Readiness } from '../types.js' */
 
 export function mountPanel(/** @type {Parts & {actions: Actions}} */ { app, screen, actions }) {
     const status = element('div', { class: 'forklore_status', role: 'status', 'aria-live': 'polite' });
@@ -12,12 +12,12 @@ export function mountPanel(/** @type {Parts & {actions: Actions}} */ { app, scre
     let asked = 0;
 
     const show = (/** @type {Readiness | null} */ readiness) => showStatus(status, buttons, panelView({
-        readiness, waiting: app.pendingFork, coreError: app.coreError, checked: app.openFindings, sayDate: screen.sayDate,
+        readiness, waiting: app.pendingFork, checked: app.openFindings, sayDate: screen.sayDate,
     }), actions, app.openFindings?.findings);
     const refresh = async () => {
         asked += 1;
         const question = asked;
-        const readiness = app.coreError ? null : await app.readiness().catch(() => null);
+        const readiness = await app.readiness().catch(() => null);
         // An older answer may arrive after a newer one.
         if (question === asked) {
             show(readiness);
@@ -25,24 +25,25 @@ export function mountPanel(/** @type {Parts & {actions: Actions}} */ { app, scre
     };
 
     show(null);
-    screen.mountPanel(drawer({ status, buttons, app, actions, refresh }));
+    const { common, more } = settingsForm(app, refresh);
+    screen.mountPanel(drawer(status, buttons, common, tools(actions), inlineDrawer(say('group.more'), more)));
     app.on('changed', refresh);
     refresh();
     return { refresh };
 }
 
-/** @param {{status: HTMLElement, buttons: HTMLElement, app: AppForUi, actions: Actions, refresh: () => void}} parts */
-function drawer({ status, buttons, app, actions, refresh }) {
-    const { common, more } = settingsForm(app, refresh);
+/** The panel if the core could not be loaded. @param {Parts['screen']} screen @param {unknown} error */
+export function mountFailure(screen, error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    screen.mountPanel(drawer(element('div', { class: 'forklore_status', role: 'status', data: { tone: 'bad' } },
+        icon('fa-circle-xmark'),
+        element('div', { class: 'forklore_line' }, say('ready.error', { reason })))));
+}
+
+/** @param {Child[]} content */
+function drawer(...content) {
     return element('div', { id: 'forklore_settings', class: 'extension_container' },
-        inlineDrawer(say('title'), element('div', { class: 'forklore_panel' },
-            status,
-            buttons,
-            app.coreError ? null : [
-                common,
-                tools(actions),
-                inlineDrawer(say('group.more'), more),
-            ])));
+        inlineDrawer(say('title'), element('div', { class: 'forklore_panel' }, content)));
 }
 
 /** A drawer like SillyTavern's own. @param {string} title @param {Child} content */

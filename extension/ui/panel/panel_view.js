@@ -4,7 +4,6 @@ import { say, sayTerms } from '../words.js';
 
 /** @type {Record<PanelState, {icon: string, tone: string}>} */
 const SIGNS = {
-    error: { icon: 'fa-circle-xmark', tone: 'bad' },
     loading: { icon: 'fa-hourglass-half', tone: 'quiet' },
     off: { icon: 'fa-power-off', tone: 'quiet' },
     'no-chat': { icon: 'fa-comment-slash', tone: 'quiet' },
@@ -22,35 +21,25 @@ const FORKABLE = ['no-book', 'ready', 'waiting', 'shared', 'elsewhere', 'missing
 
 /** @param {PanelFacts} facts @returns {PanelView} */
 export function panelView(facts) {
-    const { readiness, coreError = null, checked = null, sayDate = String } = facts;
+    const { readiness, checked = null, sayDate = String } = facts;
     const state = stateOf(facts);
-    const known = coreError ? null : checked;
     return {
         state,
         ...SIGNS[state],
         line: lineOf(state, facts),
         origin: originLine(readiness?.origin, sayDate),
-        note: noteOf(known),
-        hasDetails: Boolean(known?.findings.length),
+        note: noteOf(checked),
+        hasDetails: Boolean(checked?.findings.length),
         actions: actionsOf(state),
     };
 }
 
 /** @param {PanelFacts} facts @returns {PanelState} */
-function stateOf({ readiness, waiting, coreError }) {
-    if (coreError) {
-        return 'error';
-    }
-    if (waiting) {
-        return 'pending';
-    }
-    return readiness?.state ?? 'loading';
+function stateOf({ readiness, waiting }) {
+    return waiting ? 'pending' : readiness?.state ?? 'loading';
 }
 
-function lineOf(/** @type {PanelState} */ state, /** @type {PanelFacts} */ { readiness, waiting, coreError }) {
-    if (coreError) {
-        return say('ready.error', { reason: coreError.message });
-    }
+function lineOf(/** @type {PanelState} */ state, /** @type {PanelFacts} */ { readiness, waiting }) {
     if (waiting) {
         return say(`ready.pending.${waiting.kind}`, waiting);
     }

@@ -50,7 +50,7 @@ export class Product {
     ask({ metadata, messages, bookName, bookText, m, isOpen = false }) {
         const lines = [{ chat_metadata: metadata, user_name: 'unused', character_name: 'unused' }, ...messages];
         const bytes = bookText === undefined ? undefined : new TextEncoder().encode(bookText);
-        const { value, book } = this.core.momentBook({ group: false, bookName: bookName ?? undefined, message: m, isOpen }, lines, bytes);
+        const { value, book } = this.core.momentBook({ group: false, bookName: bookName ?? null, message: m, isOpen }, lines, bytes);
         return {
             book: value.known ? claim(value.part, bookKey(value.book, book && sameText(new TextDecoder().decode(book)))) : { kind: 'none', k: null, source: null, content: '' },
             metadata: claim(value.metadataPart ?? (value.part?.source === 'recap' ? null : value.part) ?? { exactness: 'live' }, metadataText(value.metadata)),

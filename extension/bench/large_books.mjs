@@ -50,8 +50,10 @@ export function measureLargeBooks(core) {
     let merged;
     const parsingTwo = middle(() => texts.slice(1).map((text) => JSON.parse(text)));
     const parsing = middle(() => texts.map((text) => JSON.parse(text)));
-    const comparing = middle(() => { compared = core.compare({ baseKnown: true }, ...bytes); });
-    const merging = middle(() => { merged = core.merge({ baseKnown: true }, ...bytes); });
+    const comparison = { baseKnown: true, baseMetadata: null, leftMetadata: null, rightMetadata: null };
+    const merge = { baseKnown: true, only: null, settle: {}, otherwise: null, ourBook: null, theirBook: null, ourMetadata: null, theirMetadata: null };
+    const comparing = middle(() => { compared = core.compare(comparison, ...bytes); });
+    const merging = middle(() => { merged = core.merge(merge, ...bytes); });
     return {
         megabytes: bytes[1].length / 1e6,
         parsingTwo,

@@ -36,10 +36,9 @@ export interface RepairAsk<How extends Repair> {
     freeName: string;
     now: string;
     /** To restore. */
-    message?: number;
-    fill?: boolean;
+    message: number | null;
     /** The name of the book to copy. */
-    copied?: string;
+    copied: string | null;
 }
 
 export interface RepairPlan<How extends Repair> {
@@ -81,11 +80,10 @@ export type SplitOff = (ask: { timelines: TimelineAsk[]; family: boolean }) => {
 
 export interface MomentAsk {
     group: boolean;
-    isOpen?: boolean;
+    isOpen: boolean;
     bookName: string | null;
-    /** The last one by default. */
-    message?: number;
-    fill?: boolean;
+    /** `null` for the last one. */
+    message: number | null;
 }
 
 export type ReadLore = (ask: MomentAsk, chat: Lines, book: Book | undefined) => LoreThen | { known: false; message: number };
@@ -115,11 +113,9 @@ export type Compare = (ask: CompareAsk, base: Book | undefined, left: Book | und
 
 export interface CompareAsk {
     baseKnown: boolean;
-    baseMetadata?: ST.Metadata | null;
-    leftMetadata?: ST.Metadata | null;
-    rightMetadata?: ST.Metadata | null;
-    /** Whether to list what memory extensions keep in the book. */
-    internal?: boolean;
+    baseMetadata: ST.Metadata | null;
+    leftMetadata: ST.Metadata | null;
+    rightMetadata: ST.Metadata | null;
 }
 
 export interface Compared {
@@ -173,8 +169,6 @@ export interface MergeAsk {
     theirBook: string | null;
     ourMetadata: ST.Metadata | null;
     theirMetadata: ST.Metadata | null;
-    /** Whether both are versions of one book, so that the queue is merged too. */
-    queue?: boolean;
 }
 
 export interface Merged extends Pick<MergePlan, 'kept' | 'twins' | 'changes'> {

@@ -78,7 +78,6 @@ export interface CleanupAsk {
     references: (BookReference | (NamedBook & { name: string; owner: string }))[];
     /** Chats, characters and groups that could not be read. */
     unread: string[];
-    despiteBackups?: boolean;
 }
 
 export interface ChatsNamingAsk {

@@ -35,8 +35,7 @@ export class Cleanup {
             book.bytes = (await this.host.readBook(book.name)).length;
         }
         const { references, unread } = await this.gatherReferences(isGone);
-        // Removed books go to the trash, so a chat that the user restores from a backup can still get its book back.
-        return this.core.cleanup({ ours, references, unread, despiteBackups: true });
+        return this.core.cleanup({ ours, references, unread });
     }
 
     async gatherReferences(/** @type {IsGone} */ isGone) {

@@ -40,6 +40,11 @@ export function fillDefaults(settings) {
     return /** @type {Settings} */ (settings);
 }
 
+/** Those that the core needs to decide about a fork. @param {Settings} settings */
+export function forkSettings({ whenInexact, whenBusy, requireScene }) {
+    return { whenInexact, whenBusy, requireScene };
+}
+
 /**
  * The name of a checkpoint from the user's template.
  * @param {string} template with {scene_number}, {scene_name}, {chat}, {message}

@@ -1,171 +1,218 @@
 //! Reads the arguments that the page passes.
 
+use std::borrow::Cow;
+
 use forklore_core::plan::fork::Timestamp;
 use forklore_core::plan::fork::child_save::OpenChat;
 use forklore_core::plan::fork::decision::{Choice, Decision, ForkSettings, WhenBusy, WhenInexact};
-use forklore_core::sillytavern::chat::ChatKind;
+use forklore_core::sillytavern::chat::{Chat, ChatKind};
 use forklore_core::sillytavern::names::ForkKind;
 use forklore_core::sillytavern::save_request;
 use forklore_core::timeline::claim::TodaySource;
-use forklore_core::timeline::family::Home;
+use forklore_core::timeline::family::{Home, Timeline};
 use forklore_core::timeline::moment::{BoundBook, MomentOptions};
 use forklore_json::{Json, Raw};
 use wasm_bindgen::JsError;
 
-/// The named arguments of a call.
-pub(crate) struct Ask(Json);
+/// Named values. A key that is unknown or left out is an error, and so is a value of another type:
+/// a misspelt key must not become a default.
+pub(crate) struct Ask<'a>(Cow<'a, Json>);
 
-impl Ask {
-    pub(crate) fn read(text: &[u8]) -> Result<Self, JsError> {
-        Ok(Self(json(text)?))
+/// What `Ask::moment_options` and `Ask::bound` read.
+pub(crate) const MOMENT: [&str; 4] = ["group", "isOpen", "bookName", "message"];
+
+impl<'a> Ask<'a> {
+    /// The arguments of a call.
+    pub(crate) fn read(text: &[u8], keys: &[&str]) -> Result<Self, JsError> {
+        Self(Cow::Owned(json(text)?)).exactly(keys)
     }
 
-    pub(crate) fn of(json: Json) -> Self {
-        Self(json)
+    /// Arguments whose keys depend on the value of one of them; see `exactly`.
+    pub(crate) fn read_variant(text: &[u8]) -> Result<Self, JsError> {
+        Ok(Self(Cow::Owned(json(text)?)))
     }
 
-    pub(crate) fn text(&self, key: &str) -> Option<String> {
-        Some(self.0.get(key)?.as_str()?.into_owned())
+    pub(crate) fn of(json: &'a Json, keys: &[&str]) -> Result<Self, JsError> {
+        Self::data(json).exactly(keys)
     }
 
-    pub(crate) fn required(&self, key: &str) -> Result<String, JsError> {
-        self.text(key).ok_or_else(|| left_out(key))
+    /// Something that was stored, and may have more keys.
+    pub(crate) fn data(json: &'a Json) -> Self {
+        Self(Cow::Borrowed(json))
     }
 
-    /// A value that must be present.
+    pub(crate) fn exactly(self, keys: &[&str]) -> Result<Self, JsError> {
+        for key in keys {
+            self.member(key)?;
+        }
+        for given in self.0.as_object().into_iter().flat_map(|object| object.keys()) {
+            if !keys.iter().any(|key| *given == **key) {
+                return Err(wrong("the page named an unknown ", &given.to_string_lossy()));
+            }
+        }
+        Ok(self)
+    }
+
     pub(crate) fn member(&self, key: &str) -> Result<&Json, JsError> {
-        member(&self.0, key)
+        self.0.get(key).ok_or_else(|| wrong("the page left out ", key))
     }
 
-    /// A list that must be present.
-    pub(crate) fn items(&self, key: &str) -> Result<&[Json], JsError> {
-        self.member(key)?.as_array().ok_or_else(|| left_out(key))
+    /// A value, unless it is null.
+    pub(crate) fn optional(&self, key: &str) -> Result<Option<&Json>, JsError> {
+        Ok(Some(self.member(key)?).filter(|value| **value != Json::Null))
     }
 
-    pub(crate) fn flag(&self, key: &str) -> bool {
-        self.0.get(key).is_some_and(Json::is_truthy)
+    pub(crate) fn text(&self, key: &str) -> Result<String, JsError> {
+        self.typed(key, |value| Some(value.as_str()?.into_owned()))
     }
 
-    pub(crate) fn required_flag(&self, key: &str) -> Result<bool, JsError> {
-        let flag = self.0.get(key).and_then(Json::as_bool);
-        flag.ok_or_else(|| left_out(key))
+    pub(crate) fn optional_text(&self, key: &str) -> Result<Option<String>, JsError> {
+        self.optional(key)?.map(|_| self.text(key)).transpose()
     }
 
-    pub(crate) fn number(&self, key: &str) -> Option<usize> {
-        self.0.get(key)?.as_usize()
+    pub(crate) fn flag(&self, key: &str) -> Result<bool, JsError> {
+        self.typed(key, Json::as_bool)
     }
 
-    /// A value that is present and not null.
-    pub(crate) fn value(&self, key: &str) -> Option<&Json> {
-        self.0.get(key).filter(|value| **value != Json::Null)
+    pub(crate) fn number(&self, key: &str) -> Result<usize, JsError> {
+        self.typed(key, Json::as_usize)
     }
 
-    pub(crate) fn list(&self, key: &str) -> &[Json] {
-        self.0.get(key).and_then(Json::as_array).unwrap_or_default()
+    pub(crate) fn optional_number(&self, key: &str) -> Result<Option<usize>, JsError> {
+        self.optional(key)?.map(|_| self.number(key)).transpose()
     }
 
-    pub(crate) fn names(&self, key: &str) -> Vec<String> {
-        self.list(key).iter().filter_map(|name| Some(name.as_str()?.into_owned())).collect()
+    pub(crate) fn list(&self, key: &str) -> Result<&[Json], JsError> {
+        self.member(key)?.as_array().ok_or_else(|| not_of_its_type(key))
     }
 
-    pub(crate) fn chat_kind(&self) -> ChatKind {
-        if self.flag("group") { ChatKind::Group } else { ChatKind::Solo }
+    pub(crate) fn names(&self, key: &str) -> Result<Vec<String>, JsError> {
+        let text = |name: &Json| Some(name.as_str()?.into_owned());
+        self.typed(key, |names| names.as_array()?.iter().map(text).collect())
+    }
+
+    /// Named values in a list.
+    pub(crate) fn parts(&self, key: &str, keys: &[&str]) -> Result<Vec<Ask<'_>>, JsError> {
+        self.list(key)?.iter().map(|part| Ask::of(part, keys)).collect()
+    }
+
+    /// A value that is one of these words.
+    pub(crate) fn word<T>(&self, key: &str, of: impl Fn(&str) -> Option<T>) -> Result<T, JsError> {
+        self.typed(key, |value| of(&value.as_str()?))
+    }
+
+    fn typed<T>(&self, key: &str, read: impl Fn(&Json) -> Option<T>) -> Result<T, JsError> {
+        read(self.member(key)?).ok_or_else(|| not_of_its_type(key))
+    }
+
+    pub(crate) fn chat_kind(&self) -> Result<ChatKind, JsError> {
+        Ok(if self.flag("group")? { ChatKind::Group } else { ChatKind::Solo })
     }
 
     /// The kind of chat that a request to the given path saves.
     pub(crate) fn save_kind(&self) -> Result<ChatKind, JsError> {
-        Ok(save_request::kind_of_path(&self.required("path")?))
+        Ok(save_request::kind_of_path(&self.text("path")?))
     }
 
     /// The open chat; `None` if none is open.
     pub(crate) fn open(&self) -> Result<Option<OpenChat>, JsError> {
-        let open = self.member("open")?;
-        if *open == Json::Null {
-            return Ok(None);
-        }
-        let open = Self(open.clone());
+        let Some(open) = self.optional("open")? else { return Ok(None) };
+        let open = Ask::of(open, &["name", "group", "integrity", "book"])?;
         Ok(Some(OpenChat {
-            name: open.required("name")?,
-            kind: open.chat_kind(),
-            integrity: open.text("integrity"),
-            book: open.text("book"),
+            name: open.text("name")?,
+            kind: open.chat_kind()?,
+            integrity: open.optional_text("integrity")?,
+            book: open.optional_text("book")?,
         }))
     }
 
-    pub(crate) fn kind(&self) -> ForkKind {
-        match self.text("kind").as_deref() {
-            Some("checkpoint") => ForkKind::Checkpoint,
-            _ => ForkKind::Branch,
-        }
+    pub(crate) fn fork_kind(&self) -> Result<ForkKind, JsError> {
+        self.word("kind", |word| match word {
+            "checkpoint" => Some(ForkKind::Checkpoint),
+            "branch" => Some(ForkKind::Branch),
+            _ => None,
+        })
     }
 
-    pub(crate) fn now(&self) -> Timestamp {
-        Timestamp { iso: self.text("now").unwrap_or_default() }
+    pub(crate) fn now(&self) -> Result<Timestamp, JsError> {
+        Ok(Timestamp { iso: self.text("now")? })
     }
 
     /// The user's settings for forks.
     pub(crate) fn settings(&self) -> Result<ForkSettings, JsError> {
-        let settings = Self(self.member("settings")?.clone());
+        let keys = ["whenInexact", "whenBusy", "requireScene"];
+        let settings = Ask::of(self.member("settings")?, &keys)?;
         Ok(ForkSettings {
-            when_inexact: match settings.required("whenInexact")?.as_str() {
-                "nearest" => WhenInexact::Nearest,
-                "refuse" => WhenInexact::Refuse,
-                _ => WhenInexact::Ask,
-            },
-            when_busy: match settings.required("whenBusy")?.as_str() {
-                "drain" => WhenBusy::Drain,
-                "without" => WhenBusy::Without,
-                _ => WhenBusy::Wait,
-            },
-            require_scene: settings.member("requireScene")?.is_truthy(),
+            when_inexact: settings.word("whenInexact", |word| match word {
+                "nearest" => Some(WhenInexact::Nearest),
+                "refuse" => Some(WhenInexact::Refuse),
+                "ask" => Some(WhenInexact::Ask),
+                _ => None,
+            })?,
+            when_busy: settings.word("whenBusy", |word| match word {
+                "drain" => Some(WhenBusy::Drain),
+                "without" => Some(WhenBusy::Without),
+                "wait" => Some(WhenBusy::Wait),
+                _ => None,
+            })?,
+            require_scene: settings.flag("requireScene")?,
         })
     }
 
     /// What was decided so far, with the user's answer to the last question, if there was one.
     pub(crate) fn decision(&self) -> Result<Decision, JsError> {
-        self.member("decision")?;
-        let decision = Decision::of(&self.names("decision")).ok_or_else(|| left_out("decision"))?;
-        let choice = self.member("choice")?.as_str().map(|word| Choice::of(&word));
+        let decision = Decision::of(&self.names("decision")?);
+        let decision = decision.ok_or_else(|| not_of_its_type("decision"))?;
+        let choice = self.optional_text("choice")?.map(|word| Choice::of(&word));
         Ok(choice.map_or(decision, |choice| decision.answered(choice)))
     }
 
-    pub(crate) fn moment_options(&self) -> MomentOptions {
-        MomentOptions { fill: self.flag("fill"), today: self.today(), settled: true }
+    pub(crate) fn moment_options(&self) -> Result<MomentOptions, JsError> {
+        Ok(MomentOptions { fill: false, today: self.today()?, settled: true })
     }
 
     /// Where the chat comes from: the page, if the chat is open there, or else the files.
-    pub(crate) fn today(&self) -> TodaySource {
-        if self.flag("isOpen") { TodaySource::Page } else { TodaySource::Files }
+    pub(crate) fn today(&self) -> Result<TodaySource, JsError> {
+        Ok(if self.flag("isOpen")? { TodaySource::Page } else { TodaySource::Files })
+    }
+
+    /// The message that is asked about: by default the last one.
+    pub(crate) fn message_of(&self, chat: &Chat<'_>) -> Result<usize, JsError> {
+        Ok(self.optional_number("message")?.unwrap_or_else(|| chat.len().saturating_sub(1)))
     }
 
     /// The book that the chat is bound to. A name without bytes means that the file is missing.
-    pub(crate) fn bound<'a>(&self, book: Option<&'a [u8]>) -> BoundBook<'a> {
-        BoundBook::read(self.text("bookName").filter(|name| !name.is_empty()), book)
+    pub(crate) fn bound<'b>(&self, book: Option<&'b [u8]>) -> Result<BoundBook<'b>, JsError> {
+        let name = self.optional_text("bookName")?.filter(|name| !name.is_empty());
+        Ok(BoundBook::read(name, book))
+    }
+
+    /// The group or the character that timelines belong to.
+    pub(crate) fn home(&self) -> Result<Home, JsError> {
+        let character = self.optional_text("character")?;
+        Ok(match self.optional_text("group")?.filter(|group| !group.is_empty()) {
+            Some(group) => Home::Group(Some(group)),
+            None => Home::Character(character.unwrap_or_default()),
+        })
+    }
+
+    /// Timelines of the same character or group, from their names and metadata.
+    pub(crate) fn siblings(&self, key: &str) -> Result<Vec<Timeline>, JsError> {
+        let sibling = |sibling: &Json| {
+            let sibling = Ask::data(sibling);
+            let home = Home::Character(String::new());
+            Ok(Timeline::of(home, sibling.text("name")?, sibling.member("metadata")?))
+        };
+        self.list(key)?.iter().map(sibling).collect()
     }
 }
 
-/// A member that must be present.
-pub(crate) fn member<'a>(json: &'a Json, key: &str) -> Result<&'a Json, JsError> {
-    json.get(key).ok_or_else(|| left_out(key))
+fn not_of_its_type(key: &str) -> JsError {
+    wrong("the page passed another type of ", key)
 }
 
-/// A text that must be present.
-pub(crate) fn text_of(json: &Json, key: &str) -> Result<String, JsError> {
-    let text = member(json, key)?.as_str();
-    text.map(|text| text.into_owned()).ok_or_else(|| left_out(key))
-}
-
-fn left_out(key: &str) -> JsError {
-    JsError::new(&["the page left out ", key].concat())
-}
-
-/// The group or the character that a timeline belongs to.
-pub(crate) fn home_of(timeline: &Json) -> Home {
-    let text = |key: &str| timeline.get(key).and_then(Json::as_str);
-    match timeline.get("group").filter(|group| group.is_truthy()) {
-        Some(_) => Home::Group(text("group").map(|id| id.into_owned())),
-        None => Home::Character(text("character").unwrap_or_default().into_owned()),
-    }
+fn wrong(what: &str, key: &str) -> JsError {
+    JsError::new(&[what, key].concat())
 }
 
 pub(crate) fn json(text: &[u8]) -> Result<Json, JsError> {

@@ -14,17 +14,18 @@ use crate::diagnostics;
 
 #[wasm_bindgen]
 pub fn cleanup(ask: &[u8]) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
-    let ours = ask.list("ours").iter().map(|book| OurBook {
-        name: text(book, "name"),
-        bytes: book.get("bytes").and_then(Json::as_usize).unwrap_or_default() as u64,
-        made_for: text(book, "madeFor"),
-    });
-    let references = References {
-        found: ask.list("references").iter().map(reference).collect(),
-        unread: ask.names("unread"),
-    };
-    let plan = plan(ours.collect(), &references, ask.flag("despiteBackups"));
+    let ask = Ask::read(ask, &["ours", "references", "unread"])?;
+    let mut ours = Vec::new();
+    for book in ask.parts("ours", &["name", "bytes", "madeFor"])? {
+        let (name, made_for) = (book.text("name")?, book.text("madeFor")?);
+        ours.push(OurBook { name, bytes: book.number("bytes")? as u64, made_for });
+    }
+    let found = ask.list("references")?.iter().map(reference);
+    let found = found.collect::<Result<_, JsError>>()?;
+    let references = References { found, unread: ask.names("unread")? };
+    // Removed books go to the trash, so a chat that the user restores from a backup can still get
+    // its book back.
+    let plan = plan(ours, &references, true);
     let remove = plan.remove.iter().map(book);
     let keep = plan.keep.iter().map(|(ours, why)| {
         let mut json = book(ours);
@@ -69,10 +70,6 @@ pub fn books_named(
     ])))
 }
 
-fn text(json: &Json, key: &str) -> String {
-    json.get(key).and_then(Json::as_str).unwrap_or_default().into_owned()
-}
-
 fn book(book: &OurBook) -> Json {
     Json::object([
         ("name", book.name.as_str().into()),
@@ -81,22 +78,26 @@ fn book(book: &OurBook) -> Json {
     ])
 }
 
-pub(crate) fn reference(json: &Json) -> Reference {
-    Reference::new(&text(json, "book"), place(json))
+/// What refers to a book.
+pub(crate) fn reference(json: &Json) -> Result<Reference, JsError> {
+    Ok(Reference::new(&Ask::data(json).text("book")?, place(json)?))
 }
 
-pub(crate) fn place(json: &Json) -> ReferencePlace {
-    let name = text(json, "name");
-    let home = || Home::Character(text(json, "owner"));
-    match text(json, "place").as_str() {
-        "backup" => ReferencePlace::Backup(name),
-        "global" => ReferencePlace::Global,
-        "character" => ReferencePlace::CharacterLore(name),
-        "persona" => ReferencePlace::Persona(name),
-        "card" => ReferencePlace::Card(name),
-        "recap" => ReferencePlace::Recap { home: home(), name },
-        "memories" => ReferencePlace::Memories { home: home(), name },
-        "queue" => ReferencePlace::Queue { book: name },
-        _ => ReferencePlace::Chat { home: home(), name },
-    }
+/// Where a book is named: `{book, place, name}`, with the chat's `owner` if it is a chat.
+pub(crate) fn place(json: &Json) -> Result<ReferencePlace, JsError> {
+    let is_in_chat = json.get("owner").is_some();
+    let keys = ["book", "place", "name", "owner"];
+    let ask = Ask::of(json, if is_in_chat { &keys } else { &keys[..3] })?;
+    let name = ask.text("name")?;
+    let home = || Home::Character(ask.text("owner").unwrap_or_default());
+    Ok(match (ask.text("place")?.as_str(), is_in_chat) {
+        ("global", false) => ReferencePlace::Global,
+        ("character", false) => ReferencePlace::CharacterLore(name),
+        ("persona", false) => ReferencePlace::Persona(name),
+        ("card", false) => ReferencePlace::Card(name),
+        ("chat", true) => ReferencePlace::Chat { home: home(), name },
+        ("recap", true) => ReferencePlace::Recap { home: home(), name },
+        ("memories", true) => ReferencePlace::Memories { home: home(), name },
+        _ => return Err(JsError::new("the page named an unknown place")),
+    })
 }

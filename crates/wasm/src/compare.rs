@@ -6,7 +6,7 @@ use forklore_core::plan::book_copy::book_value;
 use forklore_core::sillytavern::book::Book;
 use forklore_core::sillytavern::chat::Chat;
 use forklore_core::sillytavern::save_request;
-use forklore_core::timeline::family::{self, Timeline};
+use forklore_core::timeline::family;
 use forklore_core::timeline::merge_base::{SealedBase, find_merge_base};
 use forklore_core::timeline::moment::BoundChat;
 use forklore_core::timeline::moment::{BookThen, BoundBook, memory_then, moment};
@@ -15,7 +15,8 @@ use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
-use crate::ask::{Ask, chat_file, home_of};
+use crate::ask::{Ask, MOMENT, chat_file};
+use crate::verify::{TIMELINE, timelines_of};
 
 /// Compares two books and the metadata of their chats against their merge base.
 #[wasm_bindgen]
@@ -25,16 +26,17 @@ pub fn compare(
     left: Option<Vec<u8>>,
     right: Option<Vec<u8>>,
 ) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
+    let keys = ["baseKnown", "baseMetadata", "leftMetadata", "rightMetadata"];
+    let ask = Ask::read(ask, &keys)?;
     let base = base.as_deref().map(read_book).transpose()?;
     let left = left.as_deref().map(|text| read_like(text, base.as_ref())).transpose()?;
     let right = right.as_deref().map(|text| read_like(text, left.as_ref())).transpose()?;
+    let base = LoreSide { book: base.as_ref(), metadata: ask.optional("baseMetadata")? };
     let compared = diff::compare(
-        ask.flag("baseKnown")
-            .then(|| LoreSide { book: base.as_ref(), metadata: ask.value("baseMetadata") }),
-        LoreSide { book: left.as_ref(), metadata: ask.value("leftMetadata") },
-        LoreSide { book: right.as_ref(), metadata: ask.value("rightMetadata") },
-        ask.flag("internal"),
+        ask.flag("baseKnown")?.then_some(base),
+        LoreSide { book: left.as_ref(), metadata: ask.optional("leftMetadata")? },
+        LoreSide { book: right.as_ref(), metadata: ask.optional("rightMetadata")? },
+        false,
     );
     let list = |differences: &[Difference]| {
         differences.iter().map(Difference::to_json).collect::<Vec<_>>()
@@ -82,19 +84,11 @@ pub(crate) fn words_json(before: &str, after: &str) -> Json {
 /// Finds the fork point of two timelines.
 #[wasm_bindgen]
 pub fn fork_point(ask: &[u8]) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
-    let timelines: Vec<Timeline> = ask
-        .list("timelines")
-        .iter()
-        .map(|json| {
-            let text = |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default();
-            let metadata = json.get("metadata").cloned().unwrap_or(Json::Null);
-            Timeline::of(home_of(json), text("name").into_owned(), &metadata)
-        })
-        .collect();
+    let ask = Ask::read(ask, &["timelines", "left", "right"])?;
+    let timelines = timelines_of(&ask.parts("timelines", &TIMELINE)?)?;
     let nodes = family::families(&timelines);
     let at = |key: &str| -> Result<Option<usize>, JsError> {
-        let name = ask.required(key)?;
+        let name = ask.text(key)?;
         Ok(timelines.iter().position(|timeline| timeline.name == name))
     };
     let parting = match (at("left")?, at("right")?) {
@@ -119,35 +113,30 @@ pub fn fork_point(ask: &[u8]) -> Result<Answer, JsError> {
 /// compare.
 #[wasm_bindgen]
 pub fn merge_base(ask: &[u8], chats: &[u8], books: &[u8]) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
+    let ask = Ask::read(ask, &["group", "message", "digest", "isSealed", "witnesses"])?;
     let array = |text| Raw::document(text).map_err(|error| JsError::new(&error.to_string()));
     let files: Vec<Vec<u8>> = array(chats)?.elements().map(save_request::lines).collect();
     let books: Vec<Raw<'_>> = array(books)?.elements().collect();
-    let place = ask.chat_kind();
+    let place = ask.chat_kind()?;
     let chats: Vec<Chat<'_>> = files.iter().map(|file| Chat::read(file, place)).collect();
-    let names: Vec<(String, BoundBook<'_>)> = ask
-        .list("witnesses")
-        .iter()
-        .zip(&books)
-        .map(|(witness, book)| {
-            let text = |key: &str| Some(witness.get(key)?.as_str()?.into_owned());
-            let bytes = book.is_truthy().then(|| book.bytes());
-            let name = text("bookName").filter(|name| !name.is_empty());
-            (text("name").unwrap_or_default(), BoundBook::read(name, bytes))
-        })
-        .collect();
+    let mut names: Vec<(String, BoundBook<'_>)> = Vec::new();
+    for (witness, book) in ask.parts("witnesses", &["name", "bookName"])?.iter().zip(&books) {
+        let bytes = book.is_truthy().then(|| book.bytes());
+        names.push((witness.text("name")?, witness.bound(bytes)?));
+    }
     let witnesses: Vec<BoundChat<'_>> = names
         .iter()
         .zip(&chats)
         .map(|((name, bound), chat)| BoundChat { name, chat, bound, past: None })
         .collect();
-    let message = ask.number("message").or_else(|| match &chats[..] {
+    let message = ask.optional_number("message")?.or_else(|| match &chats[..] {
         [left, right, ..] => family::common_prefix(left, right),
         _ => None,
     });
-    let sealed = match ask.text("digest").as_deref().and_then(Digest::parse) {
+    let is_sealed = ask.flag("isSealed")?;
+    let sealed = match ask.optional_text("digest")?.as_deref().and_then(Digest::parse) {
         Some(digest) => SealedBase::Book(digest),
-        None if ask.flag("isSealed") => SealedBase::NoBook,
+        None if is_sealed => SealedBase::NoBook,
         None => SealedBase::Unknown,
     };
     let found = message.and_then(|message| find_merge_base(&witnesses, message, sealed));
@@ -169,12 +158,12 @@ pub fn merge_base(ask: &[u8], chats: &[u8], books: &[u8]) -> Result<Answer, JsEr
 /// The whole book and the chat's metadata at a message.
 #[wasm_bindgen]
 pub fn moment_book(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
+    let ask = Ask::read(ask, &MOMENT)?;
     let file = chat_file(chat)?;
-    let chat = Chat::read(&file, ask.chat_kind());
-    let bound = ask.bound(book.as_deref());
-    let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    let found = moment(&chat, &bound, None, message, ask.moment_options());
+    let chat = Chat::read(&file, ask.chat_kind()?);
+    let bound = ask.bound(book.as_deref())?;
+    let message = ask.message_of(&chat)?;
+    let found = moment(&chat, &bound, None, message, ask.moment_options()?);
     let metadata = memory_then(&chat, message, found.metadata.values.as_ref());
     let shown = |known: bool, part: Option<Json>, name: Option<&str>| {
         Answer::of(&Json::object([

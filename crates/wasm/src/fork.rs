@@ -20,10 +20,30 @@ use crate::ask::{Ask, chat_file};
 use crate::cleanup::place;
 use crate::diagnostics;
 
+/// What is asked about a request that saves a chat, and what else to fork it.
+const SAVE: [&str; 3] = ["path", "open", "lost"];
+const FORK: [&str; 10] = [
+    "newIntegrity",
+    "kind",
+    "books",
+    "selected",
+    "underWay",
+    "hasMemoryBooks",
+    "now",
+    "settings",
+    "decision",
+    "choice",
+];
+
+/// What is asked about a message that may not be final, and what else to check it.
+const UNFINISHED: [&str; 4] = ["message", "last", "isWriting", "edited"];
+const CHECK: [&str; 7] =
+    ["parent", "group", "isOpen", "bookName", "underWay", "settings", "whenReady"];
+
 /// Whether a request saves the open chat, as far as its start tells.
 #[wasm_bindgen]
 pub fn saves_open(ask: &[u8], start: &[u8]) -> Result<bool, JsError> {
-    let ask = Ask::read(ask)?;
+    let ask = Ask::read(ask, &SAVE)?;
     let kind = ask.save_kind()?;
     let name = save_request::name_at_start(start, kind);
     Ok(ask.open()?.zip(name).is_some_and(|(open, name)| open.is_saved_as(&name, kind)))
@@ -32,7 +52,7 @@ pub fn saves_open(ask: &[u8], start: &[u8]) -> Result<bool, JsError> {
 /// What a request saves: the open chat, a child of it that needs a book, or another chat.
 #[wasm_bindgen]
 pub fn read_save(ask: &[u8], body: &[u8]) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
+    let ask = Ask::read(ask, &SAVE)?;
     let mut answer = Object::new();
     let request = match SaveRequest::read(body, ask.save_kind()?) {
         Err(NotASave::NoChat) => return Ok(Answer::of(&Json::object([("kind", "other".into())]))),
@@ -44,8 +64,8 @@ pub fn read_save(ask: &[u8], body: &[u8]) -> Result<Answer, JsError> {
     answer.insert("avatar", request.avatar());
     answer.insert("messages", request.messages());
     let is_open = open.as_ref().is_some_and(|open| open.is_saved_as(&name, request.kind()));
-    let child =
-        open.filter(|_| !is_open).and_then(|open| ChildSave::of(request, &open, ask.text("lost")));
+    let lost = ask.optional_text("lost")?;
+    let child = open.filter(|_| !is_open).and_then(|open| ChildSave::of(request, &open, lost));
     answer.insert(
         "kind",
         match &child {
@@ -78,20 +98,21 @@ pub fn fork(
     book: Option<Vec<u8>>,
     memories: Option<Vec<u8>>,
 ) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
+    let ask = Ask::read(ask, &[&SAVE[..], &FORK].concat())?;
     let child = child_save(&ask, body)?;
     let (settings, decision) = (ask.settings()?, ask.decision()?);
-    let selected = ask.list("selected").iter().map(place).map(Remark::AlsoSelected);
+    let selected = ask.list("selected")?.iter();
+    let selected = selected.map(|reference| Ok(Remark::AlsoSelected(place(reference)?)));
     let context = SaveContext {
-        kind: ask.kind(),
-        books: ask.names("books"),
+        kind: ask.fork_kind()?,
+        books: ask.names("books")?,
         book: book.as_deref(),
         memories,
-        has_memory_books: ask.flag("hasMemoryBooks"),
-        integrity: ask.required("newIntegrity")?,
-        now: ask.now(),
-        policy: decision.policy(settings, ask.number("underWay").unwrap_or(0)),
-        remarks: selected.collect(),
+        has_memory_books: ask.flag("hasMemoryBooks")?,
+        integrity: ask.text("newIntegrity")?,
+        now: ask.now()?,
+        policy: decision.policy(settings, ask.number("underWay")?),
+        remarks: selected.collect::<Result<_, JsError>>()?,
     };
     match child.plan(later, context).map_err(error)? {
         Ok(plan) => Ok(Answer::of(&plan_json(&plan.fork))
@@ -108,13 +129,14 @@ pub fn fork(
 /// The request that saves a child bound to no book, for the case that its fork fails.
 #[wasm_bindgen]
 pub fn save_without_book(ask: &[u8], body: &[u8]) -> Result<Vec<u8>, JsError> {
-    let ask = Ask::read(ask)?;
-    Ok(child_save(&ask, body)?.without_book(&ask.required("newIntegrity")?))
+    let ask = Ask::read(ask, &[&SAVE[..], &["newIntegrity"]].concat())?;
+    Ok(child_save(&ask, body)?.without_book(&ask.text("newIntegrity")?))
 }
 
-fn child_save<'a>(ask: &Ask, body: &'a [u8]) -> Result<ChildSave<'a>, JsError> {
+fn child_save<'a>(ask: &Ask<'_>, body: &'a [u8]) -> Result<ChildSave<'a>, JsError> {
     let request = SaveRequest::read(body, ask.save_kind()?).map_err(error)?;
-    let child = ask.open()?.and_then(|open| ChildSave::of(request, &open, ask.text("lost")));
+    let (open, lost) = (ask.open()?, ask.optional_text("lost")?);
+    let child = open.and_then(|open| ChildSave::of(request, &open, lost));
     child.ok_or_else(|| error(CannotPlanSave::NotAChild))
 }
 
@@ -180,33 +202,31 @@ pub fn fork_choice(choice: &str) -> Answer {
 /// What is not final yet about a message.
 #[wasm_bindgen]
 pub fn unfinished(ask: &[u8]) -> Result<Answer, JsError> {
-    let found = unfinished_of(&Ask::read(ask)?)?;
+    let found = unfinished_of(&Ask::read(ask, &UNFINISHED)?)?;
     Ok(Answer::of(&diagnostics::list(&found, diagnostics::to_json)))
 }
 
-fn unfinished_of(ask: &Ask) -> Result<Vec<Unfinished>, JsError> {
-    let number = |key: &str| Ok::<_, JsError>(ask.member(key)?.as_usize());
-    let (message, last, edited) = (number("message")?, number("last")?, number("edited")?);
-    let is_writing = ask.member("isWriting")?.is_truthy();
-    let of = |(message, last)| Unfinished::of(message, last, is_writing, edited);
-    Ok(message.zip(last).map(of).unwrap_or_default())
+fn unfinished_of(ask: &Ask<'_>) -> Result<Vec<Unfinished>, JsError> {
+    let (message, last) = (ask.number("message")?, ask.number("last")?);
+    let (is_writing, edited) = (ask.flag("isWriting")?, ask.optional_number("edited")?);
+    Ok(Unfinished::of(message, last, is_writing, edited))
 }
 
 /// Checks whether the chat can be forked at this message, and how exact the fork would be.
 #[wasm_bindgen]
 pub fn check(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
+    let ask = Ask::read(ask, &[&UNFINISHED[..], &CHECK].concat())?;
     let file = chat_file(chat)?;
-    let chat = Chat::read(&file, ask.chat_kind());
-    let bound = ask.bound(book.as_deref());
-    let name = ask.text("parent").unwrap_or_default();
+    let chat = Chat::read(&file, ask.chat_kind()?);
+    let bound = ask.bound(book.as_deref())?;
+    let name = ask.text("parent")?;
     let parent = BoundChat { name: &name, chat: &chat, bound: &bound, past: None };
-    let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
     let settings = ask.settings()?;
-    let policy = Decision::default().policy(settings, ask.number("underWay").unwrap_or(0));
-    let found = fork::check(parent, message, Policy { today: ask.today(), ..policy });
+    let policy = Decision::default().policy(settings, ask.number("underWay")?);
+    let policy = Policy { today: ask.today()?, ..policy };
+    let found = fork::check(parent, ask.number("message")?, policy);
     let unfinished = unfinished_of(&ask)?;
-    let when_ready = ask.flag("whenReady");
+    let when_ready = ask.flag("whenReady")?;
     let step = decision::before_fork(&found.obstacles, &unfinished, settings, when_ready);
     let mut answer = step_json(Some(step));
     write_readiness(&found, &unfinished, &mut answer);
@@ -237,9 +257,9 @@ fn write_readiness(readiness: &Readiness<'_>, unfinished: &[Unfinished], answer:
 /// and the extension itself.
 #[wasm_bindgen]
 pub fn pending_work(ask: &[u8], book: &[u8]) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
+    let ask = Ask::read(ask, &["metadata", "underWay"])?;
     let book = Book::read(book).ok();
-    let under_way = ask.number("underWay").unwrap_or(0);
+    let under_way = ask.number("underWay")?;
     let work = fork::pending_work(ask.member("metadata")?, book.as_ref(), under_way);
     let operations = work.operations().into();
     Ok(Answer::of(&Json::object([("busy", work.is_pending().into()), ("operations", operations)])))

@@ -74,7 +74,7 @@ impl PageGuard {
         event: &[u8],
         text: Option<Vec<u8>>,
     ) -> Result<Answer, JsError> {
-        let event = event_of(&Ask::read(event)?, text)?;
+        let event = event_of(Ask::read_variant(event)?, text)?;
         let actions = self.0.next(job, event).map_err(|error| JsError::new(&error.to_string()))?;
         let written = actions.iter().find_map(|action| match action {
             Action::Write(text) | Action::Send(Some(text)) => Some(text.to_vec()),
@@ -85,18 +85,22 @@ impl PageGuard {
     }
 }
 
-fn event_of(ask: &Ask, text: Option<Vec<u8>>) -> Result<Event, JsError> {
-    let flag = |key| ask.member(key).map(Json::is_truthy);
-    Ok(match ask.required("is")?.as_str() {
+fn event_of(ask: Ask<'_>, text: Option<Vec<u8>>) -> Result<Event, JsError> {
+    let name = ask.text("is")?;
+    let more: Option<&str> = match name.as_str() {
+        "listed" => Some("exists"),
+        "answered" => Some("settle"),
+        "sent" => Some("ok"),
+        _ => None,
+    };
+    let ask = ask.exactly(&[Some("is"), more].into_iter().flatten().collect::<Vec<_>>())?;
+    Ok(match name.as_str() {
         "turn" => Event::Turn,
         "read" => Event::Read(text.ok_or_else(|| JsError::new("the page left out the book"))?),
-        "listed" => Event::Listed(flag("exists")?),
+        "listed" => Event::Listed(ask.flag("exists")?),
         "kept" => Event::Kept,
-        "answered" => {
-            let settle = Some(ask.member("settle")?);
-            Event::Answered(settle.filter(|settle| **settle != Json::Null).map(settlements))
-        }
-        "sent" => Event::Sent(flag("ok")?),
+        "answered" => Event::Answered(ask.optional("settle")?.map(settlements)),
+        "sent" => Event::Sent(ask.flag("ok")?),
         "failed" => Event::Failed,
         "off" => Event::SwitchedOff,
         _ => return Err(JsError::new("the page named an unknown event")),

@@ -41,18 +41,19 @@ impl Journal {
         metadata: Option<Vec<u8>>,
         largest_book: f64,
     ) -> Result<Option<Vec<u8>>, JsError> {
-        let ask = Ask::read(ask)?;
+        let ask = Ask::read(ask, &["bookName", "book", "isOwn", "isUnsaved", "isTouched"])?;
         let now = Observation {
-            book_name: ask.text("bookName"),
-            book: match (&*ask.required("book")?, book) {
+            book_name: ask.optional_text("bookName")?,
+            book: match (&*ask.text("book")?, book) {
                 ("unchanged", _) => ObservedText::Unchanged,
                 ("assumed", _) => ObservedText::Assumed,
                 ("read", Some(text)) => ObservedText::Read(text),
-                _ => ObservedText::Missing,
+                ("missing", _) => ObservedText::Missing,
+                _ => return Err(JsError::new("the page left out the book")),
             },
-            is_own: ask.required_flag("isOwn")?,
-            is_unsaved: ask.required_flag("isUnsaved")?,
-            is_touched: ask.required_flag("isTouched")?,
+            is_own: ask.flag("isOwn")?,
+            is_unsaved: ask.flag("isUnsaved")?,
+            is_touched: ask.flag("isTouched")?,
             metadata: match metadata {
                 Some(text) => Some(document(&text)?.json_without_deep_members()),
                 None => None,

@@ -11,17 +11,17 @@ use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
-use crate::ask::{Ask, chat_file};
+use crate::ask::{Ask, MOMENT, chat_file};
 
 /// The entries at a message, and how they changed since.
 #[wasm_bindgen]
 pub fn lore(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
+    let ask = Ask::read(ask, &MOMENT)?;
     let file = chat_file(chat)?;
-    let chat = Chat::read(&file, ask.chat_kind());
-    let bound = ask.bound(book.as_deref());
-    let message = ask.number("message").unwrap_or_else(|| chat.len().saturating_sub(1));
-    let found = moment(&chat, &bound, None, message, ask.moment_options());
+    let chat = Chat::read(&file, ask.chat_kind()?);
+    let bound = ask.bound(book.as_deref())?;
+    let message = ask.message_of(&chat)?;
+    let found = moment(&chat, &bound, None, message, ask.moment_options()?);
     let mut answer = Object::new();
     answer.insert("message", message);
     match &found.book {

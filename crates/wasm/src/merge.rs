@@ -23,38 +23,47 @@ pub fn merge(
     ours: &[u8],
     theirs: &[u8],
 ) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
+    let keys = [
+        "baseKnown",
+        "only",
+        "settle",
+        "otherwise",
+        "ourBook",
+        "theirBook",
+        "ourMetadata",
+        "theirMetadata",
+    ];
+    let ask = Ask::read(ask, &keys)?;
     let base = base.as_deref().map(read_book).transpose()?;
     let ours = read_like(ours, base.as_ref())?;
     let theirs = read_like(theirs, Some(&ours))?;
     let base =
-        if ask.flag("baseKnown") { BaseBook::Known(base.as_ref()) } else { BaseBook::Unknown };
-    let plan = merge::plan(base, &ours, &theirs, &choices(&ask));
+        if ask.flag("baseKnown")? { BaseBook::Known(base.as_ref()) } else { BaseBook::Unknown };
+    let plan = merge::plan(base, &ours, &theirs, &choices(&ask)?);
     let bytes = plan.apply(&ours);
-    let metadata = metadata(&ask, &plan, &bytes);
+    let metadata = metadata(&ask, &plan, &bytes)?;
     Ok(Answer::of(&plan_json(&plan, metadata)).with_book(Some(bytes)))
 }
 
-fn metadata(ask: &Ask, plan: &MergePlan, merged: &[u8]) -> Option<Json> {
-    let ours = ask.value("ourMetadata")?;
-    let (our_book, their_book) = (ask.text("ourBook")?, ask.text("theirBook")?);
-    let theirs = ask.value("theirMetadata");
+fn metadata(ask: &Ask<'_>, plan: &MergePlan, merged: &[u8]) -> Result<Option<Json>, JsError> {
+    let (ours, theirs) = (ask.optional("ourMetadata")?, ask.optional("theirMetadata")?);
+    let books = ask.optional_text("ourBook")?.zip(ask.optional_text("theirBook")?);
+    let (Some(ours), Some((our_book, their_book))) = (ours, books) else { return Ok(None) };
     let chats = MergedChats { our_book: &our_book, ours, their_book: &their_book, theirs };
-    follow(plan, &Book::read(merged).ok()?, chats)
+    Ok(Book::read(merged).ok().and_then(|merged| follow(plan, &merged, chats)))
 }
 
-fn choices(ask: &Ask) -> Choices {
-    let members = |key: &str| ask.value(key).and_then(Json::as_object);
-    let only = members("only").map(|only| {
+fn choices(ask: &Ask<'_>) -> Result<Choices, JsError> {
+    let only = ask.optional("only")?.and_then(Json::as_object).map(|only| {
         let wanted = only.iter().map(|(key, wanted)| (key.clone(), wanted_of(wanted)));
         wanted.collect::<HashMap<_, _>>()
     });
-    Choices {
+    Ok(Choices {
         only,
-        settled: ask.value("settle").map(settlements).unwrap_or_default(),
-        otherwise: ask.value("otherwise").and_then(pick),
-        is_one_book: ask.flag("queue"),
-    }
+        settled: settlements(ask.member("settle")?),
+        otherwise: ask.optional("otherwise")?.and_then(pick),
+        is_one_book: false,
+    })
 }
 
 fn wanted_of(wanted: &Json) -> Wanted {

@@ -9,21 +9,20 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, chat_file};
-use crate::verify::timelines_of;
 
 /// A free name for the book that belongs to a chat.
 #[wasm_bindgen]
 pub fn name_for_book(ask: &[u8]) -> Result<String, JsError> {
-    let ask = Ask::read(ask)?;
-    Ok(names::for_book(&ask.required("chat")?, &ask.names("books")))
+    let ask = Ask::read(ask, &["chat", "books"])?;
+    Ok(names::for_book(&ask.text("chat")?, &ask.names("books")?))
 }
 
 /// A name for a new chat: `wanted`, made valid for a file and numbered if it is taken.
 #[wasm_bindgen]
 pub fn name_for_chat(ask: &[u8]) -> Result<String, JsError> {
-    let ask = Ask::read(ask)?;
-    let taken = ask.names("taken");
-    let wanted = ask.text("wanted").unwrap_or_default();
+    let ask = Ask::read(ask, &["wanted", "taken", "parent", "kind"])?;
+    let (wanted, taken) = (ask.text("wanted")?, ask.names("taken")?);
+    let (parent, kind) = (ask.text("parent")?, ask.fork_kind()?);
     let wanted = names::stem(&wanted, NamedFile::Chat).unwrap_or_default();
     let numbered = |number: usize| match number {
         1 => wanted.trim().to_owned(),
@@ -31,9 +30,7 @@ pub fn name_for_chat(ask: &[u8]) -> Result<String, JsError> {
     };
     let free =
         (1..1000).map(numbered).find(|name| names::check(name, NamedFile::Chat, &taken).is_ok());
-    Ok(free.unwrap_or_else(|| {
-        names::for_child(&ask.text("parent").unwrap_or_default(), ask.kind(), &taken)
-    }))
+    Ok(free.unwrap_or_else(|| names::for_child(&parent, kind, &taken)))
 }
 
 /// A key that is equal for all spellings of a book's name.
@@ -72,9 +69,9 @@ pub fn places_naming(name: &str, chat: &[u8]) -> Result<Answer, JsError> {
 /// The names of those of the chats `others` that may name a renamed chat.
 #[wasm_bindgen]
 pub fn chats_naming(ask: &[u8]) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
-    let others = timelines_of(ask.items("others")?)?;
-    let names = rename::chats_naming(&ask.required("from")?, ask.member("metadata")?, &others);
+    let ask = Ask::read(ask, &["from", "metadata", "others"])?;
+    let others = ask.siblings("others")?;
+    let names = rename::chats_naming(&ask.text("from")?, ask.member("metadata")?, &others);
     Ok(Answer::of(&Json::Array(names.into_iter().map(Json::from).collect())))
 }
 

@@ -23,26 +23,24 @@ pub fn plan_repair(
     book: Option<Vec<u8>>,
     other: Option<Vec<u8>>,
 ) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
+    let keys = ["how", "chat", "group", "bookName", "freeName", "now", "message", "copied"];
+    let ask = Ask::read(ask, &keys)?;
     let file = chat_file(chat)?;
-    let chat = Chat::read(&file, ask.chat_kind());
-    let bound = ask.bound(book.as_deref());
-    let name = ask.required("chat")?;
+    let kind = ask.chat_kind()?;
+    let chat = Chat::read(&file, kind);
+    let bound = ask.bound(book.as_deref())?;
+    let name = ask.text("chat")?;
     let subject = BoundChat { name: &name, chat: &chat, bound: &bound, past: None };
-    let free_name = ask.text("freeName").unwrap_or_default();
-    let now = ask.now();
-    let plan = match ask.required("how")?.as_str() {
+    let (free_name, now) = (ask.text("freeName")?, ask.now()?);
+    let plan = match ask.text("how")?.as_str() {
         "split" => {
             let parent = other.as_deref().map(chat_file).transpose()?;
-            let parent = parent.as_deref().map(|file| Chat::read(file, ask.chat_kind()));
+            let parent = parent.as_deref().map(|file| Chat::read(file, kind));
             let fork_point = parent.and_then(|parent| common_prefix(&chat, &parent));
             repair::split(subject, &free_name, fork_point, &now)
         }
         "follow" => repair::follow(subject, &free_name),
-        "restore" => {
-            let message = ask.number("message").unwrap_or_default();
-            repair::restore(subject, message, ask.flag("fill"), &now)
-        }
+        "restore" => repair::restore(subject, ask.number("message")?, false, &now),
         source => {
             let source = source_of(source, &ask, other.as_deref())?;
             repair::repair(subject, &source, &free_name, &now)
@@ -62,7 +60,7 @@ pub fn plan_repair(
 
 fn source_of<'a>(
     source: &str,
-    ask: &Ask,
+    ask: &Ask<'_>,
     other: Option<&'a [u8]>,
 ) -> Result<RepairSource<'a>, JsError> {
     Ok(match source {
@@ -73,7 +71,7 @@ fn source_of<'a>(
         "copy" => {
             let bytes = other.ok_or_else(|| JsError::new("the page left out the book to copy"))?;
             let book = Book::read(bytes).map_err(|error| JsError::new(&error.to_string()))?;
-            RepairSource::Copy { name: ask.required("copied")?, book }
+            RepairSource::Copy { name: ask.text("copied")?, book }
         }
         other => return Err(JsError::new(&format!("there is no source {other:?}"))),
     })

@@ -7,6 +7,7 @@ use forklore_core::plan::overview::{
     Head, HeaderState, KnownBook, Overview, ShownFamily, ShownTimeline, overview,
 };
 use forklore_core::plan::verify::{ChatFacts, ExpectedDigests, recap_findings};
+use forklore_core::sillytavern::book::NAMESPACE;
 use forklore_core::sillytavern::names::book_key;
 use forklore_core::timeline::family::{self, Home, Timeline};
 use forklore_core::timeline::mark::Mark;
@@ -17,8 +18,8 @@ use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
-use crate::ask::{self, Ask, home_of, member, text_of};
-use crate::verify::{messages_of, read_books, timelines_of};
+use crate::ask::{self, Ask};
+use crate::verify::read_books;
 use crate::{cleanup as references, diagnostics};
 
 /// The timelines called `names`, from their `records` in an index (`null` if there is none), as they
@@ -26,12 +27,11 @@ use crate::{cleanup as references, diagnostics};
 /// for `verify`.
 #[wasm_bindgen]
 pub fn timelines(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
-    let ask = ask::json(ask)?;
-    let home = home_of(&ask);
-    let ask = Ask::of(ask);
+    let keys = ["group", "character", "open", "names", "records", "known"];
+    let ask = Ask::read(ask, &keys)?;
+    let home = ask.home()?;
     let mut indexed = Vec::new();
-    for (name, record) in ask.items("names")?.iter().zip(ask.items("records")?) {
-        let name = name.as_str().unwrap_or_default().into_owned();
+    for (name, record) in ask.names("names")?.into_iter().zip(ask.list("records")?) {
         let record = Some(record).filter(|record| **record != Json::Null);
         indexed.push(Indexed::read(home.clone(), name, record)?);
     }
@@ -40,9 +40,9 @@ pub fn timelines(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
         expected.add(&one.timeline, one.head.chat.messages);
     }
     let mut known: HashMap<String, KnownBook> = HashMap::new();
-    for book in ask.items("known")? {
-        let cached = member(book, "entries")?.as_usize();
-        known.insert(book_key(&text_of(book, "name")?), KnownBook { cached, facts: None });
+    for book in ask.parts("known", &["name", "entries"])? {
+        let cached = book.optional_number("entries")?;
+        known.insert(book_key(&book.text("name")?), KnownBook { cached, facts: None });
     }
     for (key, facts) in read_books(books, &expected)? {
         known.entry(key).or_default().facts = Some(facts);
@@ -53,7 +53,7 @@ pub fn timelines(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
         heads.push(head);
         given.push(record);
     }
-    let open = ask.required("open")?;
+    let open = ask.text("open")?;
     let Overview { timelines: shown, families } = overview(&timelines, &heads, &known, &open);
     let shown = shown.iter().enumerate().map(|(at, shown)| {
         let of = timelines.get(at).zip(heads.get(at));
@@ -73,20 +73,21 @@ struct Indexed<'a> {
 
 impl<'a> Indexed<'a> {
     fn read(home: Home, name: String, record: Option<&'a Json>) -> Result<Self, JsError> {
-        let metadata = record.map(|record| member(record, "metadata")).transpose()?;
-        let header = match metadata {
-            None => HeaderState::NotRead,
-            Some(Json::Null) => HeaderState::Unreadable,
-            Some(_) => HeaderState::Read,
+        let Some(given) = record else {
+            let chat = ChatFacts::indexed(0, Json::Null);
+            let head = Head { header: HeaderState::NotRead, chat, date: None, recaps: Vec::new() };
+            return Ok(Self { timeline: Timeline::of(home, name, &Json::Null), head, record });
         };
-        let metadata = metadata.unwrap_or(&Json::Null);
-        let messages = record.map(messages_of).transpose()?.unwrap_or_default();
-        let recaps = record.map(|record| member(record, "own")).transpose()?;
+        let given = Ask::data(given);
+        let metadata = given.member("metadata")?;
         let head = Head {
-            header,
-            chat: ChatFacts::indexed(messages, metadata.clone()),
-            date: record.map(|record| member(record, "date")).transpose()?.and_then(Json::as_f64),
-            recaps: recaps.and_then(Json::as_array).unwrap_or_default().to_vec(),
+            header: match metadata {
+                Json::Null => HeaderState::Unreadable,
+                _ => HeaderState::Read,
+            },
+            chat: ChatFacts::indexed(given.number("messages")?, metadata.clone()),
+            date: given.member("date")?.as_f64(),
+            recaps: given.list("own")?.to_vec(),
         };
         Ok(Self { timeline: Timeline::of(home, name, metadata), head, record })
     }
@@ -157,9 +158,11 @@ fn family_json(family: &ShownFamily) -> Json {
 pub fn index_records(heads: &[u8]) -> Result<Answer, JsError> {
     let heads = ask::json(heads)?;
     let records = heads.as_array().unwrap_or_default().iter().map(|head| {
-        let metadata = member(head, "metadata")?;
-        let timeline = Timeline::of(home_of(head), text_of(head, "name")?, metadata);
-        let facts = ChatFacts::loaded(messages_of(head)?, metadata.clone());
+        let head = Ask::of(head, &["name", "metadata", "messages"])?;
+        let metadata = head.member("metadata")?;
+        let home = Home::Character(String::new());
+        let timeline = Timeline::of(home, head.text("name")?, metadata);
+        let facts = ChatFacts::loaded(head.number("messages")?, metadata.clone());
         let own = diagnostics::list(&recap_findings(&facts, &timeline), diagnostics::finding);
         let kept = metadata.as_object().map(|_| family::header(metadata));
         Ok(Json::object([("metadata", Json::from(kept)), ("own", own)]))
@@ -170,20 +173,20 @@ pub fn index_records(heads: &[u8]) -> Result<Answer, JsError> {
 /// What becomes of the book of the timeline called `name` when it is deleted.
 #[wasm_bindgen]
 pub fn book_fate(ask: &[u8]) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
-    let name = ask.required("name")?;
-    let timelines = timelines_of(ask.items("records")?)?;
-    let is_ours = |book: &Json| {
-        let mark = book.at(&["extensions", forklore_core::sillytavern::book::NAMESPACE]);
-        Ok((text_of(book, "name")?, mark.and_then(Mark::of).is_some()))
-    };
-    let listed: Vec<(String, bool)> =
-        ask.items("books")?.iter().map(is_ours).collect::<Result<_, JsError>>()?;
-    let selected: Vec<Reference> =
-        ask.items("references")?.iter().map(references::reference).collect();
+    let ask = Ask::read(ask, &["name", "records", "books", "references", "cleanUp"])?;
+    let name = ask.text("name")?;
+    let timelines = ask.siblings("records")?;
+    let mut listed: Vec<(String, bool)> = Vec::new();
+    for book in ask.parts("books", &["name", "extensions"])? {
+        let mark = book.member("extensions")?.get(NAMESPACE);
+        listed.push((book.text("name")?, mark.and_then(Mark::of).is_some()));
+    }
+    let selected = ask.list("references")?.iter().map(references::reference);
+    let selected: Vec<Reference> = selected.collect::<Result<_, JsError>>()?;
+    let clean_up = ask.flag("cleanUp")?;
     let deleted = timelines.iter().find(|timeline| timeline.name == name);
     let fate = deleted.map_or(BookFate::None, |deleted| {
-        cleanup::fate(deleted, &timelines, &listed, &selected, ask.flag("cleanUp"))
+        cleanup::fate(deleted, &timelines, &listed, &selected, clean_up)
     });
     let (fate, why, by) = match fate {
         BookFate::None => ("none", None, Vec::new()),

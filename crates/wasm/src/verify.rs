@@ -14,22 +14,22 @@ use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::answer::Answer;
-use crate::ask::{Ask, home_of, member, text_of};
+use crate::ask::Ask;
 use crate::diagnostics;
 
 /// Verifies all given timelines. `books` is an object of the books they name, by name; a book that
 /// could not be read is `null`.
 #[wasm_bindgen]
 pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
+    let ask = Ask::read(ask, &["timelines"])?;
     let mut expected = ExpectedDigests::default();
-    let asked = ask.items("timelines")?;
-    let timelines = timelines_of(asked)?;
+    let asked = ask.parts("timelines", &[&TIMELINE[..], &["messages"]].concat())?;
+    let timelines = timelines_of(&asked)?;
     let mut chats = Vec::new();
-    for (timeline, asked) in timelines.iter().zip(asked) {
-        let messages = messages_of(asked)?;
+    for (timeline, asked) in timelines.iter().zip(&asked) {
+        let messages = asked.number("messages")?;
         expected.add(timeline, messages);
-        chats.push(ChatFacts::loaded(messages, member(asked, "metadata")?.clone()));
+        chats.push(ChatFacts::loaded(messages, asked.member("metadata")?.clone()));
     }
     let nodes = family::families(&timelines);
     let users = BookUsers::of(&timelines, &nodes);
@@ -52,12 +52,13 @@ pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
 /// in its family who shares it, or only the first.
 #[wasm_bindgen]
 pub fn split_off(ask: &[u8]) -> Result<Answer, JsError> {
-    let ask = Ask::read(ask)?;
-    let timelines = timelines_of(ask.items("timelines")?)?;
+    let ask = Ask::read(ask, &["timelines", "family"])?;
+    let timelines = timelines_of(&ask.parts("timelines", &TIMELINE)?)?;
+    let family = ask.flag("family")?;
     let nodes = family::families(&timelines);
     let BookSplit { keeper, split } = match timelines.is_empty() {
         true => BookSplit { keeper: None, split: Vec::new() },
-        false => BookUsers::of(&timelines, &nodes).split(0, ask.flag("family")),
+        false => BookUsers::of(&timelines, &nodes).split(0, family),
     };
     Ok(Answer::of(&Json::object([
         ("keeper", keeper.map(|keeper| timelines[keeper].name.as_str()).into()),
@@ -65,19 +66,14 @@ pub fn split_off(ask: &[u8]) -> Result<Answer, JsError> {
     ])))
 }
 
-/// Timelines, from their names and metadata.
-pub(crate) fn timelines_of(asked: &[Json]) -> Result<Vec<Timeline>, JsError> {
-    let mut timelines = Vec::new();
-    for json in asked {
-        let metadata = member(json, "metadata")?;
-        timelines.push(Timeline::of(home_of(json), text_of(json, "name")?, metadata));
-    }
-    Ok(timelines)
-}
+/// What [`timelines_of`] reads.
+pub(crate) const TIMELINE: [&str; 4] = ["name", "group", "character", "metadata"];
 
-/// The number of messages of a timeline.
-pub(crate) fn messages_of(timeline: &Json) -> Result<usize, JsError> {
-    Ok(member(timeline, "messages")?.as_usize().unwrap_or_default())
+pub(crate) fn timelines_of(asked: &[Ask<'_>]) -> Result<Vec<Timeline>, JsError> {
+    let of = |asked: &Ask<'_>| {
+        Ok(Timeline::of(asked.home()?, asked.text("name")?, asked.member("metadata")?))
+    };
+    asked.iter().map(of).collect()
 }
 
 type Books = HashMap<String, Result<BookFacts, BookError>>;

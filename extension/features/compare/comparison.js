@@ -54,7 +54,7 @@ export class Comparison {
         const beginning = await this.mergeBase(open, left, right);
         const ask = {
             baseKnown: beginning.known,
-            baseMetadata: beginning.metadata,
+            baseMetadata: beginning.metadata ?? null,
             leftMetadata: left.metadata,
             rightMetadata: right.metadata,
         };

@@ -4,6 +4,7 @@ import { slimMessage } from '../../core/chat.js';
 import { timeNow } from '../../core/core.js';
 import { bytesText, sameJson, textBytes } from '../../core/json.js';
 import { bookSave } from '../../sillytavern/requests.js';
+import { forkSettings } from '../settings.js';
 import { PendingForks } from './pending_forks.js';
 /**
  * @import { Decision, ForkAsk, ForkMade, SaveAsk, SaveOfChild } from '../../core/fork_calls.js'
@@ -134,7 +135,7 @@ export class ChildSaveHandler {
                 underWay: await this.host.recapOperations(),
                 hasMemoryBooks: this.host.hasMemoryBooks(),
                 ...timeNow(),
-                settings: this.settings,
+                settings: forkSettings(this.settings),
                 decision,
                 choice,
             };

@@ -3,6 +3,7 @@
 import { chatForCore, queueTitle } from '../../core/chat.js';
 import { toBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
+import { forkSettings } from '../settings.js';
 
 /**
  * @import { Decision } from '../../core/fork_calls.js'
@@ -49,7 +50,7 @@ export class Forks {
             isOpen: true,
             bookName: open.book,
             underWay: await this.host.recapOperations(),
-            settings: this.settings,
+            settings: forkSettings(this.settings),
             whenReady,
         };
         return this.core.check(ask, chatForCore(open), book);

@@ -13,6 +13,9 @@ import { bookSave } from '../../sillytavern/requests.js';
 /** @typedef {Pick<ST.Message, 'extra'>} Extra */
 /** @template {Repair} How @typedef {RepairPlan<How> & Pick<BookChange, 'bytes' | 'undo'>} Plan */
 
+/** What only some repairs need. */
+const NOTHING_MORE = { message: null, copied: null };
+
 export class Repairs {
     /** @param {{host: Host, core: Core, trash: Trash, onChange: () => void}} parts */
     constructor({ host, core, trash, onChange }) {
@@ -88,7 +91,7 @@ export class Repairs {
             return null;
         }
         // Without a book to read, the core answers from the journal.
-        const ask = { group: Boolean(open.group), bookName: open.book, message: open.messages.length - 1 };
+        const ask = { group: Boolean(open.group), isOpen: false, bookName: open.book, message: open.messages.length - 1 };
         const then = this.core.lore(ask, chatForCore(open), undefined);
         const book = then.known && then.part.source === 'journal' && then.entries.some((entry) => !entry.internal) ? then.book : null;
         return book && !this.isKnown(book) ? book : null;
@@ -108,6 +111,7 @@ export class Repairs {
             bookName: open.book,
             freeName: this.core.nameForBook({ chat: open.name, books }),
             ...timeNow(),
+            ...NOTHING_MORE,
             ...more,
         };
         const book = await this.bookBytes(open.book);
@@ -219,7 +223,7 @@ export class Repairs {
     /** A book was renamed: updates everything in the chat that refers to it. @param {LoadedChat} chat @param {string} newName @param {{isOpen: boolean}} options */
     async updateBookName(chat, newName, { isOpen }) {
         const { value } = this.core.planRepair(
-            { how: 'follow', chat: chat.name, group: Boolean(chat.group), bookName: chat.book, freeName: newName, ...timeNow() },
+            { how: 'follow', chat: chat.name, group: Boolean(chat.group), bookName: chat.book, freeName: newName, ...timeNow(), ...NOTHING_MORE },
             [{ chat_metadata: chat.metadata }, ...chat.messages.map(slimMessage)],
             await this.bookBytes(newName),
             undefined,

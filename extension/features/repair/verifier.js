@@ -49,7 +49,7 @@ export class Verifier {
             texts.push(`${JSON.stringify(book.name)}:${text}`);
         }
         progress(needed.length, needed.length);
-        return this.core.verify({ timelines: heads.map(timelineOf) }, textBytes(`{${texts.join(',')}}`));
+        return this.core.verify({ timelines: heads.map((head) => ({ ...timelineOf(head), messages: head.messages })) }, textBytes(`{${texts.join(',')}}`));
     }
 
     /** How many chats may be taken into account without the user asking for it. @param {OpenChat} open @returns {Promise<Reach>} */
@@ -114,8 +114,8 @@ export class Verifier {
     }
 }
 
-function timelineOf(/** @type {ShortHead} */ { name, group, avatar, messages, metadata }) {
-    return { name, group, character: avatar, messages, metadata: metadata ?? {} };
+function timelineOf(/** @type {ShortHead} */ { name, group, avatar, metadata }) {
+    return { name, group, character: avatar, metadata: metadata ?? {} };
 }
 
 /** The open chat as it is in the page now. The metadata is copied, because the chat may be rebound in the meantime. @param {OpenChat} open @returns {ShortHead} */

@@ -1,5 +1,6 @@
 //! Families: which timeline descends from which, and which books they share.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
@@ -155,32 +156,32 @@ pub fn families(timelines: &[Timeline]) -> Vec<Node> {
 /// Finds timelines by the names that other timelines use for them.
 struct NameIndex<'a> {
     timelines: &'a [Timeline],
-    exact: HashMap<(&'a Home, &'a str), usize>,
+    exact: HashMap<(&'a Home, Cow<'a, str>), usize>,
     /// Built on first use: most names match exactly.
-    folded: OnceCell<HashMap<(&'a Home, String), usize>>,
+    folded: OnceCell<HashMap<(&'a Home, Cow<'a, str>), usize>>,
 }
 
 impl<'a> NameIndex<'a> {
     fn of(timelines: &'a [Timeline]) -> Self {
         let named = timelines.iter().enumerate();
-        let exact = named.map(|(at, timeline)| ((&timeline.home, timeline.name.as_str()), at));
+        let exact = named.map(|(at, chat)| ((&chat.home, chat.name.as_str().into()), at));
         Self { timelines, exact: exact.collect(), folded: OnceCell::new() }
     }
 
     /// Tries the raw name, then the stem of the file it would be saved in, then ignores case.
     fn find(&self, home: &'a Home, name: &str) -> Option<usize> {
         let stem = names::stem(name, NamedFile::Chat);
-        let exact = |name: &str| self.exact.get(&(home, name)).copied();
+        let exact = |name: &str| self.exact.get(&(home, name.into())).copied();
         exact(name)
             .or_else(|| exact(stem.as_deref()?))
-            .or_else(|| self.folded().get(&(home, folded(stem.as_deref()?))).copied())
+            .or_else(|| self.folded().get(&(home, folded(stem.as_deref()?).into())).copied())
     }
 
-    fn folded(&self) -> &HashMap<(&'a Home, String), usize> {
+    fn folded(&self) -> &HashMap<(&'a Home, Cow<'a, str>), usize> {
         self.folded.get_or_init(|| {
             let mut index = HashMap::new();
             for (at, timeline) in self.timelines.iter().enumerate() {
-                index.entry((&timeline.home, folded(&timeline.name))).or_insert(at);
+                index.entry((&timeline.home, folded(&timeline.name).into())).or_insert(at);
             }
             index
         })
@@ -250,7 +251,7 @@ fn kind_of(timeline: &Timeline, parentage: &Parentage) -> TimelineKind {
 
 /// Children of the same missing parent still form one family.
 fn number_families(timelines: &[Timeline], nodes: &mut [Node]) {
-    let mut orphans: HashMap<(&Home, String), usize> = HashMap::new();
+    let mut orphans: HashMap<(&Home, Cow<'_, str>), usize> = HashMap::new();
     let mut next = 0;
     for root in 0..nodes.len() {
         if nodes[root].parent().is_some() {
@@ -262,7 +263,7 @@ fn number_families(timelines: &[Timeline], nodes: &mut [Node]) {
         };
         let family = match &nodes[root].parentage {
             Parentage::Missing(name) => {
-                *orphans.entry((&timelines[root].home, folded(name))).or_insert_with(fresh)
+                *orphans.entry((&timelines[root].home, folded(name).into())).or_insert_with(fresh)
             }
             _ => fresh(),
         };

@@ -122,9 +122,9 @@ pub(super) fn add_choices(
         match (&conflict.about, choice) {
             (ConflictKind::Field(field), choice) => {
                 let entry = choices.settled.entry(key);
-                let settlement = entry.or_insert_with(|| Settlement::Fields(HashMap::new()));
+                let settlement = entry.or_insert_with(|| Settlement::Fields(Vec::new()));
                 if let Settlement::Fields(fields) = settlement {
-                    fields.insert(field.clone(), choice);
+                    fields.push((field.clone(), choice));
                 }
             }
             (_, Choice::Take(pick)) => {

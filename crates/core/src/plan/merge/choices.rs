@@ -23,7 +23,8 @@ pub enum Choice {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Settlement {
     Whole(Pick),
-    Fields(HashMap<JsText, Choice>),
+    /// By name; the last choice for a field counts.
+    Fields(Vec<(JsText, Choice)>),
 }
 
 /// How much of an entry is wanted.
@@ -68,7 +69,10 @@ impl Choices {
     pub(super) fn choice(&self, key: &JsText, field: Option<&JsText>) -> Option<Choice> {
         let named = match (self.settled.get(key), field) {
             (Some(Settlement::Whole(pick)), _) => Some(Choice::Take(*pick)),
-            (Some(Settlement::Fields(fields)), Some(field)) => fields.get(field).cloned(),
+            (Some(Settlement::Fields(fields)), Some(field)) => {
+                let last = fields.iter().rfind(|(name, _)| name == field);
+                last.map(|(_, choice)| choice.clone())
+            }
             _ => None,
         };
         named.or(self.otherwise.map(Choice::Take))

@@ -691,6 +691,8 @@ export interface Conflict {
     title?: string;
     field?: string | null;
     kind: 'field' | 'removed-by-ours' | 'removed-by-theirs';
+    /** Before both. */
+    base?: unknown;
     ours?: unknown;
     theirs?: unknown;
     /** The word diff from theirs to ours. */
@@ -707,6 +709,8 @@ export interface MergeStep {
     fields: string[];
     before?: ST.Entry | null;
     after?: ST.Entry | null;
+    /** Whether it settles a conflict. */
+    chosen?: boolean;
 }
 
 export interface MergePlan {

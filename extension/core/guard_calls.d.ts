@@ -16,7 +16,7 @@ export type GuardAction =
     | { do: 'keep'; about: Overwritten }
     | { do: 'ask'; about: Conflict[] }
     /** The book; without it, the save is sent as it is. */
-    | { do: 'send'; about: string | undefined }
+    | { do: 'send'; about?: string }
     | { do: 'write'; about: string }
     /** The number of the job. */
     | { do: 'recheck'; about: number }

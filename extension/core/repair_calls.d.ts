@@ -10,9 +10,9 @@ type Book = Uint8Array;
 type Lines = ST.Line[];
 
 /** An answer, and the book that comes with it. */
-interface WithBook<Value, File = Book | undefined> {
+interface WithBook<Value> {
     value: Value;
-    book: File;
+    book?: Book;
 }
 
 interface TimelineAsk {
@@ -158,7 +158,7 @@ export interface MergeBase {
 }
 
 /** The book is ours, merged. */
-export type Merge = (ask: MergeAsk, base: Book | undefined, ours: Book, theirs: Book) => WithBook<Merged, Book>;
+export type Merge = (ask: MergeAsk, base: Book | undefined, ours: Book, theirs: Book) => WithBook<Merged> & { book: Book };
 
 export interface MergeAsk {
     baseKnown: boolean;

@@ -1,15 +1,25 @@
 // A tavern in memory, because the real one is slow: a server with chats and books, and a host on top of it.
 
 import fs from 'node:fs';
+import process from 'node:process';
 
 import { loadCore } from '../core/core.js';
+import { record } from './recorded_calls.mjs';
 
 let loaded = null;
 
 /** The real core, in Node. */
 export function realCore() {
-    loaded ??= loadCore(fs.readFileSync(new URL('../core/pkg/forklore_bg.wasm', import.meta.url)));
+    loaded ??= load();
     return loaded;
+}
+
+async function load() {
+    const core = await loadCore(fs.readFileSync(new URL('../core/pkg/forklore_bg.wasm', import.meta.url)));
+    if (process.env.FORKLORE_CALLS) {
+        record(core, process.env.FORKLORE_CALLS);
+    }
+    return core;
 }
 
 const bytes = (value) => new TextEncoder().encode(JSON.stringify(value));

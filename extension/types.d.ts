@@ -383,7 +383,10 @@ export interface ForkQuestion {
     obstacles: Word[];
     remarks?: Word[];
     part?: Pick<Part, 'exactness' | 'as_of'> | null;
-    canWait?: boolean;
+    /** What stands in the way: everything, something that is being written, the book, or lore that is not exactly known. */
+    topic: 'no' | 'busy' | 'book' | 'inexact';
+    /** The best one first. */
+    choices: ForkChoice[];
 }
 
 export type ForkChoice = 'wait' | 'nearest' | 'live' | 'without';

@@ -130,7 +130,7 @@ scenario('every dialog shows every payload as text', {}, async ({ page, trap }) 
     const changes = texts.map((text, uid) => ({ key: String(uid), uid, title: text, what: 'changed', fields: [text] }));
 
     const dialogs = [
-        ['askFork', { obstacles: [...words, ...named('book-missing')], remarks: [...words, ...keys], part: null, canWait: true }],
+        ['askFork', { obstacles: [...words, ...named('book-missing')], remarks: [...words, ...keys], part: null, topic: 'book', choices: ['wait', 'without'] }],
         ['askRepair', { book: texts[7], journal: null, recap: null, books: texts }, () => choose(page, 'copy')],
         ['askSplit', { book: texts[7], sharedWith: texts }],
         ['askCleanup', {

@@ -1,6 +1,6 @@
 // What the page asks the core about forks, scenes and names, and what it answers.
 
-import type { BookReference, ForkChoice, ForkKind, ForkReport, Part, Settings, Word } from '../types.js';
+import type { BookReference, ForkChoice, ForkKind, ForkQuestion, ForkReport, Part, Settings, Word } from '../types.js';
 
 /** A request that saves a chat, and the chat that is open. */
 export interface SaveAsk {
@@ -80,7 +80,7 @@ export interface NextStep {
     decision: Decision;
 }
 
-interface ForkRefused extends NextStep {
+interface ForkRefused extends NextStep, Pick<ForkQuestion, 'topic' | 'choices'> {
     made: false;
     obstacles: Word[];
     remarks: Word[];
@@ -111,12 +111,11 @@ export interface CheckAsk extends UnfinishedAsk {
     whenReady: boolean;
 }
 
-export interface CheckAnswer extends NextStep {
+export interface CheckAnswer extends NextStep, Pick<ForkQuestion, 'topic' | 'choices'> {
     obstacles: Word[];
     remarks: Word[];
     /** What the question is about: the book or the metadata. */
     part: Part | null;
-    canWait: boolean;
     book: Part | null;
     metadata: Part | null;
     busy: boolean;

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { originOf } from '../features/readiness.js';
-import { forkChoices } from '../ui/dialogs/blocked_fork.js';
 import { cleanupView } from '../ui/dialogs/cleanup_list.js';
 import { loreView, matchingEntries } from '../ui/dialogs/lore.js';
 import { matchingBooks, repairChoices } from '../ui/dialogs/missing_book.js';
@@ -76,20 +75,6 @@ test('numbers stay within their bounds, and what is no number changes nothing', 
     assert.equal(settingValue(seconds, ''), undefined);
     assert.equal(settingValue(seconds, 'soon'), undefined);
     assert.equal(settingValue({ type: 'checkbox' }, false), false);
-});
-
-test('a refused fork may wait, use less, or go without', () => {
-    const choices = (codes, more, settings = SETTINGS) => forkChoices({ obstacles: codes.map(code => word(code)), ...more }, settings);
-    assert.deepEqual(choices(['queue-busy'], { part: SNAPSHOT, canWait: true }), ['wait', 'without']);
-    assert.deepEqual(choices(['book-not-known'], { part: LIVE }), ['live', 'without']);
-    assert.deepEqual(choices(['book-not-known'], { part: LIVE }, { ...SETTINGS, whenInexact: 'refuse' }), ['without']);
-    assert.deepEqual(choices(['book-missing'], { part: null }), ['without']);
-    assert.deepEqual(choices(['metadata-not-exact'], { part: SNAPSHOT }), ['nearest']);
-    assert.deepEqual(choices(['not-a-scene-break'], { part: LIVE, canWait: true }), []);
-});
-
-test('today’s book is not offered while it is being written', () => {
-    assert.deepEqual(forkChoices({ obstacles: [word('queue-busy', { count: 1 })], part: LIVE, canWait: true }, SETTINGS), ['wait', 'without']);
 });
 
 test('ways to repair that are not there say why', () => {

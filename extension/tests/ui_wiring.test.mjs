@@ -230,7 +230,7 @@ test('a chat that needs a look can be opened from the list', async () => {
 });
 
 test('a fork that cannot be made asks, and leaving it means no', async () => {
-    const question = { obstacles: [word('queue-busy', { count: 2 })], remarks: REMARKS, part: null, canWait: true };
+    const question = { obstacles: [word('queue-busy', { count: 2 })], remarks: REMARKS, part: null, topic: 'busy', choices: ['wait', 'without'] };
     const { ui } = await start({}, [body => body.saying('Create when ready').dispatch('click'), null, body =>
         body.all(({ tagName }) => tagName === 'button')[0].click()]);
     assert.equal(await ui.dialogs.askFork(question), 'cancel');

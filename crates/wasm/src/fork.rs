@@ -1,16 +1,16 @@
 //! Forks: checks whether one is possible, and rewrites the request that saves the child.
 
-use forklore_core::finding::{Remark, Unfinished};
+use forklore_core::finding::{Obstacle, Remark, Unfinished};
 use forklore_core::plan::fork::child_save::{CannotPlanSave, ChildSave, SaveContext};
-use forklore_core::plan::fork::decision::{self, Choice, Decision, Step};
+use forklore_core::plan::fork::decision::{self, Choice, Decision, ForkSettings, Step};
+use forklore_core::plan::fork::question::{Offer, Topic};
 use forklore_core::plan::fork::{self, ForkPlan, Policy, Readiness, Refusal};
 use forklore_core::sillytavern::book::Book;
 use forklore_core::sillytavern::chat::Chat;
 use forklore_core::sillytavern::names::{self, NamedFile};
 use forklore_core::sillytavern::save_request::{self, NotASave, SaveRequest};
-use forklore_core::timeline::exactness::Knowledge;
-use forklore_core::timeline::moment::BoundChat;
-use forklore_core::timeline::moment::{BookThen, Moment};
+use forklore_core::timeline::exactness::{Exactness, Knowledge};
+use forklore_core::timeline::moment::{BookThen, BoundChat};
 use forklore_json::{Json, Object};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -121,7 +121,7 @@ pub fn fork(
             .with_book(plan.fork.book.map(|book| book.bytes))),
         Err(refusal) => {
             let step = decision.at_save(&refusal.obstacles, settings);
-            Ok(Answer::of(&refusal_json(&refusal, step)))
+            Ok(Answer::of(&refusal_json(&refusal, step, settings)))
         }
     }
 }
@@ -168,15 +168,29 @@ fn plan_json(plan: &ForkPlan<'_>) -> Json {
     report.into()
 }
 
-fn refusal_json(refusal: &Refusal, step: Step) -> Json {
+fn refusal_json(refusal: &Refusal, step: Step, settings: ForkSettings) -> Json {
     let exactness = decision::exactness_in_question(&refusal.obstacles);
     let part = Knowledge { exactness, ..Knowledge::LIVE };
     let mut answer = step_json(Some(step));
+    write_question(&refusal.obstacles, &[], Some(exactness), settings, &mut answer);
     answer.insert("made", false);
     answer.insert("obstacles", diagnostics::list(&refusal.obstacles, diagnostics::to_json));
     answer.insert("remarks", diagnostics::list(&refusal.remarks, diagnostics::to_json));
     answer.insert("part", part.to_json());
     answer.into()
+}
+
+/// What the question is about that the user may be asked, and the answers to offer.
+fn write_question(
+    obstacles: &[Obstacle],
+    unfinished: &[Unfinished],
+    known: Option<Exactness>,
+    settings: ForkSettings,
+    answer: &mut Object,
+) {
+    let offers = Offer::all(obstacles, unfinished, known, settings);
+    answer.insert("topic", Topic::of(obstacles, unfinished).word());
+    answer.insert("choices", offers.into_iter().map(Offer::word).collect::<Vec<_>>());
 }
 
 /// What to do next, and the decision to pass when the fork goes on.
@@ -229,26 +243,35 @@ pub fn check(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, J
     let when_ready = ask.flag("whenReady")?;
     let step = decision::before_fork(&found.obstacles, &unfinished, settings, when_ready);
     let mut answer = step_json(Some(step));
-    write_readiness(&found, &unfinished, &mut answer);
+    write_readiness(&found, &unfinished, settings, &mut answer);
     Ok(Answer::of(&answer.into()))
 }
 
-fn write_readiness(readiness: &Readiness<'_>, unfinished: &[Unfinished], answer: &mut Object) {
+fn write_readiness(
+    readiness: &Readiness<'_>,
+    unfinished: &[Unfinished],
+    settings: ForkSettings,
+    answer: &mut Object,
+) {
     let obstacles = readiness.obstacles.iter().map(diagnostics::to_json);
     let obstacles = obstacles.chain(unfinished.iter().map(diagnostics::to_json));
-    let part = |of: fn(&Moment<'_>) -> Option<Json>| readiness.moment.as_ref().and_then(of);
-    let book = part(|moment| match &moment.book {
-        BookThen::Known { part, .. } => Some(part.to_json_at(moment.message)),
+    let moment = readiness.moment.as_ref();
+    let book = moment.and_then(|moment| match &moment.book {
+        BookThen::Known { part, .. } => Some(*part),
         BookThen::None(_) | BookThen::Unknown => None,
     });
-    let metadata = part(|moment| Some(moment.metadata.part.to_json_at(moment.message)));
-    let is_about_metadata = decision::is_about_metadata(&readiness.obstacles);
-    answer.insert("part", if is_about_metadata { metadata.clone() } else { book.clone() });
-    answer.insert("canWait", decision::can_wait(&readiness.obstacles, unfinished));
+    let metadata = moment.map(|moment| moment.metadata.part);
+    let part = if decision::is_about_metadata(&readiness.obstacles) { metadata } else { book };
+    let known = part.map(|part| part.exactness);
+    write_question(&readiness.obstacles, unfinished, known, settings, answer);
+    let json = |part: Option<Knowledge>| {
+        part.zip(moment).map(|(part, moment)| part.to_json_at(moment.message))
+    };
+    answer.insert("part", json(part));
     answer.insert("obstacles", obstacles.collect::<Vec<_>>());
     answer.insert("remarks", diagnostics::list(&readiness.remarks, diagnostics::to_json));
-    answer.insert("book", book);
-    answer.insert("metadata", metadata);
+    answer.insert("book", json(book));
+    answer.insert("metadata", json(metadata));
     answer.insert("busy", readiness.work.is_pending());
     answer.insert("operations", readiness.work.operations());
 }

@@ -153,7 +153,7 @@ export class ChildSaveHandler {
             if (step === 'wait') {
                 await this.untilReady();
             }
-            choice = step === 'ask' ? await this.ask({ ...question, canWait: false }) : null;
+            choice = step === 'ask' ? await this.ask(question) : null;
             decision = next;
         }
     }

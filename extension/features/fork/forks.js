@@ -71,9 +71,9 @@ export class Forks {
         if (!this.settings.isolate) {
             return [];
         }
-        const { step: first, decision: settled, obstacles, remarks, part, canWait } = await this.check(message, { whenReady });
+        const { step: first, decision: settled, ...question } = await this.check(message, { whenReady });
         const { step, decision } = first === 'ask'
-            ? this.core.forkChoice(await this.ask({ obstacles, remarks, part, canWait }))
+            ? this.core.forkChoice(await this.ask(question))
             : { step: first, decision: settled };
         if (step === 'wait') {
             this.beginWaiting(kind, message, begin);

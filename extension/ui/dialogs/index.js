@@ -12,7 +12,7 @@ import { showFindings, showVerification } from './verification.js';
 
 export function createDialogs(/** @type {Parts} */ { app, screen }) {
     return {
-        askFork: (/** @type {ForkQuestion} */ question) => askFork({ screen, settings: app.settings }, question),
+        askFork: (/** @type {ForkQuestion} */ question) => askFork(screen, question),
         askConflict: (/** @type {{book: string, conflicts: Conflict[]}} */ question) => askConflict({ screen }, question),
         askRepair: (/** @type {RepairOptions} */ options) => askRepair({ screen }, options),
         askSplit: (/** @type {Readiness} */ shared) => askSplit({ screen, plan: (family) => app.splitPlan({ family }) }, shared),

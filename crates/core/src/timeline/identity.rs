@@ -118,7 +118,7 @@ pub struct Messages<'a> {
     all: Vec<Identity<'a>>,
     by_uid: FxHashMap<Cow<'a, [u8]>, Vec<usize>>,
     by_date: FxHashMap<Cow<'a, [u8]>, Vec<usize>>,
-    undated: FxHashMap<&'a [u8], Vec<usize>>,
+    undated: FxHashMap<Cow<'a, [u8]>, Vec<usize>>,
 }
 
 impl<'a> Messages<'a> {
@@ -134,7 +134,7 @@ impl<'a> Messages<'a> {
                 messages.by_date.entry(date.clone()).or_default().push(place);
             }
             if identity.dates.is_empty() {
-                messages.undated.entry(identity.line).or_default().push(place);
+                messages.undated.entry(identity.line.into()).or_default().push(place);
             }
             messages.all.push(identity);
         }

@@ -6,6 +6,7 @@
 mod check;
 pub mod child_save;
 pub mod decision;
+pub mod question;
 mod rebind;
 
 pub use check::{Policy, QueuePolicy, Readiness, check, pending_work, resolve_message};

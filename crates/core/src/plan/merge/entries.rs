@@ -227,18 +227,19 @@ fn find_namesakes(books: &ThreeBooks<'_, '_>, plan: &mut MergePlan) {
         .filter(|step| step.what == StepKind::Remove)
         .map(|step| &step.to)
         .collect();
-    let wanted: HashSet<&str> = added.iter().map(|(_, title)| title.as_str()).collect();
-    let mut titles: HashMap<String, JsText> = HashMap::new();
+    let mut titles: HashMap<String, Option<JsText>> =
+        added.iter().map(|(_, title)| (title.clone(), None)).collect();
     for entry in books.our_book.entries() {
-        let title = entry.comment();
-        if wanted.contains(title.as_ref()) && !gone.contains(&entry.js_key()) {
-            titles.insert(title.into_owned(), entry.js_key());
+        if let Some(ours) = titles.get_mut(entry.comment().as_ref())
+            && !gone.contains(&entry.js_key())
+        {
+            *ours = Some(entry.js_key());
         }
     }
     plan.namesakes = added
         .into_iter()
         .filter_map(|(theirs, title)| {
-            let ours = titles.get(&title)?.clone();
+            let ours = titles.get(&title)?.clone()?;
             Some(Namesakes { ours, theirs, title })
         })
         .collect();

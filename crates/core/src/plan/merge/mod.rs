@@ -14,6 +14,8 @@ mod free_uids;
 mod json;
 mod registries;
 
+use std::borrow::Cow;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::compare::diff::{differing, own_fields};
@@ -159,7 +161,8 @@ impl MergePlan {
     /// Our book with the plan applied. Everything that the plan does not list keeps its bytes.
     pub fn apply(&self, ours: &Book<'_>) -> Vec<u8> {
         let mut edits = Edits::of(ours.root());
-        let stepped: FxHashSet<&[u8]> = self.steps.iter().map(|step| step.to.as_bytes()).collect();
+        let stepped: FxHashSet<Cow<'_, [u8]>> =
+            self.steps.iter().map(|step| step.to.as_bytes().into()).collect();
         let touched = ours.entries().filter(|entry| stepped.contains(&*entry.key_bytes()));
         let touched: FxHashMap<JsText, Entry<'_>> =
             touched.map(|entry| (entry.js_key(), entry)).collect();

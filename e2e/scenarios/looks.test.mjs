@@ -349,7 +349,8 @@ scenario('the keyboard is enough, and Escape never agrees', { freshPage: true },
         await dialog(page, 'Remove the journal');
         assert.equal(await page.raw.locator('dialog.forklore_popup[open]').count(), 1);
         await keyboard.press(key);
-        await until('the dialog to be closed', async () => (await page.dialog().count()) === 0);
+        // While it fades out, nothing behind it can be pressed.
+        await until('the dialog to be gone', async () => (await page.raw.locator('dialog.popup[open]').count()) === 0);
         await page.settle();
         assert.ok(isRecorded(), `${key} does not agree to take the journal out`);
     }

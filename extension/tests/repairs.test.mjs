@@ -42,3 +42,25 @@ test('a chat that is opened while the book is written is not changed', async () 
     assert.deepEqual(tavern.open.metadata, { integrity: 'of the other' });
     assert.deepEqual(tavern.log.filter(([what]) => what === 'saveOpenChat'), []);
 });
+
+test('a missing book is made anew, copied or given up', async () => {
+    for (const [choice, book] of [[{ source: 'empty' }, 'Lore'], [{ source: 'copy', book: 'Other' }, 'Lore'], [{ source: 'detach' }, undefined]]) {
+        const tavern = new Tavern();
+        tavern.books.delete('Lore');
+        tavern.books.set('Other', { entries: { 0: { uid: 0, comment: 'b', content: 'other' } } });
+        const host = tavern.host();
+        const repairs = new Repairs({ host, core: await realCore(), trash: new Trash({ host }), onChange: () => {} });
+        await repairs.repair(choice);
+        assert.equal(tavern.open.metadata.world_info, book, choice.source);
+        assert.equal(tavern.books.has('Lore'), book !== undefined, choice.source);
+    }
+});
+
+test('what cannot be repaired from says why, and the ways that there are are listed', async () => {
+    const tavern = new Tavern();
+    tavern.books.delete('Lore');
+    const host = tavern.host();
+    const repairs = new Repairs({ host, core: await realCore(), trash: new Trash({ host }), onChange: () => {} });
+    await assert.rejects(repairs.repair({ source: 'journal' }), { word: { code: 'no-journal', values: { chat: 'Main' } } });
+    assert.deepEqual(await repairs.repairOptions(), { book: 'Lore', journal: null, recap: null, books: [] });
+});

@@ -143,8 +143,11 @@ export class Repairs {
             try {
                 const { part } = await this.plan(how, open);
                 return { message: part.as_of ?? last };
-            } catch {
-                return null;
+            } catch (error) {
+                if (error instanceof Error && 'word' in error) {
+                    return null;
+                }
+                throw error;
             }
         };
         const books = (await this.host.listBooks()).map((book) => book.name);
@@ -161,7 +164,7 @@ export class Repairs {
         if (open.book) {
             await this.host.untilSaved(open.book);
         }
-        const plan = await this.plan(source, { ...open, ...(lost && { book: lost }) }, { copied: book }, other);
+        const plan = await this.plan(source, { ...open, ...(lost && { book: lost }) }, { copied: book ?? null }, other);
         await this.apply(plan, open, `repair from ${source}`);
         if (plan.book && lost && open.book !== lost) {
             await this.rebind(open, plan.book.name);

@@ -66,6 +66,61 @@ async function openTimelinesWithoutChat(page) {
     await leaveTimelines(page);
 }
 
+// ---- SillyTavern's own names ----
+
+const DEFAULT_NAME = 'Mara - 2026-11-15@22h48m06s207ms';
+
+for (const root of [DEFAULT_NAME, 'The lighthouse']) {
+    scenario(`default names can be told apart at every width, the first chat being “${root}”`, { freshPage: true }, async ({ page, story }) => {
+        const tale = { ...await story.begin({ book: loreWithGaps() }), chat: root };
+        const write = (name, messages, metadata) =>
+            story.writeChat(tale, name, { messages: conversation(messages, { name: tale.speaker }), metadata: { world_info: tale.book, ...metadata } });
+        write(root, 30, {});
+        for (let number = 1; number < 12; number += 1) {
+            write(`${DEFAULT_NAME} - ${number % 4 ? 'Branch' : 'Branch #1 - Branch'} #${number}`, 3 + number, { main_chat: root });
+        }
+        await page.open(tale);
+        await page.clearToasts();
+
+        for (const [width, height] of [[1440, 900], [1024, 800], [390, 844]]) {
+            await page.raw.setViewportSize({ width, height });
+            const view = await openTimelines(page);
+            const names = await view.locator('.forklore_card_name bdi').evaluateAll(visibleTexts);
+            assert.equal(names.length, 12);
+            assert.equal(new Set(names).size, 12, `${width}: ${names.join(' | ')}`);
+            const full = await view.locator('.forklore_card').evaluateAll((cards) => cards.map((card) => [card.title, card.getAttribute('aria-label')]));
+            assert.ok(full.every(([title, label]) => label.startsWith(title)), 'the whole name is there for the mouse and for screen readers');
+            await leaveTimelines(page);
+
+            await page.raw.locator('#extensionsMenuButton').click();
+            await page.raw.locator('#forklore_wand_compare').click();
+            const options = page.dialog().getByLabel('First', { exact: true }).locator('option');
+            const chosen = await options.evaluateAll((all) => all.map((option) => option.textContent));
+            assert.equal(new Set(chosen).size, chosen.length);
+            assert.ok(chosen.every((text) => text.length < 55), chosen.join(' | '));
+            await page.dialog().getByText('Cancel').click();
+            await until('the dialog to be gone', async () => (await page.raw.locator('dialog.popup[open]').count()) === 0);
+        }
+    });
+}
+
+/** As much of each text as its element has room for. */
+function visibleTexts(elements) {
+    return elements.map((element) => {
+        const { right, bottom } = element.parentElement.getBoundingClientRect();
+        const range = document.createRange();
+        const [text] = element.childNodes;
+        let shown = '';
+        for (let at = 0; at < text.length; at += 1) {
+            range.setStart(text, at);
+            range.setEnd(text, at + 1);
+            const letter = range.getBoundingClientRect();
+            shown += letter.right <= right + 1 && letter.bottom <= bottom + 1 ? text.data[at] : '';
+        }
+        return shown;
+    });
+}
+
 // ---- Families of 1, 12 and 200 ----
 
 for (const group of [false, true]) {

@@ -1,14 +1,15 @@
 /** Notices that are shown without the user asking. */
+import { shortNames } from './names.js';
 import { wordList } from './widgets/controls.js';
 import { element } from './widgets/dom.js';
-import { say, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayTerms } from './words.js';
+import { say, sayChats, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayTerms } from './words.js';
 /** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, RepairReport, RepairSource, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
 
 const REMARKS_SHOWN = 2;
 
 /** The notice about a new fork. @param {ForkReport} report @param {{warnings: boolean}} settings */
 export function forkNotice(report, { warnings }) {
-    const { kind, child, book, part, remarks, isConversion = false } = report;
+    const { kind, parent, child, book, part, remarks, isConversion = false } = report;
     const told = warnings ? remarks : [];
     const isAsItWas = part?.exactness !== 'live';
     /** @type {ToastKind} */
@@ -17,7 +18,7 @@ export function forkNotice(report, { warnings }) {
         kind: tone,
         title: say(`notice.${isConversion ? 'group' : kind}`),
         // SillyTavern names the chat of a new group after the time of day, and shows the group's name itself.
-        name: isConversion ? '' : say('list.quote', { text: child }),
+        name: isConversion ? '' : say('list.quote', { text: shortNames([parent, child])(child) }),
         about: book
             ? say(isConversion ? 'notice.group.book' : 'notice.book', { book: book.name, entries: book.entries, part: partAndRecaps(report) })
             : say('notice.no-book'),
@@ -46,7 +47,7 @@ export function openedNotice(findings) {
     const shared = of('book-shared');
     if (shared) {
         const { name, with: others } = shared.values ?? {};
-        return { text: say('notice.shared', { name, with: sayNames(Array.isArray(others) ? others.map(String) : [], 2) }), act: 'split' };
+        return { text: say('notice.shared', { name, with: sayChats(Array.isArray(others) ? others.map(String) : [], 2) }), act: 'split' };
     }
     return problems.length ? { text: say('notice.problems'), act: 'details' } : null;
 }

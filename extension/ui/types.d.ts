@@ -326,7 +326,8 @@ export interface TreeLayout {
 /** How a card is drawn. */
 export interface CardLook {
     density: Density;
-    rootName: string;
+    /** As it is shown beside its family. */
+    name: string;
     isSelected: boolean;
     isCurrent: boolean;
     isDimmed: boolean;

@@ -1,5 +1,6 @@
 /** Everything the extension says: texts by key, coded messages of the core, and how well something is known. */
 import { ENGLISH } from './english.js';
+import { shortNames } from './names.js';
 /** @import { Part, Word } from './types.js' */
 /** @typedef {Record<string, unknown>} Values */
 
@@ -54,6 +55,11 @@ export function sayNames(names, limit = NAMES_SHOWN) {
     const joined = quoted.join(say('list.separator'));
     const left = names.length - limit;
     return left > 0 ? say('list.more', { names: joined, count: left }) : joined;
+}
+
+/** Names of chats, without what they share. @param {string[]} names @param {number} [limit] */
+export function sayChats(names, limit) {
+    return sayNames(names.map(shortNames(names, Infinity)), limit);
 }
 
 /** The number of added, changed and removed entries, without zeros. @param {Record<string, number>} counts */
@@ -158,7 +164,7 @@ function keyOf(/** @type {Word} */ { code, values }) {
     return name && !isGiven(values?.[name]) ? `word.${code}.${variant}` : `word.${code}`;
 }
 
-const LISTS_OF_NAMES = ['with', 'by', 'chats'];
+const LISTS_OF_CHATS = ['with', 'by', 'chats'];
 
 /** A word among the values of another one. @param {unknown} value @returns {Word} */
 function wordIn(value) {
@@ -178,7 +184,7 @@ function shown(/** @type {Word} */ { values }) {
         } else if (name === 'places') {
             result.places = sayList(value.map(wordIn).map((place) => say(`place.${place.code}`, place.values)));
         } else {
-            result[name] = LISTS_OF_NAMES.includes(name) ? sayNames(value.map(String)) : sayList(value.map(String));
+            result[name] = LISTS_OF_CHATS.includes(name) ? sayChats(value.map(String)) : sayList(value.map(String));
         }
     }
     return result;

@@ -3,7 +3,7 @@ import { shownValue } from '../widgets/conflict.js';
 import { button, folded, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, freshId } from '../widgets/dom.js';
 import { say, sayFields } from '../words.js';
-import { canBring, fieldsToBring, hasSomething, isRemoval, other } from './items.js';
+import { canBring, fieldsToBring, hasSomething, isRemoval, labelOf, other } from './items.js';
 import { marked, pieces, sideBySide } from './marks.js';
 
 const SIGNS = { added: 'fa-plus', changed: 'fa-pen', removed: 'fa-minus' };
@@ -17,7 +17,7 @@ export function entryRow(/** @type {Item} */ item, /** @type {RowParts} */ { mod
         type: 'checkbox',
         'aria-label': say('compare.tick', { title: item.title }),
         disabled: !isTickable,
-        title: isTickable ? undefined : say('compare.tick.no', { chat: model[from].chat }),
+        title: isTickable ? undefined : say('compare.tick.no', { chat: labelOf(model, from) }),
         on: { change: ({ target }) => selection.tick(item, target.checked) },
     });
     const show = () => {
@@ -67,7 +67,7 @@ function fieldPart(item, field, { model, from, selection, boxes }) {
 }
 
 function byWhom(/** @type {Side | 'both'} */ by, /** @type {ComparedModel} */ model) {
-    return by === 'both' ? say('compare.by.both') : say('compare.by', { chat: model[by].chat });
+    return by === 'both' ? say('compare.by.both') : say('compare.by', { chat: labelOf(model, by) });
 }
 
 export function columns(/** @type {Omit<Difference, 'name'>} */ field, /** @type {ComparedModel} */ model) {
@@ -96,7 +96,7 @@ function bringButtons(item, { model, from, bring }) {
         ...(!model.isOneChat && canBring(item, other(from), model) ? [other(from)] : []),
     ];
     const buttons = ways.map((way) => {
-        const chat = model[other(way)].chat;
+        const chat = labelOf(model, other(way));
         const key = model.isOneChat ? 'compare.bring.back' : isRemoval(item, way) ? 'compare.bring.removal' : 'compare.bring.one';
         return button(say(key, { chat }), { icon: model.isOneChat ? 'fa-clock-rotate-left' : 'fa-arrow-right-to-bracket', run: () => bring(item, way) });
     });

@@ -1,7 +1,13 @@
 /** The differences as list items: which side did what, what can be brought where, what matches a search. */
+import { shortNames } from '../names.js';
 import { holdsWords } from '../widgets/search.js';
 import { say, sayFields } from '../words.js';
 /** @import { ChangeKind, ComparedModel, Difference, EntryDifference, Item, Side } from '../types.js' */
+
+/** How the chat of a side is called beside the other one. @param {Record<Side, {chat: string}>} model @param {Side} side */
+export function labelOf({ left, right }, side) {
+    return shortNames([left.chat, right.chat])((side === 'left' ? left : right).chat);
+}
 
 /** @type {Side[]} */
 export const SIDES = ['left', 'right'];
@@ -69,18 +75,18 @@ function summaryOf(/** @type {Pick<Item, 'changes' | 'left' | 'fields'>} */ { ch
         return sentence(`compare.since.${first?.what ?? 'changed'}`, names, {});
     }
     if (left.did === 'unknown') {
-        return changes.length > 1 || !first ? sentence('compare.differs', names, {}) : say('compare.only', { chat: model[first.side].chat });
+        return changes.length > 1 || !first ? sentence('compare.differs', names, {}) : say('compare.only', { chat: labelOf(model, first.side) });
     }
     if (fields.length) {
         return [
             { key: 'compare.both.changed', by: 'both', chat: undefined },
-            ...SIDES.map((side) => ({ key: 'compare.did.changed', by: side, chat: model[side].chat })),
+            ...SIDES.map((side) => ({ key: 'compare.did.changed', by: side, chat: labelOf(model, side) })),
         ].map(({ key, by, chat }) => ({ key, chat, names: fields.filter((field) => field.by === by).map(({ name }) => name) }))
             .filter(({ names: changed }) => changed.length)
             .map(({ key, chat, names: changed }) => sentence(key, changed, { chat }))
             .join(say('compare.and'));
     }
-    return changes.map(({ side, what }) => say(`compare.did.${what}`, { chat: model[side].chat })).join(say('compare.and'));
+    return changes.map(({ side, what }) => say(`compare.did.${what}`, { chat: labelOf(model, side) })).join(say('compare.and'));
 }
 
 function sentence(/** @type {string} */ key, /** @type {string[]} */ fields, /** @type {{chat?: string}} */ values) {

@@ -4,6 +4,7 @@ import { nameOf } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { smoothed } from '../widgets/pieces.js';
 import { say } from '../words.js';
+import { labelOf } from './items.js';
 /** @import { Child, ComparedModel, Difference, Piece, Side, Words } from '../types.js' */
 
 /** @param {unknown} value @returns {value is string | unknown[] | null | undefined} */
@@ -65,7 +66,8 @@ export function sideBySide(contents, model) {
 
 /** The name of a side above its version. @param {ComparedModel} model @param {Side} side */
 export function sideName(model, side) {
-    const { chat, message } = model[side];
+    const { message } = model[side];
+    const chat = labelOf(model, side);
     if (model.isOneChat) {
         return message === null ? say('compare.now') : say('compare.at', { message });
     }

@@ -1,4 +1,5 @@
 /** The preview of a merge: what will be done, step by step, and what the user has to decide first. */
+import { shortNames } from '../names.js';
 import { conflictSection, sectionView, settled } from '../widgets/conflict.js';
 import { box, button, folded, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
@@ -11,18 +12,25 @@ const CLASSES = { add: 'added', change: 'changed', remove: 'removed' };
 
 /** A plan as lines of text. @param {MergePlan} plan */
 export function planView(plan) {
+    const { into, from } = namesOf(plan);
     const steps = plan.steps.filter(({ internal }) => !internal);
     const titleOf = (/** @type {MergeStep} */ { key, title }) => String(title ?? '') || say('lore.untitled', { uid: key });
     return {
-        lead: say('bring.lead', { chat: plan.into.chat, book: plan.into.book, from: plan.from.chat }),
-        byHand: plan.isByHand ? say('bring.by-hand', { chat: plan.from.chat }) : '',
+        lead: say('bring.lead', { chat: into, book: plan.into.book, from }),
+        byHand: plan.isByHand ? say('bring.by-hand', { chat: from }) : '',
         steps: steps.map((step) => ({ ...step, title: titleOf(step), about: aboutStep(step) })),
         follows: plan.steps.length - steps.length,
         twins: plan.twins.map(({ title, key, to }) => say('bring.twins', { title, one: to, other: key })),
         kept: plan.kept.filter(({ field }) => !field).map(({ key }) => say('bring.kept', { title: say('lore.untitled', { uid: key }) })),
-        names: { mine: say('bring.mine', { chat: plan.into.chat }), theirs: say('bring.mine', { chat: plan.from.chat }), hand: say('bring.hand', { chat: plan.into.chat }) },
+        names: { mine: say('bring.mine', { chat: into }), theirs: say('bring.mine', { chat: from }), hand: say('bring.hand', { chat: into }) },
         isNothing: steps.length === 0 && plan.conflicts.length === 0,
     };
+}
+
+/** How the two timelines are called. @param {MergePlan} plan */
+function namesOf({ into, from }) {
+    const short = shortNames([into.chat, from.chat]);
+    return { into: short(into.chat), from: short(from.chat) };
 }
 
 function aboutStep(/** @type {MergeStep} */ { what, key, to, fields }) {
@@ -36,11 +44,12 @@ function aboutStep(/** @type {MergeStep} */ { what, key, to, fields }) {
 /** @param {{plan: MergePlan, isStale?: boolean, back: (() => void) | null, apply: (settle: Settled) => unknown, close: () => void}} parts */
 export function previewElement({ plan, isStale = false, back, apply, close }) {
     const view = planView(plan);
+    const { into, from } = namesOf(plan);
     const conflicts = plan.conflicts.map((conflict) => conflictSection(
-        sectionView(conflict, { ...view.names, what: (kind) => say(`bring.${kind}`, { into: plan.into.chat, from: plan.from.chat }) }),
+        sectionView(conflict, { ...view.names, what: (kind) => say(`bring.${kind}`, { into, from }) }),
         { taken: null, changed: () => show() }));
     const status = element('span', { class: 'forklore_chosen', role: 'status' });
-    const go = button(say('bring.ok', { chat: plan.into.chat }), {
+    const go = button(say('bring.ok', { chat: into }), {
         icon: 'fa-check', class: 'forklore_go', run: () => apply(settled(conflicts.map(({ chosen }) => chosen()))),
     });
     const show = () => {

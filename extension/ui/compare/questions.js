@@ -1,15 +1,19 @@
 /** Asks which two moments to compare, or which timeline to bring something into. */
 import { heading, paragraph } from '../widgets/controls.js';
+import { shortNames } from '../names.js';
 import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
 /** @import { Moment, TavernScreen, TimelineChoice } from '../types.js' */
 
 /** A select box with timelines, the family first. @param {TimelineChoice[]} choices @param {{label: string, chosen: string, run?: () => void}} how */
 function timelineSelect(choices, { label, chosen, run = () => {} }) {
-    const options = (/** @type {TimelineChoice[]} */ list) => list.map(({ name, isOpen }) => element('option', { value: name, selected: name === chosen },
-        isOpen ? say('choose.open', { name }) : name));
     const kin = choices.filter(({ isRelated }) => isRelated);
     const others = choices.filter(({ isRelated }) => !isRelated);
+    const options = (/** @type {TimelineChoice[]} */ list) => {
+        const short = shortNames(list.map(({ name }) => name));
+        return list.map(({ name, isOpen }) => element('option', { value: name, title: name, selected: name === chosen },
+            isOpen ? say('choose.open', { name: short(name) }) : short(name)));
+    };
     const select = element('select', { class: 'text_pole', 'aria-label': label, on: { change: () => run() } },
         others.length && kin.length ? [
             element('optgroup', { label: say('choose.family') }, options(kin)),

@@ -3,7 +3,7 @@ import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from 
 import { element, fill } from '../widgets/dom.js';
 import { say, sayMetadataKey, sayPart } from '../words.js';
 import { columns, entryRow } from './entry.js';
-import { canBring, counts, isWorthReading, itemsOf, KINDS, matching, SIDES, targets } from './items.js';
+import { canBring, counts, isWorthReading, itemsOf, KINDS, labelOf, matching, SIDES, targets } from './items.js';
 import { sideBySide } from './marks.js';
 import { Selection } from './selection.js';
 
@@ -70,7 +70,7 @@ export class CompareView {
         };
         const kinds = KINDS.filter((kind) => count[kind]).map((kind) => chip(this.kinds, kind, say(`compare.chip.${kind}`, { count: count[kind] })));
         const sides = this.model.isOneChat || SIDES.some((side) => !count[side]) ? []
-            : SIDES.map((side) => chip(this.sides, side, say('compare.chip.side', { chat: this.model[side].chat, count: count[side] })));
+            : SIDES.map((side) => chip(this.sides, side, say('compare.chip.side', { chat: labelOf(this.model, side), count: count[side] })));
         return element('div', { class: 'forklore_filters', role: 'group', 'aria-label': say('compare.filters') },
             kinds.length > 1 ? kinds : null, sides,
             element('div', { class: 'forklore_search' }, this.search));
@@ -138,7 +138,7 @@ export class CompareView {
         const choice = directions.length < 2 || !this.items.length ? null : element('label', { class: 'forklore_way' },
             element('span', {}, say('compare.into')),
             element('select', { class: 'text_pole', on: { change: (event) => this.setDirection(event.target.value) } },
-                directions.map(({ from, into }) => element('option', { value: from }, this.model[into].chat))));
+                directions.map(({ from, into }) => element('option', { value: from, title: this.model[into].chat }, labelOf(this.model, into)))));
         const controls = this.items.length ? [this.select, this.go] : button(say('button.close'), { run: this.close });
         return element('div', { class: 'forklore_footer' }, choice, this.status, element('div', { class: 'forklore_buttons' }, controls));
     }
@@ -148,11 +148,11 @@ export class CompareView {
             return;
         }
         const count = this.selection.size;
-        const target = this.model[this.direction.into].chat;
+        const target = labelOf(this.model, this.direction.into);
         this.status.textContent = count ? '' : this.items.length ? say('compare.choose') : '';
         const isAll = this.isAllTicked();
         label(this.select, say(isAll ? 'compare.select.none' : 'compare.select.all'));
-        this.select.setAttribute('title', isAll ? '' : say('compare.select.all.hint', { chat: this.model[this.direction.from].chat }));
+        this.select.setAttribute('title', isAll ? '' : say('compare.select.all.hint', { chat: labelOf(this.model, this.direction.from) }));
         label(this.go, say(this.model.isOneChat ? 'compare.go.back' : 'compare.go', { count, chat: target }));
         this.go.disabled = count === 0;
     }

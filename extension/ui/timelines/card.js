@@ -12,12 +12,6 @@ export const KIND_ICONS = {
     gone: 'fa-ghost',
 };
 
-/** Names in a family start alike; what distinguishes them is at the end, where a narrow card has no room. @param {string} name @param {string} rootName */
-export function shortName(name, rootName) {
-    const rest = rootName && name !== rootName && name.startsWith(rootName) ? name.slice(rootName.length).replace(/^[\s\-–—:]+/, '') : '';
-    return rest ? `… ${rest}` : name;
-}
-
 /** What it is and where it was forked, in a few words. @param {ShownTimeline} timeline */
 export function sayKind({ kind, message }) {
     return message === null || kind === 'main' || kind === 'gone' ? say(`timelines.kind.${kind}`) : say(`timelines.kind.${kind}.at`, { message });
@@ -46,7 +40,7 @@ export function card(/** @type {ShownTimeline} */ timeline, /** @type {Place} */
         class: 'forklore_card',
         role: 'treeitem',
         tabindex: isCurrent ? 0 : -1,
-        title: density === 'cards' ? undefined : timeline.name,
+        title: timeline.name,
         'aria-label': label(timeline),
         'aria-level': place.depth + 1,
         'aria-posinset': how.position,
@@ -60,7 +54,7 @@ export function card(/** @type {ShownTimeline} */ timeline, /** @type {Place} */
         },
     }, density === 'dots' ? null : element('span', { class: 'forklore_card_inside' },
         element('span', { class: 'forklore_card_name' }, icon(timeline.isOpen ? 'fa-location-dot' : KIND_ICONS[timeline.kind]),
-            element('bdi', {}, shortName(timeline.name, how.rootName)), badge(state, timeline)),
+            element('bdi', {}, how.name), badge(state, timeline)),
         density === 'cards' ? [
             element('small', { class: 'forklore_card_kind' }, sayKindShort(timeline),
                 timeline.isRead && timeline.kind !== 'gone' ? ` · ${say('timelines.messages', { count: timeline.messages })}` : ''),

@@ -1,4 +1,5 @@
 /** The map: cards and the lines between them, moved and zoomed together. It knows where things are, not what they mean. */
+import { IN_A_LINE, IN_A_SMALL_CARD, shortNames } from '../names.js';
 import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { STEP, closeUp, fitsAsCards, fitted, heldInView, middleOf, onMapAt, revealing, showingAt, zoomed } from './camera.js';
@@ -190,7 +191,7 @@ export class TimelineMap {
         const { found } = this;
         const hadFocus = this.cards.contains(document.activeElement) ? idOf(document.activeElement) : null;
         const byId = new Map(this.timelines.map((timeline) => [timeline.id, timeline]));
-        const rootName = [...byId.values()].find(({ parent }) => parent === null || !byId.has(parent))?.name ?? '';
+        const short = shortNames(this.timelines.map(({ name }) => name), this.density === 'cards' ? IN_A_LINE : IN_A_SMALL_CARD);
         const hasChildren = new Set(this.timelines.map(({ parent }) => parent));
         const current = places.has(this.selected ?? '') ? this.selected : places.keys().next().value ?? null;
         this.element.dataset.density = this.density;
@@ -199,7 +200,7 @@ export class TimelineMap {
             const timeline = byId.get(place.id);
             return timeline && card(timeline, place, {
                 density: this.density,
-                rootName,
+                name: short(timeline.name),
                 isSelected: place.id === this.selected,
                 isCurrent: place.id === current,
                 isDimmed: Boolean(found && !found.has(place.id) && !(place.hidden && this.hasBelow(place.id, ({ id }) => found.has(id)))),

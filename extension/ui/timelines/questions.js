@@ -1,7 +1,7 @@
 /** Questions before a timeline is renamed or deleted. */
 import { heading, nameOf, paragraph } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
-import { say, sayNames } from '../words.js';
+import { say, sayChats } from '../words.js';
 /** @import { BookFate, TavernScreen } from '../types.js' */
 
 /** The name, or null to keep the old one. @param {TavernScreen} screen @param {string} name */
@@ -15,7 +15,7 @@ export function askNewName(screen, name) {
 export function sayFate({ fate, book, why, by = [] }) {
     switch (fate) {
         case 'trash': return say('timelines.delete.trash', { book });
-        case 'kept': return say(`timelines.delete.kept.${why}`, { book, by: sayNames(by, 3) });
+        case 'kept': return say(`timelines.delete.kept.${why}`, { book, by: sayChats(by, 3) });
         default: return say('timelines.delete.no-book');
     }
 }
@@ -27,6 +27,6 @@ export function askDelete(screen, { name, fate, children }) {
         paragraph(nameOf(name)),
         paragraph(say('timelines.delete.what')),
         paragraph(sayFate(fate)),
-        children.length ? paragraph(say('timelines.delete.children', { count: children.length, names: sayNames(children, 3) })) : null),
+        children.length ? paragraph(say('timelines.delete.children', { count: children.length, names: sayChats(children, 3) })) : null),
     { okText: say('timelines.delete.ok'), cancelText: say('button.cancel') });
 }

@@ -1,4 +1,5 @@
 /** The timeline view: a bar to search and zoom, the map, and the details of the selected timeline. */
+import { shortNames } from '../names.js';
 import { box, button, heading, icon, paragraph } from '../widgets/controls.js';
 import { element, fill, freshId } from '../widgets/dom.js';
 import { holdsWords } from '../widgets/search.js';
@@ -108,8 +109,9 @@ export class TimelineView {
         const families = this.model?.families ?? [];
         this.families.hidden = families.length < 2;
         this.unfolder.hidden = this.shown().length < FOLDED_FROM;
-        fill(this.families, families.map(({ id, name, count, hasOpen }) => element('option', { value: id, selected: id === this.family },
-            say(hasOpen ? 'timelines.family.mine' : 'timelines.family', { name, count }))));
+        const short = shortNames(families.map(({ name }) => name));
+        fill(this.families, families.map(({ id, name, count, hasOpen }) => element('option', { value: id, title: name, selected: id === this.family },
+            say(hasOpen ? 'timelines.family.mine' : 'timelines.family', { name: short(name), count }))));
         this.families.value = this.family;
     }
 
@@ -208,7 +210,7 @@ export class TimelineView {
     compareWith(id) {
         this.comparing = id;
         fill(this.asking, id ? [
-            element('span', {}, say('timelines.compare.choose', { name: id })),
+            element('span', { title: id }, say('timelines.compare.choose', { name: shortNames(this.shown().map(({ name }) => name))(id) })),
             button(say('button.cancel'), { run: () => this.compareWith(null) }),
         ] : null);
         if (id) {

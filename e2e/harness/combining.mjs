@@ -29,6 +29,11 @@ export async function twoEndings({ page, files }, tale, { one, two, message = 5 
     return { one: first.name, two: second.name, books: { one: first.book, two: second.book } };
 }
 
+/** How a branch is called beside another one of the same chat. @param {string} name */
+export function shortName(name) {
+    return `… ${name.split(' - ').at(-1)}`;
+}
+
 /** Opens the comparison of two timelines from the wand menu. @param {TavernPage} page */
 export async function compare(page, left, right) {
     await page.raw.locator('#extensionsMenuButton').click();

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 
-import { apply, compare, comparison, go, preview, row, settle, tick, twoEndings, unfold, worldInfo } from '../harness/combining.mjs';
+import { apply, compare, comparison, go, preview, row, settle, shortName, tick, twoEndings, unfold, worldInfo } from '../harness/combining.mjs';
 import { dialog, notice, pressNotice, trashed, withSettings } from '../harness/forklore.mjs';
 import { overflowing, poorlyVisible, tooSmall } from '../harness/looks.mjs';
 import { book, entry } from '../harness/lore.mjs';
@@ -57,7 +57,7 @@ for (const group of [false, true]) {
         assert.equal(await view.locator('.forklore_row').count(), 7);
         assert.equal(await view.locator('.forklore_tick input:checked').count(), 0, 'nothing is ticked by itself');
         await tick(view, ...BROUGHT);
-        assert.match(await go(view).textContent(), new RegExp(`Merge 3 entries into “${one}”`));
+        assert.match(await go(view).textContent(), new RegExp(`Merge 3 entries into “${shortName(one)}”`));
         await preview(view);
         assert.match(await row(view, 'The wedding').textContent(), /is added as number 7, because 4 is taken/);
         assert.equal(await view.locator('.forklore_row').count(), 3);
@@ -91,7 +91,7 @@ for (const group of [false, true]) {
         await page.open(tale);
         const { one, two, books } = await twoEndings({ page, files }, tale, EDITS);
         const view = await compare(page, one, two);
-        await view.getByLabel('Merge into').selectOption(two);
+        await view.getByLabel('Merge into').selectOption({ label: shortName(two) });
         await tick(view, 'The grave');
         await preview(view);
         await apply(page, view);
@@ -208,7 +208,7 @@ scenario('some fields of an entry, or one entry by its own button', {}, async ({
     assert.deepEqual([first.key, first.order, first.content], [['mara', 'captain'], 100, 'Captain of the Gull. Owes Iven her ship.']);
 
     const again = await compare(page, one, two);
-    await (await unfold(again, 'The lighthouse')).getByRole('button', { name: `Merge this entry into “${one}”…` }).click();
+    await (await unfold(again, 'The lighthouse')).getByRole('button', { name: `Merge this entry into “${shortName(one)}”…` }).click();
     await again.getByRole('heading', { name: 'What will change' }).waitFor();
     await apply(page, again);
     assert.equal(files.book(books.one).value.entries[2].content, 'Lit again.');

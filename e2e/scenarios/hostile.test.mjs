@@ -10,6 +10,7 @@ import { isNight } from '../harness/places.mjs';
 import { sceneBreak } from '../harness/recap.mjs';
 import { stage } from '../harness/scenario.mjs';
 import { conversation, reply } from '../harness/story.mjs';
+import { leaveTimelines, openTimelines } from '../harness/timelines.mjs';
 import { Trap } from '../harness/trap.mjs';
 import { until } from '../harness/until.mjs';
 
@@ -83,9 +84,9 @@ scenario('every notice shows every payload as text', {
             { code: 'metadata-live', values: { keys: [text] }, text },
         ];
         const notices = [
-            (text) => toasts.forked({ kind: 'checkpoint', child: text, book: { name: 'Book', entries: 1 }, part, remarks: [] }, actions),
-            (text) => toasts.forked({ kind: 'branch', child: 'Child', book: { name: text, entries: 1 }, part, remarks: [] }, actions),
-            (text) => toasts.forked({ kind: 'branch', child: 'Child', book: null, part: null, remarks: words(text) }, actions),
+            (text) => toasts.forked({ kind: 'checkpoint', parent: 'Parent', child: text, book: { name: 'Book', entries: 1 }, part, remarks: [] }, actions),
+            (text) => toasts.forked({ kind: 'branch', parent: 'Parent', child: 'Child', book: { name: text, entries: 1 }, part, remarks: [] }, actions),
+            (text) => toasts.forked({ kind: 'branch', parent: 'Parent', child: 'Child', book: null, part: null, remarks: words(text) }, actions),
             (text) => toasts.opened({ findings: [{ code: 'book-missing', problem: true, values: { name: text }, text }] }, actions),
             (text) => toasts.opened({ findings: [{ code: 'book-shared', problem: true, values: { name: text, with: ['x'] }, text }] }, actions),
             (text) => toasts.opened({ findings: [{ code: 'book-shared', problem: true, values: { name: 'x', with: [text] }, text }] }, actions),
@@ -422,6 +423,20 @@ scenario('variables, metadata and scenes: what a fork says of them', {}, async (
     await dialog(page, 'Checkpoint name');
     assert.match(await page.dialog().locator('.popup-input').inputValue(), /^Scene 5 - ./);
     await decline(page);
+});
+
+scenario('metadata that is of another type than it should be', { freshPage: true }, async ({ page, files, story }) => {
+    for (const odd of [5, true, ['Lore'], { name: 'Lore' }, '']) {
+        const tale = await story.begin({ metadata: { world_info: odd, integrity: odd } });
+        await page.open(tale);
+        const child = await page.branchByCommand(3);
+        assert.equal(files.chat(tale, child).messages.length, 4, JSON.stringify(odd));
+        await page.switchTo(tale.chat);
+        const view = await openTimelines(page);
+        assert.equal(await view.locator('.forklore_card').count(), 2);
+        await leaveTimelines(page);
+        await page.run('/forklore-verify');
+    }
 });
 
 scenario('slash commands: what they answer, their help and what they offer', {}, async ({ page, story, trap }) => {

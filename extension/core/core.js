@@ -1,5 +1,8 @@
 // The core, as WebAssembly. Values cross the boundary as JSON text in UTF-8, not as JavaScript strings: those can hold
 // half of a surrogate pair, which `JSON.stringify` writes as an escape and which must not get lost on the way.
+//
+// Names are the exception. What SillyTavern has for a name may be a number or worse, which the generated code does not
+// expect: the page would crash.
 
 import { bytesText, fromBytes, textBytes, toBytes } from './json.js';
 import load, * as wasm from './pkg/forklore.js';
@@ -39,16 +42,16 @@ function newGuard() {
     const guard = new wasm.PageGuard();
     const optional = (/** @type {string | undefined} */ text) => (text === undefined ? undefined : textBytes(text));
     return {
-        remember: (name, text) => guard.remember(name, textBytes(text)),
-        forget: (name) => guard.forget(name),
-        wasReadTwice: (name) => guard.was_read_twice(name),
-        cached: (name, copy, text) => guard.cached(name, copy, optional(text)),
+        remember: (name, text) => guard.remember(String(name), textBytes(text)),
+        forget: (name) => guard.forget(String(name)),
+        wasReadTwice: (name) => guard.was_read_twice(String(name)),
+        cached: (name, copy, text) => guard.cached(String(name), copy, optional(text)),
         mayBeEdited: (original) => guard.may_be_edited(original),
         copied: (original, copy, text) => guard.copied(original, copy, optional(text)),
-        replaced: (name, copy, text) => guard.replaced(name, copy, textBytes(text)),
+        replaced: (name, copy, text) => guard.replaced(String(name), copy, textBytes(text)),
         release: (copy) => guard.release(copy),
-        begin: (name, copy, text) => guard.begin(name, copy, textBytes(text)),
-        wrote: (name, text) => guard.wrote(name, textBytes(text)),
+        begin: (name, copy, text) => guard.begin(String(name), copy, textBytes(text)),
+        wrote: (name, text) => guard.wrote(String(name), textBytes(text)),
         takeNews: () => /** @type {BookNews[]} */ (opened(guard.take_news()).value),
         next: (job, event) => {
             const read = event.is === 'read' ? event.text : undefined;
@@ -91,7 +94,7 @@ export const core = {
     /** @type {Merge} */
     merge: (ask, base, ours, theirs) => opened(wasm.merge(toBytes(ask), base, ours, theirs)),
     /** @type {Words} */
-    words: (before, after) => valueOf(wasm.words(before, after)),
+    words: (before, after) => valueOf(wasm.words(String(before), String(after))),
     /** @type {FindForkPoint} */
     forkPoint: (ask) => valueOf(wasm.fork_point(toBytes(ask))),
     /** @type {FindMergeBase} */
@@ -120,20 +123,20 @@ export const core = {
     /** @type {(ask: ChatNameAsk) => string} */
     nameForChat: (ask) => wasm.name_for_chat(toBytes(ask)),
     /** @type {(name: string, chat: ST.Line[]) => NamePath[]} */
-    placesNaming: (name, chat) => valueOf(wasm.places_naming(name, toBytes(chat))),
+    placesNaming: (name, chat) => valueOf(wasm.places_naming(String(name), toBytes(chat))),
     /** @type {(ask: ChatsNamingAsk) => string[]} */
     chatsNaming: (ask) => valueOf(wasm.chats_naming(toBytes(ask))),
     /** @type {(one: string, other: string) => boolean} */
     isSameLore: (one, other) => wasm.is_same_lore(textBytes(one), textBytes(other)),
-    bookKey: (/** @type {string} */ name) => wasm.book_key(name),
+    bookKey: (/** @type {string} */ name) => wasm.book_key(String(name)),
     /**
      * Whether two names, if there are any, are spellings of the same book's name.
      * @type {(one: string | null | undefined, other: string | null | undefined) => boolean}
      */
     sameBook: (one, other) => Boolean(one && other && (one === other || core.bookKey(one) === core.bookKey(other))),
-    isInternal: (/** @type {string} */ title) => wasm.is_internal(title),
+    isInternal: (/** @type {string} */ title) => wasm.is_internal(String(title)),
     /** @type {(name: string) => string | null} */
-    chatStem: (name) => wasm.chat_stem(name) ?? null,
+    chatStem: (name) => wasm.chat_stem(String(name)) ?? null,
     wasm,
 };
 

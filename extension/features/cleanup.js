@@ -3,6 +3,7 @@
 
 import { slimMessage } from '../core/chat.js';
 import { toBytes } from '../core/json.js';
+import { boundBook } from '../sillytavern/metadata.js';
 /** @import { CleanupAsk } from '../core/timeline_calls.js' */
 /** @import { ChatId, CleanupPlan, Core, Host, OurBook, Owner, ShortHead } from '../types.js' */
 /** @import { Trash } from './trash.js' */
@@ -82,7 +83,7 @@ export class Cleanup {
             const inMetadata = this.core.booksNamed(metadata);
             const named = inMetadata.isComplete
                 ? inMetadata
-                : this.core.booksNamed(metadata, (await readLines()).slice(1).map(slimMessage), await this.bookBytes(metadata.world_info));
+                : this.core.booksNamed(metadata, (await readLines()).slice(1).map(slimMessage), await this.bookBytes(boundBook(metadata)));
             references.push(...named.references.map((reference) => ({ ...reference, name: head.name, owner: head.group ?? head.avatar ?? '' })));
         } catch (error) {
             console.warn('Forklore: could not read', head.name, error);
@@ -90,7 +91,7 @@ export class Cleanup {
         }
     }
 
-    async bookBytes(/** @type {string | undefined} */ name) {
+    async bookBytes(/** @type {string | null} */ name) {
         if (!name || !this.host.knownBooks().includes(name)) {
             return undefined;
         }

@@ -1,6 +1,7 @@
 // Whose book SillyTavern's editor shows. The editor does not follow the chat: after a fork it still shows the parent's
 // book, and that is where new edits would go.
 
+import { boundBook } from '../sillytavern/metadata.js';
 /** @import { Core, Host, OpenChat, Owner } from '../types.js' */
 /** @typedef {{name: string, book: string}} Bound a chat and its bound book */
 
@@ -49,7 +50,7 @@ export class EditorBook {
 
     /** The chats of the open chat's character or group have been read. @param {Array<{name: string, metadata?: ST.Metadata}>} heads */
     learned(heads) {
-        const others = heads.map(({ name, metadata }) => ({ name, book: metadata?.world_info })).filter(isBound);
+        const others = heads.map(({ name, metadata }) => ({ name, book: boundBook(metadata) })).filter(isBound);
         this.others = [...others, ...this.others].filter(({ name }) => name !== this.lastOpened?.name);
         this.update();
     }

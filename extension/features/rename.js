@@ -1,6 +1,7 @@
 // Updates references when a chat or book is renamed. SillyTavern itself only moves the file.
 
 import { namingChat } from '../core/chat.js';
+import { boundBook } from '../sillytavern/metadata.js';
 /** @import { ChatId, Core, Host, LoadedChat, Owner } from '../types.js' */
 /** @import { Repairs } from './repair/repairs.js' */
 
@@ -72,7 +73,7 @@ export class Renames {
     async bookRenamed(from, to) {
         const open = this.host.openChat();
         for (const head of await this.host.allChatHeads()) {
-            if (this.core.sameBook(head.metadata?.world_info, from) && !(open && isSame(head, open))) {
+            if (this.core.sameBook(boundBook(head.metadata), from) && !(open && isSame(head, open))) {
                 await this.repairs.updateBookName(await this.repairs.closedChat(head), to, { isOpen: false });
             }
         }

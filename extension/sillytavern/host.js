@@ -31,6 +31,7 @@ import {
     worldInfoCache,
 } from '/scripts/world-info.js';
 import * as editor from './editor.js';
+import { boundBook, integrityOf } from './metadata.js';
 /** @import { BookReference, Head, OpenChat, Owner, Settings } from '../types.js' */
 
 export * as timelineStore from './timeline_store.js';
@@ -94,8 +95,8 @@ export function openChat() {
         name: String(name),
         messages: chat,
         metadata: chat_metadata,
-        book: chat_metadata.world_info || null,
-        integrity: chat_metadata.integrity ?? null,
+        book: boundBook(chat_metadata),
+        integrity: integrityOf(chat_metadata),
     };
 }
 

@@ -18,7 +18,7 @@ export function forkNotice(report, { warnings }) {
         kind: tone,
         title: say(`notice.${isConversion ? 'group' : kind}`),
         // SillyTavern names the chat of a new group after the time of day, and shows the group's name itself.
-        name: isConversion ? '' : say('list.quote', { text: shortNames([parent, child])(child) }),
+        name: isConversion ? '' : say('list.quote', { text: shortNames([parent, child], Infinity)(child) }),
         about: book
             ? say(isConversion ? 'notice.group.book' : 'notice.book', { book: book.name, entries: book.entries, part: partAndRecaps(report) })
             : say('notice.no-book'),

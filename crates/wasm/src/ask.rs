@@ -78,6 +78,11 @@ impl<'a> Ask<'a> {
         self.typed(key, Json::as_usize)
     }
 
+    /// How many of something there are in a file; 0 if that is not known.
+    pub(crate) fn count(&self, key: &str) -> Result<usize, JsError> {
+        Ok(self.member(key)?.as_usize().unwrap_or_default())
+    }
+
     pub(crate) fn optional_number(&self, key: &str) -> Result<Option<usize>, JsError> {
         self.optional(key)?.map(|_| self.number(key)).transpose()
     }

@@ -85,7 +85,7 @@ impl<'a> Indexed<'a> {
                 Json::Null => HeaderState::Unreadable,
                 _ => HeaderState::Read,
             },
-            chat: ChatFacts::indexed(given.number("messages")?, metadata.clone()),
+            chat: ChatFacts::indexed(given.count("messages")?, metadata.clone()),
             date: given.member("date")?.as_f64(),
             recaps: given.list("own")?.to_vec(),
         };
@@ -162,7 +162,7 @@ pub fn index_records(heads: &[u8]) -> Result<Answer, JsError> {
         let metadata = head.member("metadata")?;
         let home = Home::Character(String::new());
         let timeline = Timeline::of(home, head.text("name")?, metadata);
-        let facts = ChatFacts::loaded(head.number("messages")?, metadata.clone());
+        let facts = ChatFacts::loaded(head.count("messages")?, metadata.clone());
         let own = diagnostics::list(&recap_findings(&facts, &timeline), diagnostics::finding);
         let kept = metadata.as_object().map(|_| family::header(metadata));
         Ok(Json::object([("metadata", Json::from(kept)), ("own", own)]))

@@ -27,7 +27,7 @@ pub fn verify(ask: &[u8], books: &[u8]) -> Result<Answer, JsError> {
     let timelines = timelines_of(&asked)?;
     let mut chats = Vec::new();
     for (timeline, asked) in timelines.iter().zip(&asked) {
-        let messages = asked.number("messages")?;
+        let messages = asked.count("messages")?;
         expected.add(timeline, messages);
         chats.push(ChatFacts::loaded(messages, asked.member("metadata")?.clone()));
     }

@@ -6,6 +6,7 @@ import { chatForCore, comparableMessages, slimMessage } from '../../core/chat.js
 import { entriesOf, timeNow } from '../../core/core.js';
 import { bytesText, toBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
+import { boundBook } from '../../sillytavern/metadata.js';
 import { bookSave } from '../../sillytavern/requests.js';
 /** @import { Repair, RepairAsk, RepairPlan } from '../../core/repair_calls.js' */
 /** @import { BookChange, ChatId, Core, Host, LoadedChat, OpenChat, RepairChoice, SplitChat } from '../../types.js' */
@@ -210,7 +211,7 @@ export class Repairs {
     async closedChat(head) {
         const [header, ...messages] = await this.host.readChat(head, head.name);
         const metadata = header?.chat_metadata ?? {};
-        return { group: head.group, avatar: head.avatar, name: head.name, header, messages, metadata, book: metadata.world_info || null };
+        return { group: head.group, avatar: head.avatar, name: head.name, header, messages, metadata, book: boundBook(metadata) };
     }
 
     /** Rebinds the open chat to its lost book, and updates everything that refers to the replacement. @param {OpenChat} open @param {string} name */

@@ -1,6 +1,7 @@
 // Verifies timelines. Only headers are read, never whole chats.
 
 import { bytesText, textBytes } from '../../core/json.js';
+import { boundBook } from '../../sillytavern/metadata.js';
 /** @import { Core, Head, Host, OpenChat, Owner, Reach, ShortHead } from '../../types.js' */
 
 /** If a character or group has more chats than this, they are only verified on request. */
@@ -37,7 +38,7 @@ export class Verifier {
      */
     async verify(heads, { wanted = null, progress = () => {} } = {}) {
         const listed = await this.host.listBooks();
-        const used = new Set(heads.flatMap((head) => head.metadata?.world_info || []).map((name) => this.core.bookKey(name)));
+        const used = new Set(heads.flatMap((head) => boundBook(head.metadata) ?? []).map((name) => this.core.bookKey(name)));
         const needed = listed.filter((book) => {
             const key = this.core.bookKey(book.name);
             return used.has(key) && (!wanted || wanted.has(key));
@@ -91,7 +92,7 @@ export class Verifier {
     }
 
     uses(/** @type {Pick<BoundChat, 'metadata'>} */ { metadata }, /** @type {string | null} */ book) {
-        return this.core.sameBook(metadata?.world_info, book);
+        return this.core.sameBook(boundBook(metadata), book);
     }
 
     /** @param {(done: number, total: number) => void} [progress] */

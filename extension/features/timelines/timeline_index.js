@@ -147,7 +147,7 @@ export class TimelineIndex {
                 await host.writeChat(owner, name, lines);
                 const last = lines.length > 1 ? lines.at(-1) : null;
                 this.learn([{
-                    group: owner.group, avatar: owner.avatar, name, messages: lines.length - 1, metadata: lines[0]?.chat_metadata,
+                    group: owner.group, avatar: owner.avatar, name, messages: Math.max(0, lines.length - 1), metadata: lines[0]?.chat_metadata,
                     preview: String(last?.mes ?? ''), date: host.dateOf(last?.send_date),
                 }]);
             },

@@ -1,0 +1,16 @@
+// What a chat's metadata says. Anything may have written it, so that what should be a text may be something else.
+
+/** The lorebook that the chat is bound to. @param {ST.Metadata | null | undefined} metadata */
+export function boundBook(metadata) {
+    return textOrNull(metadata?.world_info);
+}
+
+/** What tells this chat from one of the same name. @param {ST.Metadata} metadata */
+export function integrityOf({ integrity }) {
+    return textOrNull(integrity);
+}
+
+/** @param {unknown} value */
+function textOrNull(value) {
+    return typeof value === 'string' && value ? value : null;
+}

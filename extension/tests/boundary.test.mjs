@@ -105,3 +105,12 @@ for (const [what, change, except = /^$/] of [
         assert.ok(count > 120, `${count} keys`);
     });
 }
+
+test('what is no text where a name belongs is taken for its text', () => {
+    for (const odd of [5, true, null, undefined, ['Lore'], { name: 'Lore' }]) {
+        assert.equal(core.bookKey(odd), core.bookKey(String(odd)));
+        assert.equal(core.isInternal(odd), false);
+        assert.equal(core.sameBook(odd, 'Another'), false);
+        assert.equal(typeof core.chatStem(odd), 'string');
+    }
+});

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { compare, row, twoEndings } from '../harness/combining.mjs';
+import { compare, row, shortName, twoEndings } from '../harness/combining.mjs';
 import { fiftyEntries, lookThrough } from '../harness/editor.mjs';
 import { decide, dialog, said, verifyAll, withSettings } from '../harness/forklore.mjs';
 import { book, entry } from '../harness/lore.mjs';
@@ -107,7 +107,7 @@ scenario('what the editor really changes by opening an entry is said', { limit: 
     await page.clearToasts();
     const view = await compare(page, one, two);
     for (const [title, [, field]] of Object.entries(changed)) {
-        assert.match(await row(view, title).textContent(), new RegExp(`changed in “${one}”: ${field}`), title);
+        assert.match(await row(view, title).textContent(), new RegExp(`changed in “${shortName(one)}”: ${field}`), title);
     }
     assert.equal(await view.locator('.forklore_row').count(), Object.keys(changed).length);
     await page.raw.keyboard.press('Escape');
@@ -124,7 +124,7 @@ scenario('each side is said to have changed what it changed', {}, async ({ page,
     await page.clearToasts();
     const view = await compare(page, one, two);
     const about = (title) => row(view, title).locator('.forklore_keys').first().textContent();
-    assert.equal(await about('Iven'), `changed in “${two}”: content`);
-    assert.equal(await about('Mara'), `changed in “${one}”: order; changed in “${two}”: content`);
+    assert.equal(await about('Iven'), `changed in “${shortName(two)}”: content`);
+    assert.equal(await about('Mara'), `changed in “${shortName(one)}”: order; changed in “${shortName(two)}”: content`);
     await page.raw.keyboard.press('Escape');
 });

@@ -7,8 +7,8 @@ import process from 'node:process';
 /** More examples of one call say nothing new. */
 const MOST = 150;
 
-/** What these are asked about is the metadata of a chat. */
-const OF_METADATA = ['booksNamed', 'origin'];
+/** What these are given is the metadata of a chat, or a name that a test may have made of anything. */
+const WITHOUT_AN_ASK = ['booksNamed', 'origin', 'bookKey', 'chatStem', 'isInternal', 'sameBook'];
 
 /** Records each call of the core's functions, and of its guard's, in a file of this folder. */
 export function record(core, folder) {
@@ -25,7 +25,7 @@ export function record(core, folder) {
             const run = object[name];
             object[name] = (...given) => {
                 const answer = run(...given);
-                given.forEach((value, at) => isOurs(value) && !OF_METADATA.includes(name) && add(`Parameters<${type}['${name}']>[${at}]`, value));
+                given.forEach((value, at) => isOurs(value) && !WITHOUT_AN_ASK.includes(name) && add(`Parameters<${type}['${name}']>[${at}]`, value));
                 add(`ReturnType<${type}['${name}']>`, answer);
                 return answer;
             };

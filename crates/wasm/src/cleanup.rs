@@ -89,15 +89,15 @@ pub(crate) fn place(json: &Json) -> Result<ReferencePlace, JsError> {
     let keys = ["book", "place", "name", "owner"];
     let ask = Ask::of(json, if is_in_chat { &keys } else { &keys[..3] })?;
     let name = ask.text("name")?;
-    let home = || Home::Character(ask.text("owner").unwrap_or_default());
+    let home = || Ok::<_, JsError>(Home::Character(ask.text("owner")?));
     Ok(match (ask.text("place")?.as_str(), is_in_chat) {
         ("global", false) => ReferencePlace::Global,
         ("character", false) => ReferencePlace::CharacterLore(name),
         ("persona", false) => ReferencePlace::Persona(name),
         ("card", false) => ReferencePlace::Card(name),
-        ("chat", true) => ReferencePlace::Chat { home: home(), name },
-        ("recap", true) => ReferencePlace::Recap { home: home(), name },
-        ("memories", true) => ReferencePlace::Memories { home: home(), name },
+        ("chat", true) => ReferencePlace::Chat { home: home()?, name },
+        ("recap", true) => ReferencePlace::Recap { home: home()?, name },
+        ("memories", true) => ReferencePlace::Memories { home: home()?, name },
         _ => return Err(JsError::new("the page named an unknown place")),
     })
 }

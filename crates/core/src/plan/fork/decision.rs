@@ -28,6 +28,12 @@ pub struct ForkSettings {
     pub require_scene: bool,
 }
 
+#[cfg(test)]
+impl ForkSettings {
+    pub(super) const ASK_AND_WAIT: Self =
+        Self { when_inexact: WhenInexact::Ask, when_busy: WhenBusy::Wait, require_scene: false };
+}
+
 /// What was decided about a fork, and what has been tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
@@ -203,11 +209,7 @@ mod tests {
     use super::*;
     use crate::recap::queue::PendingWork;
 
-    const SETTINGS: ForkSettings = ForkSettings {
-        when_inexact: WhenInexact::Ask,
-        when_busy: WhenBusy::Wait,
-        require_scene: false,
-    };
+    const SETTINGS: ForkSettings = ForkSettings::ASK_AND_WAIT;
     const WITHOUT: Decision = Decision {
         nearest: false,
         unattended: false,

@@ -105,15 +105,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::plan::fork::decision::{Choice, WhenBusy};
+    use crate::plan::fork::decision::Choice;
     use crate::recap::queue::PendingWork;
     use crate::timeline::exactness::Allow;
 
-    const SETTINGS: ForkSettings = ForkSettings {
-        when_inexact: WhenInexact::Ask,
-        when_busy: WhenBusy::Wait,
-        require_scene: false,
-    };
+    const SETTINGS: ForkSettings = ForkSettings::ASK_AND_WAIT;
     const SNAPSHOT: Exactness = Exactness::Snapshot(3);
 
     fn busy() -> Obstacle {

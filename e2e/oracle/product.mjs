@@ -77,6 +77,7 @@ function hostOf(page) {
         knownBooks: () => [...page.names],
         cachedBookText: (name) => page.copy(name),
         bookOnServer: (name) => page.requestBook(name),
+        bookNames: async () => [...page.world.server.books.keys()],
         listBooks: async () => [...page.world.server.books.keys()].map((name) => ({ name })),
         saveChatSoon: () => {
             page.isChatTimerSet = true;

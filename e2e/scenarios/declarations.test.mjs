@@ -52,6 +52,7 @@ function readEverything(page, tale, company) {
         await host.allChatHeads();
         await host.readChat(tale, tale.chat);
         await host.readChat(company, company.chat);
+        await host.bookNames();
         await host.listBooks();
         await host.readBook(tale.book);
         const file = await host.writeFile('declared.json', '{}');

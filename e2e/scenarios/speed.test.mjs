@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 
+import { book, entry } from '../harness/lore.mjs';
 import { stage } from '../harness/scenario.mjs';
 
 const scenario = stage();
+const alone = stage({ extension: false });
 
 /** Shared cores slow down some parts of a run; a limit only counts as exceeded if it is exceeded every time. */
 const TRIES = 3;
@@ -26,3 +28,48 @@ scenario('two books of ten thousand entries are compared and combined within thr
     assert.ok(tries.some(({ ratio }) => ratio <= 3), `ratios ${tries.map(({ ratio }) => ratio.toFixed(2))}`);
     assert.ok(tries.every(({ differences, steps }) => differences === 299 && steps === 149));
 });
+
+const NIGHTLY = { nightly: 'it measures how long something takes', limit: 240_000, freshPage: true };
+/** What the same forks take in SillyTavern alone, in milliseconds. */
+let withoutForklore;
+
+alone('a branch of a long story in SillyTavern alone', NIGHTLY, async (given) => {
+    withoutForklore = await forkTimes(given);
+    assert.ok(withoutForklore.length > 0);
+});
+
+scenario('a branch of a long story takes little longer than in SillyTavern alone', NIGHTLY, async (given) => {
+    const times = await forkTimes(given);
+    const ratio = median(times) / median(withoutForklore);
+    console.log(`a branch takes ${times.map(Math.round)} ms, in SillyTavern alone ${withoutForklore.map(Math.round)} ms, ratio ${ratio.toFixed(2)}`);
+    assert.ok(ratio <= 1.4, `ratio ${ratio}`);
+});
+
+/** How long it takes from the press on a message's button until the branch is shown, several times. */
+async function forkTimes({ page, story }) {
+    const lore = book(Array.from({ length: 300 }, (_, uid) => entry(uid, { content: `${'A word. '.repeat(100)}${uid}` })));
+    const tale = await story.begin({ book: lore, messages: 1000 });
+    await page.open(tale);
+    await page.send('A message with a record.');
+    await page.settle();
+    const times = [];
+    for (let round = 0; round < 7; round += 1) {
+        times.push(await page.raw.evaluate(async () => {
+            const { eventSource, eventTypes } = SillyTavern.getContext();
+            const button = document.querySelector('#chat .mes[mesid="1000"] .mes_create_branch');
+            const shown = new Promise((resolve) => eventSource.once(eventTypes.CHAT_CHANGED, resolve));
+            const began = performance.now();
+            button.click();
+            await shown;
+            return performance.now() - began;
+        }));
+        await page.settle();
+        await page.switchTo(tale.chat);
+    }
+    // The first is slower in both: nothing is in the browser's cache.
+    return times.slice(1);
+}
+
+function median(times) {
+    return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
+}

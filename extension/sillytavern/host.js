@@ -466,12 +466,17 @@ export async function listBooks() {
     return list.map((book) => ({ name: book.file_id, extensions: book.extensions ?? {} }));
 }
 
+/** The names of all books on the server; for `listBooks` it would read every book. */
+export async function bookNames() {
+    return (await ask('/api/settings/get', {})).world_names;
+}
+
 /** The names of books when the page last listed them. */
 export const knownBooks = () => [...(world_names ?? [])];
 
 /**
  * The current content of a book: from the page's cache if it has an unsaved edit, otherwise from the server.
- * @param {string} name @returns {Promise<Uint8Array>} a missing book reads as an empty one, so check `listBooks` first
+ * @param {string} name @returns {Promise<Uint8Array>} a missing book reads as an empty one, so look into `bookNames`, too
  */
 export async function readBook(name) {
     const edit = unsaved.get(name);

@@ -139,6 +139,7 @@ declare namespace ST {
         '/api/chats/recent': ListedChat[];
         '/api/chats/get': Line[];
         '/api/chats/group/get': Line[];
+        '/api/settings/get': { world_names: string[] };
         '/api/worldinfo/list': ListedBook[];
         '/api/worldinfo/get': Book;
         '/api/files/upload': { path: string };

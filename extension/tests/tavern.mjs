@@ -108,6 +108,7 @@ export class Tavern {
                 tavern.call('writeChat', name);
                 tavern.chats.set(name, copy(lines));
             },
+            bookNames: async () => [...tavern.books.keys()],
             listBooks: async () => [...tavern.books].map(([name, book]) => ({ name, extensions: book.extensions ?? {} })),
             knownBooks: () => [...tavern.books.keys()],
             cachedBook: (name) => tavern.books.get(name),

@@ -74,11 +74,14 @@ export class ChildSaveHandler {
         /** @type {DecidedFork} */
         let pending;
         try {
+            const books = this.books(save);
+            // An error is handled where the promise is awaited.
+            books.catch(() => {});
             if (await this.existsAlready(save)) {
                 return held.send();
             }
             pending = this.pending.take(save);
-            fork = await this.plan(save, pending.decision);
+            fork = await this.plan(save, pending.decision, books);
             if (fork.book && fork.report.book) {
                 await this.writeBook(fork.report.book.name, fork.book);
             }
@@ -89,9 +92,14 @@ export class ChildSaveHandler {
             this.onError(Object.assign(error instanceof Error ? error : new Error(String(error)), { leftWithout: save.name }));
             return this.sendWithoutBook(held, save);
         }
-        const response = await held.send(bytesText(fork.body));
+        const books = [fork.report.book?.name, fork.report.memories].filter((name) => name != null);
+        const [response] = await Promise.all([held.send(bytesText(fork.body)), this.refreshBooks(books)]);
         pending.report = response.ok ? fork.report : null;
-        await this.finish(fork.report, save, response.ok);
+        if (response.ok) {
+            this.onForked(fork.report);
+        } else {
+            await this.takeBack(books, save);
+        }
         return response;
     }
 
@@ -119,17 +127,20 @@ export class ChildSaveHandler {
         return header?.chat_metadata?.integrity === save.integrity;
     }
 
-    /** Asks the core for a plan, and does what it wants first, until there is one. @param {HeldChild} save @param {Decision} decision @returns {Promise<PlannedFork>} */
-    async plan(save, decision) {
+    /**
+     * Asks the core for a plan, and does what it wants first, until there is one.
+     * @param {HeldChild} save @param {Decision} decision @param {ReturnType<ChildSaveHandler['books']>} current @returns {Promise<PlannedFork>}
+     */
+    async plan(save, decision, current) {
         const later = await this.laterMessages(save);
         /** @type {ForkAsk['choice']} */
         let choice = null;
         for (;;) {
-            const books = (await this.host.listBooks()).map((book) => book.name);
+            const { names, book, memories } = await current;
             const ask = {
                 ...save.ask,
                 kind: this.host.kindOfFork(save.name),
-                books,
+                books: names,
                 newIntegrity: this.host.newSlug(),
                 selected: this.alsoSelected(save.book),
                 underWay: await this.host.recapOperations(),
@@ -139,8 +150,6 @@ export class ChildSaveHandler {
                 decision,
                 choice,
             };
-            const book = await this.bookBytes(save.book, books);
-            const memories = this.host.choosesMemoryBook() ? await this.bookBytes(save.memoryBook, books) : undefined;
             const answer = this.core.fork(ask, save.body, later, book, memories);
             if (answer.body) {
                 const { value, ...files } = answer;
@@ -155,13 +164,17 @@ export class ChildSaveHandler {
             }
             choice = step === 'ask' ? await this.ask(question) : null;
             decision = next;
+            current = this.books(save);
         }
     }
 
-    /** `undefined` if there is no such book. @param {string | null} name @param {string[]} books */
-    async bookBytes(name, books) {
-        const isThere = books.some((book) => this.core.sameBook(book, name));
-        return name && isThere ? this.host.readBook(name) : undefined;
+    /** The names of all books, and the contents of the parent's. @param {HeldChild} save */
+    async books({ book: bound, memoryBook }) {
+        const read = (/** @type {string | null} */ name) => (name ? this.host.readBook(name) : undefined);
+        const memoriesOf = this.host.choosesMemoryBook() ? memoryBook : null;
+        const [names, book, memories] = await Promise.all([this.host.bookNames(), read(bound), read(memoriesOf)]);
+        const isThere = (/** @type {string | null} */ name) => names.some((listed) => this.core.sameBook(listed, name));
+        return { names, book: isThere(bound) ? book : undefined, memories: isThere(memoriesOf) ? memories : undefined };
     }
 
     /** The parent's messages after the child's last one. @param {HeldChild} save */
@@ -189,24 +202,29 @@ export class ChildSaveHandler {
         }
     }
 
-    /** @param {ForkMade} report @param {HeldChild} save @param {boolean} isSaved */
-    async finish(report, save, isSaved) {
-        const books = [report.book?.name, report.memories].filter((name) => name != null);
+    /** Lets SillyTavern know of new books; it opens the child next. @param {string[]} books */
+    async refreshBooks(books) {
         try {
-            for (const book of isSaved ? [] : books) {
-                if (!(await this.isBoundTo(book, save))) {
-                    await this.host.deleteBook(book);
-                }
-            }
             if (books.length) {
                 await this.host.refreshBooks(...books);
             }
         } catch (error) {
             this.onError(error);
         }
-        if (isSaved) {
-            this.onForked(report);
+    }
+
+    /** Deletes the books of a child that was not saved. @param {string[]} books @param {HeldChild} save */
+    async takeBack(books, save) {
+        try {
+            for (const book of books) {
+                if (!(await this.isBoundTo(book, save))) {
+                    await this.host.deleteBook(book);
+                }
+            }
+        } catch (error) {
+            this.onError(error);
         }
+        await this.refreshBooks(books);
     }
 
     /** Whether the existing chat of this name uses the book: another page may have made the same fork first. @param {string} book @param {HeldChild} save */

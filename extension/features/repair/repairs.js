@@ -28,8 +28,11 @@ export class Repairs {
 
     /** The bytes of a book, or `undefined` if there is none. @param {string | null | undefined} name */
     async bookBytes(name) {
-        const isThere = name && (await this.host.listBooks()).some((book) => this.core.sameBook(book.name, name));
-        return isThere ? this.host.readBook(name) : undefined;
+        if (!name) {
+            return undefined;
+        }
+        const [books, bytes] = await Promise.all([this.host.bookNames(), this.host.readBook(name)]);
+        return books.some((book) => this.core.sameBook(book, name)) ? bytes : undefined;
     }
 
     /** The entries of a book as the page knows it. Asks the server only if the page has not loaded it. @param {string | null} name */
@@ -104,7 +107,7 @@ export class Repairs {
      * @returns {Promise<Plan<How>>}
      */
     async plan(how, open, more = {}, other = undefined) {
-        const books = (await this.host.listBooks()).map((book) => book.name);
+        const books = await this.host.bookNames();
         const ask = {
             how,
             chat: open.name,
@@ -151,7 +154,7 @@ export class Repairs {
                 throw error;
             }
         };
-        const books = (await this.host.listBooks()).map((book) => book.name);
+        const books = await this.host.bookNames();
         return { book: open.book, journal: await known('journal'), recap: await known('recap'), books };
     }
 
@@ -201,7 +204,7 @@ export class Repairs {
         const parent = parentName
             ? parentName === open.name ? comparableMessages(open) : await this.host.readChat(head, parentName)
             : undefined;
-        const books = (await this.host.listBooks()).map((book) => book.name);
+        const books = await this.host.bookNames();
         const freeName = this.core.nameForBook({ chat: head.name, books: [...books, ...taken] });
         const plan = await this.plan('split', chat, { freeName }, parent?.length ? toBytes(parent) : undefined);
         return { plan, chat, shown: { name: head.name, book: plan.book.name, entries: plan.book.entries, part: plan.part, open: isOpen } };

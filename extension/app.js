@@ -20,6 +20,7 @@ import { LostBook } from './features/repair/lost_book.js';
 import { Repairs } from './features/repair/repairs.js';
 import { Verifier } from './features/repair/verifier.js';
 import { fillDefaults } from './features/settings.js';
+import { Labels } from './features/timelines/labels.js';
 import { TimelineIndex } from './features/timelines/timeline_index.js';
 import { Timelines } from './features/timelines/timelines.js';
 import { Trash } from './features/trash.js';
@@ -37,6 +38,7 @@ export class App {
         const indexed = this.host = index.watching(plain);
         const host = reportingWrites(indexed, (name, text) => this.guard.wroteByForklore(name, text));
         const timelines = this.timelines = new Timelines({ host: indexed, core, index, settings });
+        this.labels = new Labels({ host: indexed, timelines });
         const trash = this.trash = new Trash({ host });
         const repairs = this.repairs = new Repairs({ host, core, trash, onChange: () => this.changes.loreChanged() });
         const verifier = this.verifier = new Verifier({ host, core, index });

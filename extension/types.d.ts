@@ -260,6 +260,7 @@ export interface AppForUi {
     pendingFork: PendingFork | null;
     openFindings: OpenFindings | null;
     timelines: TimelinesForUi;
+    labels: LabelsForUi;
 
     on<Event extends keyof AppEvents>(event: Event, listener: (value: AppEvents[Event]) => void): void;
     saveSettings(): void;
@@ -526,6 +527,16 @@ export interface ShownTimeline {
     isOpen: boolean;
     /** Whether its header was read. */
     isRead: boolean;
+    label: Label;
+}
+
+/** What the user has written on a timeline. */
+export interface Label {
+    title: string;
+    note: string;
+    colour: 'red' | 'yellow' | 'green' | 'blue' | 'grey' | null;
+    /** Whether it stands first in lists. */
+    pin: boolean;
 }
 
 export interface ShownFamily {
@@ -566,6 +577,20 @@ export interface TimelinesForUi {
     rename(name: string, typed: string): Promise<string | null>;
     fateOf(name: string): Promise<BookFate>;
     delete(name: string): Promise<void>;
+}
+
+/** A chat in SillyTavern's own list. */
+export interface ListedChat {
+    name: string;
+    mark(sign: HTMLElement): void;
+    moveUp(): void;
+}
+
+export interface LabelsForUi {
+    /** Throws if the timeline is not open here and may be open elsewhere. */
+    set(name: string, label: Label): Promise<void>;
+    /** The labels of the selected character's or group's timelines, by name. */
+    all(): Promise<Map<string, Label>>;
 }
 
 export interface TimelineWatchForUi {

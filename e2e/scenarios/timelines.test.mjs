@@ -379,6 +379,50 @@ scenario('what another device writes is seen the next time', {}, async ({ page, 
     await leaveTimelines(page);
 });
 
+// ---- Labels ----
+
+scenario('timelines have titles, notes, colours and pins, on the map and in SillyTavern\'s list', { freshPage: true }, async ({ page, files, story }) => {
+    const tale = await story.begin({ book: loreWithGaps(), messages: 6 });
+    story.writeChat(tale, 'The other end', { messages: conversation(4, { name: tale.speaker }), metadata: { main_chat: tale.chat } });
+    const before = files.chat(tale, 'The other end');
+    await page.open(tale);
+    const view = await openTimelines(page);
+    await caughtUp(view);
+    const label = async (name, { title, note, colour }) => {
+        await chooseTimeline(view, name);
+        await act(view, 'Label…');
+        const dialog = page.dialog();
+        await dialog.getByLabel('Title').fill(title);
+        await dialog.getByLabel('Note').fill(note);
+        await dialog.getByRole('radio', { name: colour }).check();
+        await dialog.getByLabel('Pin it').check();
+        await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    };
+    await label('The other end', { title: 'Bad end <b>', note: 'Iven dies here.', colour: 'Red' });
+    const labelled = await files.chatWhen(tale, 'The other end', ({ metadata }) => metadata.forklore_label);
+    assert.deepEqual(labelled.metadata, { ...before.metadata, forklore_label: { title: 'Bad end <b>', note: 'Iven dies here.', colour: 'red', pin: true } });
+    assert.deepEqual(labelled.messages, before.messages);
+    await label(tale.chat, { title: 'The main story', note: '', colour: 'Blue' });
+    await files.chatWhen(tale, tale.chat, ({ metadata }) => metadata.forklore_label?.title === 'The main story');
+    await until('the titles on the map', async () => /The main story/.test(await card(view, tale.chat).innerText()) && /Bad end <b>/.test(await card(view, 'The other end').innerText()));
+    await view.getByRole('searchbox').fill('Iven dies');
+    await until('it to be found by its note', async () => (await card(view, 'The other end').getAttribute('data-found')) === '');
+    await view.getByRole('searchbox').fill('');
+    await leaveTimelines(page);
+
+    const child = await page.branchByButton(5);
+    const { forklore_label: inherited } = files.chat(tale, child).metadata;
+    assert.deepEqual(inherited, { colour: 'blue' }, 'a fork inherits the colour and nothing else');
+
+    await page.menu('#option_select_chat');
+    const list = page.raw.locator('#select_chat_div .select_chat_block_wrapper');
+    await until('the labels in the list', async () => (await list.locator('.forklore_chat_label').allInnerTexts()).filter(Boolean).length === 2);
+    const first = await list.evaluateAll((blocks) => blocks.slice(0, 2).map((block) => block.querySelector('.forklore_chat_label')?.textContent));
+    assert.deepEqual(first.toSorted(), ['Bad end <b>', 'The main story'], 'pinned ones come first');
+    assert.deepEqual(await list.locator('.select_chat_block_filename').allInnerTexts().then((names) => names.toSorted()), [tale.chat, child, 'The other end'].toSorted());
+    await page.raw.locator('#select_chat_cross').click();
+});
+
 // ---- The keyboard ----
 
 scenario('the keyboard is enough', { freshPage: true }, async ({ page, files, story }) => {

@@ -55,6 +55,8 @@ type ForkSettings = Pick<Settings, 'whenInexact' | 'whenBusy' | 'requireScene'>;
 
 export interface ForkAsk extends WithoutBookAsk {
     kind: ForkKind;
+    /** The child's title, beside its name. */
+    title: string | null;
     /** The names of all books. */
     books: string[];
     /** Where else the parent's book is selected. */

@@ -41,7 +41,7 @@ export interface TimelinesAsk {
 }
 
 export interface TimelinesAnswer {
-    timelines: ShownTimeline[];
+    timelines: Omit<ShownTimeline, 'label'>[];
     families: ShownFamily[];
 }
 

@@ -6,7 +6,7 @@
  */
 import * as groupChats from '/scripts/group-chats.js';
 import { getCurrentLocale } from '/scripts/i18n.js';
-/** @import { Argument, ChatToOpen, Command, ForkKind, GuardedCommand, MenuItem, NamedValues, PopupOptions, ToastContent, ToastKind, ToastOptions } from '../types.js' */
+/** @import { Argument, ChatToOpen, Command, ForkKind, GuardedCommand, ListedChat, MenuItem, NamedValues, PopupOptions, ToastContent, ToastKind, ToastOptions } from '../types.js' */
 
 const stContext = () => globalThis.SillyTavern.getContext();
 
@@ -296,6 +296,28 @@ export function onAction(listener) {
 function messageOf(/** @type {Element | null} */ control) {
     const number = Number.parseInt(control?.closest('#chat .mes')?.getAttribute('mesid') ?? '', 10);
     return Number.isInteger(number) ? number : null;
+}
+
+/**
+ * Whenever SillyTavern has drawn its list of a character's or group's chats.
+ * @param {(chats: ListedChat[]) => void} listener
+ */
+export function onChatList(listener) {
+    const list = document.getElementById('select_chat_div');
+    if (!list) {
+        return;
+    }
+    new MutationObserver(() => {
+        const drawn = [...list.querySelectorAll('.select_chat_block_wrapper:not([data-forklore])')];
+        drawn.forEach((block) => block.setAttribute('data-forklore', ''));
+        if (drawn.length) {
+            listener(drawn.map((block) => ({
+                name: block.querySelector('.select_chat_block')?.getAttribute('file_name') ?? '',
+                mark: (sign) => block.querySelector('.select_chat_block_filename')?.before(sign),
+                moveUp: () => list.prepend(block),
+            })));
+        }
+    }).observe(list, { childList: true });
 }
 
 /**

@@ -22,7 +22,7 @@ const CALLS = [
     ['readSave', SAVE, [CHILD]],
     ['saveWithoutBook', { ...SAVE, newIntegrity: 'two' }, [CHILD]],
     ['fork', {
-        ...SAVE, newIntegrity: 'two', kind: 'branch', books: ['Lore'], selected: [REFERENCE], underWay: 0, hasMemoryBooks: false, now: NOW,
+        ...SAVE, newIntegrity: 'two', kind: 'branch', title: null, books: ['Lore'], selected: [REFERENCE], underWay: 0, hasMemoryBooks: false, now: NOW,
         settings: SETTINGS, decision: ['nearest'], choice: null,
     }, [CHILD, [], BOOK]],
     ['unfinished', UNFINISHED, []],

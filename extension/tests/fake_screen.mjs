@@ -97,6 +97,7 @@ export function fakeScreen(answers = []) {
         ask: popup,
         mountInEditor: (line) => { mounted.line = line; },
         mountPanel: (panel) => { mounted.panel = panel; },
+        onChatList: () => {},
         addWandItem: (item) => { mounted.wand ??= item; },
         addOption: (item) => { mounted.option = item; },
         sayDate: milliseconds => new Date(milliseconds).toISOString(),

@@ -7,6 +7,7 @@ import { createLore } from './dialogs/lore.js';
 import { mountEditorLine } from './editor_line.js';
 import { mountFailure, mountPanel } from './panel/panel.js';
 import { createTimelines } from './timelines/index.js';
+import { mountInChatList } from './timelines/label.js';
 import { createToasts } from './toasts.js';
 import { useTranslations } from './words.js';
 /** @import { Actions, Parts } from './types.js' */
@@ -28,6 +29,7 @@ export function startUi({ app, screen }) {
     timelines.mount();
     compare.mount();
     mountEditorLine({ app, screen });
+    mountInChatList({ app, screen });
     screen.addCommands(commandList({ app, toasts, actions }));
     screen.guardCommands(forkCommands({ app, toasts }));
     app.on('forked', (report) => toasts.forked(report, actions));

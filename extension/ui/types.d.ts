@@ -340,7 +340,7 @@ export interface CardLook {
 }
 
 export interface TimelineAction {
-    id: 'open' | 'checkpoint' | 'branch' | 'compare' | 'split' | 'repair' | 'rename' | 'delete';
+    id: 'open' | 'checkpoint' | 'branch' | 'compare' | 'split' | 'repair' | 'label' | 'rename' | 'delete';
     icon: string;
     /** Why it cannot be done. */
     reason?: string;

@@ -289,6 +289,7 @@ fn carry_out(story: &Story) -> (Json, usize, usize) {
             book: book.map(str::as_bytes),
             memories: None,
             has_memory_books: false,
+            title: None,
             integrity: SLUG.into(),
             now: Timestamp { iso: "2026-11-15T00:00:00.000Z".into() },
             policy: decision.policy(story.settings, under_way),

@@ -256,6 +256,7 @@ fn a_fresh_child_agrees_with_its_seal() {
         message: 2,
         child: "Child".into(),
         book: "Child - Lore".into(),
+        title: None,
         integrity: "slug".into(),
         now: Timestamp { iso: String::new() },
         policy: Policy::default(),

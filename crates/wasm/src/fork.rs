@@ -22,9 +22,10 @@ use crate::diagnostics;
 
 /// What is asked about a request that saves a chat, and what else to fork it.
 const SAVE: [&str; 3] = ["path", "open", "lost"];
-const FORK: [&str; 10] = [
+const FORK: [&str; 11] = [
     "newIntegrity",
     "kind",
+    "title",
     "books",
     "selected",
     "underWay",
@@ -109,6 +110,7 @@ pub fn fork(
         book: book.as_deref(),
         memories,
         has_memory_books: ask.flag("hasMemoryBooks")?,
+        title: ask.optional_text("title")?,
         integrity: ask.text("newIntegrity")?,
         now: ask.now()?,
         policy: decision.policy(settings, ask.number("underWay")?),

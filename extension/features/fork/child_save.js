@@ -140,6 +140,7 @@ export class ChildSaveHandler {
             const ask = {
                 ...save.ask,
                 kind: this.host.kindOfFork(save.name),
+                title: null,
                 books: names,
                 newIntegrity: this.host.newSlug(),
                 selected: this.alsoSelected(save.book),

@@ -2,6 +2,7 @@
 
 import { textBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
+import { labelOf } from './labels.js';
 import { TimelineWatch } from './timeline_watch.js';
 /** @import { TimelineRecord } from '../../core/timeline_calls.js' */
 /** @import { Core, Head, Host, OpenChat, Owner, Settings, TimelinesModel, TimelinesView } from '../../types.js' */
@@ -66,7 +67,9 @@ export class Timelines {
             known: this.host.knownBooks().map((name) => ({ name, entries: this.cachedEntries(name) })),
         };
         const texts = [...books].map(([key, text]) => `${JSON.stringify(key)}:${text}`);
-        return { owner: { label, group, avatar }, open: open.name, ...this.core.timelines(ask, textBytes(`{${texts.join(',')}}`)) };
+        const { timelines, ...families } = this.core.timelines(ask, textBytes(`{${texts.join(',')}}`));
+        const labelled = timelines.map((timeline) => ({ ...timeline, label: labelOf(records.get(timeline.name)?.metadata) }));
+        return { owner: { label, group, avatar }, open: open.name, ...families, timelines: labelled };
     }
 
     /** The number of entries of a book in the page; null if the page has not loaded it. @param {string} name */

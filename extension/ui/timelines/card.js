@@ -2,6 +2,7 @@
 import { icon } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
+import { signs } from './label.js';
 /** @import { CardLook, Place, ShownTimeline } from '../types.js' */
 
 export const KIND_ICONS = {
@@ -50,11 +51,11 @@ export function card(/** @type {ShownTimeline} */ timeline, /** @type {Place} */
         'aria-current': timeline.isOpen ? 'location' : undefined,
         data: {
             id: timeline.id, kind: timeline.kind, state, density,
-            ...(timeline.isOpen && { open: '' }), ...(how.isDimmed && { dimmed: '' }), ...(how.isFound && { found: '' }), ...(isFolded && { folded: '' }),
+            ...(timeline.label.colour && { colour: timeline.label.colour }), ...(timeline.isOpen && { open: '' }), ...(how.isDimmed && { dimmed: '' }), ...(how.isFound && { found: '' }), ...(isFolded && { folded: '' }),
         },
     }, density === 'dots' ? null : element('span', { class: 'forklore_card_inside' },
         element('span', { class: 'forklore_card_name' }, icon(timeline.isOpen ? 'fa-location-dot' : KIND_ICONS[timeline.kind]),
-            element('bdi', {}, how.name), badge(state, timeline)),
+            element('bdi', {}, how.name), signs(timeline.label), badge(state, timeline)),
         density === 'cards' ? [
             element('small', { class: 'forklore_card_kind' }, sayKindShort(timeline),
                 timeline.isRead && timeline.kind !== 'gone' ? ` · ${say('timelines.messages', { count: timeline.messages })}` : ''),
@@ -95,7 +96,9 @@ function fold(place, { isFolded, hidesProblem }) {
 function label(timeline) {
     const problems = timeline.findings.filter(({ problem }) => problem).length;
     return [
+        timeline.label.title,
         timeline.name,
+        timeline.label.pin ? say('label.pinned') : '',
         sayKind(timeline),
         timeline.isOpen ? say('timelines.here') : '',
         timeline.isRead ? '' : say('timelines.unread'),

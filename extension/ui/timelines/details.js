@@ -20,6 +20,7 @@ export function actionsFor(timeline, { count, canCompare }) {
         { id: 'compare', icon: 'fa-code-compare', reason: count < 2 ? 'timelines.no.compare' : undefined },
         { id: 'split', icon: 'fa-link-slash' },
         { id: 'repair', icon: 'fa-screwdriver-wrench' },
+        { id: 'label', icon: 'fa-tag' },
         { id: 'rename', icon: 'fa-pencil' },
         { id: 'delete', icon: 'fa-trash-can', reason: timeline.isOpen ? 'timelines.no.delete' : undefined },
     ];
@@ -32,7 +33,9 @@ export function actionsFor(timeline, { count, canCompare }) {
 export function details(timeline, { parentName, actions, sayDate, run }) {
     const isHere = timeline.isOpen ? element('small', { class: 'forklore_tag forklore_here' }, say('timelines.here')) : null;
     return [
-        element('h4', { class: 'forklore_details_name' }, icon(timeline.isOpen ? 'fa-location-dot' : KIND_ICONS[timeline.kind]), ' ', nameOf(timeline.name), isHere),
+        element('h4', { class: 'forklore_details_name' }, icon(timeline.isOpen ? 'fa-location-dot' : KIND_ICONS[timeline.kind]), ' ', nameOf(timeline.label.title || timeline.name), isHere),
+        timeline.label.title ? element('small', {}, nameOf(timeline.name)) : null,
+        timeline.label.note ? element('p', { class: 'forklore_note' }, nameOf(timeline.label.note)) : null,
         timeline.kind === 'gone' ? element('p', { class: 'forklore_text' }, say('timelines.gone.hint')) : [
             problemsOf(timeline),
             facts(timeline, parentName, sayDate),

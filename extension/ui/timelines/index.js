@@ -1,6 +1,7 @@
 /** The timeline view: its entry points, and its actions. */
 import { attempting } from '../widgets/attempt.js';
 import { say } from '../words.js';
+import { askLabel } from './label.js';
 import { askDelete, askNewName } from './questions.js';
 import { TimelineView } from './view.js';
 /** @import { Actions, Close, Parts, ShownTimeline, TimelineViewParts, TimelineWatchForUi, Toasts } from '../types.js' */
@@ -73,6 +74,13 @@ export function createTimelines({ app, screen, toasts, actions }) {
         repair: attempt(async (/** @type {ShownTimeline} */ { name }, /** @type {Close} */ close) => {
             await ensureOpen(name, close);
             await actions.repair();
+        }),
+        label: attempt(async (/** @type {ShownTimeline} */ timeline) => {
+            const label = await askLabel(screen, timeline);
+            if (label) {
+                await app.labels.set(timeline.name, label);
+                await shown?.watch.refresh();
+            }
         }),
         rename: attempt(async (/** @type {ShownTimeline} */ { name }) => {
             const typed = await askNewName(screen, name);

@@ -1,5 +1,5 @@
 /** The map: cards and the lines between them, moved and zoomed together. It knows where things are, not what they mean. */
-import { IN_A_LINE, IN_A_SMALL_CARD, shortNames } from '../names.js';
+import { IN_A_LINE, IN_A_SMALL_CARD, cutInside, shortNames } from '../names.js';
 import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { STEP, closeUp, fitsAsCards, fitted, heldInView, middleOf, onMapAt, revealing, showingAt, zoomed } from './camera.js';
@@ -191,7 +191,11 @@ export class TimelineMap {
         const { found } = this;
         const hadFocus = this.cards.contains(document.activeElement) ? idOf(document.activeElement) : null;
         const byId = new Map(this.timelines.map((timeline) => [timeline.id, timeline]));
-        const short = shortNames(this.timelines.map(({ name }) => name), this.density === 'cards' ? IN_A_LINE : IN_A_SMALL_CARD);
+        const most = this.density === 'cards' ? IN_A_LINE : IN_A_SMALL_CARD;
+        const short = shortNames(this.timelines.map(({ name }) => name), most);
+        const titles = this.timelines.map(({ label }) => label.title);
+        const hasOwnTitle = (/** @type {string} */ title) => Boolean(title) && titles.indexOf(title) === titles.lastIndexOf(title);
+        const nameOf = (/** @type {ShownTimeline} */ { name, label }) => (hasOwnTitle(label.title) ? cutInside(label.title, most) : short(name));
         const hasChildren = new Set(this.timelines.map(({ parent }) => parent));
         const current = places.has(this.selected ?? '') ? this.selected : places.keys().next().value ?? null;
         this.element.dataset.density = this.density;
@@ -200,7 +204,7 @@ export class TimelineMap {
             const timeline = byId.get(place.id);
             return timeline && card(timeline, place, {
                 density: this.density,
-                name: short(timeline.name),
+                name: nameOf(timeline),
                 isSelected: place.id === this.selected,
                 isCurrent: place.id === current,
                 isDimmed: Boolean(found && !found.has(place.id) && !(place.hidden && this.hasBelow(place.id, ({ id }) => found.has(id)))),

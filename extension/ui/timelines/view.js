@@ -240,7 +240,7 @@ export class TimelineView {
 
     searched() {
         const typed = this.search.value.trim();
-        const fits = (/** @type {ShownTimeline} */ { name, preview, book }) => holdsWords(`${name}\n${preview}\n${book ?? ''}`, typed);
+        const fits = (/** @type {ShownTimeline} */ { name, preview, book, label }) => holdsWords([label.title, label.note, name, preview, book].join('\n'), typed);
         this.found = typed ? new Set(this.shown().filter(fits).map(({ id }) => id)) : null;
         this.map.mark(this.found);
         this.showStatus();

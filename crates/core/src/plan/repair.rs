@@ -404,6 +404,7 @@ mod tests {
             message,
             child: "Before the storm".into(),
             book: "Own".into(),
+            title: None,
             integrity: "j".into(),
             now: now(),
             policy: Policy::default(),

@@ -2,6 +2,7 @@
 //! moments.
 
 pub mod identity;
+pub mod label;
 pub mod exactness;
 pub mod claim;
 pub mod mark;

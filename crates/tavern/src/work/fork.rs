@@ -213,6 +213,7 @@ impl Tavern<'_> {
             message,
             book: names::for_book(&child, &books),
             child,
+            title: None,
             integrity: self.clock.slug(),
             now: timestamp(self.clock.now()),
             policy: options.policy,

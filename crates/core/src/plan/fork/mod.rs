@@ -42,6 +42,8 @@ pub struct ForkRequest {
     /// The names of the child and of its book: valid and not in use.
     pub child: String,
     pub book: String,
+    /// The child's title, beside its name.
+    pub title: Option<String>,
     /// A new integrity slug for the child.
     pub integrity: String,
     pub now: Timestamp,
@@ -130,6 +132,7 @@ pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan
         name: &request.child,
         main_chat: Some(parent.name),
         integrity: Some(&request.integrity),
+        title: request.title.as_deref(),
         from: old_book_names(parent, &moment),
         book: book_name,
         entries: clone.as_ref().map(|(book, _)| &book.values),
@@ -286,6 +289,7 @@ mod tests {
             message: 0,
             child: child.to_owned(),
             book: format!("{child} - Lore"),
+            title: None,
             integrity: format!("slug of {child}"),
             now: Timestamp { iso: "2026-11-15T00:00:00.000Z".to_owned() },
             policy: Policy::default(),

@@ -12,6 +12,7 @@ use crate::plan::timed_effects;
 use crate::recap::scene::{MEMORY, SceneMemory};
 use crate::recap::{combined, notes, older_seal, references, running};
 use crate::sillytavern::chat::Chat;
+use crate::timeline::label;
 use crate::timeline::seal::{self, SealedCombined, SealedRecap};
 use forklore_json::{Edit, Json, Object};
 
@@ -24,6 +25,8 @@ pub(crate) struct Rebinding<'a> {
     /// values.
     pub main_chat: Option<&'a str>,
     pub integrity: Option<&'a str>,
+    /// The child's title.
+    pub title: Option<&'a str>,
     /// The names by which the chat refers to its old book. The book that it is bound to comes last.
     pub from: Vec<String>,
     /// The new book; `None` unbinds the chat.
@@ -62,7 +65,7 @@ pub(crate) fn rebind(chat: &Chat<'_>, to: &Rebinding<'_>) -> Rebound {
         combined_recap: None,
         remarks: Vec::new(),
     };
-    rebound.set_identity(to);
+    rebound.set_identity(&metadata, to);
     rebound.restore_recorded_metadata(&metadata, to);
     rebound.restore_others(&metadata, to);
     rebound.update_memory_books(&metadata, to);
@@ -132,9 +135,13 @@ impl Rebound {
         }
     }
 
-    fn set_identity(&mut self, to: &Rebinding<'_>) {
+    fn set_identity(&mut self, metadata: &Json, to: &Rebinding<'_>) {
         if let Some(integrity) = to.integrity {
             self.set("integrity", integrity);
+            match label::of_child(metadata, to.title) {
+                Some(own) => self.set(label::KEY, own),
+                None => self.remove(label::KEY),
+            }
         }
         if let Some(main_chat) = to.main_chat {
             self.set("main_chat", main_chat);

@@ -1,0 +1,101 @@
+// What the user has written on timelines: titles, notes, colours and pins, in their metadata.
+
+import { wordError } from '../../core/word_error.js';
+/** @import { Host, Label, Owner } from '../../types.js' */
+/** @import { Timelines } from './timelines.js' */
+
+const KEY = 'forklore_label';
+/** @type {Label['colour'][]} */
+const COLOURS = ['red', 'yellow', 'green', 'blue', 'grey'];
+/** In characters. */
+const MOST = { title: 80, note: 1000 };
+/** In milliseconds: a chat that was written later than this ago may be open in another tab or on another device. */
+const MAY_BE_OPEN = 120_000;
+
+/** The label of a timeline; without one, everything in it is empty. @param {ST.Metadata | null | undefined} metadata @returns {Label} */
+export function labelOf(metadata) {
+    const label = metadata?.[KEY];
+    return cleaned(label instanceof Object ? /** @type {Record<string, unknown>} */ (label) : {});
+}
+
+/** @param {{[Key in keyof Label]?: unknown}} label @returns {Label} */
+function cleaned({ title, note, colour, pin }) {
+    const text = (/** @type {unknown} */ value, /** @type {number} */ most) => [...(typeof value === 'string' ? value : '')].slice(0, most).join('').trim();
+    return {
+        title: text(title, MOST.title).replace(/\s+/g, ' '),
+        note: text(note, MOST.note),
+        colour: COLOURS.find((known) => known === colour) ?? null,
+        pin: pin === true,
+    };
+}
+
+/** Without what is empty; `undefined` if everything is. @param {Label} label */
+function stored(label) {
+    const parts = /** @type {Array<[string, unknown]>} */ (Object.entries(label)).filter(([, value]) => value);
+    return parts.length ? Object.fromEntries(parts) : undefined;
+}
+
+export class Labels {
+    /** @param {{host: Host, timelines: Timelines, now?: () => number}} parts */
+    constructor({ host, timelines, now = Date.now }) {
+        this.host = host;
+        this.timelines = timelines;
+        this.now = now;
+    }
+
+    /** The labels of the selected character's or group's timelines, by name. @returns {Promise<Map<string, Label>>} */
+    async all() {
+        const owner = this.host.currentOwner();
+        if (!owner) {
+            return new Map();
+        }
+        const { index } = this.timelines;
+        await index.of(owner);
+        if (!index.cacheOf(owner).syncedAt) {
+            await this.host.chatHeads(owner);
+        }
+        const labels = [...await index.of(owner)].map(([name, { metadata }]) => /** @type {const} */ ([name, labelOf(metadata)]));
+        return new Map(labels.filter(([, label]) => stored(label)));
+    }
+
+    /** @param {string} name a timeline of the open chat's character or group @param {Label} label */
+    async set(name, label) {
+        const open = this.timelines.requireOpenChat();
+        const value = stored(cleaned(label));
+        if (open.name === name) {
+            put(open.metadata, value);
+            await this.host.saveOpenChat();
+            this.timelines.openSaved();
+        } else {
+            await this.setInFile({ group: open.group, avatar: open.avatar }, name, value);
+        }
+    }
+
+    /** Changes a chat that is not open here, unless it may be open elsewhere. @param {Owner} owner @param {string} name @param {ReturnType<typeof stored>} value */
+    async setInFile(owner, name, value) {
+        const known = (await this.timelines.index.of(owner)).get(name);
+        const [head] = await this.host.chatHeadsOf(owner, [name]);
+        const [header, ...messages] = await this.host.readChat(owner, name);
+        const metadata = header?.chat_metadata;
+        if (!head || !header || !metadata || known?.metadata?.integrity !== metadata.integrity) {
+            throw wordError('label-changed', { chat: name });
+        }
+        if (head.messages !== messages.length) {
+            throw wordError('label-unreadable', { chat: name });
+        }
+        if (head.date !== null && this.now() - head.date < MAY_BE_OPEN) {
+            throw wordError('label-recent', { chat: name });
+        }
+        put(metadata, value);
+        await this.host.writeChat(owner, name, [header, ...messages]);
+    }
+}
+
+/** @param {ST.Metadata} metadata @param {ReturnType<typeof stored>} value */
+function put(metadata, value) {
+    if (value) {
+        metadata[KEY] = value;
+    } else {
+        delete metadata[KEY];
+    }
+}

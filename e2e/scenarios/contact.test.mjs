@@ -35,7 +35,7 @@ scenario('from a fresh page to a branch with its own copy of Eldoria, in five pr
     assert.ok((await notice(page, /Eldoria/)).includes(ALL_SHARE));
     await panelSays(page, new RegExp(ALL_SHARE));
     await press(() => pressNotice(page, /Eldoria/, 'Give this chat its own copy'));
-    await panelSays(page, /“Eldoria” is left out of the prompt in this chat; “.+ - Lore” is used instead\./);
+    await panelSays(page, /“Eldoria” is left out of the prompt in this chat; the chat’s own lorebook is used instead\./);
     await page.settle();
     const message = page.raw.locator('.mes[mesid="0"]');
     const branch = await page.opening(async () => {

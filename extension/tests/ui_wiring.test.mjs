@@ -103,7 +103,7 @@ test('a chat without its own lorebook says which one it shares, and gets a copy 
     panel.all(({ tagName }) => tagName === 'button')[0].click();
     await settled();
     assert.deepEqual(asked(app, 'giveCopy'), [[`Eldoria ${MARKUP}`]]);
-    assert.equal(screen.toasts.at(-1).lines[0], `This chat has its own copy now: “The harbour - Lore”, 4 entries. “Eldoria ${MARKUP}” is left out here.`);
+    assert.equal(screen.toasts.at(-1).lines[0], `This chat uses its own copy of “Eldoria ${MARKUP}” now: 4 entries.`);
     app.emit('common', READINESS.common.common[0]);
     const [notice] = screen.toasts.slice(-1);
     assert.deepEqual([notice.lines[0], notice.options.buttons.map(({ text }) => text)], [line, ['Give this chat its own copy']]);
@@ -130,7 +130,7 @@ test('the original is used again after a question, which says what becomes of th
         return 'ok';
     };
     const { app, panel, ui } = await start({ readiness: async () => readiness }, ['ok', keep, null]);
-    assert.match(panel.textContent, /“Eldoria” is left out of the prompt in this chat; “Harbour lore” is used instead\./);
+    assert.match(panel.textContent, /“Eldoria” is left out of the prompt in this chat; the chat’s own lorebook is used instead\./);
     assert.match(panel.textContent, /Use the original again…/);
     await ui.actions.useOriginal();
     await ui.actions.useOriginal();

@@ -57,8 +57,7 @@ export function createActions(/** @type {Parts & {dialogs: Dialogs, toasts: Toas
         giveCopy: attempt(async (/** @type {string} */ book) => toasts.copied(book, await app.giveCopy(book))),
 
         useOriginal: attempt(async () => {
-            const { book, leftOut } = await app.readiness();
-            const choice = await dialogs.askOriginal({ copy: book ?? '', originals: leftOut });
+            const choice = await dialogs.askOriginal((await app.readiness()).leftOut);
             if (choice) {
                 await app.useOriginal(choice);
             }

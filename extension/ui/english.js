@@ -699,7 +699,7 @@ export const ENGLISH = {
     'common.character': 'No chat lore. “{book}” is an additional lorebook of the character, so all chats with {name} share it.',
     'common.persona': 'No chat lore. “{book}” belongs to your persona, so all chats with that persona share it.',
     'common.global': 'No chat lore. “{book}” is selected for all chats, so all of them share it.',
-    'common.left-out': '{books} {count|is|are} left out of the prompt in this chat; “{book}” is used instead.',
+    'common.left-out': '{books} {count|is|are} left out of the prompt in this chat; the chat’s own lorebook is used instead.',
     'word.common-too': '“{name}” is shared with other chats, too. A chat can have its own copy of one lorebook only, so this one stays shared.',
     'word.has-book': 'This chat already has the lorebook “{name}”.',
     'do.copy': 'Give this chat its own copy',
@@ -709,11 +709,11 @@ export const ENGLISH = {
     'original.title': 'Use the original again?',
     'original.text': '{books} will be in the prompt of this chat again, and shared with other chats.',
     'original.unlink': 'Unlink the copy',
-    'original.unlink.hint': '“{book}” is no longer used in this chat. It stays in the list of lorebooks until you clean up.',
+    'original.unlink.hint': 'This chat has no lorebook of its own then. The copy stays in the list of lorebooks until you clean up.',
     'original.keep': 'Keep the copy as well',
-    'original.keep.hint': '“{book}” stays the lorebook of this chat. Entries that are in both are in the prompt twice.',
+    'original.keep.hint': 'The copy stays the lorebook of this chat. Entries that are in both are in the prompt twice.',
     'original.ok': 'Use the original',
-    'notice.copied': 'This chat has its own copy now: “{book}”, {entries} {entries|entry|entries}. “{original}” is left out here.',
+    'notice.copied': 'This chat uses its own copy of “{original}” now: {entries} {entries|entry|entries}.',
     'notice.welcome': 'Forklore is on. From now on, checkpoints and branches get their own lorebook. Look in the wand menu: Timelines.',
 
     // Slash commands.

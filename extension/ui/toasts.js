@@ -127,12 +127,12 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
             commonNotice = toast('info', sayShared(shared), { buttons: [{ text: say('do.copy'), run: () => giveCopy(shared.book) }] });
         },
 
-        copied(/** @type {string} */ original, /** @type {RepairReport} */ { book, entries }) {
+        copied(/** @type {string} */ original, /** @type {RepairReport} */ { entries }) {
             commonNotice?.close();
-            toast('success', say('notice.copied', { book, entries, original }));
+            toast('success', say('notice.copied', { entries, original }));
         },
 
-        welcome: () => toast('info', say('notice.welcome')),
+        welcome: () => toast('info', say('notice.welcome'), { sticky: true }),
 
         /** The open chat was verified again: closes the notice if it no longer applies. */
         checked(/** @type {AppEvents['checked']} */ { findings }) {

@@ -16,7 +16,7 @@ export function createDialogs(/** @type {Parts} */ { app, screen }) {
         askConflict: (/** @type {{book: string, conflicts: Conflict[]}} */ question) => askConflict({ screen }, question),
         askRepair: (/** @type {RepairOptions} */ options) => askRepair({ screen }, options),
         askSplit: (/** @type {Readiness} */ shared) => askSplit({ screen, plan: (family) => app.splitPlan({ family }) }, shared),
-        askOriginal: (/** @type {{copy: string, originals: string[]}} */ books) => askOriginal(screen, books),
+        askOriginal: (/** @type {string[]} */ originals) => askOriginal(screen, originals),
         askCleanup: (/** @type {CleanupPlan} */ plan) => askCleanup({ screen }, plan),
         /** Whether to remove the journal from this chat */
         askStrip: (/** @type {string} */ chat) => askStrip(screen, chat),

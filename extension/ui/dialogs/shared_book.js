@@ -81,14 +81,14 @@ function planLines(/** @type {ReturnType<typeof splitView>} */ { keeper, isEmpty
 
 /**
  * What becomes of the chat's own copy if the original is used again.
- * @param {TavernScreen} screen @param {{copy: string, originals: string[]}} books
+ * @param {TavernScreen} screen @param {string[]} originals
  * @returns {Promise<{unlink: boolean} | null>} null to leave everything as it is
  */
-export async function askOriginal(screen, { copy, originals }) {
+export async function askOriginal(screen, originals) {
     let unlink = true;
     const group = freshId('original');
     const way = (/** @type {string} */ name, /** @type {boolean} */ isUnlinked) => choice({
-        group, value: name, title: say(`original.${name}`), hint: say(`original.${name}.hint`, { book: copy }), checked: isUnlinked, run: () => { unlink = isUnlinked; },
+        group, value: name, title: say(`original.${name}`), hint: say(`original.${name}.hint`), checked: isUnlinked, run: () => { unlink = isUnlinked; },
     });
     const answer = await screen.popup(element('div', { class: 'forklore_dialog' },
         heading(say('original.title')),

@@ -52,8 +52,8 @@ function lineOf(/** @type {PanelState} */ state, /** @type {PanelFacts} */ { rea
 
 /** @param {Readiness | null} readiness */
 function leftOutLine(readiness) {
-    const { leftOut = [], book } = readiness ?? {};
-    return leftOut.length ? say('common.left-out', { books: sayNames(leftOut), count: leftOut.length, book }) : '';
+    const { leftOut = [] } = readiness ?? {};
+    return leftOut.length ? say('common.left-out', { books: sayNames(leftOut), count: leftOut.length }) : '';
 }
 
 /** Of several lorebooks that many chats share, only the first is offered to be copied. @param {Readiness | null} readiness @returns {Finding[]} */

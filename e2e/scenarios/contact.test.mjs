@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 
 import { worldInfo } from '../harness/combining.mjs';
-import { agree, choose, dialog, inPanel, notice, panelSays, pressInDrawer, pressNotice, said } from '../harness/forklore.mjs';
+import { agree, choose, dialog, inPanel, notice, panelSays, pressInDialog, pressInDrawer, pressNotice, said, verifyAll } from '../harness/forklore.mjs';
+import { assertSameBook } from '../harness/forks.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { stage } from '../harness/scenario.mjs';
 
@@ -99,17 +100,7 @@ scenario('the original is used again, and the copy is unlinked or stays', { fres
 
 for (const group of [false, true]) {
     scenario(`a renamed original is still left out, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, files, story }) => {
-        const tale = await story.begin();
-        const original = `Shared by ${tale.chat}`;
-        story.writeBook(original, loreWithGaps());
-        const member = tale.avatar ?? files.group(tale).members[0];
-        await page.refresh();
-        await page.raw.evaluate(async ([name, book]) => {
-            const { charSetAuxWorlds } = await import('/scripts/world-info.js');
-            charSetAuxWorlds(name, [book]);
-        }, [member.replace('.png', ''), original]);
-        await page.open(tale);
-        await panelSays(page, /is an additional lorebook of the character/);
+        const { tale, original } = await sharedLore({ page, files, story });
         await pressInDrawer(page, 'Give this chat its own copy');
         await panelSays(page, /is left out/);
         const branch = await page.branchByButton(5);
@@ -125,7 +116,68 @@ for (const group of [false, true]) {
     });
 }
 
+scenario('a fork at a message from before the copy has the copy as it is today, after a question', {}, async ({ page, files, story }) => {
+    const { tale, original } = await sharedLore({ page, files, story });
+    await page.send('one more');
+    await page.save();
+    await pressInDrawer(page, 'Give this chat its own copy');
+    await panelSays(page, /is left out/);
+    const { book } = await page.current();
+
+    const branch = await page.opening(async () => {
+        await page.messageAction(2, '.mes_create_branch');
+        await dialog(page, 'The exact lore of this message was not recorded');
+        await pressInDialog(page, 'Use the lorebook as it is today');
+    });
+
+    const { metadata } = files.chat(tale, branch);
+    assert.deepEqual(metadata.forklore_instead, [original]);
+    assert.equal(metadata.forklore.book.exactness, 'live');
+    assertSameBook(files.book(metadata.world_info).value, files.book(book).value);
+    assert.deepEqual((await findingsOf(page, branch)).map(({ code }) => code), ['leaves-out']);
+});
+
+scenario('what is left out is worth knowing, and a chat without a lorebook that leaves one out is a problem', {}, async ({ page, files, story }) => {
+    const { tale, original } = await sharedLore({ page, files, story });
+    await pressInDrawer(page, 'Give this chat its own copy');
+    await panelSays(page, /all is well, 1 thing worth knowing/);
+    assert.deepEqual(await findingsOf(page, tale.chat), [{ code: 'leaves-out', problem: false, values: { name: original } }]);
+
+    // As SillyTavern's own Chat Lore does.
+    await page.raw.evaluate(() => {
+        delete SillyTavern.getContext().chatMetadata.world_info;
+    });
+    await page.save();
+
+    await panelSays(page, /1 problem/);
+    assert.deepEqual(await findingsOf(page, tale.chat), [{ code: 'leaves-out-nothing', problem: true, values: { name: original } }]);
+    await pressInDrawer(page, 'Give this chat its own copy');
+    await panelSays(page, /all is well, 1 thing worth knowing/);
+});
+
 // ---- Helpers ----
+
+/** A chat without a lorebook is open, and its character has one. */
+async function sharedLore({ page, files, story }) {
+    const tale = await story.begin();
+    const original = `Shared by ${tale.chat}`;
+    story.writeBook(original, loreWithGaps());
+    const member = tale.avatar ?? files.group(tale).members[0];
+    await page.refresh();
+    await page.raw.evaluate(async ([name, book]) => {
+        const { charSetAuxWorlds } = await import('/scripts/world-info.js');
+        charSetAuxWorlds(name, [book]);
+    }, [member.replace('.png', ''), original]);
+    await page.open(tale);
+    await panelSays(page, /is an additional lorebook of the character/);
+    return { tale, original };
+}
+
+/** What `/forklore-verify` says about a chat. */
+async function findingsOf(page, chat) {
+    const found = (await verifyAll(page)).filter((finding) => finding.chat === chat);
+    return found.map(({ code, problem, values }) => ({ code, problem, values }));
+}
 
 /** Runs a step while SillyTavern's lore is as if Forklore were not there. */
 async function withoutForklore(page, step) {

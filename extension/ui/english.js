@@ -701,6 +701,8 @@ export const ENGLISH = {
     'common.global': 'No chat lore. “{book}” is selected for all chats, so all of them share it.',
     'common.left-out': '{books} {count|is|are} left out of the prompt in this chat; the chat’s own lorebook is used instead.',
     'word.common-too': '“{name}” is shared with other chats, too. A chat can have its own copy of one lorebook only, so this one stays shared.',
+    'word.leaves-out': 'Leaves out “{name}”, which its own copy replaces.',
+    'word.leaves-out-nothing': 'Leaves out “{name}”, but has no lorebook instead, so “{name}” is used.',
     'word.has-book': 'This chat already has the lorebook “{name}”.',
     'do.copy': 'Give this chat its own copy',
     'do.copy.hint': 'Copies the lorebook for this chat and its forks. Other chats go on with the original.',

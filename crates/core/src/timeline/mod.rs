@@ -6,6 +6,7 @@ pub mod exactness;
 pub mod claim;
 pub mod mark;
 pub mod seal;
+pub mod replaced;
 pub mod family;
 pub mod book_users;
 pub mod references;

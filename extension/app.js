@@ -20,6 +20,7 @@ import { LostBook } from './features/repair/lost_book.js';
 import { Repairs } from './features/repair/repairs.js';
 import { Verifier } from './features/repair/verifier.js';
 import { fillDefaults } from './features/settings.js';
+import { SharedLore } from './features/shared_lore.js';
 import { Labels } from './features/timelines/labels.js';
 import { TimelineIndex } from './features/timelines/timeline_index.js';
 import { Timelines } from './features/timelines/timelines.js';
@@ -31,7 +32,10 @@ export class App {
     /** @param {{host: Host, core: Core}} parts */
     constructor({ host: plain, core }) {
         const events = this.events = new Events(plain);
-        const settings = this.settings = fillDefaults(plain.settings());
+        const saved = plain.settings();
+        /** Whether Forklore has never been here before. */
+        this.isNew = Object.keys(saved).length === 0;
+        const settings = this.settings = fillDefaults(saved);
         const onError = events.failed;
         this.core = core;
         const index = new TimelineIndex({ store: plain.timelineStore, core });
@@ -41,6 +45,7 @@ export class App {
         this.labels = new Labels({ host: indexed, timelines });
         const trash = this.trash = new Trash({ host });
         const repairs = this.repairs = new Repairs({ host, core, trash, onChange: () => this.changes.loreChanged() });
+        this.sharedLore = new SharedLore({ host, core, settings, events });
         const verifier = this.verifier = new Verifier({ host, core, index });
         this.cleanup = new Cleanup({ host, core, trash, leftBehind: () => settings.leftBehind ?? [] });
         this.renames = new Renames({ host, core, repairs });
@@ -137,6 +142,8 @@ export class App {
     /** @type {AppForUi['repair']} */ repair = (choice) => this.changes.repair(choice);
     /** @type {AppForUi['splitPlan']} */ splitPlan = (options) => this.changes.splitPlan(options);
     /** @type {AppForUi['split']} */ split = (options) => this.changes.split(options);
+    /** @type {AppForUi['giveCopy']} */ giveCopy = (book) => this.changes.giveCopy(book);
+    /** @type {AppForUi['useOriginal']} */ useOriginal = (options) => this.changes.useOriginal(options);
     /** @type {AppForUi['cleanupPlan']} */ cleanupPlan = () => this.cleanup.plan();
     /** @type {AppForUi['clean']} */ clean = () => this.cleanup.clean();
     /** @type {AppForUi['undo']} */ undo = (token) => this.changes.undo(token);

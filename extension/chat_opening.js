@@ -3,9 +3,9 @@
 /** @import { App } from './app.js' */
 
 /**
- * @param {Pick<App, 'host' | 'events' | 'forks' | 'childSaves' | 'lostBook' | 'recorder' | 'sceneCheckpoints' | 'timelines' | 'editorBook' | 'findings'>} parts
+ * @param {Pick<App, 'host' | 'events' | 'forks' | 'childSaves' | 'lostBook' | 'recorder' | 'sceneCheckpoints' | 'timelines' | 'editorBook' | 'findings' | 'sharedLore'>} parts
  */
-export async function chatOpened({ host, events, forks, childSaves, lostBook, recorder, sceneCheckpoints, timelines, editorBook, findings }) {
+export async function chatOpened({ host, events, forks, childSaves, lostBook, recorder, sceneCheckpoints, timelines, editorBook, findings, sharedLore }) {
     findings.outdate();
     childSaves.pending.clear();
     forks.stopWaiting();
@@ -27,4 +27,5 @@ export async function chatOpened({ host, events, forks, childSaves, lostBook, re
         }
         await findings.update(open, 'opened');
     });
+    sharedLore.tellOnce(open);
 }

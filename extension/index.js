@@ -5,6 +5,7 @@ import { App } from './app.js';
 import { chatOpened } from './chat_opening.js';
 import { loadCore } from './core/core.js';
 import { MESSAGE_EVENTS } from './features/journal/recorder.js';
+import { SHARED_LORE_EVENTS } from './features/shared_lore.js';
 import { RequestRouter } from './request_router.js';
 import * as host from './sillytavern/host.js';
 import * as screen from './sillytavern/screen.js';
@@ -44,6 +45,11 @@ async function start() {
         const ui = startUi({ app, screen });
         app.forks.ask = (question) => ui.dialogs.askFork(question);
         app.askConflict = (question) => ui.dialogs.askConflict(question);
+        if (app.isNew) {
+            // Once they are saved, it is not new any more.
+            host.saveSettings();
+            ui.toasts.welcome();
+        }
         void chatOpened(app);
     }
     performance.mark('forklore:ready');
@@ -57,6 +63,8 @@ function listen(/** @type {App} */ app) {
     host.watchCachedBooks({ before: () => app.recorder.messageMayHaveArrived(), after: (name) => app.recorder.bookChanged(name, undefined) });
     host.onBookInEditor(() => app.editorBook.update());
     host.on('CHAT_CHANGED', () => void chatOpened(app));
+    host.onLoreLoaded((lore) => app.sharedLore.loaded(lore));
+    SHARED_LORE_EVENTS.forEach((event) => host.on(event, () => app.events.changed()));
     watchCheckpoints();
     MESSAGE_EVENTS.forEach((event) => host.on(event, () => void app.recorder.sync()));
     host.on('STREAM_TOKEN_RECEIVED', () => app.recorder.messageMayHaveArrived());

@@ -33,6 +33,8 @@ declare global {
 
         interface Metadata {
             forklore?: Seal;
+            /** The lorebooks that the chat's own one replaces in the prompt. */
+            forklore_instead?: unknown;
             STMemoryBooks?: { manualLorebook?: string };
         }
 
@@ -112,6 +114,8 @@ export interface Settings {
     guard: boolean;
     /** Avatars of characters that were deleted without their chats. */
     leftBehind?: string[];
+    /** Lorebooks that many chats share, if the user was told about them. */
+    toldBooks?: string[];
 }
 
 // What the core says.
@@ -281,6 +285,10 @@ export interface AppForUi {
     repair(choice: RepairChoice): Promise<RepairReport>;
     splitPlan(options: { family: boolean }): Promise<SplitPlan>;
     split(options: { family: boolean }): Promise<SplitPlan>;
+    /** Gives the open chat its own copy of a lorebook, which replaces it in the prompt. */
+    giveCopy(book: string): Promise<RepairReport>;
+    /** The lorebook that was copied is used again. `unlink`: the chat is unbound from its copy. */
+    useOriginal(options: { unlink: boolean }): Promise<void>;
     cleanupPlan(): Promise<CleanupPlan>;
     clean(): Promise<{ removed: string[]; undo: string | null }>;
     undo(token: string): Promise<{ restored: string[]; replaced: string[] }>;
@@ -300,6 +308,7 @@ export interface AppEvents {
     opened: { findings: Finding[] };
     checked: { findings: Finding[] };
     lost: { book: string; canBringBack: boolean };
+    common: BookReference;
     removed: { chat: string; books: string[]; undo: string | null };
     merged: { book: string; entries: { title: string }[]; isGone?: boolean };
     kept: { book: string; kept: { isMine: boolean; token: string }[]; isLate?: boolean };
@@ -321,7 +330,7 @@ export interface OpenFindings {
 export type Reach = 'open' | 'owner' | 'all';
 
 export interface Readiness {
-    state: 'no-chat' | 'off' | 'no-book' | 'missing' | 'waiting' | 'shared' | 'elsewhere' | 'ready';
+    state: 'no-chat' | 'off' | 'no-book' | 'common' | 'missing' | 'waiting' | 'shared' | 'elsewhere' | 'ready';
     book: string | null;
     entries: number;
     operations: number;
@@ -333,6 +342,10 @@ export interface Readiness {
     owner: string;
     /** Where else the book is selected. */
     selected: BookReference['place'][];
+    /** If the chat has no book of its own: the books that it shares with many chats. */
+    common: BookReference[];
+    /** The books that its own one replaces. */
+    leftOut: string[];
     origin: Origin | null;
 }
 

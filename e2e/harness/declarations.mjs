@@ -206,12 +206,15 @@ export async function compareWithPage({ shapes, values, interfaces, answers }) {
     const shown = popup.show();
     await popup.completeCancelled();
     await shown;
+    const loadedLore = new Promise((resolve) => void context.eventSource.once(context.eventTypes.WORLDINFO_ENTRIES_LOADED, resolve));
+    await (await import('/scripts/world-info.js')).getSortedEntries();
     const headers = (await import('/script.js')).getRequestHeaders();
-    /** Values that functions return, and the user, whom SillyTavern only asks for if there are several. */
+    /** Values that functions return or events bring, and the user, whom SillyTavern only asks for if there are several. */
     const samples = {
         User: await (await fetch('/api/users/me', { headers })).json(),
         Context: context,
         Popup: popup,
+        LoadedLore: await loadedLore,
         JQuery: jQuery('body'),
         Moment: (await import('/scripts/utils.js')).timestampToMoment('2024-01-02T03:04:05Z'),
         Store: SillyTavern.libs.localforage.createInstance({ name: 'Forklore', storeName: 'timelines' }),

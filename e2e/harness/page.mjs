@@ -436,6 +436,17 @@ export class TavernPage {
         return entry.locator('textarea[name="content"]');
     }
 
+    /** Renames a book in the editor. */
+    async renameBook(book, name) {
+        await this.showInEditor(book);
+        await this.raw.locator('.world_entry').first().waitFor();
+        await this.raw.locator('#world_popup_name_button').click();
+        await this.answer(name);
+        await this.raw.waitForFunction((name) => $('#world_editor_select option:selected').text() === name, name);
+        await this.settle();
+        await this.raw.locator('#WIDrawerIcon').click();
+    }
+
     /** Replaces a whole book as an extension does, and waits until it is saved. */
     async saveBook(name, book) {
         await this.raw.evaluate(

@@ -14,13 +14,14 @@ import { checkout, install, version } from './places.mjs';
  *   them; loading takes longer
  * @property {boolean} [requestCompression] whether request bodies are gzipped, however small
  * @property {boolean} [backups] whether every save of a chat is backed up
+ * @property {boolean} [content] whether it has SillyTavern's default content, with the character Seraphina
  * @property {any} [preset] changes to SillyTavern's default chat completion preset, which only exists if this is given
  * @property {string} [theme] the name of one of SillyTavern's themes
  * @property {(settings: any) => void} [settings] changes settings.json before the first start
  */
 
 /** Nothing may connect to anything but loopback: no browser, no updates, no model downloads. */
-export function config(port, { requestCompression = false, backups = false }) {
+export function config(port, { requestCompression = false, backups = false, content = false }) {
     return JSON.stringify({
         port,
         listen: false,
@@ -32,7 +33,7 @@ export function config(port, { requestCompression = false, backups = false }) {
         backups: { chat: { enabled: backups } },
         logging: { enableAccessLog: false, minLogLevel: 1 },
         performance: { requestCompression: { enabled: requestCompression, minPayloadSize: '0' } },
-        skipContentCheck: true,
+        skipContentCheck: !content,
     });
 }
 
@@ -66,6 +67,8 @@ function settings({ builtIns = false, theme, settings: change }) {
     settings.currentVersion = `SillyTavern:${version}:Cohee#1207`;
     settings.power_user.reduced_motion = true;
     settings.extension_settings ??= {};
+    // Forklore was here before, so it does not introduce itself.
+    settings.extension_settings.forklore = { isolate: true };
     const wanted = Array.isArray(builtIns) ? builtIns : [];
     settings.extension_settings.disabledExtensions =
         builtIns === true ? [] : builtInExtensions().filter((name) => !wanted.includes(name));

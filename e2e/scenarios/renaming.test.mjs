@@ -116,7 +116,7 @@ for (const open of ['bound to it', 'bound to another']) {
         const before = [closed, company, bystander, tale].map((one) => files.chat(one));
         const name = `Another name of ${tale.book}`;
 
-        await renameBook(page, tale.book, name);
+        await page.renameBook(tale.book, name);
 
         assert.ok(!files.books().includes(tale.book));
         for (const [at, one] of [closed, company].entries()) {
@@ -143,7 +143,7 @@ for (const open of ['parent', 'child']) {
         const truth = files.book(own).value;
         const name = `Another name of ${own}`;
 
-        await renameBook(page, own, name);
+        await page.renameBook(own, name);
 
         const { metadata } = await files.chatWhen(tale, child, (chat) => chat.metadata.world_info === name);
         const expected = structuredClone(before);
@@ -196,17 +196,6 @@ async function withCheckpoint({ page, files, story }, open, lore = loreWithGaps(
 function asTheEditorHasIt(lore) {
     Object.values(lore.entries).forEach((entry) => { entry.role = null; });
     return lore;
-}
-
-/** Renames a book in the editor. */
-async function renameBook(page, book, name) {
-    await page.showInEditor(book);
-    await page.raw.locator('.world_entry').first().waitFor();
-    await page.raw.locator('#world_popup_name_button').click();
-    await page.answer(name);
-    await page.raw.waitForFunction((name) => $('#world_editor_select option:selected').text() === name, name);
-    await page.settle();
-    await page.raw.locator('#WIDrawerIcon').click();
 }
 
 /** Records, at every opening and before any other listener, whose running recap the chat carries. */

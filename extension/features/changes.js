@@ -68,6 +68,19 @@ export class Changes {
         return result;
     }
 
+    /** @param {string} book */
+    async giveCopy(book) {
+        const result = await this.repairs.giveCopy(book);
+        await this.#done('repaired', { ...result, source: 'copy' });
+        return result;
+    }
+
+    /** @param {{unlink: boolean}} options */
+    async useOriginal(options) {
+        await this.repairs.useOriginal(options);
+        await this.findings.checkAgain();
+    }
+
     /**
      * Merges lore from one timeline into another.
      * @param {MergeRequest} request @param {MergePlan | null} [seen]

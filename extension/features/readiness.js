@@ -9,12 +9,13 @@
  * @param {import('./repair/lost_book.js').LostBook} parts.lostBook
  * @param {import('./repair/findings.js').Findings} parts.findings
  * @param {import('./fork/forks.js').Forks} parts.forks
+ * @param {import('./shared_lore.js').SharedLore} parts.sharedLore
  * @returns {Promise<Readiness>}
  */
-export async function readiness({ host, core, settings, repairs, lostBook, findings, forks }) {
+export async function readiness({ host, core, settings, repairs, lostBook, findings, forks, sharedLore }) {
     const open = host.openChat();
     /** @type {Readiness} */
-    const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [], hasFamily: false, reach: null, owner: '', selected: [], origin: open ? originOf(core, open) : null };
+    const answer = { state: 'no-chat', book: open?.book ?? null, entries: 0, operations: 0, sharedWith: [], hasFamily: false, reach: null, owner: '', selected: [], common: [], leftOut: [], origin: open ? originOf(core, open) : null };
     if (!open) {
         return answer;
     }
@@ -22,13 +23,15 @@ export async function readiness({ host, core, settings, repairs, lostBook, findi
         return { ...answer, state: 'off' };
     }
     if (!open.book) {
-        return { ...answer, state: 'no-book' };
+        const common = sharedLore.beside(open);
+        return { ...answer, state: common.length ? 'common' : 'no-book', common };
     }
     const entries = await repairs.currentEntries(open.book);
     if (!entries || lostBook.isReplaced(open)) {
         return { ...answer, state: 'missing', book: lostBook.name ?? open.book };
     }
     answer.entries = Object.keys(entries).length;
+    answer.leftOut = sharedLore.leftOut(open);
     const { busy, operations } = await forks.pendingWork();
     if (busy) {
         return { ...answer, state: 'waiting', operations: Math.max(1, operations) };

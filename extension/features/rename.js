@@ -1,7 +1,7 @@
 // Updates references when a chat or book is renamed. SillyTavern itself only moves the file.
 
 import { namingChat } from '../core/chat.js';
-import { boundBook } from '../sillytavern/metadata.js';
+import { boundBook, replacedBooks } from '../sillytavern/metadata.js';
 /** @import { ChatId, Core, Host, LoadedChat, Owner } from '../types.js' */
 /** @import { Repairs } from './repair/repairs.js' */
 
@@ -69,17 +69,32 @@ export class Renames {
         return this.core.isSameLore(last.text, await textOf(name)) ? last.name : null;
     }
 
-    /** A book was renamed: updates every chat bound to it, including the open one. @param {string} from @param {string} to */
+    /** A book was renamed: updates every chat bound to it or to a copy of it, including the open one. @param {string} from @param {string} to */
     async bookRenamed(from, to) {
         const open = this.host.openChat();
-        for (const head of await this.host.allChatHeads()) {
-            if (this.core.sameBook(boundBook(head.metadata), from) && !(open && isSame(head, open))) {
+        const replaces = (/** @type {ST.Metadata | undefined} */ metadata) => replacedBooks(metadata).some((name) => this.core.sameBook(name, from));
+        for (const head of (await this.host.allChatHeads()).filter((head) => !(open && isSame(head, open)))) {
+            if (this.core.sameBook(boundBook(head.metadata), from)) {
                 await this.repairs.updateBookName(await this.repairs.closedChat(head), to, { isOpen: false });
             }
+            if (replaces(head.metadata)) {
+                await this.updateReplaced(await this.repairs.closedChat(head), from, to, { isOpen: false });
+            }
+        }
+        if (open && replaces(open.metadata)) {
+            await this.updateReplaced(open, from, to, { isOpen: true });
         }
         if (open && [from, to].some((name) => this.core.sameBook(open.book, name))) {
             // SillyTavern may have rebound the open chat already; other references still have the old name.
             await this.repairs.updateBookName({ ...open, book: from }, to, { isOpen: true });
+        }
+    }
+
+    /** The book that a chat leaves out was renamed. @param {LoadedChat} chat @param {string} from @param {string} to @param {{isOpen: boolean}} options */
+    async updateReplaced(chat, from, to, { isOpen }) {
+        if (isOpen || chat.header?.chat_metadata) {
+            chat.metadata.forklore_instead = replacedBooks(chat.metadata).map((name) => (this.core.sameBook(name, from) ? to : name));
+            await this.repairs.saveChat(chat, isOpen);
         }
     }
 }

@@ -535,6 +535,39 @@ export const { onShown: onBookInEditor, show: showInEditor, shownBook: bookInEdi
 /** @param {string} shown @param {string} name @param {() => boolean} isWanted */
 export const switchEditor = (shown, name, isWanted) => editor.switchTo(shown, name, { isUnsaved: () => isSaveComing(shown), isWanted });
 
+/** @param {string | undefined} book @param {BookReference['place']} place @param {string} [name] @returns {BookReference[]} */
+const reference = (book, place, name = '') => (book ? [{ book: String(book), place, name }] : []);
+
+/** The books that SillyTavern loads for the open chat besides the chat's own, those of its characters first. */
+export function booksBesideChat() {
+    const { members = [] } = groups.find((group) => String(group.id) === String(selected_group)) ?? {};
+    const cast = selected_group ? characters.filter(({ avatar }) => members.includes(avatar)) : [characters[Number(this_chid)]].flatMap((one) => one ?? []);
+    const found = [
+        ...cast.flatMap(({ name, data }) => reference(data?.extensions?.world, 'card', name)),
+        ...cast.flatMap(({ name, avatar }) => {
+            const { extraBooks = [] } = world_info?.charLore?.find((lore) => lore.name === avatar.replace(/\.[^/.]+$/, '')) ?? {};
+            return extraBooks.flatMap((book) => reference(book, 'character', name));
+        }),
+        ...reference(power_user.persona_description_lorebook, 'persona'),
+        ...(selected_world_info ?? []).flatMap((book) => reference(book, 'global')),
+    ];
+    const isFirst = (/** @type {BookReference} */ { book }, /** @type {number} */ at) => found.findIndex((other) => other.book === book) === at;
+    return found.filter((one, at) => world_names?.includes(one.book) && isFirst(one, at));
+}
+
+/**
+ * Runs `listener` whenever SillyTavern has loaded the entries for a prompt, before it sorts them.
+ * @param {(lore: ST.LoadedLore) => void} listener may change the lists; SillyTavern survives an error
+ */
+export function onLoreLoaded(listener) {
+    eventSource.on(event_types.WORLDINFO_ENTRIES_LOADED, (lore) => listener(/** @type {ST.LoadedLore} */ (lore)));
+}
+
+/** Makes SillyTavern's buttons show whether the open chat has a lorebook. */
+export function showWhetherBound() {
+    document.querySelectorAll('.chat_lorebook_button').forEach((button) => button.classList.toggle('world_set', Boolean(boundBook(chat_metadata))));
+}
+
 /** Other places than chats that refer to books: settings, cards, personas. */
 export function bookReferences() {
     const found = /** @type {BookReference[]} */ ([]);

@@ -5,6 +5,12 @@ export function boundBook(metadata) {
     return textOrNull(metadata?.world_info);
 }
 
+/** The lorebooks that the chat's own one replaces in the prompt. @param {ST.Metadata | null | undefined} metadata */
+export function replacedBooks(metadata) {
+    const names = metadata?.forklore_instead;
+    return Array.isArray(names) ? names.flatMap((name) => textOrNull(name) ?? []) : [];
+}
+
 /** What tells this chat from one of the same name. @param {ST.Metadata} metadata */
 export function integrityOf({ integrity }) {
     return textOrNull(integrity);

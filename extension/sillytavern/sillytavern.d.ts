@@ -19,6 +19,8 @@ declare namespace ST {
         name: string;
         chat_id: string;
         chats?: string[];
+        /** Avatars. */
+        members?: string[];
         chat_size?: number;
     }
 
@@ -66,6 +68,19 @@ declare namespace ST {
         [field: string]: unknown;
     }
 
+    /** An entry that was loaded for a prompt, with the name of its book. */
+    interface LoadedEntry extends Entry {
+        world?: string;
+    }
+
+    /** What is loaded for a prompt. The lists may be changed, but not replaced. */
+    interface LoadedLore {
+        globalLore: LoadedEntry[];
+        characterLore: LoadedEntry[];
+        chatLore: LoadedEntry[];
+        personaLore: LoadedEntry[];
+    }
+
     interface ExtensionSettings {
         [extension: string]: unknown;
     }
@@ -95,6 +110,11 @@ declare namespace ST {
         MESSAGE_SWIPED: string;
         GENERATION_ENDED: string;
         STREAM_TOKEN_RECEIVED: string;
+        CHARACTER_EDITED: string;
+        WORLDINFO_SETTINGS_UPDATED: string;
+        WORLDINFO_ENTRIES_LOADED: string;
+        /** @since 1.17 */
+        PERSONA_CHANGED?: string;
         /** @since 1.18 */
         ITEMIZED_PROMPTS_SAVED?: string;
     }

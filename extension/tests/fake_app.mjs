@@ -28,6 +28,10 @@ export const READINESS = {
     elsewhere: { state: 'elsewhere', book: 'Harbour lore', entries: 34, operations: 0, sharedWith: ['The harbour imported'], hasFamily: false },
     missing: { state: 'missing', book: `Lost book ${MARKUP}`, entries: 0, operations: 0, sharedWith: [] },
     'no-book': { state: 'no-book', book: null, entries: 0, operations: 0, sharedWith: [] },
+    common: {
+        state: 'common', book: null, entries: 0, operations: 0, sharedWith: [],
+        common: [{ book: `Eldoria ${MARKUP}`, place: 'card', name: 'Seraphina' }, { book: 'World', place: 'global', name: '' }],
+    },
     'no-chat': { state: 'no-chat', book: null, entries: 0, operations: 0, sharedWith: [] },
     off: { state: 'off', book: 'Harbour lore', entries: 34, operations: 0, sharedWith: [] },
 };
@@ -132,6 +136,8 @@ export function fakeApp(given = {}) {
         repair: answer('repair', { book: 'Lost book', entries: 12, part: SNAPSHOT, remarks: [] }),
         splitPlan: answer('splitPlan', ({ family }) => family ? SPLIT : { keeper: null, chats: SPLIT.chats.filter(({ open }) => open) }),
         split: answer('split', SPLIT),
+        giveCopy: answer('giveCopy', { book: 'The harbour - Lore', entries: 4, part: LIVE, remarks: [] }),
+        useOriginal: answer('useOriginal', undefined),
         cleanupPlan: answer('cleanupPlan', CLEANUP),
         clean: answer('clean', { removed: CLEANUP.remove.map(({ name }) => name), undo: 'token' }),
         undo: answer('undo', { restored: ['Harbour lore (Scene 1)'], replaced: [] }),

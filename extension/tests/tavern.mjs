@@ -48,6 +48,8 @@ export class Tavern {
         };
         this.chats.set(name, [{ chat_metadata: copy(this.open.metadata) }, ...copy(this.open.messages)]);
         this.references = [];
+        /** The books besides the chat's own. */
+        this.beside = [];
     }
 
     call(name, ...values) {
@@ -130,6 +132,9 @@ export class Tavern {
             refreshEditor: () => {},
             bookInEditor: () => null,
             bookReferences: () => tavern.references,
+            booksBesideChat: () => tavern.beside,
+            showWhetherBound: () => {},
+            saveSettings: () => tavern.call('saveSettings'),
             saveOpenChat: async () => {
                 tavern.call('saveOpenChat');
                 tavern.chats.set(tavern.open.name, [{ chat_metadata: copy(tavern.open.metadata) }, ...copy(tavern.open.messages)]);

@@ -158,7 +158,7 @@ test('the notice names the recaps that came along, in one sentence', () => {
 test('the panel says what a chat was made of', async () => {
     const core = await realCore();
     const seal = { kind: 'checkpoint', parent: { chat: 'Main', message: 12 }, made: '2026-11-15T00:00:00.000Z', running_recap: { version: 3, count: 5, scenes: 4 }, combined_recap: { messages: 10, digest: `sha256:${'0'.repeat(64)}` } };
-    const birth = (it) => panelView({ readiness: { ...READINESS, origin: originOf(core, { metadata: { forklore: it } }) }, sayDate: (time) => new Date(time).toISOString().slice(0, 10) }).origin;
+    const birth = (it) => panelView({ readiness: { ...READINESS.ready, origin: originOf(core, { metadata: { forklore: it } }) }, sayDate: (time) => new Date(time).toISOString().slice(0, 10) }).origin;
     assert.equal(birth(seal), 'Checkpoint of “Main” at message 12, created 2026-11-15, running recap version 3 (4 scenes), combined recap of 10 messages.');
     assert.equal(birth({ kind: 'branch', parent: { chat: 'Main', message: 0 }, running_recap: { version: 0, count: 1 } }), 'Branch of “Main” at message 0, running recap version 0.');
     for (const other of [undefined, null, 7, {}, { kind: 'odd', parent: { chat: 'x' } }, { kind: 'branch' }]) {

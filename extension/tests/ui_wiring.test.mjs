@@ -96,6 +96,48 @@ test('a lorebook that is used elsewhere can be split off, without a family to sp
     assert.deepEqual(asked(app, 'split'), [[{ family: false }]]);
 });
 
+test('a chat without its own lorebook says which one it shares, and gets a copy at a press', async () => {
+    const { app, screen, panel } = await start({ readiness: async () => READINESS.common });
+    const line = `No chat lore. “Eldoria ${MARKUP}” belongs to the character, so all chats with Seraphina share it.`;
+    assert.ok(panel.textContent.includes(line));
+    panel.all(({ tagName }) => tagName === 'button')[0].click();
+    await settled();
+    assert.deepEqual(asked(app, 'giveCopy'), [[`Eldoria ${MARKUP}`]]);
+    assert.equal(screen.toasts.at(-1).lines[0], `This chat uses its own copy of “Eldoria ${MARKUP}” now: 4 entries.`);
+    app.emit('common', READINESS.common.common[0]);
+    const [notice] = screen.toasts.slice(-1);
+    assert.deepEqual([notice.lines[0], notice.options.buttons.map(({ text }) => text)], [line, ['Give this chat its own copy']]);
+    notice.options.buttons[0].run();
+    await settled();
+    assert.equal(asked(app, 'giveCopy').length, 2);
+    app.emit('common', READINESS.common.common[0]);
+    app.emit('opened', { chat: 'd', findings: [] });
+    assert.equal(screen.toasts.at(-1).kind, 'closed', 'another chat was opened');
+});
+
+test('of several shared lorebooks, the details name those that are not copied', async () => {
+    const { screen, panel } = await start({ readiness: async () => READINESS.common }, [null]);
+    panel.all(({ tagName, textContent }) => tagName === 'button' && textContent === 'Details')[0].click();
+    await settled();
+    assert.match(screen.popups[0].text, /“World” is shared with other chats, too/);
+    assert.doesNotMatch(screen.popups[0].text, /Eldoria/);
+});
+
+test('the original is used again after a question, which says what becomes of the copy', async () => {
+    const readiness = { ...READINESS.ready, leftOut: ['Eldoria'] };
+    const keep = (body) => {
+        body.all(({ attributes }) => attributes.type === 'radio')[1].dispatch('change');
+        return 'ok';
+    };
+    const { app, panel, ui } = await start({ readiness: async () => readiness }, ['ok', keep, null]);
+    assert.match(panel.textContent, /“Eldoria” is left out of the prompt in this chat; the chat’s own lorebook is used instead\./);
+    assert.match(panel.textContent, /Use the original again…/);
+    await ui.actions.useOriginal();
+    await ui.actions.useOriginal();
+    await ui.actions.useOriginal();
+    assert.deepEqual(asked(app, 'useOriginal'), [[{ unlink: true }], [{ unlink: false }]]);
+});
+
 test('an answer that comes late does not replace a newer one', async () => {
     const { app, panel } = await start();
     let answerLate;

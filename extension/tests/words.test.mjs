@@ -46,6 +46,8 @@ const CODES = {
     'book-bom': { name: 'B' },
     'book-shared': { name: 'B', with: ['C', 'D'] },
     'book-elsewhere': { name: 'B', by: ['C'] },
+    'leaves-out': { name: 'B' },
+    'leaves-out-nothing': { name: 'B' },
     'another-book': { sealed: 'B', bound: null },
     'cut-short': { sealed: 7, messages: 3 },
     'book-edited': { sealed: 1, entries: 2 },

@@ -54,6 +54,15 @@ export function createActions(/** @type {Parts & {dialogs: Dialogs, toasts: Toas
             }
         }),
 
+        giveCopy: attempt(async (/** @type {string} */ book) => toasts.copied(book, await app.giveCopy(book))),
+
+        useOriginal: attempt(async () => {
+            const choice = await dialogs.askOriginal((await app.readiness()).leftOut);
+            if (choice) {
+                await app.useOriginal(choice);
+            }
+        }),
+
         clean: attempt(async () => {
             const plan = await screen.during(app.cleanupPlan(), say('verify.running'));
             if (await dialogs.askCleanup(plan)) {

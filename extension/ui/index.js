@@ -35,6 +35,7 @@ export function startUi({ app, screen }) {
     app.on('forked', (report) => toasts.forked(report, actions));
     app.on('opened', (report) => toasts.opened(report, actions));
     app.on('lost', (report) => toasts.lost(report, actions));
+    app.on('common', (shared) => toasts.common(shared, actions));
     app.on('checked', (report) => toasts.checked(report));
     app.on('removed', (report) => toasts.removed(report, actions));
     app.on('merged', (news) => toasts.merged(news));

@@ -2,7 +2,7 @@
 import { shortNames } from './names.js';
 import { wordList } from './widgets/controls.js';
 import { element } from './widgets/dom.js';
-import { say, sayChats, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayTerms } from './words.js';
+import { say, sayChats, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayShared, sayTerms } from './words.js';
 /** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, RepairReport, RepairSource, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
 
 const REMARKS_SHOWN = 2;
@@ -55,6 +55,7 @@ export function openedNotice(findings) {
 export function createToasts(/** @type {Parts} */ { app, screen }) {
     const title = say('title');
     const reported = new WeakSet();
+    let commonNotice = /** @type {{close: () => void} | null} */ (null);
     let openNotice = /** @type {{close: () => void, act: Act} | null} */ (null);
 
     /** @param {ToastKind} kind @param {ToastContent} content @param {ToastOptions} [options] */
@@ -98,9 +99,10 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
         }),
 
         opened(/** @type {AppEvents['opened']} */ { findings }, /** @type {Pick<Actions, 'repair' | 'split' | 'showFindings'>} */ { repair, split, showFindings }) {
-            // The previous notice was about another chat.
+            // The previous notices were about another chat.
             openNotice?.close();
-            openNotice = null;
+            commonNotice?.close();
+            openNotice = commonNotice = null;
             const notice = openedNotice(findings);
             if (!notice) {
                 return;
@@ -119,6 +121,18 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
             const button = canBringBack ? { text: say('notice.deleted.back'), run: bringBack } : { text: say('do.repair'), run: repair };
             openNotice = { ...toast('warning', say('notice.deleted', { name: book }), { sticky: true, buttons: [button] }), act: 'repair' };
         },
+
+        /** The open chat has no lorebook of its own, but uses one that many chats share. */
+        common(/** @type {AppEvents['common']} */ shared, /** @type {Pick<Actions, 'giveCopy'>} */ { giveCopy }) {
+            commonNotice = toast('info', sayShared(shared), { buttons: [{ text: say('do.copy'), run: () => giveCopy(shared.book) }] });
+        },
+
+        copied(/** @type {string} */ original, /** @type {RepairReport} */ { entries }) {
+            commonNotice?.close();
+            toast('success', say('notice.copied', { entries, original }));
+        },
+
+        welcome: () => toast('info', say('notice.welcome'), { sticky: true }),
 
         /** The open chat was verified again: closes the notice if it no longer applies. */
         checked(/** @type {AppEvents['checked']} */ { findings }) {

@@ -19,6 +19,9 @@ export interface OwnActions {
     /** Restores the open chat's lorebook from its journal, without asking. */
     bringBack(): Promise<unknown>;
     split(): Promise<unknown>;
+    /** Gives the open chat its own copy of a lorebook that many chats share. */
+    giveCopy(book: string): Promise<unknown>;
+    useOriginal(): Promise<unknown>;
     clean(): Promise<unknown>;
     undo(token: string): Promise<unknown>;
     strip(): Promise<unknown>;
@@ -140,7 +143,7 @@ export interface PanelFacts {
 }
 
 export interface PanelAction {
-    id: 'checkpoint' | 'when-ready' | 'stop-waiting' | 'split' | 'repair';
+    id: 'checkpoint' | 'when-ready' | 'stop-waiting' | 'split' | 'repair' | 'copy' | 'original';
     text: string;
     hint: string;
     icon: string;
@@ -154,12 +157,14 @@ export interface PanelView {
     line: string;
     origin: string;
     note: string;
-    hasDetails: boolean;
+    /** What is left out of the prompt. */
+    leftOut: string;
+    details: Finding[];
     actions: PanelAction[];
 }
 
 export interface Setting {
-    name: Exclude<keyof Settings, 'leftBehind'>;
+    name: Exclude<keyof Settings, 'leftBehind' | 'toldBooks'>;
     type: 'checkbox' | 'select' | 'text' | 'number';
     options?: string[];
     min?: number;

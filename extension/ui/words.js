@@ -1,7 +1,7 @@
 /** Everything the extension says: texts by key, coded messages of the core, and how well something is known. */
 import { ENGLISH } from './english.js';
 import { shortNames } from './names.js';
-/** @import { Part, Word } from './types.js' */
+/** @import { BookReference, Part, Word } from './types.js' */
 /** @typedef {Record<string, unknown>} Values */
 
 const NAMES_SHOWN = 5;
@@ -74,6 +74,11 @@ export function sayList(words) {
 
 /** The terms of one sentence; empty ones are left out. */
 export const sayTerms = (/** @type {string[]} */ terms) => terms.filter(Boolean).join(say('list.separator'));
+
+/** Which lorebook a chat without its own one uses, and who shares it. @param {BookReference} shared */
+export function sayShared({ book, place, name }) {
+    return say(`common.${place}`, { book, name });
+}
 
 /** What went wrong, for the user. @param {unknown} error */
 export function sayError(error) {

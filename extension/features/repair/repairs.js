@@ -176,6 +176,31 @@ export class Repairs {
         return report(plan);
     }
 
+    /** Gives the open chat its own copy of a book, which replaces it in the prompt of this chat and of its forks. @param {string} book */
+    async giveCopy(book) {
+        const open = this.requireOpenChat();
+        if (open.book) {
+            throw wordError('has-book', { name: open.book });
+        }
+        await this.host.untilSaved(book);
+        const original = await this.bookBytes(book);
+        if (!original) {
+            throw wordError('no-such-book', { name: book });
+        }
+        const plan = await this.plan('copy', open, { copied: book }, original);
+        await this.apply({ ...plan, metadata: { ...plan.metadata, forklore_instead: [book] } }, open, 'copy');
+        this.host.showWhetherBound();
+        return report(plan);
+    }
+
+    /** Nothing is left out of the open chat's prompt any more. @param {{unlink: boolean}} options whether to unbind the chat from its book */
+    async useOriginal({ unlink }) {
+        const open = this.requireOpenChat();
+        const { forklore_instead: _, ...metadata } = unlink && open.book ? (await this.plan('detach', open)).metadata ?? {} : open.metadata;
+        await this.apply({ metadata }, open, 'use the original');
+        this.host.showWhetherBound();
+    }
+
     /** Plans which chats would get which books. @param {ChatId[]} sharing the chats to be split */
     async splitPlan(sharing) {
         const chats = /** @type {SplitChat[]} */ ([]);

@@ -6,7 +6,7 @@ import { askFork } from './blocked_fork.js';
 import { askConflict } from './book_conflict.js';
 import { askCleanup } from './cleanup_list.js';
 import { askRepair } from './missing_book.js';
-import { askSplit } from './shared_book.js';
+import { askOriginal, askSplit } from './shared_book.js';
 import { showFindings, showVerification } from './verification.js';
 /** @import { BookReport, CleanupPlan, Child, Conflict, Finding, ForkQuestion, Parts, Readiness, RepairOptions, TavernScreen, Word } from '../types.js' */
 
@@ -16,6 +16,7 @@ export function createDialogs(/** @type {Parts} */ { app, screen }) {
         askConflict: (/** @type {{book: string, conflicts: Conflict[]}} */ question) => askConflict({ screen }, question),
         askRepair: (/** @type {RepairOptions} */ options) => askRepair({ screen }, options),
         askSplit: (/** @type {Readiness} */ shared) => askSplit({ screen, plan: (family) => app.splitPlan({ family }) }, shared),
+        askOriginal: (/** @type {string[]} */ originals) => askOriginal(screen, originals),
         askCleanup: (/** @type {CleanupPlan} */ plan) => askCleanup({ screen }, plan),
         /** Whether to remove the journal from this chat */
         askStrip: (/** @type {string} */ chat) => askStrip(screen, chat),

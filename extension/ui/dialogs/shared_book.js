@@ -1,7 +1,7 @@
 /** A lorebook that several chats share: shows which, and how it would be split. */
 import { choice, exactnessIcon, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, fill, freshId } from '../widgets/dom.js';
-import { say, sayError, sayPartShort } from '../words.js';
+import { say, sayError, sayNames, sayPartShort } from '../words.js';
 /** @import { SplitPlan, TavernScreen } from '../types.js' */
 
 /** A plan for a split as lines of text. @param {SplitPlan} plan @param {string} book the shared book */
@@ -77,4 +77,23 @@ function planLines(/** @type {ReturnType<typeof splitView>} */ { keeper, isEmpty
                 element('small', {}, line.about))))),
         keeper ? element('small', {}, keeper) : null,
     ];
+}
+
+/**
+ * What becomes of the chat's own copy if the original is used again.
+ * @param {TavernScreen} screen @param {string[]} originals
+ * @returns {Promise<{unlink: boolean} | null>} null to leave everything as it is
+ */
+export async function askOriginal(screen, originals) {
+    let unlink = true;
+    const group = freshId('original');
+    const way = (/** @type {string} */ name, /** @type {boolean} */ isUnlinked) => choice({
+        group, value: name, title: say(`original.${name}`), hint: say(`original.${name}.hint`), checked: isUnlinked, run: () => { unlink = isUnlinked; },
+    });
+    const answer = await screen.popup(element('div', { class: 'forklore_dialog' },
+        heading(say('original.title')),
+        paragraph(say('original.text', { books: sayNames(originals) })),
+        element('div', { class: 'forklore_choices', role: 'radiogroup', 'aria-label': say('original.title') }, way('unlink', true), way('keep', false))),
+    { okText: say('original.ok'), cancelText: say('button.cancel') });
+    return answer === 'ok' ? { unlink } : null;
 }

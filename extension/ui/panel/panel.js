@@ -4,7 +4,7 @@ import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { panelView } from './panel_view.js';
 import { settingsForm } from './settings_form.js';
-/** @import { Actions, Child, Finding, PanelView, Parts, Readiness } from '../types.js' */
+/** @import { Actions, Child, PanelView, Parts, Readiness } from '../types.js' */
 
 export function mountPanel(/** @type {Parts & {actions: Actions}} */ { app, screen, actions }) {
     const status = element('div', { class: 'forklore_status', role: 'status', 'aria-live': 'polite' });
@@ -13,7 +13,7 @@ export function mountPanel(/** @type {Parts & {actions: Actions}} */ { app, scre
 
     const show = (/** @type {Readiness | null} */ readiness) => showStatus(status, buttons, panelView({
         readiness, waiting: app.pendingFork, checked: app.openFindings, sayDate: screen.sayDate,
-    }), actions, app.openFindings?.findings);
+    }), actions, readiness?.common?.[0]?.book);
     const refresh = async () => {
         asked += 1;
         const question = asked;
@@ -66,25 +66,27 @@ function tools(/** @type {Actions} */ actions) {
             tool('strip', 'fa-eraser', () => actions.strip())));
 }
 
-/** @param {HTMLElement} status @param {HTMLElement} buttons @param {PanelView} view @param {Actions} actions @param {Finding[]} [findings] */
-function showStatus(status, buttons, view, actions, findings = []) {
+/** @param {HTMLElement} status @param {HTMLElement} buttons @param {PanelView} view @param {Actions} actions @param {string} [shared] the lorebook to copy */
+function showStatus(status, buttons, view, actions, shared = '') {
     status.dataset.tone = view.tone;
     fill(status,
         icon(view.icon),
         element('div', {},
             element('div', { class: 'forklore_line' }, view.line),
-            [view.origin, view.note].filter(Boolean).map((text) => element('small', {}, text))));
+            [view.origin, view.leftOut, view.note].filter(Boolean).map((text) => element('small', {}, text))));
     const run = {
         checkpoint: () => actions.checkpointAtEnd(),
         'when-ready': () => actions.checkpointAtEnd({ whenReady: true }),
         'stop-waiting': () => actions.stopWaiting(),
         split: () => actions.split(),
         repair: () => actions.repair(),
+        copy: () => actions.giveCopy(shared),
+        original: () => actions.useOriginal(),
     };
     fill(buttons,
         view.actions.map(({ id, text, hint, icon: sign, disabled }) =>
             button(text, { icon: sign, title: hint, disabled, run: run[id] })),
-        view.hasDetails
-            ? button(say('button.details'), { icon: 'fa-circle-info', run: () => actions.showFindings(findings) })
+        view.details.length
+            ? button(say('button.details'), { icon: 'fa-circle-info', run: () => actions.showFindings(view.details) })
             : null);
 }

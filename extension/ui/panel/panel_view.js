@@ -1,6 +1,6 @@
 /** What the panel shows, derived from the state of the app. */
-import { say, sayTerms } from '../words.js';
-/** @import { Origin, PanelAction, PanelFacts, PanelState, PanelView, Readiness, Setting, Settings } from '../types.js' */
+import { say, sayNames, sayShared, sayTerms } from '../words.js';
+/** @import { Finding, Origin, PanelAction, PanelFacts, PanelState, PanelView, Readiness, Setting, Settings } from '../types.js' */
 
 /** @type {Record<PanelState, {icon: string, tone: string}>} */
 const SIGNS = {
@@ -8,6 +8,7 @@ const SIGNS = {
     off: { icon: 'fa-power-off', tone: 'quiet' },
     'no-chat': { icon: 'fa-comment-slash', tone: 'quiet' },
     'no-book': { icon: 'fa-circle-check', tone: 'good' },
+    common: { icon: 'fa-link', tone: 'care' },
     ready: { icon: 'fa-circle-check', tone: 'good' },
     waiting: { icon: 'fa-hourglass-half', tone: 'care' },
     pending: { icon: 'fa-hourglass-half', tone: 'care' },
@@ -17,7 +18,7 @@ const SIGNS = {
 };
 
 /** States in which a checkpoint can be requested. If something is in the way, the user is asked then. */
-const FORKABLE = ['no-book', 'ready', 'waiting', 'shared', 'elsewhere', 'missing', 'off'];
+const FORKABLE = ['no-book', 'common', 'ready', 'waiting', 'shared', 'elsewhere', 'missing', 'off'];
 
 /** @param {PanelFacts} facts @returns {PanelView} */
 export function panelView(facts) {
@@ -29,8 +30,9 @@ export function panelView(facts) {
         line: lineOf(state, facts),
         origin: originLine(readiness?.origin, sayDate),
         note: noteOf(checked),
-        hasDetails: Boolean(checked?.findings.length),
-        actions: actionsOf(state),
+        leftOut: leftOutLine(readiness),
+        details: [...(checked?.findings ?? []), ...notCopied(readiness)],
+        actions: actionsOf(state, readiness),
     };
 }
 
@@ -44,7 +46,19 @@ function lineOf(/** @type {PanelState} */ state, /** @type {PanelFacts} */ { rea
         return say(`ready.pending.${waiting.kind}`, waiting);
     }
     const count = readiness?.sharedWith?.length;
-    return readiness?.state === 'ready' ? readyLine(readiness) : say(`ready.${state}`, { ...readiness, count });
+    const [shared] = readiness?.common ?? [];
+    return shared ? sayShared(shared) : readiness?.state === 'ready' ? readyLine(readiness) : say(`ready.${state}`, { ...readiness, count });
+}
+
+/** @param {Readiness | null} readiness */
+function leftOutLine(readiness) {
+    const { leftOut = [] } = readiness ?? {};
+    return leftOut.length ? say('common.left-out', { books: sayNames(leftOut), count: leftOut.length }) : '';
+}
+
+/** Of several lorebooks that many chats share, only the first is offered to be copied. @param {Readiness | null} readiness @returns {Finding[]} */
+function notCopied(readiness) {
+    return (readiness?.common ?? []).slice(1).map(({ book }) => ({ code: 'common-too', values: { name: book }, problem: false }));
 }
 
 /** Who uses the lorebook, as far as the chats were checked. @param {Readiness} readiness */
@@ -86,7 +100,7 @@ function noteOf(/** @type {PanelFacts['checked']} */ checked) {
     return findings.length ? say('ready.checked.notes', { when, count: findings.length }) : say('ready.checked.well', { when });
 }
 
-function actionsOf(/** @type {PanelState} */ state) {
+function actionsOf(/** @type {PanelState} */ state, /** @type {Readiness | null} */ readiness) {
     if (state === 'pending') {
         return [action('stop-waiting', 'do.stop-waiting', 'fa-ban')];
     }
@@ -96,6 +110,12 @@ function actionsOf(/** @type {PanelState} */ state) {
         : action('checkpoint', 'do.checkpoint', 'fa-flag-checkered', !FORKABLE.includes(state))];
     if (state === 'shared' || state === 'elsewhere') {
         actions.unshift(action('split', 'do.split', 'fa-code-branch'));
+    }
+    if (state === 'common') {
+        actions.unshift(action('copy', 'do.copy', 'fa-copy'));
+    }
+    if (readiness?.leftOut?.length) {
+        actions.push(action('original', 'do.original', 'fa-rotate-left'));
     }
     if (state === 'missing') {
         actions.unshift(action('repair', 'do.repair', 'fa-screwdriver-wrench'));

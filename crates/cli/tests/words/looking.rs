@@ -161,3 +161,27 @@ fn a_lorebook_that_many_use_is_named_once() {
     assert_snapshot!(about.join("\n"), @r#"- lorebook "Lore" is used by 4 chats: Ada/One, Ada/Three, Ada/Two, Alice/Story"#);
     assert!(stage.run(["verify", "Ada/One"]).contains("Ada/Two"));
 }
+
+#[test]
+fn what_a_chat_leaves_out_is_a_note_unless_it_has_nothing_instead() {
+    let stage = Stage::new();
+    stage.scene.write(
+        "default-user/chats/Alice/Own copy.jsonl",
+        br#"{"chat_metadata":{"world_info":"Lore","forklore_instead":["Eldoria"]}}
+{"mes":"a"}"#,
+    );
+    stage.scene.write(
+        "default-user/chats/Alice/Unbound.jsonl",
+        br#"{"chat_metadata":{"forklore_instead":["Eldoria"]}}
+{"mes":"a"}"#,
+    );
+    assert_snapshot!(stage.run(["verify", "Own copy", "Unbound"]), @r#"
+    Alice/Own copy
+      - its lorebook "Lore" is also used by "Alice/Story"
+      - leaves out "Eldoria", which its own copy replaces
+    Alice/Unbound
+      ! leaves out "Eldoria", but has no lorebook instead, so it is used
+    2 timelines verified: 1 problem, 2 notes
+    -- exit 1 --
+    "#);
+}

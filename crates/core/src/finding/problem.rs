@@ -28,6 +28,10 @@ pub enum Finding {
         name: String,
         by: Vec<String>,
     },
+    /// Its own book replaces this one, which belongs to a character, a persona or all chats.
+    LeavesOut(String),
+    /// The same, but it has no book of its own, so nothing is left out.
+    LeavesOutNothing(String),
     /// It is bound to a different book than when it was forked.
     AnotherBook {
         sealed: String,
@@ -79,6 +83,7 @@ impl Finding {
             self,
             Self::AnotherBook { .. }
                 | Self::BookUsedElsewhere { .. }
+                | Self::LeavesOut(_)
                 | Self::BookEdited { .. }
                 | Self::RunningVersionChanged(_)
                 | Self::AnotherRunningVersion { .. }
@@ -107,6 +112,12 @@ impl fmt::Display for Finding {
             }
             Self::BookUsedElsewhere { name, by } => {
                 write!(out, "its lorebook {name:?} is also used by {}", quoted(by))
+            }
+            Self::LeavesOut(name) => {
+                write!(out, "leaves out {name:?}, which its own copy replaces")
+            }
+            Self::LeavesOutNothing(name) => {
+                write!(out, "leaves out {name:?}, but has no lorebook instead, so it is used")
             }
             Self::AnotherBook { sealed, bound: Some(bound) } => {
                 write!(out, "was made with the lorebook {sealed:?} but is bound to {bound:?} now")
@@ -191,6 +202,8 @@ crate::diagnostics!(Finding {
         name: name.as_str(),
         by: by.clone(),
     ),
+    Self::LeavesOut(name) => ("leaves-out", name: name.as_str()),
+    Self::LeavesOutNothing(name) => ("leaves-out-nothing", name: name.as_str()),
     Self::AnotherBook { sealed, bound } => (
         "another-book",
         sealed: sealed.as_str(),

@@ -13,6 +13,7 @@ use crate::sillytavern::book::{Book, BookError, Entry, lore_digest_of, uid_text}
 use crate::sillytavern::chat::{Chat, Damage};
 use crate::sillytavern::names::book_key;
 use crate::timeline::book_users::BookUsers;
+use crate::timeline::books_named::replaced_books;
 use crate::timeline::family::{Node, Parentage, Timeline};
 use crate::timeline::seal::{Seal, SealedBook};
 use forklore_json::{Json, Raw};
@@ -304,6 +305,13 @@ fn check_book(
         let by = context.elsewhere.clone();
         findings.push(Finding::BookUsedElsewhere { name: name.to_owned(), by });
     }
+    let left_out = match bound {
+        // Until the book is back, the page leaves nothing out.
+        BoundFacts::Missing(_) => return,
+        BoundFacts::None => Finding::LeavesOutNothing,
+        _ => Finding::LeavesOut,
+    };
+    findings.extend(replaced_books(&chat.metadata).into_iter().map(left_out));
 }
 
 fn check_memory(
@@ -410,6 +418,7 @@ fn check_seal(chat: &ChatFacts, bound: &BoundFacts<'_>, seal: &Seal, findings: &
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostic::Diagnostic as _;
     use crate::sillytavern::book::digest_of;
     use crate::sillytavern::names::ForkKind;
     use crate::timeline::exactness::Knowledge;
@@ -462,6 +471,33 @@ mod tests {
         let bound = BoundFacts::There { name: "Lore", facts: &facts };
         let found = verify(&ChatFacts::loaded(1, metadata), &bound, &context);
         found.iter().any(|finding| matches!(finding, Finding::BookEdited { .. }))
+    }
+
+    #[test]
+    fn a_chat_leaves_a_book_out_only_if_it_has_another() {
+        let metadata = |book: &str, names: &str| {
+            let text = format!(r#"{{"world_info":"{book}","forklore_instead":{names}}}"#);
+            Json::parse(text.as_bytes()).unwrap()
+        };
+        let found = |book: &str, names: &str, bound: &BoundFacts<'_>| {
+            let metadata = metadata(book, names);
+            let home = Home::Character("Ada".into());
+            let timelines = [Timeline::of(home, "Story".into(), &metadata)];
+            let nodes = families(&timelines);
+            let users = BookUsers::of(&timelines, &nodes);
+            let context = VerifyContext::of(&users, 0, true);
+            // An index has all that is needed.
+            let header = crate::timeline::family::header(&metadata);
+            let findings = verify(&ChatFacts::indexed(1, header), bound, &context);
+            findings.iter().map(|f| (f.coded().code, f.is_problem())).collect::<Vec<_>>()
+        };
+        let names = r#"["Eldoria"]"#;
+        assert_eq!(found("Copy", names, &BoundFacts::NotRead("Copy")), [("leaves-out", false)]);
+        assert_eq!(found("", names, &BoundFacts::None), [("leaves-out-nothing", true)]);
+        assert_eq!(found("Copy", names, &BoundFacts::Missing("Copy")), [("book-missing", true)]);
+        for odd in ["null", "7", r#""Eldoria""#, "{}", r#"[null, 7, "", ["Eldoria"]]"#] {
+            assert_eq!(found("Copy", odd, &BoundFacts::NotRead("Copy")), [], "{odd}");
+        }
     }
 
     #[test]

@@ -5,6 +5,18 @@ use crate::recap::{queue, references as recap};
 use crate::sillytavern::book::Book;
 use forklore_json::{Json, sorted};
 
+/// The metadata key of a list of books that the chat's own one replaces in the prompt. They belong to
+/// a character, a persona or all chats, and the extension leaves them out of this chat.
+pub const REPLACED: &str = "forklore_instead";
+
+pub fn replaced_books(metadata: &Json) -> Vec<String> {
+    let mut names = Vec::new();
+    for name in metadata.get(REPLACED).and_then(Json::as_array).unwrap_or_default() {
+        names.extend(name.as_str().filter(|name| !name.is_empty()).map(|name| name.into_owned()));
+    }
+    names
+}
+
 /// The names of books in a chat, by what names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BooksNamed {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::recap::older_seal;
 use crate::sillytavern::chat::Chat;
 use crate::sillytavern::names::{self, ForkKind, NamedFile, book_key, folded};
+use crate::timeline::books_named;
 use crate::timeline::label;
 use crate::timeline::seal::{self, Seal};
 use forklore_json::Json;
@@ -22,10 +23,17 @@ pub enum Home {
     Loose,
 }
 
-/// The metadata keys that [`Timeline::of`] reads and the label, in the order in which an index stores
-/// them. The rest of the metadata can be megabytes long.
-pub const HEADER_KEYS: [&str; 6] =
-    ["main_chat", "world_info", "integrity", seal::KEY, older_seal::KEY, label::KEY];
+/// The metadata keys that describe a timeline, in the order in which an index stores them. The
+/// rest of the metadata can be megabytes long.
+pub const HEADER_KEYS: [&str; 7] = [
+    "main_chat",
+    "world_info",
+    "integrity",
+    seal::KEY,
+    older_seal::KEY,
+    books_named::REPLACED,
+    label::KEY,
+];
 
 /// A timeline, as described by its header.
 #[derive(Clone, Debug)]

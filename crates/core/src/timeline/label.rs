@@ -1,19 +1,20 @@
 //! A timeline's label in its metadata: the title, note, colour and pin that the user gave it.
 
-use forklore_json::Json;
+use forklore_json::{Json, Object};
 
 /// The key of the label in the chat's metadata.
 pub const KEY: &str = "forklore_label";
 
 /// The label of a child. It has its parent's colour; the rest was said about the parent.
 pub(crate) fn of_child(parent: &Json, title: Option<&str>) -> Option<Json> {
-    let colour =
-        parent.get(KEY).and_then(|label| label.get("colour")).filter(|it| it.as_str().is_some());
-    let title = title.filter(|title| !title.is_empty());
-    let members = [("title", title.map(Json::from)), ("colour", colour.cloned())];
-    let mut members = members.into_iter().filter_map(|(key, value)| Some((key, value?))).peekable();
-    members.peek()?;
-    Some(Json::object(members))
+    let mut label = Object::new();
+    if let Some(title) = title.filter(|title| !title.is_empty()) {
+        label.insert("title", title);
+    }
+    if let Some(colour @ Json::Text(_)) = parent.get(KEY).and_then(|label| label.get("colour")) {
+        label.insert("colour", colour.clone());
+    }
+    (!label.is_empty()).then(|| label.into())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::recap::snapshot::{self, RebuiltBook};
 use crate::recap::{combined, running};
 use crate::sillytavern::book::{Book, BookError};
 use crate::sillytavern::chat::Chat;
+use crate::timeline::books_named::replaced_books;
 use crate::timeline::claim::{Evidence, TodaySource};
 use crate::timeline::exactness::{Exactness, Knowledge, Source};
 use forklore_json::{JsText, Json, Object};
@@ -207,7 +208,13 @@ impl<'a> Query<'_, 'a> {
     fn book(&self) -> BookThen<'a> {
         let settled = self.options.settled.then(|| self.settled_book()).flatten();
         let best = || self.exact_book().or_else(|| self.book_as_of());
-        settled.or_else(best).unwrap_or_else(|| match self.bound {
+        // A chat whose book replaces others used those before it had its own. What was in them is
+        // not recorded; its own book is the nearest.
+        let is_known = |then: &BookThen<'_>| {
+            !matches!((then, self.bound), (BookThen::None(_), BoundBook::There { .. }))
+                || replaced_books(&self.chat.metadata_value()).is_empty()
+        };
+        settled.or_else(best).filter(is_known).unwrap_or_else(|| match self.bound {
             BoundBook::None => BookThen::None(Knowledge::LIVE),
             BoundBook::There { name, book } => BookThen::of_file(Knowledge::LIVE, name, book),
             BoundBook::Missing { .. } | BoundBook::Unreadable { .. } => BookThen::Unknown,
@@ -558,6 +565,28 @@ mod tests {
         assert!(!is_exact(&now), "it was recorded that there was none");
         now.metadata.remove(OTHERS);
         assert!(!is_exact(&now), "an older version recorded nothing of it");
+    }
+
+    #[test]
+    fn before_a_chat_had_its_own_copy_of_shared_lore_the_copy_is_the_nearest() {
+        let none = RecordedState::of(&Json::Null, None);
+        let first = record(None, &none, Limits::default()).to_json();
+        let message = Json::object([("mes", "x".into()), (FIELD, first)]).stringify();
+        let later = Json::object([("mes", "y".into())]).stringify();
+        let book_at = |header: &str, m: usize| {
+            let text = [header.as_bytes(), &message, &later].join(&b'\n');
+            let chat = Chat::read(&text, ChatKind::Solo);
+            let bound = BoundBook::read(Some("Copy".into()), Some(br#"{"entries":{}}"#));
+            match moment(&chat, &bound, None, m, MomentOptions::default()).book {
+                BookThen::Known { name, part, .. } => Some((name, part.exactness)),
+                _ => None,
+            }
+        };
+        let own = r#"{"chat_metadata":{"world_info":"Copy"}}"#;
+        let instead = r#"{"chat_metadata":{"world_info":"Copy","forklore_instead":["Eldoria"]}}"#;
+        assert_eq!(book_at(own, 0), None, "there was no lore then");
+        assert_eq!(book_at(instead, 0), Some(("Copy".into(), Exactness::Live)));
+        assert_eq!(book_at(instead, 1), Some(("Copy".into(), Exactness::Exact)));
     }
 
     #[test]

@@ -19,6 +19,7 @@ import { Findings } from './features/repair/findings.js';
 import { LostBook } from './features/repair/lost_book.js';
 import { Repairs } from './features/repair/repairs.js';
 import { Verifier } from './features/repair/verifier.js';
+import { forkMessage, spokenIn } from './features/messages.js';
 import { fillDefaults } from './features/settings.js';
 import { TimelineIndex } from './features/timelines/timeline_index.js';
 import { Timelines } from './features/timelines/timelines.js';
@@ -118,6 +119,14 @@ export class App {
     open() {
         const open = this.host.openChat();
         return open && { name: open.name, group: Boolean(open.group), messages: open.messages.length };
+    }
+
+    /** @type {AppForUi['messageAt']} */ messageAt = (message) => spokenIn(this.host.openChat()?.messages[message]);
+
+    /** @type {AppForUi['forkMessage']} */
+    forkMessage(timeline) {
+        const open = this.host.openChat();
+        return open && forkMessage(open, timeline);
     }
 
     /** @type {AppForUi['on']} */ on = (event, listener) => this.events.on(event, listener);

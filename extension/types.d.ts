@@ -114,6 +114,15 @@ export interface Settings {
     leftBehind?: string[];
 }
 
+/** A message: who speaks, and what is said. Both may be empty. */
+export interface Spoken {
+    name: string;
+    text: string;
+}
+
+/** A message in words, from its number. */
+export type SayMessage = (message: number) => string;
+
 // What the core says.
 
 /** A message of the core: a code, and what to fill in. */
@@ -264,6 +273,10 @@ export interface AppForUi {
     on<Event extends keyof AppEvents>(event: Event, listener: (value: AppEvents[Event]) => void): void;
     saveSettings(): void;
     open(): { name: string; group: boolean; messages: number } | null;
+    /** A message of the open chat. */
+    messageAt(message: number): Spoken | null;
+    /** The message that a timeline was forked at, if it is in the open chat. */
+    forkMessage(timeline: Pick<ShownTimeline, 'name' | 'parent' | 'message'>): Spoken | null;
     readiness(): Promise<Readiness>;
     check(message: number): Promise<ForkCheck>;
     /** Throws if a message up to this one is being edited. */
@@ -665,6 +678,8 @@ export interface ComparedModel {
     variables: Difference[];
     other: Difference[];
     words: Words;
+    /** A message of one side. */
+    spokenAt: (side: Side, message: number) => Spoken | null;
 }
 
 /** Entries by their keys in the source book: whole, or only some of their fields. */

@@ -233,10 +233,10 @@ scenario('entries, their keywords, contents and changes: lore at a message, and 
     await until('the entry that was searched', async () => (await page.dialog().locator('.forklore_entries .forklore_folded').count()) === 1);
 
     await page.press('.popup-controls :text("Restore this lore")');
-    await dialog(page, 'Restore the lore of message 2?');
+    await dialog(page, 'Restore the lore of message 2');
     await assertShows(page, texts, 'restore');
     await agree(page);
-    assert.ok((await notice(page, /was restored to message 2: 300 entries/, 'success')).includes(own));
+    assert.ok((await notice(page, /\(300 entries\) was restored to message 2/, 'success')).includes(own));
     await files.bookWhen(own, ({ entries }) => entries[299] && !entries[1299]);
 });
 

@@ -176,7 +176,7 @@ scenario('on a phone nothing is cut off, and everything can be tapped', { viewpo
     await lore.locator('.forklore_content').waitFor();
     await assertFits(lore, 'lore');
     await tapAway(page, lore.getByText('Restore this lore'));
-    await assertFits(await dialog(page, 'Restore the lore of message 2?'), 'restore');
+    await assertFits(await dialog(page, 'Restore the lore of message 2'), 'restore');
     await tapAway(page, page.dialog().locator('.popup-button-cancel'));
 });
 
@@ -371,7 +371,7 @@ scenario('the keyboard is enough, and Escape never agrees', { freshPage: true },
     await lore.locator('.forklore_content').waitFor();
     await lore.locator('.menu_button', { hasText: 'Restore this lore' }).focus();
     await keyboard.press('Enter');
-    await dialog(page, 'Restore the lore of message 2?');
+    await dialog(page, 'Restore the lore of message 2');
     await keyboard.press('Escape');
     await until('the dialogs to be closed', async () => (await page.dialog().count()) === 0);
     assert.equal(files.book(tale.book).text, bookText, 'Escape does not restore');

@@ -40,6 +40,7 @@ const MODEL = {
     variables: [{ name: MARKUP, by: 'left', left: 1, right: 2 }],
     other: [{ name: 'note_prompt', by: 'right', left: 'x', right: 'y' }],
     words,
+    spokenAt: (name, message) => ({ name: 'Mara', text: `${name} ${message}` }),
 };
 
 const step = (what, key, to = key, fields = []) => ({
@@ -139,13 +140,14 @@ test('what is empty on both sides is no difference to read about', () => {
 });
 
 test('how the beginning is known is said', () => {
-    const say = (given) => sayBeginning({ known: true, message: 4, parting: 5, chat: 'Main', ...given });
-    assert.match(say({ how: 'sealed' }), /Forklore recorded what both started with/);
+    const spokenAt = (side, message) => ({ name: 'Mara', text: message === 3 ? `Only ${side} has this.` : `Words of ${message}.` });
+    const say = (given) => sayBeginning({ beginning: { known: true, message: 4, parting: 5, chat: 'Main', ...given }, spokenAt });
+    assert.match(say({ how: 'sealed' }), /^They diverge in “Main” at message 4, Mara: “Words of 4\.”\. Forklore recorded what both started with/);
     assert.match(say({ how: 'recorded' }), /Both have the same record/);
-    assert.match(say({ how: 'earlier' }), /message 5.*message 4, a little earlier/);
+    assert.match(say({ how: 'earlier' }), /message 5, Mara: “Words of 5\.”.*message 4, a little earlier/);
     assert.match(say({ how: 'sealed', chat: null }), /a chat that is missing/);
-    assert.match(sayBeginning({ known: false, parting: null }), /no common past/);
-    assert.match(sayBeginning({ known: false, parting: 3 }), /was not recorded/);
+    assert.match(say({ known: false, parting: null }), /no common past/);
+    assert.match(say({ known: false, parting: 3 }), /at message 3, but what both started with was not recorded/, 'words that only one side has are not quoted');
 });
 
 test('three entries are ticked, looked at, agreed to, and can be taken back', async () => {
@@ -262,6 +264,7 @@ test('two messages of one chat: what was comes back', async () => {
     const then = { ...MODEL, isOneChat: true, left: { ...MODEL.left, message: 3, part: LIVE }, right: { ...MODEL.left }, entries: [added('4', 'The wedding')] };
     const { app, ui } = await start({ compare: async () => then }, [async (body) => {
         assert.match(body.textContent, /Changes in between/);
+        assert.match(body.textContent, /at message 3, Mara: “left 3”, as it is today/);
         assert.match(body.textContent, /added since/);
         body.all(({ tagName }) => tagName === 'details')[0].dispatch('toggle');
         buttonSaying(body, /^Restore as it was/).click();

@@ -245,6 +245,16 @@ test('lore: restored after a preview and a yes', async () => {
     assert.match(screen.popups[1].text, /A copy of today’s lorebook is kept in the trash/);
 });
 
+test('lore: the dialogs and the notice say which message it is', async () => {
+    const messageAt = (message) => ({ name: MARKUP, text: `${MARKUP} Words of **${message}**` });
+    const { screen, ui } = await start({ messageAt }, ['restore', 'ok']);
+    await ui.lore.show(57);
+    assert.match(screen.popups[0].text, /^Lore at message 57: “Words of 57”/, 'a name that is only markup is none');
+    assert.match(screen.popups[0].text, /as it was at message 42: “Words of 42”, the nearest known state/);
+    assert.match(screen.popups[1].text, /^Restore the lore of message 57: “Words of 57”\?/);
+    assert.match(screen.toasts.at(-1).lines[0], /was restored to message 57: “Words of 57”\.$/);
+});
+
 test('lore: a no after the preview changes nothing', async () => {
     const { app, ui } = await start({}, ['restore', null]);
     await ui.lore.show(57);

@@ -3,6 +3,7 @@
 import { chatForCore, comparableMessages } from '../../core/chat.js';
 import { fromBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
+import { spokenIn } from '../messages.js';
 /** @import { ForkPoint } from '../../core/repair_calls.js' */
 /** @import { Beginning, ComparedModel, Core, Head, Host, LoadedChat, Moment, OpenChat, Owner, Part, ShownMoment, TimelineChoice, TimelinesModel } from '../../types.js' */
 /** @import { Repairs } from '../repair/repairs.js' */
@@ -65,6 +66,7 @@ export class Comparison {
             isOneChat: left.name === right.name,
             beginning: shownBeginning(beginning),
             words: (before, after) => this.core.words(before, after),
+            spokenAt: (side, message) => spokenIn({ left, right }[side].chat.messages[message]),
         };
     }
 

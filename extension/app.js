@@ -151,6 +151,7 @@ export class App {
     /** @type {AppForUi['showOwnBook']} */ showOwnBook = () => this.editorBook.showOwn();
     /** @type {AppForUi['compare']} */ compare = (what) => this.comparison.compare(what);
     /** @type {AppForUi['timelineChoices']} */ timelineChoices = () => this.comparison.choices();
+    /** @type {AppForUi['messagesOf']} */ messagesOf = (chat) => this.comparison.messagesOf(chat);
     /** @type {AppForUi['bringPlan']} */ bringPlan = (request) => this.timelineMerge.plan(request);
     /** @type {AppForUi['bring']} */ bring = (request, seen) => this.changes.bring(request, seen);
 }

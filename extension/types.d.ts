@@ -120,6 +120,14 @@ export interface Spoken {
     text: string;
 }
 
+/** A message among those of its chat. */
+export interface ListedMessage extends Spoken {
+    /** How many timelines fork off there. */
+    forks: number;
+    /** Whether the lorebook changed there. */
+    hasNewLore: boolean;
+}
+
 /** A message in words, from its number. */
 export type SayMessage = (message: number) => string;
 
@@ -301,6 +309,8 @@ export interface AppForUi {
     showOwnBook(): void;
     compare(what: { left: Moment; right: Moment }): Promise<ComparedModel>;
     timelineChoices(): Promise<TimelineChoice[]>;
+    /** All messages of a timeline of the open chat's character or group. */
+    messagesOf(chat: string): Promise<ListedMessage[]>;
     bringPlan(request: MergeRequest): Promise<MergePlan>;
     bring(request: MergeRequest, seen?: MergePlan | null): Promise<Brought | StalePlan>;
 }

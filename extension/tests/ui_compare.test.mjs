@@ -4,6 +4,7 @@ import { beforeEach, test } from 'node:test';
 import { wantedEntries } from '../ui/compare/answers.js';
 import { canBring, isWorthReading, itemsOf, matching, targets } from '../ui/compare/items.js';
 import { pieces } from '../ui/compare/marks.js';
+import { matchingMessages } from '../ui/compare/message_picker.js';
 import { planView } from '../ui/compare/preview.js';
 import { sayBeginning } from '../ui/compare/view.js';
 import { startUi } from '../ui/index.js';
@@ -73,6 +74,7 @@ async function start(given = {}, answers = []) {
         compare: answer('compare', MODEL),
         bringPlan: answer('bringPlan', PLAN),
         bring: answer('bring', DONE),
+        messagesOf: async () => Array.from({ length: 58 }, (_, message) => ({ name: 'Mara', text: `Words of ${message}`, forks: 0, hasNewLore: false })),
         timelineChoices: answer('timelineChoices', [
             { name: 'The harbour', messages: 58, isOpen: true, isRelated: true }, { name: MARKUP, messages: 3, isOpen: false, isRelated: true }, { name: 'Other', messages: 1, isOpen: false, isRelated: false },
         ]),
@@ -287,9 +289,11 @@ test('from the lore of a message: an entry to another timeline, or a comparison 
         },
         null,
         'compare',
-        (body, { mayClose }) => {
-            const [left, right] = body.all(({ attributes }) => attributes.type === 'number');
-            assert.deepEqual([left.value, right.value], [57, '']);
+        async (body, { mayClose }) => {
+            await settled();
+            const fields = body.all(({ attributes }) => attributes['aria-haspopup'] === 'listbox');
+            assert.deepEqual(fields.map(({ textContent }) => textContent), ['Message 57, Mara: “Words of 57”', 'Now']);
+            assert.deepEqual(fields.map(({ attributes }) => attributes['aria-label']), ['When, of the first: Message 57, Mara: “Words of 57”', 'When, of the second: Now']);
             assert.ok(mayClose('ok'));
             return 'ok';
         },
@@ -310,6 +314,23 @@ test('the same moment twice cannot be compared', async () => {
     const now = { chat: 'The harbour', message: null };
     await ui.actions.chooseToCompare({ left: now, right: now });
     assert.deepEqual(asked(app, 'compare'), []);
+});
+
+test('messages to choose from: newest first, now on top, found by words, speaker and number', () => {
+    const messages = ['The lamp turns', 'Who is there?', '灯塔的灯'].map((text, at) => ({ name: at === 1 ? 'Iven' : 'Mara', text, forks: 0, hasNewLore: false }));
+    const numbers = (typed) => matchingMessages(messages, typed).map(({ number }) => number);
+    assert.deepEqual(numbers(''), [null, 2, 1, 0]);
+    assert.deepEqual(numbers('  '), [null, 2, 1, 0]);
+    assert.deepEqual(matchingMessages(messages, '', 0).map(({ number }) => number), [null, 0, 2, 1], 'the chosen one is at hand');
+    assert.deepEqual(numbers('turns LAMP'), [0]);
+    assert.deepEqual(numbers('iven'), [1]);
+    assert.deepEqual(numbers('灯塔'), [2]);
+    assert.deepEqual(numbers('2'), [2]);
+    assert.deepEqual(numbers('nobody'), []);
+    const many = Array.from({ length: 5000 }, (_, at) => ({ name: 'Mara', text: `${'The tide goes out. '.repeat(60)}${at}`, forks: 0, hasNewLore: false }));
+    const began = performance.now();
+    assert.equal(matchingMessages(many, 'tide 4999').length, 1);
+    assert.ok(performance.now() - began < 500);
 });
 
 test('commands understand titles and numbers, and titles with commas', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { payloads } from '../../e2e/harness/payloads.mjs';
-import { forkMessage, linkedForks, spokenIn } from '../features/messages.js';
+import { forkMessage, forksOf, linkedForks, listedMessages, loreChanges, spokenIn } from '../features/messages.js';
 import { firstWords, sayMessage, sayMessagesOf } from '../ui/messages.js';
 import { sayError, sayPart, sayWord, useTranslations } from '../ui/words.js';
 
@@ -101,4 +101,34 @@ test('a fork is found where SillyTavern has noted it', () => {
     assert.equal(at({ name: 'Elsewhere', message: 2, parent: 'Another' }), undefined);
     assert.equal(at({ name: 'Main', message: 0, parent: 'Another' }), 'a');
     assert.equal(at({ name: 'Elsewhere', message: null }), undefined);
+});
+
+const fork = (name, parent, message, kind = 'branch') => ({ id: name, name, parent, message, kind });
+
+test('forks of a chat, and of its ancestors in the part that it has from them', () => {
+    const family = [
+        fork('Main', null, null, 'main'), fork('Main 10', 'Main', 3), fork('Main 9', 'Main', 3), fork('Deep', 'Main 9', 5), fork('Early', 'Main', 1),
+        fork('Late', 'Main', 4), fork('Older', 'Main', null, 'fork'), fork('Gone', 'Main', 2, 'gone'), fork('Elsewhere', null, null, 'main'),
+    ];
+    const at = (name, count, messages = Array.from({ length: count }, () => ({}))) => Object.fromEntries(forksOf({ name, messages }, family));
+    assert.deepEqual(at('Main', 8), { 1: ['Early'], 3: ['Main 9', 'Main 10'], 4: ['Late'] });
+    assert.deepEqual(at('Main 9', 8), { 1: ['Early'], 3: ['Main 10'], 5: ['Deep'] });
+    assert.deepEqual(at('Deep', 8), { 1: ['Early'], 3: ['Main 10'] });
+    assert.deepEqual(at('Main', 2), { 1: ['Early'] }, 'the chat was cut short since');
+    assert.deepEqual(at('Elsewhere', 8), {});
+    const moved = [{}, { extra: { bookmark_link: 'Early', branches: ['Late', 'Older'] } }, {}];
+    assert.deepEqual(at('Main', 3, [{}, ...moved]), { 2: ['Early', 'Late', 'Older'], 3: ['Main 9', 'Main 10'] }, 'what SillyTavern has noted wins');
+    const circle = [fork('A', 'B', 1), fork('B', 'A', 1)];
+    assert.deepEqual(Object.fromEntries(forksOf({ name: 'A', messages: [{}, {}] }, circle)), { 1: ['B'] });
+});
+
+test('where the lore changed, by the journal', () => {
+    const record = (book, metadata, more) => ({ forklore: { v: 2, id: `${book}.${metadata}`, ...more } });
+    const messages = [
+        record('a', 'm', { whole: {} }), {}, record('a', 'n'), record('b', 'n', { delta: { entries: { set: {} } } }), null,
+        record('b', 'o', { delta: { metadata: {} } }), record('c', 'o', { delta: { name: 'of the branch' } }), record('d', 'o', { 'delta.deflated': 'x' }),
+        { forklore: { v: 1, id: 'e'.repeat(16) } }, { forklore: 'odd' }, { forklore: { id: 5 } }, record('d', 'p'), record('none', 'p', { whole: {} }),
+    ];
+    assert.deepEqual([...loreChanges(messages)], [3, 7, 12]);
+    assert.deepEqual(listedMessages({ name: 'Main', messages }, []).map(({ hasNewLore }) => Number(hasNewLore)).join(''), '0001000100001');
 });

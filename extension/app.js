@@ -21,6 +21,7 @@ import { Repairs } from './features/repair/repairs.js';
 import { Verifier } from './features/repair/verifier.js';
 import { forkMessage, spokenIn } from './features/messages.js';
 import { fillDefaults } from './features/settings.js';
+import { MessageMarks } from './features/timelines/message_marks.js';
 import { TimelineIndex } from './features/timelines/timeline_index.js';
 import { Timelines } from './features/timelines/timelines.js';
 import { Trash } from './features/trash.js';
@@ -38,6 +39,9 @@ export class App {
         const indexed = this.host = index.watching(plain);
         const host = reportingWrites(indexed, (name, text) => this.guard.wroteByForklore(name, text));
         const timelines = this.timelines = new Timelines({ host: indexed, core, index, settings });
+        const messageMarks = this.messageMarks = new MessageMarks({ host: indexed, timelines, settings, onChange: () => events.emit('marks', undefined) });
+        events.on('changed', () => messageMarks.schedule());
+        events.on('timelines', () => messageMarks.schedule());
         const trash = this.trash = new Trash({ host });
         const repairs = this.repairs = new Repairs({ host, core, trash, onChange: () => this.changes.loreChanged() });
         const verifier = this.verifier = new Verifier({ host, core, index });
@@ -110,6 +114,10 @@ export class App {
         return this.findings.current;
     }
 
+    get marks() {
+        return this.messageMarks.current;
+    }
+
     saveSettings() {
         fillDefaults(this.settings);
         this.host.saveSettings();
@@ -122,6 +130,8 @@ export class App {
     }
 
     /** @type {AppForUi['messageAt']} */ messageAt = (message) => spokenIn(this.host.openChat()?.messages[message]);
+
+    /** @type {AppForUi['forksAt']} */ forksAt = (message) => this.messageMarks.forksAt(message);
 
     /** @type {AppForUi['forkMessage']} */
     forkMessage(timeline) {

@@ -58,7 +58,10 @@ function listen(/** @type {App} */ app) {
     host.onBookInEditor(() => app.editorBook.update());
     host.on('CHAT_CHANGED', () => void chatOpened(app));
     watchCheckpoints();
-    MESSAGE_EVENTS.forEach((event) => host.on(event, () => void app.recorder.sync()));
+    MESSAGE_EVENTS.forEach((event) => host.on(event, () => {
+        void app.recorder.sync();
+        app.messageMarks.schedule();
+    }));
     host.on('STREAM_TOKEN_RECEIVED', () => app.recorder.messageMayHaveArrived());
     screen.onAction(({ kind, message, again }) => {
         if (!app.settings.isolate) {

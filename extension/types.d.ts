@@ -110,6 +110,7 @@ export interface Settings {
     journalLimit: number;
     cleanUp: boolean;
     guard: boolean;
+    markLore: boolean;
     /** Avatars of characters that were deleted without their chats. */
     leftBehind?: string[];
 }
@@ -126,6 +127,14 @@ export interface ListedMessage extends Spoken {
     forks: number;
     /** Whether the lorebook changed there. */
     hasNewLore: boolean;
+}
+
+/** What is marked at the messages of the open chat. */
+export interface Marks {
+    /** The names of timelines, by the message where they fork off. */
+    forks: Map<number, string[]>;
+    /** The messages at which the lorebook changed. */
+    lore: Set<number>;
 }
 
 /** A message in words, from its number. */
@@ -238,6 +247,13 @@ export interface MenuItem {
     run: () => void;
 }
 
+/** A button at a message. */
+export interface MessageMark {
+    text: string;
+    /** Also for screen readers. */
+    title: string;
+}
+
 /** What a slash command was given by name. */
 export type NamedValues = Record<string, string | undefined>;
 
@@ -276,6 +292,7 @@ export interface AppForUi {
     settings: Settings;
     pendingFork: PendingFork | null;
     openFindings: OpenFindings | null;
+    marks: Marks;
     timelines: TimelinesForUi;
 
     on<Event extends keyof AppEvents>(event: Event, listener: (value: AppEvents[Event]) => void): void;
@@ -283,6 +300,8 @@ export interface AppForUi {
     open(): { name: string; group: boolean; messages: number } | null;
     /** A message of the open chat. */
     messageAt(message: number): Spoken | null;
+    /** The timelines that fork off at a message of the open chat and still exist. */
+    forksAt(message: number): Promise<string[]>;
     /** The message that a timeline was forked at, if it is in the open chat. */
     forkMessage(timeline: Pick<ShownTimeline, 'name' | 'parent' | 'message'>): Spoken | null;
     readiness(): Promise<Readiness>;
@@ -318,6 +337,7 @@ export interface AppForUi {
 export interface AppEvents {
     changed: void;
     timelines: void;
+    marks: void;
     forked: ForkReport;
     opened: { findings: Finding[] };
     checked: { findings: Finding[] };

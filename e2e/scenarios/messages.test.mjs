@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 
 import { comparison, messageField, messageRows } from '../harness/combining.mjs';
-import { withSettings } from '../harness/forklore.mjs';
+import { decide, dialog, withSettings } from '../harness/forklore.mjs';
 import { overflowing, poorlyVisible, tooSmall } from '../harness/looks.mjs';
 import { book, entry } from '../harness/lore.mjs';
 import { stage } from '../harness/scenario.mjs';
-import { conversation, question } from '../harness/story.mjs';
+import { conversation, question, reply } from '../harness/story.mjs';
 import { until } from '../harness/until.mjs';
 
 const scenario = withSettings(stage());
@@ -106,4 +106,138 @@ scenario('the list of messages fits on a phone', { viewport: 'phone' }, async ({
     await messageRows(asked, /^4998/).tap();
     assert.match(await messageField(asked, 'second').textContent(), /^Message 4998, /);
     await asked.locator('.popup-button-cancel').tap();
+});
+
+// ---- Marks in the chat ----
+
+const mark = (page, message, kind = 'forks') => page.raw.locator(`#chat .mes[mesid="${message}"] .forklore_mark_${kind}`);
+const marks = (page, kind = 'forks') => page.raw.locator(`#chat .forklore_mark_${kind}`);
+
+/** Waits until exactly these messages are marked. @param {Record<number, string>} expected counts by message */
+const marked = (page, expected, kind = 'forks') => until(`the marks ${JSON.stringify(expected)}`, async () => {
+    const shown = await marks(page, kind).evaluateAll((all) => all.map((found) => [found.closest('.mes').getAttribute('mesid'), found.textContent]));
+    if (JSON.stringify(Object.fromEntries(shown)) !== JSON.stringify(expected)) {
+        throw new Error(`there are: ${JSON.stringify(shown)}`);
+    }
+    return true;
+});
+
+for (const group of [false, true]) {
+    scenario(`${group ? 'group' : 'solo'}: messages where timelines fork off are marked, list them, and open them`, { group, settings: { whenInexact: 'nearest' } }, async ({ page, story }) => {
+        const tale = await story.begin({ book: lore(), messages: 8 });
+        await page.open(tale);
+        const top = () => page.raw.locator('#chat .mes[mesid="3"] .mes_text').evaluate((text) => text.getBoundingClientRect().top);
+        await page.raw.locator('#chat').evaluate((chat) => chat.scrollTo(0, 0));
+        const before = await top();
+        await page.checkpointByCommand(2, { name: 'Before the storm' });
+        await marked(page, { 2: '1' });
+        await page.raw.locator('#chat').evaluate((chat) => chat.scrollTo(0, 0));
+        assert.equal(await top(), before, 'nothing moves');
+        const one = await page.branchByCommand(4);
+        await marked(page, { 2: '1' });
+        await page.switchTo(tale.chat);
+        const two = await page.branchByCommand(4);
+        await marked(page, { 2: '1', 4: '1' });
+        await page.switchTo(tale.chat);
+        await marked(page, { 2: '1', 4: '2' });
+        await page.clearToasts();
+
+        await mark(page, 4).focus();
+        assert.equal(await mark(page, 4).getAttribute('aria-label'), '2 timelines fork off here');
+        await page.raw.keyboard.press('Enter');
+        const list = page.dialog();
+        await list.getByRole('heading', { name: /^Timelines that fork off at message 4, .*: “reply 4”$/ }).waitFor();
+        assert.deepEqual(await list.locator('.forklore_forks button').evaluateAll((all) => all.map(({ title }) => title)), [one, two].sort());
+        assert.deepEqual(await list.locator('.forklore_forks button').allTextContents(), ['… Branch #1', '… Branch #2']);
+        await page.opening(() => list.getByRole('button', { name: `Open “${two}”` }).click());
+        assert.equal((await page.current()).chat, two);
+        await marked(page, { 2: '1', 4: '1' });
+
+        // They follow what happens to timelines and to messages.
+        await page.switchTo(tale.chat);
+        await marked(page, { 2: '1', 4: '2' });
+        await page.renameChat(two, 'The long way home');
+        await marked(page, { 2: '1', 4: '2' });
+        await page.deleteChat(one);
+        // A group opens another chat then.
+        await page.switchTo(tale.chat);
+        await marked(page, { 2: '1', 4: '1' });
+        await page.clearToasts();
+        await mark(page, 4).click();
+        await page.dialog().getByRole('button', { name: 'Open “The long way home”' }).waitFor();
+        assert.equal(await page.dialog().locator('.forklore_forks button').count(), 1);
+        await page.dialog().locator('.popup-button-ok').click();
+        await page.run('/cut 0');
+        await marked(page, { 1: '1', 3: '1' });
+        await page.settle();
+    });
+}
+
+scenario('the marks are still there after Show more messages, an edit and a swipe, and nothing is read for them', { settings: { whenInexact: 'nearest' } }, async ({ page, story }) => {
+    const tale = await story.begin({ book: lore(), messages: ({ name }) => [...conversation(130, { name }), reply(130, { name, swipes: 2 })] });
+    await page.open(tale);
+    await page.branchByImport(5);
+    await page.branchByImport(130);
+    await marked(page, { 130: '1' });
+    await page.settle();
+    const reads = [];
+    const note = (request) => /\/api\/(chats|characters|groups|worldinfo)\/(?!save)/.test(request.url()) && reads.push(request.url());
+    page.raw.on('request', note);
+    await page.raw.locator('#show_more_messages').click();
+    await marked(page, { 5: '1', 130: '1' });
+    const edited = page.raw.locator('#chat .mes[mesid="5"]');
+    await edited.locator('.mes_edit').click();
+    await edited.locator('.edit_textarea').fill('Another question.');
+    await edited.locator('.mes_edit_done').click();
+    await edited.getByText('Another question.').waitFor();
+    await marked(page, { 5: '1', 130: '1' });
+    await page.raw.locator('#chat .last_mes .swipe_right').click();
+    await page.raw.locator('#chat .last_mes').getByText('swipe 1').waitFor();
+    await marked(page, { 5: '1', 130: '1' });
+    page.raw.off('request', note);
+    assert.deepEqual(reads, []);
+    await page.settle();
+    await mark(page, 5).click();
+    await page.dialog().getByRole('heading', { name: 'Timelines that fork off at message 5, User: “Another question.”' }).waitFor();
+    await page.dialog().locator('.popup-button-ok').click();
+});
+
+scenario('messages where the lore changed are marked if that is wanted, and lead to the lore', { settings: { markLore: true } }, async ({ page, story }) => {
+    const tale = await story.begin({ book: lore() });
+    await page.open(tale);
+    await page.run('/send The Gull is gone.');
+    await page.settle();
+    await page.editEntry(tale.book, 0, 'Captain of nothing.');
+    await page.run('/send Iven laughs.');
+    await page.settle();
+    await marked(page, { 6: '' }, 'lore');
+    assert.equal(await mark(page, 6, 'lore').getAttribute('aria-label'), 'The lore changed here');
+    await mark(page, 6, 'lore').click();
+    await dialog(page, 'Lore at message 6, User: “The Gull is gone.”');
+    await page.dialog().locator('.popup-button-ok').click();
+    await decide(page, { markLore: false });
+    await page.run('/send The end.');
+    await marked(page, {}, 'lore');
+    await page.settle();
+});
+
+scenario('the marks fit on a phone', { viewport: 'phone', settings: { whenInexact: 'nearest', markLore: true } }, async ({ page, story }) => {
+    const tale = await story.begin({ book: lore(), messages: 3 });
+    await page.open(tale);
+    await page.run('/send The Gull is gone.');
+    await page.settle();
+    await page.editEntry(tale.book, 0, 'Captain of nothing.');
+    await page.run('/send Iven laughs.');
+    await page.branchByImport(3);
+    await page.branchByImport(3);
+    await marked(page, { 3: '2' });
+    await page.clearToasts();
+    assert.deepEqual(await overflowing(page.raw.locator('#chat .mes[mesid="3"] .mes_buttons')), []);
+    assert.deepEqual((await poorlyVisible(mark(page, 3))).poor, []);
+    await mark(page, 3).tap();
+    const list = page.dialog();
+    await list.locator('.forklore_forks').waitFor();
+    assert.deepEqual(await overflowing(list), []);
+    assert.deepEqual(await tooSmall(list.locator('.forklore_dialog')), []);
+    await list.locator('.popup-button-ok').tap();
 });

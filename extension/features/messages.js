@@ -37,27 +37,33 @@ export function forkMessage({ name, messages }, timeline) {
 
 /**
  * The timelines that fork off at each message of a chat: its own forks, and those of its ancestors in the part that it has from them.
- * @param {Chat} chat @param {Forked[]} timelines @returns {Map<number, string[]>} names by message
+ * @param {Chat} chat @param {Forked[]} timelines
+ * @param {Map<string, ST.Message>} [found] the messages that were found for them before, which may have another number now
+ * @returns {Map<number, string[]>} names by message
  */
-export function forksOf({ name, messages }, timelines) {
+export function forksOf({ name, messages }, timelines, found = new Map()) {
     const linked = linkedForks(messages);
+    const numbers = new Map(messages.map((message, number) => [message, number]));
     /** @type {Map<number, string[]>} */
-    const found = new Map();
+    const forks = new Map();
     const seen = /** @type {Set<Forked>} */ (new Set());
     let last = messages.length - 1;
     for (let from = timelines.find((timeline) => timeline.name === name); from && !seen.has(from); from = parentOf(from, timelines)) {
         seen.add(from);
         const { id } = from;
         for (const fork of timelines.filter((timeline) => timeline.parent === id && !seen.has(timeline) && timeline.kind !== 'gone')) {
-            const place = linked.get(fork.name) ?? fork.message;
-            if (place !== null && place <= last) {
-                found.set(place, [...(found.get(place) ?? []), fork.name]);
+            const before = found.get(fork.name);
+            const place = linked.get(fork.name) ?? (before && numbers.get(before)) ?? fork.message ?? Infinity;
+            const message = messages[place];
+            if (message && place <= last) {
+                forks.set(place, [...(forks.get(place) ?? []), fork.name]);
+                found.set(fork.name, message);
             }
         }
         last = Math.min(last, from.message ?? -1);
     }
-    found.forEach((names) => names.sort((one, other) => one.localeCompare(other, undefined, { numeric: true })));
-    return found;
+    forks.forEach((names) => names.sort((one, other) => one.localeCompare(other, undefined, { numeric: true })));
+    return forks;
 }
 
 /** @param {Forked} timeline @param {Forked[]} timelines */

@@ -117,6 +117,8 @@ export function fakeApp(given = {}) {
         settings: { ...SETTINGS },
         saveSettings: () => calls.push(['saveSettings']),
         open: () => ({ name: 'The harbour', group: false, messages: 58 }),
+        marks: { forks: new Map(), lore: new Set() },
+        forksAt: async () => [],
         messageAt: () => null,
         forkMessage: () => null,
         readiness: answer('readiness', READINESS.ready),

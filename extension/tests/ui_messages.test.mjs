@@ -118,6 +118,11 @@ test('forks of a chat, and of its ancestors in the part that it has from them', 
     assert.deepEqual(at('Elsewhere', 8), {});
     const moved = [{}, { extra: { bookmark_link: 'Early', branches: ['Late', 'Older'] } }, {}];
     assert.deepEqual(at('Main', 3, [{}, ...moved]), { 2: ['Early', 'Late', 'Older'], 3: ['Main 9', 'Main 10'] }, 'what SillyTavern has noted wins');
+    const chat = { name: 'Main', messages: Array.from({ length: 8 }, (_, mes) => ({ mes })) };
+    const found = new Map();
+    forksOf(chat, family, found);
+    chat.messages.splice(2, 1);
+    assert.deepEqual(Object.fromEntries(forksOf(chat, family, found)), { 1: ['Early'], 2: ['Main 9', 'Main 10'], 3: ['Late'] }, 'they follow their messages');
     const circle = [fork('A', 'B', 1), fork('B', 'A', 1)];
     assert.deepEqual(Object.fromEntries(forksOf({ name: 'A', messages: [{}, {}] }, circle)), { 1: ['B'] });
 });

@@ -131,6 +131,7 @@ export const SETTING_GROUPS = [
         title: 'group.keeping',
         settings: [
             { name: 'journal', type: 'checkbox' },
+            { name: 'markLore', type: 'checkbox' },
             { name: 'cleanUp', type: 'checkbox' },
             { name: 'guard', type: 'checkbox' },
         ],

@@ -637,7 +637,6 @@ export interface Moment {
 
 export interface TimelineChoice {
     name: string;
-    messages: number;
     isOpen: boolean;
     isRelated: boolean;
 }

@@ -141,7 +141,7 @@ scenario('every dialog shows every payload as text', {}, async ({ page, trap }) 
         }],
         ['showVerification', undefined],
         ['showFindings', [...words, ...named('parent-missing')]],
-        ['showRemarks', { message: 3, remarks: [...words, ...keys] }],
+        ['showRemarks', { parent: 'Parent', child: 'Child', message: 3, remarks: [...words, ...keys] }],
         ['lore', { message: 3, part, book: texts[7], entries, changes }],
         ['restore', { message: 3, preview: { book: texts[7], entries: 3, part, remarks: [...words, ...keys] } }],
         ...texts.filter((_, number) => number % 10 === 0).map((text) => ['askStrip', text, undefined, [text]]),
@@ -516,6 +516,8 @@ function withUi(page, texts) {
             on: () => {},
             saveSettings: () => {},
             readiness: nothing,
+            open: () => ({ name: 'Parent', group: false, messages: texts.length }),
+            messageAt: (message) => ({ name: texts[message], text: texts.at(-message) }),
         };
         const toasts = createToasts({ app, screen });
         const dialogs = createDialogs({ app, screen });

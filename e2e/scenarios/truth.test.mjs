@@ -197,7 +197,7 @@ scenario('no command forks a message while it or one before it is being edited',
         ]) {
             page.watch.clear();
             assert.equal(await page.run(command), '', command);
-            await notice(page, message === 6 ? /This message is being edited\. Finish the edit first\./ : /Message 6 is being edited\. Finish the edit first\./, 'warning');
+            await notice(page, message === 6 ? /This message is being edited\. Finish the edit first\./ : /Message 6, User: “we wait at the quay” is being edited\. Finish the edit first\./, 'warning');
         }
     }
     assert.equal(await typed.inputValue(), 'half a thou');

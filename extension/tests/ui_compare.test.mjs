@@ -76,7 +76,7 @@ async function start(given = {}, answers = []) {
         bring: answer('bring', DONE),
         messagesOf: async () => Array.from({ length: 58 }, (_, message) => ({ name: 'Mara', text: `Words of ${message}`, forks: 0, hasNewLore: false })),
         timelineChoices: answer('timelineChoices', [
-            { name: 'The harbour', messages: 58, isOpen: true, isRelated: true }, { name: MARKUP, messages: 3, isOpen: false, isRelated: true }, { name: 'Other', messages: 1, isOpen: false, isRelated: false },
+            { name: 'The harbour', isOpen: true, isRelated: true }, { name: MARKUP, isOpen: false, isRelated: true }, { name: 'Other', isOpen: false, isRelated: false },
         ]),
         ...given,
     });

@@ -78,7 +78,7 @@ export class Comparison {
         const mine = timelines.find(({ isOpen }) => isOpen)?.family;
         return timelines
             .filter(({ kind }) => kind !== 'gone')
-            .map(({ name, messages, family, isOpen }) => ({ name, messages, isOpen, isRelated: family === mine }))
+            .map(({ name, family, isOpen }) => ({ name, isOpen, isRelated: family === mine }))
             .sort((one, other) => Number(other.isRelated) - Number(one.isRelated));
     }
 

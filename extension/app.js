@@ -19,9 +19,11 @@ import { Findings } from './features/repair/findings.js';
 import { LostBook } from './features/repair/lost_book.js';
 import { Repairs } from './features/repair/repairs.js';
 import { Verifier } from './features/repair/verifier.js';
+import { forkMessage, spokenIn } from './features/messages.js';
 import { fillDefaults } from './features/settings.js';
 import { SharedLore } from './features/shared_lore.js';
 import { Labels } from './features/timelines/labels.js';
+import { MessageMarks } from './features/timelines/message_marks.js';
 import { TimelineIndex } from './features/timelines/timeline_index.js';
 import { Timelines } from './features/timelines/timelines.js';
 import { Trash } from './features/trash.js';
@@ -43,6 +45,9 @@ export class App {
         const host = reportingWrites(indexed, (name, text) => this.guard.wroteByForklore(name, text));
         const timelines = this.timelines = new Timelines({ host: indexed, core, index, settings });
         this.labels = new Labels({ host: indexed, timelines });
+        const messageMarks = this.messageMarks = new MessageMarks({ host: indexed, timelines, settings, onChange: () => events.emit('marks', undefined) });
+        events.on('changed', () => messageMarks.schedule());
+        events.on('timelines', () => messageMarks.schedule());
         const trash = this.trash = new Trash({ host });
         const repairs = this.repairs = new Repairs({ host, core, trash, onChange: () => this.changes.loreChanged() });
         this.sharedLore = new SharedLore({ host, core, settings, events });
@@ -116,6 +121,10 @@ export class App {
         return this.findings.current;
     }
 
+    get marks() {
+        return this.messageMarks.current;
+    }
+
     saveSettings() {
         fillDefaults(this.settings);
         this.host.saveSettings();
@@ -125,6 +134,16 @@ export class App {
     open() {
         const open = this.host.openChat();
         return open && { name: open.name, group: Boolean(open.group), messages: open.messages.length };
+    }
+
+    /** @type {AppForUi['messageAt']} */ messageAt = (message) => spokenIn(this.host.openChat()?.messages[message]);
+
+    /** @type {AppForUi['forksAt']} */ forksAt = (message) => this.messageMarks.forksAt(message);
+
+    /** @type {AppForUi['forkMessage']} */
+    forkMessage(timeline) {
+        const open = this.host.openChat();
+        return open && forkMessage(open, timeline);
     }
 
     /** @type {AppForUi['on']} */ on = (event, listener) => this.events.on(event, listener);
@@ -151,6 +170,7 @@ export class App {
     /** @type {AppForUi['showOwnBook']} */ showOwnBook = () => this.editorBook.showOwn();
     /** @type {AppForUi['compare']} */ compare = (what) => this.comparison.compare(what);
     /** @type {AppForUi['timelineChoices']} */ timelineChoices = () => this.comparison.choices();
+    /** @type {AppForUi['messagesOf']} */ messagesOf = (chat) => this.comparison.messagesOf(chat);
     /** @type {AppForUi['bringPlan']} */ bringPlan = (request) => this.timelineMerge.plan(request);
     /** @type {AppForUi['bring']} */ bring = (request, seen) => this.changes.bring(request, seen);
 }

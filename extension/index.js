@@ -66,7 +66,10 @@ function listen(/** @type {App} */ app) {
     host.onLoreLoaded((lore) => app.sharedLore.loaded(lore));
     SHARED_LORE_EVENTS.forEach((event) => host.on(event, () => app.events.changed()));
     watchCheckpoints();
-    MESSAGE_EVENTS.forEach((event) => host.on(event, () => void app.recorder.sync()));
+    MESSAGE_EVENTS.forEach((event) => host.on(event, () => {
+        void app.recorder.sync();
+        app.messageMarks.schedule();
+    }));
     host.on('STREAM_TOKEN_RECEIVED', () => app.recorder.messageMayHaveArrived());
     screen.onAction(({ kind, message, again }) => {
         if (!app.settings.isolate) {

@@ -24,8 +24,9 @@ export class RequestRouter {
      * @param {import('./features/rename.js').Renames} parts.renames
      * @param {import('./features/repair/findings.js').Findings} parts.findings
      * @param {import('./features/timelines/timelines.js').Timelines} parts.timelines
+     * @param {import('./features/timelines/message_marks.js').MessageMarks} parts.messageMarks
      */
-    constructor({ host, core, settings, events, changes, cleanup, childSaves, queueWait, sceneCheckpoints, guard, lineage, recorder, renames, findings, timelines }) {
+    constructor({ host, core, settings, events, changes, cleanup, childSaves, queueWait, sceneCheckpoints, guard, lineage, recorder, renames, findings, timelines, messageMarks }) {
         this.host = host;
         this.core = core;
         this.settings = settings;
@@ -41,6 +42,7 @@ export class RequestRouter {
         this.renames = renames;
         this.findings = findings;
         this.timelines = timelines;
+        this.messageMarks = messageMarks;
     }
 
     /** @param {HeldRequest} held @returns {Promise<Response>} */
@@ -51,7 +53,7 @@ export class RequestRouter {
             case 'book-save': return this.bookSave(held);
             case 'book-delete': return this.bookDelete(held);
             case 'chat-rename': return this.chatRename(held);
-            default: return this.deletion(held);
+            default: return this.noteDeleted(held, await this.deletion(held));
         }
     }
 
@@ -68,6 +70,7 @@ export class RequestRouter {
         if (response.ok) {
             void this.events.reportErrors(() => {
                 this.timelines.openSaved();
+                this.messageMarks.schedule();
                 return this.findings.openSaved();
             });
         }
@@ -143,6 +146,20 @@ export class RequestRouter {
             const to = stemOf(await renamedFile(response) ?? wanted);
             this.timelines.index.renamed(owner, from, to);
             await this.events.reportErrors(() => this.renames.chatRenamed(owner, from, to));
+            this.events.emit('timelines', undefined);
+        }
+        return response;
+    }
+
+    /** The index forgets a chat that was deleted. @param {HeldRequest} held @param {Response} response */
+    async noteDeleted(held, response) {
+        if (response.ok && held.kind === 'chat-delete') {
+            await this.events.reportErrors(async () => {
+                const { owner, chat = '' } = readDeletion(held.kind, held.path, await held.text());
+                // The request does not say which group it is.
+                this.timelines.index.forget(owner.group ? { group: this.host.openChat()?.group ?? null, avatar: null } : owner, [chat]);
+                this.events.emit('timelines', undefined);
+            });
         }
         return response;
     }

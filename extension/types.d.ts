@@ -112,11 +112,37 @@ export interface Settings {
     journalLimit: number;
     cleanUp: boolean;
     guard: boolean;
+    markLore: boolean;
     /** Avatars of characters that were deleted without their chats. */
     leftBehind?: string[];
     /** Lorebooks that many chats share, if the user was told about them. */
     toldBooks?: string[];
 }
+
+/** A message: who speaks, and what is said. Both may be empty. */
+export interface Spoken {
+    name: string;
+    text: string;
+}
+
+/** A message among those of its chat. */
+export interface ListedMessage extends Spoken {
+    /** How many timelines fork off there. */
+    forks: number;
+    /** Whether the lorebook changed there. */
+    hasNewLore: boolean;
+}
+
+/** What is marked at the messages of the open chat. */
+export interface Marks {
+    /** The names of timelines, by the message where they fork off. */
+    forks: Map<number, string[]>;
+    /** The messages at which the lorebook changed. */
+    lore: Set<number>;
+}
+
+/** A message in words, from its number. */
+export type SayMessage = (message: number) => string;
 
 // What the core says.
 
@@ -225,6 +251,13 @@ export interface MenuItem {
     run: () => void;
 }
 
+/** A button at a message. */
+export interface MessageMark {
+    text: string;
+    /** Also for screen readers. */
+    title: string;
+}
+
 /** What a slash command was given by name. */
 export type NamedValues = Record<string, string | undefined>;
 
@@ -263,12 +296,19 @@ export interface AppForUi {
     settings: Settings;
     pendingFork: PendingFork | null;
     openFindings: OpenFindings | null;
+    marks: Marks;
     timelines: TimelinesForUi;
     labels: LabelsForUi;
 
     on<Event extends keyof AppEvents>(event: Event, listener: (value: AppEvents[Event]) => void): void;
     saveSettings(): void;
     open(): { name: string; group: boolean; messages: number } | null;
+    /** A message of the open chat. */
+    messageAt(message: number): Spoken | null;
+    /** The timelines that fork off at a message of the open chat and still exist. */
+    forksAt(message: number): Promise<string[]>;
+    /** The message that a timeline was forked at, if it is in the open chat. */
+    forkMessage(timeline: Pick<ShownTimeline, 'name' | 'parent' | 'message'>): Spoken | null;
     readiness(): Promise<Readiness>;
     check(message: number): Promise<ForkCheck>;
     /** Throws if a message up to this one is being edited. */
@@ -297,6 +337,8 @@ export interface AppForUi {
     showOwnBook(): void;
     compare(what: { left: Moment; right: Moment }): Promise<ComparedModel>;
     timelineChoices(): Promise<TimelineChoice[]>;
+    /** All messages of a timeline of the open chat's character or group. */
+    messagesOf(chat: string): Promise<ListedMessage[]>;
     bringPlan(request: MergeRequest): Promise<MergePlan>;
     bring(request: MergeRequest, seen?: MergePlan | null): Promise<Brought | StalePlan>;
 }
@@ -304,6 +346,7 @@ export interface AppForUi {
 export interface AppEvents {
     changed: void;
     timelines: void;
+    marks: void;
     forked: ForkReport;
     opened: { findings: Finding[] };
     checked: { findings: Finding[] };
@@ -632,7 +675,6 @@ export interface Moment {
 
 export interface TimelineChoice {
     name: string;
-    messages: number;
     isOpen: boolean;
     isRelated: boolean;
 }
@@ -703,6 +745,8 @@ export interface ComparedModel {
     variables: Difference[];
     other: Difference[];
     words: Words;
+    /** A message of one side. */
+    spokenAt: (side: Side, message: number) => Spoken | null;
 }
 
 /** Entries by their keys in the source book: whole, or only some of their fields. */

@@ -41,11 +41,27 @@ export async function compare(page, left, right) {
     const asked = page.dialog();
     await asked.getByLabel('First', { exact: true }).selectOption(left.chat ?? left);
     await asked.getByLabel('Second', { exact: true }).selectOption(right.chat ?? right);
-    await asked.getByLabel(/Message of the first/).fill(String(left.message ?? ''));
-    await asked.getByLabel(/Message of the second/).fill(String(right.message ?? ''));
+    await pickMessage(asked, 'first', left.message);
+    await pickMessage(asked, 'second', right.message);
     await asked.locator('.popup-button-ok').click();
     return comparison(page);
 }
+
+/** The control that shows and changes which message is meant. @param {'first' | 'second'} which */
+export const messageField = (asked, which) => asked.getByRole('button', { name: `When, of the ${which}: ` });
+
+/** Picks a message by its number; now, if there is none. @param {'first' | 'second'} which */
+async function pickMessage(asked, which, message = null) {
+    await messageField(asked, which).click();
+    const row = message === null ? /^Now/ : new RegExp(`^${message},`);
+    if (message !== null) {
+        await asked.getByRole('combobox', { name: 'Search messages…' }).fill(String(message));
+    }
+    await messageRows(asked, row).click();
+}
+
+/** The messages to pick from. */
+export const messageRows = (asked, text = /./) => asked.locator('.forklore_message:visible', { hasText: text });
 
 /** The open comparison. @param {TavernPage} page */
 export async function comparison(page) {

@@ -141,7 +141,7 @@ scenario('every dialog shows every payload as text', {}, async ({ page, trap }) 
         }],
         ['showVerification', undefined],
         ['showFindings', [...words, ...named('parent-missing')]],
-        ['showRemarks', { message: 3, remarks: [...words, ...keys] }],
+        ['showRemarks', { parent: 'Parent', child: 'Child', message: 3, remarks: [...words, ...keys] }],
         ['lore', { message: 3, part, book: texts[7], entries, changes }],
         ['restore', { message: 3, preview: { book: texts[7], entries: 3, part, remarks: [...words, ...keys] } }],
         ...texts.filter((_, number) => number % 10 === 0).map((text) => ['askStrip', text, undefined, [text]]),
@@ -233,10 +233,10 @@ scenario('entries, their keywords, contents and changes: lore at a message, and 
     await until('the entry that was searched', async () => (await page.dialog().locator('.forklore_entries .forklore_folded').count()) === 1);
 
     await page.press('.popup-controls :text("Restore this lore")');
-    await dialog(page, 'Restore the lore of message 2?');
+    await dialog(page, 'Restore the lore of message 2');
     await assertShows(page, texts, 'restore');
     await agree(page);
-    assert.ok((await notice(page, /was restored to message 2: 300 entries/, 'success')).includes(own));
+    assert.ok((await notice(page, /\(300 entries\) was restored to message 2/, 'success')).includes(own));
     await files.bookWhen(own, ({ entries }) => entries[299] && !entries[1299]);
 });
 
@@ -516,6 +516,8 @@ function withUi(page, texts) {
             on: () => {},
             saveSettings: () => {},
             readiness: nothing,
+            open: () => ({ name: 'Parent', group: false, messages: texts.length }),
+            messageAt: (message) => ({ name: texts[message], text: texts.at(-message) }),
         };
         const toasts = createToasts({ app, screen });
         const dialogs = createDialogs({ app, screen });

@@ -113,7 +113,7 @@ scenario('after a restore, and after its undo, the panel and its details agree',
     await page.messageAction(6, '.forklore_lore');
     await dialog(page, 'Lore at message 6');
     await page.dialog().getByText('Restore this lore').click();
-    await dialog(page, 'Restore the lore of message 6?');
+    await dialog(page, 'Restore the lore of message 6, ');
     await agree(page);
     await notice(page, /was restored to message 6/, 'success');
     await panelSays(page, /\(2 entries\) belongs to this chat alone.*Checked again: all is well/);
@@ -197,7 +197,7 @@ scenario('no command forks a message while it or one before it is being edited',
         ]) {
             page.watch.clear();
             assert.equal(await page.run(command), '', command);
-            await notice(page, message === 6 ? /This message is being edited\. Finish the edit first\./ : /Message 6 is being edited\. Finish the edit first\./, 'warning');
+            await notice(page, message === 6 ? /This message is being edited\. Finish the edit first\./ : /Message 6, User: “we wait at the quay” is being edited\. Finish the edit first\./, 'warning');
         }
     }
     assert.equal(await typed.inputValue(), 'half a thou');

@@ -17,6 +17,7 @@ export const DEFAULTS = {
     journalLimit: 8,
     cleanUp: true,
     guard: true,
+    markLore: false,
 };
 
 /** @type {Record<string, unknown[]>} */

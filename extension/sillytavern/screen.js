@@ -6,7 +6,7 @@
  */
 import * as groupChats from '/scripts/group-chats.js';
 import { getCurrentLocale } from '/scripts/i18n.js';
-/** @import { Argument, ChatToOpen, Command, ForkKind, GuardedCommand, ListedChat, MenuItem, NamedValues, PopupOptions, ToastContent, ToastKind, ToastOptions } from '../types.js' */
+/** @import { Argument, ChatToOpen, Command, ForkKind, GuardedCommand, ListedChat, MenuItem, MessageMark, NamedValues, PopupOptions, ToastContent, ToastKind, ToastOptions } from '../types.js' */
 
 const stContext = () => globalThis.SillyTavern.getContext();
 
@@ -239,6 +239,54 @@ export function addMessageAction({ name, icon, title, run }) {
             run(message);
         }
     });
+}
+
+/**
+ * Adds marks to some messages: buttons in their headers, to the left of SillyTavern's own, so that nothing moves. They are
+ * drawn again whenever SillyTavern draws or renumbers messages.
+ * @param {{name: string, icon: string, marks: () => Map<number, MessageMark>, run: (message: number) => void}} how `marks`: by message
+ * @returns {() => void} draws them after they have changed
+ */
+export function addMessageMarks({ name, icon, marks, run }) {
+    const draw = () => {
+        const wanted = marks();
+        document.querySelectorAll('#chat .mes').forEach((message) => {
+            const mark = wanted.get(messageOf(message) ?? -1);
+            const shown = message.querySelector(`.${name}`);
+            if (shown?.getAttribute('aria-label') === mark?.title) {
+                return;
+            }
+            shown?.remove();
+            if (mark) {
+                message.querySelector('.mes_buttons')?.prepend(markElement({ name, icon, ...mark }));
+            }
+        });
+    };
+    const chat = document.getElementById('chat');
+    if (chat) {
+        new MutationObserver(draw).observe(chat, { childList: true });
+        new MutationObserver(draw).observe(chat, { subtree: true, attributeFilter: ['mesid'] });
+    }
+    document.addEventListener('click', (event) => {
+        const message = messageOf(clicked(event, `.${name}`));
+        if (message !== null) {
+            run(message);
+        }
+    });
+    return draw;
+}
+
+function markElement(/** @type {MessageMark & {name: string, icon: string}} */ { name, icon, text, title }) {
+    const sign = element('i');
+    sign.className = `fa-solid ${icon}`;
+    sign.setAttribute('aria-hidden', 'true');
+    const mark = element('div', sign, ...(text ? [element('span', text)] : []));
+    mark.className = `mes_button forklore_mark_button ${name} interactable`;
+    mark.title = title;
+    mark.tabIndex = 0;
+    mark.setAttribute('role', 'button');
+    mark.setAttribute('aria-label', title);
+    return mark;
 }
 
 /**

@@ -102,6 +102,10 @@ export function fakeScreen(answers = []) {
         addOption: (item) => { mounted.option = item; },
         sayDate: milliseconds => new Date(milliseconds).toISOString(),
         addMessageAction: (action) => { mounted.action = action; },
+        addMessageMarks: (mark) => {
+            mounted[mark.name] = mark;
+            return () => { mounted[mark.name].drawn = mark.marks(); };
+        },
         addCommands: (commands) => { mounted.commands = commands; },
         guardCommands: (commands) => { mounted.guarded = commands; },
         openChat: async (where) => { mounted.opened = where; },

@@ -4,6 +4,7 @@ import { beforeEach, test } from 'node:test';
 import { wantedEntries } from '../ui/compare/answers.js';
 import { canBring, isWorthReading, itemsOf, matching, targets } from '../ui/compare/items.js';
 import { pieces } from '../ui/compare/marks.js';
+import { matchingMessages } from '../ui/compare/message_picker.js';
 import { planView } from '../ui/compare/preview.js';
 import { sayBeginning } from '../ui/compare/view.js';
 import { startUi } from '../ui/index.js';
@@ -40,6 +41,7 @@ const MODEL = {
     variables: [{ name: MARKUP, by: 'left', left: 1, right: 2 }],
     other: [{ name: 'note_prompt', by: 'right', left: 'x', right: 'y' }],
     words,
+    spokenAt: (name, message) => ({ name: 'Mara', text: `${name} ${message}` }),
 };
 
 const step = (what, key, to = key, fields = []) => ({
@@ -72,8 +74,9 @@ async function start(given = {}, answers = []) {
         compare: answer('compare', MODEL),
         bringPlan: answer('bringPlan', PLAN),
         bring: answer('bring', DONE),
+        messagesOf: async () => Array.from({ length: 58 }, (_, message) => ({ name: 'Mara', text: `Words of ${message}`, forks: 0, hasNewLore: false })),
         timelineChoices: answer('timelineChoices', [
-            { name: 'The harbour', messages: 58, isOpen: true, isRelated: true }, { name: MARKUP, messages: 3, isOpen: false, isRelated: true }, { name: 'Other', messages: 1, isOpen: false, isRelated: false },
+            { name: 'The harbour', isOpen: true, isRelated: true }, { name: MARKUP, isOpen: false, isRelated: true }, { name: 'Other', isOpen: false, isRelated: false },
         ]),
         ...given,
     });
@@ -139,13 +142,14 @@ test('what is empty on both sides is no difference to read about', () => {
 });
 
 test('how the beginning is known is said', () => {
-    const say = (given) => sayBeginning({ known: true, message: 4, parting: 5, chat: 'Main', ...given });
-    assert.match(say({ how: 'sealed' }), /Forklore recorded what both started with/);
+    const spokenAt = (side, message) => ({ name: 'Mara', text: message === 3 ? `Only ${side} has this.` : `Words of ${message}.` });
+    const say = (given) => sayBeginning({ beginning: { known: true, message: 4, parting: 5, chat: 'Main', ...given }, spokenAt });
+    assert.match(say({ how: 'sealed' }), /^They diverge in “Main” at message 4, Mara: “Words of 4\.”\. Forklore recorded what both started with/);
     assert.match(say({ how: 'recorded' }), /Both have the same record/);
-    assert.match(say({ how: 'earlier' }), /message 5.*message 4, a little earlier/);
+    assert.match(say({ how: 'earlier' }), /message 5, Mara: “Words of 5\.”.*message 4, a little earlier/);
     assert.match(say({ how: 'sealed', chat: null }), /a chat that is missing/);
-    assert.match(sayBeginning({ known: false, parting: null }), /no common past/);
-    assert.match(sayBeginning({ known: false, parting: 3 }), /was not recorded/);
+    assert.match(say({ known: false, parting: null }), /no common past/);
+    assert.match(say({ known: false, parting: 3 }), /at message 3, but what both started with was not recorded/, 'words that only one side has are not quoted');
 });
 
 test('three entries are ticked, looked at, agreed to, and can be taken back', async () => {
@@ -262,6 +266,7 @@ test('two messages of one chat: what was comes back', async () => {
     const then = { ...MODEL, isOneChat: true, left: { ...MODEL.left, message: 3, part: LIVE }, right: { ...MODEL.left }, entries: [added('4', 'The wedding')] };
     const { app, ui } = await start({ compare: async () => then }, [async (body) => {
         assert.match(body.textContent, /Changes in between/);
+        assert.match(body.textContent, /at message 3, Mara: “left 3”, as it is today/);
         assert.match(body.textContent, /added since/);
         body.all(({ tagName }) => tagName === 'details')[0].dispatch('toggle');
         buttonSaying(body, /^Restore as it was/).click();
@@ -284,9 +289,11 @@ test('from the lore of a message: an entry to another timeline, or a comparison 
         },
         null,
         'compare',
-        (body, { mayClose }) => {
-            const [left, right] = body.all(({ attributes }) => attributes.type === 'number');
-            assert.deepEqual([left.value, right.value], [57, '']);
+        async (body, { mayClose }) => {
+            await settled();
+            const fields = body.all(({ attributes }) => attributes['aria-haspopup'] === 'listbox');
+            assert.deepEqual(fields.map(({ textContent }) => textContent), ['Message 57, Mara: “Words of 57”', 'Now']);
+            assert.deepEqual(fields.map(({ attributes }) => attributes['aria-label']), ['When, of the first: Message 57, Mara: “Words of 57”', 'When, of the second: Now']);
             assert.ok(mayClose('ok'));
             return 'ok';
         },
@@ -307,6 +314,23 @@ test('the same moment twice cannot be compared', async () => {
     const now = { chat: 'The harbour', message: null };
     await ui.actions.chooseToCompare({ left: now, right: now });
     assert.deepEqual(asked(app, 'compare'), []);
+});
+
+test('messages to choose from: newest first, now on top, found by words, speaker and number', () => {
+    const messages = ['The lamp turns', 'Who is there?', '灯塔的灯'].map((text, at) => ({ name: at === 1 ? 'Iven' : 'Mara', text, forks: 0, hasNewLore: false }));
+    const numbers = (typed) => matchingMessages(messages, typed).map(({ number }) => number);
+    assert.deepEqual(numbers(''), [null, 2, 1, 0]);
+    assert.deepEqual(numbers('  '), [null, 2, 1, 0]);
+    assert.deepEqual(matchingMessages(messages, '', 0).map(({ number }) => number), [null, 0, 2, 1], 'the chosen one is at hand');
+    assert.deepEqual(numbers('turns LAMP'), [0]);
+    assert.deepEqual(numbers('iven'), [1]);
+    assert.deepEqual(numbers('灯塔'), [2]);
+    assert.deepEqual(numbers('2'), [2]);
+    assert.deepEqual(numbers('nobody'), []);
+    const many = Array.from({ length: 5000 }, (_, at) => ({ name: 'Mara', text: `${'The tide goes out. '.repeat(60)}${at}`, forks: 0, hasNewLore: false }));
+    const began = performance.now();
+    assert.equal(matchingMessages(many, 'tide 4999').length, 1);
+    assert.ok(performance.now() - began < 500);
 });
 
 test('commands understand titles and numbers, and titles with commas', () => {

@@ -25,6 +25,34 @@ test('everything is mounted', async () => {
     assert.ok(screen.mounted.wand);
 });
 
+test('marks: a list of the timelines that fork off, one of which is opened', async () => {
+    const opened = [];
+    const given = {
+        marks: { forks: new Map([[12, [`The harbour - Branch ${MARKUP}`, 'The harbour - Branch #2']]]), lore: new Set([5]) },
+        forksAt: async () => [`The harbour - Branch ${MARKUP}`, 'The harbour - Branch #2'],
+        messageAt: () => ({ name: 'Mara', text: MARKUP }),
+        timelines: { open: async (name) => opened.push(name) },
+    };
+    const { app, screen } = await start(given, [(body) => {
+        assert.match(body.textContent, /^Timelines that fork off at message 12, Mara/);
+        assert.match(body.textContent, /… Branch #2/);
+        body.all(({ tagName }) => tagName === 'button')[0].click();
+    }, 'ok']);
+    const { forklore_mark_forks: forks, forklore_mark_lore: lore } = screen.mounted;
+    app.emit('marks');
+    assert.deepEqual([...forks.drawn], [[12, { text: '2', title: '2 timelines fork off here' }]]);
+    assert.deepEqual([...lore.drawn], [[5, { text: '', title: 'The lore changed here' }]]);
+    await forks.run(12);
+    assert.deepEqual(opened, [`The harbour - Branch ${MARKUP}`]);
+    await forks.run(12);
+    assert.equal(opened.length, 1, 'closed without opening one');
+    app.forksAt = async () => [];
+    await forks.run(12);
+    assert.equal(screen.popups.length, 2, 'another tab has deleted them');
+    await lore.run(5);
+    assert.deepEqual(asked(app, 'lore'), [[5]]);
+});
+
 test('without its core, only the panel is there, and says nothing else', () => {
     const screen = fakeScreen([]);
     showFailure(screen, new Error('no wasm'));
@@ -285,6 +313,16 @@ test('lore: restored after a preview and a yes', async () => {
     await ui.lore.show(57);
     assert.deepEqual(asked(app, 'restore'), [[57, { dryRun: true }], [57, { dryRun: false }]]);
     assert.match(screen.popups[1].text, /A copy of today’s lorebook is kept in the trash/);
+});
+
+test('lore: the dialogs and the notice say which message it is', async () => {
+    const messageAt = (message) => ({ name: MARKUP, text: `${MARKUP} Words of **${message}**` });
+    const { screen, ui } = await start({ messageAt }, ['restore', 'ok']);
+    await ui.lore.show(57);
+    assert.match(screen.popups[0].text, /^Lore at message 57: “Words of 57”/, 'a name that is only markup is none');
+    assert.match(screen.popups[0].text, /as it was at message 42: “Words of 42”, the nearest known state/);
+    assert.match(screen.popups[1].text, /^Restore the lore of message 57: “Words of 57”\?/);
+    assert.match(screen.toasts.at(-1).lines[0], /was restored to message 57: “Words of 57”\.$/);
 });
 
 test('lore: a no after the preview changes nothing', async () => {

@@ -5,6 +5,7 @@ import { createCompare } from './compare/index.js';
 import { createDialogs } from './dialogs/index.js';
 import { createLore } from './dialogs/lore.js';
 import { mountEditorLine } from './editor_line.js';
+import { mountMarks } from './message_marks.js';
 import { mountFailure, mountPanel } from './panel/panel.js';
 import { createTimelines } from './timelines/index.js';
 import { mountInChatList } from './timelines/label.js';
@@ -30,6 +31,7 @@ export function startUi({ app, screen }) {
     compare.mount();
     mountEditorLine({ app, screen });
     mountInChatList({ app, screen });
+    mountMarks({ app, screen, toasts, showLore: lore.show });
     screen.addCommands(commandList({ app, toasts, actions }));
     screen.guardCommands(forkCommands({ app, toasts }));
     app.on('forked', (report) => toasts.forked(report, actions));

@@ -1,9 +1,10 @@
 /** Notices that are shown without the user asking. */
+import { sayMessagesOf } from './messages.js';
 import { shortNames } from './names.js';
 import { wordList } from './widgets/controls.js';
 import { element } from './widgets/dom.js';
 import { say, sayChats, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayShared, sayTerms } from './words.js';
-/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, RepairReport, RepairSource, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
+/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, RepairReport, RepairSource, SayMessage, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
 
 const REMARKS_SHOWN = 2;
 
@@ -54,6 +55,8 @@ export function openedNotice(findings) {
 
 export function createToasts(/** @type {Parts} */ { app, screen }) {
     const title = say('title');
+    /** A message of the open chat. */
+    const sayMessage = sayMessagesOf((message) => app.messageAt(message));
     const reported = new WeakSet();
     let commonNotice = /** @type {{close: () => void} | null} */ (null);
     let openNotice = /** @type {{close: () => void, act: Act} | null} */ (null);
@@ -73,7 +76,7 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
         // An error with a code was expected; anything else is a bug that the user may want to report.
         const isExpected = error instanceof Object && 'word' in error && Boolean(error.word);
         (isExpected ? console.debug : console.error)('Forklore:', error);
-        toast(isExpected ? 'warning' : 'error', sayError(error));
+        toast(isExpected ? 'warning' : 'error', sayError(error, sayMessage));
     };
 
     return {
@@ -173,14 +176,14 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
         undone: (/** @type {{restored: string[], replaced: string[]}} */ { restored, replaced }) => toast('success', undoneText(restored, replaced)),
 
         repaired: (/** @type {RepairSource} */ source, /** @type {RepairReport} */ report) => toast('success', present([
-            repairedText(source, report),
+            repairedText(source, report, sayMessage),
             app.settings.warnings ? wordList(report.remarks ?? [], 'forklore_small') : null,
         ])),
 
         split: (/** @type {SplitPlan} */ { chats }) => toast('success', say('notice.split', { count: chats.length })),
 
         restored: (/** @type {number} */ message, /** @type {BookReport} */ { book, entries, remarks, undo }, /** @type {CanUndo} */ { undo: takeBack }) => toast('success', present([
-            say('notice.restored', { book, entries, message }),
+            say('notice.restored', { book, entries, message: sayMessage(message) }),
             app.settings.warnings ? wordList(remarks ?? [], 'forklore_small') : null,
         ]), { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
@@ -200,12 +203,12 @@ function undoneText(restored, replaced) {
     return say(key, { count: restored.length, books: sayNames(restored) });
 }
 
-function repairedText(/** @type {RepairSource} */ source, /** @type {RepairReport} */ { book, entries, part }) {
+function repairedText(/** @type {RepairSource} */ source, /** @type {RepairReport} */ { book, entries, part }, /** @type {SayMessage} */ sayMessage) {
     if (source === 'detach') {
         return say('notice.repaired.detach');
     }
     const isOwn = source === 'journal' || source === 'recap';
     return isOwn && part
-        ? say('notice.repaired', { book, entries, part: sayPartShort(part) })
+        ? say('notice.repaired', { book, entries, part: sayPartShort(part, sayMessage) })
         : say('notice.repaired.copy', { book, entries });
 }

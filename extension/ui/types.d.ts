@@ -1,7 +1,7 @@
 // The parts of the user interface, as they see each other.
 
 import type {
-    AppForUi, Argument, ChangeKind, Command, ComparedModel, Difference, Finding, ForkKind, ForkReport, MergeRequest, Moment, OpenFindings, PendingFork, Piece, Readiness, Settings, Settling,
+    AppForUi, Argument, ChangeKind, Command, ComparedModel, Difference, Finding, ForkKind, ForkReport, MergeRequest, Moment, OpenFindings, PendingFork, Piece, Readiness, SayMessage, Settings, Settling,
     ShownTimeline, Side, SideOfEntry, TavernScreen,
 } from '../types.js';
 
@@ -140,6 +140,8 @@ export interface PanelFacts {
     /** `null` if the chat was not verified. */
     checked?: OpenFindings | null;
     sayDate?: SayDate;
+    /** A message of the open chat. */
+    sayMessage?: SayMessage;
 }
 
 export interface PanelAction {
@@ -359,5 +361,6 @@ export interface TimelineViewParts {
     refresh: () => void;
     look: (family: string) => void;
     sayDate: SayDate;
+    forkMessage: AppForUi['forkMessage'];
     canCompare: boolean;
 }

@@ -1,7 +1,7 @@
 /** Everything the extension says: texts by key, coded messages of the core, and how well something is known. */
 import { ENGLISH } from './english.js';
 import { shortNames } from './names.js';
-/** @import { BookReference, Part, Word } from './types.js' */
+/** @import { BookReference, Part, SayMessage, Word } from './types.js' */
 /** @typedef {Record<string, unknown>} Values */
 
 const NAMES_SHOWN = 5;
@@ -26,27 +26,43 @@ export function say(key, values = {}) {
     return fill(text, { ...values }, text === english ? 'en' : language);
 }
 
-/** A coded message of the core in the user's language. @param {Word} word */
-export function sayWord(word) {
+/** A coded message of the core in the user's language. @param {Word} word @param {SayMessage} [sayMessage] if the chat it is about is known */
+export function sayWord(word, sayMessage) {
     const key = keyOf(word);
-    const values = shown(word);
+    const values = withMessages(shown(word), sayMessage);
     const english = ENGLISH[key];
     const isSayable = english !== undefined && placeholders(english).every((name) => isGiven(values[name]));
     return isSayable ? say(key, values) : word.code;
 }
 
-/** How well a lorebook is known, phrased to follow its name in a sentence. @param {Part} part */
-export function sayPart(part) {
+/** How well a lorebook is known, phrased to follow its name in a sentence. @param {Part} part @param {SayMessage} [sayMessage] */
+export function sayPart(part, sayMessage) {
     if (part.source === 'chosen') {
         return say('part.chosen');
     }
     const fromRecap = part.source === 'recap' && part.exactness !== 'live' ? '.recap' : '';
-    return say(`part.${part.exactness}${fromRecap || (part.here ? '.here' : '')}`, part);
+    return say(`part.${part.exactness}${fromRecap || (part.here ? '.here' : '')}`, withMessages(part, sayMessage));
 }
 
-/** The same in a word or two, for lists. @param {Part} part */
-export function sayPartShort(part) {
-    return say(`part.short.${part.source === 'chosen' ? 'chosen' : part.exactness}${part.here ? '.here' : ''}`, part);
+/** The same in a word or two, for lists. @param {Part} part @param {SayMessage} [sayMessage] */
+export function sayPartShort(part, sayMessage) {
+    return say(`part.short.${part.source === 'chosen' ? 'chosen' : part.exactness}${part.here ? '.here' : ''}`, withMessages(part, sayMessage));
+}
+
+/** Values that are numbers of messages. */
+const MESSAGES = ['message', 'as_of', 'settled_at'];
+
+/** Values with their messages in words. @param {object} values @param {SayMessage} sayMessage @returns {Values} */
+export function withMessages(values, sayMessage = String) {
+    /** @type {Values} */
+    const said = { ...values };
+    for (const name of MESSAGES) {
+        const number = said[name];
+        if (typeof number === 'number') {
+            said[name] = sayMessage(number);
+        }
+    }
+    return said;
 }
 
 /** Names in quotes, up to a limit. @param {string[]} names */
@@ -80,12 +96,15 @@ export function sayShared({ book, place, name }) {
     return say(`common.${place}`, { book, name });
 }
 
-/** What went wrong, for the user. @param {unknown} error */
-export function sayError(error) {
+/** Errors that are always about the open chat. */
+const ABOUT_OPEN_CHAT = ['being-edited', 'nothing-to-restore', 'book-not-recorded'];
+
+/** What went wrong, for the user. @param {unknown} error @param {SayMessage} [sayMessage] how to say messages of the open chat */
+export function sayError(error, sayMessage) {
     /** @type {Partial<Error> & {word?: Word, sentence?: string, leftWithout?: string}} */
     const { word, sentence, message, leftWithout } = error instanceof Object ? error : {};
     if (word) {
-        return sentence ?? sayWord(word);
+        return sentence ?? sayWord(word, ABOUT_OPEN_CHAT.includes(word.code) ? sayMessage : undefined);
     }
     const reason = String(message ?? error);
     return leftWithout ? say('notice.failed.fork', { chat: leftWithout, reason }) : say('notice.failed', { reason });

@@ -3,8 +3,9 @@
 import { chatForCore, comparableMessages } from '../../core/chat.js';
 import { fromBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
+import { listedMessages, spokenIn } from '../messages.js';
 /** @import { ForkPoint } from '../../core/repair_calls.js' */
-/** @import { Beginning, ComparedModel, Core, Head, Host, LoadedChat, Moment, OpenChat, Owner, Part, ShownMoment, TimelineChoice, TimelinesModel } from '../../types.js' */
+/** @import { Beginning, ComparedModel, Core, Head, Host, ListedMessage, LoadedChat, Moment, OpenChat, Owner, Part, ShownMoment, TimelineChoice, TimelinesModel } from '../../types.js' */
 /** @import { Repairs } from '../repair/repairs.js' */
 
 /**
@@ -65,6 +66,7 @@ export class Comparison {
             isOneChat: left.name === right.name,
             beginning: shownBeginning(beginning),
             words: (before, after) => this.core.words(before, after),
+            spokenAt: (side, message) => spokenIn({ left, right }[side].chat.messages[message]),
         };
     }
 
@@ -76,8 +78,16 @@ export class Comparison {
         const mine = timelines.find(({ isOpen }) => isOpen)?.family;
         return timelines
             .filter(({ kind }) => kind !== 'gone')
-            .map(({ name, messages, family, isOpen }) => ({ name, messages, isOpen, isRelated: family === mine }))
+            .map(({ name, family, isOpen }) => ({ name, isOpen, isRelated: family === mine }))
             .sort((one, other) => Number(other.isRelated) - Number(one.isRelated));
+    }
+
+    /** @param {string} name @returns {Promise<ListedMessage[]>} */
+    async messagesOf(name) {
+        const open = this.repairs.requireOpenChat();
+        const { messages } = name === open.name ? open : await this.repairs.closedChat({ group: open.group, avatar: open.avatar, name });
+        const { names, records } = await this.heads(open);
+        return listedMessages({ name, messages }, this.timelines.model(open, names, records, new Map()).timelines);
     }
 
     /** @param {OpenChat} open @param {Moment} moment @returns {Promise<Side>} */

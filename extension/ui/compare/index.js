@@ -79,7 +79,7 @@ export function createCompare(/** @type {Parts & {toasts: Toasts, actions: OwnAc
             toasts.notify('info', say('ready.no-chat'));
             return;
         }
-        const chosen = await askMoments({ screen }, await screen.during(app.timelineChoices(), say('compare.loading')), first);
+        const chosen = await askMoments({ screen, messagesOf: (chat) => app.messagesOf(chat) }, await screen.during(app.timelineChoices(), say('compare.loading')), first);
         if (chosen) {
             await show(chosen);
         }

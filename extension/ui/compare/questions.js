@@ -1,9 +1,10 @@
 /** Asks which two moments to compare, or which timeline to bring something into. */
 import { heading, paragraph } from '../widgets/controls.js';
 import { shortNames } from '../names.js';
-import { element, fill } from '../widgets/dom.js';
+import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
-/** @import { Moment, TavernScreen, TimelineChoice } from '../types.js' */
+import { MessagePicker } from './message_picker.js';
+/** @import { ListedMessage, Moment, TavernScreen, TimelineChoice } from '../types.js' */
 
 /** A select box with timelines, the family first. @param {TimelineChoice[]} choices @param {{label: string, chosen: string, run?: () => void}} how */
 function timelineSelect(choices, { label, chosen, run = () => {} }) {
@@ -25,15 +26,16 @@ function timelineSelect(choices, { label, chosen, run = () => {} }) {
 
 /**
  * Asks what to compare.
- * @param {{screen: TavernScreen}} parts @param {TimelineChoice[]} choices @param {{left?: Moment, right?: Moment}} [first] the initial choice
+ * @param {{screen: TavernScreen, messagesOf: (chat: string) => Promise<ListedMessage[]>}} parts @param {TimelineChoice[]} choices
+ * @param {{left?: Moment, right?: Moment}} [first] the initial choice
  * @returns {Promise<{left: Moment, right: Moment} | null>}
  */
-export async function askMoments({ screen }, choices, first = {}) {
+export async function askMoments({ screen, messagesOf }, choices, first = {}) {
     const open = (choices.find(({ isOpen }) => isOpen) ?? choices[0])?.name ?? '';
     const second = choices.find(({ name }) => name !== open)?.name ?? open;
     const sides = {
-        left: side('left', choices, first.left ?? { chat: open }),
-        right: side('right', choices, first.right ?? { chat: second }),
+        left: side('left', choices, messagesOf, first.left ?? { chat: open }),
+        right: side('right', choices, messagesOf, first.right ?? { chat: second }),
     };
     const note = element('small', { class: 'forklore_text', role: 'status' });
     const isSame = () => {
@@ -57,24 +59,13 @@ export async function askMoments({ screen }, choices, first = {}) {
     return answer === 'ok' ? { left: sides.left.moment(), right: sides.right.moment() } : null;
 }
 
-function side(/** @type {'left' | 'right'} */ name, /** @type {TimelineChoice[]} */ choices, /** @type {Moment} */ { chat, message = null }) {
-    const number = element('input', {
-        type: 'number', class: 'text_pole', min: 0, placeholder: say('choose.now'), 'aria-label': say(`choose.${name}.message`), value: message ?? '',
-    });
-    const limit = () => {
-        const last = (choices.find((choice) => choice.name === select.value)?.messages ?? 0) - 1;
-        number.setAttribute('max', String(Math.max(0, last)));
-        fill(hint, say('choose.message', { last: Math.max(0, last) }));
-    };
-    const hint = element('small', { class: 'forklore_hint' });
-    const select = timelineSelect(choices, { label: say(`choose.${name}`), chosen: chat, run: () => limit() });
-    limit();
-    const body = element('div', { class: 'forklore_column forklore_choose' }, element('b', {}, say(`choose.${name}`)), select, number, hint);
+/** @param {'left' | 'right'} name @param {TimelineChoice[]} choices @param {(chat: string) => Promise<ListedMessage[]>} messagesOf @param {Moment} first */
+function side(name, choices, messagesOf, { chat, message = null }) {
+    const select = timelineSelect(choices, { label: say(`choose.${name}`), chosen: chat, run: () => picker.reset() });
+    const picker = new MessagePicker({ label: (chosen) => say(`choose.${name}.message`, { message: chosen }), chosen: message, read: () => messagesOf(select.value) });
+    const body = element('div', { class: 'forklore_column forklore_choose' }, element('b', {}, say(`choose.${name}`)), select, picker.body);
     /** @returns {Moment} */
-    const moment = () => {
-        const typed = String(number.value ?? '').trim();
-        return { chat: select.value, message: /^\d+$/.test(typed) ? Number(typed) : null };
-    };
+    const moment = () => ({ chat: select.value, message: picker.chosen });
     return { body, moment };
 }
 

@@ -1,4 +1,5 @@
 /** The comparison of two timelines: where they diverge, what differs, and what to bring over. */
+import { sayMessagesOf } from '../messages.js';
 import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { say, sayMetadataKey, sayPart } from '../words.js';
@@ -168,7 +169,8 @@ function label(/** @type {HTMLElement} */ control, /** @type {string} */ text) {
 function headerElement(/** @type {ComparedModel} */ model) {
     const side = (/** @type {Side} */ name) => {
         const { chat, message, book, hasBook, part } = model[name];
-        const about = message === null ? say('compare.side.now') : say('compare.side.then', { message, part: part ? sayPart(part) : '' });
+        const told = sayMessagesOf((number) => model.spokenAt(name, number));
+        const about = message === null ? say('compare.side.now') : say('compare.side.then', { message: told(message), part: part ? sayPart(part, told) : '' });
         return element('div', { class: 'forklore_compared' },
             element('div', {}, element('b', {}, nameOf(chat)), model[name].isOpen ? element('small', { class: 'forklore_tag' }, say('compare.open')) : null),
             element('small', {}, part ? [exactnessIcon(part), ' '] : null, about),
@@ -176,16 +178,25 @@ function headerElement(/** @type {ComparedModel} */ model) {
     };
     return element('div', { class: 'forklore_compare_head' },
         element('div', { class: 'forklore_columns' }, side('left'), side('right')),
-        model.isOneChat ? null : paragraph(icon(model.beginning.known ? 'fa-code-fork' : 'fa-circle-question'), ' ', sayBeginning(model.beginning)));
+        model.isOneChat ? null : paragraph(icon(model.beginning.known ? 'fa-code-fork' : 'fa-circle-question'), ' ', sayBeginning(model)));
 }
 
-/** Where two timelines diverge, and how that is known. @param {ComparedModel['beginning']} beginning */
-export function sayBeginning({ known, how, message, parting, chat }) {
+/** Where two timelines diverge, and how that is known. @param {Pick<ComparedModel, 'beginning' | 'spokenAt'>} model */
+export function sayBeginning({ beginning: { known, how, message, parting, chat }, spokenAt }) {
+    // A message that was changed on one side is not the one they have in common.
+    const told = sayMessagesOf((number) => {
+        const [left, right] = [spokenAt('left', number), spokenAt('right', number)];
+        return left?.name === right?.name && left?.text === right?.text ? left : null;
+    });
+    const where = parting === null ? null : told(parting);
     if (!known) {
-        return parting === null ? say('compare.began.never') : say('compare.began.unknown', { parting });
+        return where === null ? say('compare.began.never') : say('compare.began.unknown', { parting: where });
     }
-    const key = how === 'earlier' ? 'compare.began.earlier' : `compare.began.${how}`;
-    return chat === null && how !== 'earlier' ? say('compare.began.nameless', { message }) : say(key, { message, parting, chat: chat ?? '' });
+    if (how === 'earlier') {
+        return say('compare.began.earlier', { message, parting: where });
+    }
+    const values = { message: message === null ? null : told(message), chat };
+    return say(chat === null ? 'compare.began.nameless' : `compare.began.${how}`, values);
 }
 
 /** Read-only sections: recap, variables, and other metadata of the chat. @param {ComparedModel} model */

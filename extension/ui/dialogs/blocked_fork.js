@@ -1,8 +1,8 @@
 /** A fork that cannot be made right now: why, and what can be done instead. */
 import { heading, icon, paragraph, wordList } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
-import { say } from '../words.js';
-/** @import { ForkChoice, ForkQuestion, TavernScreen } from '../types.js' */
+import { say, withMessages } from '../words.js';
+/** @import { ForkChoice, ForkQuestion, SayMessage, TavernScreen } from '../types.js' */
 
 const ICONS = {
     wait: 'fa-hourglass-half',
@@ -11,21 +11,21 @@ const ICONS = {
     without: 'fa-link-slash',
 };
 
-/** @param {TavernScreen} screen @param {ForkQuestion} question @returns {Promise<ForkChoice | 'cancel'>} */
-export async function askFork(screen, question) {
+/** @param {TavernScreen} screen @param {ForkQuestion} question @param {SayMessage} sayMessage @returns {Promise<ForkChoice | 'cancel'>} */
+export async function askFork(screen, question, sayMessage) {
     const { choices } = question;
     const answer = await screen.popup((/** @type {(choice: ForkChoice) => void} */ close) => element('div', { class: 'forklore_dialog' },
         heading(say(`fork.title.${question.topic}`)),
-        wordList(question.obstacles, 'forklore_obstacles'),
+        wordList(question.obstacles, 'forklore_obstacles', sayMessage),
         choices.length
-            ? element('div', { class: 'forklore_choices' }, choices.map((name) => choiceButton(name, question.part, () => close(name))))
+            ? element('div', { class: 'forklore_choices' }, choices.map((name) => choiceButton(name, withMessages(question.part ?? {}, sayMessage), () => close(name))))
             : null,
-        question.remarks?.length ? [paragraph(element('b', {}, say('fork.remarks'))), wordList(question.remarks, 'forklore_small')] : null,
+        question.remarks?.length ? [paragraph(element('b', {}, say('fork.remarks'))), wordList(question.remarks, 'forklore_small', sayMessage)] : null,
     ), { cancelText: choices.length ? say('button.cancel') : say('button.close') });
     return answer === 'ok' ? 'cancel' : answer ?? 'cancel';
 }
 
-function choiceButton(/** @type {ForkChoice} */ name, /** @type {ForkQuestion['part']} */ part, /** @type {() => void} */ run) {
+function choiceButton(/** @type {ForkChoice} */ name, /** @type {object} */ values, /** @type {() => void} */ run) {
     return element('button', {
         type: 'button',
         class: 'menu_button forklore_big_button',
@@ -34,5 +34,5 @@ function choiceButton(/** @type {ForkChoice} */ name, /** @type {ForkQuestion['p
     icon(ICONS[name]),
     element('span', {},
         element('b', {}, say(`fork.${name}`)),
-        element('small', {}, say(`fork.${name}.hint`, part ?? {}))));
+        element('small', {}, say(`fork.${name}.hint`, values))));
 }

@@ -1,4 +1,5 @@
 /** All questions that are asked in popups. A dialog only returns the answer; it does nothing itself. */
+import { sayMessagesOf } from '../messages.js';
 import { exactnessIcon, heading, paragraph, wordList } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say, sayPart } from '../words.js';
@@ -8,29 +9,35 @@ import { askCleanup } from './cleanup_list.js';
 import { askRepair } from './missing_book.js';
 import { askOriginal, askSplit } from './shared_book.js';
 import { showFindings, showVerification } from './verification.js';
-/** @import { BookReport, CleanupPlan, Child, Conflict, Finding, ForkQuestion, Parts, Readiness, RepairOptions, TavernScreen, Word } from '../types.js' */
+/** @import { BookReport, CleanupPlan, Child, Conflict, Finding, ForkQuestion, ForkReport, Parts, Readiness, RepairOptions, SayMessage, TavernScreen } from '../types.js' */
 
 export function createDialogs(/** @type {Parts} */ { app, screen }) {
+    /** A message of the open chat. */
+    const sayMessage = sayMessagesOf((message) => app.messageAt(message));
     return {
-        askFork: (/** @type {ForkQuestion} */ question) => askFork(screen, question),
+        askFork: (/** @type {ForkQuestion} */ question) => askFork(screen, question, sayMessage),
         askConflict: (/** @type {{book: string, conflicts: Conflict[]}} */ question) => askConflict({ screen }, question),
-        askRepair: (/** @type {RepairOptions} */ options) => askRepair({ screen }, options),
+        askRepair: (/** @type {RepairOptions} */ options) => askRepair({ screen, sayMessage }, options),
         askSplit: (/** @type {Readiness} */ shared) => askSplit({ screen, plan: (family) => app.splitPlan({ family }) }, shared),
         askOriginal: (/** @type {string[]} */ originals) => askOriginal(screen, originals),
         askCleanup: (/** @type {CleanupPlan} */ plan) => askCleanup({ screen }, plan),
         /** Whether to remove the journal from this chat */
         askStrip: (/** @type {string} */ chat) => askStrip(screen, chat),
         /** The result of a dry run of a restore -> whether to proceed */
-        askRestore: (/** @type {number} */ message, /** @type {BookReport} */ preview, /** @type {Child} */ changes) => askRestore(screen, message, preview, changes),
+        askRestore: (/** @type {number} */ message, /** @type {BookReport} */ preview, /** @type {Child} */ changes) => askRestore({ screen, sayMessage }, message, preview, changes),
         /** -> a name, '' to let SillyTavern choose one, or null for no checkpoint */
         askName: (/** @type {string} */ suggestion) => askName(screen, suggestion),
         /** Verifies all chats -> the chat to open, or null */
         showVerification: () => showVerification({ screen, verify: (progress) => app.verifyAll(progress) }),
-        showFindings: (/** @type {Finding[]} */ findings) => showFindings({ screen }, findings),
-        showRemarks: (/** @type {{message: number, remarks: Word[]}} */ { message, remarks }) => screen.popup(
-            element('div', { class: 'forklore_dialog' }, heading(say('notice.remarks.title', { message })), wordList(remarks)),
-            { okText: say('button.close') },
-        ),
+        showFindings: (/** @type {Finding[]} */ findings) => showFindings({ screen, sayMessage }, findings),
+        showRemarks: (/** @type {Pick<ForkReport, 'parent' | 'child' | 'message' | 'remarks'>} */ { parent, child, message, remarks }) => {
+            // Both have the message; another chat has another one there.
+            const isThere = [parent, child].includes(app.open()?.name ?? '');
+            return screen.popup(
+                element('div', { class: 'forklore_dialog' }, heading(say('notice.remarks.title', { message: isThere ? sayMessage(message) : message })), wordList(remarks)),
+                { okText: say('button.close') },
+            );
+        },
     };
 }
 
@@ -47,12 +54,12 @@ function askName(/** @type {TavernScreen} */ screen, /** @type {string} */ sugge
         element('small', {}, say('name.hint'))), { value: suggestion, okText: say('name.ok'), cancelText: say('button.cancel') });
 }
 
-/** @param {TavernScreen} screen @param {number} message @param {BookReport} preview @param {Child} changesList */
-function askRestore(screen, message, { book, entries, part, remarks = [] }, changesList) {
+/** @param {{screen: TavernScreen, sayMessage: SayMessage}} parts @param {number} message @param {BookReport} preview @param {Child} changesList */
+function askRestore({ screen, sayMessage }, message, { book, entries, part, remarks = [] }, changesList) {
     return screen.confirm(element('div', { class: 'forklore_dialog' },
-        heading(say('restore.title', { message })),
-        paragraph(exactnessIcon(part), ' ', say('restore.what', { book, entries, part: sayPart(part) })),
-        wordList(remarks, 'forklore_small'),
+        heading(say('restore.title', { message: sayMessage(message) })),
+        paragraph(exactnessIcon(part), ' ', say('restore.what', { book, entries, part: sayPart(part, sayMessage) })),
+        wordList(remarks, 'forklore_small', sayMessage),
         changesList ? [element('h4', {}, say('restore.changes')), changesList] : null,
         paragraph(say('restore.undo'))), { okText: say('restore.ok'), cancelText: say('button.cancel') });
 }

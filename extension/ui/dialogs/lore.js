@@ -1,11 +1,12 @@
 /** The lore of a message: what the lorebook contained then, and how it has changed since. */
+import { sayMessagesOf } from '../messages.js';
 import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { holdsWords } from '../widgets/search.js';
 import { say, sayCounts, sayFields, sayList, sayPart } from '../words.js';
 
 /** @typedef {'restore' | 'compare' | 'checkpoint' | 'branch' | {bring: Parameters<BringEntry>[0]}} Chosen */
-/** @import { Actions, BringEntry, Dialogs, Lore, LoreChange, LoreView, Part, Parts, ShownChange, ShownEntry, Toasts } from '../types.js' */
+/** @import { Actions, BringEntry, Dialogs, Lore, LoreChange, LoreView, Part, Parts, SayMessage, ShownChange, ShownEntry, Toasts } from '../types.js' */
 
 /** A search field is shown for at least this many entries. */
 const SEARCH_FROM = 8;
@@ -22,8 +23,8 @@ const WHEN_RESTORED = {
     changed: { what: 'changed', key: 'restore.reverted' },
 };
 
-/** @param {Lore} lore @returns {LoreView} */
-export function loreView({ message, part, book, entries, changes, isInherited = false }) {
+/** @param {Lore} lore @param {SayMessage} [sayMessage] @returns {LoreView} */
+export function loreView({ message, part, book, entries, changes, isInherited = false }, sayMessage = String) {
     const shown = entries.map((entry) => ({
         uid: entry.uid,
         title: entry.title || say('lore.untitled', { uid: entry.uid }),
@@ -34,9 +35,9 @@ export function loreView({ message, part, book, entries, changes, isInherited = 
         searched: [entry.title, entry.content, ...entry.keys].join('\n'),
     }));
     return {
-        title: say('lore.title', { message }),
+        title: say('lore.title', { message: sayMessage(message) }),
         book: bookLine({ part, book, entries, isInherited }),
-        exactness: book ? say('lore.exactness', { part: sayPart(part) }) : '',
+        exactness: book ? say('lore.exactness', { part: sayPart(part, sayMessage) }) : '',
         entries: shown.filter(({ isInternal }) => !isInternal),
         internal: shown.filter(({ isInternal }) => isInternal),
         changes: changes.map(changeLine),
@@ -84,11 +85,13 @@ export function matchingEntries(entries, typed) {
 }
 
 export function createLore(/** @type {Parts & {dialogs: Dialogs, toasts: Toasts, actions: Actions}} */ { app, screen, dialogs, toasts, actions }) {
+    const sayMessage = sayMessagesOf((message) => app.messageAt(message));
+
     /** Shows the lore of a message, and does what the user chooses there. */
     const show = async (/** @type {number} */ message) => {
         try {
             const lore = await screen.during(app.lore(message), say('lore.loading'));
-            const view = loreView(lore);
+            const view = loreView(lore, sayMessage);
             const answer = await screen.popup((/** @type {(chosen: Chosen) => void} */ close) => loreElement(view, lore.part, (entry) => close({ bring: entry })), {
                 wide: true,
                 okText: say('button.close'),

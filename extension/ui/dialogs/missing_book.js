@@ -2,15 +2,15 @@
 import { choice, heading, paragraph } from '../widgets/controls.js';
 import { element, fill, freshId } from '../widgets/dom.js';
 import { holdsWords } from '../widgets/search.js';
-import { say } from '../words.js';
-/** @import { RepairChoice, RepairOptions, RepairSource, TavernScreen } from '../types.js' */
+import { say, withMessages } from '../words.js';
+/** @import { RepairChoice, RepairOptions, RepairSource, SayMessage, TavernScreen } from '../types.js' */
 
-/** The choices. Those that are not possible are shown as well, with the reason. @param {Omit<RepairOptions, 'book'>} options */
-export function repairChoices({ journal, recap, books }) {
+/** The choices. Those that are not possible are shown as well, with the reason. @param {Omit<RepairOptions, 'book'>} options @param {SayMessage} [sayMessage] */
+export function repairChoices({ journal, recap, books }, sayMessage) {
     const way = (/** @type {RepairSource} */ value, /** @type {boolean} */ isPossible, values = {}) => ({
         value,
         title: say(`missing.${value}`),
-        hint: isPossible ? say(`missing.${value}.hint`, values) : say(`missing.${value}.no`),
+        hint: isPossible ? say(`missing.${value}.hint`, withMessages(values, sayMessage)) : say(`missing.${value}.no`),
         disabled: !isPossible,
     });
     const ways = [
@@ -29,8 +29,8 @@ export function matchingBooks(books, typed) {
     return books.filter((name) => holdsWords(name, typed));
 }
 
-/** @param {{screen: TavernScreen}} parts @param {RepairOptions} options @returns {Promise<RepairChoice | null>} null for "not now" */
-export async function askRepair({ screen }, options) {
+/** @param {{screen: TavernScreen, sayMessage: SayMessage}} parts @param {RepairOptions} options @returns {Promise<RepairChoice | null>} null for "not now" */
+export async function askRepair({ screen, sayMessage }, options) {
     let source = /** @type {RepairSource} */ ('detach');
     const group = freshId('source');
     const { picker, chosen } = bookPicker(options.books);
@@ -38,7 +38,7 @@ export async function askRepair({ screen }, options) {
         source = value;
         picker.hidden = value !== 'copy';
     };
-    const rows = repairChoices(options).map((way) => {
+    const rows = repairChoices(options, sayMessage).map((way) => {
         if (way.checked) {
             choose(way.value);
         }

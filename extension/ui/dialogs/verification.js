@@ -2,7 +2,7 @@
 import { box, button, folded, heading, icon, nameOf, paragraph, wordList } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { say, sayError } from '../words.js';
-/** @import { AppForUi, ChatToOpen, Finding, TavernScreen, VerifiedChat } from '../types.js' */
+/** @import { AppForUi, ChatToOpen, Finding, SayMessage, TavernScreen, VerifiedChat } from '../types.js' */
 
 export function verifyView(/** @type {VerifiedChat[]} */ results) {
     const hasProblem = (/** @type {VerifiedChat} */ { findings }) => findings.some(({ problem }) => problem);
@@ -36,14 +36,14 @@ export async function showVerification({ screen, verify }) {
     return answer === 'ok' ? null : answer;
 }
 
-/** The findings of one chat. @param {{screen: TavernScreen}} parts @param {Finding[]} findings */
-export function showFindings({ screen }, findings) {
+/** The findings of the open chat. @param {{screen: TavernScreen, sayMessage: SayMessage}} parts @param {Finding[]} findings */
+export function showFindings({ screen, sayMessage }, findings) {
     const problems = findings.filter(({ problem }) => problem);
     const notes = findings.filter(({ problem }) => !problem);
     return screen.popup(element('div', { class: 'forklore_dialog' },
         heading(say('findings.title')),
-        problems.length ? box('warning', wordList(problems)) : null,
-        wordList(notes)), { okText: say('button.close') });
+        problems.length ? box('warning', wordList(problems, '', sayMessage)) : null,
+        wordList(notes, '', sayMessage)), { okText: say('button.close') });
 }
 
 function progressView() {

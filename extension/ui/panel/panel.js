@@ -1,4 +1,5 @@
 /** The drawer in the extension settings. */
+import { sayMessagesOf } from '../messages.js';
 import { button, icon } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
@@ -12,7 +13,7 @@ export function mountPanel(/** @type {Parts & {actions: Actions}} */ { app, scre
     let asked = 0;
 
     const show = (/** @type {Readiness | null} */ readiness) => showStatus(status, buttons, panelView({
-        readiness, waiting: app.pendingFork, checked: app.openFindings, sayDate: screen.sayDate,
+        readiness, waiting: app.pendingFork, checked: app.openFindings, sayDate: screen.sayDate, sayMessage: sayMessagesOf((message) => app.messageAt(message)),
     }), actions, readiness?.common?.[0]?.book);
     const refresh = async () => {
         asked += 1;

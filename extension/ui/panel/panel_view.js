@@ -1,6 +1,6 @@
 /** What the panel shows, derived from the state of the app. */
-import { say, sayNames, sayShared, sayTerms } from '../words.js';
-/** @import { Finding, Origin, PanelAction, PanelFacts, PanelState, PanelView, Readiness, Setting, Settings } from '../types.js' */
+import { say, sayNames, sayShared, sayTerms, withMessages } from '../words.js';
+/** @import { Finding, Origin, PanelAction, PanelFacts, PanelState, PanelView, Readiness, SayMessage, Setting, Settings } from '../types.js' */
 
 /** @type {Record<PanelState, {icon: string, tone: string}>} */
 const SIGNS = {
@@ -22,13 +22,13 @@ const FORKABLE = ['no-book', 'common', 'ready', 'waiting', 'shared', 'elsewhere'
 
 /** @param {PanelFacts} facts @returns {PanelView} */
 export function panelView(facts) {
-    const { readiness, checked = null, sayDate = String } = facts;
+    const { readiness, checked = null, sayDate = String, sayMessage = String } = facts;
     const state = stateOf(facts);
     return {
         state,
         ...SIGNS[state],
         line: lineOf(state, facts),
-        origin: originLine(readiness?.origin, sayDate),
+        origin: originLine(readiness?.origin, sayDate, sayMessage),
         note: noteOf(checked),
         leftOut: leftOutLine(readiness),
         details: [...(checked?.findings ?? []), ...notCopied(readiness)],
@@ -41,9 +41,9 @@ function stateOf({ readiness, waiting }) {
     return waiting ? 'pending' : readiness?.state ?? 'loading';
 }
 
-function lineOf(/** @type {PanelState} */ state, /** @type {PanelFacts} */ { readiness, waiting }) {
+function lineOf(/** @type {PanelState} */ state, /** @type {PanelFacts} */ { readiness, waiting, sayMessage }) {
     if (waiting) {
-        return say(`ready.pending.${waiting.kind}`, waiting);
+        return say(`ready.pending.${waiting.kind}`, withMessages(waiting, sayMessage));
     }
     const count = readiness?.sharedWith?.length;
     const [shared] = readiness?.common ?? [];
@@ -71,15 +71,15 @@ function readyLine(readiness) {
     return selected.reduce((first, place) => say('list.sentences', { first, then: say(`ready.selected.${place}`) }), say(linked, readiness));
 }
 
-/** Where the chat was forked from, according to its seal. @param {Origin | null | undefined} origin @param {(milliseconds: number) => string} sayDate */
-function originLine(origin, sayDate) {
+/** Where the chat was forked from, according to its seal. @param {Origin | null | undefined} origin @param {(milliseconds: number) => string} sayDate @param {SayMessage} sayMessage */
+function originLine(origin, sayDate, sayMessage) {
     if (!origin) {
         return '';
     }
     const { kind, parent, message, made, recap, scenes, combined } = origin;
     return say('ready.birth', {
         terms: sayTerms([
-            say(`ready.birth.${kind}`, { parent, message }),
+            say(`ready.birth.${kind}`, withMessages({ parent, message }, sayMessage)),
             Number.isNaN(made) ? '' : say('ready.birth.made', { date: sayDate(made) }),
             recap === null ? '' : scenes === null ? say('ready.birth.recap', { version: recap }) : say('notice.recap', { version: recap, count: scenes }),
             combined === null ? '' : say('notice.combined-recap', { count: combined }),
@@ -151,6 +151,7 @@ export const SETTING_GROUPS = [
         title: 'group.keeping',
         settings: [
             { name: 'journal', type: 'checkbox' },
+            { name: 'markLore', type: 'checkbox' },
             { name: 'cleanUp', type: 'checkbox' },
             { name: 'guard', type: 'checkbox' },
         ],

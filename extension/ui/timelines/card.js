@@ -3,7 +3,7 @@ import { icon } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { signs } from './label.js';
-/** @import { CardLook, Place, ShownTimeline } from '../types.js' */
+/** @import { CardLook, Place, SayMessage, ShownTimeline } from '../types.js' */
 
 export const KIND_ICONS = {
     main: 'fa-book-open',
@@ -13,9 +13,9 @@ export const KIND_ICONS = {
     gone: 'fa-ghost',
 };
 
-/** What it is and where it was forked, in a few words. @param {ShownTimeline} timeline */
-export function sayKind({ kind, message }) {
-    return message === null || kind === 'main' || kind === 'gone' ? say(`timelines.kind.${kind}`) : say(`timelines.kind.${kind}.at`, { message });
+/** What it is and where it was forked, in a few words. @param {ShownTimeline} timeline @param {SayMessage} [sayMessage] */
+export function sayKind({ kind, message }, sayMessage = String) {
+    return message === null || kind === 'main' || kind === 'gone' ? say(`timelines.kind.${kind}`) : say(`timelines.kind.${kind}.at`, { message: sayMessage(message) });
 }
 
 /** The same for a card, which has little room. @param {ShownTimeline} timeline */

@@ -1,9 +1,10 @@
 /** The details of one timeline, and its actions. */
+import { sayMessage } from '../messages.js';
 import { box, button, exactnessIcon, icon, nameOf, wordList } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say, sayPart } from '../words.js';
 import { KIND_ICONS, sayKind, withoutStars } from './card.js';
-/** @import { Child, SayDate, ShownTimeline, TimelineAction } from '../types.js' */
+/** @import { Child, SayDate, ShownTimeline, Spoken, TimelineAction } from '../types.js' */
 
 /** The actions for a timeline, with a reason for those that are not possible. @param {ShownTimeline} timeline @param {{count: number, canCompare: boolean}} how @returns {TimelineAction[]} */
 export function actionsFor(timeline, { count, canCompare }) {
@@ -29,8 +30,8 @@ export function actionsFor(timeline, { count, canCompare }) {
     return actions.filter(({ id }) => isOffered[id] ?? true);
 }
 
-/** @param {ShownTimeline} timeline @param {{parentName: string | null, actions: TimelineAction[], sayDate: SayDate, run: (id: TimelineAction['id']) => void}} how */
-export function details(timeline, { parentName, actions, sayDate, run }) {
+/** @param {ShownTimeline} timeline @param {{parentName: string | null, forkedAt: Spoken | null, actions: TimelineAction[], sayDate: SayDate, run: (id: TimelineAction['id']) => void}} how */
+export function details(timeline, { parentName, forkedAt, actions, sayDate, run }) {
     const isHere = timeline.isOpen ? element('small', { class: 'forklore_tag forklore_here' }, say('timelines.here')) : null;
     return [
         element('h4', { class: 'forklore_details_name' }, icon(timeline.isOpen ? 'fa-location-dot' : KIND_ICONS[timeline.kind]), ' ', nameOf(timeline.label.title || timeline.name), isHere),
@@ -38,7 +39,7 @@ export function details(timeline, { parentName, actions, sayDate, run }) {
         timeline.label.note ? element('p', { class: 'forklore_note' }, nameOf(timeline.label.note)) : null,
         timeline.kind === 'gone' ? element('p', { class: 'forklore_text' }, say('timelines.gone.hint')) : [
             problemsOf(timeline),
-            facts(timeline, parentName, sayDate),
+            facts(timeline, { parentName, forkedAt, sayDate }),
             element('div', { class: 'forklore_buttons', role: 'group', 'aria-label': say('timelines.actions') }, actions.map(({ id, icon: sign, reason }) =>
                 button(say(`timelines.do.${id}`), {
                     icon: sign,
@@ -59,10 +60,11 @@ function problemsOf(/** @type {ShownTimeline} */ { findings }) {
     ];
 }
 
-function facts(/** @type {ShownTimeline} */ timeline, /** @type {string | null} */ parentName, /** @type {SayDate} */ sayDate) {
+/** @param {ShownTimeline} timeline @param {{parentName: string | null, forkedAt: Spoken | null, sayDate: SayDate}} how */
+function facts(timeline, { parentName, forkedAt, sayDate }) {
     /** @type {Array<[string, Child] | null>} */
     const rows = [
-        [say('timelines.fact.kind'), sayKind(timeline)],
+        [say('timelines.fact.kind'), sayKind(timeline, (message) => sayMessage(message, forkedAt))],
         parentName ? [say('timelines.fact.parent'), nameOf(parentName)] : null,
         ...readFacts(timeline, sayDate),
     ];

@@ -41,6 +41,7 @@ export function createTimelines({ app, screen, toasts, actions }) {
         refresh: () => void shown?.watch.start({ all: true }),
         look: (family) => void shown?.watch.showFamily(family),
         sayDate: screen.sayDate,
+        forkMessage: (timeline) => app.forkMessage(timeline),
         canCompare: Boolean(actions.compare),
         compare: (left, right) => actions.compare({ left, right }),
         run: (id, timeline) => handlers[id](timeline, close),

@@ -163,6 +163,7 @@ export class TimelineView {
     fillSide(/** @type {ShownTimeline | null} */ timeline, /** @type {boolean} */ isAlone, /** @type {number} */ count) {
         fill(this.side, timeline ? details(timeline, {
             parentName: this.timeline(timeline.parent)?.name ?? null,
+            forkedAt: this.parts.forkMessage(timeline),
             actions: actionsFor(timeline, { count, canCompare: this.parts.canCompare }),
             sayDate: this.parts.sayDate,
             run: (id) => this.run(id, timeline),

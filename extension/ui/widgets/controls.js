@@ -1,7 +1,7 @@
 /** The controls that the panel and the dialogs are made of, with SillyTavern's own classes. */
 import { sayPart, sayWord } from '../words.js';
 import { element, fill, freshId } from './dom.js';
-/** @import { ButtonOptions, Child, ChoiceOptions, Part, Word } from '../types.js' */
+/** @import { ButtonOptions, Child, ChoiceOptions, Part, SayMessage, Word } from '../types.js' */
 
 /** A Font Awesome icon that screen readers ignore: there is text beside it. @param {string} name */
 export function icon(name, extra = '') {
@@ -40,12 +40,12 @@ export function paragraph(...children) {
     return element('p', { class: 'forklore_text' }, ...children);
 }
 
-/** Coded messages of the core as a list, or nothing if there are none. @param {Word[]} words */
-export function wordList(words, extra = '') {
+/** Coded messages of the core as a list, or nothing if there are none. @param {Word[]} words @param {string} [extra] @param {SayMessage} [sayMessage] */
+export function wordList(words, extra = '', sayMessage = undefined) {
     if (!words.length) {
         return null;
     }
-    return element('ul', { class: `forklore_words ${extra}`.trim() }, words.map((word) => element('li', {}, sayWord(word))));
+    return element('ul', { class: `forklore_words ${extra}`.trim() }, words.map((word) => element('li', {}, sayWord(word, sayMessage))));
 }
 
 /** A box in one of SillyTavern's styles. @param {'hint' | 'info' | 'warning' | 'error'} tone @param {...Child} children */

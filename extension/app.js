@@ -22,7 +22,8 @@ import { Verifier } from './features/repair/verifier.js';
 import { fillDefaults } from './features/settings.js';
 import { TimelineIndex } from './features/timelines/timeline_index.js';
 import { Timelines } from './features/timelines/timelines.js';
-import { Trash } from './features/trash.js';
+import { PutBack } from './features/trash/put_back.js';
+import { Trash } from './features/trash/trash.js';
 
 /** @import { AppForUi, Core, Host } from './types.js' */
 
@@ -36,12 +37,13 @@ export class App {
         const index = new TimelineIndex({ store: plain.timelineStore, core });
         const indexed = this.host = index.watching(plain);
         const host = reportingWrites(indexed, (name, text) => this.guard.wroteByForklore(name, text));
-        const timelines = this.timelines = new Timelines({ host: indexed, core, index, settings });
-        const trash = this.trash = new Trash({ host });
+        const trash = this.trash = new Trash({ host, settings });
+        const timelines = this.timelines = new Timelines({ host: indexed, core, index, trash, settings });
         const repairs = this.repairs = new Repairs({ host, core, trash, onChange: () => this.changes.loreChanged() });
         const verifier = this.verifier = new Verifier({ host, core, index });
-        this.cleanup = new Cleanup({ host, core, trash, leftBehind: () => settings.leftBehind ?? [] });
-        this.renames = new Renames({ host, core, repairs });
+        const cleanup = this.cleanup = new Cleanup({ host, core, trash, leftBehind: () => settings.leftBehind ?? [] });
+        const renames = this.renames = new Renames({ host, core, repairs });
+        const putBack = this.putBack = new PutBack({ host, core, trash, repairs, renames, cleanup });
         const lostBook = this.lostBook = new LostBook({ host, repairs, onError });
         const recorder = this.recorder = new Recorder({ host: { ...host, openChat: () => lostBook.asRecorded() }, core, settings, onError });
         /** @type {QueueWait} */
@@ -85,7 +87,7 @@ export class App {
             exclusively: (book, step) => this.guard.inTurn(book, () => this.guard.withLock(book, step)),
         });
         const findings = this.findings = new Findings({ host, events, verifier, repairs, lostBook, onFound: ({ heads }) => editorBook.learned(heads) });
-        this.changes = new Changes({ host, events, repairs, verifier, lostBook, findings, timelineMerge, trash, recorder });
+        this.changes = new Changes({ host, events, repairs, verifier, lostBook, findings, timelineMerge, putBack, recorder });
         this.sceneCheckpoints = new SceneCheckpoints({
             host,
             core,
@@ -138,6 +140,11 @@ export class App {
     /** @type {AppForUi['cleanupPlan']} */ cleanupPlan = () => this.cleanup.plan();
     /** @type {AppForUi['clean']} */ clean = () => this.cleanup.clean();
     /** @type {AppForUi['undo']} */ undo = (token) => this.changes.undo(token);
+    /** @type {AppForUi['trashList']} */ trashList = () => this.trash.list();
+    /** @type {AppForUi['findInTrash']} */ findInTrash = (how) => this.trash.findLost(how);
+    /** @type {AppForUi['dropFromTrash']} */ dropFromTrash = (token) => this.trash.drop(token);
+    /** @type {AppForUi['namesToSave']} */ namesToSave = (token) => this.putBack.namesToSave(token);
+    /** @type {AppForUi['saveFromTrash']} */ saveFromTrash = (token, names) => this.changes.saveFromTrash(token, names);
     /** @type {AppForUi['strip']} */ strip = () => this.changes.strip();
     /** @type {AppForUi['showOwnBook']} */ showOwnBook = () => this.editorBook.showOwn();
     /** @type {AppForUi['compare']} */ compare = (what) => this.comparison.compare(what);

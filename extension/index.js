@@ -45,6 +45,7 @@ async function start() {
         app.forks.ask = (question) => ui.dialogs.askFork(question);
         app.askConflict = (question) => ui.dialogs.askConflict(question);
         void chatOpened(app);
+        void app.events.reportErrors(() => app.trash.prune());
     }
     performance.mark('forklore:ready');
 }

@@ -17,6 +17,8 @@ export const DEFAULTS = {
     journalLimit: 8,
     cleanUp: true,
     guard: true,
+    trashDays: 30,
+    trashLimit: 200,
 };
 
 /** @type {Record<string, unknown[]>} */

@@ -48,6 +48,7 @@ export class Tavern {
         };
         this.chats.set(name, [{ chat_metadata: copy(this.open.metadata) }, ...copy(this.open.messages)]);
         this.references = [];
+        this.slugs = 0;
     }
 
     call(name, ...values) {
@@ -66,7 +67,7 @@ export class Tavern {
                 book: tavern.open.metadata.world_info || null,
                 integrity: tavern.open.metadata.integrity ?? null,
             },
-            newSlug: () => 'a fresh slug',
+            newSlug: () => `${tavern.slugs += 1}`.padStart(8, '0'),
             kindOfFork: () => 'branch',
             hasMemoryBooks: () => false,
             choosesMemoryBook: () => false,
@@ -140,6 +141,9 @@ export class Tavern {
             },
             readFile: async (path) => tavern.files.get(path),
             deleteFile: async (path) => tavern.files.delete(path),
+            existingFiles: async (paths) => paths.filter((path) => tavern.files.has(path)),
+            looseFiles: async () => [...tavern.files].map(([path, text]) => ({ name: path.slice('/user/files/'.length), size: text.length })),
+            chatText: async (whose, name) => tavern.chats.get(name).map((line) => JSON.stringify(line)).join('\n'),
         };
     }
 

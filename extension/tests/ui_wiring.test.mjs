@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { showFailure, startUi } from '../ui/index.js';
-import { fakeApp, finding, MARKUP, READINESS, REMARKS, REPORT, word } from './fake_app.mjs';
+import { fakeApp, finding, MARKUP, NOTHING_BACK, READINESS, REMARKS, REPORT, word } from './fake_app.mjs';
 import { fakeScreen, settled, useFakeDocument } from './fake_screen.mjs';
 
 beforeEach(useFakeDocument);
@@ -160,10 +160,10 @@ test('cleaning up is shown first, and can be undone', async () => {
 });
 
 test('an undo says what became of the lorebook', async () => {
-    const { app, screen, ui } = await start({ undo: async () => ({ restored: ['Harbour lore'], replaced: ['Harbour lore'] }) });
+    const { app, screen, ui } = await start({ undo: async () => ({ ...NOTHING_BACK, restored: ['Harbour lore'], replaced: ['Harbour lore'] }) });
     await ui.actions.undo('token');
     assert.equal(screen.toasts.at(-1).lines[0], 'Undone. “Harbour lore” is as it was before.');
-    app.undo = async () => ({ restored: ['One', 'Two'], replaced: [] });
+    app.undo = async () => ({ ...NOTHING_BACK, restored: ['One', 'Two'] });
     await ui.actions.undo('token');
     assert.equal(screen.toasts.at(-1).lines[0], '2 lorebooks were restored: “One”, “Two”.');
 });

@@ -20,7 +20,9 @@ export interface OwnActions {
     bringBack(): Promise<unknown>;
     split(): Promise<unknown>;
     clean(): Promise<unknown>;
-    undo(token: string): Promise<unknown>;
+    /** Puts back what was put into the trash. */
+    undo(...tokens: string[]): Promise<unknown>;
+    showTrash(): Promise<unknown>;
     strip(): Promise<unknown>;
     verifyAll(): Promise<unknown>;
     showFindings(findings: Finding[]): Promise<unknown>;
@@ -40,7 +42,7 @@ export interface Actions extends OwnActions {
     showTimelines(): Promise<unknown>;
 }
 
-export type CanUndo = Pick<Actions, 'undo'>;
+export type CanUndo = Pick<Actions, 'undo' | 'showTrash'>;
 
 /** What every part is given. */
 export interface Parts {

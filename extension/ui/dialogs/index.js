@@ -7,8 +7,10 @@ import { askConflict } from './book_conflict.js';
 import { askCleanup } from './cleanup_list.js';
 import { askRepair } from './missing_book.js';
 import { askSplit } from './shared_book.js';
+import { showTrash } from './trash_list.js';
 import { showFindings, showVerification } from './verification.js';
 /** @import { BookReport, CleanupPlan, Child, Conflict, Finding, ForkQuestion, Parts, Readiness, RepairOptions, TavernScreen, Word } from '../types.js' */
+/** @import { TrashActions } from './trash_list.js' */
 
 export function createDialogs(/** @type {Parts} */ { app, screen }) {
     return {
@@ -25,6 +27,7 @@ export function createDialogs(/** @type {Parts} */ { app, screen }) {
         askName: (/** @type {string} */ suggestion) => askName(screen, suggestion),
         /** Verifies all chats -> the chat to open, or null */
         showVerification: () => showVerification({ screen, verify: (progress) => app.verifyAll(progress) }),
+        showTrash: (/** @type {TrashActions} */ actions) => showTrash({ app, screen }, actions),
         showFindings: (/** @type {Finding[]} */ findings) => showFindings({ screen }, findings),
         showRemarks: (/** @type {{message: number, remarks: Word[]}} */ { message, remarks }) => screen.popup(
             element('div', { class: 'forklore_dialog' }, heading(say('notice.remarks.title', { message })), wordList(remarks)),

@@ -95,6 +95,9 @@ export class Tavern {
             renameChat: async (whose, from, to) => {
                 tavern.call('renameChat', from, to);
                 tavern.chats = new Map([...tavern.chats].map(([name, lines]) => [name === from ? to : name, lines]));
+                if (tavern.open?.name === from) {
+                    tavern.open.name = to;
+                }
             },
             deleteChat: async (whose, name) => {
                 tavern.call('deleteChat', name);

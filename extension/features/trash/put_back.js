@@ -101,7 +101,7 @@ export class PutBack {
     }
 
     /** Undoes what was done to chats, and removes the lorebooks that were made then. @param {TrashContent} kept @param {PutBackReport} report */
-    async #changes({ changes = [], made = [] }, report) {
+    async #changes({ changes = [], made = [], of }, report) {
         let isWhole = true;
         for (const change of changes) {
             const { isChanged, isWhole: isAll } = await this.#changeBack(change);
@@ -114,7 +114,7 @@ export class PutBack {
             isWhole &&= isAll;
         }
         if (isWhole) {
-            await this.#unmake(made);
+            await this.#unmake(made, of);
         }
         return isWhole;
     }
@@ -134,8 +134,11 @@ export class PutBack {
         return done;
     }
 
-    /** Moves lorebooks to the trash that were made by what is being undone, unless they were changed since or anything uses them. @param {KeptBook[]} made */
-    async #unmake(made) {
+    /**
+     * Moves lorebooks to the trash that were made by what is being undone, unless they were changed since or anything else uses them.
+     * @param {KeptBook[]} made @param {ChatId} [of] a chat whose lorebook was missing is bound to it as before
+     */
+    async #unmake(made, of) {
         const there = new Set((await this.host.listBooks()).map((book) => book.name));
         const same = [];
         for (const { name, text } of made) {
@@ -145,7 +148,8 @@ export class PutBack {
         }
         if (same.length) {
             const { references, unread } = await this.cleanup.gatherReferences(() => false);
-            const isUsed = (/** @type {string} */ name) => unread.length > 0 || references.some(({ book }) => this.core.sameBook(book, name));
+            const others = references.filter((reference) => !('owner' in reference && reference.name === of?.name && reference.owner === (of.group ?? of.avatar)));
+            const isUsed = (/** @type {string} */ name) => unread.length > 0 || others.some(({ book }) => this.core.sameBook(book, name));
             const idle = same.filter((name) => !isUsed(name));
             if (idle.length) {
                 await this.trash.remove(idle, { code: 'undone' });
@@ -212,8 +216,8 @@ export class PutBack {
     }
 
     #possible(/** @type {string} */ name) {
-        const stem = name && this.core.chatStem(name);
-        if (stem === null) {
+        const stem = this.core.chatStem(name) ?? '';
+        if (name && !stem) {
             throw wordError('name-not-possible', { name });
         }
         return stem;

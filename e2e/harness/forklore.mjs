@@ -147,6 +147,14 @@ export function trash(files) {
         .map((name) => JSON.parse(fs.readFileSync(path.join(folder, name), 'utf8')));
 }
 
+/** Puts something into the trash that its list does not know, as if the list had been lost. @param {import('./files.mjs').Files} files */
+export function loseInTrash(files, content) {
+    const folder = path.join(files.user, 'user/files');
+    fs.mkdirSync(folder, { recursive: true });
+    const number = String(fs.readdirSync(folder).length);
+    fs.writeFileSync(path.join(folder, `forklore-trash-0-${number}.json`), JSON.stringify({ format: content.chat || content.renamed ? 2 : 1, when: '2026-11-15T03:10:55.123Z', ...content }));
+}
+
 /** The books in the trash by name; the newest version of each. */
 export function trashed(files) {
     return Object.fromEntries(trash(files).flatMap(({ books }) => books.map(({ name, text }) => [name, JSON.parse(text)])));

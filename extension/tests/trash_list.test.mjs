@@ -293,10 +293,10 @@ test('old chats go, and the oldest ones if there are too many; lorebooks stay', 
 test('each thing says what it is, when and why it went, and from which chat', () => {
     const { rows, size } = trashView(TRASH, (date) => new Date(date).toISOString().slice(0, 10));
     assert.deepEqual(rows.map(({ title, books, why, about }) => [title, books, why, about]), [
-        ['The harbour - Branch #2', `with 1 lorebook: “${MARKUP}”`, 'Deleted timeline', '2026-11-15, 2.1 MB'],
-        ['Ashore', '', 'Renamed, was “… Branch #1”', '2026-11-14, 1 KB'],
-        ['Harbour lore', '', 'Replaced when the lorebook was restored to message 42, chat “The harbour”', '2026-11-13, 47 KB'],
-        ['“One”, “Two”', '', 'clean', '2026-11-12, 47 KB'],
+        ['The harbour - Branch #2', `with 1 lorebook: “${MARKUP}”`, 'Deleted timeline', '2026-11-15 · 2.1 MB'],
+        ['Ashore', '', 'Renamed, was “… Branch #1”', '2026-11-14 · 1 KB'],
+        ['Harbour lore', '', 'Replaced when the lorebook was restored to message 42 · chat “The harbour”', '2026-11-13 · 47 KB'],
+        ['“One”, “Two”', '', 'clean', '2026-11-12 · 47 KB'],
     ]);
     assert.deepEqual([rows.map(({ canSave }) => canSave), size], [[true, false, true, true], '2.2 MB']);
 });

@@ -1,9 +1,9 @@
 /** What is in the trash, and what can be done with it. */
 import { shortNames } from '../names.js';
 import { attempting } from '../widgets/attempt.js';
-import { box, button, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
+import { button, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, fill, freshId } from '../widgets/dom.js';
-import { say, sayNames, saySize, sayTerms } from '../words.js';
+import { say, sayNames, saySize } from '../words.js';
 /** @import { NameToSave, Parts, SayDate, TavernScreen, TrashedItem, Why } from '../types.js' */
 /** @typedef {{putBack: (token: string) => Promise<unknown>, saved: (names: string[]) => void, failed: (error: unknown) => void}} TrashActions */
 
@@ -30,8 +30,8 @@ export function trashView(items, sayDate) {
                 icon: ICONS[item.why.code] ?? 'fa-book',
                 title,
                 books: item.chat !== null && item.books.length ? say('trash.with', { books: sayNames(item.books, NAMES_SHOWN), count: item.books.length }) : '',
-                why: sayTerms([sayWhy(item.why, short), item.of && item.of.name !== title ? say('trash.from', { chat: short(item.of.name) }) : '']),
-                about: sayTerms([Number.isNaN(when) ? '' : sayDate(when), saySize(item.bytes)]),
+                why: [sayWhy(item.why, short), item.of && item.of.name !== title ? say('trash.from', { chat: short(item.of.name) }) : ''].filter(Boolean).join(' · '),
+                about: [Number.isNaN(when) ? '' : sayDate(when), saySize(item.bytes)].filter(Boolean).join(' · '),
                 canPutBack: item.why.code !== 'unreadable',
                 canSave: item.books.length > 0 || item.chat !== null,
             };
@@ -97,11 +97,11 @@ export function showTrash({ app, screen }, { putBack, saved, failed }) {
         icon(row.icon),
         element('div', { class: 'forklore_item_text' },
             element('div', {}, nameOf(row.title)),
-            [row.books, row.why, row.about].filter(Boolean).map((text) => element('div', {}, element('small', {}, text)))),
-        element('div', { class: 'forklore_buttons' },
-            row.canPutBack ? button(say('trash.back'), { icon: 'fa-rotate-left', label: say('trash.back.label', { name: row.title }), run: () => back(row) }) : null,
-            row.canSave ? button(say('trash.save'), { icon: 'fa-file-export', label: say('trash.save.label', { name: row.title }), run: () => save(row) }) : null,
-            button(say('trash.drop'), { icon: 'fa-trash-can', label: say('trash.drop.label', { name: row.title }), run: () => drop([row], say('trash.drop.ask', { name: row.title })) })));
+            [row.books, row.why, row.about].filter(Boolean).map((text) => element('div', {}, element('small', {}, text))),
+            element('div', { class: 'forklore_buttons' },
+                row.canPutBack ? button(say('trash.back'), { icon: 'fa-rotate-left', label: say('trash.back.label', { name: row.title }), run: () => back(row) }) : null,
+                row.canSave ? button(say('trash.save'), { icon: 'fa-file-export', label: say('trash.save.label', { name: row.title }), run: () => save(row) }) : null,
+                button(say('trash.drop'), { icon: 'fa-trash-can', label: say('trash.drop.label', { name: row.title }), run: () => drop([row], say('trash.drop.ask', { name: row.title })) }))));
 
     /** SillyTavern reads all chats for this, which takes long if there are many. @param {{isAsked: boolean}} how */
     const look = async (how) => {
@@ -118,7 +118,7 @@ export function showTrash({ app, screen }, { putBack, saved, failed }) {
         await refresh();
         await look({ isAsked: false });
     })();
-    return screen.popup(element('div', { class: 'forklore_dialog' }, heading(say('trash.title')), list, status, foot, box('hint', say('trash.clean-up'))),
+    return screen.popup(element('div', { class: 'forklore_dialog' }, heading(say('trash.title')), list, status, foot, element('small', {}, say('trash.clean-up'))),
         { wide: true, okText: say('button.close') });
 }
 

@@ -30,11 +30,12 @@ export function askDelete(screen, { name, fate, children, days }) {
         paragraph(nameOf(name)),
         paragraph(days ? say('timelines.delete.kept', { days }) : say('timelines.delete.what')),
         paragraph(sayFate(fate)),
-        children.length ? paragraph(say('timelines.delete.children', { count: children.length, names: sayChats(children, 3) })) : null),
+        children.length ? paragraph(say('timelines.delete.children', { count: children.length, names: sayChats(children, 3) })) : null,
+        element('small', {}, say('timelines.delete.for-good.hint'))),
     {
         okText: say('timelines.delete.ok'),
         cancelText: say('button.cancel'),
         focus: 'cancel',
-        buttons: [{ text: say('timelines.delete.for-good'), value: /** @type {const} */ ('for-good'), title: say('timelines.delete.for-good.hint') }],
+        buttons: [{ text: say('timelines.delete.for-good'), value: /** @type {const} */ ('for-good') }],
     });
 }

@@ -220,6 +220,17 @@ test('what exists by now is not written over; it can be saved under another name
     assert.deepEqual([await app.trashList(), parts(tavern)], [[], []]);
 });
 
+test('a chat comes back although there is another lorebook in place of its own', async () => {
+    const story = await begin(drawing(2));
+    const { app, tavern, bookOf } = story;
+    const book = bookOf('Two');
+    const [{ token }] = await deleteTimeline(story, 'Two');
+    tavern.books.set(book, { entries: {} });
+    const { restored, chats, blocked } = await app.undo(token);
+    assert.deepEqual([restored, chats, blocked, tavern.books.get(book)], [[], ['Two'], [book], { entries: {} }]);
+    assert.equal((await app.trashList()).length, 1);
+});
+
 test('lines that SillyTavern cannot read stay in the trash', async () => {
     const { app, tavern, host } = await begin(drawing(2));
     app.trash.host = { ...host, chatText: async () => '{"chat_metadata":{}}\n{"mes":"a"}\n{"mes":' };

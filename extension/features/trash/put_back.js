@@ -30,10 +30,11 @@ export class PutBack {
             await this.#renameBack(kept.renamed);
             report.undone.push(kept.renamed.from);
         }
-        const isWhole = await this.#books(kept.books, report)
-            && await this.#chat(kept.chat, report)
-            && await this.#changes(kept, report);
-        if (isWhole) {
+        const areBooksBack = await this.#books(kept.books, report);
+        // A chat is worth having without its lorebook; what was changed along with a lorebook goes back only with it.
+        const isChatBack = await this.#chat(kept.chat, report);
+        const isUndone = areBooksBack && await this.#changes(kept, report);
+        if (isChatBack && isUndone) {
             await this.trash.drop(token);
         }
         return report;

@@ -75,12 +75,17 @@ export function showTrash({ app, screen }, { putBack, saved, failed }) {
             rows.length > 1 ? element('div', { class: 'forklore_buttons' },
                 button(say('trash.clear'), { icon: 'fa-trash-can', run: () => drop(rows, say('trash.clear.ask', { count: rows.length })) })) : null);
     };
+    /** The button that was pressed is gone then. */
+    const refreshAndFocus = async () => {
+        await refresh();
+        list.querySelector('button')?.focus();
+    };
     const drop = attempt(async (/** @type {Row[]} */ rows, /** @type {string} */ question) => {
         if (await askDrop(screen, question)) {
             for (const { token } of rows) {
                 await app.dropFromTrash(token);
             }
-            await refresh();
+            await refreshAndFocus();
         }
     });
     const save = attempt(async (/** @type {Row} */ { token }) => {
@@ -91,7 +96,7 @@ export function showTrash({ app, screen }, { putBack, saved, failed }) {
     });
     const back = attempt(async (/** @type {Row} */ { token }) => {
         await putBack(token);
-        await refresh();
+        await refreshAndFocus();
     });
     const rowElement = (/** @type {Row} */ row) => element('li', { class: 'forklore_item forklore_trashed' },
         icon(row.icon),

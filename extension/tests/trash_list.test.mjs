@@ -79,6 +79,8 @@ const PARTS = {
     },
     'a split': async ({ app, draw, tavern, bookOf, opened, host }) => {
         const [, ...messages] = structuredClone(tavern.chats.get('One'));
+        const memory = () => ({ auto_recap_memory: { scene_recap_metadata: { 1: { chatLorebookName: bookOf('One'), allEntries: [] } } }, [draw.text()]: draw.text() });
+        Object.assign(messages[draw.below(messages.length)], { extra: memory(), swipe_info: [{ extra: {} }, { extra: memory() }] });
         const name = `Sharing ${draw.below(1000)}`;
         tavern.chats.set(name, [{ chat_metadata: { [`key ${draw.below(9)}`]: draw.text(), main_chat: 'One', integrity: draw.text(), world_info: bookOf('One') } }, ...messages]);
         if (draw.below(2)) {

@@ -129,7 +129,8 @@ async function drawer(page, isWanted) {
     const isOpen = () => page.raw.locator('#rm_extensions_block').evaluate((block) => block.classList.contains('openDrawer'));
     await until(`the drawer to be ${isWanted ? 'open' : 'closed'}`, async () => {
         if ((await isOpen()) !== isWanted) {
-            await page.raw.locator('#extensions-settings-button .drawer-toggle').click();
+            // A dialog may be in front of it already.
+            await page.raw.locator('#extensions-settings-button .drawer-toggle').dispatchEvent('click');
         }
         return (await isOpen()) === isWanted;
     });

@@ -92,13 +92,18 @@ scenario('deleted for good, neither the chat nor its lorebook is anywhere', {}, 
 for (const group of [false, true]) {
     const kind = group ? 'in a group' : 'solo';
     scenario(`a rename and a split are undone from the trash, ${kind}`, { group, settings: { whenInexact: 'nearest' } }, async ({ page, files, story }) => {
-        const { tale, child, own } = await withChild({ page, files, story });
+        const tale = await story.begin({ book: loreWithGaps() });
         const sharing = `Shares, ${tale.chat}`;
-        story.writeChat(tale, sharing, { messages: conversation(3, { name: tale.speaker, group }), metadata: { main_chat: child, integrity: 'of the one that shares', world_info: own } });
+        const write = (metadata) => story.writeChat(tale, sharing, { messages: conversation(3, { name: tale.speaker, group }), metadata: { integrity: 'of the one that shares', ...metadata } });
+        write({});
         if (group) {
+            // Before the page has the group: it would write its own list over this one.
             await story.list(tale, sharing);
-            await page.refresh();
         }
+        await page.open(tale);
+        const child = await page.checkpointByCommand(5);
+        const own = files.chat(tale, child).metadata.world_info;
+        write({ main_chat: child, world_info: own });
         const renamed = `Renamed, ${tale.chat}`;
         const before = [files.chats(tale), files.chat(tale, child).text, files.chat(tale, sharing).text, files.books()];
 
